@@ -1,0 +1,115 @@
+//! One root [`Error`], the [`Invalid`] record that every broken attribute is reported with, and
+//! [`Warning`]s for what can be overlooked.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Everything that can go wrong in sinew.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be opened, parsed or composed.
+    #[error("{}: cannot open: {reason}", file.display())]
+    Open { file: PathBuf, reason: String },
+    /// A file could not be written.
+    #[error("{}: cannot write: {reason}", file.display())]
+    Write { file: PathBuf, reason: String },
+    /// The file is readable but holds nothing to skin.
+    #[error("{}: {reason}", file.display())]
+    NothingToSkin { file: PathBuf, reason: String },
+    /// The caller's request makes no sense for this scene (an unknown prim path, an empty time range).
+    #[error("{0}")]
+    Request(String),
+    /// One attribute of one prim breaks a UsdSkel rule.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The GPU side: no adapter, a lost device, a limit.
+    #[error(transparent)]
+    Gpu(#[from] crate::gpu::GpuError),
+}
+
+/// Shorthand for results with the root [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A broken attribute: which prim, which property, what the schema asks for and what was there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// File that holds the prim, where known.
+    pub file: Option<PathBuf>,
+    /// Prim path.
+    pub prim: String,
+    /// Property name, empty where the prim itself is at fault.
+    pub property: String,
+    /// What the rule asks for.
+    pub expected: String,
+    /// What was there.
+    pub found: String,
+}
+
+impl Invalid {
+    /// A report without a file; [`Invalid::in_file`] adds it where it is known.
+    pub fn new(
+        prim: impl Into<String>,
+        property: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self {
+            file: None,
+            prim: prim.into(),
+            property: property.into(),
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// The same report with the file's name in front.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}: ", file.display())?;
+        }
+        f.write_str(&self.prim)?;
+        if !self.property.is_empty() {
+            write!(f, ".{}", self.property)?;
+        }
+        write!(f, ": expected {}, found {}", self.expected, self.found)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// Something doubtful that does not stop the work. `code` is stable, for scripts.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Warning {
+    /// Stable kebab-case code, such as `animation-ignored`.
+    pub code: &'static str,
+    /// Prim (or layer) it is about.
+    pub path: String,
+    /// What is wrong and what sinew did about it.
+    pub message: String,
+}
+
+impl Warning {
+    /// A warning about one prim.
+    pub fn new(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            path: path.into(),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} [{}]", self.path, self.message, self.code)
+    }
+}

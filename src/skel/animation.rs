@@ -1,0 +1,108 @@
+//! SkelAnimation: joint components and blend shape channels over time (UsdSkelAnimQuery).
+
+use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
+
+use super::Skeleton;
+use crate::math;
+use crate::sampled::{Half3, Sampled, Time};
+use crate::skel::AnimMapper;
+
+/// A SkelAnimation prim's data.
+#[derive(Clone, Debug, Default)]
+pub struct SkelAnimation {
+    /// Prim path.
+    pub path: String,
+    /// Joint order of the components, perhaps a sparse part of a skeleton's.
+    pub joints: Vec<String>,
+    /// Joint-local translations.
+    pub translations: Sampled<Vec<Vec3>>,
+    /// Joint-local rotations, used as authored (never normalised).
+    pub rotations: Sampled<Vec<Quat>>,
+    /// Joint-local scales, half precision.
+    pub scales: Sampled<Vec<Half3>>,
+    /// Blend shape channels.
+    pub blend_shapes: Vec<String>,
+    /// One weight per channel.
+    pub blend_shape_weights: Sampled<Vec<f32>>,
+}
+
+impl SkelAnimation {
+    /// Joint-local transforms in this animation's own joint order, or `None` where the animation
+    /// counts as ignored at this time: a component has no value, is not as long as `joints` or is
+    /// not finite (rule 8), or there are no joints.
+    #[must_use]
+    pub fn joint_local_transforms(&self, time: Time) -> Option<Vec<DMat4>> {
+        let n = self.joints.len();
+        if n == 0 {
+            return None;
+        }
+        let (t, r, s) = (self.translations.at(time)?, self.rotations.at(time)?, self.scales.at(time)?);
+        if t.len() != n || r.len() != n || s.len() != n {
+            return None;
+        }
+        let local: Vec<DMat4> = (0..n)
+            .map(|i| {
+                let scale = DVec3::from_array(s[i].map(f64::from));
+                let q = r[i];
+                let rotate = DQuat::from_xyzw(q.x.into(), q.y.into(), q.z.into(), q.w.into());
+                math::make_transform(t[i].as_dvec3(), rotate, scale)
+            })
+            .collect();
+        local.iter().all(math::is_finite).then_some(local)
+    }
+
+    /// Channel weights at a time, in the order of `blend_shapes`; fewer authored weights leave the
+    /// rest at 0 (rule 11).
+    #[must_use]
+    pub fn channel_weights(&self, time: Time) -> Vec<f32> {
+        let mut weights = vec![0.0; self.blend_shapes.len()];
+        if let Some(authored) = self.blend_shape_weights.at(time) {
+            for (to, from) in weights.iter_mut().zip(authored.iter()) {
+                *to = *from;
+            }
+        }
+        weights
+    }
+
+    /// Every authored time that the joints depend on.
+    pub fn joint_times(&self) -> impl Iterator<Item = f64> + '_ {
+        self.translations
+            .times()
+            .chain(self.rotations.times())
+            .chain(self.scales.times())
+    }
+}
+
+/// Joint-local transforms of `skeleton` driven by `animation` at `time`, the rest pose where it is
+/// not: sparse joints take their rest transform (rule 9), an ignored or foreign animation leaves
+/// the whole skeleton at rest (rules 8 and 9).
+///
+/// `None` where rest transforms are needed and the skeleton has none.
+#[must_use]
+pub fn joint_local_transforms(
+    skeleton: &Skeleton,
+    animation: Option<(&SkelAnimation, &AnimMapper)>,
+    time: Time,
+) -> Option<Vec<DMat4>> {
+    let rest = || skeleton.rest().map(<[DMat4]>::to_vec);
+    let Some((animation, mapper)) = animation else {
+        return rest();
+    };
+    if mapper.is_null() {
+        return rest();
+    }
+    let Some(local) = animation.joint_local_transforms(time) else {
+        return rest();
+    };
+    if mapper.is_identity() {
+        return Some(local);
+    }
+    let mut out = if mapper.is_sparse() {
+        rest()?
+    } else {
+        // A full animation needs no restTransforms (rule 9).
+        vec![DMat4::IDENTITY; skeleton.joints().len()]
+    };
+    mapper.remap(&local, &mut out);
+    Some(out)
+}

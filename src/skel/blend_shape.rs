@@ -1,0 +1,301 @@
+//! Blend shapes and their in-betweens (UsdSkelBlendShape, UsdSkelBlendShapeQuery).
+
+use glam::Vec3;
+
+use crate::error::{Invalid, Warning};
+
+/// Weights closer than this are the same weight (rule 13), and a sub-shape weight below it is
+/// dropped (rule 16): usd-core's own epsilon.
+pub const WEIGHT_EPSILON: f64 = 1e-6;
+
+/// One shape that a blend shape passes through: an in-between, or the primary shape at weight 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubShape {
+    /// Channel weight at which this shape holds by itself.
+    pub weight: f32,
+    /// One offset per entry of `point_indices`, or per point, in the prim's own space.
+    pub offsets: Vec<Vec3>,
+    /// As many normal offsets, or none (rule 19: an in-between borrows none from the primary).
+    pub normal_offsets: Option<Vec<Vec3>>,
+}
+
+/// An in-between as authored, before its weight is checked.
+#[derive(Clone, Debug)]
+pub struct Inbetween {
+    /// Attribute name below `inbetweens:`.
+    pub name: String,
+    /// `weight` metadata.
+    pub weight: Option<f32>,
+    /// Point offsets.
+    pub offsets: Vec<Vec3>,
+    /// `inbetweens:NAME:normalOffsets`.
+    pub normal_offsets: Option<Vec<Vec3>>,
+}
+
+/// A validated blend shape: sub-shapes by ascending weight, the primary among them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlendShape {
+    path: String,
+    point_indices: Option<Vec<u32>>,
+    sub_shapes: Vec<SubShape>,
+}
+
+impl BlendShape {
+    /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13), and
+    /// normal offsets of the wrong size (they alone are dropped, rule 19), become warnings.
+    ///
+    /// # Errors
+    /// Offsets whose number is neither that of `point_indices` nor, where there are none, of the
+    /// points; an index out of range; offsets that are not finite (rule 18).
+    pub fn new(
+        path: impl Into<String>,
+        point_indices: Option<&[i64]>,
+        offsets: Vec<Vec3>,
+        normal_offsets: Option<Vec<Vec3>>,
+        inbetweens: Vec<Inbetween>,
+        point_count: usize,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self, Invalid> {
+        let path = path.into();
+        let point_indices = point_indices.filter(|i| !i.is_empty());
+        let entries = point_indices.map_or(point_count, <[i64]>::len);
+        let indices = point_indices
+            .map(|indices| {
+                indices
+                    .iter()
+                    .map(|&i| {
+                        u32::try_from(i).ok().filter(|i| (*i as usize) < point_count).ok_or_else(|| {
+                            Invalid::new(&path, "pointIndices", format!("indices below {point_count}"), i.to_string())
+                        })
+                    })
+                    .collect::<Result<Vec<u32>, _>>()
+            })
+            .transpose()?;
+        let expected = || match &indices {
+            Some(_) => format!("{entries} offsets, as many as pointIndices"),
+            None => format!("{entries} offsets, as many as points"),
+        };
+        let check = |property: String, offsets: &[Vec3]| {
+            if offsets.len() != entries {
+                return Err(Invalid::new(&path, property, expected(), offsets.len().to_string()));
+            }
+            match offsets.iter().position(|o| !o.is_finite()) {
+                Some(i) => Err(Invalid::new(&path, property, "finite offsets", format!("{} at {i}", offsets[i]))),
+                None => Ok(()),
+            }
+        };
+        let mut check_normals = |property: String, normals: Option<Vec<Vec3>>| {
+            let normals = normals.filter(|n| !n.is_empty())?;
+            match check(property, &normals) {
+                Ok(()) => Some(normals),
+                Err(e) => {
+                    warnings.push(Warning::new("normal-offsets-ignored", &path, e.to_string()));
+                    None
+                }
+            }
+        };
+
+        check("offsets".into(), &offsets)?;
+        let mut sub_shapes = vec![SubShape {
+            weight: 1.0,
+            offsets,
+            normal_offsets: check_normals("normalOffsets".into(), normal_offsets),
+        }];
+        let mut rejected = Vec::new();
+        for between in inbetweens {
+            let property = format!("inbetweens:{}", between.name);
+            let weight = match inbetween_weight(&between, &sub_shapes) {
+                Ok(w) => w,
+                Err(reason) => {
+                    rejected.push(Warning::new(
+                        "inbetween-skipped",
+                        &path,
+                        format!("in-between '{}' {reason}; it is skipped", between.name),
+                    ));
+                    continue;
+                }
+            };
+            check(property.clone(), &between.offsets)?;
+            sub_shapes.push(SubShape {
+                weight,
+                offsets: between.offsets,
+                normal_offsets: check_normals(format!("{property}:normalOffsets"), between.normal_offsets),
+            });
+        }
+        warnings.extend(rejected);
+        sub_shapes.sort_by(|a, b| a.weight.total_cmp(&b.weight));
+        Ok(Self {
+            path,
+            point_indices: indices,
+            sub_shapes,
+        })
+    }
+
+    /// Prim path.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The points that the offsets belong to, or `None` where they are all points in order.
+    #[must_use]
+    pub fn point_indices(&self) -> Option<&[u32]> {
+        self.point_indices.as_deref()
+    }
+
+    /// Sub-shapes by ascending weight.
+    #[must_use]
+    pub fn sub_shapes(&self) -> &[SubShape] {
+        &self.sub_shapes
+    }
+
+    /// Point that the `entry`-th offset belongs to.
+    ///
+    /// # Panics
+    /// Where `entry` is out of range of `point_indices`.
+    #[must_use]
+    pub fn point_of(&self, entry: usize) -> usize {
+        self.point_indices.as_ref().map_or(entry, |i| i[entry] as usize)
+    }
+
+    /// Sub-shape weights for a channel weight, one per sub-shape.
+    #[must_use]
+    pub fn sub_shape_weights(&self, weight: f64) -> Vec<f64> {
+        let weights: Vec<f64> = self.sub_shapes.iter().map(|s| f64::from(s.weight)).collect();
+        let mut out = vec![0.0; weights.len()];
+        for (i, w) in resolve_weight(&weights, weight).into_iter().flatten() {
+            out[i] = w;
+        }
+        out
+    }
+}
+
+fn inbetween_weight(between: &Inbetween, taken: &[SubShape]) -> Result<f32, String> {
+    let weight = between.weight.ok_or("has no weight")?;
+    let w = f64::from(weight);
+    if !w.is_finite() {
+        return Err(format!("has the weight {w}"));
+    }
+    if w.abs() < WEIGHT_EPSILON {
+        return Err("has weight 0, which is the null shape's".into());
+    }
+    if (w - 1.0).abs() < WEIGHT_EPSILON {
+        return Err("has weight 1, which is the primary shape's".into());
+    }
+    if taken.iter().any(|s| (f64::from(s.weight) - w).abs() < WEIGHT_EPSILON) {
+        return Err(format!("has weight {w}, as another in-between before it"));
+    }
+    Ok(weight)
+}
+
+/// Splits a channel weight among sub-shapes at `weights` (ascending, without the null shape, which
+/// sits at 0): at most two `(sub-shape, weight)` pairs.
+///
+/// Rules 13 to 16: a lone primary shape takes the raw weight; otherwise the weight is bracketed
+/// among all shapes, the null shape included, and beyond either end the two end shapes
+/// extrapolate. The null shape contributes nothing and terms below [`WEIGHT_EPSILON`] are dropped.
+#[must_use]
+pub fn resolve_weight(weights: &[f64], weight: f64) -> [Option<(usize, f64)>; 2] {
+    let keep = |i: Option<usize>, w: f64| i.filter(|_| w.abs() > WEIGHT_EPSILON).map(|i| (i, w));
+    if weights.len() == 1 {
+        return [keep(Some(0), weight), None];
+    }
+    if weights.is_empty() {
+        return [None, None];
+    }
+    // Shapes with the null shape put in its place; `None` is the null shape.
+    let nulls_place = weights.partition_point(|w| *w < 0.0);
+    let shape_at = |slot: usize| match slot.cmp(&nulls_place) {
+        std::cmp::Ordering::Less => (Some(slot), weights[slot]),
+        std::cmp::Ordering::Equal => (None, 0.0),
+        std::cmp::Ordering::Greater => (Some(slot - 1), weights[slot - 1]),
+    };
+    let count = weights.len() + 1;
+    let mut upper = 1;
+    while upper < count - 1 && shape_at(upper).1 < weight {
+        upper += 1;
+    }
+    let (lower_shape, lower_weight) = shape_at(upper - 1);
+    let (upper_shape, upper_weight) = shape_at(upper);
+    let alpha = (weight - lower_weight) / (upper_weight - lower_weight);
+    [keep(lower_shape, 1.0 - alpha), keep(upper_shape, alpha)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(got: [Option<(usize, f64)>; 2], want: &[(usize, f64)]) {
+        let got: Vec<_> = got.into_iter().flatten().collect();
+        assert_eq!(got.len(), want.len(), "{got:?} {want:?}");
+        for (g, w) in got.iter().zip(want) {
+            assert!(g.0 == w.0 && (g.1 - w.1).abs() < 1e-12, "{got:?} {want:?}");
+        }
+    }
+
+    #[test]
+    fn without_inbetweens_the_weight_is_raw() {
+        close(resolve_weight(&[1.0], -3.0), &[(0, -3.0)]);
+        close(resolve_weight(&[1.0], 0.0), &[]);
+    }
+
+    #[test]
+    fn brackets_and_extrapolates() {
+        let w = [0.25, 0.5, 1.0];
+        close(resolve_weight(&w, -0.25), &[(0, -1.0)]); // the schema text's own example
+        close(resolve_weight(&w, 0.125), &[(0, 0.5)]);
+        close(resolve_weight(&w, 0.375), &[(0, 0.5), (1, 0.5)]);
+        close(resolve_weight(&w, 0.75), &[(1, 0.5), (2, 0.5)]);
+        close(resolve_weight(&w, 1.5), &[(1, -1.0), (2, 2.0)]);
+    }
+
+    #[test]
+    fn negative_and_large_inbetweens() {
+        let w = [-0.5, 1.0, 1.5];
+        close(resolve_weight(&w, -1.0), &[(0, 2.0)]);
+        close(resolve_weight(&w, -0.25), &[(0, 0.5)]);
+        close(resolve_weight(&w, 0.5), &[(1, 0.5)]);
+        close(resolve_weight(&w, 2.0), &[(1, -1.0), (2, 2.0)]);
+    }
+
+    #[test]
+    fn malformed_inbetweens_are_skipped() {
+        let between = |name: &str, weight: Option<f32>| Inbetween {
+            name: name.into(),
+            weight,
+            offsets: vec![Vec3::X],
+            normal_offsets: None,
+        };
+        let mut warnings = Vec::new();
+        let shape = BlendShape::new(
+            "/S",
+            None,
+            vec![Vec3::Y],
+            None,
+            vec![
+                between("zero", Some(0.0)),
+                between("one", Some(1.0)),
+                between("none", None),
+                between("half", Some(0.5)),
+                between("again", Some(0.5)),
+            ],
+            1,
+            &mut warnings,
+        )
+        .unwrap();
+        assert_eq!(shape.sub_shapes().len(), 2);
+        assert_eq!(warnings.len(), 4);
+    }
+
+    #[test]
+    fn wrong_sizes_and_indices() {
+        let make = |indices: Option<&[i64]>, n: usize| {
+            BlendShape::new("/S", indices, vec![Vec3::X; n], None, vec![], 4, &mut Vec::new())
+        };
+        assert!(make(None, 4).is_ok());
+        assert!(make(None, 3).unwrap_err().to_string().contains("4 offsets"));
+        assert!(make(Some(&[0, 3]), 2).is_ok());
+        assert!(make(Some(&[0, 4]), 2).unwrap_err().to_string().contains("found 4"));
+        assert!(make(Some(&[-1]), 1).is_err());
+    }
+}

@@ -1,0 +1,132 @@
+//! Skeleton definitions (UsdSkelSkeleton, UsdSkelSkeletonQuery's static half).
+
+use glam::DMat4;
+
+use super::Topology;
+use crate::error::Invalid;
+use crate::math;
+
+/// A validated Skeleton: joints, hierarchy, bind pose and, where authored, rest pose.
+#[derive(Clone, Debug)]
+pub struct Skeleton {
+    path: String,
+    joints: Vec<String>,
+    topology: Topology,
+    /// Inverse of each bind transform: joint-at-bind from skeleton-world-at-bind.
+    inverse_bind: Result<Vec<DMat4>, Invalid>,
+    bind: Vec<DMat4>,
+    rest: Option<Vec<DMat4>>,
+}
+
+impl Skeleton {
+    /// Builds a skeleton from its attributes' values, in column-vector form.
+    ///
+    /// - `bind`: bindTransforms, world space at bind time. Missing, wrong-sized or singular ones
+    ///   are no error here, because a prim that only blends shapes needs none; they are reported
+    ///   by [`Skeleton::inverse_bind`] (rule 10).
+    /// - `rest`: restTransforms, joint-local. Wrong-sized or non-finite ones count as missing.
+    ///
+    /// # Errors
+    /// Joints whose parents come after them (rule 7).
+    pub fn new(
+        path: impl Into<String>,
+        joints: Vec<String>,
+        bind: Option<Vec<DMat4>>,
+        rest: Option<Vec<DMat4>>,
+    ) -> Result<Self, Invalid> {
+        let path = path.into();
+        let topology = Topology::from_joints(&joints);
+        topology
+            .validate(&joints)
+            .map_err(|e| Invalid::new(&path, "joints", "parents before their children", e.to_string()))?;
+        let inverse_bind = invert_bind(&path, &joints, bind.as_deref());
+        let rest = rest.filter(|r| r.len() == joints.len() && r.iter().all(math::is_finite));
+        Ok(Self {
+            path,
+            topology,
+            inverse_bind,
+            bind: bind.unwrap_or_default(),
+            rest,
+            joints,
+        })
+    }
+
+    /// Prim path.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Joint paths, parents first.
+    #[must_use]
+    pub fn joints(&self) -> &[String] {
+        &self.joints
+    }
+
+    /// Joint hierarchy.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// bindTransforms as authored (world space at bind time); empty where missing.
+    #[must_use]
+    pub fn bind(&self) -> &[DMat4] {
+        &self.bind
+    }
+
+    /// restTransforms (joint-local), where they are authored and of the right size.
+    #[must_use]
+    pub fn rest(&self) -> Option<&[DMat4]> {
+        self.rest.as_deref()
+    }
+
+    /// Inverse bind transforms.
+    ///
+    /// # Errors
+    /// bindTransforms that are missing, of the wrong number, not finite or singular (rule 10).
+    pub fn inverse_bind(&self) -> Result<&[DMat4], Invalid> {
+        self.inverse_bind.as_deref().map_err(Clone::clone)
+    }
+
+    /// Joint-local transforms to skeleton space: each parent's transform times its child's.
+    ///
+    /// # Panics
+    /// Where `local` has fewer elements than there are joints.
+    #[must_use]
+    pub fn concat(&self, local: &[DMat4]) -> Vec<DMat4> {
+        let mut skel_from_joint: Vec<DMat4> = Vec::with_capacity(self.joints.len());
+        for (i, parent) in self.topology.parents().enumerate() {
+            let m = match parent {
+                // Parents come first, so theirs is already there.
+                Some(p) => skel_from_joint[p] * local[i],
+                None => local[i],
+            };
+            skel_from_joint.push(m);
+        }
+        skel_from_joint
+    }
+}
+
+fn invert_bind(path: &str, joints: &[String], bind: Option<&[DMat4]>) -> Result<Vec<DMat4>, Invalid> {
+    let expected = format!("{} matrices, one per joint", joints.len());
+    let bind = match bind {
+        Some(b) if b.len() == joints.len() => b,
+        Some(b) => return Err(Invalid::new(path, "bindTransforms", expected, b.len().to_string())),
+        None if joints.is_empty() => &[],
+        None => return Err(Invalid::new(path, "bindTransforms", expected, "none")),
+    };
+    bind.iter()
+        .zip(joints)
+        .map(|(m, joint)| {
+            math::try_inverse(*m).ok_or_else(|| {
+                Invalid::new(
+                    path,
+                    "bindTransforms",
+                    "invertible, finite matrices",
+                    format!("a singular or non-finite one for joint {joint}"),
+                )
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,148 @@
+//! Joint hierarchy from a list of joint paths (UsdSkelTopology).
+
+use std::collections::HashMap;
+
+/// Parent of each joint, in the order of the joints.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Topology {
+    parents: Vec<Option<u32>>,
+}
+
+/// Why a joint order is no valid topology.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TopologyError {
+    /// Rule 7: parents come before their children.
+    #[error("joint {joint} ({name}) comes before its parent, joint {parent} ({parent_name})")]
+    ParentAfterChild {
+        joint: usize,
+        name: String,
+        parent: usize,
+        parent_name: String,
+    },
+    /// The same path twice, which leaves its children with no one parent.
+    #[error("joint {name} is listed twice, as joints {first} and {second}")]
+    Duplicate { name: String, first: usize, second: usize },
+}
+
+impl Topology {
+    /// Derives each joint's parent: its nearest *listed* ancestor path (rule 7). A token that is no
+    /// valid prim path is a root joint.
+    #[must_use]
+    pub fn from_joints<S: AsRef<str>>(joints: &[S]) -> Self {
+        let mut index: HashMap<&str, u32> = HashMap::with_capacity(joints.len());
+        for (i, j) in joints.iter().enumerate() {
+            // usd-core fills its map in order, so the first of equal paths serves.
+            index.entry(j.as_ref()).or_insert(i as u32);
+        }
+        let parents = joints
+            .iter()
+            .map(|j| {
+                let mut path = j.as_ref();
+                if !is_prim_path(path) {
+                    return None;
+                }
+                while let Some(cut) = path.rfind('/') {
+                    path = &path[..cut];
+                    if let Some(&p) = index.get(path) {
+                        return Some(p);
+                    }
+                }
+                None
+            })
+            .collect();
+        Self { parents }
+    }
+
+    /// Number of joints.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.parents.len()
+    }
+
+    /// True without joints.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parents.is_empty()
+    }
+
+    /// Parent of `joint`, or `None` for a root.
+    ///
+    /// # Panics
+    /// Where `joint` is out of range.
+    #[must_use]
+    pub fn parent(&self, joint: usize) -> Option<usize> {
+        self.parents[joint].map(|p| p as usize)
+    }
+
+    /// Parents in joint order.
+    pub fn parents(&self) -> impl Iterator<Item = Option<usize>> + '_ {
+        self.parents.iter().map(|p| p.map(|p| p as usize))
+    }
+
+    /// Longest chain of joints, 1 for a lone root. 0 without joints.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        let mut depths = vec![1usize; self.len()];
+        for (i, p) in self.parents().enumerate() {
+            if let Some(p) = p.filter(|p| *p < i) {
+                depths[i] = depths[p] + 1;
+            }
+        }
+        depths.into_iter().max().unwrap_or(0)
+    }
+
+    /// Checks that every parent comes before its children (rule 7).
+    ///
+    /// # Errors
+    /// The first joint that breaks the rule, by name.
+    pub fn validate<S: AsRef<str>>(&self, joints: &[S]) -> Result<(), TopologyError> {
+        for (joint, parent) in self.parents().enumerate() {
+            if let Some(parent) = parent.filter(|p| *p >= joint) {
+                return Err(TopologyError::ParentAfterChild {
+                    joint,
+                    name: joints[joint].as_ref().to_owned(),
+                    parent,
+                    parent_name: joints[parent].as_ref().to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The part of SdfPath's grammar that joint tokens use: identifiers joined by single slashes.
+fn is_prim_path(token: &str) -> bool {
+    let body = token.strip_prefix('/').unwrap_or(token);
+    !body.is_empty()
+        && body.split('/').all(|name| {
+            let mut chars = name.chars();
+            chars.next().is_some_and(|c| c == '_' || c.is_alphabetic()) && chars.all(|c| c == '_' || c.is_alphanumeric())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parent_is_the_nearest_listed_ancestor() {
+        let joints = ["A", "A/B", "C", "C/D/E"];
+        let t = Topology::from_joints(&joints);
+        assert_eq!(t.parents().collect::<Vec<_>>(), [None, Some(0), None, Some(2)]);
+        assert_eq!(t.validate(&joints), Ok(()));
+        assert_eq!(t.depth(), 2);
+    }
+
+    #[test]
+    fn children_before_parents_are_refused() {
+        let joints = ["A/B", "A"];
+        let err = Topology::from_joints(&joints).validate(&joints).unwrap_err();
+        assert!(err.to_string().contains("A/B"), "{err}");
+    }
+
+    #[test]
+    fn a_token_that_is_no_path_is_a_root() {
+        let t = Topology::from_joints(&["A", "A/my joint", "A//B", "A/1x"]);
+        assert_eq!(t.parents().collect::<Vec<_>>(), [None; 4]);
+    }
+}

@@ -63,6 +63,12 @@ impl Invalid {
         }
     }
 
+    /// The report without file and prim, for where they are already named.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        format!("{}: expected {}, found {}", self.property, self.expected, self.found)
+    }
+
     /// The same report with the file's name in front.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<PathBuf>) -> Self {

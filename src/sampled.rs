@@ -133,6 +133,24 @@ impl Lerp for Vec<Half3> {
         lerp_array(a, b, |a, b| lerp_half3(a, b, alpha))
     }
 }
+impl Lerp for Vec<f16> {
+    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+        lerp_array(a, b, |a, b| {
+            f16::from_f64((1.0 - alpha) * f64::from(*a) + alpha * f64::from(*b))
+        })
+    }
+}
+/// Half quaternions as `[x, y, z, w]`: the slerp factors and each step round to half.
+impl Lerp for Vec<[f16; 4]> {
+    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+        lerp_array(a, b, |a, b| {
+            let cos_theta = (0..4).map(|i| f64::from(a[i]) * f64::from(b[i])).sum();
+            let (s0, s1) = slerp_factors(cos_theta, alpha);
+            let term = |s: f64, x: f16| f16::from_f32(f16::from_f64(s).to_f32() * x.to_f32()).to_f32();
+            std::array::from_fn(|i| f16::from_f32(term(s0, a[i]) + term(s1, b[i])))
+        })
+    }
+}
 impl Lerp for Vec<Quat> {
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
         lerp_array(a, b, |a, b| slerp_quat(*a, *b, alpha))
@@ -237,6 +255,16 @@ impl<T> Sampled<T> {
             .iter()
             .find_map(|(_, v)| v.as_ref())
             .or(self.default.as_ref())
+    }
+
+    /// The same times with every value converted.
+    #[must_use]
+    pub fn map<U>(&self, f: impl Fn(&T) -> U) -> Sampled<U> {
+        Sampled {
+            default: self.default.as_deref().map(|v| Arc::new(f(v))),
+            samples: self.samples.iter().map(|(t, v)| (*t, v.as_deref().map(|v| Arc::new(f(v))))).collect(),
+            interpolation: self.interpolation,
+        }
     }
 
     /// Every value, default and samples.

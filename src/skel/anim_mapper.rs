@@ -13,12 +13,12 @@ pub struct AnimMapper {
 
 impl AnimMapper {
     /// Matches elements by their whole token (rule 11), never by the last name alone. Where the
-    /// target lists a token twice the first one is filled, as in usd-core.
+    /// target lists a token twice the last one is filled, as in usd-core.
     #[must_use]
     pub fn new<S: AsRef<str>, T: AsRef<str>>(source: &[S], target: &[T]) -> Self {
         let mut index: HashMap<&str, u32> = HashMap::with_capacity(target.len());
         for (i, t) in target.iter().enumerate() {
-            index.entry(t.as_ref()).or_insert(i as u32);
+            index.insert(t.as_ref(), i as u32);
         }
         let target_of: Vec<_> = source.iter().map(|s| index.get(s.as_ref()).copied()).collect();
         let identity = source.len() == target.len()
@@ -102,6 +102,13 @@ mod tests {
         assert!(AnimMapper::new(&["x"], &["a"]).is_null());
         assert!(AnimMapper::new(&["a", "b"], &["a", "b"]).is_identity());
         assert!(AnimMapper::new::<&str, _>(&[], &["a"]).is_null());
+    }
+
+    #[test]
+    fn the_last_of_equal_tokens_is_filled() {
+        let mut out = [0; 3];
+        AnimMapper::new(&["a", "b"], &["a", "a", "b"]).remap(&[1, 2], &mut out);
+        assert_eq!(out, [0, 1, 2]);
     }
 
     #[test]

@@ -13,7 +13,8 @@ pub const WEIGHT_EPSILON: f64 = 1e-6;
 pub struct SubShape {
     /// Channel weight at which this shape holds by itself.
     pub weight: f32,
-    /// One offset per entry of `point_indices`, or per point, in the prim's own space.
+    /// One offset per entry of `point_indices`, or per point, in the prim's own space; empty where
+    /// the file has none, which moves no point.
     pub offsets: Vec<Vec3>,
     /// As many normal offsets, or none (rule 19: an in-between borrows none from the primary).
     pub normal_offsets: Option<Vec<Vec3>>,
@@ -45,8 +46,8 @@ impl BlendShape {
     /// normal offsets of the wrong size (they alone are dropped, rule 19), become warnings.
     ///
     /// # Errors
-    /// Offsets whose number is neither that of `point_indices` nor, where there are none, of the
-    /// points; an index out of range; offsets that are not finite (rule 18).
+    /// Offsets whose number is neither zero, nor that of `point_indices`, nor, where there are none,
+    /// of the points; an index out of range; offsets that are not finite (rule 18).
     pub fn new(
         path: impl Into<String>,
         point_indices: Option<&[i64]>,
@@ -76,7 +77,8 @@ impl BlendShape {
             None => format!("{entries} offsets, as many as points"),
         };
         let check = |property: String, offsets: &[Vec3]| {
-            if offsets.len() != entries {
+            // Offsets that are not there move nothing and are no error (seen on usd-core).
+            if offsets.len() != entries && !offsets.is_empty() {
                 return Err(Invalid::new(&path, property, expected(), offsets.len().to_string()));
             }
             match offsets.iter().position(|o| !o.is_finite()) {
@@ -89,7 +91,7 @@ impl BlendShape {
             match check(property, &normals) {
                 Ok(()) => Some(normals),
                 Err(e) => {
-                    warnings.push(Warning::new("normal-offsets-ignored", &path, e.to_string()));
+                    warnings.push(Warning::new("normal-offsets-ignored", &path, e.brief()));
                     None
                 }
             }
@@ -293,6 +295,7 @@ mod tests {
             BlendShape::new("/S", indices, vec![Vec3::X; n], None, vec![], 4, &mut Vec::new())
         };
         assert!(make(None, 4).is_ok());
+        assert!(make(None, 0).is_ok());
         assert!(make(None, 3).unwrap_err().to_string().contains("4 offsets"));
         assert!(make(Some(&[0, 3]), 2).is_ok());
         assert!(make(Some(&[0, 4]), 2).unwrap_err().to_string().contains("found 4"));

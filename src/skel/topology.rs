@@ -19,9 +19,6 @@ pub enum TopologyError {
         parent: usize,
         parent_name: String,
     },
-    /// The same path twice, which leaves its children with no one parent.
-    #[error("joint {name} is listed twice, as joints {first} and {second}")]
-    Duplicate { name: String, first: usize, second: usize },
 }
 
 impl Topology {
@@ -31,8 +28,8 @@ impl Topology {
     pub fn from_joints<S: AsRef<str>>(joints: &[S]) -> Self {
         let mut index: HashMap<&str, u32> = HashMap::with_capacity(joints.len());
         for (i, j) in joints.iter().enumerate() {
-            // usd-core fills its map in order, so the first of equal paths serves.
-            index.entry(j.as_ref()).or_insert(i as u32);
+            // usd-core fills its map in order, so the last of equal paths serves.
+            index.insert(j.as_ref(), i as u32);
         }
         let parents = joints
             .iter()
@@ -138,6 +135,14 @@ mod tests {
         let joints = ["A/B", "A"];
         let err = Topology::from_joints(&joints).validate(&joints).unwrap_err();
         assert!(err.to_string().contains("A/B"), "{err}");
+    }
+
+    #[test]
+    fn the_last_of_equal_paths_is_the_parent() {
+        // As usd-core 26.11's UsdSkelTopology answers.
+        let parents = |j: &[&str]| Topology::from_joints(j).parents().collect::<Vec<_>>();
+        assert_eq!(parents(&["A", "A", "A/B"]), [None, None, Some(1)]);
+        assert_eq!(parents(&["A", "A/B", "A"]), [None, Some(2), None]);
     }
 
     #[test]

@@ -1,0 +1,3 @@
+//! File formats. Nothing else names a file-format crate.
+
+pub mod usd;

@@ -1,0 +1,272 @@
+//! A USD file as a stage, and the stage as a [`Scene`].
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use openusd::{sdf, usd};
+
+use super::resolver::CheckedResolver;
+use super::skel_prims::{read_animation, read_skeleton};
+use super::skinned_prims::{SceneIndices, SkinReader};
+use super::tree::{StageTree, read_tree};
+use super::xforms::read_stack;
+use crate::error::{Error, Invalid, Result, Warning};
+use crate::sampled::Interpolation;
+use crate::scene::{PlacedSkeleton, Scene, ScenePrim, SkelRoot, TimeLine, XformStack};
+use crate::skel::binding::{self, PrimKind};
+use crate::skel::{AnimSource, SkelAnimation, Skeleton, SkeletonInstance};
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReadOptions {
+    /// Where a skeleton's animation is looked for.
+    pub anim_source: AnimSource,
+}
+
+/// An open, composed USD file. It is bound to its thread; the [`Scene`] made from it is not.
+pub struct UsdFile {
+    pub(super) stage: usd::Stage,
+    file: PathBuf,
+}
+
+impl std::fmt::Debug for UsdFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UsdFile").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+impl UsdFile {
+    /// Opens and composes a .usda, .usdc, .usd or .usdz file with all its payloads.
+    ///
+    /// # Errors
+    /// A file that is not there, is no USD or is cut short.
+    pub fn open(file: impl AsRef<Path>) -> Result<Self> {
+        let file = file.as_ref();
+        let fail = |reason: String| Error::Open {
+            file: file.to_owned(),
+            reason,
+        };
+        let metadata = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
+        if !metadata.is_file() {
+            return Err(fail("not a file".into()));
+        }
+        let name = file.to_str().ok_or_else(|| fail("its name is not UTF-8".into()))?;
+        let stage = usd::Stage::builder()
+            .schema_registry(openusd_schemas::schema_registry())
+            .resolver(CheckedResolver::new())
+            .open(name)
+            .map_err(|e| fail(explain(&e)))?;
+        Ok(Self {
+            stage,
+            file: file.to_owned(),
+        })
+    }
+
+    /// The file's name, as opened.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Reads everything skinning needs.
+    ///
+    /// # Errors
+    /// Values that cannot be decoded. What is merely wrong with single prims ends in
+    /// [`Scene::errors`] and [`Scene::warnings`].
+    pub fn scene(&self, options: ReadOptions) -> Result<Scene> {
+        self.read_scene(options).map_err(|e| Error::Open {
+            file: self.file.clone(),
+            reason: explain(&e),
+        })
+    }
+
+    fn read_scene(&self, options: ReadOptions) -> Result<Scene, openusd::Error> {
+        let stage = &self.stage;
+        let tree = read_tree(stage)?;
+        let resolution = binding::resolve(&tree.tree, options.anim_source);
+        let mut warnings = resolution.warnings;
+        let interpolation = match stage.interpolation_type() {
+            usd::InterpolationType::Held => Interpolation::Held,
+            usd::InterpolationType::Linear => Interpolation::Linear,
+        };
+        let mut builder = SceneBuilder {
+            stage,
+            tree: &tree,
+            interpolation,
+            prims: Vec::new(),
+            prim_index: HashMap::new(),
+            skeletons: HashMap::new(),
+            animations: HashMap::new(),
+            instances: Vec::new(),
+            instance_index: HashMap::new(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+        };
+        let mut skel_roots = Vec::new();
+        for (i, prim) in tree.tree.iter().enumerate() {
+            if prim.kind == PrimKind::SkelRoot {
+                skel_roots.push(SkelRoot {
+                    path: prim.path.clone(),
+                    prim: builder.scene_prim(i)?,
+                });
+            }
+        }
+        let mut placed = Vec::new();
+        for b in &resolution.bindings {
+            let Some(instance) = builder.instance(b.skeleton, b.animation)? else {
+                continue;
+            };
+            let at = SceneIndices {
+                prim: builder.scene_prim(b.prim)?,
+                skel_root: builder.scene_prim(b.skel_root)?,
+                instance,
+            };
+            placed.push((b, at));
+        }
+        let mut skins = SkinReader {
+            stage,
+            tree: &tree,
+            interpolation,
+            shapes: HashMap::new(),
+            warnings: &mut warnings,
+        };
+        let mut bindings = Vec::new();
+        for (b, at) in &placed {
+            let animation = builder.instances[at.instance].instance.animation().cloned();
+            bindings.push(skins.read(b, at, animation.as_deref())?);
+        }
+        warnings.append(&mut builder.warnings);
+        for diagnostic in stage.composition_errors() {
+            warnings.push(Warning::new("composition", self.file.display().to_string(), diagnostic.to_string()));
+        }
+        let mut animations: Vec<_> = builder.animations.into_values().collect();
+        animations.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Scene {
+            file: self.file.clone(),
+            time_line: TimeLine {
+                range: stage
+                    .has_authored_time_code_range()
+                    .then(|| (stage.start_time_code(), stage.end_time_code())),
+                time_codes_per_second: stage.time_codes_per_second(),
+            },
+            up_axis: match stage.stage_metadata("upAxis")? {
+                Some(sdf::Value::Token(t)) if t.as_str() == "Z" => 'Z',
+                _ => 'Y',
+            },
+            meters_per_unit: match stage.stage_metadata("metersPerUnit")? {
+                Some(sdf::Value::Double(v)) => v,
+                _ => 0.01,
+            },
+            prims: builder.prims,
+            skel_roots,
+            instances: builder.instances,
+            animations,
+            bindings,
+            errors: builder.errors.into_iter().map(|e| e.in_file(&self.file)).collect(),
+            warnings,
+        })
+    }
+}
+
+/// openusd's errors name their cause in their source chain.
+pub(super) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+struct SceneBuilder<'a> {
+    stage: &'a usd::Stage,
+    tree: &'a StageTree,
+    interpolation: Interpolation,
+    prims: Vec<ScenePrim>,
+    prim_index: HashMap<usize, usize>,
+    skeletons: HashMap<usize, Option<Arc<Skeleton>>>,
+    animations: HashMap<usize, Arc<SkelAnimation>>,
+    instances: Vec<PlacedSkeleton>,
+    instance_index: HashMap<(usize, Option<usize>), usize>,
+    warnings: Vec<Warning>,
+    errors: Vec<Invalid>,
+}
+
+impl SceneBuilder<'_> {
+    /// The scene's prim for a tree prim, with its ancestors before it.
+    fn scene_prim(&mut self, tree_prim: usize) -> Result<usize, openusd::Error> {
+        let mut chain = vec![tree_prim];
+        while let Some(parent) = self.tree.tree[chain[chain.len() - 1]].parent {
+            chain.push(parent);
+        }
+        for &i in chain.iter().rev() {
+            if self.prim_index.contains_key(&i) {
+                continue;
+            }
+            let xform = if self.tree.xformable[i] {
+                let prim = self.stage.prim(&self.tree.paths[i])?;
+                read_stack(&prim, self.interpolation, &mut self.warnings)?
+            } else {
+                XformStack::default()
+            };
+            self.prim_index.insert(i, self.prims.len());
+            self.prims.push(ScenePrim {
+                path: self.tree.tree[i].path.clone(),
+                parent: self.tree.tree[i].parent.map(|p| self.prim_index[&p]),
+                xform,
+            });
+        }
+        Ok(self.prim_index[&tree_prim])
+    }
+
+    /// The placed skeleton for a Skeleton and an animation; none where the Skeleton is invalid,
+    /// which is then among the errors.
+    fn instance(&mut self, skeleton: usize, animation: Option<usize>) -> Result<Option<usize>, openusd::Error> {
+        if let Some(i) = self.instance_index.get(&(skeleton, animation)) {
+            return Ok(Some(*i));
+        }
+        if !self.skeletons.contains_key(&skeleton) {
+            let prim = self.stage.prim(&self.tree.paths[skeleton])?;
+            let read = match read_skeleton(&prim, &mut self.warnings)? {
+                Ok(s) => Some(Arc::new(s)),
+                Err(e) => {
+                    self.errors.push(e);
+                    None
+                }
+            };
+            self.skeletons.insert(skeleton, read);
+        }
+        let Some(definition) = self.skeletons[&skeleton].clone() else {
+            return Ok(None);
+        };
+        let animation_data = match animation {
+            Some(a) => Some(self.animation(a)?),
+            None => None,
+        };
+        let prim = self.scene_prim(skeleton)?;
+        let index = self.instances.len();
+        self.instances.push(PlacedSkeleton {
+            path: self.tree.tree[skeleton].path.clone(),
+            prim,
+            instance: SkeletonInstance::new(definition, animation_data),
+        });
+        self.instance_index.insert((skeleton, animation), index);
+        Ok(Some(index))
+    }
+
+    fn animation(&mut self, tree_prim: usize) -> Result<Arc<SkelAnimation>, openusd::Error> {
+        if let Some(a) = self.animations.get(&tree_prim) {
+            return Ok(a.clone());
+        }
+        let prim = self.stage.prim(&self.tree.paths[tree_prim])?;
+        let read = Arc::new(read_animation(&prim, self.interpolation, &mut self.warnings)?);
+        self.animations.insert(tree_prim, read.clone());
+        Ok(read)
+    }
+}

@@ -1,0 +1,120 @@
+//! Skeleton, SkelAnimation and BlendShape prims.
+
+use openusd::usd;
+
+use super::values::{read, read_sampled, read_uniform};
+use crate::error::{Invalid, Warning};
+use crate::sampled::Interpolation;
+use crate::skel::{BlendShape, Inbetween, SkelAnimation, Skeleton};
+
+pub(super) fn read_skeleton(
+    prim: &usd::Prim,
+    warnings: &mut Vec<Warning>,
+) -> Result<Result<Skeleton, Invalid>, openusd::Error> {
+    let joints: Vec<String> = read_uniform(&prim.attribute("joints"))?.unwrap_or_default();
+    let bind = read_uniform(&prim.attribute("bindTransforms"))?;
+    let rest: Option<Vec<glam::DMat4>> = read_uniform(&prim.attribute("restTransforms"))?;
+    if let Some(rest) = &rest
+        && (rest.len() != joints.len() || !rest.iter().all(crate::math::is_finite))
+    {
+        let message = format!(
+            "restTransforms: expected {} finite matrices, found {}: they count as missing",
+            joints.len(),
+            rest.len()
+        );
+        warnings.push(Warning::new("rest-transforms-ignored", prim.path().as_str(), message));
+    }
+    Ok(Skeleton::new(prim.path().as_str(), joints, bind, rest))
+}
+
+pub(super) fn read_animation(
+    prim: &usd::Prim,
+    interpolation: Interpolation,
+    warnings: &mut Vec<Warning>,
+) -> Result<SkelAnimation, openusd::Error> {
+    let animation = SkelAnimation {
+        path: prim.path().as_str().to_owned(),
+        joints: read_uniform(&prim.attribute("joints"))?.unwrap_or_default(),
+        translations: read_sampled(&prim.attribute("translations"), interpolation)?,
+        rotations: read_sampled(&prim.attribute("rotations"), interpolation)?,
+        scales: read_sampled(&prim.attribute("scales"), interpolation)?,
+        blend_shapes: read_uniform(&prim.attribute("blendShapes"))?.unwrap_or_default(),
+        blend_shape_weights: read_sampled(&prim.attribute("blendShapeWeights"), interpolation)?,
+    };
+    warn_of_components(&animation, warnings);
+    Ok(animation)
+}
+
+/// An animation that lacks a component is ignored without a word by Pixar's tools (rule 8).
+fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
+    let joints = animation.joints.len();
+    if joints == 0 {
+        return;
+    }
+    let mut warn = |name: &str, mut lengths: &mut dyn Iterator<Item = usize>, missing: bool| {
+        let message = match (&mut lengths).find(|n| *n != joints) {
+            _ if missing => format!("{name} has no value: the joints of this animation are ignored"),
+            Some(n) => format!("{name}: expected {joints} values, one per joint, found {n}: ignored at such times"),
+            None => return,
+        };
+        warnings.push(Warning::new("animation-component", &animation.path, message));
+    };
+    let a = animation;
+    warn("translations", &mut a.translations.values().map(|v| v.len()), !a.translations.has_value());
+    warn("rotations", &mut a.rotations.values().map(|v| v.len()), !a.rotations.has_value());
+    warn("scales", &mut a.scales.values().map(|v| v.len()), !a.scales.has_value());
+    let finite = a.translations.values().all(|v| v.iter().all(|t| t.is_finite()))
+        && a.rotations.values().all(|v| v.iter().all(|r| r.is_finite()))
+        && a.scales.values().all(|v| v.iter().flatten().all(|s| s.is_finite()));
+    if !finite {
+        let message = "holds values that are not finite: rest pose at such times".to_owned();
+        warnings.push(Warning::new("animation-not-finite", &animation.path, message));
+    }
+}
+
+pub(super) fn read_blend_shape(
+    prim: &usd::Prim,
+    point_count: usize,
+    warnings: &mut Vec<Warning>,
+) -> Result<Result<BlendShape, Invalid>, openusd::Error> {
+    let indices: Option<Vec<i64>> = read_uniform(&prim.attribute("pointIndices"))?;
+    let offsets = read_uniform(&prim.attribute("offsets"))?.unwrap_or_default();
+    let normal_offsets = read_uniform(&prim.attribute("normalOffsets"))?;
+    let mut inbetweens = Vec::new();
+    for name in prim.authored_property_names()? {
+        let Some(between) = name.as_str().strip_prefix("inbetweens:") else {
+            continue;
+        };
+        // inbetweens:NAME:normalOffsets belongs to inbetweens:NAME.
+        if between.contains(':') {
+            continue;
+        }
+        let attribute = prim.attribute(name.as_str());
+        let Some(offsets) = read(&attribute)? else { continue };
+        inbetweens.push(Inbetween {
+            name: between.to_owned(),
+            weight: weight_metadata(&attribute)?,
+            offsets,
+            normal_offsets: read(&prim.attribute(format!("{}:normalOffsets", name.as_str()).as_str()))?,
+        });
+    }
+    Ok(BlendShape::new(
+        prim.path().as_str(),
+        indices.as_deref(),
+        offsets,
+        normal_offsets,
+        inbetweens,
+        point_count,
+        warnings,
+    ))
+}
+
+fn weight_metadata(attribute: &usd::Attribute) -> Result<Option<f32>, openusd::Error> {
+    use openusd::sdf::Value;
+    Ok(match attribute.get_metadata::<Value>("weight")? {
+        Some(Value::Float(w)) => Some(w),
+        Some(Value::Double(w)) => Some(w as f32),
+        Some(Value::Int(w)) => Some(w as f32),
+        _ => None,
+    })
+}

@@ -1,0 +1,160 @@
+//! The stage as a light [`PrimTree`]: kinds, relationships, which properties are authored.
+
+use std::collections::HashMap;
+
+use openusd::{sdf, usd};
+
+use crate::skel::binding::{AuthoredBinding, PrimKind, PrimTree, Target, TreePrim};
+
+/// The tree, and the openusd path of each of its prims.
+pub(super) struct StageTree {
+    pub tree: PrimTree,
+    pub paths: Vec<sdf::Path>,
+    /// UsdGeomXformable, whose xformOpOrder counts.
+    pub xformable: Vec<bool>,
+    pub type_names: Vec<String>,
+}
+
+struct TypeFacts {
+    kind: PrimKind,
+    xformable: bool,
+}
+
+/// Walks active, loaded, defined prims, into native instances too, and keeps those that can matter:
+/// everything at or below a SkelRoot, every Skeleton and SkelAnimation, and all their ancestors.
+pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error> {
+    let mut all = Vec::new();
+    stage.traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| all.push(p.clone()))?;
+    let mut facts_of: HashMap<String, TypeFacts> = HashMap::new();
+    let mut type_names = Vec::with_capacity(all.len());
+    for path in &all {
+        let prim = stage.prim(path)?;
+        let name = prim.type_name()?.map(|t| t.as_str().to_owned()).unwrap_or_default();
+        if !facts_of.contains_key(&name) {
+            facts_of.insert(name.clone(), type_facts(&prim)?);
+        }
+        type_names.push(name);
+    }
+    let keep = prims_that_matter(&all, &type_names, &facts_of);
+
+    let mut out = StageTree {
+        tree: Vec::new(),
+        paths: Vec::new(),
+        xformable: Vec::new(),
+        type_names: Vec::new(),
+    };
+    let mut index_of: HashMap<sdf::Path, usize> = HashMap::new();
+    for ((path, type_name), _) in all.into_iter().zip(type_names).zip(keep).filter(|(_, keep)| *keep) {
+        let facts = &facts_of[&type_name];
+        let parent = path.parent().and_then(|p| index_of.get(&p).copied());
+        index_of.insert(path.clone(), out.tree.len());
+        out.tree.push(TreePrim {
+            path: path.as_str().to_owned(),
+            parent,
+            kind: facts.kind,
+            has_api: false,
+            skeleton: None,
+            animation_source: None,
+            authored: AuthoredBinding::default(),
+        });
+        out.xformable.push(facts.xformable);
+        out.type_names.push(type_name);
+        out.paths.push(path);
+    }
+    for i in 0..out.tree.len() {
+        read_binding(stage, &out.paths[i], &index_of, &mut out.tree[i])?;
+    }
+    Ok(out)
+}
+
+fn type_facts(prim: &usd::Prim) -> Result<TypeFacts, openusd::Error> {
+    let kind = if prim.is_a("SkelRoot")? {
+        PrimKind::SkelRoot
+    } else if prim.is_a("Skeleton")? {
+        PrimKind::Skeleton
+    } else if prim.is_a("SkelAnimation")? {
+        PrimKind::SkelAnimation
+    } else if prim.is_a("Boundable")? {
+        PrimKind::Skinnable {
+            has_points: prim.is_a("PointBased")?,
+        }
+    } else if prim.is_a("Imageable")? {
+        PrimKind::Imageable
+    } else {
+        PrimKind::Other
+    };
+    Ok(TypeFacts {
+        kind,
+        xformable: prim.is_a("Xformable")?,
+    })
+}
+
+fn prims_that_matter(paths: &[sdf::Path], types: &[String], facts: &HashMap<String, TypeFacts>) -> Vec<bool> {
+    let mut keep = vec![false; paths.len()];
+    let index_of: HashMap<&sdf::Path, usize> = paths.iter().enumerate().map(|(i, p)| (p, i)).collect();
+    let parent = |i: usize| paths[i].parent().and_then(|p| index_of.get(&p).copied());
+    let mut below_root = vec![false; paths.len()];
+    for i in 0..paths.len() {
+        let kind = facts[&types[i]].kind;
+        below_root[i] = kind == PrimKind::SkelRoot || parent(i).is_some_and(|p| below_root[p]);
+        let wanted = below_root[i] || matches!(kind, PrimKind::Skeleton | PrimKind::SkelAnimation);
+        let mut at = wanted.then_some(i);
+        while let Some(i) = at.filter(|i| !keep[*i]) {
+            keep[i] = true;
+            at = parent(i);
+        }
+    }
+    keep
+}
+
+fn read_binding(
+    stage: &usd::Stage,
+    path: &sdf::Path,
+    index_of: &HashMap<sdf::Path, usize>,
+    out: &mut TreePrim,
+) -> Result<(), openusd::Error> {
+    let prim = stage.prim(path)?;
+    let names: Vec<String> = prim
+        .authored_property_names()?
+        .iter()
+        .map(|n| n.as_str().to_owned())
+        .filter(|n| n.starts_with("skel:") || n.starts_with("primvars:skel:"))
+        .collect();
+    // The schema's own test (HasAPI) decides, whether or not a property is authored here.
+    out.has_api = prim.has_api_schema("SkelBindingAPI")?;
+    for name in names {
+        let attribute = || prim.attribute(name.as_str()).has_authored_value();
+        match name.as_str() {
+            "skel:skeleton" => out.skeleton = first_target(&prim, &name, index_of)?,
+            "skel:animationSource" => out.animation_source = first_target(&prim, &name, index_of)?,
+            "primvars:skel:jointIndices" => out.authored.joint_indices = attribute()?,
+            "primvars:skel:jointWeights" => out.authored.joint_weights = attribute()?,
+            "primvars:skel:geomBindTransform" => out.authored.geom_bind_transform = attribute()?,
+            "primvars:skel:skinningMethod" | "skel:skinningMethod" => {
+                out.authored.skinning_method |= attribute()?;
+            }
+            "skel:joints" => out.authored.joints = attribute()?,
+            "skel:blendShapes" => out.authored.blend_shapes = attribute()?,
+            "skel:blendShapeTargets" => {
+                out.authored.blend_shape_targets = prim.relationship(name.as_str()).has_authored_targets()?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn first_target(
+    prim: &usd::Prim,
+    name: &str,
+    index_of: &HashMap<sdf::Path, usize>,
+) -> Result<Option<Target>, openusd::Error> {
+    let relationship = prim.relationship(name);
+    if let Some(first) = relationship.forwarded_targets()?.into_iter().next() {
+        return Ok(Some(match index_of.get(&first) {
+            Some(i) => Target::Prim(*i),
+            None => Target::Missing(first.as_str().to_owned()),
+        }));
+    }
+    Ok(relationship.has_authored_targets()?.then_some(Target::Empty))
+}

@@ -1,0 +1,234 @@
+//! A [`Scene`]: everything skinning needs from a file, as plain data that threads can share.
+
+mod skin_binding;
+mod xform;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use glam::DMat4;
+
+use crate::error::{Error, Invalid, Result, Warning};
+use crate::math;
+use crate::sampled::Time;
+use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
+
+pub use skin_binding::{InfluenceSource, Normals, ShapeSlot, SkinBinding};
+pub use xform::{OpKind, OpValue, XformOp, XformStack};
+
+/// The stage's time line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeLine {
+    /// startTimeCode and endTimeCode, where both are authored.
+    pub range: Option<(f64, f64)>,
+    /// timeCodesPerSecond.
+    pub time_codes_per_second: f64,
+}
+
+/// A prim that the result depends on: bound prims, skeletons, SkelRoots and their ancestors.
+#[derive(Clone, Debug)]
+pub struct ScenePrim {
+    pub path: String,
+    /// Parent's index, below this prim's own.
+    pub parent: Option<usize>,
+    pub xform: XformStack,
+}
+
+/// A SkelRoot and where it stands.
+#[derive(Clone, Debug)]
+pub struct SkelRoot {
+    pub path: String,
+    /// Index into [`Scene::prims`].
+    pub prim: usize,
+}
+
+/// A skeleton as placed and animated in the scene.
+#[derive(Clone, Debug)]
+pub struct PlacedSkeleton {
+    /// Prim path of the Skeleton (below an instance: the instance proxy's).
+    pub path: String,
+    /// Index into [`Scene::prims`].
+    pub prim: usize,
+    /// Definition and animation.
+    pub instance: SkeletonInstance,
+}
+
+/// What every reader produces.
+#[derive(Debug)]
+pub struct Scene {
+    /// File it was read from.
+    pub file: PathBuf,
+    pub time_line: TimeLine,
+    /// Up axis, `Y` or `Z`.
+    pub up_axis: char,
+    pub meters_per_unit: f64,
+    pub prims: Vec<ScenePrim>,
+    pub skel_roots: Vec<SkelRoot>,
+    /// Every (Skeleton, animation) that prims are bound to.
+    pub instances: Vec<PlacedSkeleton>,
+    /// Every SkelAnimation that drives one of them.
+    pub animations: Vec<Arc<SkelAnimation>>,
+    pub bindings: Vec<SkinBinding>,
+    /// Prims that cannot be skinned, with the reason.
+    pub errors: Vec<Invalid>,
+    pub warnings: Vec<Warning>,
+}
+
+impl Scene {
+    /// The binding of a prim.
+    ///
+    /// # Errors
+    /// A path that is no bound prim of this scene.
+    pub fn resolve(&self, path: &str) -> Result<BoundSkin<'_>> {
+        let binding = self.bindings.iter().find(|b| b.path == path).ok_or_else(|| {
+            let known: Vec<_> = self.bindings.iter().map(|b| b.path.as_str()).take(8).collect();
+            Error::Request(format!(
+                "{}: no skinned prim at {path}; skinned prims are {}",
+                self.file.display(),
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            ))
+        })?;
+        Ok(BoundSkin { scene: self, binding })
+    }
+
+    /// Every bound prim.
+    pub fn bound_skins(&self) -> impl Iterator<Item = BoundSkin<'_>> {
+        self.bindings.iter().map(|binding| BoundSkin { scene: self, binding })
+    }
+
+    /// world_from_prim at a time: the prim's transform and its ancestors', up to one that resets
+    /// the stack.
+    #[must_use]
+    pub fn world_from_prim(&self, prim: usize, time: Time) -> DMat4 {
+        let mut m = DMat4::IDENTITY;
+        let mut at = Some(prim);
+        while let Some(index) = at {
+            let p = &self.prims[index];
+            m = p.xform.local(time) * m;
+            at = if p.xform.resets { None } else { p.parent };
+        }
+        m
+    }
+
+    /// Every authored time of the transforms that [`Scene::world_from_prim`] multiplies.
+    #[must_use]
+    pub fn transform_times(&self, prim: usize) -> Vec<f64> {
+        let mut times = Vec::new();
+        let mut at = Some(prim);
+        while let Some(index) = at {
+            let p = &self.prims[index];
+            times.extend(p.xform.times());
+            at = if p.xform.resets { None } else { p.parent };
+        }
+        times
+    }
+}
+
+/// A bound prim within its scene: resolves skins and poses.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundSkin<'a> {
+    scene: &'a Scene,
+    binding: &'a SkinBinding,
+}
+
+impl<'a> BoundSkin<'a> {
+    /// The binding's data.
+    #[must_use]
+    pub fn binding(&self) -> &'a SkinBinding {
+        self.binding
+    }
+
+    /// The skeleton it is bound to.
+    #[must_use]
+    pub fn skeleton(&self) -> &'a PlacedSkeleton {
+        &self.scene.instances[self.binding.instance]
+    }
+
+    /// The rest data at a time; the same for all times unless
+    /// [`SkinBinding::rest_is_animated`].
+    ///
+    /// # Errors
+    /// Attributes that break UsdSkel's rules, with the file's name.
+    pub fn skin(&self, time: Time) -> Result<Arc<Skin>, Invalid> {
+        self.binding
+            .skin(&self.skeleton().instance, time)
+            .map_err(|e| e.in_file(&self.scene.file))
+    }
+
+    /// The pose at a time, with results in the prim's own space as Pixar's bake has them (rule 30).
+    ///
+    /// # Errors
+    /// Skeletons without the bind or rest transforms that they need (rules 9, 10); a prim whose
+    /// world transform is singular.
+    pub fn pose(&self, time: Time) -> Result<Pose, Invalid> {
+        PoseCache::default().pose(*self, time)
+    }
+
+    /// Index of the binding in [`Scene::bindings`].
+    fn key(&self) -> (usize, usize) {
+        (self.binding.instance, self.binding.prim)
+    }
+}
+
+/// Poses many prims at one time, evaluating each skeleton and each transform once.
+#[derive(Debug, Default)]
+pub struct PoseCache {
+    skinning: HashMap<usize, Result<Arc<Vec<DMat4>>, Invalid>>,
+    world: HashMap<usize, DMat4>,
+}
+
+impl PoseCache {
+    /// See [`BoundSkin::pose`]. One cache serves one time.
+    ///
+    /// # Errors
+    /// As [`BoundSkin::pose`].
+    pub fn pose(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<Pose, Invalid> {
+        let scene = bound.scene;
+        let in_file = |e: Invalid| e.in_file(&scene.file);
+        let binding = bound.binding;
+        let placed = bound.skeleton();
+        let (instance, _) = bound.key();
+        let (channel_weights, _) = binding.channel_weights(&placed.instance, time);
+        let geom_bind = binding.geom_bind.at(time).map_or(DMat4::IDENTITY, |m| *m);
+        if !math::is_finite(&geom_bind) {
+            return Err(in_file(Invalid::new(
+                &binding.path,
+                "primvars:skel:geomBindTransform",
+                "a finite matrix",
+                geom_bind.to_string(),
+            )));
+        }
+        if binding.influences.is_none() {
+            return Ok(Pose {
+                skinning: None,
+                geom_bind,
+                channel_weights,
+                out_from_skel: DMat4::IDENTITY,
+            });
+        }
+        let skinning = self
+            .skinning
+            .entry(instance)
+            .or_insert_with(|| placed.instance.skinning_transforms(time).map(Arc::new))
+            .clone()
+            .map_err(in_file)?;
+        let mut world = |prim: usize| *self.world.entry(prim).or_insert_with(|| scene.world_from_prim(prim, time));
+        let world_from_skel = world(placed.prim);
+        let world_from_prim = world(binding.prim);
+        let prim_from_world = math::try_inverse(world_from_prim).ok_or_else(|| {
+            in_file(Invalid::new(
+                &binding.path,
+                "xformOpOrder",
+                "an invertible world transform",
+                format!("a singular one at time {time}"),
+            ))
+        })?;
+        Ok(Pose {
+            skinning: Some(skinning),
+            geom_bind,
+            channel_weights,
+            out_from_skel: prim_from_world * world_from_skel,
+        })
+    }
+}

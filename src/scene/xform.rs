@@ -1,0 +1,241 @@
+//! Transform stacks of prims (UsdGeomXformable's xformOpOrder), in column-vector form.
+
+use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
+use half::f16;
+
+use crate::math;
+use crate::sampled::{Half3, Sampled, Time};
+
+/// Value of one op, in the precision it is authored in, because that is what it interpolates in.
+#[derive(Clone, Debug)]
+pub enum OpValue {
+    Matrix(Sampled<DMat4>),
+    Scalar(Sampled<f64>),
+    ScalarF(Sampled<Vec<f32>>),
+    ScalarH(Sampled<Vec<f16>>),
+    Vec3(Sampled<DVec3>),
+    Vec3F(Sampled<Vec<Vec3>>),
+    Vec3H(Sampled<Vec<Half3>>),
+    Quat(Sampled<DQuat>),
+    QuatF(Sampled<Vec<Quat>>),
+    /// `[x, y, z, w]`.
+    QuatH(Sampled<Vec<[f16; 4]>>),
+}
+
+impl OpValue {
+    fn times(&self) -> Vec<f64> {
+        match self {
+            OpValue::Matrix(s) => s.times().collect(),
+            OpValue::Scalar(s) => s.times().collect(),
+            OpValue::ScalarF(s) => s.times().collect(),
+            OpValue::ScalarH(s) => s.times().collect(),
+            OpValue::Vec3(s) => s.times().collect(),
+            OpValue::Vec3F(s) => s.times().collect(),
+            OpValue::Vec3H(s) => s.times().collect(),
+            OpValue::Quat(s) => s.times().collect(),
+            OpValue::QuatF(s) => s.times().collect(),
+            OpValue::QuatH(s) => s.times().collect(),
+        }
+    }
+
+    fn vec3(&self, time: Time) -> Option<DVec3> {
+        match self {
+            OpValue::Vec3(s) => s.at(time).map(|v| *v),
+            OpValue::Vec3F(s) => Some(s.at(time)?.first()?.as_dvec3()),
+            OpValue::Vec3H(s) => Some(DVec3::from_array(s.at(time)?.first()?.map(f64::from))),
+            _ => None,
+        }
+    }
+
+    fn scalar(&self, time: Time) -> Option<f64> {
+        match self {
+            OpValue::Scalar(s) => s.at(time).map(|v| *v),
+            OpValue::ScalarF(s) => Some(f64::from(*s.at(time)?.first()?)),
+            OpValue::ScalarH(s) => Some(f64::from(*s.at(time)?.first()?)),
+            _ => None,
+        }
+    }
+
+    fn quat(&self, time: Time) -> Option<DQuat> {
+        match self {
+            OpValue::Quat(s) => s.at(time).map(|v| *v),
+            OpValue::QuatF(s) => {
+                let q = *s.at(time)?.first()?;
+                Some(DQuat::from_xyzw(q.x.into(), q.y.into(), q.z.into(), q.w.into()))
+            }
+            OpValue::QuatH(s) => Some(DQuat::from_array(s.at(time)?.first()?.map(f64::from))),
+            _ => None,
+        }
+    }
+}
+
+/// Kind of an op, by its name's first part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpKind {
+    Transform,
+    Translate,
+    Scale,
+    Orient,
+    /// One axis (0 to 2) of a translation, scale or rotation.
+    TranslateAxis(usize),
+    ScaleAxis(usize),
+    RotateAxis(usize),
+    /// Euler degrees, the axes in order of application.
+    RotateEuler([usize; 3]),
+}
+
+impl OpKind {
+    /// Kind of an op named `xformOp:KIND[:SUFFIX]`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let kind = name.strip_prefix("xformOp:")?.split(':').next()?;
+        let axis = |c: char| "XYZ".find(c);
+        Some(match kind {
+            "transform" => OpKind::Transform,
+            "translate" => OpKind::Translate,
+            "scale" => OpKind::Scale,
+            "orient" => OpKind::Orient,
+            _ => {
+                let (base, axes) = kind.split_at(kind.find(['X', 'Y', 'Z'])?);
+                let axes: Vec<usize> = axes.chars().map(axis).collect::<Option<_>>()?;
+                match (base, axes.as_slice()) {
+                    ("translate", [a]) => OpKind::TranslateAxis(*a),
+                    ("scale", [a]) => OpKind::ScaleAxis(*a),
+                    ("rotate", [a]) => OpKind::RotateAxis(*a),
+                    ("rotate", [a, b, c]) if a != b && b != c && a != c => OpKind::RotateEuler([*a, *b, *c]),
+                    _ => return None,
+                }
+            }
+        })
+    }
+}
+
+/// One op of a stack.
+#[derive(Clone, Debug)]
+pub struct XformOp {
+    pub kind: OpKind,
+    /// Attribute name, to recognise an op beside its own inverse.
+    pub name: String,
+    /// `!invert!`.
+    pub invert: bool,
+    pub value: OpValue,
+}
+
+impl XformOp {
+    /// The op's matrix; identity where it has no value at this time, as in usd-core.
+    fn matrix(&self, time: Time) -> DMat4 {
+        let rotate = |axis: usize, degrees: f64| {
+            let radians = degrees.to_radians();
+            match axis {
+                0 => DMat4::from_rotation_x(radians),
+                1 => DMat4::from_rotation_y(radians),
+                _ => DMat4::from_rotation_z(radians),
+            }
+        };
+        let along = |axis: usize, value: f64, rest: f64| {
+            let mut v = DVec3::splat(rest);
+            v[axis] = value;
+            v
+        };
+        let m = match self.kind {
+            OpKind::Transform => match &self.value {
+                OpValue::Matrix(s) => s.at(time).map(|m| *m),
+                _ => None,
+            },
+            OpKind::Translate => self.value.vec3(time).map(DMat4::from_translation),
+            OpKind::Scale => self.value.vec3(time).map(|s| math::make_transform(DVec3::ZERO, DQuat::IDENTITY, s)),
+            OpKind::Orient => self.value.quat(time).map(|q| DMat4::from_quat(as_rotation(q))),
+            OpKind::TranslateAxis(a) => self.value.scalar(time).map(|v| DMat4::from_translation(along(a, v, 0.0))),
+            OpKind::ScaleAxis(a) => self
+                .value
+                .scalar(time)
+                .map(|v| math::make_transform(DVec3::ZERO, DQuat::IDENTITY, along(a, v, 1.0))),
+            OpKind::RotateAxis(a) => self.value.scalar(time).map(|v| rotate(a, v)),
+            OpKind::RotateEuler(order) => self.value.vec3(time).map(|v| {
+                // rotateXYZ turns about X first, so X stands rightmost.
+                order.iter().fold(DMat4::IDENTITY, |m, &axis| rotate(axis, v[axis]) * m)
+            }),
+        };
+        let m = m.unwrap_or(DMat4::IDENTITY);
+        if self.invert { math::try_inverse(m).unwrap_or(m) } else { m }
+    }
+}
+
+/// GfRotation::SetQuat: the angle comes from the real part alone and the axis from the direction of
+/// the imaginary one, which is what a quaternion that is not quite unit (a half one, say) becomes.
+fn as_rotation(q: DQuat) -> DQuat {
+    let axis = q.xyz().normalize_or_zero();
+    let w = q.w.clamp(-1.0, 1.0);
+    if axis == DVec3::ZERO {
+        return DQuat::IDENTITY;
+    }
+    let sin = (1.0 - w * w).sqrt();
+    DQuat::from_xyzw(axis.x * sin, axis.y * sin, axis.z * sin, w)
+}
+
+/// A prim's own transform: ops in xformOpOrder, the first outermost.
+#[derive(Clone, Debug, Default)]
+pub struct XformStack {
+    pub ops: Vec<XformOp>,
+    /// `!resetXformStack!`: the parents' transforms do not reach this prim.
+    pub resets: bool,
+}
+
+impl XformStack {
+    /// parent_from_prim at a time.
+    #[must_use]
+    pub fn local(&self, time: Time) -> DMat4 {
+        let mut m = DMat4::IDENTITY;
+        let mut ops = self.ops.iter().peekable();
+        while let Some(op) = ops.next() {
+            // An op beside its own inverse cancels exactly, even where it is singular.
+            if ops.next_if(|next| next.name == op.name && next.invert != op.invert).is_some() {
+                continue;
+            }
+            m *= op.matrix(time);
+        }
+        m
+    }
+
+    /// Every authored time of the ops.
+    #[must_use]
+    pub fn times(&self) -> Vec<f64> {
+        self.ops.iter().flat_map(|op| op.value.times()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(name: &str, value: OpValue) -> XformOp {
+        XformOp {
+            kind: OpKind::from_name(name).unwrap(),
+            name: name.to_owned(),
+            invert: false,
+            value,
+        }
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(OpKind::from_name("xformOp:rotateZYX:a"), Some(OpKind::RotateEuler([2, 1, 0])));
+        assert_eq!(OpKind::from_name("xformOp:rotateY"), Some(OpKind::RotateAxis(1)));
+        assert_eq!(OpKind::from_name("xformOp:translate:pivot"), Some(OpKind::Translate));
+        assert_eq!(OpKind::from_name("xformOp:rotateXX"), None);
+        assert_eq!(OpKind::from_name("translate"), None);
+    }
+
+    #[test]
+    fn the_first_op_is_outermost() {
+        let stack = XformStack {
+            ops: vec![
+                op("xformOp:translate", OpValue::Vec3(Sampled::constant(DVec3::X))),
+                op("xformOp:rotateZ", OpValue::Scalar(Sampled::constant(90.0))),
+            ],
+            resets: false,
+        };
+        let p = stack.local(Time::Default).transform_point3(DVec3::X);
+        assert!(p.abs_diff_eq(DVec3::new(1.0, 1.0, 0.0), 1e-12), "{p}");
+    }
+}

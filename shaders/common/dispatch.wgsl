@@ -1,0 +1,14 @@
+// A dispatch is a rectangle of workgroups, numbered row by row; items own runs of numbers.
+
+const NONE: u32 = 0xffffffffu;
+
+struct Dispatch {
+    item_count: u32,
+    first_workgroup: u32,
+    end_workgroup: u32,
+    row_width: u32,
+}
+
+fn workgroup_number(id: vec3<u32>, first: u32, row_width: u32) -> u32 {
+    return first + id.y * row_width + id.x;
+}

@@ -1,0 +1,132 @@
+// Blend shapes and linear blend skinning of points and normals: one invocation per point.
+
+override WITH_NORMALS: bool = true;
+override WITH_BLEND: bool = true;
+
+struct SkinItem {
+    first_workgroup: u32,
+    point_count: u32,
+    rest_points: u32,
+    rest_normals: u32,
+    influences: u32,
+    influence_stride: u32,
+    influence_count: u32,
+    palette: u32,
+    normal_palette: u32,
+    post: u32,
+    blend_rows: u32,
+    blend_sub_shapes: u32,
+    blend_offsets: u32,
+    blend_normal_offsets: u32,
+    sub_weights: u32,
+    out_points: u32,
+    out_normals: u32,
+}
+
+@group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(1) var<storage, read> items: array<SkinItem>;
+@group(0) @binding(2) var<storage, read> rest: array<f32>;
+@group(0) @binding(3) var<storage, read> influences: array<u32>;
+// Rows: three per palette slot, and six per item for the way out of skeleton space.
+@group(0) @binding(4) var<storage, read> palettes: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read> blend: array<u32>;
+@group(0) @binding(6) var<storage, read> sub_weights: array<f32>;
+@group(0) @binding(7) var<storage, read_write> out_points: array<f32>;
+@group(0) @binding(8) var<storage, read_write> out_normals: array<f32>;
+
+fn item_of(workgroup: u32) -> u32 {
+    var low = 0u;
+    var high = dispatch.item_count;
+    while high - low > 1u {
+        let middle = (low + high) / 2u;
+        if items[middle].first_workgroup <= workgroup { low = middle; } else { high = middle; }
+    }
+    return low;
+}
+
+fn rest_at(at: u32) -> vec3<f32> {
+    return vec3<f32>(rest[at], rest[at + 1u], rest[at + 2u]);
+}
+
+fn offset_at(at: u32) -> vec3<f32> {
+    return bitcast<vec3<f32>>(vec3<u32>(blend[at], blend[at + 1u], blend[at + 2u]));
+}
+
+fn rows_at(at: u32) -> Rows {
+    return Rows(palettes[at], palettes[at + 1u], palettes[at + 2u]);
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
+    if workgroup >= dispatch.end_workgroup {
+        return;
+    }
+    let item = items[item_of(workgroup)];
+    let point = (workgroup - item.first_workgroup) * 64u + lane;
+    if point >= item.point_count {
+        return;
+    }
+    let normals = WITH_NORMALS && item.rest_normals != NONE;
+
+    var p = rest_at(item.rest_points + point * 3u);
+    var n = vec3<f32>(0.0);
+    if normals {
+        n = rest_at(item.rest_normals + point * 3u);
+    }
+
+    if WITH_BLEND && item.blend_rows != NONE {
+        let end = blend[item.blend_rows + point + 1u];
+        for (var entry = blend[item.blend_rows + point]; entry < end; entry++) {
+            let weight = sub_weights[item.sub_weights + blend[item.blend_sub_shapes + entry]];
+            if weight != 0.0 {
+                p += weight * offset_at(item.blend_offsets + entry * 3u);
+                if normals && item.blend_normal_offsets != NONE {
+                    n += weight * offset_at(item.blend_normal_offsets + entry * 3u);
+                }
+            }
+        }
+        // Every normal, touched or not, once shapes are bound.
+        if normals {
+            n = normalized(n);
+        }
+    }
+
+    if item.influence_count > 0u {
+        let record = item.influences + point * item.influence_stride;
+        let weights = record + (item.influence_count + 1u) / 2u;
+        let none = vec4<f32>(0.0);
+        var m = Rows(none, none, none);
+        var normal_m = Rows(none, none, none);
+        for (var i = 0u; i < item.influence_count; i++) {
+            let slot = ((influences[record + i / 2u] >> ((i & 1u) * 16u)) & 0xffffu) * 3u;
+            let weight = bitcast<f32>(influences[weights + i]);
+            let joint = rows_at(item.palette + slot);
+            m.x += weight * joint.x;
+            m.y += weight * joint.y;
+            m.z += weight * joint.z;
+            if normals {
+                let joint_normal = rows_at(item.normal_palette + slot);
+                normal_m.x += weight * joint_normal.x;
+                normal_m.y += weight * joint_normal.y;
+                normal_m.z += weight * joint_normal.z;
+            }
+        }
+        p = transform_point(rows_at(item.post), transform_point(m, p));
+        if normals {
+            // Normalised in skeleton space, and not again on the way out of it.
+            n = transform_vector(rows_at(item.post + 3u), normalized(transform_vector(normal_m, n)));
+        }
+    }
+
+    let to = item.out_points + point * 3u;
+    out_points[to] = p.x;
+    out_points[to + 1u] = p.y;
+    out_points[to + 2u] = p.z;
+    if normals {
+        let to_normal = item.out_normals + point * 3u;
+        out_normals[to_normal] = n.x;
+        out_normals[to_normal + 1u] = n.y;
+        out_normals[to_normal + 2u] = n.z;
+    }
+}

@@ -1,0 +1,97 @@
+// Channel weights -> sub-shape weights: one invocation per blend shape slot (rules 13 to 16).
+
+struct WeightsItem {
+    first_workgroup: u32,
+    slot_count: u32,
+    slots: u32,
+    positions: u32,
+    channels: u32,
+    sub_weights: u32,
+}
+
+@group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(1) var<storage, read> items: array<WeightsItem>;
+// Per slot (first sub-shape, count); then, per sub-shape, the bits of the weight it holds at.
+@group(0) @binding(2) var<storage, read> shapes: array<u32>;
+@group(0) @binding(3) var<storage, read> channels: array<f32>;
+@group(0) @binding(4) var<storage, read_write> sub_weights: array<f32>;
+
+const WEIGHT_EPSILON: f32 = 1e-6;
+
+fn item_of(workgroup: u32) -> u32 {
+    var low = 0u;
+    var high = dispatch.item_count;
+    while high - low > 1u {
+        let middle = (low + high) / 2u;
+        if items[middle].first_workgroup <= workgroup { low = middle; } else { high = middle; }
+    }
+    return low;
+}
+
+// Terms within epsilon of zero are dropped.
+fn kept(weight: f32) -> f32 {
+    return select(0.0, weight, abs(weight) > WEIGHT_EPSILON);
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
+    if workgroup >= dispatch.end_workgroup {
+        return;
+    }
+    let item = items[item_of(workgroup)];
+    let slot = (workgroup - item.first_workgroup) * 64u + lane;
+    if slot >= item.slot_count {
+        return;
+    }
+    let first = shapes[item.slots + slot * 2u];
+    let count = shapes[item.slots + slot * 2u + 1u];
+    let weight = channels[item.channels + slot];
+    let to = item.sub_weights + first;
+    if count == 1u {
+        // A lone primary shape takes the raw weight.
+        sub_weights[to] = kept(weight);
+        return;
+    }
+    // Shapes in order with the null shape, which sits at 0, put in its place.
+    let positions = item.positions + first;
+    var null_place = 0u;
+    for (var s = 0u; s < count; s++) {
+        sub_weights[to + s] = 0.0;
+        if bitcast<f32>(shapes[positions + s]) < 0.0 {
+            null_place++;
+        }
+    }
+    if count == 0u {
+        return;
+    }
+    // Bracket; beyond either end the two end shapes extrapolate.
+    var lower_place = 0u;
+    var lower = 0.0;
+    if null_place > 0u {
+        lower = bitcast<f32>(shapes[positions]);
+    }
+    var upper_place = 1u;
+    var upper = position_at(positions, 1u, null_place);
+    while upper_place < count && upper < weight {
+        lower_place = upper_place;
+        lower = upper;
+        upper_place++;
+        upper = position_at(positions, upper_place, null_place);
+    }
+    let alpha = (weight - lower) / (upper - lower);
+    if lower_place != null_place {
+        sub_weights[to + lower_place - select(0u, 1u, lower_place > null_place)] = kept(1.0 - alpha);
+    }
+    if upper_place != null_place {
+        sub_weights[to + upper_place - select(0u, 1u, upper_place > null_place)] = kept(alpha);
+    }
+}
+
+// Weight at a place among the sub-shapes and the null shape.
+fn position_at(positions: u32, place: u32, null_place: u32) -> f32 {
+    if place == null_place {
+        return 0.0;
+    }
+    return bitcast<f32>(shapes[positions + place - select(0u, 1u, place > null_place)]);
+}

@@ -1,0 +1,5 @@
+//! The only place that names wgpu.
+
+mod error;
+
+pub use error::GpuError;

@@ -1,0 +1,96 @@
+//! Influences as the kernels read them.
+
+use crate::error::Invalid;
+use crate::skel::{InfluenceInterpolation, Skin};
+
+/// One record of u32 words per point: `ceil(count / 2)` words of u16 palette slot pairs (the first
+/// in the low half), then `count` words of f32 weight bits. Constant influences are one record
+/// with a stride of 0.
+///
+/// Slots count the *skeleton's* joints; a prim's own skel:joints order is folded in, and a joint
+/// that the skeleton lacks has the slot after the last joint, which holds the geomBindTransform
+/// alone (rule 11). Weights are as authored (rule 21).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedInfluences {
+    pub(super) words: Vec<u32>,
+    pub(super) count: u32,
+    pub(super) constant: bool,
+}
+
+/// Words of one record.
+pub(super) const fn record_words(count: usize) -> usize {
+    count.div_ceil(2) + count
+}
+
+impl PackedInfluences {
+    pub(super) fn pack(prim: &str, skin: &Skin) -> Result<Option<Self>, Invalid> {
+        let Some(influences) = skin.influences() else {
+            return Ok(None);
+        };
+        let count = influences.count();
+        let constant = influences.interpolation() == InfluenceInterpolation::Constant;
+        let missing = skin.joint_count() as u32;
+        let words = influences.joints().len() as u64 / count as u64 * record_words(count) as u64;
+        super::packed_skin::fits_u32(
+            prim,
+            "primvars:skel:jointIndices",
+            "words of influences",
+            words,
+        )?;
+
+        let mut out = Vec::with_capacity(words as usize);
+        let rows = influences
+            .joints()
+            .chunks_exact(count)
+            .zip(influences.weights().chunks_exact(count));
+        for (joints, weights) in rows {
+            // Skin checked joints, and the pack of the skin that every slot fits 16 bits.
+            let slot = |joint: u32| skin.skeleton_joint(joint).unwrap_or(missing);
+            out.extend(
+                joints
+                    .chunks(2)
+                    .map(|pair| slot(pair[0]) | pair.get(1).map_or(0, |j| slot(*j) << 16)),
+            );
+            out.extend(weights.iter().map(|w| w.to_bits()));
+        }
+        Ok(Some(Self {
+            words: out,
+            count: count as u32,
+            constant,
+        }))
+    }
+
+    /// The records.
+    #[must_use]
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Influences per point (or in all, where constant).
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// One record serves every point.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.constant
+    }
+
+    /// Words from one point's record to the next: 0 where constant.
+    #[must_use]
+    pub fn stride(&self) -> u32 {
+        if self.constant {
+            0
+        } else {
+            record_words(self.count as usize) as u32
+        }
+    }
+
+    /// Words of one record.
+    #[must_use]
+    pub fn record_words(&self) -> u32 {
+        record_words(self.count as usize) as u32
+    }
+}

@@ -1,0 +1,94 @@
+//! What a shader and its Rust side must agree on, written down so that a test can compare them.
+
+/// How a kernel uses a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// `var<uniform>`.
+    Uniform,
+    /// `var<storage, read>`.
+    Read,
+    /// `var<storage, read_write>`.
+    ReadWrite,
+}
+
+/// One `@group(0)` binding of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// `@binding` number.
+    pub index: u32,
+    /// Variable name in the shader.
+    pub name: &'static str,
+    /// How it is bound.
+    pub access: Access,
+    /// Bytes of one element: the least that may be bound.
+    pub min_bytes: u64,
+}
+
+/// Size and members of a `#[repr(C)]` struct that a shader reads.
+#[derive(Clone, Copy, Debug)]
+pub struct StructLayout {
+    /// Struct name, the same in WGSL.
+    pub name: &'static str,
+    /// Bytes.
+    pub size: usize,
+    /// Name, byte offset and scalar type of each member, in order.
+    pub members: &'static [(&'static str, usize, &'static str)],
+}
+
+/// A compute kernel: its WGSL and everything that a pipeline needs to know about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Label, such as `skin`.
+    pub name: &'static str,
+    /// Whole WGSL source, common parts included.
+    pub wgsl: &'static str,
+    /// Entry point.
+    pub entry: &'static str,
+    /// Bindings of group 0, by index.
+    pub bindings: &'static [Binding],
+    /// Structs behind the bindings.
+    pub structs: &'static [StructLayout],
+    /// Names of its boolean `override` constants.
+    pub overrides: &'static [&'static str],
+}
+
+/// Defines a `#[repr(C)]` struct of scalars together with its [`StructLayout`].
+macro_rules! gpu_struct {
+    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ident,)* }) => {
+        $(#[$meta])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+        pub struct $name { $($(#[$field_meta])* pub $field: $ty,)* }
+
+        impl $name {
+            /// What the WGSL struct of the same name must look like.
+            pub const LAYOUT: $crate::kernel::StructLayout = $crate::kernel::StructLayout {
+                name: stringify!($name),
+                size: size_of::<Self>(),
+                members: &[$((stringify!($field), std::mem::offset_of!($name, $field), stringify!($ty)),)*],
+            };
+        }
+    };
+}
+pub(crate) use gpu_struct;
+
+gpu_struct! {
+    /// Which workgroups of an item table one dispatch covers. Workgroups are numbered through all
+    /// items of the table; a dispatch is a rectangle of them, so that no dimension exceeds its limit.
+    pub struct Dispatch {
+        /// Items in the table.
+        item_count: u32,
+        /// Number of the first workgroup of this dispatch.
+        first_workgroup: u32,
+        /// One past the last.
+        end_workgroup: u32,
+        /// Workgroups in x.
+        row_width: u32,
+    }
+}
+
+/// Invocations per workgroup of every kernel.
+pub const WORKGROUP_SIZE: u32 = 64;
+
+/// Stands for "not there" where an item holds an offset.
+pub const NONE: u32 = u32::MAX;

@@ -1,0 +1,33 @@
+//! Flat buffers for skinning, and every kernel's two halves side by side: its WGSL with its layout,
+//! and its CPU mirror in f32 over the same buffers. The mirror is the CPU backend too.
+//!
+//! ```text
+//! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
+//! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
+//!               weights      channel weights -> sub-shape weights
+//!               skin         blend, linear blend skinning, post matrix: points and normals
+//! ```
+//!
+//! No GPU here: [`crate::gpu`] uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
+//! Indices are integers, never floats; sums run in a fixed order and without atomics, so that a run
+//! repeats bit for bit.
+
+mod blend;
+mod influences;
+mod layout;
+mod packed_skin;
+mod palette;
+mod pose;
+mod skin;
+mod skin_on_cpu;
+mod weights;
+
+pub use blend::PackedBlend;
+pub use influences::PackedInfluences;
+pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
+pub use packed_skin::PackedSkin;
+pub use palette::Palette;
+pub use pose::PackedPose;
+pub use skin::{SKIN, SkinItem};
+pub use skin_on_cpu::{CpuJob, skin_batch_on_cpu, skin_on_cpu};
+pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};

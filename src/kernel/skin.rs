@@ -1,0 +1,308 @@
+//! Blend and skin, `shaders/skin.wgsl` and its mirror.
+//!
+//! The mirror works on a chunk of points at a time. The loop over influences is unrolled for the
+//! common counts, and matrices are kept by column, which f32x4 registers multiply without
+//! shuffling.
+
+use glam::{Vec3, Vec4};
+
+use super::influences::record_words;
+use super::layout::gpu_struct;
+use super::{Access, Binding, Dispatch, Kernel, PackedBlend, PackedInfluences};
+use crate::math::Rows;
+
+gpu_struct! {
+    /// One range of points of one instance. All offsets count elements of the bound buffer: floats,
+    /// words, or vec4s for palettes; [`super::NONE`] where there is nothing.
+    pub struct SkinItem {
+        /// Number of its first workgroup.
+        first_workgroup: u32,
+        /// Points of this range.
+        point_count: u32,
+        /// First float of its rest points.
+        rest_points: u32,
+        /// First float of its rest normals, or NONE.
+        rest_normals: u32,
+        /// First word of its influence records.
+        influences: u32,
+        /// Words from one point's record to the next, 0 where constant.
+        influence_stride: u32,
+        /// Influences per point, 0 for a prim that only blends.
+        influence_count: u32,
+        /// First row of its palette.
+        palette: u32,
+        /// First row of its normal palette.
+        normal_palette: u32,
+        /// Three rows out of skeleton space for points, then three for normals.
+        post: u32,
+        /// First word of its entry rows (one per point and one more), or NONE without shapes.
+        blend_rows: u32,
+        /// First word of its entries' sub-shape numbers.
+        blend_sub_shapes: u32,
+        /// First word of its entries' point offsets.
+        blend_offsets: u32,
+        /// First word of its entries' normal offsets, or NONE.
+        blend_normal_offsets: u32,
+        /// First of its instance's sub-shape weights.
+        sub_weights: u32,
+        /// First float of its output points.
+        out_points: u32,
+        /// First float of its output normals.
+        out_normals: u32,
+    }
+}
+
+/// The kernel's WGSL and layout.
+pub const SKIN: Kernel = Kernel {
+    name: "skin",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/skin.wgsl"),
+    ),
+    entry: "main",
+    bindings: &[
+        Binding {
+            index: 0,
+            name: "dispatch",
+            access: Access::Uniform,
+            min_bytes: size_of::<Dispatch>() as u64,
+        },
+        Binding {
+            index: 1,
+            name: "items",
+            access: Access::Read,
+            min_bytes: size_of::<SkinItem>() as u64,
+        },
+        Binding {
+            index: 2,
+            name: "rest",
+            access: Access::Read,
+            min_bytes: 4,
+        },
+        Binding {
+            index: 3,
+            name: "influences",
+            access: Access::Read,
+            min_bytes: 4,
+        },
+        Binding {
+            index: 4,
+            name: "palettes",
+            access: Access::Read,
+            min_bytes: 16,
+        },
+        Binding {
+            index: 5,
+            name: "blend",
+            access: Access::Read,
+            min_bytes: 4,
+        },
+        Binding {
+            index: 6,
+            name: "sub_weights",
+            access: Access::Read,
+            min_bytes: 4,
+        },
+        Binding {
+            index: 7,
+            name: "out_points",
+            access: Access::ReadWrite,
+            min_bytes: 4,
+        },
+        Binding {
+            index: 8,
+            name: "out_normals",
+            access: Access::ReadWrite,
+            min_bytes: 4,
+        },
+    ],
+    structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
+    overrides: &["WITH_NORMALS", "WITH_BLEND"],
+};
+
+/// An affine matrix by columns.
+pub(super) type Columns = [Vec4; 4];
+
+pub(super) fn columns(m: &Rows) -> Columns {
+    let t = glam::Mat4::from_cols(m[0], m[1], m[2], Vec4::W).transpose();
+    [t.x_axis, t.y_axis, t.z_axis, t.w_axis]
+}
+
+/// `a * b` of affine matrices.
+pub(super) fn product(a: &Columns, b: &Columns) -> Columns {
+    let linear = |v: Vec4| a[0] * v.x + a[1] * v.y + a[2] * v.z;
+    [
+        linear(b[0]),
+        linear(b[1]),
+        linear(b[2]),
+        linear(b[3]) + a[3],
+    ]
+}
+
+fn transform_point(m: &Columns, p: Vec3) -> Vec3 {
+    (m[0] * p.x + m[1] * p.y + m[2] * p.z + m[3]).truncate()
+}
+
+fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
+    (m[0] * v.x + m[1] * v.y + m[2] * v.z).truncate()
+}
+
+/// Zero stays zero; extreme lengths are scaled first, as the shader always does.
+pub(super) fn normalized(v: Vec3) -> Vec3 {
+    let square = v.length_squared();
+    if square > 1e-30 && square < 1e30 {
+        return v * (1.0 / square.sqrt());
+    }
+    let largest = v.abs().max_element();
+    if largest > 0.0 {
+        (v / largest).normalize()
+    } else {
+        Vec3::ZERO
+    }
+}
+
+/// Blends points, and normals where given, of the chunk that starts at point `first`.
+/// The slices hold the chunk's rest values and are changed in place.
+pub(super) fn blend_chunk(
+    blend: &PackedBlend,
+    sub_weights: &[f32],
+    first: usize,
+    points: &mut [Vec3],
+    normals: Option<&mut [Vec3]>,
+) {
+    gather(blend, sub_weights, first, &blend.offsets, points);
+    if let Some(normals) = normals {
+        if let Some(offsets) = &blend.normal_offsets {
+            gather(blend, sub_weights, first, offsets, normals);
+        }
+        for n in normals {
+            *n = normalized(*n);
+        }
+    }
+}
+
+fn gather(
+    blend: &PackedBlend,
+    sub_weights: &[f32],
+    first: usize,
+    offsets: &[Vec3],
+    values: &mut [Vec3],
+) {
+    let rows = &blend.rows[first..=first + values.len()];
+    for (value, row) in values.iter_mut().zip(rows.windows(2)) {
+        let range = row[0] as usize..row[1] as usize;
+        let mut sum = *value;
+        for (sub_shape, offset) in blend.sub_shapes[range.clone()].iter().zip(&offsets[range]) {
+            let weight = sub_weights[*sub_shape as usize];
+            if weight != 0.0 {
+                sum += weight * *offset;
+            }
+        }
+        *value = sum;
+    }
+}
+
+/// Skins a chunk that starts at point `first`. `matrices` are one `N`-column matrix per palette
+/// slot; each point's blend of them, begun at `start`, goes to `apply(matrix, value)`.
+pub(super) fn skin_chunk<const N: usize>(
+    influences: &PackedInfluences,
+    matrices: &[[Vec4; N]],
+    start: [Vec4; N],
+    first: usize,
+    values: &[Vec3],
+    out: &mut [Vec3],
+    apply: impl Fn(&[Vec4; N], Vec3) -> Vec3,
+) {
+    if influences.constant {
+        let m = blend_matrices(
+            influences.words(),
+            influences.count as usize,
+            matrices,
+            start,
+        );
+        for (to, from) in out.iter_mut().zip(values) {
+            *to = apply(&m, *from);
+        }
+        return;
+    }
+    let words = record_words(influences.count as usize);
+    let records = &influences.words[first * words..(first + out.len()) * words];
+    match influences.count {
+        1 => unrolled::<N, 1, 2>(records, matrices, start, values, out, apply),
+        2 => unrolled::<N, 2, 3>(records, matrices, start, values, out, apply),
+        3 => unrolled::<N, 3, 5>(records, matrices, start, values, out, apply),
+        4 => unrolled::<N, 4, 6>(records, matrices, start, values, out, apply),
+        8 => unrolled::<N, 8, 12>(records, matrices, start, values, out, apply),
+        count => {
+            for ((record, from), to) in records.chunks_exact(words).zip(values).zip(out) {
+                *to = apply(
+                    &blend_matrices(record, count as usize, matrices, start),
+                    *from,
+                );
+            }
+        }
+    }
+}
+
+/// `K` influences in records of `W` words.
+fn unrolled<const N: usize, const K: usize, const W: usize>(
+    records: &[u32],
+    matrices: &[[Vec4; N]],
+    start: [Vec4; N],
+    values: &[Vec3],
+    out: &mut [Vec3],
+    apply: impl Fn(&[Vec4; N], Vec3) -> Vec3,
+) {
+    for ((record, from), to) in records.as_chunks::<W>().0.iter().zip(values).zip(out) {
+        let mut m = start;
+        for k in 0..K {
+            add_scaled(
+                &mut m,
+                &matrices[slot(record, k)],
+                f32::from_bits(record[K.div_ceil(2) + k]),
+            );
+        }
+        *to = apply(&m, *from);
+    }
+}
+
+fn blend_matrices<const N: usize>(
+    record: &[u32],
+    count: usize,
+    matrices: &[[Vec4; N]],
+    start: [Vec4; N],
+) -> [Vec4; N] {
+    let mut m = start;
+    for k in 0..count {
+        add_scaled(
+            &mut m,
+            &matrices[slot(record, k)],
+            f32::from_bits(record[count.div_ceil(2) + k]),
+        );
+    }
+    m
+}
+
+#[inline(always)]
+fn slot(record: &[u32], k: usize) -> usize {
+    (record[k / 2] >> (k % 2 * 16) & 0xffff) as usize
+}
+
+#[inline(always)]
+fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32) {
+    for (sum, column) in m.iter_mut().zip(joint) {
+        *sum += *column * weight;
+    }
+}
+
+/// What [`skin_chunk`] does with points.
+pub(super) fn apply_point(m: &Columns, p: Vec3) -> Vec3 {
+    transform_point(m, p)
+}
+
+/// What [`skin_chunk`] does with normals, given the columns of the post normal matrix (rule 23).
+pub(super) fn apply_normal(m: &[Vec4; 3], n: Vec3, post: Option<&Columns>) -> Vec3 {
+    let n = normalized(transform_vector(m, n));
+    post.map_or(n, |post| transform_vector(post, n))
+}

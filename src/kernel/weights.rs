@@ -1,0 +1,118 @@
+//! Channel weights -> sub-shape weights (rules 13 to 16), `shaders/weights.wgsl` and its mirror.
+
+use super::layout::gpu_struct;
+use super::{Access, Binding, Dispatch, Kernel, PackedBlend};
+use crate::skel::WEIGHT_EPSILON;
+
+gpu_struct! {
+    /// One prim's blend shape slots. All offsets count elements of the bound buffer.
+    pub struct WeightsItem {
+        /// Number of its first workgroup.
+        first_workgroup: u32,
+        /// Blend shape slots.
+        slot_count: u32,
+        /// First word of its slot table, two words per slot.
+        slots: u32,
+        /// First word of its sub-shapes' positions.
+        positions: u32,
+        /// First channel weight.
+        channels: u32,
+        /// First sub-shape weight, written.
+        sub_weights: u32,
+    }
+}
+
+/// The kernel's WGSL and layout.
+pub const WEIGHTS: Kernel = Kernel {
+    name: "weights",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/weights.wgsl")
+    ),
+    entry: "main",
+    bindings: &[
+        Binding {
+            index: 0,
+            name: "dispatch",
+            access: Access::Uniform,
+            min_bytes: size_of::<Dispatch>() as u64,
+        },
+        Binding {
+            index: 1,
+            name: "items",
+            access: Access::Read,
+            min_bytes: size_of::<WeightsItem>() as u64,
+        },
+        Binding {
+            index: 2,
+            name: "shapes",
+            access: Access::Read,
+            min_bytes: 4,
+        },
+        Binding {
+            index: 3,
+            name: "channels",
+            access: Access::Read,
+            min_bytes: 4,
+        },
+        Binding {
+            index: 4,
+            name: "sub_weights",
+            access: Access::ReadWrite,
+            min_bytes: 4,
+        },
+    ],
+    structs: &[Dispatch::LAYOUT, WeightsItem::LAYOUT],
+    overrides: &[],
+};
+
+/// The mirror: splits each channel's weight among its slot's sub-shapes.
+///
+/// # Panics
+/// Where `channels` is shorter than the slots or `out` shorter than the sub-shapes.
+pub fn sub_shape_weights(blend: &PackedBlend, channels: &[f32], out: &mut [f32]) {
+    for ([first, count], weight) in blend.slots().iter().zip(&channels[..blend.slots().len()]) {
+        let range = *first as usize..(*first + *count) as usize;
+        split(&blend.positions()[range.clone()], *weight, &mut out[range]);
+    }
+}
+
+fn kept(weight: f32) -> f32 {
+    if weight.abs() > WEIGHT_EPSILON as f32 {
+        weight
+    } else {
+        0.0
+    }
+}
+
+fn split(positions: &[f32], weight: f32, out: &mut [f32]) {
+    if let [only] = out {
+        *only = kept(weight);
+        return;
+    }
+    out.fill(0.0);
+    if out.is_empty() {
+        return;
+    }
+    let null_place = positions.iter().filter(|p| **p < 0.0).count();
+    let sub_shape = |place: usize| place - usize::from(place > null_place);
+    let position = |place: usize| {
+        if place == null_place {
+            0.0
+        } else {
+            positions[sub_shape(place)]
+        }
+    };
+    let mut upper = 1;
+    while upper < positions.len() && position(upper) < weight {
+        upper += 1;
+    }
+    let lower = upper - 1;
+    let alpha = (weight - position(lower)) / (position(upper) - position(lower));
+    if lower != null_place {
+        out[sub_shape(lower)] = kept(1.0 - alpha);
+    }
+    if upper != null_place {
+        out[sub_shape(upper)] = kept(alpha);
+    }
+}

@@ -1,0 +1,7 @@
+//! What several test binaries share.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+pub mod cases;
+pub mod compare;
+pub mod rng;
+pub mod tolerance;

@@ -1,4 +1,5 @@
 //! sinew (crate docs to follow)
+pub mod bake;
 pub mod error;
 pub mod gpu;
 pub mod io;

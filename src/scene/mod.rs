@@ -24,6 +24,8 @@ pub struct TimeLine {
     pub range: Option<(f64, f64)>,
     /// timeCodesPerSecond.
     pub time_codes_per_second: f64,
+    /// framesPerSecond, 24 where it is not authored.
+    pub frames_per_second: f64,
 }
 
 /// A prim that the result depends on: bound prims, skeletons, SkelRoots and their ancestors.

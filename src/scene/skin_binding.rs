@@ -61,6 +61,8 @@ pub struct SkinBinding {
     pub shapes: Vec<ShapeSlot>,
     /// Channels of the animation -> `shapes`.
     pub channel_mapper: Option<AnimMapper>,
+    /// Largest authored width, for extents of points and curves; 0 for a mesh.
+    pub max_width: f32,
     /// Why this prim is left as it is, where it is.
     pub unsupported: Option<String>,
     /// The validated skin of a prim whose rest data never changes.

@@ -1,1 +1,63 @@
-fn main(){}
+//! The `sinew` command.
+
+mod bake;
+mod devices;
+mod inspect;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// GPU skinning for UsdSkel characters.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100, arg_required_else_help = true, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed (nothing was written), 2 wrong usage.
+Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Bake skinning into points and normals, as Pixar's bake does.
+    Bake(bake::Args),
+    /// Show what a file holds: SkelRoots, skeletons, bindings, influences, shapes, times, warnings.
+    Inspect(inspect::Args),
+    /// List adapters and the CPU backend, with what --backend auto would take.
+    Devices(devices::Args),
+}
+
+/// Layers nest and parsers recurse: more stack than a main thread is given everywhere.
+const STACK: usize = 256 << 20;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // wgpu's own warnings are about drivers, not about the user's file.
+    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error";
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
+        .format_timestamp(None)
+        .init();
+    let work = move || match cli.command {
+        Command::Bake(args) => bake::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Devices(args) => devices::run(&args),
+    };
+    let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
+        Ok(thread) => match thread.join() {
+            Ok(result) => result,
+            // The panic has printed itself.
+            Err(_) => return ExitCode::from(101),
+        },
+        Err(e) => Err(sinew::Error::Request(format!("cannot start a thread: {e}"))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("error: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,12 +1,15 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
-mod resolver;
+mod package;
 mod read;
+mod resolver;
 mod skel_prims;
 mod skinned_prims;
 mod text;
 mod tree;
 mod values;
+mod write;
 mod xforms;
 
 pub use read::{ReadOptions, UsdFile};
+pub use write::{BakeEdits, BakedPrim};

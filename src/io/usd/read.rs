@@ -149,6 +149,7 @@ impl UsdFile {
                     .has_authored_time_code_range()
                     .then(|| (stage.start_time_code(), stage.end_time_code())),
                 time_codes_per_second: stage.time_codes_per_second(),
+                frames_per_second: stage.frames_per_second(),
             },
             up_axis: match stage.stage_metadata("upAxis")? {
                 Some(sdf::Value::Token(t)) if t.as_str() == "Z" => 'Z',

@@ -66,6 +66,7 @@ impl SkinReader<'_> {
             },
             shapes: Vec::new(),
             channel_mapper: None,
+            max_width: 0.0,
             unsupported: None,
             static_skin: OnceLock::new(),
         };
@@ -82,6 +83,12 @@ impl SkinReader<'_> {
         out.points = read_sampled(&prim.attribute("points"), self.interpolation)?;
         out.normals = self.read_normals(&prim)?;
         self.read_shapes(&prim, &mut out, animation)?;
+        let widths: Sampled<Vec<f32>> = read_sampled(&prim.attribute("widths"), self.interpolation)?;
+        out.max_width = widths
+            .values()
+            .flat_map(|w| w.iter().copied())
+            .filter(|w| w.is_finite())
+            .fold(0.0, f32::max);
         if out.influences.is_none() && out.shapes.is_empty() && out.unsupported.is_none() {
             out.unsupported = Some("has neither usable influences nor blend shapes".into());
         }

@@ -1,0 +1,266 @@
+//! Frames in, files out: skinning baked into points and normals, as Pixar's BakeSkinning does.
+
+mod deform;
+mod schedule;
+mod tracks;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Invalid, Result, Warning};
+use crate::io::usd::{BakeEdits, BakedPrim, ReadOptions, UsdFile};
+use crate::sampled::Time;
+use crate::scene::Scene;
+use crate::skel::AnimSource;
+
+pub use deform::Backend;
+pub use schedule::{FrameRange, authored_times};
+
+/// What to bake, and how.
+#[derive(Clone, Debug, Default)]
+pub struct BakeOptions {
+    /// Frames to sample; the authored times and the stage's frames where `None` (rule 31).
+    pub frames: Option<FrameRange>,
+    pub backend: Backend,
+    /// Prims to bake: each names a skinned prim or an ancestor of some. All where empty.
+    pub prims: Vec<String>,
+    /// Write a layer of overs that sublayers the input instead of one self-contained file.
+    pub layer: bool,
+    /// Where a skeleton's animation is looked for.
+    pub anim_source: AnimSource,
+}
+
+/// Progress of a bake, for a progress bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Samples done and to do.
+    Deforming { done: usize, total: usize },
+    /// Everything is deformed; the file is being written.
+    Writing,
+}
+
+/// What a bake did.
+#[derive(Clone, Debug)]
+pub struct BakeReport {
+    /// Prims that were baked.
+    pub prims: usize,
+    /// Points of those prims, once each.
+    pub points: usize,
+    /// (prim, time) pairs.
+    pub samples: usize,
+    /// Points times samples.
+    pub deformed_points: u64,
+    /// Which backend ran.
+    pub backend: String,
+    /// The whole run, from opening to the written file.
+    pub elapsed: Duration,
+    /// Posing and deforming alone.
+    pub deform_time: Duration,
+    /// Prims that were left out, and why.
+    pub errors: Vec<Invalid>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Bakes `input` into `output` (.usda, .usdc, .usd or .usdz).
+///
+/// Points and normals end up in each prim's own space (rule 30), an extent beside them, and every
+/// baked SkelRoot becomes an Xform so that nothing skins twice (rule 32). The output appears under
+/// its name only when it is whole.
+///
+/// # Errors
+/// An input that cannot be read, an output that cannot be written or is (part of) the input, a
+/// request that fits nothing, and an input in which nothing could be baked: then nothing is
+/// written.
+pub fn bake(
+    input: &Path,
+    output: &Path,
+    options: &BakeOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<BakeReport> {
+    let start = Instant::now();
+    check_output_name(output, options)?;
+    let file = UsdFile::open(input)?;
+    let scene = file.scene(ReadOptions {
+        anim_source: options.anim_source,
+    })?;
+    file.check_output(output)?;
+    let mut errors = scene.errors.clone();
+    let mut warnings = scene.warnings.clone();
+    let chosen = choose(&scene, options, &mut warnings)?;
+    if chosen.is_empty() {
+        return Err(nothing_to_skin(&scene, &errors, &warnings));
+    }
+    let deform_start = Instant::now();
+    let mut deformer = deform::Deformer::new(&options.backend)?;
+    let tracks = tracks::bake_tracks(&scene, &chosen, options.frames.as_ref(), &mut deformer, progress)?;
+    let deform_time = deform_start.elapsed();
+    errors.extend(tracks.errors);
+    warnings.extend(tracks.warnings);
+    if tracks.tracks.is_empty() {
+        return Err(nothing_to_skin(&scene, &errors, &warnings));
+    }
+
+    let mut report = BakeReport {
+        prims: tracks.tracks.len(),
+        points: 0,
+        samples: 0,
+        deformed_points: 0,
+        backend: deformer.describe(),
+        elapsed: Duration::ZERO,
+        deform_time,
+        errors,
+        warnings,
+    };
+    let mut roots = BTreeSet::new();
+    let mut baked = Vec::with_capacity(tracks.tracks.len());
+    for track in tracks.tracks {
+        let binding = &scene.bindings[track.binding];
+        let points = track.samples.iter().map(|s| s.points.len()).max().unwrap_or(0);
+        report.points += points;
+        report.samples += track.samples.len();
+        report.deformed_points += track.samples.iter().map(|s| s.points.len() as u64).sum::<u64>();
+        roots.insert(scene.prims[binding.skel_root].path.clone());
+        baked.push(BakedPrim {
+            path: binding.path.clone(),
+            samples: track.samples,
+        });
+    }
+    let edits = BakeEdits {
+        prims: baked,
+        retype: skel_roots_to_retype(&scene, &roots),
+    };
+    progress(Progress::Writing);
+    let written = if options.layer {
+        file.write_layer(output, edits)?
+    } else {
+        file.write_flattened(output, edits)?
+    };
+    report.warnings.extend(written);
+    report.elapsed = start.elapsed();
+    Ok(report)
+}
+
+fn check_output_name(output: &Path, options: &BakeOptions) -> Result<()> {
+    let fail = |reason: &str| {
+        Err(Error::Write {
+            file: output.to_owned(),
+            reason: reason.to_owned(),
+        })
+    };
+    match output.extension().and_then(|e| e.to_str()) {
+        Some("usda" | "usdc" | "usd") => {}
+        Some("usdz") if options.layer => {
+            return fail("a .usdz has to be self-contained; write the layer as .usda or .usdc");
+        }
+        Some("usdz") => {}
+        _ => return fail("expected a name that ends in .usda, .usdc, .usd or .usdz"),
+    }
+    let folder = match output.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return fail(&format!("there is no folder {}", folder.display()));
+    }
+    if output.is_dir() {
+        return fail("it is a folder");
+    }
+    Ok(())
+}
+
+/// The bindings asked for that can be baked; the others become warnings.
+fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> Result<Vec<usize>> {
+    let below = |path: &str, top: &str| {
+        let top = top.trim_end_matches('/');
+        path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    for asked in &options.prims {
+        if !scene.bindings.iter().any(|b| below(&b.path, asked)) {
+            return Err(Error::Request(format!(
+                "{}: --prim {asked}: no skinned prim is there or below",
+                scene.file.display()
+            )));
+        }
+    }
+    let mut chosen = Vec::new();
+    let mut left_by_request = Vec::new();
+    for (i, binding) in scene.bindings.iter().enumerate() {
+        if !options.prims.is_empty() && !options.prims.iter().any(|p| below(&binding.path, p)) {
+            left_by_request.push(i);
+            continue;
+        }
+        match &binding.unsupported {
+            Some(reason) => {
+                let message = format!("{reason}: left as it is");
+                warnings.push(Warning::new("not-baked", &binding.path, message));
+            }
+            None => chosen.push(i),
+        }
+    }
+    for i in left_by_request {
+        let binding = &scene.bindings[i];
+        if chosen.iter().any(|c| scene.bindings[*c].skel_root == binding.skel_root) {
+            warnings.push(Warning::new(
+                "no-longer-skinned",
+                &binding.path,
+                "was not asked for, but its SkelRoot becomes an Xform, so it stays at its rest points",
+            ));
+        }
+    }
+    Ok(chosen)
+}
+
+fn nothing_to_skin(scene: &Scene, errors: &[Invalid], warnings: &[Warning]) -> Error {
+    let reason = if scene.skel_roots.is_empty() {
+        "nothing to skin: the stage has no SkelRoot".to_owned()
+    } else {
+        let mut text = "nothing could be skinned".to_owned();
+        let reasons = errors.iter().map(ToString::to_string).chain(
+            warnings
+                .iter()
+                .filter(|w| !matches!(w.code, "normals-left" | "animation-source-ignored"))
+                .map(ToString::to_string),
+        );
+        let mut any = false;
+        for reason in reasons.take(20) {
+            text.push_str("\n  ");
+            text.push_str(&reason);
+            any = true;
+        }
+        if !any {
+            text.push_str(": no prim below a SkelRoot is bound to a Skeleton with influences or blend shapes");
+        }
+        text
+    };
+    Error::NothingToSkin {
+        file: scene.file.clone(),
+        reason,
+    }
+}
+
+/// Baked SkelRoots and every SkelRoot nested in one.
+fn skel_roots_to_retype(scene: &Scene, baked: &BTreeSet<String>) -> Vec<String> {
+    let inside = |path: &str| {
+        baked
+            .iter()
+            .any(|root| path.strip_prefix(root.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('/')))
+    };
+    scene
+        .skel_roots
+        .iter()
+        .filter(|r| inside(&r.path))
+        .map(|r| r.path.clone())
+        .collect()
+}
+
+/// One deformed sample of a prim, in its own space.
+#[derive(Clone, Debug)]
+pub struct BakedSample {
+    pub time: Time,
+    pub points: Vec<glam::Vec3>,
+    /// Where the prim has normals that deform.
+    pub normals: Option<Vec<glam::Vec3>>,
+    /// Corners of the points' bounding box, widths included.
+    pub extent: [glam::Vec3; 2],
+}

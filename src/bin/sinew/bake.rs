@@ -1,0 +1,140 @@
+//! `sinew bake`.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+use sinew::bake::{Backend, BakeOptions, BakeReport, FrameRange, Progress, bake};
+use sinew::skel::AnimSource;
+
+use crate::report::{count, print_findings, print_result, thousands};
+
+/// Bakes blend shapes and skinning into the points (and normals) of every bound prim, in the prim's
+/// own space, writes extents, and retypes SkelRoots to Xform so that nothing skins twice.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Character to bake: .usda, .usdc, .usd or .usdz.
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// File to write; its ending chooses the format. A .usdz packs the textures.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
+    output: PathBuf,
+    /// Frames to sample, instead of the authored times and the stage's frames between them.
+    #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
+    frames: Option<FrameRange>,
+    /// What runs the kernels. auto takes a hardware GPU, else the CPU.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    backend: BackendArg,
+    /// GPU adapter whose name contains NAME (see `sinew devices`); takes software ones too.
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+    /// Bake this prim, or all skinned prims below it. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    prim: Vec<String>,
+    /// Write a layer of overs that sublayers IN, instead of one self-contained file.
+    #[arg(long)]
+    layer: bool,
+    /// Where animation is looked for: from the Skeleton upward, as Pixar's code does, or where
+    /// skel:skeleton is bound, as the schema text says.
+    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
+    anim_source: AnimSourceArg,
+    /// Print nothing but errors.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  sinew bake hero.usdz -o hero_baked.usdc
+  sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BackendArg {
+    Auto,
+    Gpu,
+    Cpu,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum AnimSourceArg {
+    Skeleton,
+    Binding,
+}
+
+impl From<AnimSourceArg> for AnimSource {
+    fn from(arg: AnimSourceArg) -> Self {
+        match arg {
+            AnimSourceArg::Skeleton => AnimSource::AtSkeleton,
+            AnimSourceArg::Binding => AnimSource::AtBinding,
+        }
+    }
+}
+
+pub fn run(args: &Args) -> sinew::Result<()> {
+    let backend = match (&args.adapter, args.backend) {
+        (Some(_), BackendArg::Cpu) => {
+            return Err(sinew::Error::Request("--adapter names a GPU and --backend cpu wants none".into()));
+        }
+        (Some(name), _) => Backend::Adapter(name.clone()),
+        (None, BackendArg::Auto) => Backend::Auto,
+        (None, BackendArg::Gpu) => Backend::Gpu,
+        (None, BackendArg::Cpu) => Backend::Cpu,
+    };
+    let options = BakeOptions {
+        frames: args.frames,
+        backend,
+        prims: args.prim.clone(),
+        layer: args.layer,
+        anim_source: args.anim_source.into(),
+    };
+    let bar = if args.quiet || !std::io::stderr().is_terminal() {
+        ProgressBar::hidden()
+    } else {
+        ProgressBar::new(0)
+    };
+    bar.set_style(
+        ProgressStyle::with_template("{msg:10} {bar:40} {pos}/{len} samples {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    let result = bake(&args.input, &args.output, &options, &mut |progress| match progress {
+        Progress::Deforming { done, total } => {
+            bar.set_message("deforming");
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        }
+        Progress::Writing => bar.set_message("writing"),
+    });
+    bar.finish_and_clear();
+    let report = result?;
+    if args.quiet {
+        print_findings(&report.errors, &[]);
+        return Ok(());
+    }
+    print_findings(&report.errors, &report.warnings);
+    print_result(&summary(args, &report))
+}
+
+fn summary(args: &Args, report: &BakeReport) -> String {
+    let mut out = String::new();
+    let deform = report.deform_time.as_secs_f64();
+    let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{}", args.output.display());
+    let _ = writeln!(
+        out,
+        "  {}, {}, {}",
+        count(report.prims, "prim"),
+        count(report.points, "point"),
+        count(report.samples, "sample"),
+    );
+    let _ = writeln!(out, "  ran on {}", report.backend);
+    let _ = writeln!(
+        out,
+        "  {:.3} s in all; {} points deformed in {deform:.3} s, {rate:.1} million points/s",
+        report.elapsed.as_secs_f64(),
+        thousands(report.deformed_points),
+    );
+    out
+}

@@ -1,0 +1,290 @@
+//! `sinew inspect`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sinew::Warning;
+use sinew::io::usd::{ReadOptions, UsdFile};
+use sinew::sampled::Time;
+use sinew::scene::{BoundSkin, Normals, Scene};
+use sinew::skel::InfluenceInterpolation;
+
+use crate::bake::AnimSourceArg;
+use crate::report::{count, print_result};
+
+/// Shows what skinning finds in a file.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  sinew inspect hero.usdz --json | jq '.bindings[].prim'")]
+pub struct Args {
+    /// File to look at: .usda, .usdc, .usd or .usdz.
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Where animation is looked for (see `sinew bake --help`).
+    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
+    anim_source: AnimSourceArg,
+}
+
+#[derive(Serialize)]
+struct Report {
+    file: String,
+    up_axis: char,
+    meters_per_unit: f64,
+    time: TimeReport,
+    skel_roots: Vec<String>,
+    skeletons: Vec<SkeletonReport>,
+    animations: Vec<AnimationReport>,
+    bindings: Vec<BindingReport>,
+    errors: Vec<String>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct TimeReport {
+    start: Option<f64>,
+    end: Option<f64>,
+    time_codes_per_second: f64,
+    frames_per_second: f64,
+}
+
+#[derive(Serialize)]
+struct SkeletonReport {
+    prim: String,
+    joints: usize,
+    depth: usize,
+    bind_transforms: bool,
+    rest_transforms: bool,
+    animation: Option<String>,
+}
+
+#[derive(Serialize)]
+struct AnimationReport {
+    prim: String,
+    joints: usize,
+    channels: Vec<String>,
+    samples: usize,
+    first: Option<f64>,
+    last: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct BindingReport {
+    prim: String,
+    r#type: String,
+    skel_root: String,
+    skeleton: String,
+    animation: Option<String>,
+    points: usize,
+    normals: bool,
+    influences: Option<InfluenceReport>,
+    shapes: Vec<ShapeReport>,
+    /// Why the prim cannot be skinned, where it cannot.
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+struct InfluenceReport {
+    interpolation: InfluenceInterpolation,
+    element_size: usize,
+    /// Most influences of nonzero weight that one point has.
+    most_used: Option<usize>,
+    own_joint_order: bool,
+}
+
+#[derive(Serialize)]
+struct ShapeReport {
+    name: String,
+    target: String,
+    /// Points that it lists; all of them where it lists none.
+    points: Option<usize>,
+    inbetweens: Vec<f32>,
+}
+
+pub fn run(args: &Args) -> sinew::Result<()> {
+    let scene = UsdFile::open(&args.input)?.scene(ReadOptions {
+        anim_source: args.anim_source.into(),
+    })?;
+    let report = report(&scene);
+    if args.json {
+        let text = serde_json::to_string_pretty(&report)
+            .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
+        return print_result(&(text + "\n"));
+    }
+    print_result(&describe(&report))
+}
+
+fn report(scene: &Scene) -> Report {
+    let mut animations: Vec<AnimationReport> = Vec::new();
+    for a in &scene.animations {
+        let mut times: Vec<f64> = a.joint_times().chain(a.blend_shape_weights.times()).collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        animations.push(AnimationReport {
+            prim: a.path.clone(),
+            joints: a.joints.len(),
+            channels: a.blend_shapes.clone(),
+            samples: times.len(),
+            first: times.first().copied(),
+            last: times.last().copied(),
+        });
+    }
+    Report {
+        file: scene.file.display().to_string(),
+        up_axis: scene.up_axis,
+        meters_per_unit: scene.meters_per_unit,
+        time: TimeReport {
+            start: scene.time_line.range.map(|r| r.0),
+            end: scene.time_line.range.map(|r| r.1),
+            time_codes_per_second: scene.time_line.time_codes_per_second,
+            frames_per_second: scene.time_line.frames_per_second,
+        },
+        skel_roots: scene.skel_roots.iter().map(|r| r.path.clone()).collect(),
+        skeletons: scene
+            .instances
+            .iter()
+            .map(|p| {
+                let s = p.instance.skeleton();
+                SkeletonReport {
+                    prim: p.path.clone(),
+                    joints: s.joints().len(),
+                    depth: s.topology().depth(),
+                    bind_transforms: s.inverse_bind().is_ok(),
+                    rest_transforms: s.rest().is_some(),
+                    animation: p.instance.animation().map(|a| a.path.clone()),
+                }
+            })
+            .collect(),
+        animations,
+        bindings: scene.bound_skins().map(|b| binding(scene, b)).collect(),
+        errors: scene.errors.iter().map(ToString::to_string).collect(),
+        warnings: scene.warnings.clone(),
+    }
+}
+
+fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
+    let b = bound.binding();
+    // A mesh with samples alone has no value at the default time.
+    let time = match b.points.times().next() {
+        Some(t) => Time::At(t),
+        None => Time::Default,
+    };
+    let skin = match &b.unsupported {
+        Some(reason) => Err(reason.clone()),
+        None => bound.skin(time).map_err(|e| e.to_string()),
+    };
+    let most_used = skin.as_ref().ok().and_then(|s| {
+        let influences = s.influences()?;
+        let rows = influences.joints().len() / influences.count();
+        (0..rows).map(|p| influences.of_point(p).filter(|(_, w)| *w != 0.0).count()).max()
+    });
+    BindingReport {
+        prim: b.path.clone(),
+        r#type: b.type_name.clone(),
+        skel_root: scene.prims[b.skel_root].path.clone(),
+        skeleton: bound.skeleton().path.clone(),
+        animation: bound.skeleton().instance.animation().map(|a| a.path.clone()),
+        points: b.points.first().map_or(0, |p| p.len()),
+        normals: matches!(b.normals, Normals::PerPoint(_)),
+        influences: b.influences.as_ref().map(|i| InfluenceReport {
+            interpolation: i.interpolation,
+            element_size: i.count,
+            most_used,
+            own_joint_order: b.joints.is_some(),
+        }),
+        shapes: b
+            .shapes
+            .iter()
+            .map(|s| {
+                let shape = s.shape.as_ref().and_then(|s| s.as_ref().ok());
+                ShapeReport {
+                    name: s.token.clone(),
+                    target: s.target.clone(),
+                    points: shape.and_then(|s| s.point_indices()).map(<[u32]>::len),
+                    inbetweens: shape.map_or_else(Vec::new, |s| {
+                        s.sub_shapes().iter().map(|s| s.weight).filter(|w| *w != 1.0).collect()
+                    }),
+                }
+            })
+            .collect(),
+        problem: skin.err(),
+    }
+}
+
+/// Writing to a String cannot fail, so its results are dropped.
+fn describe(r: &Report) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", r.file);
+    let range = match (r.time.start, r.time.end) {
+        (Some(a), Some(b)) => format!("frames {a} to {b}"),
+        _ => "no time range".into(),
+    };
+    let _ = writeln!(
+        out,
+        "  {range}, {} time codes per second, {}-up, {} m per unit",
+        r.time.time_codes_per_second, r.up_axis, r.meters_per_unit
+    );
+    let _ = writeln!(out, "{}", count(r.skel_roots.len(), "SkelRoot"));
+    for root in &r.skel_roots {
+        let _ = writeln!(out, "  {root}");
+    }
+    let _ = writeln!(out, "{}", count(r.skeletons.len(), "skeleton"));
+    for s in &r.skeletons {
+        let animated = s.animation.as_deref().map_or("no animation".to_owned(), |a| format!("driven by {a}"));
+        let _ = writeln!(out, "  {}: {}, depth {}, {animated}", s.prim, count(s.joints, "joint"), s.depth);
+    }
+    let _ = writeln!(out, "{}", count(r.animations.len(), "animation"));
+    for a in &r.animations {
+        let span = match (a.first, a.last) {
+            (Some(first), Some(last)) => format!("{} from {first} to {last}", count(a.samples, "sample")),
+            _ => "static".into(),
+        };
+        let _ = writeln!(out, "  {}: {}, {}, {span}", a.prim, count(a.joints, "joint"), count(a.channels.len(), "channel"));
+    }
+    let _ = writeln!(out, "{}", count(r.bindings.len(), "bound prim"));
+    for b in &r.bindings {
+        describe_binding(&mut out, b);
+    }
+    for e in &r.errors {
+        let _ = writeln!(out, "error: {e}");
+    }
+    let mut by_code: BTreeMap<&str, Vec<&Warning>> = BTreeMap::new();
+    for w in &r.warnings {
+        by_code.entry(w.code).or_default().push(w);
+    }
+    let _ = writeln!(out, "{}", count(r.warnings.len(), "warning"));
+    for w in by_code.values().flatten() {
+        let _ = writeln!(out, "  {w}");
+    }
+    out
+}
+
+fn describe_binding(out: &mut String, b: &BindingReport) {
+    let _ = writeln!(out, "  {} ({}, {}{})", b.prim, b.r#type, count(b.points, "point"), if b.normals { ", normals" } else { "" });
+    let arrow = b.animation.as_deref().map_or(String::new(), |a| format!(" -> {a}"));
+    let _ = writeln!(out, "    -> {}{arrow}", b.skeleton);
+    if let Some(i) = &b.influences {
+        let kind = match i.interpolation {
+            InfluenceInterpolation::Vertex => "vertex",
+            InfluenceInterpolation::Constant => "constant",
+        };
+        let used = i.most_used.map_or(String::new(), |n| format!(", at most {n} used"));
+        let own = if i.own_joint_order { ", joint order of its own" } else { "" };
+        let _ = writeln!(out, "    {} {kind} influence{}{used}{own}", i.element_size, if i.element_size == 1 { "" } else { "s" });
+    }
+    for s in &b.shapes {
+        let points = s.points.map_or("all points".into(), |n| count(n, "point"));
+        let between = if s.inbetweens.is_empty() {
+            String::new()
+        } else {
+            format!(", in-betweens at {:?}", s.inbetweens)
+        };
+        let _ = writeln!(out, "    shape {} ({points}{between})", s.name);
+    }
+    if let Some(problem) = &b.problem {
+        let _ = writeln!(out, "    not skinned: {problem}");
+    }
+}

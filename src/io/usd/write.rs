@@ -1,0 +1,241 @@
+//! Writing a bake: one flattened file, or a layer of overs.
+
+use std::path::{Path, PathBuf};
+
+use openusd::{gf, sdf, usd};
+
+use super::package;
+use super::read::{UsdFile, explain};
+use crate::bake::BakedSample;
+use crate::error::{Error, Result, Warning};
+use crate::sampled::Time;
+
+/// A prim and its deformed samples.
+#[derive(Debug)]
+pub struct BakedPrim {
+    pub path: String,
+    pub samples: Vec<BakedSample>,
+}
+
+/// What a bake changes.
+#[derive(Debug)]
+pub struct BakeEdits {
+    pub prims: Vec<BakedPrim>,
+    /// SkelRoots that become Xforms (rule 32).
+    pub retype: Vec<String>,
+}
+
+type Authoring = std::result::Result<(), sdf::AuthoringError>;
+
+impl UsdFile {
+    /// Refuses an output that is one of the files this stage is read from.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn check_output(&self, output: &Path) -> Result<()> {
+        let Ok(output_file) = output.canonicalize() else {
+            return Ok(()); // Not there yet, so nothing is overwritten.
+        };
+        let mut sources: Vec<PathBuf> = self.stage.layer_identifiers().iter().map(|id| outermost_file(id)).collect();
+        sources.push(self.file().to_owned());
+        for source in sources {
+            if source.canonicalize().is_ok_and(|s| s == output_file) {
+                return Err(Error::Write {
+                    file: output.to_owned(),
+                    reason: format!("it is read from: {} would be overwritten by its own bake", source.display()),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the composed stage with the edits as one self-contained file; instances are expanded
+    /// and asset paths made absolute, or the assets packed, for .usdz.
+    ///
+    /// # Errors
+    /// A stage that cannot be flattened, or a file that cannot be written.
+    pub fn write_flattened(&self, output: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+        let fail = |reason: String| Error::Write {
+            file: output.to_owned(),
+            reason,
+        };
+        let mut warnings = self.clip_warnings().map_err(|e| fail(explain(&e)))?;
+        let mut layer = self.stage.flatten().map_err(|e| fail(explain(&e)))?;
+        layer
+            .edit(|edit| apply(edit.data_mut(), edits))
+            .map_err(|e| fail(explain(&e)))?;
+        if output.extension().is_some_and(|e| e == "usdz") {
+            warnings.extend(package::write_package(layer, output)?);
+        } else {
+            layer.export(text(output)?).map_err(|e| fail(explain(&e)))?;
+        }
+        Ok(warnings)
+    }
+
+    /// Writes the edits alone, as overs over the input, which becomes the layer's sublayer.
+    /// Instances that hold baked prims are overridden to `instanceable = false`.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write_layer(&self, output: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+        let fail = |reason: String| Error::Write {
+            file: output.to_owned(),
+            reason,
+        };
+        let instances = self.instances_above(&edits).map_err(|e| fail(explain(&e)))?;
+        let mut layer = sdf::Layer::new_anonymous("bake");
+        let metadata = self.root_metadata().map_err(|e| fail(explain(&e)))?;
+        let sublayer = relative_to(self.file(), output);
+        layer
+            .edit(|edit| {
+                edit.pseudo_root_mut()?.add_sublayer(sublayer.as_str());
+                for (key, value) in metadata {
+                    edit.data_mut().set_field(&sdf::Path::abs_root(), key, value);
+                }
+                for path in &instances {
+                    sdf::PrimSpec::over(edit.data_mut(), path.clone())?.set_instanceable(false);
+                }
+                apply(edit.data_mut(), edits)
+            })
+            .map_err(|e| fail(explain(&e)))?;
+        layer.export(text(output)?).map_err(|e| fail(explain(&e)))?;
+        Ok(Vec::new())
+    }
+
+    /// Stage metadata that a sublayer cannot give.
+    fn root_metadata(&self) -> std::result::Result<Vec<(&'static str, sdf::Value)>, openusd::Error> {
+        const KEYS: [&str; 8] = [
+            "defaultPrim",
+            "upAxis",
+            "metersPerUnit",
+            "kilogramsPerUnit",
+            "startTimeCode",
+            "endTimeCode",
+            "timeCodesPerSecond",
+            "framesPerSecond",
+        ];
+        let mut out = Vec::new();
+        for key in KEYS {
+            if let Some(value) = self.stage.stage_metadata(key)? {
+                out.push((key, value));
+            }
+        }
+        Ok(out)
+    }
+
+    fn instances_above(&self, edits: &BakeEdits) -> std::result::Result<Vec<sdf::Path>, openusd::Error> {
+        let mut out: Vec<sdf::Path> = Vec::new();
+        let paths = edits.prims.iter().map(|p| p.path.as_str()).chain(edits.retype.iter().map(String::as_str));
+        for path in paths {
+            for ancestor in sdf::Path::new(path)?.ancestors_below_root() {
+                if !out.contains(&ancestor) && self.stage.prim(&ancestor)?.is_instance()? {
+                    out.push(ancestor);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// openusd's flatten drops value clips; what they animate beside the baked points stands still.
+    fn clip_warnings(&self) -> std::result::Result<Vec<Warning>, openusd::Error> {
+        let mut paths = Vec::new();
+        self.stage.traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| paths.push(p.clone()))?;
+        let mut out = Vec::new();
+        for path in paths {
+            if self.stage.prim(&path)?.has_clips()? {
+                let message = "value clips are not flattened: what they animate besides baked points stands still; --layer keeps them";
+                out.push(Warning::new("clips-dropped", path.as_str(), message));
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| Error::Write {
+        file: path.to_owned(),
+        reason: "its name is not UTF-8".into(),
+    })
+}
+
+/// The file of a layer identifier, the outermost package of one inside a package.
+fn outermost_file(identifier: &str) -> PathBuf {
+    PathBuf::from(identifier.split('[').next().unwrap_or(identifier))
+}
+
+fn apply(data: &mut dyn sdf::AbstractData, edits: BakeEdits) -> Authoring {
+    for path in &edits.retype {
+        sdf::PrimSpec::over(data, path.as_str())?.set_type_name("Xform");
+    }
+    for prim in edits.prims {
+        let (mut points, mut normals, mut extents) = (Vec::new(), Vec::new(), Vec::new());
+        for sample in prim.samples {
+            points.push((sample.time, vec3f(sample.points)));
+            if let Some(n) = sample.normals {
+                normals.push((sample.time, vec3f(n)));
+            }
+            extents.push((sample.time, vec3f(sample.extent.to_vec())));
+        }
+        author(data, &prim.path, "points", "point3f[]", points)?;
+        author(data, &prim.path, "normals", "normal3f[]", normals)?;
+        author(data, &prim.path, "extent", "float3[]", extents)?;
+    }
+    Ok(())
+}
+
+fn vec3f(v: Vec<glam::Vec3>) -> sdf::Value {
+    // Both are three packed f32, so this moves the allocation and copies nothing.
+    sdf::Value::Vec3fVec(bytemuck::cast_vec::<_, gf::Vec3f>(v))
+}
+
+/// Authors samples, replacing the ones that were there, or the default value.
+fn author(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    name: &str,
+    type_name: &str,
+    samples: Vec<(Time, sdf::Value)>,
+) -> Authoring {
+    if samples.is_empty() {
+        return Ok(());
+    }
+    let path = sdf::Path::new(prim)?.append_property(name)?;
+    if !data.has_spec(&path) {
+        sdf::AttributeSpec::new(data, &path, type_name, sdf::Variability::Varying, false)?;
+    }
+    let mut timed: sdf::TimeSampleMap = Vec::with_capacity(samples.len());
+    for (time, value) in samples {
+        match time {
+            Time::At(t) => timed.push((t, value)),
+            Time::Default => data.set_field(&path, sdf::FieldKey::Default.as_str(), value),
+        }
+    }
+    let samples = sdf::FieldKey::TimeSamples.as_str();
+    if timed.is_empty() {
+        data.erase_field(&path, samples);
+    } else {
+        data.set_field(&path, samples, sdf::Value::TimeSamples(timed));
+    }
+    Ok(())
+}
+
+/// `target` as seen from the folder of `from`, with forward slashes; absolute where they share no
+/// folder.
+fn relative_to(target: &Path, from: &Path) -> String {
+    let absolute = |p: &Path| p.canonicalize().or_else(|_| std::path::absolute(p)).unwrap_or_else(|_| p.to_owned());
+    let target = absolute(target);
+    let folder = match from.parent() {
+        Some(p) if !p.as_os_str().is_empty() => absolute(p),
+        _ => absolute(Path::new(".")),
+    };
+    let (t, f): (Vec<_>, Vec<_>) = (target.components().collect(), folder.components().collect());
+    let shared = t.iter().zip(&f).take_while(|(a, b)| a == b).count();
+    let slashed = |p: &Path| p.to_string_lossy().replace('\\', "/");
+    if shared <= 1 {
+        return slashed(&target);
+    }
+    let up = "../".repeat(f.len() - shared);
+    let down: PathBuf = t[shared..].iter().collect();
+    let prefix = if up.is_empty() { "./" } else { up.as_str() };
+    format!("{prefix}{}", slashed(&down))
+}

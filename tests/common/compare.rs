@@ -39,6 +39,24 @@ pub fn compare(what: &str, got: &[DVec3], want: &[DVec3], tolerance: f64) -> Res
     ))
 }
 
+/// As [`compare`], with a tolerance in the values' own unit.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_within(what: &str, got: &[DVec3], want: &[DVec3], allowed: f64) -> Result<(), String> {
+    let scale = want
+        .iter()
+        .fold(1.0f64, |a, v| a.max(v.abs().max_element()));
+    compare(what, got, want, allowed / scale)
+}
+
+/// Diagonal of the bounding box: what a mesh's size is called here.
+pub fn size(points: &[DVec3]) -> f64 {
+    let low = points.iter().copied().reduce(DVec3::min).unwrap_or_default();
+    let high = points.iter().copied().reduce(DVec3::max).unwrap_or_default();
+    (high - low).length()
+}
+
 pub fn to_f64(values: &[Vec3]) -> Vec<DVec3> {
     values.iter().map(|v| v.as_dvec3()).collect()
 }

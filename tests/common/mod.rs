@@ -3,5 +3,7 @@
 
 pub mod cases;
 pub mod compare;
+pub mod gpu;
 pub mod rng;
 pub mod tolerance;
+pub mod usd;

@@ -16,3 +16,26 @@ pub const MIRROR_POINTS: f64 = 4e-6;
 
 /// CPU mirror against GPU, normals.
 pub const MIRROR_NORMALS: f64 = 4e-5;
+
+/// f64 reference against Pixar's bake, points, relative to the size of the mesh. Pixar skins in f32
+/// and moves to prim space in f32; `slerp_half` has joints scaled far beyond the mesh's rest size.
+pub const PIXAR_REFERENCE_POINTS: f64 = 2e-6;
+
+/// f64 reference against Pixar's bake, vertex normals, absolute: they are about unit length.
+pub const PIXAR_REFERENCE_NORMALS: f64 = 2e-6;
+
+/// A whole bake (f32 kernels on either side) against Pixar's, points, relative to the size of the
+/// mesh. Both round; a character far from its own origin loses more, as Maya's skinCluster does
+/// (1.4e-6 measured).
+pub const PIXAR_BAKE_POINTS: f64 = 1e-5;
+
+/// A whole bake against Pixar's, vertex normals, absolute. Pixar inverts and transposes joint
+/// matrices in f32, which costs digits where a joint is scaled hard.
+pub const PIXAR_BAKE_NORMALS: f64 = 1e-3;
+
+/// The Blender figure against the vertices that Blender computed, in metres: the exporter writes
+/// f32 and half3, so `rig_noscale` is the one whose scales lose nothing.
+pub const BLENDER_METRES: f64 = 1e-5;
+
+/// Extents against the bounding box of the points in the same file: the same f32 numbers.
+pub const EXTENT: f64 = 0.0;

@@ -3,5 +3,6 @@
 
 pub mod cases;
 pub mod compare;
+pub mod gpu;
 pub mod rng;
 pub mod tolerance;

@@ -2,13 +2,16 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::cases::{self, Influences, Spec};
 use common::compare::{compare, self_test, to_f64};
-use common::tolerance;
+use common::{gpu, tolerance};
 use glam::Vec3;
 use libtest_mimic::{Arguments, Failed, Trial};
-use sinew::kernel::{CpuJob, PackedPose, PackedSkin, skin_batch_on_cpu, skin_on_cpu};
-use sinew::skel::reference;
+use sinew::gpu::{AdapterChoice, Deformed, GpuDevice, GpuError, Skinner, SkinnerOptions};
+use sinew::kernel::{CpuJob, PackedPose, PackedSkin, Palette, skin_batch_on_cpu, skin_on_cpu};
+use sinew::skel::{Pose, Skin, reference};
 
 /// What outputs hold before a kernel runs.
 const SENTINEL: Vec3 = Vec3::NAN;
@@ -22,6 +25,44 @@ fn main() {
         }));
     }
     trials.push(Trial::test("mirror::batch_equals_singles", batch));
+    let ignored = gpu::ignored();
+    let mut gpu = |name: &str, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
+        trials.push(Trial::test(format!("gpu::{name}"), run).with_ignored_flag(ignored));
+    };
+    for (name, spec) in specs() {
+        gpu(&name, Box::new(move || one_on_gpu(&spec)));
+    }
+    gpu(
+        "crowd_of_everything_in_one_dispatch",
+        Box::new(crowd_in_one_dispatch),
+    );
+    gpu(
+        "two_frames_in_one_submit",
+        Box::new(two_frames_in_one_submit),
+    );
+    gpu("prims_share_a_palette", Box::new(shared_palette));
+    gpu("wrong_use_is_an_error", Box::new(errors));
+    gpu("instances_come_and_go", Box::new(reuse));
+    let tight = |bytes, workgroups| SkinnerOptions {
+        max_binding_bytes: bytes,
+        max_workgroups_per_dimension: workgroups,
+        ..SkinnerOptions::default()
+    };
+    for (name, options) in [
+        ("chunked_by_bindings_of_4096_bytes", tight(Some(4096), None)),
+        (
+            "chunked_by_bindings_of_20000_bytes",
+            tight(Some(20_000), None),
+        ),
+        ("chunked_by_1_workgroup_per_dimension", tight(None, Some(1))),
+        (
+            "chunked_by_3_workgroups_per_dimension",
+            tight(None, Some(3)),
+        ),
+        ("chunked_by_both", tight(Some(4096), Some(2))),
+    ] {
+        gpu(name, Box::new(move || chunked(&options)));
+    }
     libtest_mimic::run(&args, trials).exit();
 }
 
@@ -175,6 +216,343 @@ fn batch() -> Result<(), Failed> {
     for ((skin, pose), points) in packed.iter().zip(&poses).zip(&points) {
         if run_mirror(skin, pose).0 != *points {
             return Err("the batch differs from single runs".into());
+        }
+    }
+    Ok(())
+}
+
+/// Runs one crowd with outputs prefilled, and checks that nothing behind them was written.
+fn run_gpu(
+    options: &SkinnerOptions,
+    work: &[(Arc<PackedSkin>, Vec<PackedPose>)],
+) -> Result<Vec<Deformed>, Failed> {
+    const BEHIND: f32 = 12345.0;
+    let device = gpu::device()?;
+    let skinner = Skinner::new(device.device(), device.queue(), options)?;
+    let mut crowd = skinner.crowd();
+    for (skin, poses) in work {
+        let id = crowd.add_skin(Arc::clone(skin))?;
+        for pose in poses {
+            let instance = crowd.add_instance(id)?;
+            crowd.set_pose(instance, pose)?;
+        }
+    }
+    crowd.fill_outputs(BEHIND)?;
+    let first = crowd.run()?;
+    if let Some(i) = crowd
+        .read_behind_outputs()?
+        .iter()
+        .position(|v| *v != BEHIND)
+    {
+        return Err(format!("something was written {i} floats behind the outputs").into());
+    }
+    // NaN this time: an element that is not written cannot pass for a result.
+    crowd.fill_outputs(f32::NAN)?;
+    let second = crowd.run()?;
+    if bits(&first) != bits(&second) {
+        return Err("two runs differ in their bits".into());
+    }
+    device.check()?;
+    Ok(second)
+}
+
+fn bits(results: &[Deformed]) -> Vec<u32> {
+    let values = |d: &Deformed| {
+        let normals = d.normals.iter().flatten();
+        d.points
+            .iter()
+            .chain(normals)
+            .flat_map(|v| v.to_array().map(f32::to_bits))
+            .collect::<Vec<_>>()
+    };
+    results.iter().flat_map(values).collect()
+}
+
+fn check_gpu(got: &Deformed, skin: &Skin, packed: &PackedSkin, pose: &Pose) -> Result<(), Failed> {
+    let want = reference::deform(skin, pose);
+    compare(
+        "points, reference",
+        &to_f64(&got.points),
+        &want.points,
+        tolerance::POINTS,
+    )?;
+    let (points, normals) = run_mirror(packed, &PackedPose::pack(packed, pose));
+    compare(
+        "points, mirror",
+        &to_f64(&got.points),
+        &to_f64(&points),
+        tolerance::MIRROR_POINTS,
+    )?;
+    match (&got.normals, want.normals, normals) {
+        (None, None, None) => Ok(()),
+        (Some(got), Some(want), Some(mirror)) => {
+            compare(
+                "normals, reference",
+                &to_f64(got),
+                &want,
+                tolerance::NORMALS,
+            )?;
+            Ok(compare(
+                "normals, mirror",
+                &to_f64(got),
+                &to_f64(&mirror),
+                tolerance::MIRROR_NORMALS,
+            )?)
+        }
+        _ => Err("normals on one side only".into()),
+    }
+}
+
+fn one_on_gpu(spec: &Spec) -> Result<(), Failed> {
+    let skin = cases::skin(spec);
+    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+    let poses: Vec<_> = (0..3)
+        .map(|time| cases::pose(&skin, spec.seed + time))
+        .collect();
+    let packed_poses = poses.iter().map(|p| PackedPose::pack(&packed, p)).collect();
+    let results = run_gpu(
+        &SkinnerOptions::default(),
+        &[(Arc::clone(&packed), packed_poses)],
+    )?;
+    for (got, pose) in results.iter().zip(&poses) {
+        check_gpu(got, &skin, &packed, pose)?;
+    }
+    Ok(())
+}
+
+/// All skins at three times each: two skeletons and more, every influence count, in one crowd.
+fn everything() -> Result<Vec<(Skin, Arc<PackedSkin>, Vec<Pose>)>, Failed> {
+    specs()
+        .iter()
+        .map(|(_, spec)| {
+            let skin = cases::skin(spec);
+            let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+            let poses = (0..3)
+                .map(|time| cases::pose(&skin, spec.seed + time))
+                .collect();
+            Ok((skin, packed, poses))
+        })
+        .collect()
+}
+
+fn packed_work(
+    all: &[(Skin, Arc<PackedSkin>, Vec<Pose>)],
+) -> Vec<(Arc<PackedSkin>, Vec<PackedPose>)> {
+    let pack = |packed: &PackedSkin, poses: &[Pose]| {
+        poses.iter().map(|p| PackedPose::pack(packed, p)).collect()
+    };
+    all.iter()
+        .map(|(_, packed, poses)| (Arc::clone(packed), pack(packed, poses)))
+        .collect()
+}
+
+fn crowd_in_one_dispatch() -> Result<(), Failed> {
+    let all = everything()?;
+    let device = gpu::device()?;
+    let skinner = Skinner::new(device.device(), device.queue(), &SkinnerOptions::default())?;
+    let mut crowd = skinner.crowd();
+    for (packed, poses) in packed_work(&all) {
+        let id = crowd.add_skin(packed)?;
+        for pose in &poses {
+            let instance = crowd.add_instance(id)?;
+            crowd.set_pose(instance, pose)?;
+        }
+    }
+    // One for weights, one for skinning.
+    if crowd.dispatch_count()? != 2 {
+        return Err(format!("{} dispatches", crowd.dispatch_count()?).into());
+    }
+    let results = run_gpu(&SkinnerOptions::default(), &packed_work(&all))?;
+    let expected = all
+        .iter()
+        .flat_map(|(skin, packed, poses)| poses.iter().map(move |p| (skin, packed, p)));
+    for (got, (skin, packed, pose)) in results.iter().zip(expected) {
+        check_gpu(got, skin, packed, pose)?;
+    }
+    Ok(())
+}
+
+fn chunked(options: &SkinnerOptions) -> Result<(), Failed> {
+    let work = packed_work(&everything()?);
+    let whole = run_gpu(&SkinnerOptions::default(), &work)?;
+    let cut = run_gpu(options, &work)?;
+    if bits(&whole) != bits(&cut) {
+        return Err("chunked results differ from whole ones".into());
+    }
+    Ok(())
+}
+
+/// Two frames recorded into one submit keep their own poses.
+fn two_frames_in_one_submit() -> Result<(), Failed> {
+    let spec = Spec {
+        shapes: 5,
+        ..Spec::default()
+    };
+    let skin = cases::skin(&spec);
+    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+    let device = gpu::device()?;
+    let skinner = Skinner::new(device.device(), device.queue(), &SkinnerOptions::default())?;
+    let mut crowd = skinner.crowd();
+    let id = crowd.add_skin(Arc::clone(&packed))?;
+    let instance = crowd.add_instance(id)?;
+    let poses = [cases::pose(&skin, 1), cases::pose(&skin, 2)];
+    let bytes = spec.points as u64 * 12;
+    let kept = device.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some("test.kept"),
+        size: bytes * 2,
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.device().create_command_encoder(&Default::default());
+    for (i, pose) in poses.iter().enumerate() {
+        crowd.set_pose(instance, &PackedPose::pack(&packed, pose))?;
+        crowd.encode(&mut encoder)?;
+        let slices = crowd.points_on_gpu(instance)?;
+        encoder.copy_buffer_to_buffer(
+            slices[0].buffer,
+            slices[0].offset,
+            &kept,
+            i as u64 * bytes,
+            bytes,
+        );
+    }
+    device.queue().submit([encoder.finish()]);
+    kept.map_async(wgpu::MapMode::Read, .., |result| result.expect("mapped"));
+    device.device().poll(wgpu::PollType::wait_indefinitely())?;
+    let view = kept.get_mapped_range(..)?;
+    let all: Vec<Vec3> = bytemuck::pod_collect_to_vec(&view);
+    for (i, pose) in poses.iter().enumerate() {
+        let got = to_f64(&all[i * spec.points..(i + 1) * spec.points]);
+        compare(
+            "points",
+            &got,
+            &reference::deform(&skin, pose).points,
+            tolerance::POINTS,
+        )?;
+    }
+    Ok(())
+}
+
+/// One palette behind two prims and two outputs.
+fn shared_palette() -> Result<(), Failed> {
+    let specs = [
+        Spec {
+            seed: 5,
+            ..Spec::default()
+        },
+        Spec {
+            seed: 6,
+            points: 333,
+            ..Spec::default()
+        },
+    ];
+    let skins = specs.map(|s| cases::skin(&s));
+    let poses = [cases::pose(&skins[0], 3), cases::pose(&skins[1], 3)];
+    let skinning = poses[0].skinning.as_ref().expect("posed");
+    let palette = Arc::new(Palette::pack(skinning, poses[0].geom_bind, true));
+    let mut work = Vec::new();
+    for (skin, pose) in skins.iter().zip(&poses) {
+        let packed = Arc::new(PackedSkin::pack("/Case", skin)?);
+        let shared = PackedPose::with_palette(
+            &packed,
+            Some(Arc::clone(&palette)),
+            pose.out_from_skel,
+            Vec::new(),
+        );
+        work.push((packed, vec![shared]));
+    }
+    let results = run_gpu(&SkinnerOptions::default(), &work)?;
+    for (i, got) in results.iter().enumerate() {
+        check_gpu(got, &skins[i], &work[i].0, &poses[i])?;
+    }
+    Ok(())
+}
+
+/// Wrong use comes back as an error.
+fn errors() -> Result<(), Failed> {
+    let spec = Spec {
+        shapes: 3,
+        ..Spec::default()
+    };
+    let skin = cases::skin(&spec);
+    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+    let other = cases::skin(&Spec { joints: 7, ..spec });
+    let other_packed = PackedSkin::pack("/Other", &other)?;
+    let foreign = PackedPose::pack(&other_packed, &cases::pose(&other, 1));
+    let device = gpu::device()?;
+    let skinner = Skinner::new(device.device(), device.queue(), &SkinnerOptions::default())?;
+    let mut crowd = skinner.crowd();
+    if !crowd.run()?.is_empty() {
+        return Err("results of an empty crowd".into());
+    }
+    let id = crowd.add_skin(Arc::clone(&packed))?;
+    let instance = crowd.add_instance(id)?;
+    let expect = |what: &str, result: Result<(), GpuError>| match result {
+        Err(GpuError::Mismatch(_) | GpuError::Limit { .. } | GpuError::NoAdapter { .. }) => Ok(()),
+        other => Err(Failed::from(format!("{what}: {other:?}"))),
+    };
+    expect("no pose", crowd.submit())?;
+    expect("a foreign pose", crowd.set_pose(instance, &foreign))?;
+    expect(
+        "reading before a frame",
+        crowd.read_points(instance).map(drop),
+    )?;
+    expect("a foreign skin", skinner.crowd().add_instance(id).map(drop))?;
+    expect(
+        "a foreign instance",
+        skinner.crowd().set_pose(instance, &foreign),
+    )?;
+    let named = AdapterChoice::Named("no such adapter".into());
+    expect("an unknown adapter", GpuDevice::new(&named).map(drop))?;
+    // A palette that no binding of 256 bytes holds.
+    let tiny = SkinnerOptions {
+        max_binding_bytes: Some(256),
+        ..SkinnerOptions::default()
+    };
+    let mut small = Skinner::new(device.device(), device.queue(), &tiny)?.crowd();
+    let result = small.add_skin(Arc::clone(&packed)).and_then(|id| {
+        let instance = small.add_instance(id)?;
+        small.set_pose(instance, &PackedPose::pack(&packed, &cases::pose(&skin, 1)))?;
+        small.submit()
+    });
+    expect("a palette beyond the limit", result)?;
+    device.check()?;
+    Ok(())
+}
+
+/// A crowd that grows, shrinks and grows again.
+fn reuse() -> Result<(), Failed> {
+    let all = everything()?;
+    let device = gpu::device()?;
+    let skinner = Skinner::new(device.device(), device.queue(), &SkinnerOptions::default())?;
+    let mut crowd = skinner.crowd();
+    let mut ids = Vec::new();
+    for round in 0..3 {
+        crowd.clear_instances();
+        for (skin, packed, poses) in all.iter().skip(round).step_by(3) {
+            ids.push(crowd.add_skin(Arc::clone(packed))?);
+            let id = *ids.last().expect("just added");
+            let instances: Vec<_> = poses
+                .iter()
+                .map(|_| crowd.add_instance(id))
+                .collect::<Result<_, _>>()?;
+            let _ = (skin, instances);
+        }
+        let mut number = 0;
+        let expected: Vec<_> = all.iter().skip(round).step_by(3).collect();
+        let ids = crowd.instances();
+        for (_, packed, poses) in &expected {
+            for pose in poses {
+                crowd.set_pose(ids[number], &PackedPose::pack(packed, pose))?;
+                number += 1;
+            }
+        }
+        let results = crowd.run()?;
+        let flat = expected
+            .iter()
+            .flat_map(|(skin, packed, poses)| poses.iter().map(move |p| (skin, packed, p)));
+        for (got, (skin, packed, pose)) in results.iter().zip(flat) {
+            check_gpu(got, skin, packed, pose)?;
         }
     }
     Ok(())

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
+use super::gpu_batch::GpuBatch;
 use crate::error::Result;
+use crate::gpu::AdapterChoice;
 use crate::kernel::{CpuJob, PackedPose, PackedSkin, skin_batch_on_cpu};
 
 /// Which backend a bake runs on.
@@ -46,6 +48,7 @@ impl Job {
 /// A chosen, ready backend.
 pub(super) enum Deformer {
     Cpu,
+    Gpu(Box<GpuBatch>),
 }
 
 impl Deformer {
@@ -54,13 +57,26 @@ impl Deformer {
     /// # Errors
     /// A GPU that was asked for by name or kind and is not there.
     pub fn new(backend: &Backend) -> Result<Self> {
-        let _ = backend; Ok(Self::Cpu)
+        let gpu = |choice: &AdapterChoice| GpuBatch::new(choice).map(|g| Self::Gpu(Box::new(g)));
+        match backend {
+            Backend::Cpu => Ok(Self::Cpu),
+            Backend::Gpu => Ok(gpu(&AdapterChoice::Any)?),
+            Backend::Adapter(name) => Ok(gpu(&AdapterChoice::Named(name.clone()))?),
+            Backend::Auto => match gpu(&AdapterChoice::Hardware) {
+                Ok(gpu) => Ok(gpu),
+                Err(e) => {
+                    log::info!("no hardware GPU, taking the CPU: {e}");
+                    Ok(Self::Cpu)
+                }
+            },
+        }
     }
 
     /// `cpu (2 threads)`, or `gpu` with the adapter's name.
     pub fn describe(&self) -> String {
         match self {
             Self::Cpu => format!("cpu ({} threads)", rayon::current_num_threads()),
+            Self::Gpu(gpu) => format!("gpu ({})", gpu.adapter_name()),
         }
     }
 
@@ -78,6 +94,14 @@ impl Deformer {
                     })
                     .collect();
                 skin_batch_on_cpu(&mut cpu);
+            }
+            Self::Gpu(gpu) => {
+                let asked: Vec<_> = jobs.iter().map(|j| (j.skin.clone(), &j.pose)).collect();
+                let results = gpu.deform(&asked)?;
+                for (job, result) in jobs.iter_mut().zip(results) {
+                    job.points = result.points;
+                    job.normals = result.normals;
+                }
             }
         }
         Ok(())

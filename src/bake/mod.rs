@@ -1,6 +1,7 @@
 //! Frames in, files out: skinning baked into points and normals, as Pixar's BakeSkinning does.
 
 mod deform;
+mod gpu_batch;
 mod schedule;
 mod tracks;
 

@@ -46,3 +46,28 @@ fn list(names: &[String]) -> String {
         names.join(", ")
     }
 }
+
+impl From<wgpu::Error> for GpuError {
+    fn from(error: wgpu::Error) -> Self {
+        let text = error.to_string();
+        match error {
+            wgpu::Error::OutOfMemory { .. } => Self::Lost(format!("out of memory: {text}")),
+            _ if text.to_lowercase().contains("lost") => Self::Lost(text),
+            _ => Self::Validation(text),
+        }
+    }
+}
+
+/// Runs `f` with this thread's errors of `device` caught, in place of wgpu's panic. Scopes resolve
+/// at once on native backends, so nothing blocks.
+pub(super) fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
+    use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
+    let scopes = [OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter));
+    let out = f();
+    let mut first = None;
+    // The innermost scope first, as scopes nest.
+    for scope in scopes.into_iter().rev() {
+        first = first.or(pollster::block_on(scope.pop()));
+    }
+    first.map_or(Ok(out), |error| Err(error.into()))
+}

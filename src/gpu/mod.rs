@@ -1,5 +1,25 @@
-//! The only place that names wgpu.
+//! The GPU side: the only place that names wgpu.
+//!
+//! A [`Skinner`] holds the pipelines, made once; a [`Crowd`] holds skins, instances and their
+//! outputs in a few large buffers and skins all of them in as few dispatches as the device allows.
+//! [`Crowd::encode`] records into a caller's encoder and neither submits nor blocks; the reading
+//! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
 
+mod crowd;
+mod device;
 mod error;
+mod frame;
+mod growing;
+mod readback;
+mod skinner;
+mod slices;
+mod staging;
+mod tables;
+mod timing;
 
+pub use crowd::{Crowd, InstanceId, OutputSlice, SkinId};
+pub use device::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
 pub use error::GpuError;
+pub use readback::Deformed;
+pub use skinner::{Skinner, SkinnerOptions};
+pub use timing::GpuTimes;

@@ -1,10 +1,26 @@
-//! Which trials a machine without a driver skips, and how it says so.
+//! One GPU device for a whole test binary, software adapters included.
 
-/// `SINEW_NO_GPU=1`: GPU trials show as ignored. Without it they fail where there is no adapter.
-pub fn skipped() -> bool {
-    let skip = std::env::var("SINEW_NO_GPU").is_ok_and(|v| v == "1");
-    if skip {
-        eprintln!("GPU tests are ignored: SINEW_NO_GPU=1");
+use std::sync::OnceLock;
+
+use sinew::gpu::{AdapterChoice, GpuDevice, GpuError};
+
+/// Set to 1 where a machine is known to have no Vulkan driver at all.
+const NO_GPU: &str = "SINEW_NO_GPU";
+
+/// Whether GPU trials are to be shown as ignored; prints why.
+pub fn ignored() -> bool {
+    let ignored = std::env::var(NO_GPU).is_ok_and(|v| v == "1");
+    if ignored {
+        eprintln!("GPU trials are ignored because {NO_GPU}=1");
     }
-    skip
+    ignored
+}
+
+/// The shared device. Without an adapter every GPU trial fails, so that none passes in silence.
+pub fn device() -> Result<&'static GpuDevice, String> {
+    static DEVICE: OnceLock<Result<GpuDevice, GpuError>> = OnceLock::new();
+    DEVICE
+        .get_or_init(|| GpuDevice::new(&AdapterChoice::Any))
+        .as_ref()
+        .map_err(|e| format!("{e}; set {NO_GPU}=1 to leave GPU trials out"))
 }

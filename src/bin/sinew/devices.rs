@@ -1,10 +1,58 @@
 //! `sinew devices`.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use sinew::gpu::{AdapterReport, list_adapters};
+
 use crate::report::print_result;
 
-/// Lists adapters.
+/// Lists GPU adapters and the CPU backend. `*` marks what --backend auto takes.
 #[derive(clap::Args)]
-pub struct Args {}
+#[command(after_help = "Example:\n  sinew devices\n  sinew bake in.usda -o out.usdc --adapter llvmpipe")]
+pub struct Args {
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: &Args) -> sinew::Result<()> {
-    print_result("cpu\n")
+#[derive(Serialize)]
+struct Report {
+    adapters: Vec<AdapterReport>,
+    cpu_threads: usize,
+    /// Name of the adapter that `auto` takes, or `cpu`.
+    auto: String,
+}
+
+pub fn run(args: &Args) -> sinew::Result<()> {
+    let adapters = list_adapters();
+    let report = Report {
+        auto: sinew::gpu::auto_adapter(&adapters).map_or("cpu".to_owned(), |a| a.name.clone()),
+        cpu_threads: std::thread::available_parallelism().map_or(1, usize::from),
+        adapters,
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&report)
+            .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
+        return print_result(&(text + "\n"));
+    }
+    print_result(&describe(&report))
+}
+
+/// Writing to a String cannot fail, so its results are dropped.
+fn describe(report: &Report) -> String {
+    let mut out = String::new();
+    let auto = sinew::gpu::auto_adapter(&report.adapters);
+    for adapter in &report.adapters {
+        let mark = if auto == Some(adapter) { '*' } else { ' ' };
+        let kind = if adapter.software { "software" } else { "hardware" };
+        let _ = writeln!(
+            out,
+            "{mark} gpu  {} ({}, {}, {kind}, {})",
+            adapter.name, adapter.backend, adapter.device_type, adapter.driver
+        );
+    }
+    let mark = if auto.is_none() { '*' } else { ' ' };
+    let _ = writeln!(out, "{mark} cpu  {} threads", report.cpu_threads);
+    out
 }

@@ -34,6 +34,7 @@ enum Command {
 const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {
+    quiet_headless_drivers();
     let cli = Cli::parse();
     // wgpu's own warnings are about drivers, not about the user's file.
     let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error";
@@ -59,5 +60,15 @@ fn main() -> ExitCode {
             eprintln!("error: {e}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// On a machine without a display Mesa's device-select layer complains on stderr, once per
+/// instance, that there is no Wayland. Nothing is selected there anyway, so switch the layer off.
+fn quiet_headless_drivers() {
+    let unset = |name: &str| std::env::var_os(name).is_none();
+    if unset("XDG_RUNTIME_DIR") && unset("WAYLAND_DISPLAY") && unset("NODEVICE_SELECT") {
+        // SAFETY: this is the first thing the only thread of the process does.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
 }

@@ -1,0 +1,364 @@
+//! Points per second of the CPU backend and the GPU, and against usd-core in the same run.
+//!
+//! `cargo bench --bench skinning -- [--json] [--points N] [--runs N] [--adapter NAME]`. With
+//! `SINEW_PYTHON` naming a Python that has usd-core, `benches/usd_core_skinning.py` runs beside it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use glam::{DMat4, DQuat, DVec3, Vec3};
+use serde_json::{Value, json};
+use sinew::gpu::{AdapterChoice, Crowd, GpuDevice, GpuError, Skinner, SkinnerOptions};
+use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use sinew::skel::{BlendShape, InfluenceInterpolation, JointInfluences, Pose, Skin};
+
+const JOINTS: usize = 100;
+const INFLUENCES: usize = 4;
+
+/// xorshift64*, seeded.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
+    }
+
+    fn unit(&mut self) -> f32 {
+        self.below(1 << 24) as f32 / (1 << 24) as f32
+    }
+
+    fn vector(&mut self) -> Vec3 {
+        Vec3::new(self.unit(), self.unit(), self.unit())
+    }
+}
+
+struct Options {
+    json: bool,
+    points: usize,
+    runs: usize,
+    adapter: AdapterChoice,
+}
+
+fn options() -> Options {
+    let mut out = Options {
+        json: false,
+        points: 1_000_000,
+        runs: 15,
+        adapter: AdapterChoice::Any,
+    };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().unwrap_or_default();
+        match arg.as_str() {
+            "--json" => out.json = true,
+            "--points" => out.points = value().parse().expect("--points takes a number"),
+            "--runs" => out.runs = value().parse().expect("--runs takes a number"),
+            "--adapter" => out.adapter = AdapterChoice::Named(value()),
+            _ => {} // cargo's own, such as --bench
+        }
+    }
+    out
+}
+
+fn skinned(points: usize, normals: bool) -> Skin {
+    let rng = &mut Rng(7);
+    let rest: Vec<Vec3> = (0..points).map(|_| rng.vector()).collect();
+    // Neighbouring points share joints, as in a mesh.
+    let joints: Vec<i32> = (0..points * INFLUENCES)
+        .map(|i| ((i / INFLUENCES * JOINTS / points + rng.below(8)) % JOINTS) as i32)
+        .collect();
+    let weights = vec![1.0 / INFLUENCES as f32; joints.len()];
+    let vertex = InfluenceInterpolation::Vertex;
+    let influences =
+        JointInfluences::new("/B", vertex, INFLUENCES, &joints, weights, points, JOINTS)
+            .expect("valid");
+    let normals = normals.then(|| {
+        Arc::new(
+            rest.iter()
+                .map(|p| p.normalize_or(Vec3::X))
+                .collect::<Vec<_>>(),
+        )
+    });
+    Skin::new(
+        "/B",
+        Arc::new(rest),
+        normals,
+        Some(influences),
+        None,
+        JOINTS,
+        Vec::new(),
+    )
+    .expect("valid")
+}
+
+/// 200 shapes that each move 5 % of the points; 20 of them are active.
+fn blended() -> Skin {
+    let (points, shapes) = (50_000, 200);
+    let rng = &mut Rng(9);
+    let rest: Vec<Vec3> = (0..points).map(|_| rng.vector()).collect();
+    let shapes = (0..shapes)
+        .map(|_| {
+            let indices: Vec<i64> = (0..points / 20).map(|_| rng.below(points) as i64).collect();
+            let offsets = indices.iter().map(|_| rng.vector()).collect();
+            let shape = BlendShape::new(
+                "/S",
+                Some(&indices),
+                offsets,
+                None,
+                Vec::new(),
+                points,
+                &mut Vec::new(),
+            );
+            Some(Arc::new(shape.expect("valid")))
+        })
+        .collect();
+    Skin::new("/B", Arc::new(rest), None, None, None, 0, shapes).expect("valid")
+}
+
+fn pose(skin: &Skin) -> Pose {
+    let rng = &mut Rng(11);
+    let skinning = (0..skin.joint_count())
+        .map(|_| {
+            DMat4::from_rotation_translation(
+                DQuat::from_rotation_y(rng.unit().into()),
+                rng.vector().as_dvec3(),
+            )
+        })
+        .collect();
+    Pose {
+        skinning: skin.influences().map(|_| Arc::new(skinning)),
+        geom_bind: DMat4::from_translation(DVec3::X),
+        channel_weights: (0..skin.shapes().len())
+            .map(|i| if i % 10 == 0 { 0.5 } else { 0.0 })
+            .collect(),
+        out_from_skel: DMat4::IDENTITY,
+    }
+}
+
+/// Best and median.
+fn summary(mut times: Vec<Duration>) -> (f64, f64) {
+    times.sort();
+    (times[0].as_secs_f64(), times[times.len() / 2].as_secs_f64())
+}
+
+fn row(backend: &str, case: &str, points: usize, (best, median): (f64, f64)) -> Value {
+    let rate = |seconds: f64| (points as f64 / seconds / 1e5).round() / 10.0;
+    json!({
+        "backend": backend, "case": case, "points": points,
+        "best_ms": best * 1e3, "median_ms": median * 1e3,
+        "best_mpoints_per_s": rate(best), "median_mpoints_per_s": rate(median),
+    })
+}
+
+fn cpu(case: &str, skin: &Skin, runs: usize) -> Value {
+    let packed = PackedSkin::pack("/B", skin).expect("packs");
+    let pose = PackedPose::pack(&packed, &pose(skin));
+    let mut points = vec![Vec3::ZERO; packed.point_count()];
+    let mut normals = packed.normals().map(<[Vec3]>::to_vec);
+    let times = (0..runs + 2)
+        .map(|_| {
+            let start = Instant::now();
+            skin_on_cpu(&packed, &pose, &mut points, normals.as_deref_mut());
+            start.elapsed()
+        })
+        .skip(2)
+        .collect();
+    row("cpu", case, points.len(), summary(times))
+}
+
+/// Bytes that must move once: rest in, influences or entries in, results out.
+fn floor_bytes(packed: &PackedSkin) -> u64 {
+    let points = packed.point_count() as u64;
+    let each = if packed.normals().is_some() { 48 } else { 24 };
+    let influences = packed
+        .influences()
+        .map_or(0, |i| i.words().len() as u64 * 4);
+    // Rows and sub-shape numbers of all, offsets of the tenth that is active.
+    let blend = packed.blend().map_or(0, |b| {
+        (b.rows().len() + b.sub_shapes().len()) as u64 * 4 + b.offsets().len() as u64 * 12 / 10
+    });
+    points * each + influences + blend
+}
+
+fn gpu(case: &str, skin: &Skin, options: &Options, device: &GpuDevice) -> Result<Value, GpuError> {
+    let packed = Arc::new(PackedSkin::pack("/B", skin).expect("packs"));
+    let wanted = SkinnerOptions {
+        timestamps: true,
+        ..SkinnerOptions::default()
+    };
+    let skinner = Skinner::new(device.device(), device.queue(), &wanted)?;
+    let mut crowd: Crowd = skinner.crowd();
+    let id = crowd.add_skin(Arc::clone(&packed))?;
+    let instance = crowd.add_instance(id)?;
+    crowd.set_pose(instance, &PackedPose::pack(&packed, &pose(skin)))?;
+    let mut times = Vec::new();
+    let mut stamped = true;
+    for run in 0..options.runs + 2 {
+        let start = Instant::now();
+        crowd.submit()?;
+        let _ = device.device().poll(wgpu::PollType::wait_indefinitely());
+        let wall = start.elapsed();
+        let time = match crowd.last_gpu_time()? {
+            Some(times) => times.weights + times.skin,
+            None => {
+                stamped = false;
+                wall
+            }
+        };
+        if run >= 2 {
+            times.push(time);
+        }
+    }
+    let (best, median) = summary(times);
+    let bytes = floor_bytes(&packed);
+    let copy = copy_seconds(device, bytes, options.runs)?;
+    let mut out = row(
+        &device.report().name,
+        case,
+        packed.point_count(),
+        (best, median),
+    );
+    out["timestamps"] = stamped.into();
+    out["floor_bytes"] = bytes.into();
+    out["copy_of_floor_bytes_ms"] = (copy * 1e3).into();
+    out["share_of_copy_bandwidth"] = ((copy / best * 1000.0).round() / 1000.0).into();
+    device.check()?;
+    Ok(out)
+}
+
+/// Best time of a buffer-to-buffer copy that moves `bytes` in all: half read, half written.
+fn copy_seconds(device: &GpuDevice, bytes: u64, runs: usize) -> Result<f64, GpuError> {
+    let (device, queue) = (device.device(), device.queue());
+    let size = (bytes / 2).next_multiple_of(4);
+    let buffer = |usage| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("bench.copy"),
+            size,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let from = buffer(wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST);
+    let to = buffer(wgpu::BufferUsages::COPY_DST);
+    // Many copies in one submit, so that the submit itself does not count.
+    const REPEAT: u32 = 16;
+    let mut best = f64::INFINITY;
+    for _ in 0..runs {
+        let mut encoder = device.create_command_encoder(&Default::default());
+        encoder.clear_buffer(&from, 0, None);
+        queue.submit([encoder.finish()]);
+        let _ = device.poll(wgpu::PollType::wait_indefinitely());
+        let mut encoder = device.create_command_encoder(&Default::default());
+        for _ in 0..REPEAT {
+            encoder.copy_buffer_to_buffer(&from, 0, &to, 0, size);
+        }
+        let start = Instant::now();
+        queue.submit([encoder.finish()]);
+        let _ = device.poll(wgpu::PollType::wait_indefinitely());
+        best = best.min(start.elapsed().as_secs_f64() / f64::from(REPEAT));
+    }
+    Ok(best)
+}
+
+/// usd-core in the same run, where a Python is named.
+fn usd_core(options: &Options) -> Vec<Value> {
+    let Ok(python) = std::env::var("SINEW_PYTHON") else {
+        return Vec::new();
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/usd_core_skinning.py");
+    let run = std::process::Command::new(&python)
+        .args([
+            script,
+            &options.points.to_string(),
+            &options.runs.to_string(),
+        ])
+        .output();
+    match run {
+        Ok(out) if out.status.success() => String::from_utf8_lossy(&out.stdout)
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect(),
+        Ok(out) => {
+            eprintln!(
+                "{python} {script}: {}",
+                String::from_utf8_lossy(&out.stderr)
+            );
+            Vec::new()
+        }
+        Err(error) => {
+            eprintln!("{python}: {error}");
+            Vec::new()
+        }
+    }
+}
+
+fn main() {
+    let options = options();
+    let cases = [
+        ("lbs", skinned(options.points, false)),
+        ("lbs+normals", skinned(options.points, true)),
+        ("blend 200x5%, 20 active", blended()),
+    ];
+    let mut rows: Vec<Value> = cases
+        .iter()
+        .map(|(case, skin)| cpu(case, skin, options.runs))
+        .collect();
+    match GpuDevice::new(&options.adapter) {
+        Ok(device) => {
+            for (case, skin) in &cases {
+                match gpu(case, skin, &options, &device) {
+                    Ok(row) => rows.push(row),
+                    Err(error) => eprintln!("{case}: {error}"),
+                }
+            }
+        }
+        Err(error) => eprintln!("{error}"),
+    }
+    let theirs = usd_core(&options);
+    let best = |rows: &[Value], case: &str| {
+        let rates = rows
+            .iter()
+            .filter(|r| r["case"] == case)
+            .filter_map(|r| r["best_mpoints_per_s"].as_f64());
+        rates.fold(0.0f64, f64::max)
+    };
+    let ratio = (!theirs.is_empty()).then(|| best(&rows[..3], "lbs") / best(&theirs, "lbs"));
+    rows.extend(theirs);
+
+    if options.json {
+        let report = json!({ "threads": rayon::current_num_threads(), "rows": rows, "cpu_over_usd_core": ratio });
+        println!("{report:#}");
+        return;
+    }
+    println!(
+        "{} threads; {} runs each; million points/s",
+        rayon::current_num_threads(),
+        options.runs
+    );
+    for row in &rows {
+        let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let number = |key: &str| row[key].as_f64().unwrap_or_default();
+        print!(
+            "{:<34} {:<26} best {:>8.1}  median {:>8.1}  ({:.3} ms)",
+            text("backend"),
+            text("case"),
+            number("best_mpoints_per_s"),
+            number("median_mpoints_per_s"),
+            number("best_ms")
+        );
+        if row.get("floor_bytes").is_some() {
+            let (share, megabytes) = (
+                100.0 * number("share_of_copy_bandwidth"),
+                number("floor_bytes") / 1e6,
+            );
+            print!("  {share:.0} % of a copy's bandwidth over {megabytes:.1} MB");
+        }
+        println!();
+    }
+    if let Some(ratio) = ratio {
+        println!("CPU backend over the best of usd-core: {ratio:.2} x");
+    }
+}

@@ -1,0 +1,328 @@
+//! The plan of one frame, apart from carrying it out: where every pose goes, and which items make
+//! up which dispatch. No GPU calls here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::GpuError;
+use super::skinner::Limits;
+use super::slices::GpuSkin;
+use crate::kernel::{Dispatch, NONE, PackedPose, Palette, SkinItem, WORKGROUP_SIZE, WeightsItem};
+use crate::math::Rows;
+
+/// Where a slice's results go: floats in an output page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OutPlace {
+    pub page: usize,
+    pub points: u32,
+    pub normals: u32,
+}
+
+/// One instance: a skin, its pose, and a place in the outputs for each slice.
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub skin: usize,
+    pub pose: Option<PackedPose>,
+    pub out: Vec<OutPlace>,
+}
+
+/// Pose data of one page, as uploaded.
+#[derive(Debug, Default)]
+pub(super) struct PosePage {
+    pub palettes: Vec<Rows>,
+    pub channels: Vec<f32>,
+    pub sub_weights: u32,
+}
+
+/// Pages that one dispatch binds: skin or shapes, pose, output (unused by weights).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pages {
+    pub skin: usize,
+    pub pose: usize,
+    pub out: usize,
+}
+
+/// Items of one item table, which share their pages.
+#[derive(Debug)]
+pub(super) struct Group<T> {
+    pub pages: Pages,
+    pub items: Vec<T>,
+    pub workgroups: u32,
+    /// Bits of the kernel's overrides that some item needs.
+    pub variant: usize,
+}
+
+/// Item tables being filled.
+#[derive(Debug)]
+pub(super) struct Groups<T> {
+    pub all: Vec<Group<T>>,
+    open: HashMap<Pages, usize>,
+    max_items: usize,
+}
+
+impl<T> Groups<T> {
+    fn new(limits: &Limits) -> Self {
+        let max_items = (limits.binding_bytes as usize / size_of::<T>()).max(1);
+        Self {
+            all: Vec::new(),
+            open: HashMap::new(),
+            max_items,
+        }
+    }
+
+    /// Adds an item of so many invocations; `make` gets the number of its first workgroup.
+    fn push(
+        &mut self,
+        pages: Pages,
+        invocations: u32,
+        variant: usize,
+        make: impl FnOnce(u32) -> T,
+    ) {
+        let workgroups = invocations.div_ceil(WORKGROUP_SIZE);
+        if workgroups == 0 {
+            return;
+        }
+        let has_room = |group: &Group<T>| {
+            group.items.len() < self.max_items
+                && group.workgroups <= u32::MAX / 4
+                && workgroups <= u32::MAX / 4
+        };
+        let index = match self.open.get(&pages) {
+            Some(&index) if has_room(&self.all[index]) => index,
+            _ => {
+                self.all.push(Group {
+                    pages,
+                    items: Vec::new(),
+                    workgroups: 0,
+                    variant: 0,
+                });
+                self.open.insert(pages, self.all.len() - 1);
+                self.all.len() - 1
+            }
+        };
+        let group = &mut self.all[index];
+        group.items.push(make(group.workgroups));
+        group.workgroups += workgroups;
+        group.variant |= variant;
+    }
+}
+
+/// Cuts a group's workgroups into rectangles that no dimension's limit stops.
+pub(super) fn dispatches<T>(group: &Group<T>, per_dimension: u32) -> Vec<(Dispatch, u32, u32)> {
+    let per_dispatch = u64::from(per_dimension).pow(2).min(u64::from(u32::MAX)) as u32;
+    let mut out = Vec::new();
+    let mut first = 0;
+    while first < group.workgroups {
+        let count = (group.workgroups - first).min(per_dispatch);
+        let height = count.div_ceil(per_dimension);
+        let width = count.div_ceil(height);
+        let dispatch = Dispatch {
+            item_count: group.items.len() as u32,
+            first_workgroup: first,
+            end_workgroup: first + count,
+            row_width: width,
+        };
+        out.push((dispatch, width, height));
+        first += count;
+    }
+    out
+}
+
+/// A frame, ready to be uploaded and dispatched.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub poses: Vec<PosePage>,
+    pub weights: Groups<WeightsItem>,
+    pub skin: Groups<SkinItem>,
+}
+
+/// Override bits of the skin kernel, in the order of its list.
+const WITH_NORMALS: usize = 1;
+const WITH_BLEND: usize = 2;
+
+/// Places all poses and lists all items.
+///
+/// # Errors
+/// An instance without a pose, or a single pose that is larger than a binding.
+pub(super) fn plan(
+    limits: &Limits,
+    skins: &[&GpuSkin],
+    instances: &[Instance],
+) -> Result<Frame, GpuError> {
+    let mut frame = Frame {
+        poses: vec![PosePage::default()],
+        weights: Groups::new(limits),
+        skin: Groups::new(limits),
+    };
+    // First row of each palette that the current page holds.
+    let mut placed: HashMap<*const Palette, u32> = HashMap::new();
+    for (number, instance) in instances.iter().enumerate() {
+        let pose = instance.pose.as_ref().ok_or_else(|| {
+            GpuError::Mismatch(format!("instance {number} has no pose to be skinned by"))
+        })?;
+        let skin = skins[instance.skin];
+        let sub_shapes = skin.shapes.map_or(0, |s| s.sub_shape_count);
+        let page = open_page(limits, &mut frame.poses, &mut placed, pose, sub_shapes)?;
+        let poses = &mut frame.poses[page];
+
+        let mut item = SkinItem {
+            blend_rows: NONE,
+            ..SkinItem::default()
+        };
+        if let Some(palette) = pose.palette() {
+            item.palette = *placed.entry(Arc::as_ptr(palette)).or_insert_with(|| {
+                let first = poses.palettes.len() as u32 * 3;
+                poses.palettes.extend_from_slice(palette.points());
+                poses
+                    .palettes
+                    .extend_from_slice(palette.normals().unwrap_or_default());
+                first
+            });
+            item.normal_palette = item.palette + palette.slots() as u32 * 3;
+            item.post = poses.palettes.len() as u32 * 3;
+            poses.palettes.extend([*pose.post(), *pose.post_normal()]);
+        }
+        if let Some(shapes) = skin.shapes {
+            item.sub_weights = poses.sub_weights;
+            poses.sub_weights += shapes.sub_shape_count;
+            let channels = poses.channels.len() as u32;
+            poses.channels.extend_from_slice(pose.channel_weights());
+            let pages = Pages {
+                skin: shapes.page,
+                pose: page,
+                out: 0,
+            };
+            frame
+                .weights
+                .push(pages, shapes.slot_count, 0, |first_workgroup| WeightsItem {
+                    first_workgroup,
+                    slot_count: shapes.slot_count,
+                    slots: shapes.slots,
+                    positions: shapes.positions,
+                    channels,
+                    sub_weights: item.sub_weights,
+                });
+        }
+        for (slice, out) in skin.slices.iter().zip(&instance.out) {
+            let rest = slice.item;
+            let pages = Pages {
+                skin: slice.page,
+                pose: page,
+                out: out.page,
+            };
+            let variant = if rest.rest_normals == NONE {
+                0
+            } else {
+                WITH_NORMALS
+            } | if rest.blend_rows == NONE {
+                0
+            } else {
+                WITH_BLEND
+            };
+            frame
+                .skin
+                .push(pages, rest.point_count, variant, |first_workgroup| {
+                    SkinItem {
+                        first_workgroup,
+                        influence_count: if pose.palette().is_some() {
+                            rest.influence_count
+                        } else {
+                            0
+                        },
+                        palette: item.palette,
+                        normal_palette: item.normal_palette,
+                        post: item.post,
+                        sub_weights: item.sub_weights,
+                        out_points: out.points,
+                        out_normals: out.normals,
+                        ..rest
+                    }
+                });
+        }
+    }
+    Ok(frame)
+}
+
+/// The page that the next pose goes to: the last one, or a new one where that is full.
+fn open_page(
+    limits: &Limits,
+    poses: &mut Vec<PosePage>,
+    placed: &mut HashMap<*const Palette, u32>,
+    pose: &PackedPose,
+    sub_shapes: u32,
+) -> Result<usize, GpuError> {
+    let limit = limits.binding_bytes;
+    let rows = |counted: &HashMap<*const Palette, u32>| {
+        pose.palette().map_or(0, |palette| {
+            let slots = palette.slots() * if palette.normals().is_some() { 2 } else { 1 };
+            2 + if counted.contains_key(&Arc::as_ptr(palette)) {
+                0
+            } else {
+                slots
+            }
+        })
+    };
+    let bytes = |page: &PosePage, rows: usize| {
+        let palettes = (page.palettes.len() + rows) as u64 * size_of::<Rows>() as u64;
+        let channels = (page.channels.len() + pose.channel_weights().len()) as u64 * 4;
+        palettes
+            .max(channels)
+            .max((u64::from(page.sub_weights) + u64::from(sub_shapes)) * 4)
+    };
+    let last = poses.len() - 1;
+    if bytes(&poses[last], rows(placed)) <= limit {
+        return Ok(last);
+    }
+    placed.clear();
+    let fresh = PosePage::default();
+    let asked = bytes(&fresh, rows(placed));
+    if asked > limit {
+        return Err(GpuError::Limit {
+            what: "bytes of one palette or one pose's weights".into(),
+            asked,
+            limit,
+        });
+    }
+    poses.push(fresh);
+    Ok(last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dispatches_cover_every_workgroup_once() {
+        for (workgroups, per_dimension) in [
+            (1, 1),
+            (7, 2),
+            (9, 3),
+            (10, 3),
+            (65_536, 65_535),
+            (1000, 65_535),
+        ] {
+            let pages = Pages {
+                skin: 0,
+                pose: 0,
+                out: 0,
+            };
+            let group = Group {
+                pages,
+                items: vec![()],
+                workgroups,
+                variant: 0,
+            };
+            let mut next = 0;
+            for (dispatch, width, height) in dispatches(&group, per_dimension) {
+                assert!(width <= per_dimension && height <= per_dimension);
+                assert_eq!(
+                    (dispatch.first_workgroup, dispatch.row_width),
+                    (next, width)
+                );
+                assert!(width * height >= dispatch.end_workgroup - next);
+                next = dispatch.end_workgroup;
+            }
+            assert_eq!(next, workgroups);
+        }
+    }
+}

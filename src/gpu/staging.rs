@@ -1,0 +1,104 @@
+//! Uploads that are recorded into the caller's encoder.
+//!
+//! `Queue::write_buffer` lands before every encoder of a submit, so two frames recorded into one
+//! submit would both see the last pose; copies inside the encoder keep their order.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::GpuError;
+use super::error::guarded;
+use super::skinner::Skinner;
+
+/// Upload buffers that come back to be used again once the GPU has read them.
+#[derive(Debug)]
+pub(super) struct Staging {
+    free: Vec<wgpu::Buffer>,
+    sender: Sender<wgpu::Buffer>,
+    receiver: Receiver<wgpu::Buffer>,
+}
+
+/// One copy: bytes of the staging buffer to a place in another.
+pub(super) struct Upload<'a> {
+    pub to: &'a wgpu::Buffer,
+    pub offset: u64,
+    pub bytes: &'a [u8],
+}
+
+impl Staging {
+    pub fn new() -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            free: Vec::new(),
+            sender,
+            receiver,
+        }
+    }
+
+    /// Records all uploads.
+    pub fn record(
+        &mut self,
+        skinner: &Skinner,
+        encoder: &mut wgpu::CommandEncoder,
+        uploads: &[Upload<'_>],
+    ) -> Result<(), GpuError> {
+        self.free.extend(self.receiver.try_iter());
+        let total: u64 = uploads.iter().map(|u| u.bytes.len() as u64).sum();
+        if total == 0 {
+            return Ok(());
+        }
+        if total > skinner.limits.buffer_bytes {
+            let limit = skinner.limits.buffer_bytes;
+            return Err(GpuError::Limit {
+                what: "bytes of one frame's poses".into(),
+                asked: total,
+                limit,
+            });
+        }
+        let device = &skinner.device;
+        let found = self.free.iter().position(|b| b.size() >= total);
+        let staging = match found {
+            Some(i) => self.free.swap_remove(i),
+            // Those that are free are too small for this crowd by now.
+            None => {
+                self.free.clear();
+                guarded(device, || {
+                    device.create_buffer(&wgpu::BufferDescriptor {
+                        label: Some("sinew.staging"),
+                        size: total.next_power_of_two().min(skinner.limits.buffer_bytes),
+                        usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+                        mapped_at_creation: true,
+                    })
+                })?
+            }
+        };
+        guarded(device, || -> Result<(), GpuError> {
+            let mut view = staging
+                .slice(..)
+                .get_mapped_range_mut()
+                .map_err(|error| GpuError::Lost(format!("staging: {error}")))?;
+            let mut at = 0usize;
+            for upload in uploads.iter().filter(|u| !u.bytes.is_empty()) {
+                view.slice(at..at + upload.bytes.len())
+                    .copy_from_slice(upload.bytes);
+                encoder.copy_buffer_to_buffer(
+                    &staging,
+                    at as u64,
+                    upload.to,
+                    upload.offset,
+                    upload.bytes.len() as u64,
+                );
+                at += upload.bytes.len();
+            }
+            drop(view);
+            staging.unmap();
+            let (sender, back) = (self.sender.clone(), staging.clone());
+            encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Write, .., move |result| {
+                if result.is_ok() {
+                    // The crowd may be gone by now.
+                    let _ = sender.send(back);
+                }
+            });
+            Ok(())
+        })?
+    }
+}

@@ -1,0 +1,107 @@
+//! Item tables and dispatch records of a frame, laid out in one buffer and bound.
+
+use super::frame::{Group, dispatches};
+use super::skinner::{Pipelines, Skinner};
+
+/// One dispatch of a frame.
+pub(super) struct Launch {
+    pub kernel: usize,
+    pub variant: usize,
+    pub binds: wgpu::BindGroup,
+    pub size: (u32, u32),
+}
+
+/// Item tables and dispatch records, laid out in one buffer.
+pub(super) struct Tables {
+    pub bytes: Vec<u8>,
+    alignment: usize,
+}
+
+/// One dispatch with its places in the tables.
+pub(super) struct Laid {
+    pub group: usize,
+    dispatch: (u64, u64),
+    items: (u64, u64),
+    size: (u32, u32),
+}
+
+impl Tables {
+    pub fn new(skinner: &Skinner) -> Self {
+        Self {
+            bytes: Vec::new(),
+            alignment: skinner.limits.alignment as usize,
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> (u64, u64) {
+        self.bytes
+            .resize(self.bytes.len().next_multiple_of(self.alignment), 0);
+        let first = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(bytes);
+        (first, bytes.len() as u64)
+    }
+
+    pub fn lay<T: bytemuck::NoUninit>(
+        &mut self,
+        groups: &[Group<T>],
+        per_dimension: u32,
+    ) -> Vec<Laid> {
+        let mut out = Vec::new();
+        for (number, group) in groups.iter().enumerate() {
+            let items = self.put(bytemuck::cast_slice(&group.items));
+            for (dispatch, width, height) in dispatches(group, per_dimension) {
+                let dispatch = self.put(bytemuck::bytes_of(&dispatch));
+                out.push(Laid {
+                    group: number,
+                    dispatch,
+                    items,
+                    size: (width, height),
+                });
+            }
+        }
+        out
+    }
+}
+
+impl Laid {
+    /// Binds the dispatch record, the items and what else the kernel lists after them.
+    pub fn launch<const N: usize>(
+        &self,
+        skinner: &Skinner,
+        kernel: usize,
+        pipelines: &Pipelines,
+        tables: &wgpu::Buffer,
+        variant: usize,
+        others: [wgpu::BindingResource<'_>; N],
+    ) -> Launch {
+        let part = |(offset, size)| {
+            wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                buffer: tables,
+                offset,
+                size: wgpu::BufferSize::new(size),
+            })
+        };
+        let entries: Vec<_> = [part(self.dispatch), part(self.items)]
+            .into_iter()
+            .chain(others)
+            .enumerate()
+            .map(|(i, resource)| wgpu::BindGroupEntry {
+                binding: i as u32,
+                resource,
+            })
+            .collect();
+        let binds = skinner
+            .device
+            .create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("sinew.frame"),
+                layout: &pipelines.layout,
+                entries: &entries,
+            });
+        Launch {
+            kernel,
+            variant,
+            binds,
+            size: self.size,
+        }
+    }
+}

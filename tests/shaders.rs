@@ -1,0 +1,323 @@
+//! Every shader parses, validates and translates, and agrees with its Rust side.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
+use sinew::kernel::{Access, Kernel, SKIN, WEIGHTS, WORKGROUP_SIZE};
+
+fn main() {
+    let args = Arguments::from_args();
+    let mut trials = Vec::new();
+    for kernel in [WEIGHTS, SKIN] {
+        let checks: [(&str, fn(&Kernel) -> Result<(), String>); 8] = [
+            ("validates", |k| validated(k).map(drop)),
+            ("to_spirv", spirv),
+            ("to_msl", msl),
+            ("to_hlsl", hlsl),
+            ("to_glsl", glsl),
+            ("structs_agree", structs),
+            ("bindings_agree", bindings),
+            ("entry_and_overrides_agree", entry),
+        ];
+        for (name, check) in checks {
+            let name = format!("{}::{name}", kernel.name);
+            trials.push(Trial::test(name, move || {
+                check(&kernel).map_err(Failed::from)
+            }));
+        }
+    }
+    trials.push(Trial::test(
+        "negative::a_changed_struct_is_seen",
+        changed_struct,
+    ));
+    libtest_mimic::run(&args, trials).exit();
+}
+
+fn parse(kernel: &Kernel) -> Result<Module, String> {
+    naga::front::wgsl::parse_str(kernel.wgsl).map_err(|e| e.emit_to_string(kernel.wgsl))
+}
+
+fn validate(module: &Module) -> Result<ModuleInfo, String> {
+    Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(module)
+        .map_err(|e| format!("{e:?}"))
+}
+
+fn validated(kernel: &Kernel) -> Result<(Module, ModuleInfo), String> {
+    let module = parse(kernel)?;
+    let info = validate(&module)?;
+    Ok((module, info))
+}
+
+/// Every variant of a kernel with its overrides settled, as the writers want it.
+fn variants(kernel: &Kernel) -> Result<Vec<(Module, ModuleInfo)>, String> {
+    let (module, info) = validated(kernel)?;
+    (0..1u32 << kernel.overrides.len())
+        .map(|bits| {
+            let mut constants = naga::back::PipelineConstants::default();
+            for (i, name) in kernel.overrides.iter().enumerate() {
+                constants.insert((*name).to_owned(), f64::from(bits >> i & 1));
+            }
+            let stage = (naga::ShaderStage::Compute, kernel.entry);
+            let (module, _) = naga::back::pipeline_constants::process_overrides(
+                &module,
+                &info,
+                Some(stage),
+                &constants,
+            )
+            .map_err(|e| e.to_string())?;
+            let module = module.into_owned();
+            let info = validate(&module)?;
+            Ok((module, info))
+        })
+        .collect()
+}
+
+fn not_empty(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        Err("nothing was written".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn spirv(kernel: &Kernel) -> Result<(), String> {
+    for (module, info) in variants(kernel)? {
+        let options = naga::back::spv::Options::default();
+        let words = naga::back::spv::write_vec(&module, &info, &options, None)
+            .map_err(|e| e.to_string())?;
+        if words.first() != Some(&0x0723_0203) {
+            return Err("no SPIR-V magic number".into());
+        }
+    }
+    Ok(())
+}
+
+fn msl(kernel: &Kernel) -> Result<(), String> {
+    for (module, info) in variants(kernel)? {
+        let options = naga::back::msl::Options {
+            fake_missing_bindings: true,
+            ..Default::default()
+        };
+        let (text, _) =
+            naga::back::msl::write_string(&module, &info, &options, &Default::default())
+                .map_err(|e| e.to_string())?;
+        not_empty(&text)?;
+    }
+    Ok(())
+}
+
+fn hlsl(kernel: &Kernel) -> Result<(), String> {
+    for (module, info) in variants(kernel)? {
+        let mut text = String::new();
+        let options = naga::back::hlsl::Options {
+            fake_missing_bindings: true,
+            ..Default::default()
+        };
+        let pipeline = naga::back::hlsl::PipelineOptions::default();
+        naga::back::hlsl::Writer::new(&mut text, &options, &pipeline)
+            .write(&module, &info, None)
+            .map_err(|e| e.to_string())?;
+        not_empty(&text)?;
+    }
+    Ok(())
+}
+
+fn glsl(kernel: &Kernel) -> Result<(), String> {
+    for (module, info) in variants(kernel)? {
+        let mut text = String::new();
+        let options = naga::back::glsl::Options {
+            version: naga::back::glsl::Version::new_gles(310),
+            ..Default::default()
+        };
+        let pipeline = naga::back::glsl::PipelineOptions {
+            shader_stage: naga::ShaderStage::Compute,
+            entry_point: kernel.entry.into(),
+            multiview: None,
+        };
+        naga::back::glsl::Writer::new(
+            &mut text,
+            &module,
+            &info,
+            &options,
+            &pipeline,
+            Default::default(),
+        )
+        .and_then(|mut writer| writer.write())
+        .map_err(|e| e.to_string())?;
+        not_empty(&text)?;
+    }
+    Ok(())
+}
+
+fn scalar_name(inner: &TypeInner) -> String {
+    match inner {
+        TypeInner::Scalar(Scalar {
+            kind: ScalarKind::Uint,
+            width: 4,
+        }) => "u32".into(),
+        TypeInner::Scalar(Scalar {
+            kind: ScalarKind::Float,
+            width: 4,
+        }) => "f32".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn structs(kernel: &Kernel) -> Result<(), String> {
+    let module = parse(kernel)?;
+    for layout in kernel.structs {
+        let found = module
+            .types
+            .iter()
+            .find(|(_, ty)| ty.name.as_deref() == Some(layout.name));
+        let Some((
+            _,
+            naga::Type {
+                inner: TypeInner::Struct { members, span },
+                ..
+            },
+        )) = found
+        else {
+            return Err(format!("no struct {} in the shader", layout.name));
+        };
+        if *span as usize != layout.size {
+            return Err(format!(
+                "{}: {span} bytes in WGSL, {} in Rust",
+                layout.name, layout.size
+            ));
+        }
+        let wgsl: Vec<_> = members
+            .iter()
+            .map(|m| {
+                (
+                    m.name.clone().unwrap_or_default(),
+                    m.offset as usize,
+                    scalar_name(&module.types[m.ty].inner),
+                )
+            })
+            .collect();
+        let rust: Vec<_> = layout
+            .members
+            .iter()
+            .map(|(n, o, t)| ((*n).to_owned(), *o, (*t).to_owned()))
+            .collect();
+        if wgsl != rust {
+            return Err(format!(
+                "{}: WGSL has {wgsl:?}, Rust has {rust:?}",
+                layout.name
+            ));
+        }
+    }
+    // No bound struct without a twin.
+    for (_, variable) in module
+        .global_variables
+        .iter()
+        .filter(|(_, v)| v.binding.is_some())
+    {
+        let ty = &module.types[variable.ty];
+        let element = match ty.inner {
+            TypeInner::Array { base, .. } => &module.types[base],
+            _ => ty,
+        };
+        if matches!(element.inner, TypeInner::Struct { .. }) {
+            let name = element.name.as_deref().unwrap_or_default();
+            if !kernel.structs.iter().any(|s| s.name == name) {
+                return Err(format!("{name} is bound but has no twin"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bindings(kernel: &Kernel) -> Result<(), String> {
+    let module = parse(kernel)?;
+    let mut wgsl: Vec<_> = module
+        .global_variables
+        .iter()
+        .filter_map(|(_, v)| {
+            let binding = v.binding.as_ref()?;
+            let access = match v.space {
+                AddressSpace::Uniform => Access::Uniform,
+                AddressSpace::Storage { access } if access == StorageAccess::LOAD => Access::Read,
+                _ => Access::ReadWrite,
+            };
+            Some((
+                binding.group,
+                binding.binding,
+                v.name.clone().unwrap_or_default(),
+                access,
+            ))
+        })
+        .collect();
+    wgsl.sort_by_key(|b| b.1);
+    let rust: Vec<_> = kernel
+        .bindings
+        .iter()
+        .map(|b| (0, b.index, b.name.to_owned(), b.access))
+        .collect();
+    if wgsl != rust {
+        return Err(format!("WGSL has {wgsl:?}, Rust has {rust:?}"));
+    }
+    let storage = rust.iter().filter(|b| b.3 != Access::Uniform).count();
+    if storage > 8 {
+        return Err(format!("{storage} storage buffers; WebGPU promises 8"));
+    }
+    Ok(())
+}
+
+fn entry(kernel: &Kernel) -> Result<(), String> {
+    let module = parse(kernel)?;
+    let [point] = &module.entry_points[..] else {
+        return Err(format!("{} entry points", module.entry_points.len()));
+    };
+    if point.name != kernel.entry || point.workgroup_size != [WORKGROUP_SIZE, 1, 1] {
+        return Err(format!("{} with {:?}", point.name, point.workgroup_size));
+    }
+    let mut wgsl: Vec<_> = module
+        .overrides
+        .iter()
+        .map(|(_, o)| o.name.clone().unwrap_or_default())
+        .collect();
+    let mut rust: Vec<_> = kernel.overrides.iter().map(|o| (*o).to_owned()).collect();
+    wgsl.sort();
+    rust.sort();
+    if wgsl == rust {
+        Ok(())
+    } else {
+        Err(format!("overrides {wgsl:?}, in Rust {rust:?}"))
+    }
+}
+
+/// The comparison itself notices a difference.
+fn changed_struct() -> Result<(), Failed> {
+    let swapped = SKIN.wgsl.replace(
+        "    point_count: u32,\n    rest_points: u32,",
+        "    rest_points: u32,\n    point_count: u32,",
+    );
+    let wider = SKIN.wgsl.replace(
+        "    out_normals: u32,\n}",
+        "    out_normals: u32,\n    more: u32,\n}",
+    );
+    let retyped = SKIN.wgsl.replace("    post: u32,", "    post: f32,");
+    for text in [swapped, wider, retyped] {
+        if text == SKIN.wgsl {
+            return Err("the change did not take".into());
+        }
+        let changed = Kernel {
+            wgsl: Box::leak(text.into_boxed_str()),
+            ..SKIN
+        };
+        if structs(&changed).is_ok() {
+            return Err("a changed struct passed".into());
+        }
+    }
+    let unlisted = Kernel {
+        bindings: &SKIN.bindings[1..],
+        ..SKIN
+    };
+    if bindings(&unlisted).is_ok() {
+        return Err("a missing binding passed".into());
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Runs every test: makes sure of a Vulkan driver first, since the kernels are tested on one.
+#
+#   tests/run.sh [arguments of cargo test]
+#
+# SINEW_NO_GPU=1        leave out the GPU tests (they show as ignored)
+# SINEW_ASSETS=FOLDER   also test the real files in FOLDER against Pixar's usd-core, which this
+#                       script then installs into target/venv (SINEW_PYTHON names another Python)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+have_vulkan() {
+    # A loader, and at least one driver's manifest.
+    case "$(PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null)" in
+        *libvulkan.so.1*) ;;
+        *) return 1 ;;
+    esac
+    [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] && return 0
+    ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json >/dev/null 2>&1
+}
+
+if [ "${SINEW_NO_GPU:-}" != 1 ] && [ "$(uname)" = Linux ] && ! have_vulkan; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "installing a software Vulkan driver (mesa-vulkan-drivers libvulkan1)" >&2
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq mesa-vulkan-drivers libvulkan1 >/dev/null
+    fi
+    if ! have_vulkan; then
+        cat >&2 <<'TEXT'
+No Vulkan driver is here, and the kernels are tested on one. Install it:
+  Debian, Ubuntu:  sudo apt-get install mesa-vulkan-drivers libvulkan1
+  Fedora:          sudo dnf install mesa-vulkan-drivers vulkan-loader
+  Arch:            sudo pacman -S vulkan-swrast vulkan-icd-loader
+or leave the GPU tests out with SINEW_NO_GPU=1.
+TEXT
+        exit 1
+    fi
+fi
+# Mesa's device-select layer complains about a missing Wayland for every instance otherwise.
+[ -n "${XDG_RUNTIME_DIR:-}${WAYLAND_DISPLAY:-}" ] || export NODEVICE_SELECT=1
+
+if [ -n "${SINEW_ASSETS:-}" ]; then
+    SINEW_ASSETS="$(cd "$SINEW_ASSETS" && pwd)"
+    export SINEW_ASSETS
+    if [ -z "${SINEW_PYTHON:-}" ]; then
+        venv="${CARGO_TARGET_DIR:-target}/venv"
+        if ! "$venv/bin/python" -c 'from pxr import Usd; assert Usd.GetVersion() == (0, 26, 11)' 2>/dev/null; then
+            echo "installing usd-core 26.11 into $venv" >&2
+            python3 -m venv --clear "$venv"
+            "$venv/bin/pip" install --quiet --disable-pip-version-check usd-core==26.11
+        fi
+        SINEW_PYTHON="$(cd "$venv/bin" && pwd)/python"
+        export SINEW_PYTHON
+    fi
+    echo "checking that the committed goldens are usd-core's own" >&2
+    "$SINEW_PYTHON" tests/goldens/make_goldens.py --check
+fi
+
+# openusd 0.8 declares Rust 1.96 and builds unchanged on 1.95.
+exec cargo test --locked --ignore-rust-version "$@"

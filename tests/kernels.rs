@@ -320,8 +320,11 @@ fn one_on_gpu(spec: &Spec) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A skin, the same packed, and its poses.
+type Case = (Skin, Arc<PackedSkin>, Vec<Pose>);
+
 /// All skins at three times each: two skeletons and more, every influence count, in one crowd.
-fn everything() -> Result<Vec<(Skin, Arc<PackedSkin>, Vec<Pose>)>, Failed> {
+fn everything() -> Result<Vec<Case>, Failed> {
     specs()
         .iter()
         .map(|(_, spec)| {
@@ -335,9 +338,7 @@ fn everything() -> Result<Vec<(Skin, Arc<PackedSkin>, Vec<Pose>)>, Failed> {
         .collect()
 }
 
-fn packed_work(
-    all: &[(Skin, Arc<PackedSkin>, Vec<Pose>)],
-) -> Vec<(Arc<PackedSkin>, Vec<PackedPose>)> {
+fn packed_work(all: &[Case]) -> Vec<(Arc<PackedSkin>, Vec<PackedPose>)> {
     let pack = |packed: &PackedSkin, poses: &[Pose]| {
         poses.iter().map(|p| PackedPose::pack(packed, p)).collect()
     };

@@ -43,6 +43,7 @@ fn main() {
     gpu("prims_share_a_palette", Box::new(shared_palette));
     gpu("wrong_use_is_an_error", Box::new(errors));
     gpu("instances_come_and_go", Box::new(reuse));
+    gpu("a_lost_device_is_an_error", Box::new(lost_device));
     let tight = |bytes, workgroups| SkinnerOptions {
         max_binding_bytes: bytes,
         max_workgroups_per_dimension: workgroups,
@@ -320,8 +321,11 @@ fn one_on_gpu(spec: &Spec) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A skin, the same packed, and its poses.
+type Case = (Skin, Arc<PackedSkin>, Vec<Pose>);
+
 /// All skins at three times each: two skeletons and more, every influence count, in one crowd.
-fn everything() -> Result<Vec<(Skin, Arc<PackedSkin>, Vec<Pose>)>, Failed> {
+fn everything() -> Result<Vec<Case>, Failed> {
     specs()
         .iter()
         .map(|(_, spec)| {
@@ -335,9 +339,7 @@ fn everything() -> Result<Vec<(Skin, Arc<PackedSkin>, Vec<Pose>)>, Failed> {
         .collect()
 }
 
-fn packed_work(
-    all: &[(Skin, Arc<PackedSkin>, Vec<Pose>)],
-) -> Vec<(Arc<PackedSkin>, Vec<PackedPose>)> {
+fn packed_work(all: &[Case]) -> Vec<(Arc<PackedSkin>, Vec<PackedPose>)> {
     let pack = |packed: &PackedSkin, poses: &[Pose]| {
         poses.iter().map(|p| PackedPose::pack(packed, p)).collect()
     };
@@ -555,5 +557,26 @@ fn reuse() -> Result<(), Failed> {
             check_gpu(got, skin, packed, pose)?;
         }
     }
+    Ok(())
+}
+
+/// A device that goes away in the middle of the work, on a device of its own.
+fn lost_device() -> Result<(), Failed> {
+    let skin = cases::skin(&Spec::default());
+    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+    let device = GpuDevice::new(&AdapterChoice::Any)?;
+    let skinner = Skinner::new(device.device(), device.queue(), &SkinnerOptions::default())?;
+    let mut crowd = skinner.crowd();
+    let id = crowd.add_skin(Arc::clone(&packed))?;
+    let instance = crowd.add_instance(id)?;
+    crowd.set_pose(instance, &PackedPose::pack(&packed, &cases::pose(&skin, 1)))?;
+    crowd.run()?;
+    device.device().destroy();
+    // Which error it is depends on the first call that notices; a panic it must never be.
+    match crowd.run() {
+        Err(GpuError::Lost(_) | GpuError::Readback(_) | GpuError::Validation(_)) => {}
+        other => return Err(format!("{:?}", other.map(|r| r.len())).into()),
+    }
+    let _ = crowd.add_skin(packed);
     Ok(())
 }

@@ -5,11 +5,13 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
 use sinew::kernel::{Access, Kernel, SKIN, WEIGHTS, WORKGROUP_SIZE};
 
+type Check = fn(&Kernel) -> Result<(), String>;
+
 fn main() {
     let args = Arguments::from_args();
     let mut trials = Vec::new();
     for kernel in [WEIGHTS, SKIN] {
-        let checks: [(&str, fn(&Kernel) -> Result<(), String>); 8] = [
+        let checks: [(&str, Check); 8] = [
             ("validates", |k| validated(k).map(drop)),
             ("to_spirv", spirv),
             ("to_msl", msl),

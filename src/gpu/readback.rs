@@ -18,6 +18,9 @@ pub struct Deformed {
 /// Bytes in one mapped buffer at most: enough for many frames, little enough to be had anywhere.
 const BATCH: u64 = 256 << 20;
 
+/// How long a finished device may take to call back.
+const CALLBACK: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// One range of an output buffer and where its elements go.
 pub(super) struct Fetch<'a> {
     pub from: &'a wgpu::Buffer,
@@ -99,7 +102,8 @@ pub(super) fn map_and<T>(
     device
         .poll(wgpu::PollType::wait_indefinitely())
         .map_err(|e| failed(&e))?;
-    match receiver.try_recv() {
+    // Another thread that polls the same device may be the one to call back, a little later.
+    match receiver.recv_timeout(CALLBACK) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => return Err(failed(&error)),
         Err(_) => {

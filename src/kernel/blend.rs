@@ -19,6 +19,10 @@ pub struct PackedBlend {
     pub(super) sub_shapes: Vec<u32>,
     pub(super) offsets: Vec<Vec3>,
     pub(super) normal_offsets: Option<Vec<Vec3>>,
+    /// Entries by sub-shape: first of `places` of each, and one more for the end.
+    by_sub_shape: Vec<u32>,
+    /// (point, entry), ascending by point within a sub-shape.
+    places: Vec<[u32; 2]>,
 }
 
 impl PackedBlend {
@@ -72,7 +76,34 @@ impl PackedBlend {
                 normals[at] = normal_offset;
             }
         });
+        blend.index_by_sub_shape();
         Ok(Some(blend))
+    }
+
+    /// Where each sub-shape's entries are, so that the CPU can pass over inactive shapes whole.
+    fn index_by_sub_shape(&mut self) {
+        self.by_sub_shape = vec![0; self.positions.len() + 1];
+        for sub_shape in &self.sub_shapes {
+            self.by_sub_shape[*sub_shape as usize + 1] += 1;
+        }
+        for i in 1..self.by_sub_shape.len() {
+            self.by_sub_shape[i] += self.by_sub_shape[i - 1];
+        }
+        self.places = vec![[0; 2]; self.sub_shapes.len()];
+        let mut next = self.by_sub_shape.clone();
+        for (point, row) in self.rows.windows(2).enumerate() {
+            for entry in row[0]..row[1] {
+                let at = &mut next[self.sub_shapes[entry as usize] as usize];
+                self.places[*at as usize] = [point as u32, entry];
+                *at += 1;
+            }
+        }
+    }
+
+    /// (point, entry) of a sub-shape's entries, ascending by point.
+    pub(super) fn places(&self, sub_shape: usize) -> &[[u32; 2]] {
+        &self.places
+            [self.by_sub_shape[sub_shape] as usize..self.by_sub_shape[sub_shape + 1] as usize]
     }
 
     /// Per blend shape slot: first sub-shape and how many; an empty slot has none (rule 17).

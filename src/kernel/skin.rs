@@ -166,15 +166,19 @@ pub(super) fn normalized(v: Vec3) -> Vec3 {
 /// The slices hold the chunk's rest values and are changed in place.
 pub(super) fn blend_chunk(
     blend: &PackedBlend,
-    sub_weights: &[f32],
+    active: &Active,
     first: usize,
     points: &mut [Vec3],
     normals: Option<&mut [Vec3]>,
 ) {
-    gather(blend, sub_weights, first, &blend.offsets, points);
+    let add = |offsets: &[Vec3], values: &mut [Vec3]| match &active.few {
+        Some(few) => scatter(blend, few, first, offsets, values),
+        None => gather(blend, &active.weights, first, offsets, values),
+    };
+    add(&blend.offsets, points);
     if let Some(normals) = normals {
         if let Some(offsets) = &blend.normal_offsets {
-            gather(blend, sub_weights, first, offsets, normals);
+            add(offsets, normals);
         }
         for n in normals {
             *n = normalized(*n);
@@ -182,6 +186,37 @@ pub(super) fn blend_chunk(
     }
 }
 
+/// Sub-shape weights of one frame, and which way of adding up their offsets is the cheaper.
+pub(super) struct Active {
+    pub weights: Vec<f32>,
+    /// The active sub-shapes with their weights, where they hold less than half of all entries.
+    few: Option<Vec<(usize, f32)>>,
+}
+
+impl Active {
+    pub fn new(blend: &PackedBlend, channels: &[f32]) -> Self {
+        let mut weights = vec![0.0; blend.positions().len()];
+        super::sub_shape_weights(blend, channels, &mut weights);
+        let few: Vec<_> = weights
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, w)| *w != 0.0)
+            .collect();
+        let entries: usize = few
+            .iter()
+            .map(|(sub_shape, _)| blend.places(*sub_shape).len())
+            .sum();
+        let few = (entries * 2 < blend.sub_shapes().len() || entries == 0).then_some(few);
+        Self { weights, few }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.few.as_ref().is_some_and(Vec::is_empty)
+    }
+}
+
+/// As the shader does: every point walks its entries.
 fn gather(
     blend: &PackedBlend,
     sub_weights: &[f32],
@@ -200,6 +235,27 @@ fn gather(
             }
         }
         *value = sum;
+    }
+}
+
+/// The same sums in the same order, shape by shape: inactive shapes cost nothing.
+fn scatter(
+    blend: &PackedBlend,
+    few: &[(usize, f32)],
+    first: usize,
+    offsets: &[Vec3],
+    values: &mut [Vec3],
+) {
+    let end = first + values.len();
+    for (sub_shape, weight) in few {
+        let places = blend.places(*sub_shape);
+        let from = places.partition_point(|[point, _]| (*point as usize) < first);
+        for [point, entry] in &places[from..] {
+            if *point as usize >= end {
+                break;
+            }
+            values[*point as usize - first] += *weight * offsets[*entry as usize];
+        }
     }
 }
 
@@ -305,4 +361,48 @@ pub(super) fn apply_point(m: &Columns, p: Vec3) -> Vec3 {
 pub(super) fn apply_normal(m: &[Vec4; 3], n: Vec3, post: Option<&Columns>) -> Vec3 {
     let n = normalized(transform_vector(m, n));
     post.map_or(n, |post| transform_vector(post, n))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::kernel::PackedSkin;
+    use crate::skel::{BlendShape, Skin};
+
+    #[test]
+    fn gather_and_scatter_agree_to_the_bit() {
+        let points = vec![Vec3::new(0.1, 0.2, 0.3); 100];
+        let shapes = (1..9i64)
+            .map(|s| {
+                let indices: Vec<i64> = (0..60).map(|i| (i * i * s + s) % 100).collect();
+                let offsets: Vec<Vec3> = (0..60)
+                    .map(|i| Vec3::new(0.1, 0.7, 1.3) / (i + s) as f32)
+                    .collect();
+                let shape = BlendShape::new(
+                    "/S",
+                    Some(&indices),
+                    offsets,
+                    None,
+                    vec![],
+                    100,
+                    &mut Vec::new(),
+                );
+                Some(Arc::new(shape.unwrap()))
+            })
+            .collect();
+        let skin = Skin::new("/P", Arc::new(points.clone()), None, None, None, 0, shapes).unwrap();
+        let packed = PackedSkin::pack("/P", &skin).unwrap();
+        let blend = packed.blend().unwrap();
+        let active = Active::new(blend, &[0.0, 0.3, 0.0, 0.0, 0.9, 0.0, -0.4, 0.0]);
+        let few = active.few.as_ref().expect("three of eight are few");
+        for first in [0, 37, 64] {
+            let (mut a, mut b) = (points[first..].to_vec(), points[first..].to_vec());
+            gather(blend, &active.weights, first, &blend.offsets, &mut a);
+            scatter(blend, few, first, &blend.offsets, &mut b);
+            assert_eq!(a, b);
+            assert_ne!(a, points[first..]);
+        }
+    }
 }

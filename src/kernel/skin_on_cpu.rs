@@ -3,8 +3,10 @@
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::skin::{Columns, apply_normal, apply_point, blend_chunk, columns, product, skin_chunk};
-use super::{PackedPose, PackedSkin, sub_shape_weights};
+use super::skin::{
+    Active, Columns, apply_normal, apply_point, blend_chunk, columns, product, skin_chunk,
+};
+use super::{PackedPose, PackedSkin};
 use crate::math::Rows;
 
 /// Points per task: small enough to stay in the first cache, large enough not to feel the task.
@@ -78,8 +80,8 @@ pub fn skin_batch_on_cpu(jobs: &mut [CpuJob<'_>]) {
 /// What all chunks of one prim share.
 struct Plan<'a> {
     skin: &'a PackedSkin,
-    /// Empty where no sub-shape is active and normals need no normalising.
-    sub_weights: Vec<f32>,
+    /// `None` where there is nothing to blend.
+    active: Option<Active>,
     /// Palette with the way out of skeleton space multiplied in, but for its translation.
     points: Vec<Columns>,
     translation: Columns,
@@ -89,14 +91,11 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(skin: &'a PackedSkin, pose: &'a PackedPose, with_normals: bool) -> Self {
-        let mut sub_weights = Vec::new();
-        if let Some(blend) = skin.blend() {
-            sub_weights.resize(blend.positions().len(), 0.0);
-            sub_shape_weights(blend, pose.channel_weights(), &mut sub_weights);
-            if !with_normals && sub_weights.iter().all(|w| *w == 0.0) {
-                sub_weights.clear();
-            }
-        }
+        // With normals they are normalised once shapes are bound, active or not (rule 19).
+        let active = skin
+            .blend()
+            .map(|blend| Active::new(blend, pose.channel_weights()))
+            .filter(|active| with_normals || !active.is_empty());
         let post = columns(pose.post());
         // Weights need not sum to 1, so the translation out of skeleton space cannot go through
         // them: it is what each point's sum begins with.
@@ -115,7 +114,7 @@ impl<'a> Plan<'a> {
             .unwrap_or(&[]);
         Self {
             skin,
-            sub_weights,
+            active,
             points: points.collect(),
             translation: [
                 Vec4::ZERO,
@@ -138,28 +137,28 @@ impl<'a> Plan<'a> {
         let rest = &self.skin.points[range.clone()];
         let rest_normals = self.skin.normals.as_ref().map_or(&[][..], |n| &n[range]);
         let influences = self.skin.influences().filter(|_| !self.points.is_empty());
-        let blend = self.skin.blend().filter(|_| !self.sub_weights.is_empty());
+        let blend = self.skin.blend().zip(self.active.as_ref());
 
         let Some(influences) = influences else {
             points.copy_from_slice(rest);
             if let Some(normals) = normals.as_deref_mut() {
                 normals.copy_from_slice(rest_normals);
             }
-            if let Some(blend) = blend {
-                blend_chunk(blend, &self.sub_weights, first, points, normals);
+            if let Some((blend, active)) = blend {
+                blend_chunk(blend, active, first, points, normals);
             }
             return;
         };
         let (mut points_buffer, mut normals_buffer) = ([Vec3::ZERO; CHUNK], [Vec3::ZERO; CHUNK]);
         let (rest, rest_normals) = match blend {
-            Some(blend) => {
+            Some((blend, active)) => {
                 let blended = &mut points_buffer[..points.len()];
                 blended.copy_from_slice(rest);
                 let blended_normals =
                     &mut normals_buffer[..normals.as_ref().map_or(0, |n| n.len())];
                 blended_normals.copy_from_slice(&rest_normals[..blended_normals.len()]);
                 let wanted = normals.is_some().then_some(&mut *blended_normals);
-                blend_chunk(blend, &self.sub_weights, first, blended, wanted);
+                blend_chunk(blend, active, first, blended, wanted);
                 (&*blended, &*blended_normals)
             }
             None => (rest, rest_normals),

@@ -16,7 +16,7 @@ have_vulkan() {
         *) return 1 ;;
     esac
     [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] && return 0
-    ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json >/dev/null 2>&1
+    compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null || compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null
 }
 
 if [ "${SINEW_NO_GPU:-}" != 1 ] && [ "$(uname)" = Linux ] && ! have_vulkan; then

@@ -66,7 +66,10 @@ impl Invalid {
     /// The report without file and prim, for where they are already named.
     #[must_use]
     pub fn brief(&self) -> String {
-        format!("{}: expected {}, found {}", self.property, self.expected, self.found)
+        format!(
+            "{}: expected {}, found {}",
+            self.property, self.expected, self.found
+        )
     }
 
     /// The same report with the file's name in front.

@@ -1,4 +1,50 @@
-//! sinew (crate docs to follow)
+//! GPU compute skinning for UsdSkel characters: sparse blend shapes with in-betweens, and any number
+//! of joint influences, with the same results as Pixar's own code.
+//!
+//! ```
+//! use sinew::io::usd::UsdFile;
+//! use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+//! use sinew::sampled::Time;
+//!
+//! let scene = UsdFile::open("examples/assets/hatchling.usda")?.scene(Default::default())?;
+//! let body = scene.resolve("/Hatchling/Geo/Body")?;
+//! let time = Time::At(12.5);
+//! let skin = PackedSkin::pack("/Hatchling/Geo/Body", &*body.skin(time)?)?; // once per prim
+//! let pose = PackedPose::pack(&skin, &body.pose(time)?); // once per time
+//! let mut points = vec![glam::Vec3::ZERO; skin.point_count()];
+//! skin_on_cpu(&skin, &pose, &mut points, None);
+//! # assert!(points.iter().all(|p| p.is_finite() && p.length() < 10.0));
+//! # Ok::<(), sinew::Error>(())
+//! ```
+//!
+//! The same on a GPU, into buffers that a renderer binds: [`gpu::Skinner`] and [`gpu::Crowd`]. Whole
+//! files: [`bake::bake`], or the `sinew bake` command.
+//!
+//! # Conventions
+//!
+//! - Column vectors, as glam has them: `p' = M * p`, and `skel_from_joint * joint_from_mesh`. USD's row-vector
+//!   matrices are turned in [`io`] and nowhere else.
+//! - Transforms are named `to_from_`: `world_from_skel` takes skeleton space to world space.
+//! - Units are the stage's; nothing is scaled. Angles of xformOps are degrees, as in USD.
+//! - A mesh's points go prim space -> (blend shapes) -> geomBindTransform -> skinning transforms -> skeleton space ->
+//!   `out_from_skel` -> wherever the caller wants them; a bake wants the prim's own space.
+//! - Model and poses are f64, kernels f32.
+//!
+//! # Map
+//!
+//! - [`io`] reads a file into a [`scene::Scene`]; it alone knows file formats.
+//! - [`skel`] is the UsdSkel model: topology, binding, blend shapes, poses, and the f64
+//!   [reference](skel::reference).
+//! - [`kernel`] packs skins and poses into flat buffers; each kernel's WGSL and its CPU mirror, which
+//!   is the CPU backend, live side by side.
+//! - [`gpu`] runs the WGSL; it alone knows wgpu.
+//! - [`bake`] turns frames into files.
+//!
+//! # Errors
+//!
+//! What is wrong with a file is an [`Invalid`]: file, prim, property, expected, found. Odd things
+//! that can be overlooked are [`Warning`]s with a stable code. Nothing panics on a file's account.
+
 pub mod bake;
 pub mod error;
 pub mod gpu;
@@ -8,4 +54,10 @@ pub mod math;
 pub mod sampled;
 pub mod scene;
 pub mod skel;
+
 pub use error::{Error, Invalid, Result, Warning};
+
+/// The README's code, compiled and run with the documentation's tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

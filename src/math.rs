@@ -122,7 +122,9 @@ mod tests {
         let m = DMat4::from_scale(DVec3::new(0.0, 1.0, 1.0));
         assert!(normal_matrix(m).is_finite());
         let m = DMat4::from_scale(DVec3::new(2.0, 4.0, 5.0));
-        assert!(normal_matrix(m).abs_diff_eq(DMat3::from_diagonal(DVec3::new(0.5, 0.25, 0.2)), 1e-15));
+        assert!(
+            normal_matrix(m).abs_diff_eq(DMat3::from_diagonal(DVec3::new(0.5, 0.25, 0.2)), 1e-15)
+        );
     }
 
     #[test]

@@ -146,7 +146,8 @@ impl Lerp for Vec<[f16; 4]> {
         lerp_array(a, b, |a, b| {
             let cos_theta = (0..4).map(|i| f64::from(a[i]) * f64::from(b[i])).sum();
             let (s0, s1) = slerp_factors(cos_theta, alpha);
-            let term = |s: f64, x: f16| f16::from_f32(f16::from_f64(s).to_f32() * x.to_f32()).to_f32();
+            let term =
+                |s: f64, x: f16| f16::from_f32(f16::from_f64(s).to_f32() * x.to_f32()).to_f32();
             std::array::from_fn(|i| f16::from_f32(term(s0, a[i]) + term(s1, b[i])))
         })
     }
@@ -214,7 +215,11 @@ impl<T> Sampled<T> {
 
     /// A default value and time samples; samples are sorted, the last of equal times wins, and
     /// times that are not numbers are dropped.
-    pub fn new(default: Option<T>, samples: Vec<(f64, Option<T>)>, interpolation: Interpolation) -> Self {
+    pub fn new(
+        default: Option<T>,
+        samples: Vec<(f64, Option<T>)>,
+        interpolation: Interpolation,
+    ) -> Self {
         let mut samples: Vec<_> = samples
             .into_iter()
             .filter(|(t, _)| !t.is_nan())
@@ -262,14 +267,20 @@ impl<T> Sampled<T> {
     pub fn map<U>(&self, f: impl Fn(&T) -> U) -> Sampled<U> {
         Sampled {
             default: self.default.as_deref().map(|v| Arc::new(f(v))),
-            samples: self.samples.iter().map(|(t, v)| (*t, v.as_deref().map(|v| Arc::new(f(v))))).collect(),
+            samples: self
+                .samples
+                .iter()
+                .map(|(t, v)| (*t, v.as_deref().map(|v| Arc::new(f(v)))))
+                .collect(),
             interpolation: self.interpolation,
         }
     }
 
     /// Every value, default and samples.
     pub fn values(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.default.iter().chain(self.samples.iter().filter_map(|(_, v)| v.as_ref()))
+        self.default
+            .iter()
+            .chain(self.samples.iter().filter_map(|(_, v)| v.as_ref()))
     }
 }
 
@@ -315,19 +326,34 @@ mod tests {
 
     #[test]
     fn brackets_and_holds() {
-        let s = Sampled::new(Some(9.0), vec![(10.0, Some(4.0)), (0.0, Some(0.0))], Interpolation::Linear);
+        let s = Sampled::new(
+            Some(9.0),
+            vec![(10.0, Some(4.0)), (0.0, Some(0.0))],
+            Interpolation::Linear,
+        );
         assert_eq!(at(&s, -5.0), Some(0.0));
         assert_eq!(at(&s, 2.5), Some(1.0));
         assert_eq!(at(&s, 11.0), Some(4.0));
         assert_eq!(s.at(Time::Default).map(|v| *v), Some(9.0));
-        let held = Sampled { interpolation: Interpolation::Held, ..s };
+        let held = Sampled {
+            interpolation: Interpolation::Held,
+            ..s
+        };
         assert_eq!(at(&held, 9.9), Some(0.0));
     }
 
     #[test]
     fn blocked_samples() {
-        let s = Sampled::new(None, vec![(0.0, Some(1.0)), (1.0, None), (2.0, Some(5.0))], Interpolation::Linear);
-        assert_eq!(at(&s, 0.5), Some(1.0), "a blocked upper sample holds the lower one");
+        let s = Sampled::new(
+            None,
+            vec![(0.0, Some(1.0)), (1.0, None), (2.0, Some(5.0))],
+            Interpolation::Linear,
+        );
+        assert_eq!(
+            at(&s, 0.5),
+            Some(1.0),
+            "a blocked upper sample holds the lower one"
+        );
         assert_eq!(at(&s, 1.5), None, "a blocked lower sample is no value");
         assert_eq!(at(&s, 2.0), Some(5.0));
         assert_eq!(s.at(Time::Default), None);
@@ -340,7 +366,11 @@ mod tests {
 
     #[test]
     fn different_lengths_hold() {
-        let s = Sampled::new(None, vec![(0.0, Some(vec![1.0f32])), (1.0, Some(vec![2.0, 3.0]))], Interpolation::Linear);
+        let s = Sampled::new(
+            None,
+            vec![(0.0, Some(vec![1.0f32])), (1.0, Some(vec![2.0, 3.0]))],
+            Interpolation::Linear,
+        );
         assert_eq!(*s.at(Time::At(0.5)).unwrap(), vec![1.0]);
     }
 

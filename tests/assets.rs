@@ -21,11 +21,26 @@ use sinew::skel::reference;
 
 /// Files that cannot be baked, and what their error has to say.
 const REFUSED: &[(&str, &str)] = &[
-    ("fail-case/inbetween-blendshape-002.usda", "Unable to parse attribute metadata"),
-    ("fail-case/usdskel-002.usda", "SkelBindingAPI is not applied"),
-    ("failure-case/usdskel-002.usdc", "SkelBindingAPI is not applied"),
-    ("tests/usda/usdskel-001.usda", "SkelBindingAPI is not applied"),
-    ("tests/usdc/usdskel-001.usdc", "SkelBindingAPI is not applied"),
+    (
+        "fail-case/inbetween-blendshape-002.usda",
+        "Unable to parse attribute metadata",
+    ),
+    (
+        "fail-case/usdskel-002.usda",
+        "SkelBindingAPI is not applied",
+    ),
+    (
+        "failure-case/usdskel-002.usdc",
+        "SkelBindingAPI is not applied",
+    ),
+    (
+        "tests/usda/usdskel-001.usda",
+        "SkelBindingAPI is not applied",
+    ),
+    (
+        "tests/usdc/usdskel-001.usdc",
+        "SkelBindingAPI is not applied",
+    ),
     ("blendshape-001.usda", "no SkelRoot"),
     ("blendshape-001.usdc", "no SkelRoot"),
     ("tests/usda/inbetween-blendshape-001.usda", "no SkelRoot"),
@@ -34,7 +49,10 @@ const REFUSED: &[(&str, &str)] = &[
     (".bakedInterval.usda", "no SkelRoot"),
     ("arm_baked.usda", "no SkelRoot"),
     ("usdSkel/schema.usda", "no SkelRoot"),
-    ("testUsdImagingGLSkeleton/skeleton.usda", "no prim below a SkelRoot is bound"),
+    (
+        "testUsdImagingGLSkeleton/skeleton.usda",
+        "no prim below a SkelRoot is bound",
+    ),
     ("populate.usda", "expected points"),
     ("jointInfluences.usda", "expected points"),
     ("skelCubeDq.usda", "dual quaternion"),
@@ -58,11 +76,22 @@ const MUST_BAKE: &[&str] = &[
 fn main() {
     let args = Arguments::from_args();
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
-    let reason = if assets.is_some() { "" } else { "needs SINEW_ASSETS" };
+    let reason = if assets.is_some() {
+        ""
+    } else {
+        "needs SINEW_ASSETS"
+    };
     let no_gpu = gpu::ignored();
     let mut trials = Vec::new();
-    let add = |trials: &mut Vec<Trial>, name: String, skip: bool, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
-        trials.push(Trial::test(name, run).with_kind(reason).with_ignored_flag(skip));
+    let add = |trials: &mut Vec<Trial>,
+               name: String,
+               skip: bool,
+               run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
+        trials.push(
+            Trial::test(name, run)
+                .with_kind(reason)
+                .with_ignored_flag(skip),
+        );
     };
     let files = match &assets {
         Some(folder) => usd_files(folder),
@@ -72,28 +101,54 @@ fn main() {
     let pixar = Arc::new(Pixar::new(files.clone()));
     if assets.is_some() {
         for must in MUST_BAKE {
-            assert!(files.iter().any(|f| f.ends_with(must)), "{must} is not in SINEW_ASSETS");
+            assert!(
+                files.iter().any(|f| f.ends_with(must)),
+                "{must} is not in SINEW_ASSETS"
+            );
         }
     }
     for file in files {
         let name = match &assets {
-            Some(folder) => file.strip_prefix(folder).expect("below it").display().to_string(),
+            Some(folder) => file
+                .strip_prefix(folder)
+                .expect("below it")
+                .display()
+                .to_string(),
             None => file.display().to_string(),
         };
-        for (backend, kind, skip) in [(Backend::Cpu, "cpu", assets.is_none()), (Backend::Gpu, "gpu", assets.is_none() || no_gpu)] {
+        for (backend, kind, skip) in [
+            (Backend::Cpu, "cpu", assets.is_none()),
+            (Backend::Gpu, "gpu", assets.is_none() || no_gpu),
+        ] {
             let (file, pixar) = (file.clone(), pixar.clone());
             let run = move || one_file(&file, &pixar, backend);
-            add(&mut trials, format!("pixar_{kind}::{name}"), skip, Box::new(run));
+            add(
+                &mut trials,
+                format!("pixar_{kind}::{name}"),
+                skip,
+                Box::new(run),
+            );
         }
     }
     let root = assets.clone().unwrap_or_default();
     for name in ["rig_noscale.usda", "rig_noscale.usdc"] {
         let file = root.join("blender").join(name);
         let truth = root.join("blender/rig_noscale.truth.npz");
-        add(&mut trials, format!("blender::{name}"), assets.is_none(), Box::new(move || blender(&file, &truth)));
+        add(
+            &mut trials,
+            format!("blender::{name}"),
+            assets.is_none(),
+            Box::new(move || blender(&file, &truth)),
+        );
     }
-    let populate = root.join("pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda");
-    add(&mut trials, "populate::sources".into(), assets.is_none(), Box::new(move || populate_sources(&populate)));
+    let populate =
+        root.join("pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda");
+    add(
+        &mut trials,
+        "populate::sources".into(),
+        assets.is_none(),
+        Box::new(move || populate_sources(&populate)),
+    );
     libtest_mimic::run(&args, trials).exit();
 }
 
@@ -101,12 +156,16 @@ fn usd_files(folder: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("SINEW_ASSETS: {}: {e}", folder.display()));
+        let entries = std::fs::read_dir(&folder)
+            .unwrap_or_else(|e| panic!("SINEW_ASSETS: {}: {e}", folder.display()));
         for entry in entries {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|e| ["usda", "usdc", "usdz"].iter().any(|k| e == *k)) {
+            } else if path
+                .extension()
+                .is_some_and(|e| ["usda", "usdc", "usdz"].iter().any(|k| e == *k))
+            {
                 out.push(path);
             }
         }
@@ -133,13 +192,18 @@ impl Pixar {
     fn of(&self, file: &Path) -> Result<(&Value, PathBuf), Failed> {
         let done = self.done.get_or_init(|| self.run()).as_ref();
         let (folder, results) = done.map_err(|e| Failed::from(e.clone()))?;
-        let number = self.files.iter().position(|f| f == file).ok_or("an unknown file")?;
+        let number = self
+            .files
+            .iter()
+            .position(|f| f == file)
+            .ok_or("an unknown file")?;
         Ok((&results[file], folder.path().join(format!("{number}.usdc"))))
     }
 
     fn run(&self) -> Result<(tempfile::TempDir, BTreeMap<PathBuf, Value>), String> {
-        let python = std::env::var("SINEW_PYTHON")
-            .map_err(|_| "SINEW_PYTHON has to name a Python with usd-core 26.11 (tests/run.sh makes one)")?;
+        let python = std::env::var("SINEW_PYTHON").map_err(
+            |_| "SINEW_PYTHON has to name a Python with usd-core 26.11 (tests/run.sh makes one)",
+        )?;
         let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
         let output = Command::new(&python)
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pixar_bake.py"))
@@ -148,7 +212,10 @@ impl Pixar {
             .output()
             .map_err(|e| format!("{python}: {e}"))?;
         if !output.status.success() {
-            return Err(format!("{python}: {}", String::from_utf8_lossy(&output.stderr)));
+            return Err(format!(
+                "{python}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            ));
         }
         let json = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
         Ok((folder, json))
@@ -168,8 +235,12 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
         (Ok(_), None) => {}
         (Err(e), Some((_, says))) => {
             let text = e.to_string();
-            if !text.contains(says) || !text.contains(file.file_name().and_then(|n| n.to_str()).ok_or("a name")?) {
-                return Err(format!("the error should name the file and say '{says}': {text}").into());
+            if !text.contains(says)
+                || !text.contains(file.file_name().and_then(|n| n.to_str()).ok_or("a name")?)
+            {
+                return Err(
+                    format!("the error should name the file and say '{says}': {text}").into(),
+                );
             }
             return Ok(());
         }
@@ -198,7 +269,12 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
     Ok(())
 }
 
-fn same_samples(ours: &openusd::usd::Stage, theirs: &openusd::usd::Stage, prim: &str, what: &str) -> Result<usize, Failed> {
+fn same_samples(
+    ours: &openusd::usd::Stage,
+    theirs: &openusd::usd::Stage,
+    prim: &str,
+    what: &str,
+) -> Result<usize, Failed> {
     let (our_times, their_times) = (usd::times(ours, prim, what), usd::times(theirs, prim, what));
     if let Some(t) = their_times.iter().find(|t| !our_times.contains(t)) {
         return Err(format!("{prim}.{what}: Pixar samples {t}, sinew {our_times:?}").into());
@@ -208,8 +284,10 @@ fn same_samples(ours: &openusd::usd::Stage, theirs: &openusd::usd::Stage, prim: 
         false => their_times.into_iter().map(Some).collect(),
     };
     for time in &times {
-        let got = usd::vectors(ours, prim, what, *time).ok_or_else(|| format!("{prim}.{what}: no value"))?;
-        let want = usd::vectors(theirs, prim, what, *time).ok_or_else(|| format!("{prim}.{what}: none at Pixar's"))?;
+        let got = usd::vectors(ours, prim, what, *time)
+            .ok_or_else(|| format!("{prim}.{what}: no value"))?;
+        let want = usd::vectors(theirs, prim, what, *time)
+            .ok_or_else(|| format!("{prim}.{what}: none at Pixar's"))?;
         let allowed = match what {
             "points" => tolerance::PIXAR_BAKE_POINTS * size(&want),
             _ => tolerance::PIXAR_BAKE_NORMALS,
@@ -220,8 +298,12 @@ fn same_samples(ours: &openusd::usd::Stage, theirs: &openusd::usd::Stage, prim: 
 }
 
 fn face_varying(stage: &openusd::usd::Stage, prim: &str) -> bool {
-    let attribute = stage.attribute(format!("{prim}.normals").as_str()).expect("a path");
-    let value = attribute.get_metadata::<openusd::sdf::Value>("interpolation").expect("metadata");
+    let attribute = stage
+        .attribute(format!("{prim}.normals").as_str())
+        .expect("a path");
+    let value = attribute
+        .get_metadata::<openusd::sdf::Value>("interpolation")
+        .expect("metadata");
     matches!(value, Some(openusd::sdf::Value::Token(t)) if t.as_str() == "faceVarying")
 }
 
@@ -232,7 +314,11 @@ fn same_bindings(file: &Path, theirs: &Value) -> Result<(), Failed> {
             continue;
         }
         let bound = scene.resolve(prim)?;
-        let animation = bound.skeleton().instance.animation().map(|a| a.path.as_str());
+        let animation = bound
+            .skeleton()
+            .instance
+            .animation()
+            .map(|a| a.path.as_str());
         let got = (Some(bound.skeleton().path.as_str()), animation);
         let want = (want["skeleton"].as_str(), want["animation"].as_str());
         if got != want {
@@ -255,11 +341,18 @@ fn blender(file: &Path, truth: &Path) -> Result<(), Failed> {
         let array = npz.by_name(&name)?.ok_or("listed")?;
         let flat: Vec<f64> = array.into_vec()?;
         let want: Vec<DVec3> = flat.chunks_exact(3).map(DVec3::from_slice).collect();
-        let bound = scene.bound_skins().find(|b| b.binding().path.ends_with(&format!("/{mesh}"))).ok_or("the mesh")?;
+        let bound = scene
+            .bound_skins()
+            .find(|b| b.binding().path.ends_with(&format!("/{mesh}")))
+            .ok_or("the mesh")?;
         let time = Time::At(frame.parse()?);
         let deformed = reference::deform(&*bound.skin(time)?, &bound.pose(time)?);
         let world = scene.world_from_prim(bound.binding().prim, time);
-        let got: Vec<DVec3> = deformed.points.iter().map(|p| world.transform_point3(*p)).collect();
+        let got: Vec<DVec3> = deformed
+            .points
+            .iter()
+            .map(|p| world.transform_point3(*p))
+            .collect();
         compare_within(&name, &got, &want, tolerance::BLENDER_METRES)?;
         compared += 1;
     }
@@ -278,9 +371,15 @@ fn populate_sources(populate: &Path) -> Result<(), Failed> {
         ("/AnimBinding/Unbound", None),
         ("/AnimBinding/BoundToInactiveAnim", None),
         ("/AnimBinding/Instance/Inherit", Some("/Anim1")),
-        ("/AnimBinding/Instance/Override", Some("/AnimBinding/Instance/Anim")),
+        (
+            "/AnimBinding/Instance/Override",
+            Some("/AnimBinding/Instance/Anim"),
+        ),
     ];
-    let mut text = format!("#usda 1.0\n(subLayers = [@{}@])\nover \"AnimBinding\" {{\n", populate.display());
+    let mut text = format!(
+        "#usda 1.0\n(subLayers = [@{}@])\nover \"AnimBinding\" {{\n",
+        populate.display()
+    );
     for (i, (skeleton, _)) in expected.iter().enumerate() {
         text += &format!(
             r#"def Mesh "M{i}" (prepend apiSchemas = ["SkelBindingAPI"]) {{
@@ -301,7 +400,11 @@ fn populate_sources(populate: &Path) -> Result<(), Failed> {
     for (i, (skeleton, animation)) in expected.iter().enumerate() {
         let prim = format!("/AnimBinding/M{i}");
         let bound = scene.resolve(&prim)?;
-        let got = bound.skeleton().instance.animation().map(|a| a.path.as_str());
+        let got = bound
+            .skeleton()
+            .instance
+            .animation()
+            .map(|a| a.path.as_str());
         assert_eq!(bound.skeleton().path, *skeleton);
         assert_eq!(got, *animation, "{skeleton}");
         // usd-core names what an instance shares by its prototype (rule 5).
@@ -313,7 +416,10 @@ fn populate_sources(populate: &Path) -> Result<(), Failed> {
             },
             (theirs, ours) => theirs.is_none() && ours.is_none(),
         };
-        assert!(same, "{skeleton}: {pixars:?} at Pixar's, {animation:?} here");
+        assert!(
+            same,
+            "{skeleton}: {pixars:?} at Pixar's, {animation:?} here"
+        );
     }
     Ok(())
 }

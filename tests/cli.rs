@@ -31,11 +31,21 @@ impl Bench {
 }
 
 fn sinew(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sinew")).args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_sinew"))
+        .args(args)
+        .output()
+        .unwrap()
 }
 
 fn bake(input: &Path, output: &Path, more: &[&str]) -> Output {
-    let mut args = vec!["bake", input.to_str().unwrap(), "-o", output.to_str().unwrap(), "--backend", "cpu"];
+    let mut args = vec![
+        "bake",
+        input.to_str().unwrap(),
+        "-o",
+        output.to_str().unwrap(),
+        "--backend",
+        "cpu",
+    ];
     args.extend(more);
     sinew(&args)
 }
@@ -106,7 +116,10 @@ fn good() -> String {
 /// The broken mesh is reported with everything that helps; the good one beside it is baked.
 fn others_still_bake(body: &str, words: &[&str]) {
     let bench = Bench::new();
-    let input = bench.write("in.usda", stage(JOINTS, &bind(), &format!("{}\n{body}", good())));
+    let input = bench.write(
+        "in.usda",
+        stage(JOINTS, &bind(), &format!("{}\n{body}", good())),
+    );
     let out = bench.path("out.usda");
     let output = bake(&input, &out, &[]);
     let text = stderr(&output);
@@ -115,7 +128,10 @@ fn others_still_bake(body: &str, words: &[&str]) {
         assert!(text.contains(word), "'{text}' should say '{word}'");
     }
     let baked = usd::open(&out);
-    assert_eq!(usd::vectors(&baked, "/R/Good", "extent", None).map(|e| e.len()), Some(2));
+    assert_eq!(
+        usd::vectors(&baked, "/R/Good", "extent", None).map(|e| e.len()),
+        Some(2)
+    );
 
     // Alone it is an error, and the exit code says so.
     let input = bench.write("alone.usda", stage(JOINTS, &bind(), body));
@@ -125,14 +141,24 @@ fn others_still_bake(body: &str, words: &[&str]) {
 
 #[test]
 fn help_and_usage() {
-    for args in [&["--help"][..], &["bake", "--help"], &["inspect", "--help"], &["devices", "--help"]] {
+    for args in [
+        &["--help"][..],
+        &["bake", "--help"],
+        &["inspect", "--help"],
+        &["devices", "--help"],
+    ] {
         let output = sinew(args);
         assert_eq!(output.status.code(), Some(0));
         assert!(stderr(&output).is_empty());
     }
     assert!(stdout(&sinew(&["bake", "--help"])).contains("Examples:"));
     assert_eq!(sinew(&["bake"]).status.code(), Some(2));
-    assert_eq!(sinew(&["bake", "a", "-o", "b.usda", "--frames", "3:1"]).status.code(), Some(2));
+    assert_eq!(
+        sinew(&["bake", "a", "-o", "b.usda", "--frames", "3:1"])
+            .status
+            .code(),
+        Some(2)
+    );
     assert_eq!(sinew(&["frobnicate"]).status.code(), Some(2));
 }
 
@@ -145,12 +171,22 @@ fn bakes_the_example_to_every_format() {
         let output = bake(&example(), &out, &["--frames", "1:9:4"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let text = stdout(&output);
-        for word in [name, "8 prims", "7,687 points", "24 samples", "cpu", "points/s"] {
+        for word in [
+            name,
+            "8 prims",
+            "7,687 points",
+            "24 samples",
+            "cpu",
+            "points/s",
+        ] {
             assert!(text.contains(word), "'{text}' should say '{word}'");
         }
         assert!(stderr(&output).is_empty(), "{}", stderr(&output));
         let baked = usd::open(&out);
-        assert_eq!(usd::times(&baked, "/Hatchling/Geo/Body", "points"), [1.0, 5.0, 9.0]);
+        assert_eq!(
+            usd::times(&baked, "/Hatchling/Geo/Body", "points"),
+            [1.0, 5.0, 9.0]
+        );
         assert_eq!(usd::type_name(&baked, "/Hatchling"), "Xform");
         points.push(usd::vectors(&baked, "/Hatchling/Geo/Body", "points", Some(5.0)).unwrap());
     }
@@ -166,10 +202,16 @@ fn a_layer_holds_overs_alone() {
     let output = bake(&input, &out, &["--layer"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = std::fs::read_to_string(&out).unwrap();
-    assert!(text.contains("./in.usda") && text.contains("over") && !text.contains("jointIndices"), "{text}");
+    assert!(
+        text.contains("./in.usda") && text.contains("over") && !text.contains("jointIndices"),
+        "{text}"
+    );
     let baked = usd::open(&out);
     assert_eq!(usd::type_name(&baked, "/R"), "Xform");
-    assert_eq!(usd::vectors(&baked, "/R/Good", "points", None).map(|p| p.len()), Some(2));
+    assert_eq!(
+        usd::vectors(&baked, "/R/Good", "points", None).map(|p| p.len()),
+        Some(2)
+    );
 
     let out = bench.path("layer.usdz");
     refused(&bake(&input, &out, &["--layer"]), &out, &["self-contained"]);
@@ -182,10 +224,15 @@ fn textures_keep_resolving() {
     bench.write("tex/skin.png", b"not really a picture");
     let material = r#"def Shader "Tex" { asset inputs:file = @./tex/skin.png@
         asset inputs:gone = @./tex/gone.png@ }"#;
-    let input = bench.write("in.usda", stage(JOINTS, &bind(), &format!("{}\n{material}", good())));
+    let input = bench.write(
+        "in.usda",
+        stage(JOINTS, &bind(), &format!("{}\n{material}", good())),
+    );
     let asset = |out: &Path, name: &str| {
         let stage = usd::open(out);
-        let value = stage.attribute(format!("/R/Tex.inputs:{name}").as_str()).unwrap();
+        let value = stage
+            .attribute(format!("/R/Tex.inputs:{name}").as_str())
+            .unwrap();
         match value.get::<openusd::sdf::Value>().unwrap() {
             Some(openusd::sdf::Value::AssetPath(path)) => path,
             other => panic!("{other:?}"),
@@ -195,15 +242,26 @@ fn textures_keep_resolving() {
     let flat = bench.path("elsewhere/out.usda");
     assert_eq!(bake(&input, &flat, &[]).status.code(), Some(0));
     let path = asset(&flat, "file").authored_path;
-    assert_eq!(std::fs::read(flat.parent().unwrap().join(&path)).unwrap(), b"not really a picture", "{path}");
+    assert_eq!(
+        std::fs::read(flat.parent().unwrap().join(&path)).unwrap(),
+        b"not really a picture",
+        "{path}"
+    );
 
     let packed = bench.path("elsewhere/out.usdz");
     let output = bake(&input, &packed, &[]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("gone.png"), "a missing texture is a warning: {}", stderr(&output));
+    assert!(
+        stderr(&output).contains("gone.png"),
+        "a missing texture is a warning: {}",
+        stderr(&output)
+    );
     std::fs::remove_dir_all(bench.path("tex")).unwrap();
     let inside = std::fs::read(&packed).unwrap();
-    assert!(inside.windows(20).any(|w| w == b"not really a picture"), "the texture is packed");
+    assert!(
+        inside.windows(20).any(|w| w == b"not really a picture"),
+        "the texture is packed"
+    );
     assert!(!asset(&packed, "file").authored_path.is_empty());
 
     // From package to package: readers refuse packages within packages.
@@ -216,27 +274,55 @@ fn textures_keep_resolving() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let bytes = std::fs::read(&again).unwrap();
     assert!(bytes.windows(20).any(|w| w == b"not really a picture"));
-    assert!(!bytes.windows(8).any(|w| w == b"out.usdz"), "no package within the package");
-    let left: Vec<_> = std::fs::read_dir(bench.folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert!(left.iter().all(|n| !n.to_string_lossy().ends_with(".tmp")), "{left:?}");
+    assert!(
+        !bytes.windows(8).any(|w| w == b"out.usdz"),
+        "no package within the package"
+    );
+    let left: Vec<_> = std::fs::read_dir(bench.folder.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(
+        left.iter().all(|n| !n.to_string_lossy().ends_with(".tmp")),
+        "{left:?}"
+    );
 }
 
 #[test]
 fn chosen_prims() {
     let bench = Bench::new();
     let out = bench.path("out.usda");
-    let output = bake(&example(), &out, &["--frames", "1", "--prim", "/Hatchling/Geo/WingL", "--prim", "/Hatchling/Geo/EyeL"]);
+    let output = bake(
+        &example(),
+        &out,
+        &[
+            "--frames",
+            "1",
+            "--prim",
+            "/Hatchling/Geo/WingL",
+            "--prim",
+            "/Hatchling/Geo/EyeL",
+        ],
+    );
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).contains("2 prims"), "{}", stdout(&output));
     assert!(stderr(&output).contains("no-longer-skinned"));
     let none = bench.path("none.usda");
-    refused(&bake(&example(), &none, &["--prim", "/Hatchling/Ge"]), &none, &["/Hatchling/Ge", "no skinned prim"]);
+    refused(
+        &bake(&example(), &none, &["--prim", "/Hatchling/Ge"]),
+        &none,
+        &["/Hatchling/Ge", "no skinned prim"],
+    );
 }
 
 #[test]
 fn quiet_prints_nothing() {
     let bench = Bench::new();
-    let output = bake(&example(), &bench.path("out.usdc"), &["--frames", "1", "--quiet"]);
+    let output = bake(
+        &example(),
+        &bench.path("out.usdc"),
+        &["--frames", "1", "--quiet"],
+    );
     assert!(stdout(&output).is_empty() && stderr(&output).is_empty());
 }
 
@@ -244,7 +330,14 @@ fn quiet_prints_nothing() {
 fn inspect_tells_what_is_there() {
     let output = sinew(&["inspect", example().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0));
-    for word in ["37 joints", "/Hatchling/Rig/Dance", "smile", "in-betweens at [0.5]", "constant influence", "frames 1 to 96"] {
+    for word in [
+        "37 joints",
+        "/Hatchling/Rig/Dance",
+        "smile",
+        "in-betweens at [0.5]",
+        "constant influence",
+        "frames 1 to 96",
+    ] {
         assert!(stdout(&output).contains(word), "{}", stdout(&output));
     }
     let output = sinew(&["inspect", example().to_str().unwrap(), "--json"]);
@@ -259,7 +352,8 @@ fn devices_lists_the_cpu() {
     let output = sinew(&["devices"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).contains("cpu"));
-    let json: serde_json::Value = serde_json::from_str(&stdout(&sinew(&["devices", "--json"]))).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&sinew(&["devices", "--json"]))).unwrap();
     assert!(json["auto"].is_string() && json["cpu_threads"].as_u64() > Some(0));
 }
 
@@ -268,7 +362,14 @@ fn an_adapter_that_is_not_there() {
     let bench = Bench::new();
     let out = bench.path("out.usda");
     let input = example();
-    let args = ["bake", input.to_str().unwrap(), "-o", out.to_str().unwrap(), "--adapter", "no such adapter"];
+    let args = [
+        "bake",
+        input.to_str().unwrap(),
+        "-o",
+        out.to_str().unwrap(),
+        "--adapter",
+        "no such adapter",
+    ];
     refused(&sinew(&args), &out, &["no such adapter"]);
 }
 
@@ -277,7 +378,11 @@ fn input_that_is_no_stage() {
     let bench = Bench::new();
     let out = bench.path("out.usda");
     let missing = bench.path("missing.usda");
-    refused(&bake(&missing, &out, &[]), &out, &["missing.usda", "No such file"]);
+    refused(
+        &bake(&missing, &out, &[]),
+        &out,
+        &["missing.usda", "No such file"],
+    );
     for (name, bytes) in [
         ("text.usda", b"hello".to_vec()),
         ("empty.usda", Vec::new()),
@@ -287,7 +392,10 @@ fn input_that_is_no_stage() {
     ] {
         let input = bench.write(name, bytes);
         refused(&bake(&input, &out, &[]), &out, &[name, "cannot open"]);
-        assert_eq!(sinew(&["inspect", input.to_str().unwrap()]).status.code(), Some(1));
+        assert_eq!(
+            sinew(&["inspect", input.to_str().unwrap()]).status.code(),
+            Some(1)
+        );
     }
     refused(&bake(bench.folder.path(), &out, &[]), &out, &["not a file"]);
 }
@@ -300,7 +408,10 @@ fn truncated_usdc_at_every_tenth() {
     assert!(bake(&input, &whole, &["--layer"]).status.success());
     // A crate file of a rig, as bytes: cut anywhere it has to be refused, or read, never panic.
     let rig = bench.path("rig.usdc");
-    openusd::sdf::Layer::open(input.to_str().unwrap()).unwrap().export(rig.to_str().unwrap()).unwrap();
+    openusd::sdf::Layer::open(input.to_str().unwrap())
+        .unwrap()
+        .export(rig.to_str().unwrap())
+        .unwrap();
     let bytes = std::fs::read(&rig).unwrap();
     for tenth in 0..10 {
         let cut = bench.write("cut.usdc", &bytes[..bytes.len() * tenth / 10]);
@@ -316,7 +427,11 @@ fn no_skel_root() {
     let input = bench.write("in.usda", "#usda 1.0\ndef Xform \"A\" {}\n");
     refused(&bake(&input, &out, &[]), &out, &["in.usda", "no SkelRoot"]);
     let input = bench.write("in.usda", "#usda 1.0\ndef SkelRoot \"A\" {}\n");
-    refused(&bake(&input, &out, &[]), &out, &["no prim below a SkelRoot is bound"]);
+    refused(
+        &bake(&input, &out, &[]),
+        &out,
+        &["no prim below a SkelRoot is bound"],
+    );
 }
 
 #[test]
@@ -324,7 +439,11 @@ fn joints_out_of_order() {
     let bench = Bench::new();
     let out = bench.path("out.usda");
     let input = bench.write("in.usda", stage(r#"["A/B", "A"]"#, &bind(), &good()));
-    refused(&bake(&input, &out, &[]), &out, &["in.usda", "/R/Skel.joints", "parents before", "A/B"]);
+    refused(
+        &bake(&input, &out, &[]),
+        &out,
+        &["in.usda", "/R/Skel.joints", "parents before", "A/B"],
+    );
 }
 
 #[test]
@@ -350,7 +469,11 @@ fn bind_transforms_that_do_not_fit() {
 fn joint_index_out_of_range() {
     others_still_bake(
         &mesh("Bad", "[0, 2]", "[1, 0]", 1, "[(0, 0, 0), (1, 0, 0)]"),
-        &["/R/Bad.primvars:skel:jointIndices", "below 2", "2 at point 1"],
+        &[
+            "/R/Bad.primvars:skel:jointIndices",
+            "below 2",
+            "2 at point 1",
+        ],
     );
 }
 
@@ -370,7 +493,11 @@ fn values_that_are_not_finite() {
 fn element_size_that_does_not_divide() {
     others_still_bake(
         &mesh("Bad", "[0, 1, 0]", "[1, 1, 1]", 2, "[(0, 0, 0), (1, 0, 0)]"),
-        &["/R/Bad.primvars:skel:jointIndices", "multiple of elementSize 2", "3 indices"],
+        &[
+            "/R/Bad.primvars:skel:jointIndices",
+            "multiple of elementSize 2",
+            "3 indices",
+        ],
     );
 }
 
@@ -378,10 +505,17 @@ fn element_size_that_does_not_divide() {
 fn a_sublayer_cycle_still_bakes() {
     let bench = Bench::new();
     let text = stage(JOINTS, &bind(), &good());
-    let input = bench.write("in.usda", text.replacen("#usda 1.0\n", "#usda 1.0\n(subLayers = [@./in.usda@])\n", 1));
+    let input = bench.write(
+        "in.usda",
+        text.replacen("#usda 1.0\n", "#usda 1.0\n(subLayers = [@./in.usda@])\n", 1),
+    );
     let output = bake(&input, &bench.path("out.usda"), &[]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("[composition]"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("[composition]"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -390,7 +524,11 @@ fn deep_nesting_is_refused() {
     let out = bench.path("out.usda");
     let deep = format!("#usda 1.0\n{}", "def Xform \"A\" {\n".repeat(20_000));
     let input = bench.write("deep.usda", deep);
-    refused(&bake(&input, &out, &[]), &out, &["deep.usda", "deeper than 1000"]);
+    refused(
+        &bake(&input, &out, &[]),
+        &out,
+        &["deep.usda", "deeper than 1000"],
+    );
 }
 
 #[test]
@@ -401,7 +539,11 @@ fn outputs_that_cannot_be() {
     let same = bake(&input, &input, &[]);
     assert_eq!(same.status.code(), Some(1));
     assert!(stderr(&same).contains("read from"), "{}", stderr(&same));
-    assert_eq!(std::fs::read(&input).unwrap(), before, "the input is as it was");
+    assert_eq!(
+        std::fs::read(&input).unwrap(),
+        before,
+        "the input is as it was"
+    );
 
     // A file that the input is composed from is as much an input.
     let top = bench.write("top.usda", "#usda 1.0\n(subLayers = [@./in.usda@])\n");
@@ -409,11 +551,22 @@ fn outputs_that_cannot_be() {
     assert_eq!(std::fs::read(&input).unwrap(), before);
 
     let nowhere = bench.path("no/such/folder/out.usda");
-    refused(&bake(&input, &nowhere, &[]), &nowhere, &["there is no folder", "no/such/folder"]);
+    refused(
+        &bake(&input, &nowhere, &[]),
+        &nowhere,
+        &["there is no folder", "no/such/folder"],
+    );
     let strange = bench.path("out.obj");
-    refused(&bake(&input, &strange, &[]), &strange, &["out.obj", ".usdc"]);
+    refused(
+        &bake(&input, &strange, &[]),
+        &strange,
+        &["out.obj", ".usdc"],
+    );
     std::fs::create_dir(bench.path("dir.usda")).unwrap();
-    assert_eq!(bake(&input, &bench.path("dir.usda"), &[]).status.code(), Some(1));
+    assert_eq!(
+        bake(&input, &bench.path("dir.usda"), &[]).status.code(),
+        Some(1)
+    );
 }
 
 /// Killed at any moment, the bake leaves the file that was there.
@@ -423,7 +576,14 @@ fn a_kill_leaves_the_old_file() {
     let out = bench.write("out.usda", "the old file");
     for wait in [20, 150, 400, 800] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_sinew"))
-            .args(["bake", example().to_str().unwrap(), "-o", out.to_str().unwrap(), "--backend", "cpu"])
+            .args([
+                "bake",
+                example().to_str().unwrap(),
+                "-o",
+                out.to_str().unwrap(),
+                "--backend",
+                "cpu",
+            ])
             // Far more samples than it can write before it is killed.
             .args(["--frames", "1:96:0.02"])
             .stdout(std::process::Stdio::null())
@@ -433,6 +593,10 @@ fn a_kill_leaves_the_old_file() {
         child.kill().unwrap();
         let status = child.wait().unwrap();
         assert!(!status.success(), "it was killed, not done: {status}");
-        assert_eq!(std::fs::read_to_string(&out).unwrap(), "the old file", "after {wait} ms");
+        assert_eq!(
+            std::fs::read_to_string(&out).unwrap(),
+            "the old file",
+            "after {wait} ms"
+        );
     }
 }

@@ -37,13 +37,26 @@ fn main() {
     assert!(paths.len() >= 31, "{} goldens found", paths.len());
     let no_gpu = gpu::ignored();
     for path in paths {
-        let name = path.file_name().and_then(|n| n.to_str()).expect("UTF-8").replace(".golden.json", "");
+        let name = path
+            .file_name()
+            .and_then(|n| n.to_str())
+            .expect("UTF-8")
+            .replace(".golden.json", "");
         let golden = Golden::read(&path, name.clone());
         let (a, b, c, d) = (golden.clone(), golden.clone(), golden.clone(), golden);
-        trials.push(Trial::test(format!("bindings::{name}"), move || a.bindings()));
-        trials.push(Trial::test(format!("reference::{name}"), move || b.reference()));
-        trials.push(Trial::test(format!("bake_cpu::{name}"), move || c.bake(Backend::Cpu)));
-        trials.push(Trial::test(format!("bake_gpu::{name}"), move || d.bake(Backend::Gpu)).with_ignored_flag(no_gpu));
+        trials.push(Trial::test(format!("bindings::{name}"), move || {
+            a.bindings()
+        }));
+        trials.push(Trial::test(format!("reference::{name}"), move || {
+            b.reference()
+        }));
+        trials.push(Trial::test(format!("bake_cpu::{name}"), move || {
+            c.bake(Backend::Cpu)
+        }));
+        trials.push(
+            Trial::test(format!("bake_gpu::{name}"), move || d.bake(Backend::Gpu))
+                .with_ignored_flag(no_gpu),
+        );
     }
     libtest_mimic::run(&args, trials).exit();
 }
@@ -89,7 +102,11 @@ impl Golden {
                 continue;
             }
             let ours = ours?;
-            let animation = ours.skeleton().instance.animation().map(|a| a.path.as_str());
+            let animation = ours
+                .skeleton()
+                .instance
+                .animation()
+                .map(|a| a.path.as_str());
             let got = (Some(ours.skeleton().path.as_str()), animation);
             let want = (want["skeleton"].as_str(), want["animation"].as_str());
             if got != want {
@@ -108,7 +125,10 @@ impl Golden {
     fn prims(&self) -> Result<Vec<(String, Samples, Samples)>, Failed> {
         let mut out = Vec::new();
         for (prim, attributes) in self.json["baked"].as_object().ok_or("nothing baked")? {
-            if DIFFERS.iter().any(|(stage, path, _)| *stage == self.name && path == prim) {
+            if DIFFERS
+                .iter()
+                .any(|(stage, path, _)| *stage == self.name && path == prim)
+            {
                 continue;
             }
             // A rigid prim's transform, brought back to points in the prim's own space.
@@ -117,7 +137,10 @@ impl Golden {
             } else {
                 ("points", "normals")
             };
-            let (points, normals) = (samples(&attributes[points])?, samples(&attributes[normals])?);
+            let (points, normals) = (
+                samples(&attributes[points])?,
+                samples(&attributes[normals])?,
+            );
             if !points.is_empty() {
                 out.push((prim.clone(), points, normals));
             }
@@ -131,7 +154,10 @@ impl Golden {
         for (prim, points, normals) in self.prims()? {
             let bound = scene.resolve(&prim)?;
             if bound.binding().unsupported.is_some() {
-                assert!(NO_POINTS.contains(&bound.binding().type_name.as_str()), "{prim}");
+                assert!(
+                    NO_POINTS.contains(&bound.binding().type_name.as_str()),
+                    "{prim}"
+                );
                 continue;
             }
             let mut normals = normals.into_iter();
@@ -140,7 +166,12 @@ impl Golden {
                 let got = reference::deform(&skin, &bound.pose(time)?);
                 let rest: Vec<DVec3> = skin.points().iter().map(|p| p.as_dvec3()).collect();
                 let allowed = tolerance::PIXAR_REFERENCE_POINTS * size(&rest).max(size(&want));
-                compare_within(&format!("{prim} points at {time}"), &got.points, &want, allowed)?;
+                compare_within(
+                    &format!("{prim} points at {time}"),
+                    &got.points,
+                    &want,
+                    allowed,
+                )?;
                 compared += 1;
                 if let Some((t, want)) = normals.next() {
                     assert_eq!(t, time, "{prim}: normals sampled with the points");
@@ -179,7 +210,9 @@ impl Golden {
                         && !times.is_empty()
                         && !times.contains(&t)
                     {
-                        return Err(format!("{prim}: Pixar samples time {t}, sinew {times:?}").into());
+                        return Err(
+                            format!("{prim}: Pixar samples time {t}, sinew {times:?}").into()
+                        );
                     }
                     if time == Time::Default && !times.is_empty() {
                         // Pixar overlooked moving ancestors; see bake::authored_times.
@@ -202,7 +235,11 @@ impl Golden {
             return Err("nothing was compared".into());
         }
         for prim in self.skel_roots_of_baked_prims()? {
-            assert_eq!(usd::type_name(&stage, &prim), "Xform", "{prim} would skin twice (rule 32)");
+            assert_eq!(
+                usd::type_name(&stage, &prim),
+                "Xform",
+                "{prim} would skin twice (rule 32)"
+            );
         }
         Ok(())
     }
@@ -210,15 +247,36 @@ impl Golden {
     fn skel_roots_of_baked_prims(&self) -> Result<Vec<String>, Failed> {
         let scene = self.scene()?;
         let roots = scene.bindings.iter().filter(|b| b.unsupported.is_none());
-        Ok(roots.map(|b| scene.prims[b.skel_root].path.clone()).collect())
+        Ok(roots
+            .map(|b| scene.prims[b.skel_root].path.clone())
+            .collect())
     }
 }
 
-fn check_extent(stage: &openusd::usd::Stage, prim: &str, time: Time, points: &[DVec3]) -> Result<(), Failed> {
-    let got = usd::vectors(stage, prim, "extent", time.code()).ok_or_else(|| format!("{prim}: no extent"))?;
-    let low = points.iter().copied().reduce(DVec3::min).unwrap_or_default();
-    let high = points.iter().copied().reduce(DVec3::max).unwrap_or_default();
-    Ok(compare_within(&format!("{prim} extent at {time}"), &got, &[low, high], tolerance::EXTENT)?)
+fn check_extent(
+    stage: &openusd::usd::Stage,
+    prim: &str,
+    time: Time,
+    points: &[DVec3],
+) -> Result<(), Failed> {
+    let got = usd::vectors(stage, prim, "extent", time.code())
+        .ok_or_else(|| format!("{prim}: no extent"))?;
+    let low = points
+        .iter()
+        .copied()
+        .reduce(DVec3::min)
+        .unwrap_or_default();
+    let high = points
+        .iter()
+        .copied()
+        .reduce(DVec3::max)
+        .unwrap_or_default();
+    Ok(compare_within(
+        &format!("{prim} extent at {time}"),
+        &got,
+        &[low, high],
+        tolerance::EXTENT,
+    )?)
 }
 
 fn samples(json: &Value) -> Result<Samples, Failed> {

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::gpu::{AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, SkinId, Skinner, SkinnerOptions};
+use crate::gpu::{
+    AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, SkinId, Skinner, SkinnerOptions,
+};
 use crate::kernel::{PackedPose, PackedSkin};
 
 /// Skins kept uploaded between batches. Prims whose rest points are animated bring a new skin at
@@ -37,7 +39,10 @@ impl GpuBatch {
     }
 
     /// Deforms every job in one frame and reads the results, in order.
-    pub fn deform(&mut self, jobs: &[(Arc<PackedSkin>, &PackedPose)]) -> Result<Vec<Deformed>, GpuError> {
+    pub fn deform(
+        &mut self,
+        jobs: &[(Arc<PackedSkin>, &PackedPose)],
+    ) -> Result<Vec<Deformed>, GpuError> {
         if self.skins.len() > MAX_SKINS {
             self.crowd = self.skinner.crowd();
             self.skins.clear();

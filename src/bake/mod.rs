@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::io::usd::{BakeEdits, BakedPrim, ReadOptions, UsdFile};
-use crate::sampled::Time;
 use crate::scene::Scene;
 use crate::skel::AnimSource;
 
+pub use crate::io::usd::BakedSample;
 pub use deform::Backend;
 pub use schedule::{FrameRange, authored_times};
 
@@ -94,7 +94,13 @@ pub fn bake(
     }
     let deform_start = Instant::now();
     let mut deformer = deform::Deformer::new(&options.backend)?;
-    let tracks = tracks::bake_tracks(&scene, &chosen, options.frames.as_ref(), &mut deformer, progress)?;
+    let tracks = tracks::bake_tracks(
+        &scene,
+        &chosen,
+        options.frames.as_ref(),
+        &mut deformer,
+        progress,
+    )?;
     let deform_time = deform_start.elapsed();
     errors.extend(tracks.errors);
     warnings.extend(tracks.warnings);
@@ -117,10 +123,19 @@ pub fn bake(
     let mut baked = Vec::with_capacity(tracks.tracks.len());
     for track in tracks.tracks {
         let binding = &scene.bindings[track.binding];
-        let points = track.samples.iter().map(|s| s.points.len()).max().unwrap_or(0);
+        let points = track
+            .samples
+            .iter()
+            .map(|s| s.points.len())
+            .max()
+            .unwrap_or(0);
         report.points += points;
         report.samples += track.samples.len();
-        report.deformed_points += track.samples.iter().map(|s| s.points.len() as u64).sum::<u64>();
+        report.deformed_points += track
+            .samples
+            .iter()
+            .map(|s| s.points.len() as u64)
+            .sum::<u64>();
         roots.insert(scene.prims[binding.skel_root].path.clone());
         baked.push(BakedPrim {
             path: binding.path.clone(),
@@ -174,7 +189,8 @@ fn check_output_name(output: &Path, options: &BakeOptions) -> Result<()> {
 fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> Result<Vec<usize>> {
     let below = |path: &str, top: &str| {
         let top = top.trim_end_matches('/');
-        path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        path.strip_prefix(top)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     for asked in &options.prims {
         if !scene.bindings.iter().any(|b| below(&b.path, asked)) {
@@ -201,7 +217,10 @@ fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> 
     }
     for i in left_by_request {
         let binding = &scene.bindings[i];
-        if chosen.iter().any(|c| scene.bindings[*c].skel_root == binding.skel_root) {
+        if chosen
+            .iter()
+            .any(|c| scene.bindings[*c].skel_root == binding.skel_root)
+        {
             warnings.push(Warning::new(
                 "no-longer-skinned",
                 &binding.path,
@@ -230,7 +249,9 @@ fn nothing_to_skin(scene: &Scene, errors: &[Invalid], warnings: &[Warning]) -> E
             any = true;
         }
         if !any {
-            text.push_str(": no prim below a SkelRoot is bound to a Skeleton with influences or blend shapes");
+            text.push_str(
+                ": no prim below a SkelRoot is bound to a Skeleton with influences or blend shapes",
+            );
         }
         text
     };
@@ -243,9 +264,10 @@ fn nothing_to_skin(scene: &Scene, errors: &[Invalid], warnings: &[Warning]) -> E
 /// Baked SkelRoots and every SkelRoot nested in one.
 fn skel_roots_to_retype(scene: &Scene, baked: &BTreeSet<String>) -> Vec<String> {
     let inside = |path: &str| {
-        baked
-            .iter()
-            .any(|root| path.strip_prefix(root.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('/')))
+        baked.iter().any(|root| {
+            path.strip_prefix(root.as_str())
+                .is_some_and(|r| r.is_empty() || r.starts_with('/'))
+        })
     };
     scene
         .skel_roots
@@ -253,15 +275,4 @@ fn skel_roots_to_retype(scene: &Scene, baked: &BTreeSet<String>) -> Vec<String> 
         .filter(|r| inside(&r.path))
         .map(|r| r.path.clone())
         .collect()
-}
-
-/// One deformed sample of a prim, in its own space.
-#[derive(Clone, Debug)]
-pub struct BakedSample {
-    pub time: Time,
-    pub points: Vec<glam::Vec3>,
-    /// Where the prim has normals that deform.
-    pub normals: Option<Vec<glam::Vec3>>,
-    /// Corners of the points' bounding box, widths included.
-    pub extent: [glam::Vec3; 2],
 }

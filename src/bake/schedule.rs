@@ -25,20 +25,28 @@ impl std::str::FromStr for FrameRange {
                 .parse::<f64>()
                 .ok()
                 .filter(|v| v.is_finite())
-                .ok_or_else(|| format!("'{s}' is no number; expected FIRST:LAST or FIRST:LAST:STEP"))
+                .ok_or_else(|| {
+                    format!("'{s}' is no number; expected FIRST:LAST or FIRST:LAST:STEP")
+                })
         };
         let parts: Vec<&str> = text.split(':').collect();
         let (first, last, step) = match parts.as_slice() {
             [a] => (number(a)?, number(a)?, 1.0),
             [a, b] => (number(a)?, number(b)?, 1.0),
             [a, b, s] => (number(a)?, number(b)?, number(s)?),
-            _ => return Err(format!("'{text}' is no frame range; expected FIRST:LAST or FIRST:LAST:STEP")),
+            _ => {
+                return Err(format!(
+                    "'{text}' is no frame range; expected FIRST:LAST or FIRST:LAST:STEP"
+                ));
+            }
         };
         if step <= 0.0 {
             return Err(format!("step {step} has to be above 0"));
         }
         if last < first {
-            return Err(format!("the last frame, {last}, comes before the first, {first}"));
+            return Err(format!(
+                "the last frame, {last}, comes before the first, {first}"
+            ));
         }
         if (last - first) / step >= MAX_SAMPLES as f64 {
             return Err(format!("more than {MAX_SAMPLES} frames"));
@@ -53,7 +61,9 @@ impl FrameRange {
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
         let count = ((self.last - self.first) / self.step + 5e-4).floor() as usize;
-        (0..=count).map(|i| self.first + self.step * i as f64).collect()
+        (0..=count)
+            .map(|i| self.first + self.step * i as f64)
+            .collect()
     }
 }
 
@@ -152,7 +162,9 @@ mod tests {
         assert_eq!(times("0:1:0.25"), Ok(vec![0.0, 0.25, 0.5, 0.75, 1.0]));
         assert_eq!(times("0:1:0.1").unwrap().len(), 11);
         assert_eq!(times("-2:-1"), Ok(vec![-2.0, -1.0]));
-        for bad in ["", "a", "3:1", "1:2:0", "1:2:-1", "1:2:3:4", "1:nan", "0:1e300", "0:inf"] {
+        for bad in [
+            "", "a", "3:1", "1:2:0", "1:2:-1", "1:2:3:4", "1:nan", "0:1e300", "0:inf",
+        ] {
             assert!(times(bad).is_err(), "{bad}");
         }
     }
@@ -167,10 +179,20 @@ mod tests {
 
     #[test]
     fn frames_lie_between_the_samples() {
-        assert_eq!(stage_frames(&line(Some((1.0, 5.0))), 1.5, 3.5).unwrap(), [2.0, 3.0]);
-        assert_eq!(stage_frames(&line(Some((1.0, 2.0))), 0.0, 9.0).unwrap(), [1.0, 2.0, 3.0]);
+        assert_eq!(
+            stage_frames(&line(Some((1.0, 5.0))), 1.5, 3.5).unwrap(),
+            [2.0, 3.0]
+        );
+        assert_eq!(
+            stage_frames(&line(Some((1.0, 2.0))), 0.0, 9.0).unwrap(),
+            [1.0, 2.0, 3.0]
+        );
         assert!(stage_frames(&line(None), 0.0, 9.0).unwrap().is_empty());
-        assert!(stage_frames(&line(Some((5.0, 1.0))), 0.0, 9.0).unwrap().is_empty());
+        assert!(
+            stage_frames(&line(Some((5.0, 1.0))), 0.0, 9.0)
+                .unwrap()
+                .is_empty()
+        );
         assert!(stage_frames(&line(Some((0.0, 1e300))), 0.0, 1e300).is_err());
     }
 
@@ -181,6 +203,9 @@ mod tests {
             time_codes_per_second: 30.0,
             frames_per_second: 24.0,
         };
-        assert_eq!(stage_frames(&line, 1.0, 7.5).unwrap(), [1.0, 2.25, 3.5, 4.75, 6.0]);
+        assert_eq!(
+            stage_frames(&line, 1.0, 7.5).unwrap(),
+            [1.0, 2.25, 3.5, 4.75, 6.0]
+        );
     }
 }

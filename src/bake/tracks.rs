@@ -106,7 +106,10 @@ type Schedule = Vec<(Time, Vec<usize>)>;
 fn schedule(scene: &Scene, chosen: &[usize], frames: Option<&FrameRange>) -> Result<Schedule> {
     let mut of_instance: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for &b in chosen {
-        of_instance.entry(scene.bindings[b].instance).or_default().push(b);
+        of_instance
+            .entry(scene.bindings[b].instance)
+            .or_default()
+            .push(b);
     }
     let mut all: Vec<(Time, usize)> = Vec::new();
     for (instance, bindings) in of_instance {
@@ -170,7 +173,12 @@ fn pack(bound: BoundSkin<'_>, time: Time) -> Result<Arc<PackedSkin>, Invalid> {
 type Posed = Option<Result<(Arc<PackedSkin>, PackedPose), Invalid>>;
 
 /// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform.
-fn pose_at(time: Time, bindings: &[usize], bound: &[BoundSkin<'_>], packed: &StaticSkins) -> Vec<Posed> {
+fn pose_at(
+    time: Time,
+    bindings: &[usize],
+    bound: &[BoundSkin<'_>],
+    packed: &StaticSkins,
+) -> Vec<Posed> {
     let mut cache = PoseCache::default();
     let mut palettes = Palettes::default();
     bindings
@@ -184,8 +192,14 @@ fn pose_at(time: Time, bindings: &[usize], bound: &[BoundSkin<'_>], packed: &Sta
             };
             Some(skin.and_then(|skin| {
                 let pose = cache.pose(bound[b], time)?;
-                let palette = palettes.get(bound[b].binding().instance, &pose, skin.normals().is_some());
-                let pose = PackedPose::with_palette(&skin, palette, pose.out_from_skel, pose.channel_weights);
+                let palette =
+                    palettes.get(bound[b].binding().instance, &pose, skin.normals().is_some());
+                let pose = PackedPose::with_palette(
+                    &skin,
+                    palette,
+                    pose.out_from_skel,
+                    pose.channel_weights,
+                );
                 Ok((skin, pose))
             }))
         })
@@ -200,7 +214,8 @@ impl Palettes {
         let skinning = pose.skinning.as_ref()?;
         let bits = |m: DMat4| m.to_cols_array().map(f64::to_bits);
         let slot = self.0.entry((instance, bits(pose.geom_bind)));
-        let palette = slot.or_insert_with(|| Arc::new(Palette::pack(skinning, pose.geom_bind, with_normals)));
+        let palette =
+            slot.or_insert_with(|| Arc::new(Palette::pack(skinning, pose.geom_bind, with_normals)));
         if with_normals && palette.normals().is_none() {
             *palette = Arc::new(Palette::pack(skinning, pose.geom_bind, true));
         }
@@ -240,13 +255,21 @@ impl Troubles {
     }
 
     /// A prim without any sample is an error; one that lacks some is a warning.
-    fn finish(self, scene: &Scene, samples: &BTreeMap<usize, Vec<BakedSample>>) -> (Vec<Invalid>, Vec<Warning>) {
+    fn finish(
+        self,
+        scene: &Scene,
+        samples: &BTreeMap<usize, Vec<BakedSample>>,
+    ) -> (Vec<Invalid>, Vec<Warning>) {
         let mut errors: Vec<Invalid> = self.whole.into_iter().map(|(_, e)| e).collect();
         let mut warnings = Vec::new();
         for (binding, (time, e, count)) in self.times {
             if samples.contains_key(&binding) {
                 let message = format!("not baked at {count} times, first at {time}: {}", e.brief());
-                warnings.push(Warning::new("times-not-baked", &scene.bindings[binding].path, message));
+                warnings.push(Warning::new(
+                    "times-not-baked",
+                    &scene.bindings[binding].path,
+                    message,
+                ));
             } else {
                 errors.push(e);
             }
@@ -264,7 +287,10 @@ fn broken_shapes(scene: &Scene, schedule: &Schedule) -> Vec<Warning> {
     for (time, bindings) in schedule {
         for &b in bindings {
             let binding = &scene.bindings[b];
-            let broken = binding.shapes.iter().any(|s| matches!(s.shape, Some(Err(_))));
+            let broken = binding
+                .shapes
+                .iter()
+                .any(|s| matches!(s.shape, Some(Err(_))));
             if !broken || first.contains_key(&b) {
                 continue;
             }

@@ -37,7 +37,11 @@ impl PackedBlend {
         super::packed_skin::fits_u32(prim, TARGETS, "sub-shapes", sub_count)?;
         let at_most: u64 = shapes()
             .flat_map(|s| s.sub_shapes())
-            .map(|s| s.offsets.len().max(s.normal_offsets.as_ref().map_or(0, Vec::len)) as u64)
+            .map(|s| {
+                s.offsets
+                    .len()
+                    .max(s.normal_offsets.as_ref().map_or(0, Vec::len)) as u64
+            })
             .sum();
         // Three floats per entry, and the kernel counts floats.
         super::packed_skin::fits_u32(prim, TARGETS, "blend shape offsets", at_most * 3)?;

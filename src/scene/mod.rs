@@ -83,20 +83,39 @@ impl Scene {
     /// # Errors
     /// A path that is no bound prim of this scene.
     pub fn resolve(&self, path: &str) -> Result<BoundSkin<'_>> {
-        let binding = self.bindings.iter().find(|b| b.path == path).ok_or_else(|| {
-            let known: Vec<_> = self.bindings.iter().map(|b| b.path.as_str()).take(8).collect();
-            Error::Request(format!(
-                "{}: no skinned prim at {path}; skinned prims are {}",
-                self.file.display(),
-                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-            ))
-        })?;
-        Ok(BoundSkin { scene: self, binding })
+        let binding = self
+            .bindings
+            .iter()
+            .find(|b| b.path == path)
+            .ok_or_else(|| {
+                let known: Vec<_> = self
+                    .bindings
+                    .iter()
+                    .map(|b| b.path.as_str())
+                    .take(8)
+                    .collect();
+                Error::Request(format!(
+                    "{}: no skinned prim at {path}; skinned prims are {}",
+                    self.file.display(),
+                    if known.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        known.join(", ")
+                    }
+                ))
+            })?;
+        Ok(BoundSkin {
+            scene: self,
+            binding,
+        })
     }
 
     /// Every bound prim.
     pub fn bound_skins(&self) -> impl Iterator<Item = BoundSkin<'_>> {
-        self.bindings.iter().map(|binding| BoundSkin { scene: self, binding })
+        self.bindings.iter().map(|binding| BoundSkin {
+            scene: self,
+            binding,
+        })
     }
 
     /// world_from_prim at a time: the prim's transform and its ancestors', up to one that resets
@@ -215,7 +234,12 @@ impl PoseCache {
             .or_insert_with(|| placed.instance.skinning_transforms(time).map(Arc::new))
             .clone()
             .map_err(in_file)?;
-        let mut world = |prim: usize| *self.world.entry(prim).or_insert_with(|| scene.world_from_prim(prim, time));
+        let mut world = |prim: usize| {
+            *self
+                .world
+                .entry(prim)
+                .or_insert_with(|| scene.world_from_prim(prim, time))
+        };
         let world_from_skel = world(placed.prim);
         let world_from_prim = world(binding.prim);
         let prim_from_world = math::try_inverse(world_from_prim).ok_or_else(|| {

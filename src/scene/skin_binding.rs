@@ -6,7 +6,10 @@ use glam::{DMat4, Vec3};
 
 use crate::error::Invalid;
 use crate::sampled::{Sampled, Time};
-use crate::skel::{AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, SkeletonInstance, Skin, WEIGHT_EPSILON};
+use crate::skel::{
+    AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, SkeletonInstance, Skin,
+    WEIGHT_EPSILON,
+};
 
 /// Influences as authored, over time.
 #[derive(Clone, Debug)]
@@ -94,26 +97,42 @@ impl SkinBinding {
         // first sample stands in where only samples, or only a default, are authored.
         self.static_skin
             .get_or_init(|| {
-                let time = if self.points.at(time).is_some() { time } else { Time::Default };
+                let time = if self.points.at(time).is_some() {
+                    time
+                } else {
+                    Time::Default
+                };
                 self.build_skin(instance, time).map(Arc::new)
             })
             .clone()
     }
 
     fn build_skin(&self, instance: &SkeletonInstance, time: Time) -> Result<Skin, Invalid> {
-        let points = self
-            .points
-            .at(time)
-            .ok_or_else(|| Invalid::new(&self.path, "points", "points", format!("no value at time {time}")))?;
+        let points = self.points.at(time).ok_or_else(|| {
+            Invalid::new(
+                &self.path,
+                "points",
+                "points",
+                format!("no value at time {time}"),
+            )
+        })?;
         let skeleton_joints = instance.skeleton().joints();
         let own_joints = self.joints.as_ref().map_or(skeleton_joints.len(), Vec::len);
         let influences = self
             .influences
             .as_ref()
             .map(|source| {
-                let missing = |name: &str| Invalid::new(&self.path, name, "a value", format!("none at time {time}"));
-                let indices = source.indices.at(time).ok_or_else(|| missing("primvars:skel:jointIndices"))?;
-                let weights = source.weights.at(time).ok_or_else(|| missing("primvars:skel:jointWeights"))?;
+                let missing = |name: &str| {
+                    Invalid::new(&self.path, name, "a value", format!("none at time {time}"))
+                };
+                let indices = source
+                    .indices
+                    .at(time)
+                    .ok_or_else(|| missing("primvars:skel:jointIndices"))?;
+                let weights = source
+                    .weights
+                    .at(time)
+                    .ok_or_else(|| missing("primvars:skel:jointWeights"))?;
                 JointInfluences::new(
                     &self.path,
                     source.interpolation,
@@ -143,7 +162,12 @@ impl SkinBinding {
                 _ => None,
             });
         }
-        if !shapes.is_empty() && self.points.first().is_some_and(|first| first.len() != points.len()) {
+        if !shapes.is_empty()
+            && self
+                .points
+                .first()
+                .is_some_and(|first| first.len() != points.len())
+        {
             return Err(Invalid::new(
                 &self.path,
                 "points",
@@ -151,14 +175,26 @@ impl SkinBinding {
                 format!("{} at time {time}", points.len()),
             ));
         }
-        Skin::new(&self.path, points, normals, influences, joint_map, skeleton_joints.len(), shapes)
+        Skin::new(
+            &self.path,
+            points,
+            normals,
+            influences,
+            joint_map,
+            skeleton_joints.len(),
+            shapes,
+        )
     }
 
     /// Channel weight of each shape slot at a time. All are zero at a time when a broken shape
     /// would take part: Pixar leaves the prim without blend shapes then (rule 18). The broken
     /// shape's report comes back with them.
     #[must_use]
-    pub fn channel_weights(&self, instance: &SkeletonInstance, time: Time) -> (Vec<f32>, Option<Invalid>) {
+    pub fn channel_weights(
+        &self,
+        instance: &SkeletonInstance,
+        time: Time,
+    ) -> (Vec<f32>, Option<Invalid>) {
         let mut weights = vec![0.0f32; self.shapes.len()];
         if let (Some(animation), Some(mapper)) = (instance.animation(), &self.channel_mapper) {
             let authored = animation.channel_weights(time);

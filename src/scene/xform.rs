@@ -61,7 +61,12 @@ impl OpValue {
             OpValue::Quat(s) => s.at(time).map(|v| *v),
             OpValue::QuatF(s) => {
                 let q = *s.at(time)?.first()?;
-                Some(DQuat::from_xyzw(q.x.into(), q.y.into(), q.z.into(), q.w.into()))
+                Some(DQuat::from_xyzw(
+                    q.x.into(),
+                    q.y.into(),
+                    q.z.into(),
+                    q.w.into(),
+                ))
             }
             OpValue::QuatH(s) => Some(DQuat::from_array(s.at(time)?.first()?.map(f64::from))),
             _ => None,
@@ -102,7 +107,9 @@ impl OpKind {
                     ("translate", [a]) => OpKind::TranslateAxis(*a),
                     ("scale", [a]) => OpKind::ScaleAxis(*a),
                     ("rotate", [a]) => OpKind::RotateAxis(*a),
-                    ("rotate", [a, b, c]) if a != b && b != c && a != c => OpKind::RotateEuler([*a, *b, *c]),
+                    ("rotate", [a, b, c]) if a != b && b != c && a != c => {
+                        OpKind::RotateEuler([*a, *b, *c])
+                    }
                     _ => return None,
                 }
             }
@@ -143,9 +150,18 @@ impl XformOp {
                 _ => None,
             },
             OpKind::Translate => self.value.vec3(time).map(DMat4::from_translation),
-            OpKind::Scale => self.value.vec3(time).map(|s| math::make_transform(DVec3::ZERO, DQuat::IDENTITY, s)),
-            OpKind::Orient => self.value.quat(time).map(|q| DMat4::from_quat(as_rotation(q))),
-            OpKind::TranslateAxis(a) => self.value.scalar(time).map(|v| DMat4::from_translation(along(a, v, 0.0))),
+            OpKind::Scale => self
+                .value
+                .vec3(time)
+                .map(|s| math::make_transform(DVec3::ZERO, DQuat::IDENTITY, s)),
+            OpKind::Orient => self
+                .value
+                .quat(time)
+                .map(|q| DMat4::from_quat(as_rotation(q))),
+            OpKind::TranslateAxis(a) => self
+                .value
+                .scalar(time)
+                .map(|v| DMat4::from_translation(along(a, v, 0.0))),
             OpKind::ScaleAxis(a) => self
                 .value
                 .scalar(time)
@@ -153,11 +169,17 @@ impl XformOp {
             OpKind::RotateAxis(a) => self.value.scalar(time).map(|v| rotate(a, v)),
             OpKind::RotateEuler(order) => self.value.vec3(time).map(|v| {
                 // rotateXYZ turns about X first, so X stands rightmost.
-                order.iter().fold(DMat4::IDENTITY, |m, &axis| rotate(axis, v[axis]) * m)
+                order
+                    .iter()
+                    .fold(DMat4::IDENTITY, |m, &axis| rotate(axis, v[axis]) * m)
             }),
         };
         let m = m.unwrap_or(DMat4::IDENTITY);
-        if self.invert { math::try_inverse(m).unwrap_or(m) } else { m }
+        if self.invert {
+            math::try_inverse(m).unwrap_or(m)
+        } else {
+            m
+        }
     }
 }
 
@@ -189,7 +211,10 @@ impl XformStack {
         let mut ops = self.ops.iter().peekable();
         while let Some(op) = ops.next() {
             // An op beside its own inverse cancels exactly, even where it is singular.
-            if ops.next_if(|next| next.name == op.name && next.invert != op.invert).is_some() {
+            if ops
+                .next_if(|next| next.name == op.name && next.invert != op.invert)
+                .is_some()
+            {
                 continue;
             }
             m *= op.matrix(time);
@@ -219,9 +244,18 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(OpKind::from_name("xformOp:rotateZYX:a"), Some(OpKind::RotateEuler([2, 1, 0])));
-        assert_eq!(OpKind::from_name("xformOp:rotateY"), Some(OpKind::RotateAxis(1)));
-        assert_eq!(OpKind::from_name("xformOp:translate:pivot"), Some(OpKind::Translate));
+        assert_eq!(
+            OpKind::from_name("xformOp:rotateZYX:a"),
+            Some(OpKind::RotateEuler([2, 1, 0]))
+        );
+        assert_eq!(
+            OpKind::from_name("xformOp:rotateY"),
+            Some(OpKind::RotateAxis(1))
+        );
+        assert_eq!(
+            OpKind::from_name("xformOp:translate:pivot"),
+            Some(OpKind::Translate)
+        );
         assert_eq!(OpKind::from_name("xformOp:rotateXX"), None);
         assert_eq!(OpKind::from_name("translate"), None);
     }
@@ -230,7 +264,10 @@ mod tests {
     fn the_first_op_is_outermost() {
         let stack = XformStack {
             ops: vec![
-                op("xformOp:translate", OpValue::Vec3(Sampled::constant(DVec3::X))),
+                op(
+                    "xformOp:translate",
+                    OpValue::Vec3(Sampled::constant(DVec3::X)),
+                ),
                 op("xformOp:rotateZ", OpValue::Scalar(Sampled::constant(90.0))),
             ],
             resets: false,

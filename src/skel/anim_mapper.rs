@@ -20,9 +20,15 @@ impl AnimMapper {
         for (i, t) in target.iter().enumerate() {
             index.insert(t.as_ref(), i as u32);
         }
-        let target_of: Vec<_> = source.iter().map(|s| index.get(s.as_ref()).copied()).collect();
+        let target_of: Vec<_> = source
+            .iter()
+            .map(|s| index.get(s.as_ref()).copied())
+            .collect();
         let identity = source.len() == target.len()
-            && target_of.iter().enumerate().all(|(i, t)| *t == Some(i as u32));
+            && target_of
+                .iter()
+                .enumerate()
+                .all(|(i, t)| *t == Some(i as u32));
         Self {
             target_of,
             target_len: target.len(),
@@ -75,7 +81,10 @@ impl AnimMapper {
     /// # Panics
     /// Where `target` is shorter than the target order.
     pub fn remap<V: Clone>(&self, source: &[V], target: &mut [V]) {
-        assert!(target.len() >= self.target_len, "target must hold the whole target order");
+        assert!(
+            target.len() >= self.target_len,
+            "target must hold the whole target order"
+        );
         for (value, to) in source.iter().zip(&self.target_of) {
             if let Some(to) = to {
                 target[*to as usize] = value.clone();

@@ -36,7 +36,11 @@ impl SkelAnimation {
         if n == 0 {
             return None;
         }
-        let (t, r, s) = (self.translations.at(time)?, self.rotations.at(time)?, self.scales.at(time)?);
+        let (t, r, s) = (
+            self.translations.at(time)?,
+            self.rotations.at(time)?,
+            self.scales.at(time)?,
+        );
         if t.len() != n || r.len() != n || s.len() != n {
             return None;
         }

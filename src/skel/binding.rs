@@ -16,7 +16,9 @@ pub enum PrimKind {
     Skeleton,
     SkelAnimation,
     /// Any Boundable that is neither SkelRoot nor Skeleton (rule 1); `has_points` for PointBased.
-    Skinnable { has_points: bool },
+    Skinnable {
+        has_points: bool,
+    },
     /// Imageable, so that bindings are inherited through it.
     Imageable,
     /// Not imageable: traversal prunes it and all below.
@@ -116,7 +118,9 @@ pub fn resolve(tree: &PrimTree, reading: AnimSource) -> Resolution {
     let mut used_sources = vec![false; tree.len()];
     let mut states: Vec<Inherited> = Vec::with_capacity(tree.len());
     for (index, prim) in tree.iter().enumerate() {
-        let mut state = prim.parent.map_or_else(Inherited::default, |p| states[p].clone());
+        let mut state = prim
+            .parent
+            .map_or_else(Inherited::default, |p| states[p].clone());
         if state.skel_root.is_none() && prim.kind == PrimKind::SkelRoot {
             state.skel_root = Some(index);
         }
@@ -132,7 +136,15 @@ pub fn resolve(tree: &PrimTree, reading: AnimSource) -> Resolution {
         }
         inherit(&mut state, index, prim, tree, &mut out.warnings);
         if let PrimKind::Skinnable { .. } = prim.kind {
-            bind(&state, index, skel_root, tree, reading, &mut used_sources, &mut out);
+            bind(
+                &state,
+                index,
+                skel_root,
+                tree,
+                reading,
+                &mut used_sources,
+                &mut out,
+            );
             // Nothing below a skinnable prim is visited (rule 1).
             state.pruned = true;
         }
@@ -142,7 +154,13 @@ pub fn resolve(tree: &PrimTree, reading: AnimSource) -> Resolution {
     out
 }
 
-fn inherit(state: &mut Inherited, index: PrimIndex, prim: &TreePrim, tree: &PrimTree, warnings: &mut Vec<Warning>) {
+fn inherit(
+    state: &mut Inherited,
+    index: PrimIndex,
+    prim: &TreePrim,
+    tree: &PrimTree,
+    warnings: &mut Vec<Warning>,
+) {
     let a = prim.authored;
     let says_something = prim.skeleton.is_some()
         || a.joint_indices
@@ -168,7 +186,10 @@ fn inherit(state: &mut Inherited, index: PrimIndex, prim: &TreePrim, tree: &Prim
                 warnings.push(Warning::new(
                     "skeleton-unbound",
                     &prim.path,
-                    format!("skel:skeleton targets {}, which is no Skeleton: unbound", tree[*p].path),
+                    format!(
+                        "skel:skeleton targets {}, which is no Skeleton: unbound",
+                        tree[*p].path
+                    ),
                 ));
                 None
             }
@@ -227,7 +248,8 @@ fn bind(
         if !std::mem::replace(&mut used_sources[at], true)
             && let Some(message) = explain_target(tree, target)
         {
-            out.warnings.push(Warning::new("animation-ignored", &tree[at].path, message));
+            out.warnings
+                .push(Warning::new("animation-ignored", &tree[at].path, message));
         }
         match target {
             Target::Prim(p) if tree[*p].kind == PrimKind::SkelAnimation => Some(*p),
@@ -288,14 +310,21 @@ fn warn_of_unused_sources(
     warnings: &mut Vec<Warning>,
 ) {
     for (index, prim) in tree.iter().enumerate() {
-        let authored = matches!(prim.animation_source, Some(Target::Prim(_) | Target::Missing(_)));
+        let authored = matches!(
+            prim.animation_source,
+            Some(Target::Prim(_) | Target::Missing(_))
+        );
         if !authored || used[index] || states[index].skel_root.is_none() {
             continue;
         }
         let why = match (prim.has_api, reading) {
             (false, _) => "SkelBindingAPI is not applied to this prim",
-            (true, AnimSource::AtSkeleton) => "animation is searched from the Skeleton prim upward and none is bound from here",
-            (true, AnimSource::AtBinding) => "no skel:skeleton is bound at or below this prim that inherits it",
+            (true, AnimSource::AtSkeleton) => {
+                "animation is searched from the Skeleton prim upward and none is bound from here"
+            }
+            (true, AnimSource::AtBinding) => {
+                "no skel:skeleton is bound at or below this prim that inherits it"
+            }
         };
         warnings.push(Warning::new(
             "animation-source-ignored",
@@ -313,7 +342,10 @@ mod tests {
     fn tree(prims: &[(&str, PrimKind)]) -> PrimTree {
         let mut out = PrimTree::new();
         for (path, kind) in prims {
-            let parent = path.rsplit_once('/').filter(|(p, _)| !p.is_empty()).map(|(p, _)| p);
+            let parent = path
+                .rsplit_once('/')
+                .filter(|(p, _)| !p.is_empty())
+                .map(|(p, _)| p);
             out.push(TreePrim {
                 path: (*path).to_owned(),
                 parent: parent.and_then(|p| out.iter().position(|q: &TreePrim| q.path == p)),
@@ -360,7 +392,10 @@ mod tests {
     fn inherits_the_skeleton_and_finds_its_animation() {
         let r = resolve(&simple(), AnimSource::AtSkeleton);
         assert_eq!(r.bindings.len(), 1);
-        assert_eq!((r.bindings[0].skeleton, r.bindings[0].animation), (1, Some(2)));
+        assert_eq!(
+            (r.bindings[0].skeleton, r.bindings[0].animation),
+            (1, Some(2))
+        );
         assert!(r.warnings.is_empty(), "{:?}", r.warnings);
     }
 
@@ -383,7 +418,10 @@ mod tests {
         let mut t = simple();
         t[1].animation_source = Some(Target::Empty);
         t[0].animation_source = to(&t, "/R/Anim");
-        assert_eq!(resolve(&t, AnimSource::AtSkeleton).bindings[0].animation, None);
+        assert_eq!(
+            resolve(&t, AnimSource::AtSkeleton).bindings[0].animation,
+            None
+        );
         t[3].skeleton = Some(Target::Empty);
         let r = resolve(&t, AnimSource::AtSkeleton);
         assert!(r.bindings.is_empty());

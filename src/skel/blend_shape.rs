@@ -65,9 +65,17 @@ impl BlendShape {
                 indices
                     .iter()
                     .map(|&i| {
-                        u32::try_from(i).ok().filter(|i| (*i as usize) < point_count).ok_or_else(|| {
-                            Invalid::new(&path, "pointIndices", format!("indices below {point_count}"), i.to_string())
-                        })
+                        u32::try_from(i)
+                            .ok()
+                            .filter(|i| (*i as usize) < point_count)
+                            .ok_or_else(|| {
+                                Invalid::new(
+                                    &path,
+                                    "pointIndices",
+                                    format!("indices below {point_count}"),
+                                    i.to_string(),
+                                )
+                            })
                     })
                     .collect::<Result<Vec<u32>, _>>()
             })
@@ -79,10 +87,20 @@ impl BlendShape {
         let check = |property: String, offsets: &[Vec3]| {
             // Offsets that are not there move nothing and are no error (seen on usd-core).
             if offsets.len() != entries && !offsets.is_empty() {
-                return Err(Invalid::new(&path, property, expected(), offsets.len().to_string()));
+                return Err(Invalid::new(
+                    &path,
+                    property,
+                    expected(),
+                    offsets.len().to_string(),
+                ));
             }
             match offsets.iter().position(|o| !o.is_finite()) {
-                Some(i) => Err(Invalid::new(&path, property, "finite offsets", format!("{} at {i}", offsets[i]))),
+                Some(i) => Err(Invalid::new(
+                    &path,
+                    property,
+                    "finite offsets",
+                    format!("{} at {i}", offsets[i]),
+                )),
                 None => Ok(()),
             }
         };
@@ -121,7 +139,10 @@ impl BlendShape {
             sub_shapes.push(SubShape {
                 weight,
                 offsets: between.offsets,
-                normal_offsets: check_normals(format!("{property}:normalOffsets"), between.normal_offsets),
+                normal_offsets: check_normals(
+                    format!("{property}:normalOffsets"),
+                    between.normal_offsets,
+                ),
             });
         }
         warnings.extend(rejected);
@@ -157,13 +178,19 @@ impl BlendShape {
     /// Where `entry` is out of range of `point_indices`.
     #[must_use]
     pub fn point_of(&self, entry: usize) -> usize {
-        self.point_indices.as_ref().map_or(entry, |i| i[entry] as usize)
+        self.point_indices
+            .as_ref()
+            .map_or(entry, |i| i[entry] as usize)
     }
 
     /// Sub-shape weights for a channel weight, one per sub-shape.
     #[must_use]
     pub fn sub_shape_weights(&self, weight: f64) -> Vec<f64> {
-        let weights: Vec<f64> = self.sub_shapes.iter().map(|s| f64::from(s.weight)).collect();
+        let weights: Vec<f64> = self
+            .sub_shapes
+            .iter()
+            .map(|s| f64::from(s.weight))
+            .collect();
         let mut out = vec![0.0; weights.len()];
         for (i, w) in resolve_weight(&weights, weight).into_iter().flatten() {
             out[i] = w;
@@ -184,7 +211,10 @@ fn inbetween_weight(between: &Inbetween, taken: &[SubShape]) -> Result<f32, Stri
     if (w - 1.0).abs() < WEIGHT_EPSILON {
         return Err("has weight 1, which is the primary shape's".into());
     }
-    if taken.iter().any(|s| (f64::from(s.weight) - w).abs() < WEIGHT_EPSILON) {
+    if taken
+        .iter()
+        .any(|s| (f64::from(s.weight) - w).abs() < WEIGHT_EPSILON)
+    {
         return Err(format!("has weight {w}, as another in-between before it"));
     }
     Ok(weight)
@@ -292,13 +322,26 @@ mod tests {
     #[test]
     fn wrong_sizes_and_indices() {
         let make = |indices: Option<&[i64]>, n: usize| {
-            BlendShape::new("/S", indices, vec![Vec3::X; n], None, vec![], 4, &mut Vec::new())
+            BlendShape::new(
+                "/S",
+                indices,
+                vec![Vec3::X; n],
+                None,
+                vec![],
+                4,
+                &mut Vec::new(),
+            )
         };
         assert!(make(None, 4).is_ok());
         assert!(make(None, 0).is_ok());
         assert!(make(None, 3).unwrap_err().to_string().contains("4 offsets"));
         assert!(make(Some(&[0, 3]), 2).is_ok());
-        assert!(make(Some(&[0, 4]), 2).unwrap_err().to_string().contains("found 4"));
+        assert!(
+            make(Some(&[0, 4]), 2)
+                .unwrap_err()
+                .to_string()
+                .contains("found 4")
+        );
         assert!(make(Some(&[-1]), 1).is_err());
     }
 }

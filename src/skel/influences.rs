@@ -43,7 +43,12 @@ impl JointInfluences {
         const INDICES: &str = "primvars:skel:jointIndices";
         const WEIGHTS: &str = "primvars:skel:jointWeights";
         if count == 0 {
-            return Err(Invalid::new(prim, INDICES, "an elementSize of at least 1", "0"));
+            return Err(Invalid::new(
+                prim,
+                INDICES,
+                "an elementSize of at least 1",
+                "0",
+            ));
         }
         if joints.len() != weights.len() {
             return Err(Invalid::new(
@@ -71,9 +76,14 @@ impl JointInfluences {
                 INDICES,
                 match interpolation {
                     InfluenceInterpolation::Vertex => {
-                        format!("{point_count} points x {count} influences = {}", point_count.saturating_mul(count))
+                        format!(
+                            "{point_count} points x {count} influences = {}",
+                            point_count.saturating_mul(count)
+                        )
                     }
-                    InfluenceInterpolation::Constant => format!("{count} influences, elementSize of a constant primvar"),
+                    InfluenceInterpolation::Constant => {
+                        format!("{count} influences, elementSize of a constant primvar")
+                    }
                 },
                 format!("{} indices", joints.len()),
             ));
@@ -82,14 +92,17 @@ impl JointInfluences {
             .iter()
             .enumerate()
             .map(|(i, &j)| {
-                u32::try_from(j).ok().filter(|j| (*j as usize) < joint_count).ok_or_else(|| {
-                    Invalid::new(
-                        prim,
-                        INDICES,
-                        format!("joint indices below {joint_count}"),
-                        format!("{j} at point {} (influence {})", i / count, i % count),
-                    )
-                })
+                u32::try_from(j)
+                    .ok()
+                    .filter(|j| (*j as usize) < joint_count)
+                    .ok_or_else(|| {
+                        Invalid::new(
+                            prim,
+                            INDICES,
+                            format!("joint indices below {joint_count}"),
+                            format!("{j} at point {} (influence {})", i / count, i % count),
+                        )
+                    })
             })
             .collect::<Result<Vec<u32>, _>>()?;
         if let Some(i) = weights.iter().position(|w| !w.is_finite()) {
@@ -97,7 +110,12 @@ impl JointInfluences {
                 prim,
                 WEIGHTS,
                 "finite weights",
-                format!("{} at point {} (influence {})", weights[i], i / count, i % count),
+                format!(
+                    "{} at point {} (influence {})",
+                    weights[i],
+                    i / count,
+                    i % count
+                ),
             ));
         }
         Ok(Self {
@@ -142,7 +160,10 @@ impl JointInfluences {
             InfluenceInterpolation::Constant => 0,
         };
         let range = row * self.count..(row + 1) * self.count;
-        self.joints[range.clone()].iter().copied().zip(self.weights[range].iter().copied())
+        self.joints[range.clone()]
+            .iter()
+            .copied()
+            .zip(self.weights[range].iter().copied())
     }
 }
 
@@ -167,7 +188,10 @@ mod tests {
     fn names_what_is_wrong() {
         for (result, word) in [
             (vertex(0, &[], &[]), "elementSize"),
-            (vertex(2, &[0, 1, 2], &[0.0; 3]), "multiple of elementSize 2"),
+            (
+                vertex(2, &[0, 1, 2], &[0.0; 3]),
+                "multiple of elementSize 2",
+            ),
             (vertex(2, &[0, 1], &[0.0; 2]), "2 points x 2"),
             (vertex(1, &[0, 1], &[0.0; 3]), "2 weights"),
             (vertex(1, &[0, 3], &[0.0; 2]), "3 at point 1"),

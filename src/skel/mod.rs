@@ -1,8 +1,4 @@
-//! The UsdSkel model: pure data and f64 maths, no files, no GPU.
-//!
-//! Names are UsdSkel's own. Source of the semantics: the UsdSkel schema text and the behaviour of
-//! OpenUSD (v24.08 read, usd-core 26.11 run); "rule N" counts the rules in ARCHITECTURE.md's list
-//! of semantics that are easily missed.
+#![doc = include_str!("rules.md")]
 
 mod anim_mapper;
 pub mod animation;

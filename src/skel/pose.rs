@@ -24,7 +24,10 @@ impl SkeletonInstance {
             let mapper = AnimMapper::new(&a.joints, skeleton.joints());
             (a, mapper)
         });
-        Self { skeleton, animation }
+        Self {
+            skeleton,
+            animation,
+        }
     }
 
     /// The skeleton's definition.
@@ -55,7 +58,10 @@ impl SkeletonInstance {
             Invalid::new(
                 self.skeleton.path(),
                 "restTransforms",
-                format!("{} matrices, for joints that no animation moves", self.skeleton.joints().len()),
+                format!(
+                    "{} matrices, for joints that no animation moves",
+                    self.skeleton.joints().len()
+                ),
                 "none, or the wrong number",
             )
         })?;
@@ -70,7 +76,11 @@ impl SkeletonInstance {
     pub fn skinning_transforms(&self, time: Time) -> Result<Vec<DMat4>, Invalid> {
         let inverse_bind = self.skeleton.inverse_bind()?;
         let posed = self.skel_from_joint(time)?;
-        Ok(posed.iter().zip(inverse_bind).map(|(p, b)| *p * *b).collect())
+        Ok(posed
+            .iter()
+            .zip(inverse_bind)
+            .map(|(p, b)| *p * *b)
+            .collect())
     }
 }
 

@@ -21,13 +21,18 @@ pub struct Deformed {
 #[must_use]
 pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
     let mut points: Vec<DVec3> = skin.points().iter().map(|p| p.as_dvec3()).collect();
-    let mut normals: Option<Vec<DVec3>> = skin.normals().map(|n| n.iter().map(|n| n.as_dvec3()).collect());
+    let mut normals: Option<Vec<DVec3>> = skin
+        .normals()
+        .map(|n| n.iter().map(|n| n.as_dvec3()).collect());
     blend(skin, pose, &mut points, normals.as_deref_mut());
 
     let (Some(influences), Some(skinning)) = (skin.influences(), &pose.skinning) else {
         return Deformed { points, normals };
     };
-    let joint = |j: u32| skin.skeleton_joint(j).map_or(DMat4::IDENTITY, |j| skinning[j as usize]);
+    let joint = |j: u32| {
+        skin.skeleton_joint(j)
+            .map_or(DMat4::IDENTITY, |j| skinning[j as usize])
+    };
     let normal = |m: DMat4| -> DMat3 { crate::math::normal_matrix(m) };
 
     for (i, p) in points.iter_mut().enumerate() {

@@ -36,9 +36,14 @@ impl Skeleton {
     ) -> Result<Self, Invalid> {
         let path = path.into();
         let topology = Topology::from_joints(&joints);
-        topology
-            .validate(&joints)
-            .map_err(|e| Invalid::new(&path, "joints", "parents before their children", e.to_string()))?;
+        topology.validate(&joints).map_err(|e| {
+            Invalid::new(
+                &path,
+                "joints",
+                "parents before their children",
+                e.to_string(),
+            )
+        })?;
         let inverse_bind = invert_bind(&path, &joints, bind.as_deref());
         let rest = rest.filter(|r| r.len() == joints.len() && r.iter().all(math::is_finite));
         Ok(Self {
@@ -108,11 +113,22 @@ impl Skeleton {
     }
 }
 
-fn invert_bind(path: &str, joints: &[String], bind: Option<&[DMat4]>) -> Result<Vec<DMat4>, Invalid> {
+fn invert_bind(
+    path: &str,
+    joints: &[String],
+    bind: Option<&[DMat4]>,
+) -> Result<Vec<DMat4>, Invalid> {
     let expected = format!("{} matrices, one per joint", joints.len());
     let bind = match bind {
         Some(b) if b.len() == joints.len() => b,
-        Some(b) => return Err(Invalid::new(path, "bindTransforms", expected, b.len().to_string())),
+        Some(b) => {
+            return Err(Invalid::new(
+                path,
+                "bindTransforms",
+                expected,
+                b.len().to_string(),
+            ));
+        }
         None if joints.is_empty() => &[],
         None => return Err(Invalid::new(path, "bindTransforms", expected, "none")),
     };

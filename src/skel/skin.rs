@@ -41,23 +41,43 @@ impl Skin {
         joint_count: usize,
         shapes: Vec<Option<Arc<BlendShape>>>,
     ) -> Result<Self, Invalid> {
-        let finite = |property: &str, values: &[Vec3]| match values.iter().position(|p| !p.is_finite()) {
-            Some(i) => Err(Invalid::new(prim, property, "finite values", format!("{} at {i}", values[i]))),
-            None => Ok(()),
-        };
+        let finite =
+            |property: &str, values: &[Vec3]| match values.iter().position(|p| !p.is_finite()) {
+                Some(i) => Err(Invalid::new(
+                    prim,
+                    property,
+                    "finite values",
+                    format!("{} at {i}", values[i]),
+                )),
+                None => Ok(()),
+            };
         finite("points", &points)?;
         if let Some(normals) = &normals {
             if normals.len() != points.len() {
-                return Err(Invalid::new(prim, "normals", format!("{} vertex normals", points.len()), normals.len().to_string()));
+                return Err(Invalid::new(
+                    prim,
+                    "normals",
+                    format!("{} vertex normals", points.len()),
+                    normals.len().to_string(),
+                ));
             }
             finite("normals", normals)?;
         }
         let own_joints = joint_map.as_ref().map_or(joint_count, Vec::len);
         if let Some(influences) = &influences {
-            assert!(influences.joints().iter().all(|j| (*j as usize) < own_joints), "influences validated for this order");
+            assert!(
+                influences
+                    .joints()
+                    .iter()
+                    .all(|j| (*j as usize) < own_joints),
+                "influences validated for this order"
+            );
         }
         if let Some(map) = &joint_map {
-            assert!(map.iter().flatten().all(|j| (*j as usize) < joint_count), "joint map into this skeleton");
+            assert!(
+                map.iter().flatten().all(|j| (*j as usize) < joint_count),
+                "joint map into this skeleton"
+            );
         }
         Ok(Self {
             points,

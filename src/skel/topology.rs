@@ -113,7 +113,8 @@ fn is_prim_path(token: &str) -> bool {
     !body.is_empty()
         && body.split('/').all(|name| {
             let mut chars = name.chars();
-            chars.next().is_some_and(|c| c == '_' || c.is_alphabetic()) && chars.all(|c| c == '_' || c.is_alphanumeric())
+            chars.next().is_some_and(|c| c == '_' || c.is_alphabetic())
+                && chars.all(|c| c == '_' || c.is_alphanumeric())
         })
 }
 
@@ -125,7 +126,10 @@ mod tests {
     fn parent_is_the_nearest_listed_ancestor() {
         let joints = ["A", "A/B", "C", "C/D/E"];
         let t = Topology::from_joints(&joints);
-        assert_eq!(t.parents().collect::<Vec<_>>(), [None, Some(0), None, Some(2)]);
+        assert_eq!(
+            t.parents().collect::<Vec<_>>(),
+            [None, Some(0), None, Some(2)]
+        );
         assert_eq!(t.validate(&joints), Ok(()));
         assert_eq!(t.depth(), 2);
     }
@@ -133,7 +137,9 @@ mod tests {
     #[test]
     fn children_before_parents_are_refused() {
         let joints = ["A/B", "A"];
-        let err = Topology::from_joints(&joints).validate(&joints).unwrap_err();
+        let err = Topology::from_joints(&joints)
+            .validate(&joints)
+            .unwrap_err();
         assert!(err.to_string().contains("A/B"), "{err}");
     }
 

@@ -43,7 +43,12 @@ pub fn compare(what: &str, got: &[DVec3], want: &[DVec3], tolerance: f64) -> Res
 ///
 /// # Errors
 /// As [`compare`].
-pub fn compare_within(what: &str, got: &[DVec3], want: &[DVec3], allowed: f64) -> Result<(), String> {
+pub fn compare_within(
+    what: &str,
+    got: &[DVec3],
+    want: &[DVec3],
+    allowed: f64,
+) -> Result<(), String> {
     let scale = want
         .iter()
         .fold(1.0f64, |a, v| a.max(v.abs().max_element()));
@@ -52,8 +57,16 @@ pub fn compare_within(what: &str, got: &[DVec3], want: &[DVec3], allowed: f64) -
 
 /// Diagonal of the bounding box: what a mesh's size is called here.
 pub fn size(points: &[DVec3]) -> f64 {
-    let low = points.iter().copied().reduce(DVec3::min).unwrap_or_default();
-    let high = points.iter().copied().reduce(DVec3::max).unwrap_or_default();
+    let low = points
+        .iter()
+        .copied()
+        .reduce(DVec3::min)
+        .unwrap_or_default();
+    let high = points
+        .iter()
+        .copied()
+        .reduce(DVec3::max)
+        .unwrap_or_default();
     (high - low).length()
 }
 

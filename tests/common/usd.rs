@@ -14,11 +14,22 @@ pub fn open(path: &Path) -> usd::Stage {
 }
 
 /// An array attribute at one authored time (`None` for the default), or none where it is not there.
-pub fn vectors(stage: &usd::Stage, prim: &str, name: &str, time: Option<f64>) -> Option<Vec<DVec3>> {
+pub fn vectors(
+    stage: &usd::Stage,
+    prim: &str,
+    name: &str,
+    time: Option<f64>,
+) -> Option<Vec<DVec3>> {
     let attribute = stage.attribute(format!("{prim}.{name}").as_str()).ok()?;
-    let value = attribute.get_at::<sdf::Value>(time.map(usd::TimeCode::new)).ok()??;
+    let value = attribute
+        .get_at::<sdf::Value>(time.map(usd::TimeCode::new))
+        .ok()??;
     match value {
-        sdf::Value::Vec3fVec(v) => Some(v.iter().map(|v| DVec3::new(v.x.into(), v.y.into(), v.z.into())).collect()),
+        sdf::Value::Vec3fVec(v) => Some(
+            v.iter()
+                .map(|v| DVec3::new(v.x.into(), v.y.into(), v.z.into()))
+                .collect(),
+        ),
         _ => None,
     }
 }
@@ -27,12 +38,16 @@ pub fn vectors(stage: &usd::Stage, prim: &str, name: &str, time: Option<f64>) ->
 pub fn times(stage: &usd::Stage, prim: &str, name: &str) -> Vec<f64> {
     stage
         .attribute(format!("{prim}.{name}").as_str())
-        .and_then(|a| Ok(a.time_sample_times().expect("times")))
+        .map(|a| a.time_sample_times().expect("times"))
         .expect("a path")
 }
 
 /// Type of a prim.
 pub fn type_name(stage: &usd::Stage, prim: &str) -> String {
-    let name = stage.prim(prim).expect("a path").type_name().expect("a type");
+    let name = stage
+        .prim(prim)
+        .expect("a path")
+        .type_name()
+        .expect("a type");
     name.map(|t| t.as_str().to_owned()).unwrap_or_default()
 }

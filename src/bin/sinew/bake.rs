@@ -75,7 +75,9 @@ impl From<AnimSourceArg> for AnimSource {
 pub fn run(args: &Args) -> sinew::Result<()> {
     let backend = match (&args.adapter, args.backend) {
         (Some(_), BackendArg::Cpu) => {
-            return Err(sinew::Error::Request("--adapter names a GPU and --backend cpu wants none".into()));
+            return Err(sinew::Error::Request(
+                "--adapter names a GPU and --backend cpu wants none".into(),
+            ));
         }
         (Some(name), _) => Backend::Adapter(name.clone()),
         (None, BackendArg::Auto) => Backend::Auto,
@@ -98,14 +100,19 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         ProgressStyle::with_template("{msg:10} {bar:40} {pos}/{len} samples {elapsed}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
-    let result = bake(&args.input, &args.output, &options, &mut |progress| match progress {
-        Progress::Deforming { done, total } => {
-            bar.set_message("deforming");
-            bar.set_length(total as u64);
-            bar.set_position(done as u64);
-        }
-        Progress::Writing => bar.set_message("writing"),
-    });
+    let result = bake(
+        &args.input,
+        &args.output,
+        &options,
+        &mut |progress| match progress {
+            Progress::Deforming { done, total } => {
+                bar.set_message("deforming");
+                bar.set_length(total as u64);
+                bar.set_position(done as u64);
+            }
+            Progress::Writing => bar.set_message("writing"),
+        },
+    );
     bar.finish_and_clear();
     let report = result?;
     if args.quiet {

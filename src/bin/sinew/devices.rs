@@ -9,7 +9,9 @@ use crate::report::print_result;
 
 /// Lists GPU adapters and the CPU backend. `*` marks what --backend auto takes.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  sinew devices\n  sinew bake in.usda -o out.usdc --adapter llvmpipe")]
+#[command(
+    after_help = "Example:\n  sinew devices\n  sinew bake in.usda -o out.usdc --adapter llvmpipe"
+)]
 pub struct Args {
     /// Print one JSON object.
     #[arg(long)]
@@ -45,7 +47,11 @@ fn describe(report: &Report) -> String {
     let auto = sinew::gpu::auto_adapter(&report.adapters);
     for adapter in &report.adapters {
         let mark = if auto == Some(adapter) { '*' } else { ' ' };
-        let kind = if adapter.software { "software" } else { "hardware" };
+        let kind = if adapter.software {
+            "software"
+        } else {
+            "hardware"
+        };
         let _ = writeln!(
             out,
             "{mark} gpu  {} ({}, {}, {kind}, {})",

@@ -120,7 +120,10 @@ pub fn run(args: &Args) -> sinew::Result<()> {
 fn report(scene: &Scene) -> Report {
     let mut animations: Vec<AnimationReport> = Vec::new();
     for a in &scene.animations {
-        let mut times: Vec<f64> = a.joint_times().chain(a.blend_shape_weights.times()).collect();
+        let mut times: Vec<f64> = a
+            .joint_times()
+            .chain(a.blend_shape_weights.times())
+            .collect();
         times.sort_by(f64::total_cmp);
         times.dedup();
         animations.push(AnimationReport {
@@ -179,14 +182,20 @@ fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
     let most_used = skin.as_ref().ok().and_then(|s| {
         let influences = s.influences()?;
         let rows = influences.joints().len() / influences.count();
-        (0..rows).map(|p| influences.of_point(p).filter(|(_, w)| *w != 0.0).count()).max()
+        (0..rows)
+            .map(|p| influences.of_point(p).filter(|(_, w)| *w != 0.0).count())
+            .max()
     });
     BindingReport {
         prim: b.path.clone(),
         r#type: b.type_name.clone(),
         skel_root: scene.prims[b.skel_root].path.clone(),
         skeleton: bound.skeleton().path.clone(),
-        animation: bound.skeleton().instance.animation().map(|a| a.path.clone()),
+        animation: bound
+            .skeleton()
+            .instance
+            .animation()
+            .map(|a| a.path.clone()),
         points: b.points.first().map_or(0, |p| p.len()),
         normals: matches!(b.normals, Normals::PerPoint(_)),
         influences: b.influences.as_ref().map(|i| InfluenceReport {
@@ -205,7 +214,11 @@ fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
                     target: s.target.clone(),
                     points: shape.and_then(|s| s.point_indices()).map(<[u32]>::len),
                     inbetweens: shape.map_or_else(Vec::new, |s| {
-                        s.sub_shapes().iter().map(|s| s.weight).filter(|w| *w != 1.0).collect()
+                        s.sub_shapes()
+                            .iter()
+                            .map(|s| s.weight)
+                            .filter(|w| *w != 1.0)
+                            .collect()
                     }),
                 }
             })
@@ -233,16 +246,33 @@ fn describe(r: &Report) -> String {
     }
     let _ = writeln!(out, "{}", count(r.skeletons.len(), "skeleton"));
     for s in &r.skeletons {
-        let animated = s.animation.as_deref().map_or("no animation".to_owned(), |a| format!("driven by {a}"));
-        let _ = writeln!(out, "  {}: {}, depth {}, {animated}", s.prim, count(s.joints, "joint"), s.depth);
+        let animated = s
+            .animation
+            .as_deref()
+            .map_or("no animation".to_owned(), |a| format!("driven by {a}"));
+        let _ = writeln!(
+            out,
+            "  {}: {}, depth {}, {animated}",
+            s.prim,
+            count(s.joints, "joint"),
+            s.depth
+        );
     }
     let _ = writeln!(out, "{}", count(r.animations.len(), "animation"));
     for a in &r.animations {
         let span = match (a.first, a.last) {
-            (Some(first), Some(last)) => format!("{} from {first} to {last}", count(a.samples, "sample")),
+            (Some(first), Some(last)) => {
+                format!("{} from {first} to {last}", count(a.samples, "sample"))
+            }
             _ => "static".into(),
         };
-        let _ = writeln!(out, "  {}: {}, {}, {span}", a.prim, count(a.joints, "joint"), count(a.channels.len(), "channel"));
+        let _ = writeln!(
+            out,
+            "  {}: {}, {}, {span}",
+            a.prim,
+            count(a.joints, "joint"),
+            count(a.channels.len(), "channel")
+        );
     }
     let _ = writeln!(out, "{}", count(r.bindings.len(), "bound prim"));
     for b in &r.bindings {
@@ -263,17 +293,38 @@ fn describe(r: &Report) -> String {
 }
 
 fn describe_binding(out: &mut String, b: &BindingReport) {
-    let _ = writeln!(out, "  {} ({}, {}{})", b.prim, b.r#type, count(b.points, "point"), if b.normals { ", normals" } else { "" });
-    let arrow = b.animation.as_deref().map_or(String::new(), |a| format!(" -> {a}"));
+    let _ = writeln!(
+        out,
+        "  {} ({}, {}{})",
+        b.prim,
+        b.r#type,
+        count(b.points, "point"),
+        if b.normals { ", normals" } else { "" }
+    );
+    let arrow = b
+        .animation
+        .as_deref()
+        .map_or(String::new(), |a| format!(" -> {a}"));
     let _ = writeln!(out, "    -> {}{arrow}", b.skeleton);
     if let Some(i) = &b.influences {
         let kind = match i.interpolation {
             InfluenceInterpolation::Vertex => "vertex",
             InfluenceInterpolation::Constant => "constant",
         };
-        let used = i.most_used.map_or(String::new(), |n| format!(", at most {n} used"));
-        let own = if i.own_joint_order { ", joint order of its own" } else { "" };
-        let _ = writeln!(out, "    {} {kind} influence{}{used}{own}", i.element_size, if i.element_size == 1 { "" } else { "s" });
+        let used = i
+            .most_used
+            .map_or(String::new(), |n| format!(", at most {n} used"));
+        let own = if i.own_joint_order {
+            ", joint order of its own"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            out,
+            "    {} {kind} influence{}{used}{own}",
+            i.element_size,
+            if i.element_size == 1 { "" } else { "s" }
+        );
     }
     for s in &b.shapes {
         let points = s.points.map_or("all points".into(), |n| count(n, "point"));

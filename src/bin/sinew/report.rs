@@ -22,7 +22,11 @@ pub fn thousands(n: u64) -> String {
 
 /// `1 prim`, `3 prims`.
 pub fn count(n: usize, noun: &str) -> String {
-    format!("{} {noun}{}", thousands(n as u64), if n == 1 { "" } else { "s" })
+    format!(
+        "{} {noun}{}",
+        thousands(n as u64),
+        if n == 1 { "" } else { "s" }
+    )
 }
 
 /// Prints errors and warnings to stderr, the first few of each code.
@@ -47,7 +51,10 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
         }
     }
     for (code, n) in seen.iter().filter(|(_, n)| *n > SHOWN) {
-        eprintln!("warning: {} more of [{code}]; `sinew inspect` shows all", n - SHOWN);
+        eprintln!(
+            "warning: {} more of [{code}]; `sinew inspect` shows all",
+            n - SHOWN
+        );
     }
 }
 
@@ -55,9 +62,9 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
 pub fn print_result(text: &str) -> sinew::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(sinew::Error::Request(format!("cannot write to stdout: {e}")))
-        }
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(sinew::Error::Request(
+            format!("cannot write to stdout: {e}"),
+        )),
         _ => Ok(()),
     }
 }

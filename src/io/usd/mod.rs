@@ -12,4 +12,4 @@ mod write;
 mod xforms;
 
 pub use read::{ReadOptions, UsdFile};
-pub use write::{BakeEdits, BakedPrim};
+pub use write::{BakeEdits, BakedPrim, BakedSample};

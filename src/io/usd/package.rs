@@ -27,25 +27,38 @@ pub(super) fn write_package(mut layer: sdf::Layer, output: &Path) -> Result<Vec<
         missing: Vec::new(),
         error: None,
     };
-    usd_utils::modify_asset_paths(&mut layer, |path| assets.localise(path), true).map_err(|e| fail(explain(&e)))?;
+    usd_utils::modify_asset_paths(&mut layer, |path| assets.localise(path), true)
+        .map_err(|e| fail(explain(&e)))?;
     if let Some(e) = assets.error {
         return Err(fail(e));
     }
-    let stem = output.file_stem().and_then(|s| s.to_str()).unwrap_or("scene");
+    let stem = output
+        .file_stem()
+        .and_then(|s| s.to_str())
+        .unwrap_or("scene");
     let name = format!("{stem}.usdc");
     let root = work.0.join(&name);
-    let root_text = root.to_str().ok_or_else(|| fail("its name is not UTF-8".into()))?;
+    let root_text = root
+        .to_str()
+        .ok_or_else(|| fail("its name is not UTF-8".into()))?;
     layer.export(root_text).map_err(|e| fail(explain(&e)))?;
     drop(layer);
     let stage = usd::Stage::builder()
         .schema_registry(openusd_schemas::schema_registry())
         .open(root_text)
         .map_err(|e| fail(explain(&e)))?;
-    usd_utils::create_new_usdz_package(&stage, root_text, output, Some(&name)).map_err(|e| fail(explain(&e)))?;
+    usd_utils::create_new_usdz_package(&stage, root_text, output, Some(&name))
+        .map_err(|e| fail(explain(&e)))?;
     Ok(assets
         .missing
         .into_iter()
-        .map(|path| Warning::new("asset-missing", path, "is not there, so it is not packed; the path to it is cleared"))
+        .map(|path| {
+            Warning::new(
+                "asset-missing",
+                path,
+                "is not there, so it is not packed; the path to it is cleared",
+            )
+        })
         .collect())
 }
 
@@ -107,7 +120,11 @@ impl Assets {
 
 /// File name of an asset path, of the innermost file where it is inside a package.
 fn base_name(path: &str) -> String {
-    let inner = path.trim_end_matches(']').rsplit('[').next().unwrap_or(path);
+    let inner = path
+        .trim_end_matches(']')
+        .rsplit('[')
+        .next()
+        .unwrap_or(path);
     inner.rsplit(['/', '\\']).next().unwrap_or(inner).to_owned()
 }
 
@@ -120,7 +137,11 @@ impl WorkFolder {
             Some(p) if !p.as_os_str().is_empty() => p,
             _ => Path::new("."),
         };
-        let name = format!(".{}.{}.tmp", output.file_name().unwrap_or_default().to_string_lossy(), std::process::id());
+        let name = format!(
+            ".{}.{}.tmp",
+            output.file_name().unwrap_or_default().to_string_lossy(),
+            std::process::id()
+        );
         let folder = parent.canonicalize()?.join(name);
         fs::create_dir(&folder)?;
         Ok(Self(folder))

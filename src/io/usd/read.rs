@@ -32,7 +32,9 @@ pub struct UsdFile {
 
 impl std::fmt::Debug for UsdFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("UsdFile").field("file", &self.file).finish_non_exhaustive()
+        f.debug_struct("UsdFile")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
     }
 }
 
@@ -51,7 +53,9 @@ impl UsdFile {
         if !metadata.is_file() {
             return Err(fail("not a file".into()));
         }
-        let name = file.to_str().ok_or_else(|| fail("its name is not UTF-8".into()))?;
+        let name = file
+            .to_str()
+            .ok_or_else(|| fail("its name is not UTF-8".into()))?;
         let stage = usd::Stage::builder()
             .schema_registry(openusd_schemas::schema_registry())
             .resolver(CheckedResolver::new())
@@ -138,7 +142,11 @@ impl UsdFile {
         }
         warnings.append(&mut builder.warnings);
         for diagnostic in stage.composition_errors() {
-            warnings.push(Warning::new("composition", self.file.display().to_string(), diagnostic.to_string()));
+            warnings.push(Warning::new(
+                "composition",
+                self.file.display().to_string(),
+                diagnostic.to_string(),
+            ));
         }
         let mut animations: Vec<_> = builder.animations.into_values().collect();
         animations.sort_by(|a, b| a.path.cmp(&b.path));
@@ -164,7 +172,11 @@ impl UsdFile {
             instances: builder.instances,
             animations,
             bindings,
-            errors: builder.errors.into_iter().map(|e| e.in_file(&self.file)).collect(),
+            errors: builder
+                .errors
+                .into_iter()
+                .map(|e| e.in_file(&self.file))
+                .collect(),
             warnings,
         })
     }
@@ -228,7 +240,11 @@ impl SceneBuilder<'_> {
 
     /// The placed skeleton for a Skeleton and an animation; none where the Skeleton is invalid,
     /// which is then among the errors.
-    fn instance(&mut self, skeleton: usize, animation: Option<usize>) -> Result<Option<usize>, openusd::Error> {
+    fn instance(
+        &mut self,
+        skeleton: usize,
+        animation: Option<usize>,
+    ) -> Result<Option<usize>, openusd::Error> {
         if let Some(i) = self.instance_index.get(&(skeleton, animation)) {
             return Ok(Some(*i));
         }
@@ -266,7 +282,11 @@ impl SceneBuilder<'_> {
             return Ok(a.clone());
         }
         let prim = self.stage.prim(&self.tree.paths[tree_prim])?;
-        let read = Arc::new(read_animation(&prim, self.interpolation, &mut self.warnings)?);
+        let read = Arc::new(read_animation(
+            &prim,
+            self.interpolation,
+            &mut self.warnings,
+        )?);
         self.animations.insert(tree_prim, read.clone());
         Ok(read)
     }

@@ -39,7 +39,8 @@ impl Resolver for CheckedResolver {
             return Ok(asset);
         }
         let bytes = asset.read_all()?;
-        let repaired = text::repair(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
+        let repaired =
+            text::repair(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
         Ok(Box::new(Cursor::new(repaired.unwrap_or(bytes))))
     }
 
@@ -55,7 +56,11 @@ impl Resolver for CheckedResolver {
         self.0.get_asset_info(asset_path, resolved_path)
     }
 
-    fn get_modification_timestamp(&self, asset_path: &str, resolved_path: &ResolvedPath) -> Option<SystemTime> {
+    fn get_modification_timestamp(
+        &self,
+        asset_path: &str,
+        resolved_path: &ResolvedPath,
+    ) -> Option<SystemTime> {
         self.0.get_modification_timestamp(asset_path, resolved_path)
     }
 

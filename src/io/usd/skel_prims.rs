@@ -22,7 +22,11 @@ pub(super) fn read_skeleton(
             joints.len(),
             rest.len()
         );
-        warnings.push(Warning::new("rest-transforms-ignored", prim.path().as_str(), message));
+        warnings.push(Warning::new(
+            "rest-transforms-ignored",
+            prim.path().as_str(),
+            message,
+        ));
     }
     Ok(Skeleton::new(prim.path().as_str(), joints, bind, rest))
 }
@@ -53,22 +57,53 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
     }
     let mut warn = |name: &str, mut lengths: &mut dyn Iterator<Item = usize>, missing: bool| {
         let message = match (&mut lengths).find(|n| *n != joints) {
-            _ if missing => format!("{name} has no value: the joints of this animation are ignored"),
-            Some(n) => format!("{name}: expected {joints} values, one per joint, found {n}: ignored at such times"),
+            _ if missing => {
+                format!("{name} has no value: the joints of this animation are ignored")
+            }
+            Some(n) => format!(
+                "{name}: expected {joints} values, one per joint, found {n}: ignored at such times"
+            ),
             None => return,
         };
-        warnings.push(Warning::new("animation-component", &animation.path, message));
+        warnings.push(Warning::new(
+            "animation-component",
+            &animation.path,
+            message,
+        ));
     };
     let a = animation;
-    warn("translations", &mut a.translations.values().map(|v| v.len()), !a.translations.has_value());
-    warn("rotations", &mut a.rotations.values().map(|v| v.len()), !a.rotations.has_value());
-    warn("scales", &mut a.scales.values().map(|v| v.len()), !a.scales.has_value());
-    let finite = a.translations.values().all(|v| v.iter().all(|t| t.is_finite()))
-        && a.rotations.values().all(|v| v.iter().all(|r| r.is_finite()))
-        && a.scales.values().all(|v| v.iter().flatten().all(|s| s.is_finite()));
+    warn(
+        "translations",
+        &mut a.translations.values().map(|v| v.len()),
+        !a.translations.has_value(),
+    );
+    warn(
+        "rotations",
+        &mut a.rotations.values().map(|v| v.len()),
+        !a.rotations.has_value(),
+    );
+    warn(
+        "scales",
+        &mut a.scales.values().map(|v| v.len()),
+        !a.scales.has_value(),
+    );
+    let finite = a
+        .translations
+        .values()
+        .all(|v| v.iter().all(|t| t.is_finite()))
+        && a.rotations
+            .values()
+            .all(|v| v.iter().all(|r| r.is_finite()))
+        && a.scales
+            .values()
+            .all(|v| v.iter().flatten().all(|s| s.is_finite()));
     if !finite {
         let message = "holds values that are not finite: rest pose at such times".to_owned();
-        warnings.push(Warning::new("animation-not-finite", &animation.path, message));
+        warnings.push(Warning::new(
+            "animation-not-finite",
+            &animation.path,
+            message,
+        ));
     }
 }
 
@@ -90,12 +125,16 @@ pub(super) fn read_blend_shape(
             continue;
         }
         let attribute = prim.attribute(name.as_str());
-        let Some(offsets) = read(&attribute)? else { continue };
+        let Some(offsets) = read(&attribute)? else {
+            continue;
+        };
         inbetweens.push(Inbetween {
             name: between.to_owned(),
             weight: weight_metadata(&attribute)?,
             offsets,
-            normal_offsets: read(&prim.attribute(format!("{}:normalOffsets", name.as_str()).as_str()))?,
+            normal_offsets: read(
+                &prim.attribute(format!("{}:normalOffsets", name.as_str()).as_str()),
+            )?,
         });
     }
     Ok(BlendShape::new(

@@ -54,13 +54,21 @@ impl SkinReader<'_> {
             normals: Normals::None,
             influences: self.read_influences(binding)?,
             joints: match binding.joints {
-                Some(p) => read_uniform(&self.stage.prim(&self.tree.paths[p])?.attribute("skel:joints"))?,
+                Some(p) => read_uniform(
+                    &self
+                        .stage
+                        .prim(&self.tree.paths[p])?
+                        .attribute("skel:joints"),
+                )?,
                 None => None,
             },
             geom_bind: match binding.geom_bind_transform {
                 Some(p) => {
                     let from = self.stage.prim(&self.tree.paths[p])?;
-                    read_sampled(&from.attribute("primvars:skel:geomBindTransform"), self.interpolation)?
+                    read_sampled(
+                        &from.attribute("primvars:skel:geomBindTransform"),
+                        self.interpolation,
+                    )?
                 }
                 None => Sampled::default(),
             },
@@ -73,7 +81,8 @@ impl SkinReader<'_> {
         if !has_points {
             out.unsupported = Some(match &out.influences {
                 Some(i) if i.interpolation == InfluenceInterpolation::Constant => {
-                    "has no points; baking a rigid binding into its transform is not supported yet".into()
+                    "has no points; baking a rigid binding into its transform is not supported yet"
+                        .into()
                 }
                 _ => "has no points, which vertex influences need".into(),
             });
@@ -83,7 +92,8 @@ impl SkinReader<'_> {
         out.points = read_sampled(&prim.attribute("points"), self.interpolation)?;
         out.normals = self.read_normals(&prim)?;
         self.read_shapes(&prim, &mut out, animation)?;
-        let widths: Sampled<Vec<f32>> = read_sampled(&prim.attribute("widths"), self.interpolation)?;
+        let widths: Sampled<Vec<f32>> =
+            read_sampled(&prim.attribute("widths"), self.interpolation)?;
         out.max_width = widths
             .values()
             .flat_map(|w| w.iter().copied())
@@ -122,13 +132,23 @@ impl SkinReader<'_> {
 
     /// Influences with their primvar metadata (rule 4), or none with a warning where indices and
     /// weights do not agree.
-    fn read_influences(&mut self, binding: &Binding) -> Result<Option<InfluenceSource>, openusd::Error> {
-        let (Some(indices_at), Some(weights_at)) = (binding.joint_indices, binding.joint_weights) else {
+    fn read_influences(
+        &mut self,
+        binding: &Binding,
+    ) -> Result<Option<InfluenceSource>, openusd::Error> {
+        let (Some(indices_at), Some(weights_at)) = (binding.joint_indices, binding.joint_weights)
+        else {
             return Ok(None);
         };
         let path = self.tree.tree[binding.prim].path.clone();
-        let indices = self.stage.prim(&self.tree.paths[indices_at])?.attribute(INDICES);
-        let weights = self.stage.prim(&self.tree.paths[weights_at])?.attribute(WEIGHTS);
+        let indices = self
+            .stage
+            .prim(&self.tree.paths[indices_at])?
+            .attribute(INDICES);
+        let weights = self
+            .stage
+            .prim(&self.tree.paths[weights_at])?
+            .attribute(WEIGHTS);
         let (interp_i, size_i) = primvar_layout(&indices)?;
         let (interp_w, size_w) = primvar_layout(&weights)?;
         if interp_i != interp_w || size_i != size_w {
@@ -146,7 +166,8 @@ impl SkinReader<'_> {
             "vertex" => InfluenceInterpolation::Vertex,
             "constant" => InfluenceInterpolation::Constant,
             other => {
-                let message = format!("influences are {other}; only vertex and constant count (rule 4)");
+                let message =
+                    format!("influences are {other}; only vertex and constant count (rule 4)");
                 self.warn("influences-ignored", &path, message);
                 return Ok(None);
             }
@@ -161,7 +182,11 @@ impl SkinReader<'_> {
     }
 
     /// A primvar, flattened where it is indexed (rule 4).
-    fn read_primvar<T>(&self, attribute: &usd::Attribute, count: usize) -> Result<Sampled<Vec<T>>, openusd::Error>
+    fn read_primvar<T>(
+        &self,
+        attribute: &usd::Attribute,
+        count: usize,
+    ) -> Result<Sampled<Vec<T>>, openusd::Error>
     where
         Vec<T>: super::values::FromUsd,
         T: Copy,
@@ -201,11 +226,16 @@ impl SkinReader<'_> {
             return Ok(Normals::None);
         }
         // Unauthored interpolation of normals is vertex, and varying counts as vertex (rule 24).
-        let interpolation = token_metadata(&attribute, "interpolation")?.unwrap_or_else(|| "vertex".into());
+        let interpolation =
+            token_metadata(&attribute, "interpolation")?.unwrap_or_else(|| "vertex".into());
         Ok(match interpolation.as_str() {
             "vertex" | "varying" => Normals::PerPoint(normals),
             "faceVarying" => {
-                self.warn("normals-left", &path, "faceVarying normals are not deformed yet: left as they are");
+                self.warn(
+                    "normals-left",
+                    &path,
+                    "faceVarying normals are not deformed yet: left as they are",
+                );
                 Normals::None
             }
             // Uniform and constant ones stay, as in Pixar's bake.
@@ -224,7 +254,9 @@ impl SkinReader<'_> {
             true => read_uniform(&prim.attribute("skel:blendShapes"))?.unwrap_or_default(),
             false => Vec::new(),
         };
-        let targets = prim.relationship("skel:blendShapeTargets").forwarded_targets()?;
+        let targets = prim
+            .relationship("skel:blendShapeTargets")
+            .forwarded_targets()?;
         if tokens.is_empty() && (targets.is_empty() || !authored) {
             return Ok(());
         }
@@ -259,7 +291,9 @@ impl SkinReader<'_> {
     ) -> Result<Option<Result<Arc<BlendShape>, Invalid>>, openusd::Error> {
         let prim = self.stage.prim(target)?;
         if !prim.is_valid()? || !prim.is_active()? || !prim.is_a("BlendShape")? {
-            let message = format!("blend shape target {target} is no active BlendShape: its slot contributes nothing");
+            let message = format!(
+                "blend shape target {target} is no active BlendShape: its slot contributes nothing"
+            );
             self.warn("blend-shape-missing", user, message);
             return Ok(None);
         }
@@ -267,7 +301,10 @@ impl SkinReader<'_> {
         if !self.shapes.contains_key(&key) {
             let shape = read_blend_shape(&prim, point_count, self.warnings)?;
             if let Err(broken) = &shape {
-                let message = format!("{}; prims go without blend shapes wherever this one takes part", broken.brief());
+                let message = format!(
+                    "{}; prims go without blend shapes wherever this one takes part",
+                    broken.brief()
+                );
                 self.warn("blend-shape-broken", target.as_str(), message);
             }
             self.shapes.insert(key.clone(), shape.map(Arc::new));
@@ -278,7 +315,8 @@ impl SkinReader<'_> {
 
 /// Interpolation (constant where none is authored) and elementSize of a primvar.
 fn primvar_layout(attribute: &usd::Attribute) -> Result<(String, i32), openusd::Error> {
-    let interpolation = token_metadata(attribute, "interpolation")?.unwrap_or_else(|| "constant".into());
+    let interpolation =
+        token_metadata(attribute, "interpolation")?.unwrap_or_else(|| "constant".into());
     let size = attribute.get_metadata::<i32>("elementSize")?.unwrap_or(1);
     Ok((interpolation, size))
 }

@@ -22,7 +22,9 @@ pub(super) fn repair(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
             b'{' | b'[' | b'(' => {
                 depth += 1;
                 if depth > MAX_NESTING {
-                    return Err(format!("prims or values nest deeper than {MAX_NESTING} levels"));
+                    return Err(format!(
+                        "prims or values nest deeper than {MAX_NESTING} levels"
+                    ));
                 }
             }
             b'}' | b']' | b')' => depth = depth.saturating_sub(1),
@@ -87,7 +89,10 @@ mod tests {
 
     #[test]
     fn completes_bare_decimals_only() {
-        assert_eq!(repaired("a = .01 (-.5, 1.5, .25)"), "a = 0.01 (-0.5, 1.5, 0.25)");
+        assert_eq!(
+            repaired("a = .01 (-.5, 1.5, .25)"),
+            "a = 0.01 (-0.5, 1.5, 0.25)"
+        );
         for untouched in [
             "rel a = </A.5x>",
             "# .5\n\"x .5 \\\" .6\" @./.7.usda@ '''.8' .9'''",
@@ -102,6 +107,11 @@ mod tests {
         let deep = "def \"a\" {".repeat(5000);
         assert!(repair(deep.as_bytes()).unwrap_err().contains("1000"));
         assert!(repair("{".repeat(900).as_bytes()).is_ok());
-        assert!(repair(b"\"").is_ok() && repair(b"@").is_ok() && repair(b"\"\\").is_ok() && repair(b"'''").is_ok());
+        assert!(
+            repair(b"\"").is_ok()
+                && repair(b"@").is_ok()
+                && repair(b"\"\\").is_ok()
+                && repair(b"'''").is_ok()
+        );
     }
 }

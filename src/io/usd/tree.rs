@@ -29,7 +29,10 @@ pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error>
     let mut type_names = Vec::with_capacity(all.len());
     for path in &all {
         let prim = stage.prim(path)?;
-        let name = prim.type_name()?.map(|t| t.as_str().to_owned()).unwrap_or_default();
+        let name = prim
+            .type_name()?
+            .map(|t| t.as_str().to_owned())
+            .unwrap_or_default();
         if !facts_of.contains_key(&name) {
             facts_of.insert(name.clone(), type_facts(&prim)?);
         }
@@ -44,7 +47,12 @@ pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error>
         type_names: Vec::new(),
     };
     let mut index_of: HashMap<sdf::Path, usize> = HashMap::new();
-    for ((path, type_name), _) in all.into_iter().zip(type_names).zip(keep).filter(|(_, keep)| *keep) {
+    for ((path, type_name), _) in all
+        .into_iter()
+        .zip(type_names)
+        .zip(keep)
+        .filter(|(_, keep)| *keep)
+    {
         let facts = &facts_of[&type_name];
         let parent = path.parent().and_then(|p| index_of.get(&p).copied());
         index_of.insert(path.clone(), out.tree.len());
@@ -89,9 +97,14 @@ fn type_facts(prim: &usd::Prim) -> Result<TypeFacts, openusd::Error> {
     })
 }
 
-fn prims_that_matter(paths: &[sdf::Path], types: &[String], facts: &HashMap<String, TypeFacts>) -> Vec<bool> {
+fn prims_that_matter(
+    paths: &[sdf::Path],
+    types: &[String],
+    facts: &HashMap<String, TypeFacts>,
+) -> Vec<bool> {
     let mut keep = vec![false; paths.len()];
-    let index_of: HashMap<&sdf::Path, usize> = paths.iter().enumerate().map(|(i, p)| (p, i)).collect();
+    let index_of: HashMap<&sdf::Path, usize> =
+        paths.iter().enumerate().map(|(i, p)| (p, i)).collect();
     let parent = |i: usize| paths[i].parent().and_then(|p| index_of.get(&p).copied());
     let mut below_root = vec![false; paths.len()];
     for i in 0..paths.len() {
@@ -136,7 +149,8 @@ fn read_binding(
             "skel:joints" => out.authored.joints = attribute()?,
             "skel:blendShapes" => out.authored.blend_shapes = attribute()?,
             "skel:blendShapeTargets" => {
-                out.authored.blend_shape_targets = prim.relationship(name.as_str()).has_authored_targets()?;
+                out.authored.blend_shape_targets =
+                    prim.relationship(name.as_str()).has_authored_targets()?;
             }
             _ => {}
         }
@@ -156,5 +170,7 @@ fn first_target(
             None => Target::Missing(first.as_str().to_owned()),
         }));
     }
-    Ok(relationship.has_authored_targets()?.then_some(Target::Empty))
+    Ok(relationship
+        .has_authored_targets()?
+        .then_some(Target::Empty))
 }

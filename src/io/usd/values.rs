@@ -171,7 +171,9 @@ pub(super) fn read<T: FromUsd>(attribute: &usd::Attribute) -> Result<Option<T>, 
 }
 
 /// A uniform attribute's value: its default, or its first sample where a file authored samples.
-pub(super) fn read_uniform<T: FromUsd>(attribute: &usd::Attribute) -> Result<Option<T>, openusd::Error> {
+pub(super) fn read_uniform<T: FromUsd>(
+    attribute: &usd::Attribute,
+) -> Result<Option<T>, openusd::Error> {
     if let Some(value) = read(attribute)? {
         return Ok(Some(value));
     }
@@ -187,7 +189,10 @@ pub(super) fn read_sampled<T: FromUsd>(
 ) -> Result<Sampled<T>, openusd::Error> {
     let default = read(attribute)?;
     let samples = match attribute.time_samples()? {
-        Some(samples) => samples.into_iter().map(|(t, v)| (t, T::from_usd(v))).collect(),
+        Some(samples) => samples
+            .into_iter()
+            .map(|(t, v)| (t, T::from_usd(v)))
+            .collect(),
         None => {
             // Value clips answer with a schedule instead of a map: ask at each of its times.
             let query = attribute.query();

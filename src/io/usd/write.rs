@@ -6,9 +6,19 @@ use openusd::{gf, sdf, usd};
 
 use super::package;
 use super::read::{UsdFile, explain};
-use crate::bake::BakedSample;
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
+
+/// One deformed sample of a prim, in its own space.
+#[derive(Clone, Debug)]
+pub struct BakedSample {
+    pub time: Time,
+    pub points: Vec<glam::Vec3>,
+    /// Where the prim has normals that deform.
+    pub normals: Option<Vec<glam::Vec3>>,
+    /// Corners of the points' bounding box, widths included.
+    pub extent: [glam::Vec3; 2],
+}
 
 /// A prim and its deformed samples.
 #[derive(Debug)]
@@ -36,13 +46,21 @@ impl UsdFile {
         let Ok(output_file) = output.canonicalize() else {
             return Ok(()); // Not there yet, so nothing is overwritten.
         };
-        let mut sources: Vec<PathBuf> = self.stage.layer_identifiers().iter().map(|id| outermost_file(id)).collect();
+        let mut sources: Vec<PathBuf> = self
+            .stage
+            .layer_identifiers()
+            .iter()
+            .map(|id| outermost_file(id))
+            .collect();
         sources.push(self.file().to_owned());
         for source in sources {
             if source.canonicalize().is_ok_and(|s| s == output_file) {
                 return Err(Error::Write {
                     file: output.to_owned(),
-                    reason: format!("it is read from: {} would be overwritten by its own bake", source.display()),
+                    reason: format!(
+                        "it is read from: {} would be overwritten by its own bake",
+                        source.display()
+                    ),
                 });
             }
         }
@@ -82,7 +100,9 @@ impl UsdFile {
             file: output.to_owned(),
             reason,
         };
-        let instances = self.instances_above(&edits).map_err(|e| fail(explain(&e)))?;
+        let instances = self
+            .instances_above(&edits)
+            .map_err(|e| fail(explain(&e)))?;
         let mut layer = sdf::Layer::new_anonymous("bake");
         let metadata = self.root_metadata().map_err(|e| fail(explain(&e)))?;
         let sublayer = relative_to(self.file(), output);
@@ -90,7 +110,8 @@ impl UsdFile {
             .edit(|edit| {
                 edit.pseudo_root_mut()?.add_sublayer(sublayer.as_str());
                 for (key, value) in metadata {
-                    edit.data_mut().set_field(&sdf::Path::abs_root(), key, value);
+                    edit.data_mut()
+                        .set_field(&sdf::Path::abs_root(), key, value);
                 }
                 for path in &instances {
                     sdf::PrimSpec::over(edit.data_mut(), path.clone())?.set_instanceable(false);
@@ -103,7 +124,9 @@ impl UsdFile {
     }
 
     /// Stage metadata that a sublayer cannot give.
-    fn root_metadata(&self) -> std::result::Result<Vec<(&'static str, sdf::Value)>, openusd::Error> {
+    fn root_metadata(
+        &self,
+    ) -> std::result::Result<Vec<(&'static str, sdf::Value)>, openusd::Error> {
         const KEYS: [&str; 8] = [
             "defaultPrim",
             "upAxis",
@@ -123,9 +146,16 @@ impl UsdFile {
         Ok(out)
     }
 
-    fn instances_above(&self, edits: &BakeEdits) -> std::result::Result<Vec<sdf::Path>, openusd::Error> {
+    fn instances_above(
+        &self,
+        edits: &BakeEdits,
+    ) -> std::result::Result<Vec<sdf::Path>, openusd::Error> {
         let mut out: Vec<sdf::Path> = Vec::new();
-        let paths = edits.prims.iter().map(|p| p.path.as_str()).chain(edits.retype.iter().map(String::as_str));
+        let paths = edits
+            .prims
+            .iter()
+            .map(|p| p.path.as_str())
+            .chain(edits.retype.iter().map(String::as_str));
         for path in paths {
             for ancestor in sdf::Path::new(path)?.ancestors_below_root() {
                 if !out.contains(&ancestor) && self.stage.prim(&ancestor)?.is_instance()? {
@@ -139,7 +169,10 @@ impl UsdFile {
     /// openusd's flatten drops value clips; what they animate beside the baked points stands still.
     fn clip_warnings(&self) -> std::result::Result<Vec<Warning>, openusd::Error> {
         let mut paths = Vec::new();
-        self.stage.traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| paths.push(p.clone()))?;
+        self.stage
+            .traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| {
+                paths.push(p.clone())
+            })?;
         let mut out = Vec::new();
         for path in paths {
             if self.stage.prim(&path)?.has_clips()? {
@@ -222,7 +255,11 @@ fn author(
 /// `target` as seen from the folder of `from`, with forward slashes; absolute where they share no
 /// folder.
 fn relative_to(target: &Path, from: &Path) -> String {
-    let absolute = |p: &Path| p.canonicalize().or_else(|_| std::path::absolute(p)).unwrap_or_else(|_| p.to_owned());
+    let absolute = |p: &Path| {
+        p.canonicalize()
+            .or_else(|_| std::path::absolute(p))
+            .unwrap_or_else(|_| p.to_owned())
+    };
     let target = absolute(target);
     let folder = match from.parent() {
         Some(p) if !p.as_os_str().is_empty() => absolute(p),

@@ -177,8 +177,11 @@ fn usd_files(folder: &Path) -> Vec<PathBuf> {
 /// Pixar's bakes of all files, made once, when the first trial asks.
 struct Pixar {
     files: Vec<PathBuf>,
-    done: OnceLock<Result<(tempfile::TempDir, BTreeMap<PathBuf, Value>), String>>,
+    done: OnceLock<Result<Baked, String>>,
 }
+
+/// The folder of the baked stages, and what the script says of each file.
+type Baked = (tempfile::TempDir, BTreeMap<PathBuf, Value>);
 
 impl Pixar {
     fn new(files: Vec<PathBuf>) -> Self {
@@ -200,7 +203,7 @@ impl Pixar {
         Ok((&results[file], folder.path().join(format!("{number}.usdc"))))
     }
 
-    fn run(&self) -> Result<(tempfile::TempDir, BTreeMap<PathBuf, Value>), String> {
+    fn run(&self) -> Result<Baked, String> {
         let python = std::env::var("SINEW_PYTHON").map_err(
             |_| "SINEW_PYTHON has to name a Python with usd-core 26.11 (tests/run.sh makes one)",
         )?;

@@ -130,13 +130,11 @@ fn make_rig() -> Rig {
             side(l, WING[2]),
         );
     }
-    for i in 0..6 {
-        let parent = if i == 0 {
-            "hips".into()
-        } else {
-            format!("tail{i}")
-        };
-        r.add(&parent, &format!("tail{}", i + 1), TAIL[i].0);
+    let mut parent = "hips".to_owned();
+    for (i, (place, ..)) in TAIL.iter().take(6).enumerate() {
+        let name = format!("tail{}", i + 1);
+        r.add(&parent, &name, *place);
+        parent = name;
     }
     r
 }

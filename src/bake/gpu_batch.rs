@@ -18,7 +18,7 @@ pub(super) struct GpuBatch {
     skinner: Skinner,
     crowd: Crowd,
     /// Uploaded skins by address; the crowd keeps each one's `Arc`, so none is reused.
-    skins: HashMap<*const PackedSkin, SkinId>,
+    skins: HashMap<usize, SkinId>,
 }
 
 impl GpuBatch {
@@ -49,11 +49,12 @@ impl GpuBatch {
         }
         self.crowd.clear_instances();
         for (skin, pose) in jobs {
-            let id = match self.skins.get(&Arc::as_ptr(skin)) {
+            let address = Arc::as_ptr(skin) as usize;
+            let id = match self.skins.get(&address) {
                 Some(id) => *id,
                 None => {
                     let id = self.crowd.add_skin(skin.clone())?;
-                    self.skins.insert(Arc::as_ptr(skin), id);
+                    self.skins.insert(address, id);
                     id
                 }
             };

@@ -81,11 +81,14 @@ pub fn bake(
 ) -> Result<BakeReport> {
     let start = Instant::now();
     check_output_name(output, options)?;
-    let file = UsdFile::open(input)?;
-    let scene = file.scene(ReadOptions {
-        anim_source: options.anim_source,
-    })?;
-    file.check_output(output)?;
+    // Drivers take their time to load, so they do it while the file is read.
+    let (read, deformer) = std::thread::scope(|scope| {
+        let deformer = scope.spawn(|| deform::Deformer::new(&options.backend));
+        let read = read(input, output, options);
+        (read, deformer.join())
+    });
+    let (file, scene) = read?;
+    let mut deformer = deformer.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     let mut errors = scene.errors.clone();
     let mut warnings = scene.warnings.clone();
     let chosen = choose(&scene, options, &mut warnings)?;
@@ -93,7 +96,6 @@ pub fn bake(
         return Err(nothing_to_skin(&scene, &errors, &warnings));
     }
     let deform_start = Instant::now();
-    let mut deformer = deform::Deformer::new(&options.backend)?;
     let tracks = tracks::bake_tracks(
         &scene,
         &chosen,
@@ -155,6 +157,15 @@ pub fn bake(
     report.warnings.extend(written);
     report.elapsed = start.elapsed();
     Ok(report)
+}
+
+fn read(input: &Path, output: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {
+    let file = UsdFile::open(input)?;
+    let scene = file.scene(ReadOptions {
+        anim_source: options.anim_source,
+    })?;
+    file.check_output(output)?;
+    Ok((file, scene))
 }
 
 fn check_output_name(output: &Path, options: &BakeOptions) -> Result<()> {

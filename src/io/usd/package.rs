@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use openusd::ar::Resolver;
 use openusd::{sdf, usd, usd_utils};
 
+use super::output;
 use super::read::explain;
 use super::resolver::CheckedResolver;
 use crate::error::{Error, Result, Warning};
@@ -19,9 +20,9 @@ pub(super) fn write_package(mut layer: sdf::Layer, output: &Path) -> Result<Vec<
         file: output.to_owned(),
         reason,
     };
-    let work = WorkFolder::beside(output).map_err(|e| fail(e.to_string()))?;
+    let work = work_folder_beside(output).map_err(|e| fail(e.to_string()))?;
     let mut assets = Assets {
-        folder: work.0.clone(),
+        folder: work.path().to_owned(),
         resolver: CheckedResolver::new(),
         taken: HashMap::new(),
         missing: Vec::new(),
@@ -37,11 +38,11 @@ pub(super) fn write_package(mut layer: sdf::Layer, output: &Path) -> Result<Vec<
         .and_then(|s| s.to_str())
         .unwrap_or("scene");
     let name = format!("{stem}.usdc");
-    let root = work.0.join(&name);
+    let root = work.path().join(&name);
     let root_text = root
         .to_str()
         .ok_or_else(|| fail("its name is not UTF-8".into()))?;
-    layer.export(root_text).map_err(|e| fail(explain(&e)))?;
+    output::export(&layer, &root)?;
     drop(layer);
     let stage = usd::Stage::builder()
         .schema_registry(openusd_schemas::schema_registry())
@@ -128,30 +129,15 @@ fn base_name(path: &str) -> String {
     inner.rsplit(['/', '\\']).next().unwrap_or(inner).to_owned()
 }
 
-/// A scratch folder beside the output (same disk, so no other one can fill), gone when dropped.
-struct WorkFolder(PathBuf);
-
-impl WorkFolder {
-    fn beside(output: &Path) -> std::io::Result<Self> {
-        let parent = match output.parent() {
-            Some(p) if !p.as_os_str().is_empty() => p,
-            _ => Path::new("."),
-        };
-        let name = format!(
-            ".{}.{}.tmp",
-            output.file_name().unwrap_or_default().to_string_lossy(),
-            std::process::id()
-        );
-        let folder = parent.canonicalize()?.join(name);
-        fs::create_dir(&folder)?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for WorkFolder {
-    fn drop(&mut self) {
-        if let Err(e) = fs::remove_dir_all(&self.0) {
-            log::warn!("{}: {e}", self.0.display());
-        }
-    }
+/// A scratch folder beside the output (on the same disk, so that no other one can fill), gone when
+/// dropped.
+fn work_folder_beside(output: &Path) -> std::io::Result<tempfile::TempDir> {
+    let parent = match output.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
+    };
+    tempfile::Builder::new()
+        .prefix(".")
+        .suffix(".tmp")
+        .tempdir_in(parent.canonicalize()?)
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use openusd::{gf, sdf, usd};
 
-use super::package;
 use super::read::{UsdFile, explain};
+use super::{output, package};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
 
@@ -72,9 +72,9 @@ impl UsdFile {
     ///
     /// # Errors
     /// A stage that cannot be flattened, or a file that cannot be written.
-    pub fn write_flattened(&self, output: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+    pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
         let fail = |reason: String| Error::Write {
-            file: output.to_owned(),
+            file: out.to_owned(),
             reason,
         };
         let mut warnings = self.clip_warnings().map_err(|e| fail(explain(&e)))?;
@@ -82,10 +82,10 @@ impl UsdFile {
         layer
             .edit(|edit| apply(edit.data_mut(), edits))
             .map_err(|e| fail(explain(&e)))?;
-        if output.extension().is_some_and(|e| e == "usdz") {
-            warnings.extend(package::write_package(layer, output)?);
+        if out.extension().is_some_and(|e| e == "usdz") {
+            warnings.extend(package::write_package(layer, out)?);
         } else {
-            layer.export(text(output)?).map_err(|e| fail(explain(&e)))?;
+            output::export(&layer, out)?;
         }
         Ok(warnings)
     }
@@ -95,9 +95,9 @@ impl UsdFile {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn write_layer(&self, output: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+    pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
         let fail = |reason: String| Error::Write {
-            file: output.to_owned(),
+            file: out.to_owned(),
             reason,
         };
         let instances = self
@@ -105,7 +105,7 @@ impl UsdFile {
             .map_err(|e| fail(explain(&e)))?;
         let mut layer = sdf::Layer::new_anonymous("bake");
         let metadata = self.root_metadata().map_err(|e| fail(explain(&e)))?;
-        let sublayer = relative_to(self.file(), output);
+        let sublayer = relative_to(self.file(), out);
         layer
             .edit(|edit| {
                 edit.pseudo_root_mut()?.add_sublayer(sublayer.as_str());
@@ -119,7 +119,7 @@ impl UsdFile {
                 apply(edit.data_mut(), edits)
             })
             .map_err(|e| fail(explain(&e)))?;
-        layer.export(text(output)?).map_err(|e| fail(explain(&e)))?;
+        output::export(&layer, out)?;
         Ok(Vec::new())
     }
 
@@ -182,13 +182,6 @@ impl UsdFile {
         }
         Ok(out)
     }
-}
-
-fn text(path: &Path) -> Result<&str> {
-    path.to_str().ok_or_else(|| Error::Write {
-        file: path.to_owned(),
-        reason: "its name is not UTF-8".into(),
-    })
 }
 
 /// The file of a layer identifier, the outermost package of one inside a package.

@@ -1,0 +1,62 @@
+//! Files that appear under their name only when they are whole.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use openusd::sdf;
+
+use super::read::explain;
+use crate::error::{Error, Result};
+
+/// openusd writes value by value, tens of thousands of them; unbuffered they cost more than the bake.
+const BUFFER: usize = 1 << 20;
+
+/// Writes a layer beside `output` in the format of its extension, and renames it there.
+///
+/// # Errors
+/// A folder that cannot be written to, a full disk, a value that the format cannot hold.
+pub(super) fn export(layer: &sdf::Layer, output: &Path) -> Result<()> {
+    let fail = |reason: String| Error::Write {
+        file: output.to_owned(),
+        reason,
+    };
+    let extension = output
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
+    let format = sdf::LayerRegistry::find_by_extension(extension)
+        .ok_or_else(|| fail(format!("no USD format is named .{extension}")))?;
+    let temporary = temporary_beside(output).map_err(|e| fail(e.to_string()))?;
+    let mut sink = BufWriter::with_capacity(BUFFER, temporary);
+    format
+        .write(layer.data(), &mut sink)
+        .map_err(|e| fail(explain(&e)))?;
+    sink.flush().map_err(|e| fail(e.to_string()))?;
+    let temporary = sink.into_inner().map_err(|e| fail(e.to_string()))?;
+    temporary
+        .persist(output)
+        .map_err(|e| fail(e.error.to_string()))?;
+    Ok(())
+}
+
+/// A file in the output's folder, so that renaming it never crosses disks; it is removed again where
+/// the bake fails. It gets the permissions of the file that it replaces, or those of any new file.
+fn temporary_beside(output: &Path) -> std::io::Result<tempfile::NamedTempFile<File>> {
+    let folder = match output.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(folder)?;
+    if let Ok(old) = fs::metadata(output) {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    Ok(file)
+}

@@ -150,11 +150,6 @@ impl SkinBinding {
                 .map(|t| t.map(|t| t as u32))
                 .collect()
         });
-        let normals = match &self.normals {
-            // Normals of the wrong number stay as they are while the points are skinned (rule 24).
-            Normals::PerPoint(n) => n.at(time).filter(|n| n.len() == points.len()),
-            Normals::None => None,
-        };
         let mut shapes: Vec<Option<Arc<BlendShape>>> = Vec::with_capacity(self.shapes.len());
         for slot in &self.shapes {
             shapes.push(match &slot.shape {
@@ -162,6 +157,16 @@ impl SkinBinding {
                 _ => None,
             });
         }
+        // Shapes without normal offsets leave normals alone, and so does a prim that only blends them.
+        let moves_normals =
+            influences.is_some() || shapes.iter().flatten().any(|s| s.has_normal_offsets());
+        let normals = match &self.normals {
+            // Normals of the wrong number stay as they are while the points are skinned (rule 24).
+            Normals::PerPoint(n) => n
+                .at(time)
+                .filter(|n| moves_normals && n.len() == points.len()),
+            Normals::None => None,
+        };
         if !shapes.is_empty()
             && self
                 .points

@@ -172,6 +172,12 @@ impl BlendShape {
         &self.sub_shapes
     }
 
+    /// True where some sub-shape moves normals.
+    #[must_use]
+    pub fn has_normal_offsets(&self) -> bool {
+        self.sub_shapes.iter().any(|s| s.normal_offsets.is_some())
+    }
+
     /// Point that the `entry`-th offset belongs to.
     ///
     /// # Panics

@@ -130,4 +130,11 @@ impl Skin {
     pub fn shapes(&self) -> &[Option<Arc<BlendShape>>] {
         &self.shapes
     }
+
+    /// True where a bound shape moves normals; only then do shapes touch them at all (rule 19).
+    #[must_use]
+    pub fn blends_normals(&self) -> bool {
+        let shapes = self.shapes.iter().flatten();
+        self.normals.is_some() && shapes.into_iter().any(|s| s.has_normal_offsets())
+    }
 }

@@ -519,6 +519,43 @@ fn a_sublayer_cycle_still_bakes() {
 }
 
 #[test]
+fn frames_without_end_are_refused() {
+    let bench = Bench::new();
+    let out = bench.path("out.usda");
+    let animation = r#"rel skel:animationSource = </R/Anim>
+        def SkelAnimation "Anim" {
+            uniform token[] joints = ["A", "A/B"]
+            float3[] translations.timeSamples = { 0: [(0,0,0), (0,0,0)], LAST: [(1,0,0), (0,0,0)] }
+            quatf[] rotations = [(1,0,0,0), (1,0,0,0)]
+            half3[] scales = [(1,1,1), (1,1,1)]
+        }"#;
+    let many = format!("[{}]", vec!["(0, 0, 0)"; 2000].join(", "));
+    let ones = format!("[{}]", vec!["1"; 2000].join(", "));
+    for (last, word) in [
+        ("1e15", "more than 1000000 frames"),
+        ("900000", "GB of points"),
+    ] {
+        let body = format!(
+            "{}\n{}",
+            mesh("Good", &ones, &ones, 1, &many),
+            animation.replace("LAST", last)
+        );
+        let text = stage(JOINTS, &bind(), &body)
+            .replace("#usda 1.0\n", "#usda 1.0\n(startTimeCode = 0\nendTimeCode = 1e15)\n")
+            .replace("rel skel:animationSource = </R/Anim>", "")
+            .replace("uniform token[] joints = [\"A\", \"A/B\"]\n        uniform matrix4d", "rel skel:animationSource = </R/Anim>\n        uniform token[] joints = [\"A\", \"A/B\"]\n        uniform matrix4d");
+        let input = bench.write("in.usda", text);
+        refused(
+            &bake(&input, &out, &[]),
+            &out,
+            &["in.usda", word, "--frames"],
+        );
+        assert!(bake(&input, &out, &["--frames", "0:1"]).status.success());
+        std::fs::remove_file(&out).unwrap();
+    }
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     let bench = Bench::new();
     let out = bench.path("out.usda");

@@ -98,7 +98,8 @@ pub fn authored_times(scene: &Scene, instance: usize, bindings: &[usize]) -> Res
     times.retain(|t| t.is_finite());
     sort(&mut times);
     if let [first, .., last] = times[..] {
-        times.extend(stage_frames(&scene.time_line, first, last)?);
+        let frames = stage_frames(&scene.time_line, first, last).ok_or_else(|| too_many(scene))?;
+        times.extend(frames);
         sort(&mut times);
     }
     if times.len() > MAX_SAMPLES {
@@ -112,7 +113,7 @@ pub fn authored_times(scene: &Scene, instance: usize, bindings: &[usize]) -> Res
 
 fn too_many(scene: &Scene) -> Error {
     Error::Request(format!(
-        "{}: more than {MAX_SAMPLES} samples; choose some with --frames",
+        "{}: more than {MAX_SAMPLES} frames between the first and the last authored time; choose some with --frames",
         scene.file.display()
     ))
 }
@@ -123,31 +124,27 @@ fn sort(times: &mut Vec<f64>) {
 }
 
 /// The stage's frames within `[first, last]`: steps of timeCodesPerSecond / framesPerSecond from
-/// startTimeCode, to one frame past endTimeCode as Pixar's bake has them. None where the stage
-/// authors no range.
-fn stage_frames(line: &TimeLine, first: f64, last: f64) -> Result<Vec<f64>> {
+/// startTimeCode, to one frame past endTimeCode as Pixar's bake has them. No frames where the stage
+/// authors no range; `None` where there are more than [`MAX_SAMPLES`].
+fn stage_frames(line: &TimeLine, first: f64, last: f64) -> Option<Vec<f64>> {
     let Some((start, end)) = line.range else {
-        return Ok(Vec::new());
+        return Some(Vec::new());
     };
     let step = line.time_codes_per_second / line.frames_per_second;
     if !(step.is_finite() && step > 0.0 && start.is_finite() && end.is_finite() && end >= start) {
-        return Ok(Vec::new());
+        return Some(Vec::new());
     }
     let last_index = ((end - start) / step + 1.0).floor();
     let from = ((first - start) / step).floor().max(0.0);
     let to = ((last - start) / step).ceil().min(last_index);
-    if to - from >= MAX_SAMPLES as f64 {
-        return Err(Error::Request(format!(
-            "the stage has more than {MAX_SAMPLES} frames between its first and last sample; choose some with --frames"
-        )));
-    }
     if to < from {
-        return Ok(Vec::new());
+        return Some(Vec::new());
     }
-    Ok((from as u64..=to as u64)
-        .map(|i| start + step * i as f64)
-        .filter(|t| (first..=last).contains(t))
-        .collect())
+    if to - from >= MAX_SAMPLES as f64 {
+        return None;
+    }
+    let frames = (from as u64..=to as u64).map(|i| start + step * i as f64);
+    Some(frames.filter(|t| (first..=last).contains(t)).collect())
 }
 
 #[cfg(test)]
@@ -193,7 +190,7 @@ mod tests {
                 .unwrap()
                 .is_empty()
         );
-        assert!(stage_frames(&line(Some((0.0, 1e300))), 0.0, 1e300).is_err());
+        assert!(stage_frames(&line(Some((0.0, 1e300))), 0.0, 1e300).is_none());
     }
 
     #[test]

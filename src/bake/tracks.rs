@@ -9,14 +9,17 @@ use rayon::prelude::*;
 use super::deform::{Deformer, Job};
 use super::schedule::{FrameRange, authored_times};
 use super::{BakedSample, Progress};
-use crate::error::{Invalid, Result, Warning};
+use crate::error::{Error, Invalid, Result, Warning};
 use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::sampled::Time;
-use crate::scene::{BoundSkin, PoseCache, Scene};
+use crate::scene::{BoundSkin, Normals, PoseCache, Scene};
 use crate::skel::Pose;
 
 /// Points deformed between two steps of the progress bar, and at once on a GPU.
 const BATCH_POINTS: usize = 4 << 20;
+
+/// Results that a bake holds without being asked for these frames.
+const MAX_BYTES_UNASKED: u64 = 16 << 30;
 
 /// All samples of one prim.
 pub(super) struct Track {
@@ -39,6 +42,9 @@ pub(super) fn bake_tracks(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tracks> {
     let schedule = schedule(scene, chosen, frames)?;
+    if frames.is_none() {
+        check_size(scene, &schedule)?;
+    }
     let total: usize = schedule.iter().map(|(_, b)| b.len()).sum();
     let bound: Vec<BoundSkin<'_>> = scene.bound_skins().collect();
     let mut packed = StaticSkins::default();
@@ -131,6 +137,25 @@ fn schedule(scene: &Scene, chosen: &[usize], frames: Option<&FrameRange>) -> Res
         }
     }
     Ok(out)
+}
+
+/// Refuses what a file asks for by a few far-apart samples; whoever wants that much says so.
+fn check_size(scene: &Scene, schedule: &Schedule) -> Result<()> {
+    let bytes_of = |b: usize| {
+        let binding = &scene.bindings[b];
+        let vectors = 1 + u64::from(matches!(binding.normals, Normals::PerPoint(_)));
+        binding.points.first().map_or(0, |p| p.len() as u64) * 12 * vectors
+    };
+    let bindings = schedule.iter().flat_map(|(_, bindings)| bindings);
+    let bytes = bindings.fold(0u64, |sum, b| sum.saturating_add(bytes_of(*b)));
+    if bytes > MAX_BYTES_UNASKED {
+        return Err(Error::Request(format!(
+            "{}: the authored times and the frames between them make {} GB of points; choose some with --frames",
+            scene.file.display(),
+            bytes >> 30
+        )));
+    }
+    Ok(())
 }
 
 /// Runs of times that together have about [`BATCH_POINTS`] points.

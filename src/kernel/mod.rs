@@ -19,6 +19,8 @@ mod packed_skin;
 mod palette;
 mod pose;
 mod skin;
+#[cfg(target_arch = "x86_64")]
+mod skin_avx2;
 mod skin_on_cpu;
 mod weights;
 

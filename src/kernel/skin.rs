@@ -261,7 +261,7 @@ fn scatter(
 
 /// Skins a chunk that starts at point `first`. `matrices` are one `N`-column matrix per palette
 /// slot; each point's blend of them, begun at `start`, goes to `apply(matrix, value)`.
-pub(super) fn skin_chunk<const N: usize>(
+fn skin_chunk<const N: usize>(
     influences: &PackedInfluences,
     matrices: &[[Vec4; N]],
     start: [Vec4; N],
@@ -341,7 +341,7 @@ fn blend_matrices<const N: usize>(
 }
 
 #[inline(always)]
-fn slot(record: &[u32], k: usize) -> usize {
+pub(super) fn slot(record: &[u32], k: usize) -> usize {
     (record[k / 2] >> (k % 2 * 16) & 0xffff) as usize
 }
 
@@ -352,15 +352,91 @@ fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32)
     }
 }
 
-/// What [`skin_chunk`] does with points.
-pub(super) fn apply_point(m: &Columns, p: Vec3) -> Vec3 {
-    transform_point(m, p)
+/// Skins the points of a chunk; `start` is what each sum of `matrices` begins with.
+pub(super) fn skin_points(
+    influences: &PackedInfluences,
+    matrices: &[Columns],
+    start: Columns,
+    first: usize,
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(records) = wide_records(influences, first, out.len()) {
+        // SAFETY: wide_records gives records only where AVX2 and FMA are there.
+        unsafe {
+            use super::skin_avx2::points;
+            match influences.count {
+                1 => points::<1, 2>(records, matrices, &start, values, out),
+                2 => points::<2, 3>(records, matrices, &start, values, out),
+                3 => points::<3, 5>(records, matrices, &start, values, out),
+                4 => points::<4, 6>(records, matrices, &start, values, out),
+                _ => points::<8, 12>(records, matrices, &start, values, out),
+            }
+        }
+        return;
+    }
+    skin_chunk(
+        influences,
+        matrices,
+        start,
+        first,
+        values,
+        out,
+        transform_point,
+    );
 }
 
-/// What [`skin_chunk`] does with normals, given the columns of the post normal matrix (rule 23).
-pub(super) fn apply_normal(m: &[Vec4; 3], n: Vec3, post: Option<&Columns>) -> Vec3 {
-    let n = normalized(transform_vector(m, n));
-    post.map_or(n, |post| transform_vector(post, n))
+/// Skins the normals of a chunk, given the columns of the post normal matrix (rule 23).
+pub(super) fn skin_normals(
+    influences: &PackedInfluences,
+    matrices: &[[Vec4; 3]],
+    post: Option<&Columns>,
+    first: usize,
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    let finish = |n: Vec3| {
+        let n = normalized(n);
+        post.map_or(n, |post| transform_vector(post, n))
+    };
+    #[cfg(target_arch = "x86_64")]
+    if let Some(records) = wide_records(influences, first, out.len()) {
+        // SAFETY: wide_records gives records only where AVX2 and FMA are there.
+        unsafe {
+            use super::skin_avx2::normals;
+            match influences.count {
+                1 => normals::<1, 2>(records, matrices, values, out, finish),
+                2 => normals::<2, 3>(records, matrices, values, out, finish),
+                3 => normals::<3, 5>(records, matrices, values, out, finish),
+                4 => normals::<4, 6>(records, matrices, values, out, finish),
+                _ => normals::<8, 12>(records, matrices, values, out, finish),
+            }
+        }
+        return;
+    }
+    let apply = |m: &[Vec4; 3], n: Vec3| finish(transform_vector(m, n));
+    skin_chunk(
+        influences,
+        matrices,
+        [Vec4::ZERO; 3],
+        first,
+        values,
+        out,
+        apply,
+    );
+}
+
+/// The records of a chunk, where [`super::skin_avx2`] has a loop for them and the machine has AVX2
+/// and FMA.
+#[cfg(target_arch = "x86_64")]
+fn wide_records(influences: &PackedInfluences, first: usize, count: usize) -> Option<&[u32]> {
+    let fits = !influences.constant && matches!(influences.count, 1..=4 | 8);
+    if !fits || !super::skin_avx2::is_available() {
+        return None;
+    }
+    let words = record_words(influences.count as usize);
+    Some(&influences.words[first * words..(first + count) * words])
 }
 
 #[cfg(test)]

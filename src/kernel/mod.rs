@@ -30,6 +30,7 @@ pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROU
 pub use packed_skin::PackedSkin;
 pub use palette::Palette;
 pub use pose::PackedPose;
-pub use skin::{SKIN, SkinItem};
+pub(crate) use skin::UNIFORM_BYTES;
+pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 pub use skin_on_cpu::{CpuJob, skin_batch_on_cpu, skin_on_cpu};
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};

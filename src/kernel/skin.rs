@@ -2,7 +2,7 @@
 //!
 //! The mirror works on a chunk of points at a time. The loop over influences is unrolled for the
 //! common counts, and matrices are kept by column, which f32x4 registers multiply without
-//! shuffling.
+//! shuffling; `skin_avx2` takes two columns to a register.
 
 use glam::{Vec3, Vec4};
 
@@ -35,10 +35,9 @@ gpu_struct! {
         normal_palette: u32,
         /// Three rows out of skeleton space for points, then three for normals.
         post: u32,
-        /// First word of its entry rows (one per point and one more), or NONE without shapes.
+        /// First word of its entry rows (one per point and one more), or NONE without shapes. Its
+        /// entries' sub-shape numbers follow.
         blend_rows: u32,
-        /// First word of its entries' sub-shape numbers.
-        blend_sub_shapes: u32,
         /// First word of its entries' point offsets.
         blend_offsets: u32,
         /// First word of its entries' normal offsets, or NONE.
@@ -58,68 +57,54 @@ pub const SKIN: Kernel = Kernel {
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
         include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/skin_in_storage.wgsl"),
         include_str!("../../shaders/skin.wgsl"),
     ),
     entry: "main",
-    bindings: &[
-        Binding {
-            index: 0,
-            name: "dispatch",
-            access: Access::Uniform,
-            min_bytes: size_of::<Dispatch>() as u64,
-        },
-        Binding {
-            index: 1,
-            name: "items",
-            access: Access::Read,
-            min_bytes: size_of::<SkinItem>() as u64,
-        },
-        Binding {
-            index: 2,
-            name: "rest",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 3,
-            name: "influences",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 4,
-            name: "palettes",
-            access: Access::Read,
-            min_bytes: 16,
-        },
-        Binding {
-            index: 5,
-            name: "blend",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 6,
-            name: "sub_weights",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 7,
-            name: "out_points",
-            access: Access::ReadWrite,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 8,
-            name: "out_normals",
-            access: Access::ReadWrite,
-            min_bytes: 4,
-        },
-    ],
+    bindings: &bindings(Access::Read, size_of::<SkinItem>() as u64, 16),
     structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
     overrides: &["WITH_NORMALS", "WITH_BLEND"],
 };
+
+/// Bytes of the item table and of the palettes that [`SKIN_IN_UNIFORMS`] binds: what WebGPU promises.
+pub(crate) const UNIFORM_BYTES: u64 = 64 << 10;
+
+/// [`SKIN`] with items and palettes in uniforms. For software adapters: lavapipe gathers from
+/// uniforms with vector instructions and loads from storage lane by lane, some 25 times slower.
+/// Hardware takes divergent palette reads from uniforms badly.
+pub const SKIN_IN_UNIFORMS: Kernel = Kernel {
+    name: "skin_in_uniforms",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/skin_in_uniforms.wgsl"),
+        include_str!("../../shaders/skin.wgsl"),
+    ),
+    bindings: &bindings(Access::Uniform, UNIFORM_BYTES, UNIFORM_BYTES),
+    ..SKIN
+};
+
+const fn bindings(tables: Access, items_bytes: u64, palette_bytes: u64) -> [Binding; 9] {
+    const fn binding(index: u32, name: &'static str, access: Access, min_bytes: u64) -> Binding {
+        Binding {
+            index,
+            name,
+            access,
+            min_bytes,
+        }
+    }
+    [
+        binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
+        binding(1, "items", tables, items_bytes),
+        binding(2, "rest", Access::Read, 4),
+        binding(3, "influences", Access::Read, 4),
+        binding(4, "palettes", tables, palette_bytes),
+        binding(5, "blend", Access::Read, 4),
+        binding(6, "sub_weights", Access::Read, 4),
+        binding(7, "out_points", Access::ReadWrite, 4),
+        binding(8, "out_normals", Access::ReadWrite, 4),
+    ]
+}
 
 /// An affine matrix by columns.
 pub(super) type Columns = [Vec4; 4];

@@ -1,4 +1,5 @@
 // Blend shapes and linear blend skinning of points and normals: one invocation per point.
+// Items and palettes are declared apart, in skin_in_storage.wgsl or skin_in_uniforms.wgsl.
 
 override WITH_NORMALS: bool = true;
 override WITH_BLEND: bool = true;
@@ -15,7 +16,6 @@ struct SkinItem {
     normal_palette: u32,
     post: u32,
     blend_rows: u32,
-    blend_sub_shapes: u32,
     blend_offsets: u32,
     blend_normal_offsets: u32,
     sub_weights: u32,
@@ -24,11 +24,8 @@ struct SkinItem {
 }
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
-@group(0) @binding(1) var<storage, read> items: array<SkinItem>;
 @group(0) @binding(2) var<storage, read> rest: array<f32>;
 @group(0) @binding(3) var<storage, read> influences: array<u32>;
-// Rows: three per palette slot, and six per item for the way out of skeleton space.
-@group(0) @binding(4) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> blend: array<u32>;
 @group(0) @binding(6) var<storage, read> sub_weights: array<f32>;
 @group(0) @binding(7) var<storage, read_write> out_points: array<f32>;
@@ -77,8 +74,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
     if WITH_BLEND && item.blend_rows != NONE {
         let end = blend[item.blend_rows + point + 1u];
+        // Sub-shape numbers follow the rows, of which there is one more than points.
+        let sub_shapes = item.blend_rows + item.point_count + 1u;
         for (var entry = blend[item.blend_rows + point]; entry < end; entry++) {
-            let weight = sub_weights[item.sub_weights + blend[item.blend_sub_shapes + entry]];
+            let weight = sub_weights[item.sub_weights + blend[sub_shapes + entry]];
             if weight != 0.0 {
                 p += weight * offset_at(item.blend_offsets + entry * 3u);
                 if normals && item.blend_normal_offsets != NONE {
@@ -98,8 +97,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let none = vec4<f32>(0.0);
         var m = Rows(none, none, none);
         var normal_m = Rows(none, none, none);
+        var pair = 0u;
         for (var i = 0u; i < item.influence_count; i++) {
-            let slot = ((influences[record + i / 2u] >> ((i & 1u) * 16u)) & 0xffffu) * 3u;
+            if (i & 1u) == 0u { pair = influences[record + i / 2u]; } else { pair >>= 16u; }
+            let slot = (pair & 0xffffu) * 3u;
             let weight = bitcast<f32>(influences[weights + i]);
             let joint = rows_at(item.palette + slot);
             m.x += weight * joint.x;

@@ -14,7 +14,7 @@ use super::staging::{Staging, Upload};
 use super::tables::{Launch, Tables};
 use super::timing::Timing;
 use super::{Deformed, GpuError, GpuTimes};
-use crate::kernel::{PackedPose, PackedSkin};
+use crate::kernel::{PackedPose, PackedSkin, UNIFORM_BYTES};
 
 /// A skin of a [`Crowd`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -208,18 +208,13 @@ impl Crowd {
             if !has_work {
                 continue;
             }
-            let pipelines = if kernel == 0 {
-                &skinner.weights
-            } else {
-                &skinner.skin
-            };
             guarded(&skinner.device, || {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                     label: Some(label),
                     timestamp_writes: self.timing.as_ref().map(|t| t.around(kernel as u32)),
                 });
                 for launch in mine {
-                    pass.set_pipeline(&pipelines.variants[launch.variant]);
+                    pass.set_pipeline(&launch.pipeline);
                     pass.set_bind_group(0, &launch.binds, &[]);
                     pass.dispatch_workgroups(launch.size.0, launch.size.1, 1);
                 }
@@ -238,15 +233,24 @@ impl Crowd {
         let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
         while self.pose_pages.len() < frame.poses.len() {
             self.pose_pages.push(PoseBuffers {
-                palettes: Growing::new(skinner, "skin.palettes", storage, limit)?,
+                palettes: Growing::new(
+                    skinner,
+                    "skin.palettes",
+                    storage | wgpu::BufferUsages::UNIFORM,
+                    limit,
+                )?,
                 channels: Growing::new(skinner, "weights.channels", storage, limit)?,
                 sub_weights: Growing::new(skinner, "skin.sub_weights", storage, limit)?,
             });
         }
         for (buffers, data) in self.pose_pages.iter_mut().zip(&frame.poses) {
-            buffers
-                .palettes
-                .reserve(skinner, size_of_val(&data.palettes[..]) as u64, false)?;
+            let palette_bytes = size_of_val(&data.palettes[..]) as u64;
+            let palette_bytes = if data.in_uniforms(&skinner.limits) {
+                UNIFORM_BYTES
+            } else {
+                palette_bytes
+            };
+            buffers.palettes.reserve(skinner, palette_bytes, false)?;
             buffers
                 .channels
                 .reserve(skinner, size_of_val(&data.channels[..]) as u64, false)?;
@@ -256,8 +260,16 @@ impl Crowd {
         }
 
         let mut tables = Tables::new(skinner);
-        let weights = tables.lay(&frame.weights.all, skinner.limits.workgroups);
-        let skin = tables.lay(&frame.skin.all, skinner.limits.workgroups);
+        let weights = tables.lay(&frame.weights.all, skinner.limits.workgroups, 0);
+        let skin = tables.lay(
+            &frame.skin.all,
+            skinner.limits.workgroups,
+            if skinner.limits.in_uniforms {
+                UNIFORM_BYTES
+            } else {
+                0
+            },
+        );
         if self.tables.is_none() {
             let usage = storage | wgpu::BufferUsages::UNIFORM;
             self.tables = Some(Growing::new(
@@ -290,10 +302,19 @@ impl Crowd {
                     &self.pose_pages[group.pages.pose],
                 );
                 let out = &self.out_pages[group.pages.out];
+                let in_uniforms = skinner
+                    .skin_in_uniforms
+                    .as_ref()
+                    .filter(|_| frame.poses[group.pages.pose].in_uniforms(&skinner.limits));
+                let palettes = if in_uniforms.is_some() {
+                    pose.palettes.start(UNIFORM_BYTES)
+                } else {
+                    pose.palettes.whole()
+                };
                 let others = [
                     skin.rest.whole(),
                     skin.influences.whole(),
-                    pose.palettes.whole(),
+                    palettes,
                     skin.blend.whole(),
                     pose.sub_weights.whole(),
                     out.points.whole(),
@@ -302,7 +323,7 @@ impl Crowd {
                 launches.push(laid.launch(
                     skinner,
                     1,
-                    &skinner.skin,
+                    in_uniforms.unwrap_or(&skinner.skin),
                     buffer,
                     group.variant,
                     others,

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::GpuError;
 use super::skinner::Limits;
 use super::slices::GpuSkin;
-use crate::kernel::{Dispatch, NONE, PackedPose, Palette, SkinItem, WORKGROUP_SIZE, WeightsItem};
+use crate::kernel::{
+    Dispatch, NONE, PackedPose, Palette, SkinItem, UNIFORM_BYTES, WORKGROUP_SIZE, WeightsItem,
+};
 use crate::math::Rows;
 
 /// Where a slice's results go: floats in an output page.
@@ -32,6 +34,13 @@ pub(super) struct PosePage {
     pub palettes: Vec<Rows>,
     pub channels: Vec<f32>,
     pub sub_weights: u32,
+}
+
+impl PosePage {
+    /// Whether its dispatches find their palettes in a uniform.
+    pub fn in_uniforms(&self, limits: &Limits) -> bool {
+        limits.in_uniforms && size_of_val(&self.palettes[..]) as u64 <= UNIFORM_BYTES
+    }
 }
 
 /// Pages that one dispatch binds: skin or shapes, pose, output (unused by weights).
@@ -62,7 +71,12 @@ pub(super) struct Groups<T> {
 
 impl<T> Groups<T> {
     fn new(limits: &Limits) -> Self {
-        let max_items = (limits.binding_bytes as usize / size_of::<T>()).max(1);
+        let bytes = if limits.in_uniforms {
+            UNIFORM_BYTES
+        } else {
+            limits.binding_bytes
+        };
+        let max_items = (bytes as usize / size_of::<T>()).max(1);
         Self {
             all: Vec::new(),
             open: HashMap::new(),
@@ -262,15 +276,22 @@ fn open_page(
             }
         })
     };
+    let palette_bytes = |page: &PosePage, rows: usize| {
+        (page.palettes.len() + rows) as u64 * size_of::<Rows>() as u64
+    };
     let bytes = |page: &PosePage, rows: usize| {
-        let palettes = (page.palettes.len() + rows) as u64 * size_of::<Rows>() as u64;
+        let palettes = palette_bytes(page, rows);
         let channels = (page.channels.len() + pose.channel_weights().len()) as u64 * 4;
         palettes
             .max(channels)
             .max((u64::from(page.sub_weights) + u64::from(sub_shapes)) * 4)
     };
     let last = poses.len() - 1;
-    if bytes(&poses[last], rows(placed)) <= limit {
+    // A page that has outgrown a uniform, by one large palette, may as well be filled.
+    let stays_in_uniform = !poses[last].in_uniforms(limits)
+        || poses[last].palettes.is_empty()
+        || palette_bytes(&poses[last], rows(placed)) <= UNIFORM_BYTES;
+    if stays_in_uniform && bytes(&poses[last], rows(placed)) <= limit {
         return Ok(last);
     }
     placed.clear();

@@ -2,7 +2,7 @@
 
 use super::error::guarded;
 use super::{Crowd, GpuError};
-use crate::kernel::{Access, Kernel, SKIN, WEIGHTS};
+use crate::kernel::{Access, Kernel, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
 
 /// How a [`Skinner`] uses its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(super) struct Limits {
     pub workgroups: u32,
     /// Alignment of any binding's offset.
     pub alignment: u64,
+    /// Items and palettes go to uniforms where they fit.
+    pub in_uniforms: bool,
 }
 
 /// Layout and variants of one kernel.
@@ -42,6 +44,8 @@ pub struct Skinner {
     pub(super) timestamps: bool,
     pub(super) weights: Pipelines,
     pub(super) skin: Pipelines,
+    /// Only where [`Limits::in_uniforms`].
+    pub(super) skin_in_uniforms: Option<Pipelines>,
 }
 
 impl Skinner {
@@ -79,19 +83,29 @@ impl Skinner {
             .min(of_device.max_buffer_size)
             .min(u64::from(u32::MAX))
             & !255;
+        let binding_bytes = options
+            .max_binding_bytes
+            .map_or(most, |wish| wish.clamp(256, most) & !15);
+        #[allow(clippy::unnecessary_cast, reason = "u32 or u64, by wgpu's version")]
+        let uniform_bytes = of_device.max_uniform_buffer_binding_size as u64;
         let limits = Limits {
-            binding_bytes: options
-                .max_binding_bytes
-                .map_or(most, |wish| wish.clamp(256, most) & !15),
+            binding_bytes,
             buffer_bytes: of_device.max_buffer_size,
             workgroups: options
                 .max_workgroups_per_dimension
                 .unwrap_or(u32::MAX)
                 .clamp(1, of_device.max_compute_workgroups_per_dimension),
             alignment: u64::from(alignment),
+            in_uniforms: device.adapter_info().device_type == wgpu::DeviceType::Cpu
+                && UNIFORM_BYTES <= binding_bytes.min(uniform_bytes),
         };
-        let (weights, skin) = guarded(device, || {
-            (pipelines(device, &WEIGHTS), pipelines(device, &SKIN))
+        let (weights, skin, skin_in_uniforms) = guarded(device, || {
+            let in_uniforms = || pipelines(device, &SKIN_IN_UNIFORMS);
+            (
+                pipelines(device, &WEIGHTS),
+                pipelines(device, &SKIN),
+                limits.in_uniforms.then(in_uniforms),
+            )
         })?;
         Ok(Self {
             device: device.clone(),
@@ -101,6 +115,7 @@ impl Skinner {
                 && device.features().contains(wgpu::Features::TIMESTAMP_QUERY),
             weights,
             skin,
+            skin_in_uniforms,
         })
     }
 

@@ -209,8 +209,8 @@ fn upload_slice(
             ],
         )?);
         item.blend_rows = at;
-        item.blend_sub_shapes = at + count as u32 + 1;
-        item.blend_offsets = item.blend_sub_shapes + entries.len() as u32;
+        // Sub-shape numbers follow the rows.
+        item.blend_offsets = at + count as u32 + 1 + entries.len() as u32;
         if blend.normal_offsets().is_some() {
             item.blend_normal_offsets = item.blend_offsets + 3 * entries.len() as u32;
         }

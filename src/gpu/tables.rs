@@ -6,7 +6,7 @@ use super::skinner::{Pipelines, Skinner};
 /// One dispatch of a frame.
 pub(super) struct Launch {
     pub kernel: usize,
-    pub variant: usize,
+    pub pipeline: wgpu::ComputePipeline,
     pub binds: wgpu::BindGroup,
     pub size: (u32, u32),
 }
@@ -41,14 +41,18 @@ impl Tables {
         (first, bytes.len() as u64)
     }
 
+    /// Puts the groups' items, each table in at least `least_bytes`, and their dispatches.
     pub fn lay<T: bytemuck::NoUninit>(
         &mut self,
         groups: &[Group<T>],
         per_dimension: u32,
+        least_bytes: u64,
     ) -> Vec<Laid> {
         let mut out = Vec::new();
         for (number, group) in groups.iter().enumerate() {
-            let items = self.put(bytemuck::cast_slice(&group.items));
+            let (first, bytes) = self.put(bytemuck::cast_slice(&group.items));
+            let items = (first, bytes.max(least_bytes));
+            self.bytes.resize((items.0 + items.1) as usize, 0);
             for (dispatch, width, height) in dispatches(group, per_dimension) {
                 let dispatch = self.put(bytemuck::bytes_of(&dispatch));
                 out.push(Laid {
@@ -99,7 +103,7 @@ impl Laid {
             });
         Launch {
             kernel,
-            variant,
+            pipeline: pipelines.variants[variant].clone(),
             binds,
             size: self.size,
         }

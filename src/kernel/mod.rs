@@ -19,6 +19,8 @@ mod packed_skin;
 mod palette;
 mod pose;
 mod skin;
+#[cfg(target_arch = "x86_64")]
+mod skin_avx2;
 mod skin_on_cpu;
 mod weights;
 
@@ -28,6 +30,7 @@ pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROU
 pub use packed_skin::PackedSkin;
 pub use palette::Palette;
 pub use pose::PackedPose;
-pub use skin::{SKIN, SkinItem};
+pub(crate) use skin::UNIFORM_BYTES;
+pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 pub use skin_on_cpu::{CpuJob, skin_batch_on_cpu, skin_on_cpu};
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};

@@ -2,7 +2,7 @@
 //!
 //! The mirror works on a chunk of points at a time. The loop over influences is unrolled for the
 //! common counts, and matrices are kept by column, which f32x4 registers multiply without
-//! shuffling.
+//! shuffling; `skin_avx2` takes two columns to a register.
 
 use glam::{Vec3, Vec4};
 
@@ -35,10 +35,9 @@ gpu_struct! {
         normal_palette: u32,
         /// Three rows out of skeleton space for points, then three for normals.
         post: u32,
-        /// First word of its entry rows (one per point and one more), or NONE without shapes.
+        /// First word of its entry rows (one per point and one more), or NONE without shapes. Its
+        /// entries' sub-shape numbers follow.
         blend_rows: u32,
-        /// First word of its entries' sub-shape numbers.
-        blend_sub_shapes: u32,
         /// First word of its entries' point offsets.
         blend_offsets: u32,
         /// First word of its entries' normal offsets, or NONE.
@@ -58,68 +57,54 @@ pub const SKIN: Kernel = Kernel {
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
         include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/skin_in_storage.wgsl"),
         include_str!("../../shaders/skin.wgsl"),
     ),
     entry: "main",
-    bindings: &[
-        Binding {
-            index: 0,
-            name: "dispatch",
-            access: Access::Uniform,
-            min_bytes: size_of::<Dispatch>() as u64,
-        },
-        Binding {
-            index: 1,
-            name: "items",
-            access: Access::Read,
-            min_bytes: size_of::<SkinItem>() as u64,
-        },
-        Binding {
-            index: 2,
-            name: "rest",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 3,
-            name: "influences",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 4,
-            name: "palettes",
-            access: Access::Read,
-            min_bytes: 16,
-        },
-        Binding {
-            index: 5,
-            name: "blend",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 6,
-            name: "sub_weights",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 7,
-            name: "out_points",
-            access: Access::ReadWrite,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 8,
-            name: "out_normals",
-            access: Access::ReadWrite,
-            min_bytes: 4,
-        },
-    ],
+    bindings: &bindings(Access::Read, size_of::<SkinItem>() as u64, 16),
     structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
     overrides: &["WITH_NORMALS", "WITH_BLEND"],
 };
+
+/// Bytes of the item table and of the palettes that [`SKIN_IN_UNIFORMS`] binds: what WebGPU promises.
+pub(crate) const UNIFORM_BYTES: u64 = 64 << 10;
+
+/// [`SKIN`] with items and palettes in uniforms. For software adapters: lavapipe gathers from
+/// uniforms with vector instructions and loads from storage lane by lane, some 25 times slower.
+/// Hardware takes divergent palette reads from uniforms badly.
+pub const SKIN_IN_UNIFORMS: Kernel = Kernel {
+    name: "skin_in_uniforms",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/skin_in_uniforms.wgsl"),
+        include_str!("../../shaders/skin.wgsl"),
+    ),
+    bindings: &bindings(Access::Uniform, UNIFORM_BYTES, UNIFORM_BYTES),
+    ..SKIN
+};
+
+const fn bindings(tables: Access, items_bytes: u64, palette_bytes: u64) -> [Binding; 9] {
+    const fn binding(index: u32, name: &'static str, access: Access, min_bytes: u64) -> Binding {
+        Binding {
+            index,
+            name,
+            access,
+            min_bytes,
+        }
+    }
+    [
+        binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
+        binding(1, "items", tables, items_bytes),
+        binding(2, "rest", Access::Read, 4),
+        binding(3, "influences", Access::Read, 4),
+        binding(4, "palettes", tables, palette_bytes),
+        binding(5, "blend", Access::Read, 4),
+        binding(6, "sub_weights", Access::Read, 4),
+        binding(7, "out_points", Access::ReadWrite, 4),
+        binding(8, "out_normals", Access::ReadWrite, 4),
+    ]
+}
 
 /// An affine matrix by columns.
 pub(super) type Columns = [Vec4; 4];
@@ -261,7 +246,7 @@ fn scatter(
 
 /// Skins a chunk that starts at point `first`. `matrices` are one `N`-column matrix per palette
 /// slot; each point's blend of them, begun at `start`, goes to `apply(matrix, value)`.
-pub(super) fn skin_chunk<const N: usize>(
+fn skin_chunk<const N: usize>(
     influences: &PackedInfluences,
     matrices: &[[Vec4; N]],
     start: [Vec4; N],
@@ -341,7 +326,7 @@ fn blend_matrices<const N: usize>(
 }
 
 #[inline(always)]
-fn slot(record: &[u32], k: usize) -> usize {
+pub(super) fn slot(record: &[u32], k: usize) -> usize {
     (record[k / 2] >> (k % 2 * 16) & 0xffff) as usize
 }
 
@@ -352,15 +337,91 @@ fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32)
     }
 }
 
-/// What [`skin_chunk`] does with points.
-pub(super) fn apply_point(m: &Columns, p: Vec3) -> Vec3 {
-    transform_point(m, p)
+/// Skins the points of a chunk; `start` is what each sum of `matrices` begins with.
+pub(super) fn skin_points(
+    influences: &PackedInfluences,
+    matrices: &[Columns],
+    start: Columns,
+    first: usize,
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(records) = wide_records(influences, first, out.len()) {
+        // SAFETY: wide_records gives records only where AVX2 and FMA are there.
+        unsafe {
+            use super::skin_avx2::points;
+            match influences.count {
+                1 => points::<1, 2>(records, matrices, &start, values, out),
+                2 => points::<2, 3>(records, matrices, &start, values, out),
+                3 => points::<3, 5>(records, matrices, &start, values, out),
+                4 => points::<4, 6>(records, matrices, &start, values, out),
+                _ => points::<8, 12>(records, matrices, &start, values, out),
+            }
+        }
+        return;
+    }
+    skin_chunk(
+        influences,
+        matrices,
+        start,
+        first,
+        values,
+        out,
+        transform_point,
+    );
 }
 
-/// What [`skin_chunk`] does with normals, given the columns of the post normal matrix (rule 23).
-pub(super) fn apply_normal(m: &[Vec4; 3], n: Vec3, post: Option<&Columns>) -> Vec3 {
-    let n = normalized(transform_vector(m, n));
-    post.map_or(n, |post| transform_vector(post, n))
+/// Skins the normals of a chunk, given the columns of the post normal matrix (rule 23).
+pub(super) fn skin_normals(
+    influences: &PackedInfluences,
+    matrices: &[[Vec4; 3]],
+    post: Option<&Columns>,
+    first: usize,
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    let finish = |n: Vec3| {
+        let n = normalized(n);
+        post.map_or(n, |post| transform_vector(post, n))
+    };
+    #[cfg(target_arch = "x86_64")]
+    if let Some(records) = wide_records(influences, first, out.len()) {
+        // SAFETY: wide_records gives records only where AVX2 and FMA are there.
+        unsafe {
+            use super::skin_avx2::normals;
+            match influences.count {
+                1 => normals::<1, 2>(records, matrices, values, out, finish),
+                2 => normals::<2, 3>(records, matrices, values, out, finish),
+                3 => normals::<3, 5>(records, matrices, values, out, finish),
+                4 => normals::<4, 6>(records, matrices, values, out, finish),
+                _ => normals::<8, 12>(records, matrices, values, out, finish),
+            }
+        }
+        return;
+    }
+    let apply = |m: &[Vec4; 3], n: Vec3| finish(transform_vector(m, n));
+    skin_chunk(
+        influences,
+        matrices,
+        [Vec4::ZERO; 3],
+        first,
+        values,
+        out,
+        apply,
+    );
+}
+
+/// The records of a chunk, where [`super::skin_avx2`] has a loop for them and the machine has AVX2
+/// and FMA.
+#[cfg(target_arch = "x86_64")]
+fn wide_records(influences: &PackedInfluences, first: usize, count: usize) -> Option<&[u32]> {
+    let fits = !influences.constant && matches!(influences.count, 1..=4 | 8);
+    if !fits || !super::skin_avx2::is_available() {
+        return None;
+    }
+    let words = record_words(influences.count as usize);
+    Some(&influences.words[first * words..(first + count) * words])
 }
 
 #[cfg(test)]

@@ -3,9 +3,7 @@
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::skin::{
-    Active, Columns, apply_normal, apply_point, blend_chunk, columns, product, skin_chunk,
-};
+use super::skin::{Active, Columns, blend_chunk, columns, product, skin_normals, skin_points};
 use super::{PackedPose, PackedSkin};
 use crate::math::Rows;
 
@@ -163,26 +161,22 @@ impl<'a> Plan<'a> {
             }
             None => (rest, rest_normals),
         };
-        skin_chunk(
+        skin_points(
             influences,
             &self.points,
             self.translation,
             first,
             rest,
             points,
-            apply_point,
         );
         if let Some(normals) = normals {
-            let start = [Vec4::ZERO; 3];
-            let apply = |m: &[Vec4; 3], n: Vec3| apply_normal(m, n, self.post_normal.as_ref());
-            skin_chunk(
+            skin_normals(
                 influences,
                 &self.normals,
-                start,
+                self.post_normal.as_ref(),
                 first,
                 rest_normals,
                 normals,
-                apply,
             );
         }
     }

@@ -85,8 +85,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 }
             }
         }
-        // Every normal, touched or not, once shapes are bound.
-        if normals {
+        // Every normal, touched or not, once a bound shape has normal offsets.
+        if normals && item.blend_normal_offsets != NONE {
             n = normalized(n);
         }
     }

@@ -140,7 +140,8 @@ impl Lerp for Vec<f16> {
         })
     }
 }
-/// Half quaternions as `[x, y, z, w]`: the slerp factors and each step round to half.
+/// Half quaternions as `[x, y, z, w]`, which only half xformOp:orient ops are: factors and steps round to
+/// half. Within two units in the last place of usd-core's GfSlerp, not always equal to it.
 impl Lerp for Vec<[f16; 4]> {
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
         lerp_array(a, b, |a, b| {

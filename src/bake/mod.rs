@@ -175,7 +175,8 @@ fn check_output_name(output: &Path, options: &BakeOptions) -> Result<()> {
             reason: reason.to_owned(),
         })
     };
-    match output.extension().and_then(|e| e.to_str()) {
+    let extension = output.extension().and_then(|e| e.to_str());
+    match extension.map(str::to_ascii_lowercase).as_deref() {
         Some("usda" | "usdc" | "usd") => {}
         Some("usdz") if options.layer => {
             return fail("a .usdz has to be self-contained; write the layer as .usda or .usdc");
@@ -204,6 +205,11 @@ fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> 
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     for asked in &options.prims {
+        if !asked.starts_with('/') {
+            return Err(Error::Request(format!(
+                "--prim '{asked}': expected an absolute prim path"
+            )));
+        }
         if !scene.bindings.iter().any(|b| below(&b.path, asked)) {
             return Err(Error::Request(format!(
                 "{}: --prim {asked}: no skinned prim is there or below",

@@ -84,16 +84,15 @@ pub fn authored_times(scene: &Scene, instance: usize, bindings: &[usize]) -> Res
     if !skinned.is_empty() {
         times.extend(scene.transform_times(placed.prim));
         times.extend(skinned.iter().flat_map(|b| scene.transform_times(b.prim)));
-        if placed.instance.animates_joints()
-            && let Some(animation) = placed.instance.animation()
-        {
-            times.extend(animation.joint_times());
-        }
     }
-    if bound().any(|b| b.channel_mapper.as_ref().is_some_and(|m| !m.is_null()))
-        && let Some(animation) = placed.instance.animation()
-    {
-        times.extend(animation.blend_shape_weights.times());
+    // All of them, even where no joint or channel reaches a prim: interpolation between fewer
+    // samples would differ from Pixar's at these times.
+    if let Some(animation) = placed.instance.animation() {
+        times.extend(
+            animation
+                .joint_times()
+                .chain(animation.blend_shape_weights.times()),
+        );
     }
     times.retain(|t| t.is_finite());
     sort(&mut times);

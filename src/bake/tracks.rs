@@ -12,7 +12,7 @@ use super::{BakedSample, Progress};
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::sampled::Time;
-use crate::scene::{BoundSkin, Normals, PoseCache, Scene};
+use crate::scene::{BoundSkin, Normals, PoseCache, Scene, SkinBinding};
 use crate::skel::Pose;
 
 /// Points deformed between two steps of the progress bar, and at once on a GPU.
@@ -82,9 +82,15 @@ pub(super) fn bake_tracks(
         let extents: Vec<_> = jobs
             .par_iter()
             .zip(&places)
-            .map(|(job, (b, _))| extent(&job.points, scene.bindings[*b].max_width))
+            .map(|(job, (b, time))| extent(&job.points, &scene.bindings[*b], *time))
             .collect();
         for ((job, (b, time)), extent) in jobs.into_iter().zip(places).zip(extents) {
+            let Some(extent) = extent else {
+                let path = &scene.bindings[b].path;
+                let e = Invalid::new(path, "points", "finite results", "some that overflow f32");
+                troubles.at(b, time, e.in_file(&scene.file));
+                continue;
+            };
             samples.entry(b).or_default().push(BakedSample {
                 time,
                 points: job.points,
@@ -248,18 +254,31 @@ impl Palettes {
     }
 }
 
-fn extent(points: &[Vec3], max_width: f32) -> [Vec3; 2] {
-    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    for p in points {
-        low = low.min(*p);
-        high = high.max(*p);
-    }
+/// Bounding box with half of each point's width around it, as UsdGeomPoints has it, or half of the
+/// largest width, as UsdGeomCurves has it. `None` where a point is not finite.
+fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2]> {
     if points.is_empty() {
-        // UsdGeomPointBased's own answer for no points is an empty range, which a float3[2] cannot say.
-        return [Vec3::ZERO; 2];
+        // UsdGeomPointBased's own answer is an empty range, which a float3[2] cannot say.
+        return Some([Vec3::ZERO; 2]);
     }
-    let pad = Vec3::splat(max_width * 0.5);
-    [low - pad, high + pad]
+    let widths = binding.widths.at(time);
+    let widths = widths.as_deref().map_or(&[][..], Vec::as_slice);
+    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    if binding.type_name == "Points" && widths.len() == points.len() {
+        for (p, width) in points.iter().zip(widths) {
+            low = low.min(*p - width * 0.5);
+            high = high.max(*p + width * 0.5);
+        }
+    } else {
+        for p in points {
+            low = low.min(*p);
+            high = high.max(*p);
+        }
+        let pad = widths.iter().copied().fold(0.0, f32::max) * 0.5;
+        low -= pad;
+        high += pad;
+    }
+    points.iter().all(|p| p.is_finite()).then_some([low, high])
 }
 
 /// What went wrong with which prim.

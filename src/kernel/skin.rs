@@ -161,10 +161,8 @@ pub(super) fn blend_chunk(
         None => gather(blend, &active.weights, first, offsets, values),
     };
     add(&blend.offsets, points);
-    if let Some(normals) = normals {
-        if let Some(offsets) = &blend.normal_offsets {
-            add(offsets, normals);
-        }
+    if let (Some(normals), Some(offsets)) = (normals, &blend.normal_offsets) {
+        add(offsets, normals);
         for n in normals {
             *n = normalized(*n);
         }

@@ -89,7 +89,7 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(skin: &'a PackedSkin, pose: &'a PackedPose, with_normals: bool) -> Self {
-        // With normals they are normalised once shapes are bound, active or not (rule 19).
+        // Where a shape has normal offsets, normals are normalised, active or not (rule 19).
         let active = skin
             .blend()
             .map(|blend| Active::new(blend, pose.channel_weights()))

@@ -64,8 +64,8 @@ pub struct SkinBinding {
     pub shapes: Vec<ShapeSlot>,
     /// Channels of the animation -> `shapes`.
     pub channel_mapper: Option<AnimMapper>,
-    /// Largest authored width, for extents of points and curves; 0 for a mesh.
-    pub max_width: f32,
+    /// Widths of points and curves, for their extents.
+    pub widths: Sampled<Vec<f32>>,
     /// Why this prim is left as it is, where it is.
     pub unsupported: Option<String>,
     /// The validated skin of a prim whose rest data never changes.
@@ -224,12 +224,13 @@ impl SkinBinding {
     /// Every authored time that this prim's own data depends on.
     #[must_use]
     pub fn own_times(&self) -> Vec<f64> {
-        let mut times: Vec<f64> = self.points.times().chain(self.geom_bind.times()).collect();
+        let mut times: Vec<f64> = self.points.times().collect();
         if let Normals::PerPoint(n) = &self.normals {
             times.extend(n.times());
         }
         if let Some(i) = &self.influences {
             times.extend(i.indices.times().chain(i.weights.times()));
+            times.extend(self.geom_bind.times());
         }
         times
     }

@@ -42,12 +42,6 @@ impl SkeletonInstance {
         self.animation.as_ref().map(|(a, _)| a)
     }
 
-    /// True where some joint of the animation is a joint of this skeleton.
-    #[must_use]
-    pub fn animates_joints(&self) -> bool {
-        self.animation.as_ref().is_some_and(|(_, m)| !m.is_null())
-    }
-
     /// Joint transforms in skeleton space.
     ///
     /// # Errors

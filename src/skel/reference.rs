@@ -75,8 +75,8 @@ fn blend(skin: &Skin, pose: &Pose, points: &mut [DVec3], mut normals: Option<&mu
             }
         }
     }
-    // Rule 19: every normal is normalised once shapes are bound, whether or not one touched it.
-    if let (Some(normals), true) = (normals, skin.shapes().iter().any(Option::is_some)) {
+    // Rule 19: once a bound shape has normal offsets every normal is normalised, touched or not.
+    if let (Some(normals), true) = (normals, skin.blends_normals()) {
         for n in normals {
             *n = n.normalize_or_zero();
         }

@@ -17,7 +17,8 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed (nothing was written), 2 wrong usage.
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 failed (an old OUT is left as it was), 2 wrong usage.
 Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.";
 
 #[derive(Subcommand)]

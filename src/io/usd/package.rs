@@ -77,11 +77,16 @@ impl Assets {
         if path.is_empty() {
             return String::new();
         }
-        if let Some(known) = self.taken.get(path) {
+        // One file may be spelled in several ways.
+        let file = self
+            .resolver
+            .resolve(path)
+            .map_or_else(|| path.to_owned(), |p| p.to_string());
+        if let Some(known) = self.taken.get(&file) {
             return known.clone();
         }
         let new = self.copy(path);
-        self.taken.insert(path.to_owned(), new.clone());
+        self.taken.insert(file, new.clone());
         new
     }
 

@@ -17,10 +17,13 @@ pub(super) fn read_skeleton(
     if let Some(rest) = &rest
         && (rest.len() != joints.len() || !rest.iter().all(crate::math::is_finite))
     {
+        let found = match rest.len() == joints.len() {
+            true => "some that are not finite".to_owned(),
+            false => rest.len().to_string(),
+        };
         let message = format!(
-            "restTransforms: expected {} finite matrices, found {}: they count as missing",
-            joints.len(),
-            rest.len()
+            "restTransforms: expected {} finite matrices, found {found}: they count as missing",
+            joints.len()
         );
         warnings.push(Warning::new(
             "rest-transforms-ignored",
@@ -46,6 +49,15 @@ pub(super) fn read_animation(
         blend_shape_weights: read_sampled(&prim.attribute("blendShapeWeights"), interpolation)?,
     };
     warn_of_components(&animation, warnings);
+    let weights = animation.blend_shape_weights.values();
+    if !weights.flat_map(|w| w.iter()).all(|w| w.is_finite()) {
+        let message = "blendShapeWeights holds values that are not finite: they count as 0";
+        warnings.push(Warning::new(
+            "animation-not-finite",
+            &animation.path,
+            message,
+        ));
+    }
     Ok(animation)
 }
 

@@ -74,7 +74,7 @@ impl SkinReader<'_> {
             },
             shapes: Vec::new(),
             channel_mapper: None,
-            max_width: 0.0,
+            widths: Sampled::default(),
             unsupported: None,
             static_skin: OnceLock::new(),
         };
@@ -92,13 +92,8 @@ impl SkinReader<'_> {
         out.points = read_sampled(&prim.attribute("points"), self.interpolation)?;
         out.normals = self.read_normals(&prim)?;
         self.read_shapes(&prim, &mut out, animation)?;
-        let widths: Sampled<Vec<f32>> =
-            read_sampled(&prim.attribute("widths"), self.interpolation)?;
-        out.max_width = widths
-            .values()
-            .flat_map(|w| w.iter().copied())
-            .filter(|w| w.is_finite())
-            .fold(0.0, f32::max);
+        out.widths = read_sampled(&prim.attribute("widths"), self.interpolation)?;
+        self.warn_of_normals(&out);
         if out.influences.is_none() && out.shapes.is_empty() && out.unsupported.is_none() {
             out.unsupported = Some("has neither usable influences nor blend shapes".into());
         }
@@ -172,7 +167,13 @@ impl SkinReader<'_> {
                 return Ok(None);
             }
         };
-        let count = usize::try_from(size_i).unwrap_or(0);
+        let Some(count) = usize::try_from(size_i).ok().filter(|n| *n > 0) else {
+            let message = format!(
+                "{INDICES} has elementSize {size_i}; at least 1 is expected, so there are no influences"
+            );
+            self.warn("influences-ignored", &path, message);
+            return Ok(None);
+        };
         Ok(Some(InfluenceSource {
             interpolation,
             count,
@@ -241,6 +242,21 @@ impl SkinReader<'_> {
             // Uniform and constant ones stay, as in Pixar's bake.
             _ => Normals::None,
         })
+    }
+
+    /// Rule 24: normals of the wrong number stay while the points are skinned.
+    fn warn_of_normals(&mut self, out: &SkinBinding) {
+        let (Normals::PerPoint(normals), Some(points)) = (&out.normals, out.points.first()) else {
+            return;
+        };
+        if let Some(n) = normals.values().find(|n| n.len() != points.len()) {
+            let message = format!(
+                "normals: expected {} vertex normals, one per point, found {}: left as they are",
+                points.len(),
+                n.len()
+            );
+            self.warn("normals-left", &out.path, message);
+        }
     }
 
     fn read_shapes(

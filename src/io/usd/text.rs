@@ -18,7 +18,9 @@ pub(super) fn repair(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
         match text[i] {
             b'#' => i = skip_to(text, i, |c| c == b'\n'),
             q @ (b'"' | b'\'') => i = skip_string(text, i, q),
-            b'@' => i = skip_to(text, i + 1, |c| c == b'@'),
+            b'@' => i = skip_asset(text, i),
+            b'/' if text[i..].starts_with(b"//") => i = skip_to(text, i, |c| c == b'\n'),
+            b'/' if text[i..].starts_with(b"/*") => i = skip_past(text, i + 2, b"*/"),
             b'{' | b'[' | b'(' => {
                 depth += 1;
                 if depth > MAX_NESTING {
@@ -62,6 +64,21 @@ fn skip_to(text: &[u8], from: usize, stop: impl Fn(u8) -> bool) -> usize {
         .map_or(text.len(), |n| from + n)
 }
 
+/// Index of the last byte of the next `end`, or the end of the text.
+fn skip_past(text: &[u8], from: usize, end: &[u8]) -> usize {
+    let rest = &text[from.min(text.len())..];
+    let found = rest.windows(end.len()).position(|w| w == end);
+    found.map_or(text.len(), |n| from + n + end.len() - 1)
+}
+
+/// Index of the last byte of an asset path: `@path@`, or `@@@path with @ inside@@@`.
+fn skip_asset(text: &[u8], start: usize) -> usize {
+    match text[start..].starts_with(b"@@@") {
+        true => skip_past(text, start + 3, b"@@@"),
+        false => skip_past(text, start + 1, b"@"),
+    }
+}
+
 /// Index of a string's closing quote (the last one of three, for a long string).
 fn skip_string(text: &[u8], start: usize, quote: u8) -> usize {
     let long = text[start..].starts_with(&[quote; 3]);
@@ -97,6 +114,7 @@ mod tests {
             "rel a = </A.5x>",
             "# .5\n\"x .5 \\\" .6\" @./.7.usda@ '''.8' .9'''",
             "float a.connect = 1.e5",
+            "@@@a@b .5@@@ @c .5@ // don't .5\n/* it's .5 */",
         ] {
             assert_eq!(repaired(untouched), untouched);
         }

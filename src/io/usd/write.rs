@@ -1,6 +1,7 @@
 //! Writing a bake: one flattened file, or a layer of overs.
 
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
 
 use openusd::{gf, sdf, usd};
 
@@ -82,7 +83,10 @@ impl UsdFile {
         layer
             .edit(|edit| apply(edit.data_mut(), edits))
             .map_err(|e| fail(explain(&e)))?;
-        if out.extension().is_some_and(|e| e == "usdz") {
+        if out
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
+        {
             warnings.extend(package::write_package(layer, out)?);
         } else {
             output::export(&layer, out)?;
@@ -108,7 +112,9 @@ impl UsdFile {
         let sublayer = relative_to(self.file(), out);
         layer
             .edit(|edit| {
-                edit.pseudo_root_mut()?.add_sublayer(sublayer.as_str());
+                // With its offset: a crate file has to hold as many offsets as sublayers.
+                let mut root = edit.pseudo_root_mut()?;
+                root.insert_sublayer(0, sublayer.as_str(), sdf::LayerOffset::default());
                 for (key, value) in metadata {
                     edit.data_mut()
                         .set_field(&sdf::Path::abs_root(), key, value);
@@ -123,7 +129,7 @@ impl UsdFile {
         Ok(Vec::new())
     }
 
-    /// Stage metadata that a sublayer cannot give.
+    /// Stage metadata that the input's root layer authors and a sublayer cannot give.
     fn root_metadata(
         &self,
     ) -> std::result::Result<Vec<(&'static str, sdf::Value)>, openusd::Error> {
@@ -138,9 +144,10 @@ impl UsdFile {
             "framesPerSecond",
         ];
         let mut out = Vec::new();
+        let root = self.stage.root_layer();
         for key in KEYS {
-            if let Some(value) = self.stage.stage_metadata(key)? {
-                out.push((key, value));
+            if let Some(value) = root.data().try_field(&sdf::Path::abs_root(), key)? {
+                out.push((key, value.into_owned()));
             }
         }
         Ok(out)
@@ -150,7 +157,8 @@ impl UsdFile {
         &self,
         edits: &BakeEdits,
     ) -> std::result::Result<Vec<sdf::Path>, openusd::Error> {
-        let mut out: Vec<sdf::Path> = Vec::new();
+        let mut seen: HashSet<sdf::Path> = HashSet::new();
+        let mut out = Vec::new();
         let paths = edits
             .prims
             .iter()
@@ -158,7 +166,7 @@ impl UsdFile {
             .chain(edits.retype.iter().map(String::as_str));
         for path in paths {
             for ancestor in sdf::Path::new(path)?.ancestors_below_root() {
-                if !out.contains(&ancestor) && self.stage.prim(&ancestor)?.is_instance()? {
+                if seen.insert(ancestor.clone()) && self.stage.prim(&ancestor)?.is_instance()? {
                     out.push(ancestor);
                 }
             }
@@ -245,22 +253,22 @@ fn author(
     Ok(())
 }
 
-/// `target` as seen from the folder of `from`, with forward slashes; absolute where they share no
-/// folder.
+/// `target` as seen from the folder of `from`, with forward slashes. Absolute where they share no
+/// folder, and where a symbolic link makes `..` ambiguous: USD takes `..` off the path as spelled.
 fn relative_to(target: &Path, from: &Path) -> String {
-    let absolute = |p: &Path| {
-        p.canonicalize()
-            .or_else(|_| std::path::absolute(p))
-            .unwrap_or_else(|_| p.to_owned())
-    };
+    let slashed = |p: &Path| p.to_string_lossy().replace('\\', "/");
+    let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
     let target = absolute(target);
-    let folder = match from.parent() {
-        Some(p) if !p.as_os_str().is_empty() => absolute(p),
-        _ => absolute(Path::new(".")),
-    };
+    let folder = absolute(from)
+        .parent()
+        .map_or_else(PathBuf::new, Path::to_owned);
+    let plain = |p: &Path| p.canonicalize().is_ok_and(|c| c == without_dots(p));
+    if !plain(&folder) || !target.parent().is_some_and(plain) {
+        return slashed(&target);
+    }
+    let (target, folder) = (without_dots(&target), without_dots(&folder));
     let (t, f): (Vec<_>, Vec<_>) = (target.components().collect(), folder.components().collect());
     let shared = t.iter().zip(&f).take_while(|(a, b)| a == b).count();
-    let slashed = |p: &Path| p.to_string_lossy().replace('\\', "/");
     if shared <= 1 {
         return slashed(&target);
     }
@@ -268,4 +276,19 @@ fn relative_to(target: &Path, from: &Path) -> String {
     let down: PathBuf = t[shared..].iter().collect();
     let prefix = if up.is_empty() { "./" } else { up.as_str() };
     format!("{prefix}{}", slashed(&down))
+}
+
+/// The path with `.` and `..` taken out by spelling alone.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
 }

@@ -1,0 +1,8 @@
+//! The stage as USD's text.
+
+mod mesh;
+mod stage;
+mod values;
+mod writer;
+
+pub use stage::stage;

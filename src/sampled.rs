@@ -193,6 +193,8 @@ pub struct Sampled<T> {
     /// Strictly ascending times.
     samples: Vec<(f64, Option<Arc<T>>)>,
     interpolation: Interpolation,
+    /// Every sample is blocked: there is no value at any time code, whatever the default is.
+    blocked: bool,
 }
 
 impl<T> Default for Sampled<T> {
@@ -201,6 +203,7 @@ impl<T> Default for Sampled<T> {
             default: None,
             samples: Vec::new(),
             interpolation: Interpolation::Linear,
+            blocked: false,
         }
     }
 }
@@ -234,7 +237,15 @@ impl<T> Sampled<T> {
             default: default.map(Arc::new),
             samples,
             interpolation,
+            blocked: false,
         }
+    }
+
+    /// A value that all time codes block, for readers that cannot tell the blocked times.
+    #[must_use]
+    pub fn blocked_at_time_codes(mut self) -> Self {
+        self.blocked = true;
+        self
     }
 
     /// Sample times, ascending.
@@ -274,6 +285,7 @@ impl<T> Sampled<T> {
                 .map(|(t, v)| (*t, v.as_deref().map(|v| Arc::new(f(v)))))
                 .collect(),
             interpolation: self.interpolation,
+            blocked: self.blocked,
         }
     }
 
@@ -294,6 +306,7 @@ impl<T: Lerp> Sampled<T> {
     #[must_use]
     pub fn at(&self, time: Time) -> Option<Arc<T>> {
         let t = match time {
+            Time::At(_) if self.blocked => return None,
             Time::At(t) if !self.samples.is_empty() => t,
             _ => return self.default.clone(),
         };
@@ -358,6 +371,13 @@ mod tests {
         assert_eq!(at(&s, 1.5), None, "a blocked lower sample is no value");
         assert_eq!(at(&s, 2.0), Some(5.0));
         assert_eq!(s.at(Time::Default), None);
+    }
+
+    #[test]
+    fn blocked_everywhere() {
+        let s = Sampled::constant(1.0).blocked_at_time_codes();
+        assert_eq!(at(&s, 3.0), None);
+        assert_eq!(s.at(Time::Default).map(|v| *v), Some(1.0));
     }
 
     #[test]

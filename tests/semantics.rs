@@ -488,6 +488,15 @@ fn a_blocked_component_leaves_the_rest_pose() {
     }
 }
 
+/// Seen on usd-core: where every sample is blocked the default does not serve time codes.
+#[test]
+fn samples_that_are_all_blocked_are_no_value() {
+    let body = COMPONENTS.to_owned() + "\nhalf3[] scales.timeSamples = { 0: None, 2: None }";
+    let scene = simple("", &body, "SkelRoot").scene(AnimSource::AtSkeleton);
+    assert_eq!(point(&scene, "/R/M", Time::At(1.0)), DVec3::ZERO);
+    assert_eq!(point(&scene, "/R/M", Time::Default), DVec3::X);
+}
+
 #[test]
 fn a_skel_root_overridden_to_xform_and_back() {
     let root = simple("", COMPONENTS, "SkelRoot");

@@ -204,5 +204,16 @@ pub(super) fn read_sampled<T: FromUsd>(
             samples
         }
     };
-    Ok(Sampled::new(default, samples, interpolation))
+    // openusd hides a map of nothing but blocked samples: it tells no times, and has no value then.
+    let hidden = samples.is_empty()
+        && default.is_some()
+        && attribute
+            .get_at::<sdf::Value>(usd::TimeCode::new(0.0))?
+            .is_none();
+    let sampled = Sampled::new(default, samples, interpolation);
+    Ok(if hidden {
+        sampled.blocked_at_time_codes()
+    } else {
+        sampled
+    })
 }

@@ -289,6 +289,26 @@ fn textures_keep_resolving() {
 }
 
 #[test]
+fn applied_schemas_keep_their_order() {
+    let bench = Bench::new();
+    let two = r#"prepend apiSchemas = ["MaterialBindingAPI", "SkelBindingAPI"]"#;
+    let text = stage(JOINTS, &bind(), &good().replace(API, two));
+    let input = bench.write("in.usda", text);
+    let out = bench.path("out.usda");
+    assert!(bake(&input, &out, &[]).status.success());
+    let text = std::fs::read_to_string(&out).unwrap();
+    let order = text
+        .lines()
+        .find(|l| l.contains("MaterialBindingAPI"))
+        .unwrap();
+    let place = |name: &str| order.find(name).unwrap();
+    assert!(
+        place("MaterialBindingAPI") < place("SkelBindingAPI"),
+        "{order}"
+    );
+}
+
+#[test]
 fn chosen_prims() {
     let bench = Bench::new();
     let out = bench.path("out.usda");

@@ -25,6 +25,10 @@ fn main() {
         }));
     }
     trials.push(Trial::test("mirror::batch_equals_singles", batch));
+    // The loops that machines without AVX2 take, in a process of their own.
+    if std::env::var_os(CPU).is_none() {
+        trials.push(Trial::test("baseline_loops", baseline_loops));
+    }
     let ignored = gpu::ignored();
     let mut gpu = |name: &str, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
         trials.push(Trial::test(format!("gpu::{name}"), run).with_ignored_flag(ignored));
@@ -69,6 +73,22 @@ fn main() {
         gpu(name, Box::new(move || chunked(&options)));
     }
     libtest_mimic::run(&args, trials).exit();
+}
+
+/// Chooses the CPU backend's loops.
+const CPU: &str = "SINEW_CPU";
+
+/// Every mirror trial again with the loops for any CPU.
+fn baseline_loops() -> Result<(), Failed> {
+    let output = std::process::Command::new(std::env::current_exe()?)
+        .arg("mirror::")
+        .env(CPU, "baseline")
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || !text.contains("mirror::influences_4") {
+        return Err(text.into_owned().into());
+    }
+    Ok(())
 }
 
 fn specs() -> Vec<(String, Spec)> {

@@ -2,15 +2,20 @@
 //! columns to a register.
 
 use std::arch::x86_64::*;
+use std::sync::LazyLock;
 
 use glam::{Vec3, Vec4};
 
 use super::skin::{Columns, slot};
 
-/// Whether this machine has what the functions of this module need.
-#[inline]
+/// Whether this machine has what the functions of this module need. `SINEW_CPU=baseline` says no, so
+/// that the loops of other machines can be tested and timed on this one.
 pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+    static AVAILABLE: LazyLock<bool> = LazyLock::new(|| {
+        let baseline = std::env::var("SINEW_CPU").is_ok_and(|v| v == "baseline");
+        !baseline && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+    });
+    *AVAILABLE
 }
 
 #[inline]

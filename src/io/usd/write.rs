@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use openusd::{gf, sdf, usd};
+use openusd::{gf, sdf, tf, usd};
 
 use super::read::{UsdFile, explain};
 use super::{output, package};
@@ -35,6 +35,8 @@ pub struct BakeEdits {
     /// SkelRoots that become Xforms (rule 32).
     pub retype: Vec<String>,
 }
+
+const API_SCHEMAS: &str = "apiSchemas";
 
 type Authoring = std::result::Result<(), sdf::AuthoringError>;
 
@@ -80,8 +82,15 @@ impl UsdFile {
         };
         let mut warnings = self.clip_warnings().map_err(|e| fail(explain(&e)))?;
         let mut layer = self.stage.flatten().map_err(|e| fail(explain(&e)))?;
+        let orders = self.schema_orders(&layer).map_err(|e| fail(explain(&e)))?;
         layer
-            .edit(|edit| apply(edit.data_mut(), edits))
+            .edit(|edit| {
+                for (path, order) in orders {
+                    let value = sdf::TokenListOp::explicit(order).into();
+                    edit.data_mut().set_field(&path, API_SCHEMAS, value);
+                }
+                apply(edit.data_mut(), edits)
+            })
             .map_err(|e| fail(explain(&e)))?;
         if out
             .extension()
@@ -92,6 +101,40 @@ impl UsdFile {
             output::export(&layer, out)?;
         }
         Ok(warnings)
+    }
+
+    /// Applied schemas in the order that the layers ask for, where openusd's flatten has another
+    /// one: the order is their strength.
+    fn schema_orders(
+        &self,
+        flat: &sdf::Layer,
+    ) -> std::result::Result<Vec<(sdf::Path, Vec<tf::Token>)>, openusd::Error> {
+        let mut out = Vec::new();
+        for path in flat.data().spec_paths() {
+            let value = flat.data().try_field(&path, API_SCHEMAS)?;
+            let Some(sdf::Value::TokenListOp(flattened)) = value.as_deref() else {
+                continue;
+            };
+            if flattened.explicit_items.len() < 2 {
+                continue;
+            }
+            let mut order: Vec<tf::Token> = Vec::new();
+            for site in self.stage.prim(&path)?.prim_stack()?.into_iter().rev() {
+                let Some(layer) = self.stage.layer(&site.layer) else {
+                    continue;
+                };
+                let value = layer.data().try_field(&site.path, API_SCHEMAS)?;
+                if let Some(sdf::Value::TokenListOp(opinion)) = value.as_deref() {
+                    order = opinion.compose_over(&order);
+                }
+            }
+            let same_schemas = order.len() == flattened.explicit_items.len()
+                && order.iter().all(|s| flattened.explicit_items.contains(s));
+            if same_schemas && order != flattened.explicit_items {
+                out.push((path, order));
+            }
+        }
+        Ok(out)
     }
 
     /// Writes the edits alone, as overs over the input, which becomes the layer's sublayer.

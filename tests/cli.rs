@@ -289,6 +289,37 @@ fn textures_keep_resolving() {
 }
 
 #[test]
+fn udim_textures_keep_resolving() {
+    let bench = Bench::new();
+    for folder in ["tex", "elsewhere"] {
+        std::fs::create_dir(bench.path(folder)).unwrap();
+    }
+    bench.write("tex/skin.1001.png", b"the first tile");
+    bench.write("tex/skin.1012.png", b"another tile");
+    let shader = r#"def Shader "Tex" { asset inputs:file = @./tex/skin.<UDIM>.png@ }"#;
+    let input = bench.write(
+        "in.usda",
+        stage(JOINTS, &bind(), &format!("{}\n{shader}", good())),
+    );
+    let flat = bench.path("elsewhere/out.usda");
+    assert_eq!(bake(&input, &flat, &[]).status.code(), Some(0));
+    let text = std::fs::read_to_string(&flat).unwrap();
+    let path = text.split('@').find(|p| p.contains("<UDIM>")).unwrap();
+    assert!(
+        Path::new(&path.replace("<UDIM>", "1012")).is_file(),
+        "{path}"
+    );
+
+    let packed = bench.path("elsewhere/out.usdz");
+    let output = bake(&input, &packed, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let bytes = std::fs::read(&packed).unwrap();
+    for tile in [&b"the first tile"[..], b"another tile"] {
+        assert!(bytes.windows(tile.len()).any(|w| w == tile));
+    }
+}
+
+#[test]
 fn applied_schemas_keep_their_order() {
     let bench = Bench::new();
     let two = r#"prepend apiSchemas = ["MaterialBindingAPI", "SkelBindingAPI"]"#;

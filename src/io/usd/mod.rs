@@ -8,6 +8,7 @@ mod skel_prims;
 mod skinned_prims;
 mod text;
 mod tree;
+mod udim;
 mod values;
 mod write;
 mod xforms;

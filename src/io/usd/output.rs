@@ -27,13 +27,28 @@ pub(super) fn export(layer: &sdf::Layer, output: &Path) -> Result<()> {
         .unwrap_or_default();
     let format = sdf::LayerRegistry::find_by_extension(extension)
         .ok_or_else(|| fail(format!("no USD format is named .{extension}")))?;
-    let temporary = temporary_beside(output).map_err(|e| fail(e.to_string()))?;
-    let mut sink = BufWriter::with_capacity(BUFFER, temporary);
-    format
-        .write(layer.data(), &mut sink)
-        .map_err(|e| fail(explain(&e)))?;
+    replace(output, |file| {
+        format.write(layer.data(), file).map_err(|e| explain(&e))
+    })
+}
+
+/// Has `write` fill a file beside `output`, buffered, and renames it there.
+///
+/// # Errors
+/// Whatever `write` says, a folder that cannot be written to, a full disk.
+pub(super) fn replace(
+    output: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), String>,
+) -> Result<()> {
+    let fail = |reason: String| Error::Write {
+        file: output.to_owned(),
+        reason,
+    };
+    let mut temporary = temporary_beside(output).map_err(|e| fail(e.to_string()))?;
+    let mut sink = BufWriter::with_capacity(BUFFER, temporary.as_file_mut());
+    write(&mut sink).map_err(fail)?;
     sink.flush().map_err(|e| fail(e.to_string()))?;
-    let temporary = sink.into_inner().map_err(|e| fail(e.to_string()))?;
+    drop(sink);
     temporary
         .persist(output)
         .map_err(|e| fail(e.error.to_string()))?;

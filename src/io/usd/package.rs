@@ -1,75 +1,75 @@
 //! Packing a flattened layer and its textures into a .usdz.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{BufWriter, Cursor};
+use std::path::Path;
 
-use openusd::ar::Resolver;
-use openusd::{sdf, usd, usd_utils};
+use openusd::ar::{ResolvedPath, Resolver};
+use openusd::{sdf, usd_utils, usdz};
 
 use super::output;
 use super::read::explain;
 use super::resolver::CheckedResolver;
+use super::udim;
 use crate::error::{Error, Result, Warning};
 
 /// Writes `layer` and every asset it names into one package. Assets that live inside another
-/// package are taken out of it, since readers refuse nested ones. Assets that are not there keep
-/// their paths, with a warning.
+/// package are taken out of it, since readers refuse nested ones. Paths to assets that are not
+/// there are cleared, with a warning.
 pub(super) fn write_package(mut layer: sdf::Layer, output: &Path) -> Result<Vec<Warning>> {
     let fail = |reason: String| Error::Write {
         file: output.to_owned(),
         reason,
     };
-    let work = work_folder_beside(output).map_err(|e| fail(e.to_string()))?;
     let mut assets = Assets {
-        folder: work.path().to_owned(),
         resolver: CheckedResolver::new(),
         taken: HashMap::new(),
+        entries: Vec::new(),
         missing: Vec::new(),
-        error: None,
     };
     usd_utils::modify_asset_paths(&mut layer, |path| assets.localise(path), true)
         .map_err(|e| fail(explain(&e)))?;
-    if let Some(e) = assets.error {
-        return Err(fail(e));
-    }
     let stem = output
         .file_stem()
         .and_then(|s| s.to_str())
         .unwrap_or("scene");
-    let name = format!("{stem}.usdc");
-    let root = work.path().join(&name);
-    let root_text = root
-        .to_str()
-        .ok_or_else(|| fail("its name is not UTF-8".into()))?;
-    output::export(&layer, &root)?;
+    let mut root = Cursor::new(Vec::new());
+    sdf::LayerRegistry::find_by_extension("usdc")
+        .ok_or_else(|| fail("no crate format".into()))?
+        .write(layer.data(), &mut root)
+        .map_err(|e| fail(explain(&e)))?;
     drop(layer);
-    let stage = usd::Stage::builder()
-        .schema_registry(openusd_schemas::schema_registry())
-        .open(root_text)
-        .map_err(|e| fail(explain(&e)))?;
-    usd_utils::create_new_usdz_package(&stage, root_text, output, Some(&name))
-        .map_err(|e| fail(explain(&e)))?;
-    Ok(assets
-        .missing
-        .into_iter()
-        .map(|path| {
-            Warning::new(
-                "asset-missing",
-                path,
-                "is not there, so it is not packed; the path to it is cleared",
-            )
-        })
+    output::replace(output, |file: &mut BufWriter<&mut File>| {
+        let mut archive = usdz::ArchiveWriter::new(file);
+        // The first entry is the layer that opens.
+        archive
+            .add_layer(&format!("{stem}.usdc"), root.get_ref())
+            .map_err(|e| explain(&e))?;
+        for (name, asset) in &assets.entries {
+            let bytes = assets.resolver.open_asset(asset);
+            let bytes = bytes
+                .and_then(|mut a| a.read_all())
+                .map_err(|e| format!("{asset}: {e}"))?;
+            archive.add_layer(name, &bytes).map_err(|e| explain(&e))?;
+        }
+        archive.finish().map_err(|e| explain(&e))?;
+        Ok(())
+    })?;
+    let message = "is not there, so it is not packed; the path to it is cleared";
+    let missing = assets.missing.into_iter();
+    Ok(missing
+        .map(|path| Warning::new("asset-missing", path, message))
         .collect())
 }
 
-/// Copies assets beside the layer and tells their new paths.
+/// Gives assets entries in the package and tells their new paths.
 struct Assets {
-    folder: PathBuf,
     resolver: CheckedResolver,
+    /// New path by resolved file.
     taken: HashMap<String, String>,
+    entries: Vec<(String, ResolvedPath)>,
     missing: Vec<String>,
-    error: Option<String>,
 }
 
 impl Assets {
@@ -78,49 +78,34 @@ impl Assets {
             return String::new();
         }
         // One file may be spelled in several ways.
-        let file = self
-            .resolver
-            .resolve(path)
-            .map_or_else(|| path.to_owned(), |p| p.to_string());
+        let resolved = self.resolver.resolve(path);
+        let file = resolved
+            .as_ref()
+            .map_or_else(|| path.to_owned(), ToString::to_string);
         if let Some(known) = self.taken.get(&file) {
             return known.clone();
         }
-        let new = self.copy(path);
+        // A folder for each, so that equal names do not meet.
+        let folder = self.taken.len().to_string();
+        // UDIM textures are one path for many files.
+        let files: Vec<(String, ResolvedPath)> = match resolved {
+            Some(r) => vec![(path.to_owned(), r)],
+            None => udim::tiles(path)
+                .filter_map(|tile| Some((tile.clone(), self.resolver.resolve(&tile)?)))
+                .collect(),
+        };
+        let new = if files.is_empty() {
+            self.missing.push(path.to_owned());
+            String::new()
+        } else {
+            format!("./{folder}/{}", base_name(path))
+        };
+        for (path, resolved) in files {
+            let entry = format!("{folder}/{}", base_name(&path));
+            self.entries.push((entry, resolved));
+        }
         self.taken.insert(file, new.clone());
         new
-    }
-
-    fn copy(&mut self, path: &str) -> String {
-        // UDIM textures are one path for many files; each tile there is copied.
-        if path.contains("<UDIM>") {
-            let number = self.taken.len();
-            let mut any = false;
-            for tile in 1001..=1100 {
-                let tile_path = path.replace("<UDIM>", &tile.to_string());
-                any |= self.copy_one(&tile_path, number).is_some();
-            }
-            if any {
-                return format!("./{number}/{}", base_name(path));
-            }
-        } else if let Some(new) = self.copy_one(path, self.taken.len()) {
-            return new;
-        }
-        self.missing.push(path.to_owned());
-        String::new()
-    }
-
-    fn copy_one(&mut self, path: &str, number: usize) -> Option<String> {
-        let resolved = self.resolver.resolve(path)?;
-        let name = base_name(path);
-        let folder = self.folder.join(number.to_string());
-        let result = fs::create_dir_all(&folder)
-            .and_then(|()| self.resolver.open_asset(&resolved)?.read_all())
-            .and_then(|bytes| fs::write(folder.join(&name), bytes));
-        if let Err(e) = result {
-            self.error.get_or_insert(format!("asset {path}: {e}"));
-            return None;
-        }
-        Some(format!("./{number}/{name}"))
     }
 }
 
@@ -132,17 +117,4 @@ fn base_name(path: &str) -> String {
         .next()
         .unwrap_or(path);
     inner.rsplit(['/', '\\']).next().unwrap_or(inner).to_owned()
-}
-
-/// A scratch folder beside the output (on the same disk, so that no other one can fill), gone when
-/// dropped.
-fn work_folder_beside(output: &Path) -> std::io::Result<tempfile::TempDir> {
-    let parent = match output.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
-    tempfile::Builder::new()
-        .prefix(".")
-        .suffix(".tmp")
-        .tempdir_in(parent.canonicalize()?)
 }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use openusd::{gf, sdf, tf, usd};
+use openusd::{gf, sdf, tf, usd, usd_utils};
 
 use super::read::{UsdFile, explain};
-use super::{output, package};
+use super::{output, package, udim};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
 
@@ -82,6 +82,13 @@ impl UsdFile {
         };
         let mut warnings = self.clip_warnings().map_err(|e| fail(explain(&e)))?;
         let mut layer = self.stage.flatten().map_err(|e| fail(explain(&e)))?;
+        let folders = self.layer_folders();
+        usd_utils::modify_asset_paths(
+            &mut layer,
+            |path| udim::anchor(path, &folders).unwrap_or_else(|| path.to_owned()),
+            true,
+        )
+        .map_err(|e| fail(explain(&e)))?;
         let orders = self.schema_orders(&layer).map_err(|e| fail(explain(&e)))?;
         layer
             .edit(|edit| {
@@ -101,6 +108,16 @@ impl UsdFile {
             output::export(&layer, out)?;
         }
         Ok(warnings)
+    }
+
+    /// Folders of the layers that the stage is composed from, the root layer's first.
+    fn layer_folders(&self) -> Vec<PathBuf> {
+        let mut out: Vec<PathBuf> = Vec::new();
+        for identifier in self.stage.layer_identifiers() {
+            let folder = outermost_file(&identifier).parent().map(Path::to_owned);
+            out.extend(folder.filter(|f| !out.contains(f)));
+        }
+        out
     }
 
     /// Applied schemas in the order that the layers ask for, where openusd's flatten has another

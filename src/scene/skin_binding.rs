@@ -157,9 +157,11 @@ impl SkinBinding {
                 _ => None,
             });
         }
-        // Shapes without normal offsets leave normals alone, and so does a prim that only blends them.
-        let moves_normals =
-            influences.is_some() || shapes.iter().flatten().any(|s| s.has_normal_offsets());
+        // A prim that only blends keeps its normals where no shape has normal offsets, and where no
+        // animation gives its shapes weights (seen on usd-core).
+        let blends_normals = self.channel_mapper.is_some()
+            && shapes.iter().flatten().any(|s| s.has_normal_offsets());
+        let moves_normals = influences.is_some() || blends_normals;
         let normals = match &self.normals {
             // Normals of the wrong number stay as they are while the points are skinned (rule 24).
             Normals::PerPoint(n) => n

@@ -1,0 +1,192 @@
+//! A crowd's results: read back, or where they lie on the GPU.
+
+use glam::Vec3;
+
+use super::crowd::{OutPage, foreign};
+use super::error::guarded;
+use super::frame::OutPlace;
+use super::readback::{Fetch, fetch};
+use super::{Crowd, Deformed, GpuError, InstanceId};
+use crate::kernel::PackedSkin;
+
+/// A run of an instance's results where they lie on the GPU: tight f32 triples, in a buffer that a
+/// renderer can bind as vertices or storage.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputSlice<'a> {
+    /// The buffer. Adding instances may replace it.
+    pub buffer: &'a wgpu::Buffer,
+    /// Byte of the first element.
+    pub offset: u64,
+    /// First point of the run.
+    pub first_point: usize,
+    /// Points in the run.
+    pub point_count: usize,
+}
+
+impl Crowd {
+    /// Waits for the last submitted frame and reads some instances' results, as many per mapped
+    /// buffer as fit.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id or before a frame was encoded; a lost device.
+    pub fn read(&mut self, instances: &[InstanceId]) -> Result<Vec<Deformed>, GpuError> {
+        let mut out = Vec::with_capacity(instances.len());
+        for id in instances {
+            let skin = self.skin_of(*id)?;
+            let zeros = || vec![Vec3::ZERO; skin.point_count()];
+            out.push(Deformed {
+                points: zeros(),
+                normals: skin.normals().map(|_| zeros()),
+            });
+        }
+        let mut ranges = Vec::new();
+        for (id, deformed) in instances.iter().zip(&mut out) {
+            let places = self.places(*id)?;
+            let mut points = &mut deformed.points[..];
+            let mut normals = deformed.normals.as_deref_mut();
+            for (place, count) in places {
+                let page = &self.out_pages[place.page];
+                let (now, later) = points.split_at_mut(count);
+                points = later;
+                ranges.push(Fetch {
+                    from: &page.points.buffer,
+                    offset: u64::from(place.points) * 4,
+                    to: now,
+                });
+                if let Some(all) = normals.take() {
+                    let (now, later) = all.split_at_mut(count);
+                    normals = Some(later);
+                    ranges.push(Fetch {
+                        from: &page.normals.buffer,
+                        offset: u64::from(place.normals) * 4,
+                        to: now,
+                    });
+                }
+            }
+        }
+        fetch(&self.skinner, &mut self.readback, &mut ranges)?;
+        Ok(out)
+    }
+
+    /// Points of one instance, as [`Crowd::read`].
+    ///
+    /// # Errors
+    /// As [`Crowd::read`].
+    pub fn read_points(&mut self, instance: InstanceId) -> Result<Vec<Vec3>, GpuError> {
+        Ok(self.read(&[instance])?.remove(0).points)
+    }
+
+    /// Normals of one instance, `None` where its skin has none.
+    ///
+    /// # Errors
+    /// As [`Crowd::read`].
+    pub fn read_normals(&mut self, instance: InstanceId) -> Result<Option<Vec<Vec3>>, GpuError> {
+        Ok(self.read(&[instance])?.remove(0).normals)
+    }
+
+    /// Where an instance's points lie on the GPU, usually one run.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn points_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        self.on_gpu(instance, |page, place| (&page.points.buffer, place.points))
+    }
+
+    /// Where an instance's normals lie on the GPU; empty for a skin without normals.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn normals_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        if self.skin_of(instance)?.normals().is_none() {
+            return Ok(Vec::new());
+        }
+        self.on_gpu(instance, |page, place| {
+            (&page.normals.buffer, place.normals)
+        })
+    }
+
+    /// Fills every output buffer with one value, to see what a frame writes.
+    #[doc(hidden)]
+    pub fn fill_outputs(&mut self, value: f32) -> Result<(), GpuError> {
+        guarded(&self.skinner.device, || {
+            for buffer in self
+                .out_pages
+                .iter()
+                .flat_map(|p| [&p.points.buffer, &p.normals.buffer])
+            {
+                let values = vec![value; buffer.size() as usize / 4];
+                self.skinner
+                    .queue
+                    .write_buffer(buffer, 0, bytemuck::cast_slice(&values));
+            }
+            self.skinner.queue.submit([]);
+        })
+    }
+
+    /// What lies behind the last output of every output buffer.
+    #[doc(hidden)]
+    pub fn read_behind_outputs(&mut self) -> Result<Vec<f32>, GpuError> {
+        let mut out = Vec::new();
+        for buffer in self.out_pages.iter().flat_map(|p| [&p.points, &p.normals]) {
+            let count = (buffer.buffer.size() - buffer.used) as usize / 12;
+            let mut tail = vec![Vec3::ZERO; count];
+            let range = Fetch {
+                from: &buffer.buffer,
+                offset: buffer.used,
+                to: &mut tail,
+            };
+            fetch(&self.skinner, &mut self.readback, &mut [range])?;
+            out.extend(tail.iter().flat_map(|v| v.to_array()));
+        }
+        Ok(out)
+    }
+
+    fn skin_of(&self, instance: InstanceId) -> Result<&PackedSkin, GpuError> {
+        let instance = self
+            .instances
+            .get(instance.0 as usize)
+            .ok_or_else(foreign)?;
+        Ok(&self.skins[instance.skin].0)
+    }
+
+    /// Places of an instance's slices with their point counts, once a frame has written them.
+    fn places(
+        &self,
+        id: InstanceId,
+    ) -> Result<impl Iterator<Item = (OutPlace, usize)> + '_, GpuError> {
+        if id.0 as usize >= self.encoded {
+            return Err(GpuError::Mismatch(
+                "no frame was encoded since this instance was added".into(),
+            ));
+        }
+        let instance = self.instances.get(id.0 as usize).ok_or_else(foreign)?;
+        let slices = &self.skins[instance.skin].1.slices;
+        Ok(instance
+            .out
+            .iter()
+            .zip(slices)
+            .map(|(place, slice)| (*place, slice.item.point_count as usize)))
+    }
+
+    fn on_gpu<'a>(
+        &'a self,
+        instance: InstanceId,
+        pick: impl Fn(&'a OutPage, &OutPlace) -> (&'a wgpu::Buffer, u32),
+    ) -> Result<Vec<OutputSlice<'a>>, GpuError> {
+        let instance = self
+            .instances
+            .get(instance.0 as usize)
+            .ok_or_else(foreign)?;
+        let slices = &self.skins[instance.skin].1.slices;
+        let found = instance.out.iter().zip(slices).map(|(place, slice)| {
+            let (buffer, float) = pick(&self.out_pages[place.page], place);
+            OutputSlice {
+                buffer,
+                offset: u64::from(float) * 4,
+                first_point: slice.first_point,
+                point_count: slice.item.point_count as usize,
+            }
+        });
+        Ok(found.collect())
+    }
+}

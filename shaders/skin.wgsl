@@ -31,16 +31,6 @@ struct SkinItem {
 @group(0) @binding(7) var<storage, read_write> out_points: array<f32>;
 @group(0) @binding(8) var<storage, read_write> out_normals: array<f32>;
 
-fn item_of(workgroup: u32) -> u32 {
-    var low = 0u;
-    var high = dispatch.item_count;
-    while high - low > 1u {
-        let middle = (low + high) / 2u;
-        if items[middle].first_workgroup <= workgroup { low = middle; } else { high = middle; }
-    }
-    return low;
-}
-
 fn rest_at(at: u32) -> vec3<f32> {
     return vec3<f32>(rest[at], rest[at + 1u], rest[at + 2u]);
 }

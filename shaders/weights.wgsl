@@ -18,16 +18,6 @@ struct WeightsItem {
 
 const WEIGHT_EPSILON: f32 = 1e-6;
 
-fn item_of(workgroup: u32) -> u32 {
-    var low = 0u;
-    var high = dispatch.item_count;
-    while high - low > 1u {
-        let middle = (low + high) / 2u;
-        if items[middle].first_workgroup <= workgroup { low = middle; } else { high = middle; }
-    }
-    return low;
-}
-
 // Terms within epsilon of zero are dropped.
 fn kept(weight: f32) -> f32 {
     return select(0.0, weight, abs(weight) > WEIGHT_EPSILON);

@@ -56,6 +56,7 @@ pub const SKIN: Kernel = Kernel {
     name: "skin",
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/items.wgsl"),
         include_str!("../../shaders/common/vectors.wgsl"),
         include_str!("../../shaders/skin_in_storage.wgsl"),
         include_str!("../../shaders/skin.wgsl"),
@@ -76,6 +77,7 @@ pub const SKIN_IN_UNIFORMS: Kernel = Kernel {
     name: "skin_in_uniforms",
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/items.wgsl"),
         include_str!("../../shaders/common/vectors.wgsl"),
         include_str!("../../shaders/skin_in_uniforms.wgsl"),
         include_str!("../../shaders/skin.wgsl"),

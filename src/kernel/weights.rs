@@ -27,6 +27,7 @@ pub const WEIGHTS: Kernel = Kernel {
     name: "weights",
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/items.wgsl"),
         include_str!("../../shaders/weights.wgsl")
     ),
     entry: "main",

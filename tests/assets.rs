@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use common::compare::{compare_within, size};
-use common::{gpu, tolerance, usd};
+use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::DVec3;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
@@ -316,17 +316,7 @@ fn same_bindings(file: &Path, theirs: &Value) -> Result<(), Failed> {
         if want["influences"] != true && want["shapes"] != true {
             continue;
         }
-        let bound = scene.resolve(prim)?;
-        let animation = bound
-            .skeleton()
-            .instance
-            .animation()
-            .map(|a| a.path.as_str());
-        let got = (Some(bound.skeleton().path.as_str()), animation);
-        let want = (want["skeleton"].as_str(), want["animation"].as_str());
-        if got != want {
-            return Err(format!("{prim}: bound to {got:?}, at Pixar's to {want:?}").into());
-        }
+        same_binding(&scene.resolve(prim)?, want)?;
     }
     Ok(())
 }

@@ -4,8 +4,8 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::compare::{compare_within, size};
-use common::{gpu, tolerance, usd};
+use common::compare::{bounds, compare_within, size};
+use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::DVec3;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
@@ -101,17 +101,7 @@ impl Golden {
                 }
                 continue;
             }
-            let ours = ours?;
-            let animation = ours
-                .skeleton()
-                .instance
-                .animation()
-                .map(|a| a.path.as_str());
-            let got = (Some(ours.skeleton().path.as_str()), animation);
-            let want = (want["skeleton"].as_str(), want["animation"].as_str());
-            if got != want {
-                return Err(format!("{prim}: bound to {got:?}, at Pixar's to {want:?}").into());
-            }
+            same_binding(&ours?, want)?;
         }
         for binding in &scene.bindings {
             if binding.unsupported.is_none() && !theirs.contains_key(&binding.path) {
@@ -259,20 +249,10 @@ fn check_extent(
 ) -> Result<(), Failed> {
     let got = usd::vectors(stage, prim, "extent", time.code())
         .ok_or_else(|| format!("{prim}: no extent"))?;
-    let low = points
-        .iter()
-        .copied()
-        .reduce(DVec3::min)
-        .unwrap_or_default();
-    let high = points
-        .iter()
-        .copied()
-        .reduce(DVec3::max)
-        .unwrap_or_default();
     Ok(compare_within(
         &format!("{prim} extent at {time}"),
         &got,
-        &[low, high],
+        &bounds(points),
         tolerance::EXTENT,
     )?)
 }

@@ -55,18 +55,17 @@ pub fn compare_within(
     compare(what, got, want, allowed / scale)
 }
 
+/// Corners of the bounding box; zero without points.
+pub fn bounds(points: &[DVec3]) -> [DVec3; 2] {
+    let all = || points.iter().copied();
+    let low = all().reduce(DVec3::min).unwrap_or_default();
+    let high = all().reduce(DVec3::max).unwrap_or_default();
+    [low, high]
+}
+
 /// Diagonal of the bounding box: what a mesh's size is called here.
 pub fn size(points: &[DVec3]) -> f64 {
-    let low = points
-        .iter()
-        .copied()
-        .reduce(DVec3::min)
-        .unwrap_or_default();
-    let high = points
-        .iter()
-        .copied()
-        .reduce(DVec3::max)
-        .unwrap_or_default();
+    let [low, high] = bounds(points);
     (high - low).length()
 }
 

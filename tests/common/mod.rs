@@ -4,6 +4,7 @@
 pub mod cases;
 pub mod compare;
 pub mod gpu;
+pub mod pixar;
 pub mod rng;
 pub mod tolerance;
 pub mod usd;

@@ -10,6 +10,7 @@ pub mod reference;
 mod skeleton;
 mod skin;
 mod topology;
+pub mod utils;
 
 pub use anim_mapper::AnimMapper;
 pub use animation::SkelAnimation;
@@ -20,3 +21,4 @@ pub use pose::{Pose, SkeletonInstance};
 pub use skeleton::Skeleton;
 pub use skin::Skin;
 pub use topology::{Topology, TopologyError};
+pub use utils::skin_transform;

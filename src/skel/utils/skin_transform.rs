@@ -1,0 +1,107 @@
+//! Rigid deformation: one transform from constant influences (UsdSkelSkinTransform, rule 28).
+
+use glam::{DMat4, DVec3, DVec4};
+
+use super::UtilError;
+use super::error::same_length;
+
+/// A lone influence this close to weight 1 takes its joint's transform as it is: usd-core's epsilon.
+const WHOLE: f64 = 1e-6;
+
+/// The transform that takes prim space to skeleton space for a prim that all its influences move as
+/// one (UsdSkelSkinTransform with `classicLinear`).
+///
+/// - `geom_bind`: geomBindTransform.
+/// - `skinning`: skinning transforms in the order that `joints` counts in: the prim's own skel:joints
+///   where it has them (with identity for a joint that the skeleton lacks, rule 11), else the skeleton's.
+/// - `joints`, `weights`: the constant influences.
+///
+/// One influence of weight 1 (within 1e-6) gives `joint * geom_bind` exactly. Else four points, the origin
+/// and the tips of the three axes of `geom_bind`, are skinned like any other points, weights that
+/// do not sum to 1 included, and the transform is the frame that they end up as. Pixar rounds these points to f32;
+/// this is f64 throughout.
+///
+/// # Errors
+/// Influences that differ in number; a joint out of range, even at weight 0 (rule 22).
+pub fn skin_transform(
+    geom_bind: DMat4,
+    skinning: &[DMat4],
+    joints: &[u32],
+    weights: &[f32],
+) -> Result<DMat4, UtilError> {
+    same_length("weights, as many as joints", joints.len(), weights.len())?;
+    if let Some((at, joint)) = joints
+        .iter()
+        .enumerate()
+        .find(|(_, j)| **j as usize >= skinning.len())
+    {
+        return Err(UtilError::Joint {
+            joint: *joint,
+            at,
+            joint_count: skinning.len(),
+        });
+    }
+    if let ([joint], [weight]) = (joints, weights)
+        && (f64::from(*weight) - 1.0).abs() < WHOLE
+    {
+        return Ok(skinning[*joint as usize] * geom_bind);
+    }
+    let influences = || joints.iter().zip(weights).filter(|(_, w)| **w != 0.0);
+    let skinned = |p: DVec3| -> DVec3 {
+        influences()
+            .map(|(j, w)| skinning[*j as usize].transform_point3(p) * f64::from(*w))
+            .sum()
+    };
+    Ok(frame_of(frame_points(geom_bind).map(skinned)))
+}
+
+/// Tips of the three axes, and the origin.
+fn frame_points(m: DMat4) -> [DVec3; 4] {
+    let origin = m.w_axis.truncate();
+    let tip = |axis: DVec4| origin + axis.truncate();
+    [tip(m.x_axis), tip(m.y_axis), tip(m.z_axis), origin]
+}
+
+/// The transform whose [`frame_points`] these are.
+fn frame_of([x, y, z, origin]: [DVec3; 4]) -> DMat4 {
+    DMat4::from_cols(
+        (x - origin).extend(0.0),
+        (y - origin).extend(0.0),
+        (z - origin).extend(0.0),
+        origin.extend(1.0),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rule_28_a_lone_whole_influence_is_exact() {
+        let g = DMat4::from_translation(DVec3::new(1e9, 1.0, 0.1));
+        let j = DMat4::from_rotation_x(0.3);
+        assert_eq!(
+            skin_transform(g, &[DMat4::ZERO, j], &[1], &[1.0]),
+            Ok(j * g)
+        );
+    }
+
+    #[test]
+    fn rule_28_weights_are_not_normalised() {
+        let half = skin_transform(DMat4::IDENTITY, &[DMat4::IDENTITY], &[0], &[0.5]).unwrap();
+        assert_eq!(half, DMat4::from_scale(DVec3::splat(0.5)));
+    }
+
+    #[test]
+    fn rule_22_a_joint_out_of_range_counts_at_weight_zero_too() {
+        let err = skin_transform(DMat4::IDENTITY, &[DMat4::IDENTITY], &[0, 1], &[1.0, 0.0]);
+        assert!(matches!(
+            err,
+            Err(UtilError::Joint {
+                joint: 1,
+                at: 1,
+                joint_count: 1
+            })
+        ));
+    }
+}

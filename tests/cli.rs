@@ -174,7 +174,8 @@ fn bakes_the_example_to_every_format() {
         for word in [
             name,
             "8 prims",
-            "7,687 points",
+            "6,423 points",
+            "3 rigid prims moved by transform",
             "24 samples",
             "cpu",
             "points/s",

@@ -4,12 +4,12 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::compare::{bounds, compare_within, size};
+use common::compare::{bounds, compare_matrices, compare_within, size};
 use common::{gpu, pixar::same_binding, tolerance, usd};
-use glam::DVec3;
+use glam::{DMat4, DVec3};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
-use sinew::bake::{Backend, BakeOptions, bake};
+use sinew::bake::{Backend, BakeOptions, Rigid, bake};
 use sinew::io::usd::{ReadOptions, UsdFile};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
@@ -21,9 +21,6 @@ const DIFFERS: &[(&str, &str, &str)] = &[(
     "/World/Char/Geo/MSame",
     "Pixar uses both of two in-betweens of one weight; the schema text has the second ignored (rule 13), and so do we",
 )];
-
-/// Prims that Pixar's bake moves as a whole and sinew deforms, or cannot bake yet.
-const NO_POINTS: &[&str] = &["Sphere", "Cube", "Cylinder", "Cone", "Capsule"];
 
 fn main() {
     let args = Arguments::from_args();
@@ -43,7 +40,7 @@ fn main() {
             .expect("UTF-8")
             .replace(".golden.json", "");
         let golden = Golden::read(&path, name.clone());
-        let (a, b, c, d) = (golden.clone(), golden.clone(), golden.clone(), golden);
+        let [a, b, c, d, e] = std::array::from_fn(|_| golden.clone());
         trials.push(Trial::test(format!("bindings::{name}"), move || {
             a.bindings()
         }));
@@ -53,6 +50,11 @@ fn main() {
         trials.push(Trial::test(format!("bake_cpu::{name}"), move || {
             c.bake(Backend::Cpu)
         }));
+        if e.is_rigid() {
+            trials.push(Trial::test(format!("rigid_points::{name}"), move || {
+                e.bake_rigid_points()
+            }));
+        }
         trials.push(
             Trial::test(format!("bake_gpu::{name}"), move || d.bake(Backend::Gpu))
                 .with_ignored_flag(no_gpu),
@@ -111,63 +113,66 @@ impl Golden {
         Ok(())
     }
 
-    /// Baked prims that sinew has to match, with points and normals in prim space.
-    fn prims(&self) -> Result<Vec<(String, Samples, Samples)>, Failed> {
+    /// Baked prims that sinew has to match.
+    fn prims(&self) -> Result<Vec<BakedPrim>, Failed> {
         let mut out = Vec::new();
         for (prim, attributes) in self.json["baked"].as_object().ok_or("nothing baked")? {
-            if DIFFERS
-                .iter()
-                .any(|(stage, path, _)| *stage == self.name && path == prim)
-            {
+            let differs =
+                |(stage, path, _): &&(&str, &str, &str)| *stage == self.name && path == prim;
+            if DIFFERS.iter().any(|d| differs(&d)) {
                 continue;
             }
-            // A rigid prim's transform, brought back to points in the prim's own space.
-            let (points, normals) = if attributes["deformed_prim_space"].is_object() {
-                ("deformed_prim_space", "none")
-            } else {
-                ("points", "normals")
-            };
-            let (points, normals) = (
-                samples(&attributes[points])?,
-                samples(&attributes[normals])?,
-            );
-            if !points.is_empty() {
-                out.push((prim.clone(), points, normals));
-            }
+            out.push(BakedPrim {
+                path: prim.clone(),
+                points: samples(&attributes["points"])?,
+                normals: samples(&attributes["normals"])?,
+                transform: matrices(&attributes["transform"])?,
+                as_points: samples(&attributes["deformed_prim_space"])?,
+            });
         }
         Ok(out)
+    }
+
+    fn is_rigid(&self) -> bool {
+        self.prims()
+            .is_ok_and(|p| p.iter().any(|p| !p.as_points.is_empty()))
     }
 
     fn reference(&self) -> Result<(), Failed> {
         let scene = self.scene()?;
         let mut compared = 0;
-        for (prim, points, normals) in self.prims()? {
-            let bound = scene.resolve(&prim)?;
-            if bound.binding().unsupported.is_some() {
-                assert!(
-                    NO_POINTS.contains(&bound.binding().type_name.as_str()),
-                    "{prim}"
-                );
-                continue;
+        for prim in self.prims()? {
+            let path = &prim.path;
+            let bound = scene.resolve(path)?;
+            for (time, want) in &prim.transform {
+                let got = bound.rigid_transform(*time)?;
+                let want = as_ours(&scene, path, *time, *want)?;
+                let allowed = tolerance::PIXAR_TRANSFORM;
+                compare_matrices(&format!("{path} transform at {time}"), got, want, allowed)?;
+                compared += 1;
             }
-            let mut normals = normals.into_iter();
+            // Hydra deforms the points of a rigid prim, and so does the reference.
+            let (points, mut normals) = match prim.as_points.is_empty() {
+                true => (prim.points, prim.normals.into_iter()),
+                false => (prim.as_points, Vec::new().into_iter()),
+            };
             for (time, want) in points {
                 let skin = bound.skin(time)?;
                 let got = reference::deform(&skin, &bound.pose(time)?);
                 let rest: Vec<DVec3> = skin.points().iter().map(|p| p.as_dvec3()).collect();
                 let allowed = tolerance::PIXAR_REFERENCE_POINTS * size(&rest).max(size(&want));
                 compare_within(
-                    &format!("{prim} points at {time}"),
+                    &format!("{path} points at {time}"),
                     &got.points,
                     &want,
                     allowed,
                 )?;
                 compared += 1;
                 if let Some((t, want)) = normals.next() {
-                    assert_eq!(t, time, "{prim}: normals sampled with the points");
-                    let got = got.normals.ok_or_else(|| format!("{prim}: no normals"))?;
+                    assert_eq!(t, time, "{path}: normals sampled with the points");
+                    let got = got.normals.ok_or_else(|| format!("{path}: no normals"))?;
                     let allowed = tolerance::PIXAR_REFERENCE_NORMALS;
-                    compare_within(&format!("{prim} normals at {time}"), &got, &want, allowed)?;
+                    compare_within(&format!("{path} normals at {time}"), &got, &want, allowed)?;
                 }
             }
         }
@@ -179,44 +184,27 @@ impl Golden {
 
     /// The whole way: a file in, a file out, read by openusd.
     fn bake(&self, backend: Backend) -> Result<(), Failed> {
-        let folder = tempfile::tempdir()?;
-        let out = folder.path().join("out.usdc");
-        let options = BakeOptions {
+        let baked = self.baked(BakeOptions {
             backend,
             ..BakeOptions::default()
-        };
-        bake(&self.stage, &out, &options, &mut |_| {})?;
-        let stage = usd::open(&out);
+        })?;
+        let (scene, stage) = (self.scene()?, &baked.stage);
         let mut compared = 0;
-        for (prim, points, normals) in self.prims()? {
-            if NO_POINTS.contains(&usd::type_name(&stage, &prim).as_str()) {
-                continue;
+        for prim in self.prims()? {
+            let path = &prim.path;
+            for (what, samples) in [("points", prim.points), ("normals", prim.normals)] {
+                compared += same_vectors(stage, path, what, &samples)?;
             }
-            let times = usd::times(&stage, &prim, "points");
-            for (what, samples) in [("points", points), ("normals", normals)] {
-                for (time, want) in samples {
-                    if let Time::At(t) = time
-                        && !times.contains(&t)
-                    {
-                        return Err(
-                            format!("{prim}: Pixar samples time {t}, sinew {times:?}").into()
-                        );
-                    }
-                    if time == Time::Default && !times.is_empty() {
-                        // Pixar overlooked moving ancestors; see bake::authored_times.
-                        continue;
-                    }
-                    let got = usd::vectors(&stage, &prim, what, time.code()).ok_or("no value")?;
-                    let allowed = match what {
-                        "points" => tolerance::PIXAR_BAKE_POINTS * size(&want),
-                        _ => tolerance::PIXAR_BAKE_NORMALS,
-                    };
-                    compare_within(&format!("{prim} {what} at {time}"), &got, &want, allowed)?;
-                    compared += 1;
-                    if what == "points" {
-                        check_extent(&stage, &prim, time, &got)?;
-                    }
+            for (time, want) in prim.transform {
+                if overlooked_ancestors(stage, path, "xformOp:transform", time) {
+                    continue;
                 }
+                let got = usd::local_transform(stage, path, time.code())
+                    .ok_or_else(|| format!("{path}: not moved"))?;
+                let want = as_ours(&scene, path, time, want)?;
+                let allowed = tolerance::PIXAR_TRANSFORM;
+                compare_matrices(&format!("{path} transform at {time}"), got, want, allowed)?;
+                compared += 1;
             }
         }
         if compared == 0 {
@@ -224,12 +212,37 @@ impl Golden {
         }
         for prim in self.skel_roots_of_baked_prims()? {
             assert_eq!(
-                usd::type_name(&stage, &prim),
+                usd::type_name(stage, &prim),
                 "Xform",
                 "{prim} would skin twice (rule 32)"
             );
         }
         Ok(())
+    }
+
+    /// Rigid prims as points, with their transforms as they were.
+    fn bake_rigid_points(&self) -> Result<(), Failed> {
+        let baked = self.baked(BakeOptions {
+            backend: Backend::Cpu,
+            rigid: Rigid::Points,
+            ..BakeOptions::default()
+        })?;
+        let mut compared = 0;
+        for prim in self.prims()? {
+            compared += same_vectors(&baked.stage, &prim.path, "points", &prim.as_points)?;
+        }
+        assert!(compared > 0, "no rigid prim compared");
+        Ok(())
+    }
+
+    fn baked(&self, options: BakeOptions) -> Result<Baked, Failed> {
+        let folder = tempfile::tempdir()?;
+        let out = folder.path().join("out.usdc");
+        bake(&self.stage, &out, &options, &mut |_| {})?;
+        Ok(Baked {
+            stage: usd::open(&out),
+            _folder: folder,
+        })
     }
 
     fn skel_roots_of_baked_prims(&self) -> Result<Vec<String>, Failed> {
@@ -239,6 +252,65 @@ impl Golden {
             .map(|b| scene.prims[b.skel_root].path.clone())
             .collect())
     }
+}
+
+/// A baked stage and the folder it lives in.
+struct Baked {
+    stage: openusd::usd::Stage,
+    _folder: tempfile::TempDir,
+}
+
+/// What Pixar's bake made of one prim.
+struct BakedPrim {
+    path: String,
+    points: Samples,
+    normals: Samples,
+    /// parent_from_prim of a rigid prim.
+    transform: Vec<(Time, DMat4)>,
+    /// That transform brought into the points instead.
+    as_points: Samples,
+}
+
+/// A rigid prim that resets its transform stack still does in our bake, and so holds its world
+/// transform; Pixar's drops the reset and takes the parent's transform out instead.
+fn as_ours(scene: &Scene, prim: &str, time: Time, local: DMat4) -> Result<DMat4, Failed> {
+    let prim = &scene.prims[scene.resolve(prim)?.binding().prim];
+    Ok(match prim.parent.filter(|_| prim.xform.resets) {
+        Some(parent) => scene.world_from_prim(parent, time) * local,
+        None => local,
+    })
+}
+
+/// Pixar overlooks moving ancestors and writes a default value where sinew samples them (rule 31).
+fn overlooked_ancestors(stage: &openusd::usd::Stage, prim: &str, what: &str, time: Time) -> bool {
+    time == Time::Default && !usd::times(stage, prim, what).is_empty()
+}
+
+/// Values at Pixar's sample times, interpolated where sinew needed no sample of its own.
+fn same_vectors(
+    stage: &openusd::usd::Stage,
+    prim: &str,
+    what: &str,
+    samples: &Samples,
+) -> Result<usize, Failed> {
+    let mut compared = 0;
+    for (time, want) in samples {
+        if overlooked_ancestors(stage, prim, what, *time) {
+            continue;
+        }
+        let got = usd::vectors(stage, prim, what, time.code())
+            .ok_or_else(|| format!("{prim}.{what}: no value at {time}"))?;
+        let allowed = match what {
+            "points" => tolerance::PIXAR_BAKE_POINTS * size(want),
+            _ => tolerance::PIXAR_BAKE_NORMALS,
+        };
+        compare_within(&format!("{prim} {what} at {time}"), &got, want, allowed)?;
+        compared += 1;
+        if what == "points" {
+            check_extent(stage, prim, *time, &got)?;
+        }
+    }
+    Ok(compared)
 }
 
 fn check_extent(
@@ -257,16 +329,39 @@ fn check_extent(
     )?)
 }
 
+/// Row-vector matrices of usd-core, as column-vector ones: the same sixteen numbers.
+fn matrices(json: &Value) -> Result<Vec<(Time, DMat4)>, Failed> {
+    let Some(object) = json.as_object() else {
+        return Ok(Vec::new());
+    };
+    let mut out = Vec::new();
+    for (time, numbers) in object {
+        let numbers: Vec<f64> = numbers
+            .as_array()
+            .ok_or("no array")?
+            .iter()
+            .map(|v| v.as_f64().expect("a number"))
+            .collect();
+        let numbers: [f64; 16] = numbers.try_into().map_err(|_| "not sixteen numbers")?;
+        out.push((parse_time(time)?, DMat4::from_cols_array(&numbers)));
+    }
+    Ok(out)
+}
+
+fn parse_time(text: &str) -> Result<Time, Failed> {
+    Ok(match text {
+        "default" => Time::Default,
+        t => Time::At(t.parse()?),
+    })
+}
+
 fn samples(json: &Value) -> Result<Samples, Failed> {
     let Some(object) = json.as_object() else {
         return Ok(Vec::new());
     };
     let mut out = Vec::new();
     for (time, vectors) in object {
-        let time = match time.as_str() {
-            "default" => Time::Default,
-            t => Time::At(t.parse()?),
-        };
+        let time = parse_time(time)?;
         let vectors = vectors.as_array().ok_or("no array")?;
         let vectors = vectors.iter().map(|v| {
             let c = |i: usize| v[i].as_f64().expect("a number");

@@ -15,7 +15,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("io", &["error", "math", "sampled", "scene", "skel"]),
     (
         "bake",
-        &["error", "gpu", "io", "kernel", "sampled", "scene", "skel"],
+        &[
+            "error", "gpu", "io", "kernel", "math", "sampled", "scene", "skel",
+        ],
     ),
 ];
 

@@ -1,7 +1,10 @@
 //! Frames in, files out: skinning baked into points and normals, as Pixar's BakeSkinning does.
 
 mod deform;
+mod extent;
 mod gpu_batch;
+mod plan;
+mod samples;
 mod schedule;
 mod tracks;
 
@@ -10,13 +13,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Invalid, Result, Warning};
-use crate::io::usd::{BakeEdits, BakedPrim, ReadOptions, UsdFile};
+use crate::io::usd::{BakeEdits, ReadOptions, UsdFile};
 use crate::scene::Scene;
 use crate::skel::AnimSource;
 
-pub use crate::io::usd::BakedSample;
+pub use crate::io::usd::{BakedPrim, BakedTransform, Samples};
+pub use crate::scene::OutSpace;
 pub use deform::Backend;
-pub use schedule::{FrameRange, authored_times};
+pub use plan::Rigid;
+pub use schedule::FrameRange;
 
 /// What to bake, and how.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +35,11 @@ pub struct BakeOptions {
     pub layer: bool,
     /// Where a skeleton's animation is looked for.
     pub anim_source: AnimSource,
+    /// What becomes of prims with constant influences.
+    pub rigid: Rigid,
+    /// The space that points end up in. Beyond prim space the prim's own transform is rewritten, so that
+    /// the picture stays the same.
+    pub space: OutSpace,
 }
 
 /// Progress of a bake, for a progress bar.
@@ -46,7 +56,9 @@ pub enum Progress {
 pub struct BakeReport {
     /// Prims that were baked.
     pub prims: usize,
-    /// Points of those prims, once each.
+    /// Those of them that constant influences move by their transform.
+    pub moved: usize,
+    /// Points that were deformed, once each.
     pub points: usize,
     /// (prim, time) pairs.
     pub samples: usize,
@@ -96,22 +108,17 @@ pub fn bake(
         return Err(nothing_to_skin(&scene, &errors, &warnings));
     }
     let deform_start = Instant::now();
-    let tracks = tracks::bake_tracks(
-        &scene,
-        &chosen,
-        options.frames.as_ref(),
-        &mut deformer,
-        progress,
-    )?;
+    let tracks = tracks::bake_tracks(&scene, &chosen, options, &mut deformer, progress)?;
     let deform_time = deform_start.elapsed();
     errors.extend(tracks.errors);
     warnings.extend(tracks.warnings);
-    if tracks.tracks.is_empty() {
+    if tracks.prims.is_empty() {
         return Err(nothing_to_skin(&scene, &errors, &warnings));
     }
 
     let mut report = BakeReport {
-        prims: tracks.tracks.len(),
+        prims: tracks.prims.len(),
+        moved: 0,
         points: 0,
         samples: 0,
         deformed_points: 0,
@@ -122,27 +129,17 @@ pub fn bake(
         warnings,
     };
     let mut roots = BTreeSet::new();
-    let mut baked = Vec::with_capacity(tracks.tracks.len());
-    for track in tracks.tracks {
-        let binding = &scene.bindings[track.binding];
-        let points = track
-            .samples
-            .iter()
-            .map(|s| s.points.len())
-            .max()
-            .unwrap_or(0);
-        report.points += points;
-        report.samples += track.samples.len();
-        report.deformed_points += track
-            .samples
-            .iter()
-            .map(|s| s.points.len() as u64)
-            .sum::<u64>();
+    let mut baked = Vec::with_capacity(tracks.prims.len());
+    for (binding, mut prim) in tracks.prims {
+        let binding = &scene.bindings[binding];
+        let counts = || prim.points.iter().map(|(_, points)| points.len());
+        report.points += counts().max().unwrap_or(0);
+        report.deformed_points += counts().map(|n| n as u64).sum::<u64>();
+        report.samples += prim.sample_count();
+        report.moved += usize::from(binding.is_rigid() && prim.transform.is_some());
+        samples::drop_redundant(&mut prim);
         roots.insert(scene.prims[binding.skel_root].path.clone());
-        baked.push(BakedPrim {
-            path: binding.path.clone(),
-            samples: track.samples,
-        });
+        baked.push(prim);
     }
     let edits = BakeEdits {
         prims: baked,

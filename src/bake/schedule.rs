@@ -1,5 +1,6 @@
 //! When to sample (rule 31).
 
+use super::plan::{PrimPlan, TransformKind};
 use crate::error::{Error, Result};
 use crate::sampled::Time;
 use crate::scene::{Scene, TimeLine};
@@ -67,7 +68,7 @@ impl FrameRange {
     }
 }
 
-/// The times at which the prims of one skeleton (indices into [`Scene::bindings`]) are sampled.
+/// The times at which the prims of one skeleton are sampled.
 ///
 /// Every authored time that the result depends on: joints, channel weights, rest data,
 /// geomBindTransform, and the transforms of the skeleton, of the prims and of all their ancestors
@@ -76,14 +77,39 @@ impl FrameRange {
 ///
 /// # Errors
 /// More than a million samples.
-pub fn authored_times(scene: &Scene, instance: usize, bindings: &[usize]) -> Result<Vec<Time>> {
+pub(super) fn authored_times(
+    scene: &Scene,
+    instance: usize,
+    prims: &[&PrimPlan],
+) -> Result<Vec<Time>> {
     let placed = &scene.instances[instance];
-    let bound = || bindings.iter().map(|b| &scene.bindings[*b]);
-    let mut times: Vec<f64> = bound().flat_map(|b| b.own_times()).collect();
-    let skinned: Vec<_> = bound().filter(|b| b.influences.is_some()).collect();
-    if !skinned.is_empty() {
+    let mut times = Vec::new();
+    let mut needs_skeleton = false;
+    for plan in prims {
+        let binding = &scene.bindings[plan.binding];
+        if plan.deforms_points() {
+            times.extend(binding.rest_times());
+        }
+        if binding.influences.is_some() {
+            times.extend(binding.influence_times());
+        }
+        needs_skeleton |= binding.influences.is_some() || plan.transform.is_some();
+        let prim = &scene.prims[binding.prim];
+        match plan.transform {
+            // Its own transform is replaced, so that only its parents' counts (rule 28).
+            Some(TransformKind::Rigid) if prim.xform.resets => {}
+            Some(TransformKind::Rigid) => {
+                times.extend(prim.parent.iter().flat_map(|p| scene.transform_times(*p)));
+            }
+            Some(_) => times.extend(scene.transform_times(binding.prim)),
+            None if binding.influences.is_some() => {
+                times.extend(scene.transform_times(binding.prim));
+            }
+            None => {}
+        }
+    }
+    if needs_skeleton {
         times.extend(scene.transform_times(placed.prim));
-        times.extend(skinned.iter().flat_map(|b| scene.transform_times(b.prim)));
     }
     // All of them, even where no joint or channel reaches a prim: interpolation between fewer
     // samples would differ from Pixar's at these times.

@@ -3,16 +3,19 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use glam::{DMat4, Vec3};
+use glam::DMat4;
 use rayon::prelude::*;
 
 use super::deform::{Deformer, Job};
+use super::extent::extent;
+use super::plan::{Plan, PrimPlan};
 use super::schedule::{FrameRange, authored_times};
-use super::{BakedSample, Progress};
+use super::{BakeOptions, BakedPrim, BakedTransform, Progress};
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::kernel::{PackedPose, PackedSkin, Palette};
+use crate::math;
 use crate::sampled::Time;
-use crate::scene::{BoundSkin, Normals, PoseCache, Scene, SkinBinding};
+use crate::scene::{BoundSkin, PoseCache, Scene, SkinPart};
 use crate::skel::Pose;
 
 /// Points deformed between two steps of the progress bar, and at once on a GPU.
@@ -21,15 +24,9 @@ const BATCH_POINTS: usize = 4 << 20;
 /// Results that a bake holds without being asked for these frames.
 const MAX_BYTES_UNASKED: u64 = 16 << 30;
 
-/// All samples of one prim.
-pub(super) struct Track {
-    /// Index into [`Scene::bindings`].
-    pub binding: usize,
-    pub samples: Vec<BakedSample>,
-}
-
 pub(super) struct Tracks {
-    pub tracks: Vec<Track>,
+    /// Prims with at least one sample, by their index into [`Scene::bindings`].
+    pub prims: BTreeMap<usize, BakedPrim>,
     pub errors: Vec<Invalid>,
     pub warnings: Vec<Warning>,
 }
@@ -37,100 +34,164 @@ pub(super) struct Tracks {
 pub(super) fn bake_tracks(
     scene: &Scene,
     chosen: &[usize],
-    frames: Option<&FrameRange>,
+    options: &BakeOptions,
     deformer: &mut Deformer,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tracks> {
-    let schedule = schedule(scene, chosen, frames)?;
-    if frames.is_none() {
-        check_size(scene, &schedule)?;
+    let plan = Plan::new(scene, chosen, options);
+    let schedule = schedule(scene, &plan, options.frames.as_ref())?;
+    if options.frames.is_none() {
+        check_size(scene, &plan, &schedule)?;
     }
     let total: usize = schedule.iter().map(|(_, b)| b.len()).sum();
     let bound: Vec<BoundSkin<'_>> = scene.bound_skins().collect();
     let mut packed = StaticSkins::default();
-    let mut samples: BTreeMap<usize, Vec<BakedSample>> = BTreeMap::new();
+    let mut prims: BTreeMap<usize, BakedPrim> = BTreeMap::new();
     let mut troubles = Troubles::default();
     let mut done = 0;
     progress(Progress::Deforming { done, total });
-    for batch in batches(scene, &schedule) {
+    for batch in batches(scene, &plan, &schedule) {
         // Skins that never change are packed once, in the order of first use.
         for (time, bindings) in batch {
             for &b in bindings {
-                packed.pack(b, bound[b], *time, &mut troubles);
+                for part in &plan.of(b).parts {
+                    packed.pack(b, *part, bound[b], *time, &mut troubles);
+                }
             }
         }
         let posed: Vec<_> = batch
             .par_iter()
-            .map(|(time, bindings)| pose_at(*time, bindings, &bound, &packed))
+            .map(|(time, bindings)| pose_at(*time, bindings, &bound, &plan, &packed))
             .collect();
         let mut jobs = Vec::new();
         let mut places = Vec::new();
         for ((time, bindings), results) in batch.iter().zip(posed) {
             done += bindings.len();
             for (&b, result) in bindings.iter().zip(results) {
-                match result {
-                    Some(Ok((skin, pose))) => {
-                        jobs.push(Job::new(skin, pose));
-                        places.push((b, *time));
+                let posed = match result {
+                    Some(Ok(posed)) => posed,
+                    Some(Err(e)) => {
+                        troubles.at(b, *time, e);
+                        continue;
                     }
-                    Some(Err(e)) => troubles.at(b, *time, e),
-                    None => {}
+                    None => continue,
+                };
+                if let Some(matrix) = posed.transform {
+                    let prim = prims.entry(b).or_insert_with(|| empty(scene, &plan, b));
+                    if let Some(transform) = &mut prim.transform {
+                        transform.samples.push((*time, matrix));
+                    }
+                }
+                for (part, skin, pose) in posed.skins {
+                    jobs.push(Job::new(skin, pose));
+                    places.push(Place {
+                        binding: b,
+                        part,
+                        time: *time,
+                        out_from_prim: posed.out_from_prim,
+                    });
                 }
             }
         }
         deformer.run(&mut jobs)?;
         let extents: Vec<_> = jobs
-            .par_iter()
+            .par_iter_mut()
             .zip(&places)
-            .map(|(job, (b, time))| extent(&job.points, &scene.bindings[*b], *time))
+            .map(|(job, place)| {
+                if let Some(m) = place.out_from_prim {
+                    leave_prim_space(job, m);
+                }
+                extent(&job.points, &scene.bindings[place.binding], place.time)
+            })
             .collect();
-        for ((job, (b, time)), extent) in jobs.into_iter().zip(places).zip(extents) {
+        for ((job, place), extent) in jobs.into_iter().zip(places).zip(extents) {
+            let Place {
+                binding: b, time, ..
+            } = place;
             let Some(extent) = extent else {
                 let path = &scene.bindings[b].path;
                 let e = Invalid::new(path, "points", "finite results", "some that overflow f32");
                 troubles.at(b, time, e.in_file(&scene.file));
                 continue;
             };
-            samples.entry(b).or_default().push(BakedSample {
-                time,
-                points: job.points,
-                normals: job.normals,
-                extent,
-            });
+            let prim = prims.entry(b).or_insert_with(|| empty(scene, &plan, b));
+            if let Some(normals) = job.normals {
+                prim.normals[place.part.normals].1.push((time, normals));
+            }
+            // Further normals of the same prim come with the same points.
+            if place.part.normals == 0 {
+                prim.points.push((time, job.points));
+                prim.extent.push((time, extent));
+            }
         }
         progress(Progress::Deforming { done, total });
     }
-    let (errors, mut warnings) = troubles.finish(scene, &samples);
+    let (errors, mut warnings) = troubles.finish(scene, &prims);
     warnings.extend(broken_shapes(scene, &schedule));
     Ok(Tracks {
-        tracks: samples
-            .into_iter()
-            .map(|(binding, samples)| Track { binding, samples })
-            .collect(),
+        prims,
         errors,
         warnings,
     })
 }
 
+/// Where a job's results go.
+struct Place {
+    binding: usize,
+    part: SkinPart,
+    time: Time,
+    out_from_prim: Option<DMat4>,
+}
+
+fn empty(scene: &Scene, plan: &Plan, b: usize) -> BakedPrim {
+    let binding = &scene.bindings[b];
+    BakedPrim {
+        path: binding.path.clone(),
+        points: Vec::new(),
+        normals: binding
+            .normals
+            .iter()
+            .map(|n| (n.property, Vec::new()))
+            .collect(),
+        extent: Vec::new(),
+        transform: plan.of(b).transform.map(|kind| BakedTransform {
+            resets: kind.resets(&scene.prims[binding.prim]),
+            samples: Vec::new(),
+        }),
+    }
+}
+
+/// Carries the results of a prim that only blends, and so stays in its own space (rule 20), to
+/// where they were asked for.
+fn leave_prim_space(job: &mut Job, out_from_prim: DMat4) {
+    for p in &mut job.points {
+        *p = out_from_prim.transform_point3(p.as_dvec3()).as_vec3();
+    }
+    let normal = math::normal_matrix(out_from_prim);
+    for n in job.normals.iter_mut().flatten() {
+        *n = (normal * n.as_dvec3()).as_vec3();
+    }
+}
+
 /// Bindings to deform at each time, times ascending and the default time first.
 type Schedule = Vec<(Time, Vec<usize>)>;
 
-fn schedule(scene: &Scene, chosen: &[usize], frames: Option<&FrameRange>) -> Result<Schedule> {
-    let mut of_instance: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for &b in chosen {
+fn schedule(scene: &Scene, plan: &Plan, frames: Option<&FrameRange>) -> Result<Schedule> {
+    let mut of_instance: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
+    for prim in plan.prims() {
         of_instance
-            .entry(scene.bindings[b].instance)
+            .entry(scene.bindings[prim.binding].instance)
             .or_default()
-            .push(b);
+            .push(prim);
     }
     let mut all: Vec<(Time, usize)> = Vec::new();
-    for (instance, bindings) in of_instance {
+    for (instance, prims) in of_instance {
         let times = match frames {
             Some(frames) => frames.times().into_iter().map(Time::At).collect(),
-            None => authored_times(scene, instance, &bindings)?,
+            None => authored_times(scene, instance, &prims)?,
         };
         for time in times {
-            all.extend(bindings.iter().map(|b| (time, *b)));
+            all.extend(prims.iter().map(|p| (time, p.binding)));
         }
     }
     let key = |t: &Time| t.code().unwrap_or(f64::NEG_INFINITY);
@@ -146,11 +207,16 @@ fn schedule(scene: &Scene, chosen: &[usize], frames: Option<&FrameRange>) -> Res
 }
 
 /// Refuses what a file asks for by a few far-apart samples; whoever wants that much says so.
-fn check_size(scene: &Scene, schedule: &Schedule) -> Result<()> {
+fn check_size(scene: &Scene, plan: &Plan, schedule: &Schedule) -> Result<()> {
     let bytes_of = |b: usize| {
         let binding = &scene.bindings[b];
-        let vectors = 1 + u64::from(matches!(binding.normals, Normals::PerPoint(_)));
-        binding.points.first().map_or(0, |p| p.len() as u64) * 12 * vectors
+        let normals = binding.normals.iter().map(|n| n.values.first());
+        let points = std::iter::once(binding.points.first());
+        let rows = points.chain(normals).flatten().map(|v| v.len() as u64);
+        match plan.of(b).parts.is_empty() {
+            true => 128,
+            false => rows.sum::<u64>() * 12,
+        }
     };
     let bindings = schedule.iter().flat_map(|(_, bindings)| bindings);
     let bytes = bindings.fold(0u64, |sum, b| sum.saturating_add(bytes_of(*b)));
@@ -165,8 +231,15 @@ fn check_size(scene: &Scene, schedule: &Schedule) -> Result<()> {
 }
 
 /// Runs of times that together have about [`BATCH_POINTS`] points.
-fn batches<'a>(scene: &Scene, schedule: &'a Schedule) -> Vec<&'a [(Time, Vec<usize>)]> {
-    let points = |b: usize| scene.bindings[b].points.first().map_or(0, |p| p.len());
+fn batches<'a>(
+    scene: &Scene,
+    plan: &Plan,
+    schedule: &'a Schedule,
+) -> Vec<&'a [(Time, Vec<usize>)]> {
+    let points = |b: usize| {
+        let count = scene.bindings[b].points.first().map_or(0, |p| p.len());
+        count * plan.of(b).parts.len()
+    };
     let mut out = Vec::new();
     let (mut start, mut sum) = (0, 0);
     for (i, (_, bindings)) in schedule.iter().enumerate() {
@@ -184,57 +257,105 @@ fn batches<'a>(scene: &Scene, schedule: &'a Schedule) -> Vec<&'a [(Time, Vec<usi
 
 /// Packed skins of prims whose rest data never changes; `None` for one that is broken.
 #[derive(Default)]
-struct StaticSkins(HashMap<usize, Option<Arc<PackedSkin>>>);
+struct StaticSkins(HashMap<(usize, SkinPart), Option<Arc<PackedSkin>>>);
 
 impl StaticSkins {
-    fn pack(&mut self, b: usize, bound: BoundSkin<'_>, time: Time, troubles: &mut Troubles) {
-        if bound.binding().rest_is_animated() || self.0.contains_key(&b) {
+    fn pack(
+        &mut self,
+        b: usize,
+        part: SkinPart,
+        bound: BoundSkin<'_>,
+        time: Time,
+        troubles: &mut Troubles,
+    ) {
+        if bound.binding().rest_is_animated() || self.0.contains_key(&(b, part)) {
             return;
         }
-        let packed = pack(bound, time).map_err(|e| troubles.whole(b, e)).ok();
-        self.0.insert(b, packed);
+        let packed = pack(bound, part, time)
+            .map_err(|e| troubles.whole(b, e))
+            .ok();
+        self.0.insert((b, part), packed);
     }
 }
 
-fn pack(bound: BoundSkin<'_>, time: Time) -> Result<Arc<PackedSkin>, Invalid> {
-    let skin = bound.skin(time)?;
+fn pack(bound: BoundSkin<'_>, part: SkinPart, time: Time) -> Result<Arc<PackedSkin>, Invalid> {
+    let skin = bound.skin_part(time, part)?;
     PackedSkin::pack(&bound.binding().path, &skin).map(Arc::new)
 }
 
-type Posed = Option<Result<(Arc<PackedSkin>, PackedPose), Invalid>>;
+/// What one prim needs at one time.
+struct Posed {
+    transform: Option<DMat4>,
+    skins: Vec<(SkinPart, Arc<PackedSkin>, PackedPose)>,
+    /// For a prim that only blends and whose results are wanted in another space.
+    out_from_prim: Option<DMat4>,
+}
 
 /// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform.
+/// `None` for a prim that is broken, and said so already.
 fn pose_at(
     time: Time,
     bindings: &[usize],
     bound: &[BoundSkin<'_>],
+    plan: &Plan,
     packed: &StaticSkins,
-) -> Vec<Posed> {
-    let mut cache = PoseCache::default();
+) -> Vec<Option<Result<Posed, Invalid>>> {
+    let mut cache = PoseCache::new(plan.space);
     let mut palettes = Palettes::default();
     bindings
         .iter()
         .map(|&b| {
-            let skin = match packed.0.get(&b) {
-                Some(Some(skin)) => Ok(skin.clone()),
-                // Broken, and said so already.
-                Some(None) => return None,
-                None => pack(bound[b], time),
-            };
-            Some(skin.and_then(|skin| {
-                let pose = cache.pose(bound[b], time)?;
-                let palette =
-                    palettes.get(bound[b].binding().instance, &pose, skin.normals().is_some());
-                let pose = PackedPose::with_palette(
-                    &skin,
-                    palette,
-                    pose.out_from_skel,
-                    pose.channel_weights,
-                );
-                Ok((skin, pose))
-            }))
+            let prim = plan.of(b);
+            let is_broken = |part: &SkinPart| matches!(packed.0.get(&(b, *part)), Some(None));
+            if prim.parts.iter().any(is_broken) {
+                return None;
+            }
+            Some(pose_prim(
+                time,
+                bound[b],
+                prim,
+                packed,
+                &mut cache,
+                &mut palettes,
+            ))
         })
         .collect()
+}
+
+fn pose_prim(
+    time: Time,
+    bound: BoundSkin<'_>,
+    plan: &PrimPlan,
+    packed: &StaticSkins,
+    cache: &mut PoseCache,
+    palettes: &mut Palettes,
+) -> Result<Posed, Invalid> {
+    let mut out = Posed {
+        transform: match plan.transform {
+            Some(kind) => Some(kind.at(bound, time, cache)?),
+            None => None,
+        },
+        skins: Vec::with_capacity(plan.parts.len()),
+        out_from_prim: None,
+    };
+    for &part in &plan.parts {
+        let skin = match packed.0.get(&(plan.binding, part)) {
+            Some(Some(skin)) => skin.clone(),
+            _ => pack(bound, part, time)?,
+        };
+        let pose = match part.blend_only {
+            true => cache.blend_pose(bound, time),
+            false => cache.pose(bound, time)?,
+        };
+        let palette = palettes.get(bound.binding().instance, &pose, skin.normals().is_some());
+        if palette.is_none() {
+            out.out_from_prim = cache.out_from_prim(bound, time)?;
+        }
+        let pose =
+            PackedPose::with_palette(&skin, palette, pose.out_from_skel, pose.channel_weights);
+        out.skins.push((part, skin, pose));
+    }
+    Ok(out)
 }
 
 #[derive(Default)]
@@ -252,33 +373,6 @@ impl Palettes {
         }
         Some(palette.clone())
     }
-}
-
-/// Bounding box with half of each point's width around it, as UsdGeomPoints has it, or half of the
-/// largest width, as UsdGeomCurves has it. `None` where a point is not finite.
-fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2]> {
-    if points.is_empty() {
-        // UsdGeomPointBased's own answer is an empty range, which a float3[2] cannot say.
-        return Some([Vec3::ZERO; 2]);
-    }
-    let widths = binding.widths.at(time);
-    let widths = widths.as_deref().map_or(&[][..], Vec::as_slice);
-    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    if binding.type_name == "Points" && widths.len() == points.len() {
-        for (p, width) in points.iter().zip(widths) {
-            low = low.min(*p - width * 0.5);
-            high = high.max(*p + width * 0.5);
-        }
-    } else {
-        for p in points {
-            low = low.min(*p);
-            high = high.max(*p);
-        }
-        let pad = widths.iter().copied().fold(0.0, f32::max) * 0.5;
-        low -= pad;
-        high += pad;
-    }
-    points.iter().all(|p| p.is_finite()).then_some([low, high])
 }
 
 /// What went wrong with which prim.
@@ -302,12 +396,12 @@ impl Troubles {
     fn finish(
         self,
         scene: &Scene,
-        samples: &BTreeMap<usize, Vec<BakedSample>>,
+        baked: &BTreeMap<usize, BakedPrim>,
     ) -> (Vec<Invalid>, Vec<Warning>) {
         let mut errors: Vec<Invalid> = self.whole.into_iter().map(|(_, e)| e).collect();
         let mut warnings = Vec::new();
         for (binding, (time, e, count)) in self.times {
-            if samples.contains_key(&binding) {
+            if baked.contains_key(&binding) {
                 let message = format!("not baked at {count} times, first at {time}: {}", e.brief());
                 warnings.push(Warning::new(
                     "times-not-baked",

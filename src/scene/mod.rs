@@ -1,20 +1,23 @@
 //! A [`Scene`]: everything skinning needs from a file, as plain data that threads can share.
 
+mod pose_cache;
 mod skin_binding;
 mod xform;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use glam::DMat4;
 
 use crate::error::{Error, Invalid, Result, Warning};
-use crate::math;
 use crate::sampled::Time;
 use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 
-pub use skin_binding::{InfluenceSource, Normals, ShapeSlot, SkinBinding};
+pub use pose_cache::{OutSpace, PoseCache};
+pub use skin_binding::{
+    ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart,
+    StaticSkins,
+};
 pub use xform::{OpKind, OpValue, XformOp, XformStack};
 
 /// The stage's time line.
@@ -172,8 +175,17 @@ impl<'a> BoundSkin<'a> {
     /// # Errors
     /// Attributes that break UsdSkel's rules, with the file's name.
     pub fn skin(&self, time: Time) -> Result<Arc<Skin>, Invalid> {
+        self.skin_part(time, SkinPart::default())
+    }
+
+    /// As [`BoundSkin::skin`], for a part of the deformation. It is posed by [`BoundSkin::pose`]
+    /// too, or by [`Pose::blend_only`] of that.
+    ///
+    /// # Errors
+    /// As [`BoundSkin::skin`].
+    pub fn skin_part(&self, time: Time, part: SkinPart) -> Result<Arc<Skin>, Invalid> {
         self.binding
-            .skin(&self.skeleton().instance, time)
+            .skin(&self.skeleton().instance, time, part)
             .map_err(|e| e.in_file(&self.scene.file))
     }
 
@@ -186,75 +198,12 @@ impl<'a> BoundSkin<'a> {
         PoseCache::default().pose(*self, time)
     }
 
-    /// Index of the binding in [`Scene::bindings`].
-    fn key(&self) -> (usize, usize) {
-        (self.binding.instance, self.binding.prim)
-    }
-}
-
-/// Poses many prims at one time, evaluating each skeleton and each transform once.
-#[derive(Debug, Default)]
-pub struct PoseCache {
-    skinning: HashMap<usize, Result<Arc<Vec<DMat4>>, Invalid>>,
-    world: HashMap<usize, DMat4>,
-}
-
-impl PoseCache {
-    /// See [`BoundSkin::pose`]. One cache serves one time.
+    /// The transform that a rigid prim gets in place of its own at a time: parent_from_prim, or
+    /// world_from_prim where the prim resets its transform stack (rule 28).
     ///
     /// # Errors
-    /// As [`BoundSkin::pose`].
-    pub fn pose(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<Pose, Invalid> {
-        let scene = bound.scene;
-        let in_file = |e: Invalid| e.in_file(&scene.file);
-        let binding = bound.binding;
-        let placed = bound.skeleton();
-        let (instance, _) = bound.key();
-        let (channel_weights, _) = binding.channel_weights(&placed.instance, time);
-        let geom_bind = binding.geom_bind.at(time).map_or(DMat4::IDENTITY, |m| *m);
-        if !math::is_finite(&geom_bind) {
-            return Err(in_file(Invalid::new(
-                &binding.path,
-                "primvars:skel:geomBindTransform",
-                "a finite matrix",
-                geom_bind.to_string(),
-            )));
-        }
-        if binding.influences.is_none() {
-            return Ok(Pose {
-                skinning: None,
-                geom_bind,
-                channel_weights,
-                out_from_skel: DMat4::IDENTITY,
-            });
-        }
-        let skinning = self
-            .skinning
-            .entry(instance)
-            .or_insert_with(|| placed.instance.skinning_transforms(time).map(Arc::new))
-            .clone()
-            .map_err(in_file)?;
-        let mut world = |prim: usize| {
-            *self
-                .world
-                .entry(prim)
-                .or_insert_with(|| scene.world_from_prim(prim, time))
-        };
-        let world_from_skel = world(placed.prim);
-        let world_from_prim = world(binding.prim);
-        let prim_from_world = math::try_inverse(world_from_prim).ok_or_else(|| {
-            in_file(Invalid::new(
-                &binding.path,
-                "xformOpOrder",
-                "an invertible world transform",
-                format!("a singular one at time {time}"),
-            ))
-        })?;
-        Ok(Pose {
-            skinning: Some(skinning),
-            geom_bind,
-            channel_weights,
-            out_from_skel: prim_from_world * world_from_skel,
-        })
+    /// As [`PoseCache::rigid_transform`].
+    pub fn rigid_transform(&self, time: Time) -> Result<DMat4, Invalid> {
+        PoseCache::default().rigid_transform(*self, time)
     }
 }

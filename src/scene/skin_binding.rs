@@ -21,13 +21,69 @@ pub struct InfluenceSource {
     pub weights: Sampled<Vec<f32>>,
 }
 
-/// What becomes of a prim's normals.
+/// Where normals are authored. Renderers take the primvar where both are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum NormalsProperty {
+    /// `normals`, which Pixar's bake deforms.
+    #[serde(rename = "normals")]
+    Attribute,
+    /// `primvars:normals`, which Pixar's bake overlooks and exporters write all the same.
+    #[serde(rename = "primvars:normals")]
+    Primvar,
+}
+
+impl NormalsProperty {
+    /// Property name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Attribute => "normals",
+            Self::Primvar => "primvars:normals",
+        }
+    }
+}
+
+/// Rest normals that deformation changes: vertex, varying or faceVarying ones (rule 24).
 #[derive(Clone, Debug)]
-pub enum Normals {
-    /// None authored, or none that deformation changes (uniform, constant).
-    None,
-    /// One per point: deformed.
-    PerPoint(Sampled<Vec<Vec3>>),
+pub struct NormalsSource {
+    pub property: NormalsProperty,
+    /// In prim space, flattened where the primvar is indexed.
+    pub values: Sampled<Vec<Vec3>>,
+    /// faceVertexIndices where there is a normal per face corner; `None` where there is one per
+    /// point.
+    pub corners: Option<Sampled<Vec<i32>>>,
+}
+
+impl NormalsSource {
+    fn is_animated(&self) -> bool {
+        self.values.is_animated() || self.corners.as_ref().is_some_and(Sampled::is_animated)
+    }
+
+    /// The normals at a time, where they fit the prim; those of the wrong number stay as they are
+    /// while the points are skinned (rule 24).
+    fn at(&self, time: Time, point_count: usize) -> Option<Arc<Vec<Vec3>>> {
+        let values = self.values.at(time)?;
+        match &self.corners {
+            None => (values.len() == point_count).then_some(values),
+            Some(_) => None,
+        }
+    }
+
+    fn times(&self) -> impl Iterator<Item = f64> + '_ {
+        let corners = self.corners.iter().flat_map(|c| c.times());
+        self.values.times().chain(corners)
+    }
+}
+
+/// How a prim's extent follows from its points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtentRule {
+    /// The points' bounding box (UsdGeomPointBased).
+    Points,
+    /// Each point with half its width around it (UsdGeomPoints).
+    WidthPerPoint,
+    /// Half the largest width around all (UsdGeomCurves).
+    LargestWidth,
 }
 
 /// A blend shape slot of a prim.
@@ -55,7 +111,8 @@ pub struct SkinBinding {
     /// Index into [`super::Scene::instances`].
     pub instance: usize,
     pub points: Sampled<Vec<Vec3>>,
-    pub normals: Normals,
+    /// What deforms, in the order that Pixar's bake would look: `normals`, then `primvars:normals`.
+    pub normals: Vec<NormalsSource>,
     /// `None` where the prim only blends.
     pub influences: Option<InfluenceSource>,
     /// The prim's own skel:joints, where authored.
@@ -66,10 +123,33 @@ pub struct SkinBinding {
     pub channel_mapper: Option<AnimMapper>,
     /// Widths of points and curves, for their extents.
     pub widths: Sampled<Vec<f32>>,
+    pub extent_rule: ExtentRule,
     /// Why this prim is left as it is, where it is.
     pub unsupported: Option<String>,
-    /// The validated skin of a prim whose rest data never changes.
-    pub(crate) static_skin: OnceLock<Result<Arc<Skin>, Invalid>>,
+    /// The validated skins of a prim whose rest data never changes, by their part.
+    pub(crate) static_skins: StaticSkins,
+}
+
+/// Skins that are built at most once; opaque.
+#[derive(Debug, Default)]
+pub struct StaticSkins([OnceLock<Result<Arc<Skin>, Invalid>>; SkinPart::COUNT]);
+
+/// What of a prim's deformation a [`Skin`] is built for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SkinPart {
+    /// Leave the influences out: a rigid prim's transform takes them (rule 28), and its points only
+    /// blend.
+    pub blend_only: bool,
+    /// Which of [`SkinBinding::normals`] go along.
+    pub normals: usize,
+}
+
+impl SkinPart {
+    const COUNT: usize = 4;
+
+    fn slot(self) -> usize {
+        usize::from(self.blend_only) + 2 * self.normals.min(1)
+    }
 }
 
 impl SkinBinding {
@@ -78,36 +158,102 @@ impl SkinBinding {
     #[must_use]
     pub fn rest_is_animated(&self) -> bool {
         self.points.is_animated()
-            || matches!(&self.normals, Normals::PerPoint(n) if n.is_animated())
+            || self.normals.iter().any(NormalsSource::is_animated)
             || self
                 .influences
                 .as_ref()
                 .is_some_and(|i| i.indices.is_animated() || i.weights.is_animated())
     }
 
+    /// True where one set of influences moves the whole prim (rule 28).
+    #[must_use]
+    pub fn is_rigid(&self) -> bool {
+        self.influences
+            .as_ref()
+            .is_some_and(|i| i.interpolation == InfluenceInterpolation::Constant)
+    }
+
     /// The validated rest data at a time.
     ///
     /// # Errors
     /// See [`JointInfluences::new`] and [`Skin::new`]; a prim without points.
-    pub fn skin(&self, instance: &SkeletonInstance, time: Time) -> Result<Arc<Skin>, Invalid> {
+    pub fn skin(
+        &self,
+        instance: &SkeletonInstance,
+        time: Time,
+        part: SkinPart,
+    ) -> Result<Arc<Skin>, Invalid> {
         if self.rest_is_animated() {
-            return self.build_skin(instance, time).map(Arc::new);
+            return self.build_skin(instance, time, part).map(Arc::new);
         }
         // What never changes is the same at any time that has a value, so one skin serves all. The
         // first sample stands in where only samples, or only a default, are authored.
-        self.static_skin
+        self.static_skins.0[part.slot()]
             .get_or_init(|| {
                 let time = if self.points.at(time).is_some() {
                     time
                 } else {
                     Time::Default
                 };
-                self.build_skin(instance, time).map(Arc::new)
+                self.build_skin(instance, time, part).map(Arc::new)
             })
             .clone()
     }
 
-    fn build_skin(&self, instance: &SkeletonInstance, time: Time) -> Result<Skin, Invalid> {
+    /// The validated influences at a time, for a prim of `point_count` points (which counts for
+    /// vertex influences alone); `None` for a prim that only blends.
+    ///
+    /// # Errors
+    /// Influences without a value at this time; see [`JointInfluences::new`].
+    pub fn influences_at(
+        &self,
+        instance: &SkeletonInstance,
+        time: Time,
+        point_count: usize,
+    ) -> Result<Option<JointInfluences>, Invalid> {
+        let Some(source) = &self.influences else {
+            return Ok(None);
+        };
+        let missing =
+            |name: &str| Invalid::new(&self.path, name, "a value", format!("none at time {time}"));
+        let indices = source
+            .indices
+            .at(time)
+            .ok_or_else(|| missing("primvars:skel:jointIndices"))?;
+        let weights = source
+            .weights
+            .at(time)
+            .ok_or_else(|| missing("primvars:skel:jointWeights"))?;
+        let skeleton_joints = instance.skeleton().joints().len();
+        JointInfluences::new(
+            &self.path,
+            source.interpolation,
+            source.count,
+            &indices,
+            weights.to_vec(),
+            point_count,
+            self.joints.as_ref().map_or(skeleton_joints, Vec::len),
+        )
+        .map(Some)
+    }
+
+    /// The prim's own joint order -> the skeleton's, where it has its own (rule 11).
+    #[must_use]
+    pub fn joint_map(&self, instance: &SkeletonInstance) -> Option<Vec<Option<u32>>> {
+        self.joints.as_ref().map(|own| {
+            AnimMapper::new(own, instance.skeleton().joints())
+                .targets()
+                .map(|t| t.map(|t| t as u32))
+                .collect()
+        })
+    }
+
+    fn build_skin(
+        &self,
+        instance: &SkeletonInstance,
+        time: Time,
+        part: SkinPart,
+    ) -> Result<Skin, Invalid> {
         let points = self.points.at(time).ok_or_else(|| {
             Invalid::new(
                 &self.path,
@@ -116,40 +262,10 @@ impl SkinBinding {
                 format!("no value at time {time}"),
             )
         })?;
-        let skeleton_joints = instance.skeleton().joints();
-        let own_joints = self.joints.as_ref().map_or(skeleton_joints.len(), Vec::len);
-        let influences = self
-            .influences
-            .as_ref()
-            .map(|source| {
-                let missing = |name: &str| {
-                    Invalid::new(&self.path, name, "a value", format!("none at time {time}"))
-                };
-                let indices = source
-                    .indices
-                    .at(time)
-                    .ok_or_else(|| missing("primvars:skel:jointIndices"))?;
-                let weights = source
-                    .weights
-                    .at(time)
-                    .ok_or_else(|| missing("primvars:skel:jointWeights"))?;
-                JointInfluences::new(
-                    &self.path,
-                    source.interpolation,
-                    source.count,
-                    &indices,
-                    weights.to_vec(),
-                    points.len(),
-                    own_joints,
-                )
-            })
-            .transpose()?;
-        let joint_map = self.joints.as_ref().map(|own| {
-            AnimMapper::new(own, skeleton_joints)
-                .targets()
-                .map(|t| t.map(|t| t as u32))
-                .collect()
-        });
+        let influences = match part.blend_only {
+            true => None,
+            false => self.influences_at(instance, time, points.len())?,
+        };
         let mut shapes: Vec<Option<Arc<BlendShape>>> = Vec::with_capacity(self.shapes.len());
         for slot in &self.shapes {
             shapes.push(match &slot.shape {
@@ -161,14 +277,11 @@ impl SkinBinding {
         // animation gives its shapes weights (seen on usd-core).
         let blends_normals = self.channel_mapper.is_some()
             && shapes.iter().flatten().any(|s| s.has_normal_offsets());
-        let moves_normals = influences.is_some() || blends_normals;
-        let normals = match &self.normals {
-            // Normals of the wrong number stay as they are while the points are skinned (rule 24).
-            Normals::PerPoint(n) => n
-                .at(time)
-                .filter(|n| moves_normals && n.len() == points.len()),
-            Normals::None => None,
-        };
+        let normals = self
+            .normals
+            .get(part.normals)
+            .filter(|n| influences.is_some() || (blends_normals && n.corners.is_none()))
+            .and_then(|n| n.at(time, points.len()));
         if !shapes.is_empty()
             && self
                 .points
@@ -187,8 +300,8 @@ impl SkinBinding {
             points,
             normals,
             influences,
-            joint_map,
-            skeleton_joints.len(),
+            self.joint_map(instance),
+            instance.skeleton().joints().len(),
             shapes,
         )
     }
@@ -223,16 +336,20 @@ impl SkinBinding {
         (weights, None)
     }
 
-    /// Every authored time that this prim's own data depends on.
+    /// Every authored time of the rest points and normals.
     #[must_use]
-    pub fn own_times(&self) -> Vec<f64> {
+    pub fn rest_times(&self) -> Vec<f64> {
         let mut times: Vec<f64> = self.points.times().collect();
-        if let Normals::PerPoint(n) = &self.normals {
-            times.extend(n.times());
-        }
+        times.extend(self.normals.iter().flat_map(NormalsSource::times));
+        times
+    }
+
+    /// Every authored time of the influences and of geomBindTransform.
+    #[must_use]
+    pub fn influence_times(&self) -> Vec<f64> {
+        let mut times: Vec<f64> = self.geom_bind.times().collect();
         if let Some(i) = &self.influences {
             times.extend(i.indices.times().chain(i.weights.times()));
-            times.extend(self.geom_bind.times());
         }
         times
     }

@@ -1,6 +1,6 @@
 //! Comparison that cannot be fooled by NaN, by lengths, or by a scale of nothing.
 
-use glam::{DVec3, Vec3};
+use glam::{DMat4, DVec3, Vec3};
 
 /// Compares element by element; `tolerance` is relative to the largest coordinate of `want`, at
 /// least 1.
@@ -53,6 +53,21 @@ pub fn compare_within(
         .iter()
         .fold(1.0f64, |a, v| a.max(v.abs().max_element()));
     compare(what, got, want, allowed / scale)
+}
+
+/// Compares transforms; `tolerance` is relative to the larger of 1 and the translation.
+///
+/// # Errors
+/// Both matrices where some element differs by more, or is NaN.
+pub fn compare_matrices(what: &str, got: DMat4, want: DMat4, tolerance: f64) -> Result<(), String> {
+    let scale = want.w_axis.truncate().length().max(1.0);
+    // Written so that a NaN fails.
+    if got.abs_diff_eq(want, tolerance * scale) {
+        return Ok(());
+    }
+    Err(format!(
+        "{what}: {got}, expected {want} within {tolerance:.1e} of {scale:.3}"
+    ))
 }
 
 /// Corners of the bounding box; zero without points.

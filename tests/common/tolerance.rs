@@ -39,3 +39,7 @@ pub const BLENDER_METRES: f64 = 1e-5;
 
 /// Extents against the bounding box of the points in the same file: the same f32 numbers.
 pub const EXTENT: f64 = 0.0;
+
+/// Transforms of rigid prims against Pixar's, relative to the larger of 1 and the translation: Pixar
+/// skins the four points of the frame in f32.
+pub const PIXAR_TRANSFORM: f64 = 1e-6;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use glam::DVec3;
+use glam::{DMat4, DVec3};
 use openusd::{sdf, usd};
 
 /// Opens a stage as any other tool would.
@@ -40,6 +40,31 @@ pub fn times(stage: &usd::Stage, prim: &str, name: &str) -> Vec<f64> {
         .attribute(format!("{prim}.{name}").as_str())
         .map(|a| a.time_sample_times().expect("times"))
         .expect("a path")
+}
+
+/// The `xformOp:transform` of a prim that has no other op, as a column-vector matrix.
+pub fn local_transform(stage: &usd::Stage, prim: &str, time: Option<f64>) -> Option<DMat4> {
+    let value = |name: &str, time: Option<f64>| {
+        let attribute = stage.attribute(format!("{prim}.{name}").as_str()).ok()?;
+        let time = time.map(usd::TimeCode::new);
+        attribute.get_at::<sdf::Value>(time).ok()?
+    };
+    let sdf::Value::TokenVec(order) = value("xformOpOrder", None)? else {
+        return None;
+    };
+    let names: Vec<_> = order.iter().map(|t| t.as_str()).collect();
+    let ops: Vec<_> = names
+        .iter()
+        .filter(|n| **n != "!resetXformStack!")
+        .collect();
+    match ops[..] {
+        [] => Some(DMat4::IDENTITY),
+        [&"xformOp:transform"] => match value("xformOp:transform", time)? {
+            sdf::Value::Matrix4d(m) => Some(DMat4::from_cols_array(&m.0)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Type of a prim.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use sinew::bake::{Backend, BakeOptions, BakeReport, FrameRange, Progress, bake};
+use sinew::bake::{Backend, BakeOptions, BakeReport, FrameRange, OutSpace, Progress, Rigid, bake};
 use sinew::skel::AnimSource;
 
 use crate::report::{count, print_findings, print_result, thousands};
@@ -41,6 +41,14 @@ pub struct Args {
     /// skel:skeleton is bound, as the schema text says.
     #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
     anim_source: AnimSourceArg,
+    /// What moves a prim with constant influences: its transform, as in Pixar's bake, or its points, as
+    /// in Hydra. Prims without points always move by transform.
+    #[arg(long, value_enum)]
+    rigid: Option<RigidArg>,
+    /// Space that points and normals end up in. For skel and world the prim's transform is rewritten,
+    /// so that the picture stays the same; constant influences then move points too.
+    #[arg(long, value_enum, default_value_t = SpaceArg::Prim)]
+    space: SpaceArg,
     /// Print nothing but errors.
     #[arg(short, long)]
     quiet: bool,
@@ -55,6 +63,33 @@ enum BackendArg {
     Auto,
     Gpu,
     Cpu,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RigidArg {
+    Xform,
+    Points,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SpaceArg {
+    Prim,
+    Skel,
+    World,
+}
+
+impl Args {
+    fn rigid(&self) -> sinew::Result<Rigid> {
+        match (self.rigid, self.space) {
+            (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => {
+                Err(sinew::Error::Request(
+                    "--rigid xform leaves points in prim space, which --space asks to leave".into(),
+                ))
+            }
+            (Some(RigidArg::Xform), _) | (None, SpaceArg::Prim) => Ok(Rigid::Xform),
+            (Some(RigidArg::Points), _) | (None, _) => Ok(Rigid::Points),
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -90,6 +125,12 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         prims: args.prim.clone(),
         layer: args.layer,
         anim_source: args.anim_source.into(),
+        rigid: args.rigid()?,
+        space: match args.space {
+            SpaceArg::Prim => OutSpace::Prim,
+            SpaceArg::Skel => OutSpace::Skel,
+            SpaceArg::World => OutSpace::World,
+        },
     };
     let bar = if args.quiet || !std::io::stderr().is_terminal() {
         ProgressBar::hidden()
@@ -136,6 +177,13 @@ fn summary(args: &Args, report: &BakeReport) -> String {
         count(report.points, "point"),
         count(report.samples, "sample"),
     );
+    if report.moved > 0 {
+        let _ = writeln!(
+            out,
+            "  {} moved by transform",
+            count(report.moved, "rigid prim")
+        );
+    }
     let _ = writeln!(out, "  ran on {}", report.backend);
     let _ = writeln!(
         out,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use sinew::Warning;
 use sinew::io::usd::{ReadOptions, UsdFile};
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, Normals, Scene};
+use sinew::scene::{BoundSkin, Scene};
 use sinew::skel::InfluenceInterpolation;
 
 use crate::bake::AnimSourceArg;
@@ -79,7 +79,8 @@ struct BindingReport {
     skeleton: String,
     animation: Option<String>,
     points: usize,
-    normals: bool,
+    /// Properties that hold normals which deform.
+    normals: Vec<&'static str>,
     influences: Option<InfluenceReport>,
     shapes: Vec<ShapeReport>,
     /// Why the prim cannot be skinned, where it cannot.
@@ -175,12 +176,20 @@ fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
         Some(t) => Time::At(t),
         None => Time::Default,
     };
-    let skin = match &b.unsupported {
+    let influences = match &b.unsupported {
         Some(reason) => Err(reason.clone()),
-        None => bound.skin(time).map_err(|e| e.to_string()),
+        // A gprim without points is moved as a whole.
+        None if !b.points.has_value() && b.is_rigid() => bound
+            .rigid_transform(time)
+            .and_then(|_| b.influences_at(&bound.skeleton().instance, time, 0))
+            .map_err(|e| e.to_string()),
+        None => bound
+            .skin(time)
+            .map(|skin| skin.influences().cloned())
+            .map_err(|e| e.to_string()),
     };
-    let most_used = skin.as_ref().ok().and_then(|s| {
-        let influences = s.influences()?;
+    let most_used = influences.as_ref().ok().and_then(|influences| {
+        let influences = influences.as_ref()?;
         let rows = influences.joints().len() / influences.count();
         (0..rows)
             .map(|p| influences.of_point(p).filter(|(_, w)| *w != 0.0).count())
@@ -197,7 +206,7 @@ fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
             .animation()
             .map(|a| a.path.clone()),
         points: b.points.first().map_or(0, |p| p.len()),
-        normals: matches!(b.normals, Normals::PerPoint(_)),
+        normals: b.normals.iter().map(|n| n.property.name()).collect(),
         influences: b.influences.as_ref().map(|i| InfluenceReport {
             interpolation: i.interpolation,
             element_size: i.count,
@@ -223,7 +232,7 @@ fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
                 }
             })
             .collect(),
-        problem: skin.err(),
+        problem: influences.err(),
     }
 }
 
@@ -298,8 +307,14 @@ fn describe_binding(out: &mut String, b: &BindingReport) {
         "  {} ({}, {}{})",
         b.prim,
         b.r#type,
-        count(b.points, "point"),
-        if b.normals { ", normals" } else { "" }
+        match b.points {
+            0 => "no points".into(),
+            n => count(n, "point"),
+        },
+        b.normals
+            .iter()
+            .map(|n| format!(", {n}"))
+            .collect::<String>()
     );
     let arrow = b
         .animation

@@ -14,4 +14,4 @@ mod write;
 mod xforms;
 
 pub use read::{ReadOptions, UsdFile};
-pub use write::{BakeEdits, BakedPrim, BakedSample};
+pub use write::{BakeEdits, BakedPrim, BakedTransform, Samples};

@@ -1,7 +1,7 @@
 //! Skinnable prims: rest points, normals, influences, shapes, from wherever they are inherited.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
@@ -10,7 +10,10 @@ use super::tree::StageTree;
 use super::values::{read_sampled, read_uniform};
 use crate::error::{Invalid, Warning};
 use crate::sampled::{Interpolation, Sampled};
-use crate::scene::{InfluenceSource, Normals, ShapeSlot, SkinBinding};
+use crate::scene::{
+    ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding,
+    StaticSkins,
+};
 use crate::skel::binding::{Binding, PrimKind};
 use crate::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation};
 
@@ -51,7 +54,7 @@ impl SkinReader<'_> {
             skel_root: at.skel_root,
             instance: at.instance,
             points: Sampled::default(),
-            normals: Normals::None,
+            normals: Vec::new(),
             influences: self.read_influences(binding)?,
             joints: match binding.joints {
                 Some(p) => read_uniform(
@@ -75,25 +78,20 @@ impl SkinReader<'_> {
             shapes: Vec::new(),
             channel_mapper: None,
             widths: Sampled::default(),
-            unsupported: None,
-            static_skin: OnceLock::new(),
+            extent_rule: extent_rule(&prim)?,
+            unsupported: self.method_reason(binding)?,
+            static_skins: StaticSkins::default(),
         };
         if !has_points {
-            out.unsupported = Some(match &out.influences {
-                Some(i) if i.interpolation == InfluenceInterpolation::Constant => {
-                    "has no points; baking a rigid binding into its transform is not supported yet"
-                        .into()
-                }
-                _ => "has no points, which vertex influences need".into(),
-            });
+            if !out.is_rigid() && out.unsupported.is_none() {
+                out.unsupported = Some("has no points, which vertex influences need".into());
+            }
             return Ok(out);
         }
-        out.unsupported = self.method_reason(binding)?;
         out.points = read_sampled(&prim.attribute("points"), self.interpolation)?;
-        out.normals = self.read_normals(&prim)?;
+        self.read_normals(&prim, &mut out)?;
         self.read_shapes(&prim, &mut out, animation)?;
         out.widths = read_sampled(&prim.attribute("widths"), self.interpolation)?;
-        self.warn_of_normals(&out);
         if out.influences.is_none() && out.shapes.is_empty() && out.unsupported.is_none() {
             out.unsupported = Some("has neither usable influences nor blend shapes".into());
         }
@@ -212,47 +210,58 @@ impl SkinReader<'_> {
         }))
     }
 
-    fn read_normals(&mut self, prim: &usd::Prim) -> Result<Normals, openusd::Error> {
-        let path = prim.path().as_str().to_owned();
-        if prim.attribute("primvars:normals").has_authored_value()? {
-            self.warn(
-                "normals-left",
-                &path,
-                "primvars:normals is left as it is: like Pixar's bake, sinew deforms `normals` alone so far",
-            );
-        }
-        let attribute = prim.attribute("normals");
-        let normals: Sampled<Vec<glam::Vec3>> = read_sampled(&attribute, self.interpolation)?;
-        if !normals.has_value() {
-            return Ok(Normals::None);
-        }
-        // Unauthored interpolation of normals is vertex, and varying counts as vertex (rule 24).
-        let interpolation =
-            token_metadata(&attribute, "interpolation")?.unwrap_or_else(|| "vertex".into());
-        Ok(match interpolation.as_str() {
-            "vertex" | "varying" => Normals::PerPoint(normals),
-            "faceVarying" => {
-                self.warn(
-                    "normals-left",
-                    &path,
-                    "faceVarying normals are not deformed yet: left as they are",
-                );
-                Normals::None
+    /// Normals that deform: vertex, varying and faceVarying ones. Uniform and constant ones stay, as
+    /// in Pixar's bake (rule 24), which overlooks `primvars:normals`.
+    fn read_normals(
+        &mut self,
+        prim: &usd::Prim,
+        out: &mut SkinBinding,
+    ) -> Result<(), openusd::Error> {
+        for property in [NormalsProperty::Attribute, NormalsProperty::Primvar] {
+            let attribute = prim.attribute(property.name());
+            let unauthored = match property {
+                NormalsProperty::Attribute => "vertex",
+                NormalsProperty::Primvar => "constant",
+            };
+            let interpolation =
+                token_metadata(&attribute, "interpolation")?.unwrap_or_else(|| unauthored.into());
+            let corners = match interpolation.as_str() {
+                "vertex" | "varying" => None,
+                "faceVarying" => {
+                    let corners = prim.attribute("faceVertexIndices");
+                    Some(read_sampled(&corners, self.interpolation)?)
+                }
+                _ => continue,
+            };
+            let values = match property {
+                NormalsProperty::Attribute => read_sampled(&attribute, self.interpolation)?,
+                NormalsProperty::Primvar => self.read_primvar(&attribute, 1)?,
+            };
+            if !values.has_value() {
+                continue;
             }
-            // Uniform and constant ones stay, as in Pixar's bake.
-            _ => Normals::None,
-        })
+            let source = NormalsSource {
+                property,
+                values,
+                corners,
+            };
+            self.warn_of_normals(out, &source);
+            out.normals.push(source);
+        }
+        Ok(())
     }
 
     /// Rule 24: normals of the wrong number stay while the points are skinned.
-    fn warn_of_normals(&mut self, out: &SkinBinding) {
-        let (Normals::PerPoint(normals), Some(points)) = (&out.normals, out.points.first()) else {
-            return;
+    fn warn_of_normals(&mut self, out: &SkinBinding, normals: &NormalsSource) {
+        let (expected, what) = match &normals.corners {
+            None => (out.points.first().map(|p| p.len()), "one per point"),
+            Some(corners) => (corners.first().map(|c| c.len()), "one per face corner"),
         };
-        if let Some(n) = normals.values().find(|n| n.len() != points.len()) {
+        let Some(expected) = expected else { return };
+        if let Some(n) = normals.values.values().find(|n| n.len() != expected) {
             let message = format!(
-                "normals: expected {} vertex normals, one per point, found {}: left as they are",
-                points.len(),
+                "{}: expected {expected} normals, {what}, found {}: left as they are",
+                normals.property.name(),
                 n.len()
             );
             self.warn("normals-left", &out.path, message);
@@ -327,6 +336,17 @@ impl SkinReader<'_> {
         }
         Ok(self.shapes.get(&key).cloned())
     }
+}
+
+/// Which of UsdGeom's extent functions serves a prim.
+fn extent_rule(prim: &usd::Prim) -> Result<ExtentRule, openusd::Error> {
+    Ok(if prim.is_a("Points")? {
+        ExtentRule::WidthPerPoint
+    } else if prim.is_a("Curves")? {
+        ExtentRule::LargestWidth
+    } else {
+        ExtentRule::Points
+    })
 }
 
 /// Interpolation (constant where none is authored) and elementSize of a primvar.

@@ -90,6 +90,11 @@ fn matrix(m: gf::Matrix4d) -> DMat4 {
     DMat4::from_cols_array(&m.0)
 }
 
+/// The way back.
+pub(super) fn matrix4d(m: DMat4) -> gf::Matrix4d {
+    gf::Matrix4d(m.to_cols_array())
+}
+
 impl FromUsd for DMat4 {
     fn from_usd(value: sdf::Value) -> Option<Self> {
         match value {

@@ -6,26 +6,45 @@ use std::path::{Component, Path, PathBuf};
 use openusd::{gf, sdf, tf, usd, usd_utils};
 
 use super::read::{UsdFile, explain};
+use super::values::matrix4d;
 use super::{output, package, udim};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
+use crate::scene::NormalsProperty;
 
-/// One deformed sample of a prim, in its own space.
-#[derive(Clone, Debug)]
-pub struct BakedSample {
-    pub time: Time,
-    pub points: Vec<glam::Vec3>,
-    /// Where the prim has normals that deform.
-    pub normals: Option<Vec<glam::Vec3>>,
-    /// Corners of the points' bounding box, widths included.
-    pub extent: [glam::Vec3; 2],
-}
+/// Values by ascending time, or one at the default time.
+pub type Samples<T> = Vec<(Time, T)>;
 
-/// A prim and its deformed samples.
-#[derive(Debug)]
+/// What a bake writes of one prim; a property without samples is left as it is.
+#[derive(Debug, PartialEq)]
 pub struct BakedPrim {
     pub path: String,
-    pub samples: Vec<BakedSample>,
+    /// Deformed points, in the space that was asked for.
+    pub points: Samples<Vec<glam::Vec3>>,
+    /// Deformed normals, of each property that holds some.
+    pub normals: Vec<(NormalsProperty, Samples<Vec<glam::Vec3>>)>,
+    /// Corners of the points' bounding box, widths included.
+    pub extent: Samples<[glam::Vec3; 2]>,
+    /// The transform that replaces the prim's own, where one does.
+    pub transform: Option<BakedTransform>,
+}
+
+impl BakedPrim {
+    /// Times at which something was baked.
+    #[must_use]
+    pub fn sample_count(&self) -> usize {
+        let transforms = self.transform.as_ref().map_or(0, |t| t.samples.len());
+        self.points.len().max(transforms)
+    }
+}
+
+/// A transform that replaces a prim's own.
+#[derive(Debug, PartialEq)]
+pub struct BakedTransform {
+    /// Whether it leaves out the parents' (`!resetXformStack!`).
+    pub resets: bool,
+    /// parent_from_prim, or world_from_prim where it resets.
+    pub samples: Samples<glam::DMat4>,
 }
 
 /// What a bake changes.
@@ -262,18 +281,66 @@ fn apply(data: &mut dyn sdf::AbstractData, edits: BakeEdits) -> Authoring {
         sdf::PrimSpec::over(data, path.as_str())?.set_type_name("Xform");
     }
     for prim in edits.prims {
-        let (mut points, mut normals, mut extents) = (Vec::new(), Vec::new(), Vec::new());
-        for sample in prim.samples {
-            points.push((sample.time, vec3f(sample.points)));
-            if let Some(n) = sample.normals {
-                normals.push((sample.time, vec3f(n)));
+        author_vectors(data, &prim.path, "points", "point3f[]", prim.points)?;
+        for (property, samples) in prim.normals {
+            if property == NormalsProperty::Primvar && !samples.is_empty() {
+                unindex(data, &prim.path, property.name())?;
             }
-            extents.push((sample.time, vec3f(sample.extent.to_vec())));
+            author_vectors(data, &prim.path, property.name(), "normal3f[]", samples)?;
         }
-        author(data, &prim.path, "points", "point3f[]", points)?;
-        author(data, &prim.path, "normals", "normal3f[]", normals)?;
-        author(data, &prim.path, "extent", "float3[]", extents)?;
+        let extent = map_samples(prim.extent, |e| vec3f(e.to_vec()));
+        author(data, &prim.path, "extent", "float3[]", extent)?;
+        if let Some(transform) = prim.transform {
+            author_transform(data, &prim.path, transform)?;
+        }
     }
+    Ok(())
+}
+
+fn map_samples<T>(samples: Samples<T>, f: impl Fn(T) -> sdf::Value) -> Samples<sdf::Value> {
+    samples.into_iter().map(|(t, v)| (t, f(v))).collect()
+}
+
+fn author_vectors(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    name: &str,
+    type_name: &str,
+    samples: Samples<Vec<glam::Vec3>>,
+) -> Authoring {
+    author(data, prim, name, type_name, map_samples(samples, vec3f))
+}
+
+/// Blocks the indices of a primvar that is written flat.
+fn unindex(data: &mut dyn sdf::AbstractData, prim: &str, name: &str) -> Authoring {
+    let block = vec![(Time::Default, sdf::Value::ValueBlock)];
+    author(data, prim, &format!("{name}:indices"), "int[]", block)
+}
+
+/// Makes `xformOp:transform` the prim's only op, as Pixar's bake does.
+fn author_transform(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    transform: BakedTransform,
+) -> Authoring {
+    const TRANSFORM: &str = "xformOp:transform";
+    let is_identity = |(_, m): &(Time, glam::DMat4)| *m == glam::DMat4::IDENTITY;
+    let mut order = Vec::new();
+    if transform.resets {
+        order.push(tf::Token::from("!resetXformStack!"));
+    }
+    if !transform.samples.iter().all(is_identity) {
+        order.push(tf::Token::from(TRANSFORM));
+        let samples = map_samples(transform.samples, |m| sdf::Value::Matrix4d(matrix4d(m)));
+        author(data, prim, TRANSFORM, "matrix4d", samples)?;
+    }
+    let path = sdf::Path::new(prim)?.append_property("xformOpOrder")?;
+    if !data.has_spec(&path) {
+        let uniform = sdf::Variability::Uniform;
+        sdf::AttributeSpec::new(data, &path, "token[]", uniform, false)?;
+    }
+    let default = sdf::FieldKey::Default.as_str();
+    data.set_field(&path, default, sdf::Value::TokenVec(order));
     Ok(())
 }
 
@@ -288,7 +355,7 @@ fn author(
     prim: &str,
     name: &str,
     type_name: &str,
-    samples: Vec<(Time, sdf::Value)>,
+    samples: Samples<sdf::Value>,
 ) -> Authoring {
     if samples.is_empty() {
         return Ok(());

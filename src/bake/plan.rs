@@ -1,0 +1,122 @@
+//! What is computed of which prim.
+
+use std::collections::BTreeMap;
+
+use glam::DMat4;
+
+use super::BakeOptions;
+use crate::error::Invalid;
+use crate::sampled::Time;
+use crate::scene::{BoundSkin, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart};
+
+/// What becomes of prims with constant influences (rule 28).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rigid {
+    /// Their transform follows the joints, as in Pixar's bake; points stay, but for blend shapes.
+    #[default]
+    Xform,
+    /// Their points do, where they have any, as in Hydra; gprims without points move by transform.
+    Points,
+}
+
+/// The work of a whole bake.
+pub(super) struct Plan {
+    pub space: OutSpace,
+    prims: BTreeMap<usize, PrimPlan>,
+}
+
+/// The work of one prim.
+pub(super) struct PrimPlan {
+    /// Index into [`Scene::bindings`].
+    pub binding: usize,
+    /// The transform that is written.
+    pub transform: Option<TransformKind>,
+    /// The skins that are deformed: none, one, or one for each kind of normals.
+    pub parts: Vec<SkinPart>,
+}
+
+/// What a written transform is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TransformKind {
+    /// Of a rigid prim: skinned.
+    Rigid,
+    /// Points are in skeleton space, so the prim stands where the skeleton does.
+    Skeleton,
+    /// Points are in world space, so the prim has no transform.
+    World,
+}
+
+impl Plan {
+    pub fn new(scene: &Scene, chosen: &[usize], options: &BakeOptions) -> Self {
+        let plan = |&b: &usize| (b, prim_plan(b, &scene.bindings[b], options));
+        Self {
+            space: options.space,
+            prims: chosen.iter().map(plan).collect(),
+        }
+    }
+
+    /// The work of a chosen binding.
+    pub fn of(&self, binding: usize) -> &PrimPlan {
+        &self.prims[&binding]
+    }
+
+    pub fn prims(&self) -> impl Iterator<Item = &PrimPlan> {
+        self.prims.values()
+    }
+}
+
+fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan {
+    let has_points = binding.points.has_value();
+    let moves_transform = binding.is_rigid() && (options.rigid == Rigid::Xform || !has_points);
+    let blends = !binding.shapes.is_empty() && binding.channel_mapper.is_some();
+    let mut parts = Vec::new();
+    if (has_points || !moves_transform) && (blends || !moves_transform) {
+        // One skin carries one kind of normals; a prim with both kinds is skinned twice.
+        parts.extend((0..binding.normals.len().max(1)).map(|normals| SkinPart {
+            blend_only: moves_transform,
+            normals,
+        }));
+    }
+    let transform = match options.space {
+        _ if moves_transform => Some(TransformKind::Rigid),
+        OutSpace::Prim => None,
+        OutSpace::Skel => Some(TransformKind::Skeleton),
+        OutSpace::World => Some(TransformKind::World),
+    };
+    PrimPlan {
+        binding: b,
+        transform,
+        parts,
+    }
+}
+
+impl PrimPlan {
+    /// True where points are deformed, so that rest data counts.
+    pub fn deforms_points(&self) -> bool {
+        !self.parts.is_empty()
+    }
+}
+
+impl TransformKind {
+    /// Whether the written transform leaves out the parents'.
+    pub fn resets(self, prim: &ScenePrim) -> bool {
+        match self {
+            Self::Rigid => prim.xform.resets,
+            Self::Skeleton | Self::World => true,
+        }
+    }
+
+    /// parent_from_prim, or world_from_prim where it [resets](Self::resets).
+    pub fn at(
+        self,
+        bound: BoundSkin<'_>,
+        time: Time,
+        cache: &mut PoseCache,
+    ) -> Result<DMat4, Invalid> {
+        match self {
+            Self::Rigid => cache.rigid_transform(bound, time),
+            Self::Skeleton => Ok(cache.world_from_skel(bound, time)),
+            Self::World => Ok(DMat4::IDENTITY),
+        }
+    }
+}

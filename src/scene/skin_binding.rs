@@ -7,8 +7,8 @@ use glam::{DMat4, Vec3};
 use crate::error::Invalid;
 use crate::sampled::{Sampled, Time};
 use crate::skel::{
-    AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, SkeletonInstance, Skin,
-    WEIGHT_EPSILON,
+    AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, RestNormals, SkeletonInstance,
+    Skin, SkinningMethod, WEIGHT_EPSILON,
 };
 
 /// Influences as authored, over time.
@@ -58,6 +58,8 @@ pub struct SkinBinding {
     pub normals: Normals,
     /// `None` where the prim only blends.
     pub influences: Option<InfluenceSource>,
+    /// primvars:skel:skinningMethod.
+    pub method: SkinningMethod,
     /// The prim's own skel:joints, where authored.
     pub joints: Option<Vec<String>>,
     pub geom_bind: Sampled<DMat4>,
@@ -166,7 +168,8 @@ impl SkinBinding {
             // Normals of the wrong number stay as they are while the points are skinned (rule 24).
             Normals::PerPoint(n) => n
                 .at(time)
-                .filter(|n| moves_normals && n.len() == points.len()),
+                .filter(|n| moves_normals && n.len() == points.len())
+                .map(RestNormals::per_point),
             Normals::None => None,
         };
         if !shapes.is_empty()
@@ -191,6 +194,7 @@ impl SkinBinding {
             skeleton_joints.len(),
             shapes,
         )
+        .map(|skin| skin.with_method(self.method))
     }
 
     /// Channel weight of each shape slot at a time. All are zero at a time when a broken shape

@@ -12,7 +12,7 @@ use crate::error::{Invalid, Warning};
 use crate::sampled::{Interpolation, Sampled};
 use crate::scene::{InfluenceSource, Normals, ShapeSlot, SkinBinding};
 use crate::skel::binding::{Binding, PrimKind};
-use crate::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation};
+use crate::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation, SkinningMethod};
 
 const INDICES: &str = "primvars:skel:jointIndices";
 const WEIGHTS: &str = "primvars:skel:jointWeights";
@@ -53,6 +53,7 @@ impl SkinReader<'_> {
             points: Sampled::default(),
             normals: Normals::None,
             influences: self.read_influences(binding)?,
+            method: SkinningMethod::default(),
             joints: match binding.joints {
                 Some(p) => read_uniform(
                     &self
@@ -88,7 +89,10 @@ impl SkinReader<'_> {
             });
             return Ok(out);
         }
-        out.unsupported = self.method_reason(binding)?;
+        match self.read_method(binding)? {
+            Ok(method) => out.method = method,
+            Err(reason) => out.unsupported = Some(reason),
+        }
         out.points = read_sampled(&prim.attribute("points"), self.interpolation)?;
         out.normals = self.read_normals(&prim)?;
         self.read_shapes(&prim, &mut out, animation)?;
@@ -104,25 +108,25 @@ impl SkinReader<'_> {
         self.warnings.push(Warning::new(code, path, message));
     }
 
-    /// Linear blend skinning is what is baked so far.
-    fn method_reason(&self, binding: &Binding) -> Result<Option<String>, openusd::Error> {
+    /// The skinning method, or why the prim is left as it is: one that is unknown (rule 29).
+    fn read_method(
+        &self,
+        binding: &Binding,
+    ) -> Result<Result<SkinningMethod, String>, openusd::Error> {
         let Some(from) = binding.skinning_method else {
-            return Ok(None);
+            return Ok(Ok(SkinningMethod::default()));
         };
         let prim = self.stage.prim(&self.tree.paths[from])?;
         // The schema names it primvars:skel:skinningMethod; skel:skinningMethod is an older name.
         for name in ["primvars:skel:skinningMethod", "skel:skinningMethod"] {
-            let method = match prim.attribute(name).get::<sdf::Value>()? {
-                Some(sdf::Value::Token(t)) => t.as_str().to_owned(),
-                _ => continue,
-            };
-            return Ok(match method.as_str() {
-                "classicLinear" => None,
-                "dualQuaternion" => Some("dual quaternion skinning is not supported yet".into()),
-                other => Some(format!("skinning method '{other}' is unknown (rule 29)")),
-            });
+            if let Some(sdf::Value::Token(token)) = prim.attribute(name).get::<sdf::Value>()? {
+                let method = SkinningMethod::from_token(token.as_str());
+                return Ok(method.ok_or_else(|| {
+                    format!("skinning method '{}' is unknown (rule 29)", token.as_str())
+                }));
+            }
         }
-        Ok(None)
+        Ok(Ok(SkinningMethod::default()))
     }
 
     /// Influences with their primvar metadata (rule 4), or none with a warning where indices and

@@ -10,7 +10,7 @@ use glam::{DMat4, DQuat, DVec3, Vec3};
 use serde_json::{Value, json};
 use sinew::gpu::{AdapterChoice, Crowd, GpuDevice, GpuError, Skinner, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
-use sinew::skel::{BlendShape, InfluenceInterpolation, JointInfluences, Pose, Skin};
+use sinew::skel::{BlendShape, InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin};
 
 const JOINTS: usize = 100;
 const INFLUENCES: usize = 4;
@@ -76,11 +76,9 @@ fn skinned(points: usize, normals: bool) -> Skin {
         JointInfluences::new("/B", vertex, INFLUENCES, &joints, weights, points, JOINTS)
             .expect("valid");
     let normals = normals.then(|| {
-        Arc::new(
-            rest.iter()
-                .map(|p| p.normalize_or(Vec3::X))
-                .collect::<Vec<_>>(),
-        )
+        RestNormals::per_point(Arc::new(
+            rest.iter().map(|p| p.normalize_or(Vec3::X)).collect(),
+        ))
     });
     Skin::new(
         "/B",

@@ -28,6 +28,16 @@ impl PackedSkin {
     /// A skeleton of more than 65,534 joints (slots are u16 and one stands for missing joints), or
     /// arrays that u32 offsets cannot address.
     pub fn pack(prim: &str, skin: &Skin) -> Result<Self, Invalid> {
+        if skin.method() != crate::skel::SkinningMethod::ClassicLinear
+            || skin.normal_points().is_some()
+        {
+            return Err(Invalid::new(
+                prim,
+                "",
+                "classicLinear skinning of vertex normals, all that kernels do so far",
+                "dual quaternion skinning or faceVarying normals",
+            ));
+        }
         let slots = skin.joint_count() + 1;
         if slots > MAX_SLOTS {
             return Err(Invalid::new(

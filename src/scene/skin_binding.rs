@@ -7,8 +7,8 @@ use glam::{DMat4, Vec3};
 use crate::error::Invalid;
 use crate::sampled::{Sampled, Time};
 use crate::skel::{
-    AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, SkeletonInstance, Skin,
-    WEIGHT_EPSILON,
+    AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, RestNormals, SkeletonInstance,
+    Skin, SkinningMethod, WEIGHT_EPSILON,
 };
 
 /// Influences as authored, over time.
@@ -61,11 +61,13 @@ impl NormalsSource {
 
     /// The normals at a time, where they fit the prim; those of the wrong number stay as they are
     /// while the points are skinned (rule 24).
-    fn at(&self, time: Time, point_count: usize) -> Option<Arc<Vec<Vec3>>> {
+    fn at(&self, prim: &str, time: Time, point_count: usize) -> Option<RestNormals> {
         let values = self.values.at(time)?;
         match &self.corners {
-            None => (values.len() == point_count).then_some(values),
-            Some(_) => None,
+            None => (values.len() == point_count).then(|| RestNormals::per_point(values)),
+            Some(corners) => {
+                RestNormals::face_varying(prim, values, &corners.at(time)?, point_count).ok()
+            }
         }
     }
 
@@ -115,6 +117,8 @@ pub struct SkinBinding {
     pub normals: Vec<NormalsSource>,
     /// `None` where the prim only blends.
     pub influences: Option<InfluenceSource>,
+    /// primvars:skel:skinningMethod.
+    pub method: SkinningMethod,
     /// The prim's own skel:joints, where authored.
     pub joints: Option<Vec<String>>,
     pub geom_bind: Sampled<DMat4>,
@@ -281,7 +285,7 @@ impl SkinBinding {
             .normals
             .get(part.normals)
             .filter(|n| influences.is_some() || (blends_normals && n.corners.is_none()))
-            .and_then(|n| n.at(time, points.len()));
+            .and_then(|n| n.at(&self.path, time, points.len()));
         if !shapes.is_empty()
             && self
                 .points
@@ -304,6 +308,7 @@ impl SkinBinding {
             instance.skeleton().joints().len(),
             shapes,
         )
+        .map(|skin| skin.with_method(self.method))
     }
 
     /// Channel weight of each shape slot at a time. All are zero at a time when a broken shape

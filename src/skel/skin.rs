@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::{BlendShape, JointInfluences};
+use super::{BlendShape, InfluenceInterpolation, JointInfluences, RestNormals, SkinningMethod};
 use crate::error::Invalid;
 
 /// Rest points, normals, influences and shapes of one skinnable prim, validated against each other.
 #[derive(Clone, Debug)]
 pub struct Skin {
     points: Arc<Vec<Vec3>>,
-    normals: Option<Arc<Vec<Vec3>>>,
+    normals: Option<RestNormals>,
     influences: Option<JointInfluences>,
+    method: SkinningMethod,
     /// Joint of the prim's own order -> joint of the skeleton; identity where the prim has no
     /// order of its own. A joint that the skeleton lacks maps to none and stays put (rule 11).
     joint_map: Option<Vec<Option<u32>>>,
@@ -21,47 +22,32 @@ pub struct Skin {
 }
 
 impl Skin {
-    /// - `points`, `normals`: rest values in prim space, normals one per point.
+    /// A skin by linear blend skinning; see [`Skin::with_method`].
+    ///
+    /// - `points`, `normals`: rest values in prim space.
     /// - `influences`: `None` where the prim only blends.
     /// - `joint_map`: from the prim's skel:joints to the skeleton's joints, where it has its own.
     /// - `joint_count`: joints of the skeleton.
     /// - `shapes`: one slot per blend shape of the prim; an empty slot contributes nothing (rule 17).
     ///
     /// # Errors
-    /// Points or normals that are not finite, or normals of the wrong number.
+    /// Points or normals that are not finite, normals of the wrong number or of points that are not
+    /// there.
     ///
     /// # Panics
     /// Where `influences` or `shapes` were validated for other points or joints.
     pub fn new(
         prim: &str,
         points: Arc<Vec<Vec3>>,
-        normals: Option<Arc<Vec<Vec3>>>,
+        normals: Option<RestNormals>,
         influences: Option<JointInfluences>,
         joint_map: Option<Vec<Option<u32>>>,
         joint_count: usize,
         shapes: Vec<Option<Arc<BlendShape>>>,
     ) -> Result<Self, Invalid> {
-        let finite =
-            |property: &str, values: &[Vec3]| match values.iter().position(|p| !p.is_finite()) {
-                Some(i) => Err(Invalid::new(
-                    prim,
-                    property,
-                    "finite values",
-                    format!("{} at {i}", values[i]),
-                )),
-                None => Ok(()),
-            };
-        finite("points", &points)?;
+        check_finite(prim, "points", &points)?;
         if let Some(normals) = &normals {
-            if normals.len() != points.len() {
-                return Err(Invalid::new(
-                    prim,
-                    "normals",
-                    format!("{} vertex normals", points.len()),
-                    normals.len().to_string(),
-                ));
-            }
-            finite("normals", normals)?;
+            normals.check(prim, points.len())?;
         }
         let own_joints = joint_map.as_ref().map_or(joint_count, Vec::len);
         if let Some(influences) = &influences {
@@ -83,10 +69,29 @@ impl Skin {
             points,
             normals,
             influences,
+            method: SkinningMethod::ClassicLinear,
             joint_map,
             joint_count,
             shapes,
         })
+    }
+
+    /// The same skin by another method.
+    ///
+    /// A prim that one joint moves as a whole (one constant influence of weight 1 within 1e-6) stays
+    /// linear: Pixar's `UsdSkelSkinTransform` takes that joint's matrix as it is, singular or not.
+    #[must_use]
+    pub fn with_method(mut self, method: SkinningMethod) -> Self {
+        let moved_by_one_joint = self.influences.as_ref().is_some_and(|i| {
+            i.interpolation() == InfluenceInterpolation::Constant
+                && matches!(i.weights(), [w] if f64::from(*w - 1.0).abs() < 1e-6)
+        });
+        self.method = if moved_by_one_joint {
+            SkinningMethod::ClassicLinear
+        } else {
+            method
+        };
+        self
     }
 
     /// Rest points in prim space.
@@ -95,10 +100,28 @@ impl Skin {
         &self.points
     }
 
-    /// Rest normals, one per point.
+    /// Rest normals in prim space, one per point or per face corner.
     #[must_use]
     pub fn normals(&self) -> Option<&[Vec3]> {
-        self.normals.as_deref().map(Vec::as_slice)
+        self.normals.as_ref().map(|n| n.values.as_slice())
+    }
+
+    /// Point of each normal, for faceVarying ones; `None` where normals are one per point, or none.
+    #[must_use]
+    pub fn normal_points(&self) -> Option<&[u32]> {
+        self.normals.as_ref()?.points.as_deref().map(Vec::as_slice)
+    }
+
+    /// Normals, as many as there are in a result; 0 without any.
+    #[must_use]
+    pub fn normal_count(&self) -> usize {
+        self.normals.as_ref().map_or(0, |n| n.values.len())
+    }
+
+    /// How joint transforms are combined.
+    #[must_use]
+    pub fn method(&self) -> SkinningMethod {
+        self.method
     }
 
     /// Influences, or `None` for a prim that only blends.
@@ -111,6 +134,12 @@ impl Skin {
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.joint_count
+    }
+
+    /// Joints of the prim's own order: what joint indices of influences count.
+    #[must_use]
+    pub fn own_joint_count(&self) -> usize {
+        self.joint_map.as_ref().map_or(self.joint_count, Vec::len)
     }
 
     /// Skeleton joint of an influence's joint index; `None` for a joint that the skeleton lacks.
@@ -131,10 +160,23 @@ impl Skin {
         &self.shapes
     }
 
-    /// True where a bound shape moves normals; only then do shapes touch them at all (rule 19).
+    /// True where a bound shape moves normals; only then do shapes touch them at all. faceVarying
+    /// ones never blend (rule 19).
     #[must_use]
     pub fn blends_normals(&self) -> bool {
-        let shapes = self.shapes.iter().flatten();
-        self.normals.is_some() && shapes.into_iter().any(|s| s.has_normal_offsets())
+        let per_point = self.normals.as_ref().is_some_and(|n| n.points.is_none());
+        per_point && self.shapes.iter().flatten().any(|s| s.has_normal_offsets())
+    }
+}
+
+pub(super) fn check_finite(prim: &str, property: &str, values: &[Vec3]) -> Result<(), Invalid> {
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(i) => Err(Invalid::new(
+            prim,
+            property,
+            "finite values",
+            format!("{} at {i}", values[i]),
+        )),
+        None => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, DQuat, DVec3, EulerRot, Vec3};
 use sinew::skel::InfluenceInterpolation::{Constant, Vertex};
-use sinew::skel::{BlendShape, Inbetween, JointInfluences, Pose, Skin};
+use sinew::skel::{BlendShape, Inbetween, JointInfluences, Pose, RestNormals, Skin};
 
 use super::rng::Rng;
 
@@ -100,7 +100,9 @@ pub fn skin(spec: &Spec) -> Skin {
     let shapes = (0..spec.shapes)
         .map(|i| shape(rng, spec.points, i))
         .collect();
-    let normals = spec.normals.then(|| Arc::new(normals));
+    let normals = spec
+        .normals
+        .then(|| RestNormals::per_point(Arc::new(normals)));
     Skin::new(
         "/Case",
         Arc::new(points),

@@ -15,7 +15,7 @@ use crate::scene::{
     StaticSkins,
 };
 use crate::skel::binding::{Binding, PrimKind};
-use crate::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation};
+use crate::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation, SkinningMethod};
 
 const INDICES: &str = "primvars:skel:jointIndices";
 const WEIGHTS: &str = "primvars:skel:jointWeights";
@@ -56,6 +56,7 @@ impl SkinReader<'_> {
             points: Sampled::default(),
             normals: Vec::new(),
             influences: self.read_influences(binding)?,
+            method: SkinningMethod::default(),
             joints: match binding.joints {
                 Some(p) => read_uniform(
                     &self
@@ -79,9 +80,13 @@ impl SkinReader<'_> {
             channel_mapper: None,
             widths: Sampled::default(),
             extent_rule: extent_rule(&prim)?,
-            unsupported: self.method_reason(binding)?,
+            unsupported: None,
             static_skins: StaticSkins::default(),
         };
+        match self.read_method(binding)? {
+            Ok(method) => out.method = method,
+            Err(reason) => out.unsupported = Some(reason),
+        }
         if !has_points {
             if !out.is_rigid() && out.unsupported.is_none() {
                 out.unsupported = Some("has no points, which vertex influences need".into());
@@ -102,25 +107,25 @@ impl SkinReader<'_> {
         self.warnings.push(Warning::new(code, path, message));
     }
 
-    /// Linear blend skinning is what is baked so far.
-    fn method_reason(&self, binding: &Binding) -> Result<Option<String>, openusd::Error> {
+    /// The skinning method, or why the prim is left as it is: one that is unknown (rule 29).
+    fn read_method(
+        &self,
+        binding: &Binding,
+    ) -> Result<Result<SkinningMethod, String>, openusd::Error> {
         let Some(from) = binding.skinning_method else {
-            return Ok(None);
+            return Ok(Ok(SkinningMethod::default()));
         };
         let prim = self.stage.prim(&self.tree.paths[from])?;
         // The schema names it primvars:skel:skinningMethod; skel:skinningMethod is an older name.
         for name in ["primvars:skel:skinningMethod", "skel:skinningMethod"] {
-            let method = match prim.attribute(name).get::<sdf::Value>()? {
-                Some(sdf::Value::Token(t)) => t.as_str().to_owned(),
-                _ => continue,
-            };
-            return Ok(match method.as_str() {
-                "classicLinear" => None,
-                "dualQuaternion" => Some("dual quaternion skinning is not supported yet".into()),
-                other => Some(format!("skinning method '{other}' is unknown (rule 29)")),
-            });
+            if let Some(sdf::Value::Token(token)) = prim.attribute(name).get::<sdf::Value>()? {
+                let method = SkinningMethod::from_token(token.as_str());
+                return Ok(method.ok_or_else(|| {
+                    format!("skinning method '{}' is unknown (rule 29)", token.as_str())
+                }));
+            }
         }
-        Ok(None)
+        Ok(Ok(SkinningMethod::default()))
     }
 
     /// Influences with their primvar metadata (rule 4), or none with a warning where indices and

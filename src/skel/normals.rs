@@ -1,0 +1,143 @@
+//! Rest normals of a skinnable prim.
+
+use std::sync::Arc;
+
+use glam::Vec3;
+
+use crate::error::Invalid;
+
+/// Rest normals in prim space: one per point (vertex and varying ones) or one per face corner
+/// (faceVarying). Constant and uniform ones are not deformed, so they have no place here (rule 24).
+#[derive(Clone, Debug, PartialEq)]
+pub struct RestNormals {
+    /// The normals.
+    pub values: Arc<Vec<Vec3>>,
+    /// Point that each normal belongs to, for faceVarying ones; `None` for one normal per point.
+    /// faceVarying normals never blend (rule 19).
+    pub points: Option<Arc<Vec<u32>>>,
+}
+
+impl RestNormals {
+    /// One normal per point, which shapes may blend.
+    #[must_use]
+    pub fn per_point(values: Arc<Vec<Vec3>>) -> Self {
+        Self {
+            values,
+            points: None,
+        }
+    }
+
+    /// One normal per face corner, which takes the influences of the corner's point. A corner that
+    /// names no point takes those of the first one, as `UsdSkelSkinFaceVaryingNormals` does (rule 24).
+    ///
+    /// # Errors
+    /// Another number of normals than of corners, or corners without any point: Pixar's bake leaves
+    /// such normals as they are and skins the points.
+    pub fn face_varying(
+        prim: &str,
+        values: Arc<Vec<Vec3>>,
+        face_vertex_indices: &[i32],
+        point_count: usize,
+    ) -> Result<Self, Invalid> {
+        let expected = match () {
+            () if values.len() != face_vertex_indices.len() => {
+                format!("{} faceVarying normals", face_vertex_indices.len())
+            }
+            () if point_count == 0 && !values.is_empty() => "no normals of no points".into(),
+            () => {
+                let points = face_vertex_indices.iter().map(|&i| {
+                    let point = u32::try_from(i).ok();
+                    point.filter(|p| (*p as usize) < point_count).unwrap_or(0)
+                });
+                return Ok(Self {
+                    points: Some(Arc::new(points.collect())),
+                    values,
+                });
+            }
+        };
+        Err(Invalid::new(
+            prim,
+            "normals",
+            expected,
+            values.len().to_string(),
+        ))
+    }
+
+    /// Checks the arrays against each other and the number of points.
+    ///
+    /// # Errors
+    /// Normals of the wrong number, of a point that is not there, or that are not finite.
+    pub(super) fn check(&self, prim: &str, point_count: usize) -> Result<(), Invalid> {
+        let found = self.values.len();
+        let (count, kind) = match &self.points {
+            Some(points) => (points.len(), "faceVarying"),
+            None => (point_count, "vertex"),
+        };
+        if found != count {
+            return Err(Invalid::new(
+                prim,
+                "normals",
+                format!("{count} {kind} normals"),
+                found.to_string(),
+            ));
+        }
+        let points = self.points.iter().flat_map(|p| p.iter());
+        if let Some((corner, point)) = points
+            .enumerate()
+            .find(|(_, p)| **p as usize >= point_count)
+        {
+            return Err(Invalid::new(
+                prim,
+                "faceVertexIndices",
+                format!("points below {point_count}"),
+                format!("{point} at corner {corner}"),
+            ));
+        }
+        super::skin::check_finite(prim, "normals", &self.values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corner_out_of_range_takes_the_first_point() {
+        let values = Arc::new(vec![Vec3::X; 4]);
+        let normals = RestNormals::face_varying("/M", values, &[2, -1, 3, 1], 3).unwrap();
+        assert_eq!(normals.points.as_deref(), Some(&vec![2, 0, 0, 1]));
+        assert!(normals.check("/M", 3).is_ok());
+    }
+
+    #[test]
+    fn names_what_is_wrong() {
+        let values = |n| Arc::new(vec![Vec3::X; n]);
+        let corners = |n: usize, points: Vec<u32>| RestNormals {
+            values: values(n),
+            points: Some(Arc::new(points)),
+        };
+        for (result, word) in [
+            (
+                RestNormals::face_varying("/M", values(3), &[0, 1], 2).map(drop),
+                "expected 2 faceVarying normals, found 3",
+            ),
+            (
+                RestNormals::face_varying("/M", values(1), &[0], 0).map(drop),
+                "no points",
+            ),
+            (
+                RestNormals::per_point(values(3)).check("/M", 2),
+                "expected 2 vertex normals, found 3",
+            ),
+            (corners(1, vec![0, 1]).check("/M", 2), "2 faceVarying"),
+            (corners(2, vec![0, 2]).check("/M", 2), "2 at corner 1"),
+            (
+                RestNormals::per_point(Arc::new(vec![Vec3::NAN])).check("/M", 1),
+                "finite",
+            ),
+        ] {
+            let text = result.unwrap_err().to_string();
+            assert!(text.contains(word), "{text} should say {word}");
+        }
+    }
+}

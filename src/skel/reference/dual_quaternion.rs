@@ -1,0 +1,225 @@
+//! Dual quaternion skinning of one point or normal, as `_SkinPointsDQS`, `_SkinNormalsDQS` and what
+//! they call in usdSkel/utils.cpp do it (rules 25 to 27).
+
+use glam::{DMat3, DMat4, DQuat, DVec3};
+
+/// `GfMatrix4d::Factor`'s epsilon: smaller determinants are singular, smaller eigenvalues clamped.
+const SINGULAR: f64 = 1e-10;
+
+/// Shorter lengths count as none (GF_MIN_VECTOR_LENGTH).
+const MIN_LENGTH: f64 = 1e-10;
+
+const ZERO: DQuat = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
+
+/// A joint's rigid motion, and what of its matrix is not rigid: `matrix = motion * residual`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts {
+    /// Rotation; zero for a singular joint, not of unit length for a mirrored normal matrix.
+    pub real: DQuat,
+    /// Half the translation times the rotation.
+    pub dual: DQuat,
+    /// Residual scale and shear.
+    pub residual: DMat3,
+}
+
+impl Parts {
+    /// Of a skinning transform.
+    pub fn of_points(matrix: DMat4) -> Self {
+        let linear = DMat3::from_mat4(matrix);
+        if linear.determinant().abs() < SINGULAR {
+            return Self {
+                real: ZERO,
+                dual: ZERO,
+                residual: DMat3::IDENTITY,
+            };
+        }
+        let rotation = orthonormalized(rotation_of(linear));
+        let real = quaternion(rotation);
+        let t = matrix.w_axis * 0.5;
+        Self {
+            real,
+            dual: product(DQuat::from_xyzw(t.x, t.y, t.z, 0.0), real),
+            residual: rotation.inverse() * linear,
+        }
+    }
+
+    /// Of the inverse transpose of a skinning transform, which carries normals. That of a singular
+    /// one is a huge multiple of identity, as usd-core's inverse is.
+    pub fn of_normals(matrix: DMat4) -> Self {
+        let linear = DMat3::from_mat4(matrix);
+        let carrier = if linear.determinant() == 0.0 {
+            DMat3::IDENTITY * f64::from(f32::MAX)
+        } else {
+            linear.inverse().transpose()
+        };
+        // Of a mirrored joint this is no rotation, and its quaternion not of unit length: so be it.
+        let basis = orthonormalized(carrier);
+        Self {
+            real: quaternion(basis),
+            dual: ZERO,
+            residual: basis.inverse() * carrier,
+        }
+    }
+
+    /// Whether the residual is more than rounding: any element off by 1e-6 in f32.
+    pub fn has_scale(&self) -> bool {
+        let identity = DMat3::IDENTITY.to_cols_array();
+        let mut pairs = self.residual.to_cols_array().into_iter().zip(identity);
+        pairs.any(|(r, i)| (f64::from(r as f32) - i).abs() >= 1e-6)
+    }
+}
+
+/// The unit dual quaternion that a point's joints add up to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blend {
+    real: DQuat,
+    dual: DQuat,
+}
+
+impl Blend {
+    /// Sums weighted parts, each turned into the hemisphere of the pivot.
+    pub fn new(weighted: &[(Parts, f64)]) -> Self {
+        let pivot = pivot(weighted);
+        let (mut real, mut dual) = (ZERO, ZERO);
+        for (parts, weight) in weighted {
+            let turned = if parts.real.dot(pivot) < 0.0 {
+                -weight
+            } else {
+                *weight
+            };
+            real += parts.real * turned;
+            dual += parts.dual * turned;
+        }
+        let length = real.length();
+        if length < MIN_LENGTH {
+            // A sum of nothing moves nothing.
+            return Self {
+                real: DQuat::IDENTITY,
+                dual: ZERO,
+            };
+        }
+        Self {
+            real: real * length.recip(),
+            dual: dual * length.recip(),
+        }
+    }
+
+    pub fn rotate(&self, v: DVec3) -> DVec3 {
+        let p = DQuat::from_xyzw(v.x, v.y, v.z, 0.0);
+        product(product(self.real, p), self.real.conjugate()).xyz()
+    }
+
+    pub fn transform(&self, p: DVec3) -> DVec3 {
+        self.rotate(p) + product(self.dual, self.real.conjugate()).xyz() * 2.0
+    }
+}
+
+/// Rotation of the first joint of the largest weight, whose hemisphere counts.
+pub(super) fn pivot(weighted: &[(Parts, f64)]) -> DQuat {
+    let mut found: Option<&(Parts, f64)> = None;
+    for candidate in weighted {
+        if found.is_none_or(|(_, largest)| *largest < candidate.1) {
+            found = Some(candidate);
+        }
+    }
+    found.map_or(ZERO, |(parts, _)| parts.real)
+}
+
+/// Product of quaternions of any length.
+fn product(a: DQuat, b: DQuat) -> DQuat {
+    let (u, v) = (a.xyz(), b.xyz());
+    let i = v * a.w + u * b.w + u.cross(v);
+    DQuat::from_xyzw(i.x, i.y, i.z, a.w * b.w - u.dot(v))
+}
+
+/// The rotation of `matrix` without scale and shear: its polar factor, or that of the negated
+/// matrix where it mirrors (`GfMatrix4d::Factor` turns all three scales).
+fn rotation_of(matrix: DMat3) -> DMat3 {
+    let sign = matrix.determinant().signum();
+    let (vectors, values) = eigen(matrix.transpose() * matrix);
+    let inverse_stretch = values.to_array().map(|v| {
+        let stretch = if v < SINGULAR { SINGULAR } else { v.sqrt() };
+        sign / stretch
+    });
+    matrix
+        * vectors
+        * DMat3::from_diagonal(DVec3::from_array(inverse_stretch))
+        * vectors.transpose()
+}
+
+/// Eigenvectors, by column, and eigenvalues of a symmetric matrix, by Jacobi's rotations.
+fn eigen(mut m: DMat3) -> (DMat3, DVec3) {
+    let mut vectors = DMat3::IDENTITY;
+    for _ in 0..16 {
+        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+            if m.col(q)[p] == 0.0 {
+                continue;
+            }
+            let angle = 0.5 * (2.0 * m.col(q)[p]).atan2(m.col(q)[q] - m.col(p)[p]);
+            let (sin, cos) = angle.sin_cos();
+            let mut turn = DMat3::IDENTITY;
+            turn.col_mut(p)[p] = cos;
+            turn.col_mut(q)[q] = cos;
+            turn.col_mut(q)[p] = sin;
+            turn.col_mut(p)[q] = -sin;
+            m = turn.transpose() * m * turn;
+            vectors *= turn;
+        }
+    }
+    (vectors, DVec3::new(m.x_axis.x, m.y_axis.y, m.z_axis.z))
+}
+
+/// `GfOrthogonalizeBasis` of the columns: all three give way alike, until nothing moves by 1e-6.
+fn orthonormalized(m: DMat3) -> DMat3 {
+    const TOLERANCE: f64 = 1e-6;
+    let unit = |v: DVec3| v / v.length().max(MIN_LENGTH);
+    let mut axes = [unit(m.x_axis), unit(m.y_axis), unit(m.z_axis)];
+    let together = |a: DVec3, b: DVec3| (a - b).length_squared() <= TOLERANCE * TOLERANCE;
+    let [x, y, z] = axes;
+    if together(x, y) || together(x, z) || together(y, z) {
+        return DMat3::from_cols(x, y, z);
+    }
+    for _ in 0..20 {
+        let mut next = axes;
+        for i in 0..3 {
+            let mut rejected = axes[i];
+            for k in (0..3).filter(|k| *k != i) {
+                rejected -= axes[k] * axes[k].dot(rejected);
+            }
+            next[i] = unit((axes[i] + rejected) * 0.5);
+        }
+        let moved: f64 = (0..3).map(|i| (next[i] - axes[i]).length_squared()).sum();
+        if moved < TOLERANCE * TOLERANCE {
+            break;
+        }
+        axes = next;
+    }
+    DMat3::from_cols(axes[0], axes[1], axes[2])
+}
+
+/// `GfMatrix3d::ExtractRotationQuaternion`: its sign matters where the pivot is singular, and its
+/// formulas where the matrix is no rotation.
+fn quaternion(m: DMat3) -> DQuat {
+    // usd-core's rows are glam's columns.
+    let at = |i: usize, j: usize| m.col(i % 3)[j % 3];
+    let (x, y, z) = (at(0, 0), at(1, 1), at(2, 2));
+    let i = match (x > y, x > z, y > z) {
+        (true, true, _) => 0,
+        (false, _, true) => 1,
+        _ => 2,
+    };
+    let skew = |k: usize| at(k + 1, k + 2) - at(k + 2, k + 1);
+    if x + y + z > at(i, i) {
+        let r = 0.5 * (x + y + z + 1.0).sqrt();
+        let [a, b, c] = [skew(0), skew(1), skew(2)].map(|s| s / (4.0 * r));
+        return DQuat::from_xyzw(a, b, c, r.clamp(-1.0, 1.0));
+    }
+    let largest = 0.5 * (at(i, i) - at(i + 1, i + 1) - at(i + 2, i + 2) + 1.0).sqrt();
+    let mut v = DVec3::ZERO;
+    v[i] = largest;
+    for j in [i + 1, i + 2] {
+        v[j % 3] = (at(i, j) + at(j, i)) / (4.0 * largest);
+    }
+    let r = skew(i) / (4.0 * largest);
+    DQuat::from_xyzw(v.x, v.y, v.z, r.clamp(-1.0, 1.0))
+}

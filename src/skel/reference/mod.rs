@@ -1,0 +1,206 @@
+//! The oracle: f64 skinning straight from the definitions, over the unpacked model.
+//!
+//! Slow and plain on purpose. It shares no code with the packed kernels, so that a comparison with
+//! them proves something.
+
+mod dual_quaternion;
+
+use dual_quaternion::{Blend, Parts};
+use glam::{DMat3, DMat4, DVec3};
+
+use super::{JointInfluences, Pose, Skin, SkinningMethod};
+
+/// Deformed points and normals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deformed {
+    pub points: Vec<DVec3>,
+    pub normals: Option<Vec<DVec3>>,
+}
+
+/// Blends, then skins, then leaves skeleton space (rules 15 to 27, 30).
+///
+/// # Panics
+/// Where the pose was made for another skin (fewer joints or weights).
+#[must_use]
+pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
+    let mut points: Vec<DVec3> = skin.points().iter().map(|p| p.as_dvec3()).collect();
+    let mut normals: Option<Vec<DVec3>> = skin
+        .normals()
+        .map(|n| n.iter().map(|n| n.as_dvec3()).collect());
+    blend(skin, pose, &mut points, normals.as_deref_mut());
+
+    let Some((influences, joints)) = posed(skin, pose) else {
+        return Deformed { points, normals };
+    };
+    match skin.method() {
+        SkinningMethod::ClassicLinear => {
+            skin_linear(skin, pose, influences, &joints, &mut points, &mut normals);
+        }
+        SkinningMethod::DualQuaternion => {
+            skin_by_quaternions(skin, pose, influences, &joints, &mut points, &mut normals);
+        }
+    }
+    for p in &mut points {
+        *p = pose.out_from_skel.transform_point3(*p);
+    }
+    let out_normal = crate::math::normal_matrix(pose.out_from_skel);
+    for n in normals.iter_mut().flatten() {
+        // Rule 23: normalised in skeleton space, and not again on the way out of it.
+        *n = out_normal * n.normalize_or_zero();
+    }
+    Deformed { points, normals }
+}
+
+/// Influences, and the skinning transform of each joint of the prim's own order; `None` for a prim
+/// that only blends.
+fn posed<'a>(skin: &'a Skin, pose: &Pose) -> Option<(&'a JointInfluences, Vec<DMat4>)> {
+    let (influences, skinning) = (skin.influences()?, pose.skinning.as_ref()?);
+    let joints = (0..skin.own_joint_count() as u32).map(|j| {
+        skin.skeleton_joint(j)
+            .map_or(DMat4::IDENTITY, |j| skinning[j as usize])
+    });
+    Some((influences, joints.collect()))
+}
+
+/// Point whose influences a normal takes (rule 24).
+fn point_of_normal(skin: &Skin, normal: usize) -> usize {
+    skin.normal_points()
+        .map_or(normal, |points| points[normal] as usize)
+}
+
+fn skin_linear(
+    skin: &Skin,
+    pose: &Pose,
+    influences: &JointInfluences,
+    joints: &[DMat4],
+    points: &mut [DVec3],
+    normals: &mut Option<Vec<DVec3>>,
+) {
+    for (i, p) in points.iter_mut().enumerate() {
+        let bound = pose.geom_bind.transform_point3(*p);
+        *p = influences
+            .of_point(i)
+            .map(|(j, w)| joints[j as usize].transform_point3(bound) * f64::from(w))
+            .sum();
+    }
+    let normal = |m: DMat4| -> DMat3 { crate::math::normal_matrix(m) };
+    for (i, n) in normals.iter_mut().flatten().enumerate() {
+        let bound = normal(pose.geom_bind) * *n;
+        *n = influences
+            .of_point(point_of_normal(skin, i))
+            .map(|(j, w)| normal(joints[j as usize]) * bound * f64::from(w))
+            .sum();
+    }
+}
+
+/// Rules 25 to 27: residual scale and shear by linear blending, where any joint of the prim's order
+/// has some, and then the blend of the rigid parts.
+fn skin_by_quaternions(
+    skin: &Skin,
+    pose: &Pose,
+    influences: &JointInfluences,
+    joints: &[DMat4],
+    points: &mut [DVec3],
+    normals: &mut Option<Vec<DVec3>>,
+) {
+    let scaled = |weighted: &[(Parts, f64)], has_scale: bool, bound: DVec3| match has_scale {
+        true => weighted.iter().map(|(j, w)| j.residual * bound * *w).sum(),
+        false => bound,
+    };
+    let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
+    let has_scale = parts.iter().any(Parts::has_scale);
+    for (i, p) in points.iter_mut().enumerate() {
+        let bound = pose.geom_bind.transform_point3(*p);
+        let weighted = weighted(influences, &parts, i);
+        *p = Blend::new(&weighted).transform(scaled(&weighted, has_scale, bound));
+    }
+    let Some(normals) = normals else { return };
+    let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_normals(*m)).collect();
+    let has_scale = parts.iter().any(Parts::has_scale);
+    let bind = crate::math::normal_matrix(pose.geom_bind);
+    for (i, n) in normals.iter_mut().enumerate() {
+        let weighted = weighted(influences, &parts, point_of_normal(skin, i));
+        *n = Blend::new(&weighted).rotate(scaled(&weighted, has_scale, bind * *n));
+    }
+}
+
+fn weighted(influences: &JointInfluences, parts: &[Parts], point: usize) -> Vec<(Parts, f64)> {
+    influences
+        .of_point(point)
+        .map(|(joint, weight)| (parts[joint as usize], f64::from(weight)))
+        .collect()
+}
+
+/// Points and normals whose hemisphere is in doubt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HemisphereTies {
+    pub points: Vec<bool>,
+    /// As many as the skin's normals.
+    pub normals: Vec<bool>,
+}
+
+/// Where dual quaternion skinning hangs on rounding: some joint that counts at the point is within
+/// `tolerance` of half a turn from the joint of the largest weight, so that the two ways round are
+/// equally long (the dot product of their unit quaternions is nearly zero). A comparison of
+/// implementations has to leave these out. None for a skin by another method.
+///
+/// # Panics
+/// As [`deform`].
+#[must_use]
+pub fn hemisphere_ties(skin: &Skin, pose: &Pose, tolerance: f64) -> HemisphereTies {
+    let mut ties = HemisphereTies {
+        points: vec![false; skin.points().len()],
+        normals: vec![false; skin.normal_count()],
+    };
+    let Some((influences, joints)) = posed(skin, pose) else {
+        return ties;
+    };
+    if skin.method() != SkinningMethod::DualQuaternion {
+        return ties;
+    }
+    let is_tie = |parts: &[Parts], point: usize| {
+        let weighted = weighted(influences, parts, point);
+        let pivot = dual_quaternion::pivot(&weighted);
+        weighted.iter().any(|(joint, weight)| {
+            let lengths = joint.real.length() * pivot.length();
+            *weight != 0.0 && lengths > 0.0 && joint.real.dot(pivot).abs() < tolerance * lengths
+        })
+    };
+    let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
+    for (i, tie) in ties.points.iter_mut().enumerate() {
+        *tie = is_tie(&parts, i);
+    }
+    let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_normals(*m)).collect();
+    for (i, tie) in ties.normals.iter_mut().enumerate() {
+        *tie = is_tie(&parts, point_of_normal(skin, i));
+    }
+    ties
+}
+
+fn blend(skin: &Skin, pose: &Pose, points: &mut [DVec3], mut normals: Option<&mut [DVec3]>) {
+    for (slot, shape) in skin.shapes().iter().enumerate() {
+        let Some(shape) = shape else { continue };
+        let weights = shape.sub_shape_weights(f64::from(pose.channel_weights[slot]));
+        for (sub, weight) in shape.sub_shapes().iter().zip(weights) {
+            if weight == 0.0 {
+                continue;
+            }
+            for (entry, offset) in sub.offsets.iter().enumerate() {
+                points[shape.point_of(entry)] += offset.as_dvec3() * weight;
+            }
+            // faceVarying normals do not blend (rule 19).
+            let normals = normals.as_deref_mut().filter(|_| skin.blends_normals());
+            if let (Some(normals), Some(offsets)) = (normals, &sub.normal_offsets) {
+                for (entry, offset) in offsets.iter().enumerate() {
+                    normals[shape.point_of(entry)] += offset.as_dvec3() * weight;
+                }
+            }
+        }
+    }
+    // Rule 19: once a bound shape has normal offsets every normal is normalised, touched or not.
+    if let (Some(normals), true) = (normals, skin.blends_normals()) {
+        for n in normals {
+            *n = n.normalize_or_zero();
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! Joint influences of a skinnable prim (primvars:skel:jointIndices and jointWeights).
 
+use super::utils;
+use super::utils::{UtilError, WEIGHT_SUM_EPSILON};
 use crate::error::Invalid;
 
 /// How the influences of a prim are laid out (rule 4).
@@ -165,6 +167,46 @@ impl JointInfluences {
             .copied()
             .zip(self.weights[range].iter().copied())
     }
+
+    /// The same with the weights of every point summing to 1 ([`utils::normalize_weights`]); those of a
+    /// point that sum to 0 become zeros.
+    #[must_use]
+    pub fn normalized(mut self) -> Self {
+        utils::normalize_weights(&mut self.weights, self.count, WEIGHT_SUM_EPSILON)
+            .expect("sizes were checked");
+        self
+    }
+
+    /// The same with the largest weights of every point first ([`utils::sort_influences`]).
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
+        utils::sort_influences(&mut self.joints, &mut self.weights, self.count)
+            .expect("sizes were checked");
+        self
+    }
+
+    /// The same with `count` influences per point ([`utils::resize_influences`]): filled up with
+    /// joint 0 at weight 0, or the first ones alone, normalised. Sort before, to keep the largest.
+    ///
+    /// # Errors
+    /// A `count` of 0.
+    pub fn resized(mut self, count: usize) -> Result<Self, UtilError> {
+        utils::resize_influences(&mut self.joints, &mut self.weights, self.count, count)?;
+        self.count = count;
+        Ok(self)
+    }
+
+    /// Constant influences as vertex ones of `point_count` points
+    /// ([`utils::expand_constant_influences_to_varying`]); vertex ones as they are.
+    #[must_use]
+    pub fn expanded(mut self, point_count: usize) -> Self {
+        if self.interpolation == InfluenceInterpolation::Constant {
+            utils::expand_constant_influences_to_varying(&mut self.joints, point_count);
+            utils::expand_constant_influences_to_varying(&mut self.weights, point_count);
+            self.interpolation = InfluenceInterpolation::Vertex;
+        }
+        self
+    }
 }
 
 #[cfg(test)]
@@ -182,6 +224,16 @@ mod tests {
         assert_eq!(i.of_point(1).collect::<Vec<_>>(), [(2, 1.0), (0, 0.0)]);
         let c = JointInfluences::new("/M", Constant, 1, &[2], vec![1.0], 7, 3).unwrap();
         assert_eq!(c.of_point(6).collect::<Vec<_>>(), [(2, 1.0)]);
+    }
+
+    #[test]
+    fn utilities_keep_influences_whole() {
+        let c = JointInfluences::new("/M", Constant, 2, &[1, 2], vec![0.5, 1.5], 3, 3).unwrap();
+        let v = c.sorted().normalized().expanded(3).resized(1).unwrap();
+        assert_eq!((v.interpolation(), v.count()), (Vertex, 1));
+        assert_eq!(v.of_point(2).collect::<Vec<_>>(), [(2, 1.0)]);
+        assert_eq!(v.joints().len(), 3);
+        assert!(v.resized(0).is_err());
     }
 
     #[test]

@@ -3,71 +3,11 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
+use common::command::{Bench, bake, refused, sinew, stderr, stdout};
 use common::usd;
-use tempfile::TempDir;
-
-struct Bench {
-    folder: TempDir,
-}
-
-impl Bench {
-    fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        std::fs::write(self.path(name), bytes).unwrap();
-        self.path(name)
-    }
-}
-
-fn sinew(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sinew"))
-        .args(args)
-        .output()
-        .unwrap()
-}
-
-fn bake(input: &Path, output: &Path, more: &[&str]) -> Output {
-    let mut args = vec![
-        "bake",
-        input.to_str().unwrap(),
-        "-o",
-        output.to_str().unwrap(),
-        "--backend",
-        "cpu",
-    ];
-    args.extend(more);
-    sinew(&args)
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// Fails with exit code 1, without a panic, naming all the words; nothing is written.
-fn refused(output: &Output, out: &Path, words: &[&str]) {
-    let text = stderr(output);
-    assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(!text.contains("panicked"), "{text}");
-    for word in words {
-        assert!(text.contains(word), "'{text}' should say '{word}'");
-    }
-    assert!(!out.exists(), "nothing is written where nothing was baked");
-}
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets/hatchling.usda")

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Invalid, Result, Warning};
-use crate::io::usd::{BakeEdits, ReadOptions, UsdFile};
+use crate::io::usd::{BakeEdits, OpenOptions, ReadOptions, UsdFile};
 use crate::scene::Scene;
 use crate::skel::AnimSource;
 
@@ -26,6 +26,8 @@ pub use schedule::FrameRange;
 /// What to bake, and how.
 #[derive(Clone, Debug, Default)]
 pub struct BakeOptions {
+    /// Variants and search paths that the input is opened with.
+    pub open: OpenOptions,
     /// Frames to sample; the authored times and the stage's frames where `None` (rule 31).
     pub frames: Option<FrameRange>,
     pub backend: Backend,
@@ -157,7 +159,7 @@ pub fn bake(
 }
 
 fn read(input: &Path, output: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {
-    let file = UsdFile::open(input)?;
+    let file = UsdFile::open_with(input, &options.open)?;
     let scene = file.scene(ReadOptions {
         anim_source: options.anim_source,
     })?;
@@ -247,7 +249,13 @@ fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> 
 
 fn nothing_to_skin(scene: &Scene, errors: &[Invalid], warnings: &[Warning]) -> Error {
     let reason = if scene.skel_roots.is_empty() {
-        "nothing to skin: the stage has no SkelRoot".to_owned()
+        let mut text = "nothing to skin: the stage has no SkelRoot".to_owned();
+        // Perhaps it is in a file that was not found.
+        for warning in warnings.iter().filter(|w| w.code == "composition").take(20) {
+            text.push_str("\n  ");
+            text.push_str(&warning.message);
+        }
+        text
     } else {
         let mut text = "nothing could be skinned".to_owned();
         let reasons = errors.iter().map(ToString::to_string).chain(

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod cases;
+pub mod command;
 pub mod compare;
 pub mod gpu;
 pub mod pixar;

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sinew::bake::{Backend, BakeOptions, BakeReport, FrameRange, OutSpace, Progress, Rigid, bake};
 use sinew::skel::AnimSource;
 
+use crate::open::OpenArgs;
 use crate::report::{count, print_findings, print_result, thousands};
 
 /// Bakes blend shapes and skinning into the points (and normals) of every bound prim, in the prim's
@@ -37,6 +38,8 @@ pub struct Args {
     /// Write a layer of overs that sublayers IN, instead of one self-contained file.
     #[arg(long)]
     layer: bool,
+    #[command(flatten)]
+    open: OpenArgs,
     /// Where animation is looked for: from the Skeleton upward, as Pixar's code does, or where
     /// skel:skeleton is bound, as the schema text says.
     #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
@@ -56,7 +59,8 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   sinew bake hero.usdz -o hero_baked.usdc
-  sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero";
+  sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero
+  sinew bake shot.usda -o high.usdc --variant '/Shot/Hero{lod=high}' --search-path /show/assets";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BackendArg {
@@ -120,6 +124,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         (None, BackendArg::Cpu) => Backend::Cpu,
     };
     let options = BakeOptions {
+        open: args.open.options(),
         frames: args.frames,
         backend,
         prims: args.prim.clone(),

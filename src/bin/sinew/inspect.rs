@@ -12,11 +12,12 @@ use sinew::scene::{BoundSkin, Scene};
 use sinew::skel::InfluenceInterpolation;
 
 use crate::bake::AnimSourceArg;
+use crate::open::OpenArgs;
 use crate::report::{count, print_result};
 
 /// Shows what skinning finds in a file.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  sinew inspect hero.usdz --json | jq '.bindings[].prim'")]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// File to look at: .usda, .usdc, .usd or .usdz.
     #[arg(value_name = "IN")]
@@ -27,7 +28,13 @@ pub struct Args {
     /// Where animation is looked for (see `sinew bake --help`).
     #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
     anim_source: AnimSourceArg,
+    #[command(flatten)]
+    open: OpenArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  sinew inspect hero.usdz --json | jq '.bindings[].prim'
+  sinew inspect shot.usda --variant '/Shot/Hero{lod=high}'";
 
 #[derive(Serialize)]
 struct Report {
@@ -106,7 +113,7 @@ struct ShapeReport {
 }
 
 pub fn run(args: &Args) -> sinew::Result<()> {
-    let scene = UsdFile::open(&args.input)?.scene(ReadOptions {
+    let scene = UsdFile::open_with(&args.input, &args.open.options())?.scene(ReadOptions {
         anim_source: args.anim_source.into(),
     })?;
     let report = report(&scene);

@@ -3,6 +3,7 @@
 mod bake;
 mod devices;
 mod inspect;
+mod open;
 mod report;
 
 use std::process::ExitCode;

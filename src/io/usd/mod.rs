@@ -10,8 +10,10 @@ mod text;
 mod tree;
 mod udim;
 mod values;
+mod variants;
 mod write;
 mod xforms;
 
-pub use read::{ReadOptions, UsdFile};
+pub use read::{OpenOptions, ReadOptions, UsdFile};
+pub use variants::VariantSelection;
 pub use write::{BakeEdits, BakedPrim, BakedTransform, Samples};

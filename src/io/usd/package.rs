@@ -17,13 +17,17 @@ use crate::error::{Error, Result, Warning};
 /// Writes `layer` and every asset it names into one package. Assets that live inside another
 /// package are taken out of it, since readers refuse nested ones. Paths to assets that are not
 /// there are cleared, with a warning.
-pub(super) fn write_package(mut layer: sdf::Layer, output: &Path) -> Result<Vec<Warning>> {
+pub(super) fn write_package(
+    mut layer: sdf::Layer,
+    output: &Path,
+    resolver: CheckedResolver,
+) -> Result<Vec<Warning>> {
     let fail = |reason: String| Error::Write {
         file: output.to_owned(),
         reason,
     };
     let mut assets = Assets {
-        resolver: CheckedResolver::new(),
+        resolver,
         taken: HashMap::new(),
         entries: Vec::new(),
         missing: Vec::new(),

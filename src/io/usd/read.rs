@@ -6,16 +6,28 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
-use super::resolver::CheckedResolver;
+use super::resolver::{CheckedResolver, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
 use super::tree::{StageTree, read_tree};
+use super::variants::{self, VariantSelection};
 use super::xforms::read_stack;
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::sampled::Interpolation;
 use crate::scene::{PlacedSkeleton, Scene, ScenePrim, SkelRoot, TimeLine, XformStack};
 use crate::skel::binding::{self, PrimKind};
 use crate::skel::{AnimSource, SkelAnimation, Skeleton, SkeletonInstance};
+
+/// How a stage is composed.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Variants to select, stronger than any selection in the files; of two for one set the last.
+    pub variants: Vec<VariantSelection>,
+    /// Folders where assets named without `./` are looked for, before the folders that
+    /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
+    /// working directory.
+    pub search_paths: Vec<PathBuf>,
+}
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +39,7 @@ pub struct ReadOptions {
 /// An open, composed USD file. It is bound to its thread; the [`Scene`] made from it is not.
 pub struct UsdFile {
     pub(super) stage: usd::Stage,
+    pub(super) opened_with: OpenOptions,
     file: PathBuf,
 }
 
@@ -44,6 +57,15 @@ impl UsdFile {
     /// # Errors
     /// A file that is not there, is no USD or is cut short.
     pub fn open(file: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(file, &OpenOptions::default())
+    }
+
+    /// Opens a file with variants selected and asset search paths.
+    ///
+    /// # Errors
+    /// As [`UsdFile::open`]; a variant selection that fits no prim, set or variant; a search path that
+    /// is no folder.
+    pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let file = file.as_ref();
         let fail = |reason: String| Error::Open {
             file: file.to_owned(),
@@ -56,13 +78,24 @@ impl UsdFile {
         let name = file
             .to_str()
             .ok_or_else(|| fail("its name is not UTF-8".into()))?;
-        let stage = usd::Stage::builder()
-            .schema_registry(openusd_schemas::schema_registry())
-            .resolver(CheckedResolver::new())
+        if let Some(folder) = options.search_paths.iter().find(|p| !p.is_dir()) {
+            let text = format!("--search-path: there is no folder {}", folder.display());
+            return Err(Error::Request(text));
+        }
+        let mut builder = usd::Stage::builder().schema_registry(openusd_schemas::schema_registry());
+        let mut session = None;
+        if !options.variants.is_empty() {
+            session = Some(variants::session_layer(&options.variants).map_err(fail)?);
+            builder = builder.session_layer(SESSION);
+        }
+        let stage = builder
+            .resolver(CheckedResolver::new(&options.search_paths, session))
             .open(name)
             .map_err(|e| fail(explain(&e)))?;
+        variants::check(&stage, &options.variants)?;
         Ok(Self {
             stage,
+            opened_with: options.clone(),
             file: file.to_owned(),
         })
     }

@@ -1,37 +1,72 @@
-//! openusd's default resolver, with every text layer looked at before it is parsed.
+//! openusd's default resolver, with every text layer looked at before it is parsed, and one layer in
+//! memory.
 
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use openusd::ar::{Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
 
 use super::text;
 
+/// Environment variable with search paths, as ArDefaultResolver has it.
+const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
+
+/// Name of the session layer that a [`CheckedResolver`] holds in memory.
+pub(super) const SESSION: &str = "sinew:session.usda";
+
 /// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]).
-pub(super) struct CheckedResolver(DefaultResolver);
+pub(super) struct CheckedResolver {
+    files: DefaultResolver,
+    session: Option<Vec<u8>>,
+}
 
 impl CheckedResolver {
-    pub fn new() -> Self {
-        Self(DefaultResolver::new())
+    /// Search paths are looked in one after another, then those of `PXR_AR_DEFAULT_SEARCH_PATH`; the
+    /// working directory comes before all, as in ArDefaultResolver.
+    pub fn new(search_paths: &[PathBuf], session: Option<Vec<u8>>) -> Self {
+        let here = std::env::current_dir().ok();
+        let files = DefaultResolver::with_search_paths(here.into_iter().chain(all(search_paths)));
+        Self { files, session }
     }
+}
+
+/// The search paths asked for and the environment's.
+pub(super) fn all(search_paths: &[PathBuf]) -> Vec<PathBuf> {
+    let environment = std::env::var_os(SEARCH_PATH_VARIABLE).unwrap_or_default();
+    let environment: Vec<PathBuf> = std::env::split_paths(&environment).collect();
+    let mut out = search_paths.to_vec();
+    out.extend(environment.into_iter().filter(|p| p != Path::new("")));
+    out
 }
 
 impl Resolver for CheckedResolver {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
-        self.0.create_identifier(asset_path, anchor)
+        if self.session.is_some() && asset_path == SESSION && anchor.is_none() {
+            return SESSION.to_owned();
+        }
+        self.files.create_identifier(asset_path, anchor)
     }
 
     fn resolve(&self, asset_path: &str) -> Option<ResolvedPath> {
-        self.0.resolve(asset_path)
+        if self.session.is_some() && asset_path == SESSION {
+            return Some(ResolvedPath::new(SESSION));
+        }
+        self.files.resolve(asset_path)
     }
 
     fn resolve_for_new_asset(&self, asset_path: &str) -> Option<ResolvedPath> {
-        self.0.resolve_for_new_asset(asset_path)
+        self.files.resolve_for_new_asset(asset_path)
     }
 
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
-        let mut asset = self.0.open_asset(resolved_path)?;
+        if let Some(text) = &self.session
+            && resolved_path.to_string() == SESSION
+        {
+            return Ok(Box::new(Cursor::new(text.clone())));
+        }
+        let mut asset = self.files.open_asset(resolved_path)?;
         let mut head = Vec::new();
         asset.by_ref().take(5).read_to_end(&mut head)?;
         asset.seek(SeekFrom::Start(0))?;
@@ -45,15 +80,15 @@ impl Resolver for CheckedResolver {
     }
 
     fn is_context_dependent_path(&self, asset_path: &str) -> bool {
-        self.0.is_context_dependent_path(asset_path)
+        self.files.is_context_dependent_path(asset_path)
     }
 
     fn in_memory_identifier<'a>(&self, asset_path: &'a str) -> Cow<'a, str> {
-        self.0.in_memory_identifier(asset_path)
+        self.files.in_memory_identifier(asset_path)
     }
 
     fn get_asset_info(&self, asset_path: &str, resolved_path: &ResolvedPath) -> AssetInfo {
-        self.0.get_asset_info(asset_path, resolved_path)
+        self.files.get_asset_info(asset_path, resolved_path)
     }
 
     fn get_modification_timestamp(
@@ -61,14 +96,15 @@ impl Resolver for CheckedResolver {
         asset_path: &str,
         resolved_path: &ResolvedPath,
     ) -> Option<SystemTime> {
-        self.0.get_modification_timestamp(asset_path, resolved_path)
+        self.files
+            .get_modification_timestamp(asset_path, resolved_path)
     }
 
     fn identity(&self) -> String {
-        self.0.identity()
+        self.files.identity()
     }
 
     fn cache_id(&self) -> Option<u64> {
-        self.0.cache_id()
+        self.files.cache_id()
     }
 }

@@ -6,8 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use openusd::{gf, sdf, tf, usd, usd_utils};
 
 use super::read::{UsdFile, explain};
+use super::resolver::{self, CheckedResolver};
 use super::values::matrix4d;
-use super::{output, package, udim};
+use super::{output, package, udim, variants};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
 use crate::scene::NormalsProperty;
@@ -122,20 +123,22 @@ impl UsdFile {
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
         {
-            warnings.extend(package::write_package(layer, out)?);
+            let resolver = CheckedResolver::new(&self.opened_with.search_paths, None);
+            warnings.extend(package::write_package(layer, out, resolver)?);
         } else {
             output::export(&layer, out)?;
         }
         Ok(warnings)
     }
 
-    /// Folders of the layers that the stage is composed from, the root layer's first.
+    /// Folders of the layers that the stage is composed from, the root layer's first, and search paths.
     fn layer_folders(&self) -> Vec<PathBuf> {
         let mut out: Vec<PathBuf> = Vec::new();
         for identifier in self.stage.layer_identifiers() {
             let folder = outermost_file(&identifier).parent().map(Path::to_owned);
             out.extend(folder.filter(|f| !out.contains(f)));
         }
+        out.extend(resolver::all(&self.opened_with.search_paths));
         out
     }
 
@@ -198,6 +201,8 @@ impl UsdFile {
                     edit.data_mut()
                         .set_field(&sdf::Path::abs_root(), key, value);
                 }
+                // The layer stands without the selections that it was baked with, so it makes them itself.
+                variants::author(edit.data_mut(), &self.opened_with.variants)?;
                 for path in &instances {
                     sdf::PrimSpec::over(edit.data_mut(), path.clone())?.set_instanceable(false);
                 }

@@ -1,0 +1,66 @@
+//! The command run in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+pub struct Bench {
+    pub folder: TempDir,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+}
+
+pub fn sinew(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sinew"))
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+pub fn bake(input: &Path, output: &Path, more: &[&str]) -> Output {
+    let mut args = vec![
+        "bake",
+        input.to_str().unwrap(),
+        "-o",
+        output.to_str().unwrap(),
+        "--backend",
+        "cpu",
+    ];
+    args.extend(more);
+    sinew(&args)
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Fails with exit code 1, without a panic, naming all the words; nothing is written.
+pub fn refused(output: &Output, out: &Path, words: &[&str]) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(!text.contains("panicked"), "{text}");
+    for word in words {
+        assert!(text.contains(word), "'{text}' should say '{word}'");
+    }
+    assert!(!out.exists(), "nothing is written where nothing was baked");
+}

@@ -1,0 +1,248 @@
+//! How a stage is composed, through the command: variants, search paths.
+
+mod common;
+
+use std::path::Path;
+
+use common::command::{Bench, bake, refused, sinew, stderr, stdout};
+use common::usd;
+
+const API: &str = r#"prepend apiSchemas = ["SkelBindingAPI"]"#;
+const IDENTITY: &str = "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))";
+
+/// A SkelRoot's contents: one joint, moved to `x` by the animation, and one point at the origin.
+fn rig(translations: &str) -> String {
+    format!(
+        r#"rel skel:skeleton = </Hero/Skel>
+        def Skeleton "Skel" ({API}) {{
+            rel skel:animationSource = </Hero/Skel/Anim>
+            uniform token[] joints = ["A"]
+            uniform matrix4d[] bindTransforms = [{IDENTITY}]
+            uniform matrix4d[] restTransforms = [{IDENTITY}]
+            def SkelAnimation "Anim" {{
+                uniform token[] joints = ["A"]
+                {translations}
+                quatf[] rotations = [(1, 0, 0, 0)]
+                half3[] scales = [(1, 1, 1)]
+            }}
+        }}
+        def Mesh "Body" ({API}) {{
+            point3f[] points = [(0, 0, 0)]
+            int[] primvars:skel:jointIndices = [0] (elementSize = 1 interpolation = "vertex")
+            float[] primvars:skel:jointWeights = [1] (elementSize = 1 interpolation = "vertex")
+        }}
+"#
+    )
+}
+
+fn moved(x: f64) -> String {
+    rig(&format!("float3[] translations = [({x}, 0, 0)]"))
+}
+
+/// The first point's x after a bake.
+fn x_of(out: &Path, prim: &str) -> f64 {
+    let stage = usd::open(out);
+    let points = usd::vectors(&stage, prim, "points", None);
+    points.unwrap_or_else(|| panic!("{prim} in {}", out.display()))[0].x
+}
+
+/// A character with two sets of variants, `pose` nested in `body`.
+fn variants() -> String {
+    let pose = |x: f64| {
+        format!("over \"Skel\" {{ over \"Anim\" {{ float3[] translations = [({x}, 0, 0)] }} }}")
+    };
+    format!(
+        r#"#usda 1.0
+def SkelRoot "Hero" (
+    prepend apiSchemas = ["SkelBindingAPI"]
+    prepend variantSets = "body"
+    variants = {{ string body = "thin" string pose = "near" }}
+) {{
+    variantSet "body" = {{
+        "thin" (prepend variantSets = "pose") {{
+            {}
+            variantSet "pose" = {{ "near" {{ {} }} "far" {{ {} }} }}
+        }}
+        "wide" {{ {} }}
+    }}
+}}
+"#,
+        // What a variant says itself is stronger than a variant nested in it.
+        rig(""),
+        pose(1.0),
+        pose(2.0),
+        moved(4.0).replace("[(0, 0, 0)]", "[(0.5, 0, 0)]"),
+    )
+}
+
+#[test]
+fn a_variant_is_selected_over_the_files_own() {
+    let bench = Bench::new();
+    bench.write("hero.usda", variants());
+    // Selected from above a reference, where the prim has another path.
+    let input = bench.write(
+        "shot.usda",
+        "#usda 1.0\ndef \"Shot\" { def \"Hero\" (prepend references = @./hero.usda@</Hero>) {} }\n",
+    );
+    for (selection, x) in [
+        (None, 1.0),
+        (Some("/Shot/Hero{pose=far}"), 2.0),
+        (Some("/Shot/Hero{body=wide}"), 4.5),
+        (Some("/Shot/Hero{body=thin}{pose=far}"), 2.0),
+        (Some("/Shot/Hero{pose=}"), 0.0),
+    ] {
+        let args: Vec<&str> = selection.iter().flat_map(|s| ["--variant", s]).collect();
+        let flat = bench.path("flat.usda");
+        let output = bake(&input, &flat, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(x_of(&flat, "/Shot/Hero/Body"), x, "{selection:?}");
+
+        // A layer stands without the command line, so it selects the same variants itself.
+        let layer = bench.path("layer.usda");
+        let output = bake(&input, &layer, &[&args[..], &["--layer"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(x_of(&layer, "/Shot/Hero/Body"), x, "{selection:?}");
+        let stage = usd::open(&layer);
+        let animated = usd::vectors(&stage, "/Shot/Hero/Skel/Anim", "translations", None);
+        let animated = animated.map_or(0.0, |t| t[0].x);
+        assert_eq!(
+            animated.floor(),
+            x.floor(),
+            "the layer shows the variant: {selection:?}"
+        );
+    }
+    // Of two selections for one set the last one counts; two flags add up.
+    let out = bench.path("out.usda");
+    let output = bake(
+        &input,
+        &out,
+        &[
+            "--variant",
+            "/Shot/Hero{body=wide}",
+            "--variant",
+            "/Shot/Hero{body=thin}",
+            "--variant",
+            "/Shot/Hero{pose=far}",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(x_of(&out, "/Shot/Hero/Body"), 2.0);
+
+    let inspected = sinew(&[
+        "inspect",
+        input.to_str().unwrap(),
+        "--variant",
+        "/Shot/Hero{body=wide}",
+    ]);
+    assert!(
+        stdout(&inspected).contains("1 bound prim"),
+        "{}",
+        stdout(&inspected)
+    );
+}
+
+#[test]
+fn a_variant_that_is_not_there_is_refused_with_those_that_are() {
+    let bench = Bench::new();
+    let input = bench.write("hero.usda", variants());
+    bench.write(
+        "shot.usda",
+        "#usda 1.0\ndef \"I\" (instanceable = true prepend references = @./group.usda@</G>) {}\n",
+    );
+    bench.write(
+        "group.usda",
+        "#usda 1.0\ndef \"G\" { def \"Hero\" (prepend references = @./hero.usda@</Hero>) {} }\n",
+    );
+    let out = bench.path("out.usda");
+    for (selection, words) in [
+        ("/Nobody{body=thin}", &["/Nobody", "no prim"][..]),
+        ("/Hero{hat=thin}", &["/Hero", "'hat'", "body", "pose"]),
+        (
+            "/Hero{body=round}",
+            &["/Hero", "'body'", "'round'", "thin, wide"],
+        ),
+        ("/Hero/Body{body=thin}", &["/Hero/Body", "no variant sets"]),
+    ] {
+        refused(&bake(&input, &out, &["--variant", selection]), &out, words);
+    }
+    refused(
+        &bake(
+            &bench.path("shot.usda"),
+            &out,
+            &["--variant", "/I/Hero{body=wide}"],
+        ),
+        &out,
+        &["/I/Hero", "the instance /I"],
+    );
+    for wrong in ["/Hero", "Hero{body=thin}", "/Hero{body}", "/Hero{body=thin"] {
+        let output = bake(&input, &out, &["--variant", wrong]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        assert!(
+            stderr(&output).contains("/Prim{set=name}"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn search_paths_find_assets() {
+    let bench = Bench::new();
+    for folder in ["a", "b", "a/lib", "b/lib"] {
+        std::fs::create_dir(bench.path(folder)).unwrap();
+    }
+    let hero = |x: f64| {
+        format!(
+            "#usda 1.0\ndef SkelRoot \"Hero\" ({API}) {{ {} }}\n",
+            moved(x)
+        )
+    };
+    bench.write("a/lib/hero.usda", hero(1.0));
+    bench.write("b/lib/hero.usda", hero(2.0));
+    bench.write("b/lib/skin.png", "a picture");
+    let input = bench.write(
+        "shot.usda",
+        "#usda 1.0\ndef \"Hero\" (prepend references = @lib/hero.usda@</Hero>) {\n\
+         asset file = @lib/skin.png@ }\n",
+    );
+    let out = bench.path("out.usda");
+    let (a, b) = (bench.path("a"), bench.path("b"));
+    let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
+    let run = |args: &[&str], environment: &str| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_sinew"))
+            .args([
+                "bake",
+                input.to_str().unwrap(),
+                "-o",
+                out.to_str().unwrap(),
+                "--backend",
+                "cpu",
+            ])
+            .args(args)
+            .env("PXR_AR_DEFAULT_SEARCH_PATH", environment)
+            .output()
+            .unwrap()
+    };
+    refused(&run(&[], ""), &out, &["lib/hero.usda"]);
+    for (args, environment, x) in [
+        (&["--search-path", a, "--search-path", b][..], "", 1.0),
+        (&["--search-path", b, "--search-path", a], "", 2.0),
+        (&["--search-path", b], a, 2.0),
+        (&[], a, 1.0),
+        (&[], format!("/nowhere:{b}:{a}").as_str(), 2.0),
+    ] {
+        let output = run(args, environment);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(x_of(&out, "/Hero/Body"), x, "{args:?} {environment}");
+    }
+    let text = std::fs::read_to_string(&out).unwrap();
+    assert!(
+        text.contains("b/lib/skin.png@"),
+        "the path keeps resolving: {text}"
+    );
+    refused(
+        &run(&["--search-path", "/no/such/folder"], ""),
+        &bench.path("none.usda"),
+        &["--search-path", "/no/such/folder"],
+    );
+}

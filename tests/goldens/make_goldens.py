@@ -236,9 +236,10 @@ def gbt(m):
 
 
 def mesh(name="Body", k=2, joints=3, normals=True, influences=None, bind=None, props=(), kids=(), xform=(), rings=4, api=True,
-         points=None, meta=()):
+         points=None, meta=(), corners=None):
     """A tube bound to a skeleton. influences: None for the usual falloff, [] for none."""
     pts, nrm, counts, idx = tube(rings)
+    idx = corners or idx
     out = [attr("int[] faceVertexCounts", counts), attr("int[] faceVertexIndices", idx),
            attr("point3f[] points", points or pts), 'uniform token subdivisionScheme = "none"']
     if normals:
@@ -703,6 +704,85 @@ def composed():
             "char": layer([bound, char]), "hat": layer([hat]), "weights": layer([weights])}
 
 
+def corner_normals():
+    """Normals of the tube that differ from corner to corner."""
+    _, nrm, _, idx = tube()
+    return [tuple((Gf.Vec3d(*nrm[p]) + Gf.Vec3d(0.1 * (i % 3), 0, 0.05 * (i % 5))).GetNormalized()) for i, p in enumerate(idx)]
+
+
+@golden()
+def normals_interpolations():
+    pts, nrm, counts, idx = tube()
+    corners = corner_normals()
+
+    def normals(values, interpolation):
+        return [attr("normal3f[] normals", values, ['interpolation = "%s"' % interpolation] if interpolation else None)]
+
+    shapes = ["uniform token[] skel:blendShapes = " + tokens(["bend"]), "rel skel:blendShapeTargets = <bend>"]
+    bend = P("BlendShape", "bend", [
+        attr("uniform vector3f[] offsets", [(0.1, 0, 0.1), (0, 0.2, 0)]), attr("uniform vector3f[] normalOffsets", [(0, 0.5, 0), (0.3, 0, 0)]),
+        "uniform int[] pointIndices = [4, 7]"])
+    bad = list(idx)
+    bad[5], bad[9] = 99, -2
+    moved = xf((0.1, 0, 0), (0, 20, 0), (1, 1.3, 1))
+    animated = {1: corners, 5: [(-x, y, z) for x, y, z in corners]}
+    rig = [skel(source=ANIM), weights_anim("Anim", ["bend"], {1: [0.2], 5: [0.9]}, ARM)]
+    return {"": layer(scene([
+        mesh("Varying", normals=False, props=normals(nrm, "varying") + shapes, kids=[bend], xform=moved),
+        mesh("FaceVarying", normals=False, props=normals(corners, "faceVarying"), bind=GB, xform=moved),
+        mesh("FaceVaryingBlended", normals=False, props=normals(corners, "faceVarying") + shapes, kids=[bend]),
+        mesh("FaceVaryingAnimated", normals=False, props=normals(animated, "faceVarying")),
+        mesh("BadCorners", normals=False, props=normals(corners, "faceVarying"), corners=bad),
+        mesh("WrongNumber", normals=False, props=normals(corners[:-1], "faceVarying")),
+        mesh("Unauthored", normals=False, props=normals(nrm, None)),
+        mesh("Uniform", normals=False, props=normals(corners[:len(counts)], "uniform")),
+        mesh("Constant", normals=False, props=normals(corners[:1], "constant")),
+        mesh("Rigid", normals=False, props=normals(corners, "faceVarying") + shapes, kids=[bend], influences=infl([1], [1], 1, "constant")),
+    ], rig), 1, 5)}
+
+
+@golden()
+def gprims():
+    """Every gprim type: by points where there are some, else by transform."""
+    pts, nrm, _, _ = tube()
+    n, c = len(pts), "constant"
+    skinned = [attr("point3f[] points", pts)] + infl(*falloff(n, 2, 3), 2)
+    widths = [attr("float[] widths", [0.01 * (i + 1) for i in range(n)], ['interpolation = "vertex"'])]
+    one = infl([2], [1], 1, c)
+    two = infl([0, 2], [0.3, 0.7], 2, c)
+    moved = xf((0, 0.3, 0), (0, 0, 20))
+
+    def by_points(kind, name, props, joints=skinned):
+        return P(kind, name, list(props) + joints + moved, api=True)
+
+    def whole(kind, props, joints):
+        return P(kind, kind, list(props) + joints + moved, api=True)
+
+    curve = ['uniform token type = "linear"', attr("int[] curveVertexCounts", [6, 6])]
+    return {"": layer(scene([
+        by_points("Points", "Points", widths),
+        by_points("Points", "PointsOneWidth", ["float[] widths = [0.2]"]),
+        by_points("Points", "PointsNoWidths", []),
+        by_points("BasisCurves", "BasisCurves", curve + widths),
+        by_points("NurbsCurves", "NurbsCurves", [attr("int[] curveVertexCounts", [12]), "int[] order = [2]", attr("double[] knots", list(range(14)))] + widths),
+        by_points("HermiteCurves", "HermiteCurves", [attr("int[] curveVertexCounts", [12]), attr("vector3f[] tangents", nrm)] + widths),
+        by_points("NurbsPatch", "NurbsPatch", ["int uVertexCount = 3", "int vVertexCount = 4", "int uOrder = 2", "int vOrder = 2",
+                  attr("double[] uKnots", list(range(5))), attr("double[] vKnots", list(range(6)))] + widths),
+        by_points("TetMesh", "TetMesh", ["int4[] tetVertexIndices = [(0, 1, 2, 3)]"]),
+        by_points("Mesh", "MeshWithWidths", widths),
+        by_points("Points", "RigidPoints", widths, [attr("point3f[] points", pts)] + two),
+        whole("Sphere", ["double radius = 0.2"], one),
+        whole("Cube", ["double size = 0.3"], two),
+        whole("Cylinder", ["double height = 1"], one),
+        whole("Cone", ["double height = 1"], two),
+        whole("Capsule", ["double height = 1"], one),
+        whole("Plane", ["double width = 1"], two),
+        whole("Camera", [], one),
+        P("Sphere", "VertexInfluences", infl([0, 1], [1, 1], 1), api=True),
+        P("Xform", "Group", one, [P("Cube", "Inherits", moved, api=True)], api=True),
+    ]), 1, 5)}
+
+
 # ------------------------------------------------------------------ baking and reading back
 
 
@@ -803,6 +883,9 @@ def bake(name, folder, note, deinstance):
             if nrm:
                 entry["normals"] = {key(t): [list(p) for p in v] for t, v in nrm}
                 entry["interpolation"] = UsdGeom.PointBased(prim).GetNormalsInterpolation()
+            if pts and not prim.IsA(UsdGeom.Mesh):
+                # Meshes have their points' bounding box; the others' widths count too.
+                entry["extent"] = {key(t): [list(p) for p in v] for t, v in written(session, path, "extent")}
             if moves:
                 entry["transform"] = {key(t): [x for r in v for x in r] for t, v in moves}
                 if old:

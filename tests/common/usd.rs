@@ -76,3 +76,27 @@ pub fn type_name(stage: &usd::Stage, prim: &str) -> String {
         .expect("a type");
     name.map(|t| t.as_str().to_owned()).unwrap_or_default()
 }
+
+/// world_from_prim at a time code.
+pub fn world_from_prim(stage: &usd::Stage, prim: &str, time: f64) -> DMat4 {
+    let mut cache = openusd_schemas::geom::XformCache::new(usd::TimeCode::new(time));
+    let prim = stage.prim(prim).expect("a path");
+    let m = cache.local_to_world_transform(&prim).expect("a transform");
+    DMat4::from_cols_array(&m.0)
+}
+
+/// A token array at the default time; empty where it is not there.
+pub fn tokens(stage: &usd::Stage, prim: &str, name: &str) -> Vec<String> {
+    let attribute = stage.attribute(format!("{prim}.{name}").as_str());
+    let value = attribute.expect("a path").get::<sdf::Value>();
+    match value.expect("a value") {
+        Some(sdf::Value::TokenVec(v)) => v.iter().map(|t| t.as_str().to_owned()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether an attribute has a value at all.
+pub fn has_value(stage: &usd::Stage, prim: &str, name: &str) -> bool {
+    let attribute = stage.attribute(format!("{prim}.{name}").as_str());
+    attribute.is_ok_and(|a| matches!(a.get::<sdf::Value>(), Ok(Some(_))))
+}

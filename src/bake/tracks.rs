@@ -13,7 +13,7 @@ use crate::error::{Error, Invalid, Result, Warning};
 use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::sampled::Time;
 use crate::scene::{BoundSkin, Normals, PoseCache, Scene, SkinBinding};
-use crate::skel::Pose;
+use crate::skel::{Pose, SkinningMethod};
 
 /// Points deformed between two steps of the progress bar, and at once on a GPU.
 const BATCH_POINTS: usize = 4 << 20;
@@ -203,7 +203,8 @@ fn pack(bound: BoundSkin<'_>, time: Time) -> Result<Arc<PackedSkin>, Invalid> {
 
 type Posed = Option<Result<(Arc<PackedSkin>, PackedPose), Invalid>>;
 
-/// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform.
+/// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform and
+/// method.
 fn pose_at(
     time: Time,
     bindings: &[usize],
@@ -223,8 +224,7 @@ fn pose_at(
             };
             Some(skin.and_then(|skin| {
                 let pose = cache.pose(bound[b], time)?;
-                let palette =
-                    palettes.get(bound[b].binding().instance, &pose, skin.normals().is_some());
+                let palette = palettes.get(bound[b].binding().instance, &skin, &pose);
                 let pose = PackedPose::with_palette(
                     &skin,
                     palette,
@@ -238,17 +238,25 @@ fn pose_at(
 }
 
 #[derive(Default)]
-struct Palettes(HashMap<(usize, [u64; 16]), Arc<Palette>>);
+struct Palettes(HashMap<(usize, SkinningMethod, [u64; 16]), Arc<Palette>>);
 
 impl Palettes {
-    fn get(&mut self, instance: usize, pose: &Pose, with_normals: bool) -> Option<Arc<Palette>> {
+    fn get(&mut self, instance: usize, skin: &PackedSkin, pose: &Pose) -> Option<Arc<Palette>> {
         let skinning = pose.skinning.as_ref()?;
+        let (method, with_normals) = (skin.method(), skin.normals().is_some());
         let bits = |m: DMat4| m.to_cols_array().map(f64::to_bits);
-        let slot = self.0.entry((instance, bits(pose.geom_bind)));
-        let palette =
-            slot.or_insert_with(|| Arc::new(Palette::pack(skinning, pose.geom_bind, with_normals)));
+        let pack = |with_normals| {
+            Arc::new(Palette::pack(
+                method,
+                skinning,
+                pose.geom_bind,
+                with_normals,
+            ))
+        };
+        let slot = self.0.entry((instance, method, bits(pose.geom_bind)));
+        let palette = slot.or_insert_with(|| pack(with_normals));
         if with_normals && palette.normals().is_none() {
-            *palette = Arc::new(Palette::pack(skinning, pose.geom_bind, true));
+            *palette = pack(true);
         }
         Some(palette.clone())
     }

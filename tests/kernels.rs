@@ -508,7 +508,12 @@ fn shared_palette() -> Result<(), Failed> {
     let skins = specs.map(|s| cases::skin(&s));
     let poses = [cases::pose(&skins[0], 3), cases::pose(&skins[1], 3)];
     let skinning = poses[0].skinning.as_ref().expect("posed");
-    let palette = Arc::new(Palette::pack(skinning, poses[0].geom_bind, true));
+    let palette = Arc::new(Palette::pack(
+        skins[0].method(),
+        skinning,
+        poses[0].geom_bind,
+        true,
+    ));
     let mut work = Vec::new();
     for (skin, pose) in skins.iter().zip(&poses) {
         let packed = Arc::new(PackedSkin::pack("/Case", skin)?);

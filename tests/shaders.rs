@@ -294,8 +294,8 @@ fn entry(kernel: &Kernel) -> Result<(), String> {
 /// The comparison itself notices a difference.
 fn changed_struct() -> Result<(), Failed> {
     let swapped = SKIN.wgsl.replace(
-        "    point_count: u32,\n    rest_points: u32,",
-        "    rest_points: u32,\n    point_count: u32,",
+        "    count: u32,\n    rest_points: u32,",
+        "    rest_points: u32,\n    count: u32,",
     );
     let wider = SKIN.wgsl.replace(
         "    out_normals: u32,\n}",

@@ -15,12 +15,18 @@ fn transform_vector(m: Rows, v: vec3<f32>) -> vec3<f32> {
     return vec3<f32>(dot(m.x.xyz, v), dot(m.y.xyz, v), dot(m.z.xyz, v));
 }
 
-// Zero stays zero. Scaled first, so that the square neither overflows nor vanishes.
+// Zero stays zero, and what is shorter than 1e-10 short, as GfVec3f::Normalize has it. Scaled first, so
+// that the square neither overflows nor vanishes.
 fn normalized(v: vec3<f32>) -> vec3<f32> {
     let largest = max(abs(v.x), max(abs(v.y), abs(v.z)));
-    if !(largest > 0.0) {
-        return vec3<f32>(0.0);
+    if !(largest > 1e-10) {
+        return v * 1e10;
     }
     let scaled = v / largest;
     return scaled * inverseSqrt(dot(scaled, scaled));
+}
+
+// `v` turned by a unit quaternion (x, y, z, w).
+fn turned(real: vec4<f32>, v: vec3<f32>) -> vec3<f32> {
+    return v + 2.0 * cross(real.xyz, cross(real.xyz, v) + real.w * v);
 }

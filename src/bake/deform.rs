@@ -34,12 +34,12 @@ pub(super) struct Job {
 
 impl Job {
     pub fn new(skin: Arc<PackedSkin>, pose: PackedPose) -> Self {
-        let n = skin.point_count();
-        let normals = skin.normals().map(|_| vec![Vec3::ZERO; n]);
+        let zeros = |count| vec![Vec3::ZERO; count];
+        let normals = skin.normals().map(|_| zeros(skin.normal_count()));
         Self {
+            points: zeros(skin.point_count()),
             skin,
             pose,
-            points: vec![Vec3::ZERO; n],
             normals,
         }
     }

@@ -16,7 +16,7 @@ use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::math;
 use crate::sampled::Time;
 use crate::scene::{BoundSkin, PoseCache, Scene, SkinPart};
-use crate::skel::Pose;
+use crate::skel::{Pose, SkinningMethod};
 
 /// Points deformed between two steps of the progress bar, and at once on a GPU.
 const BATCH_POINTS: usize = 4 << 20;
@@ -291,8 +291,8 @@ struct Posed {
     out_from_prim: Option<DMat4>,
 }
 
-/// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform.
-/// `None` for a prim that is broken, and said so already.
+/// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform and
+/// method. `None` for a prim that is broken, and said so already.
 fn pose_at(
     time: Time,
     bindings: &[usize],
@@ -347,7 +347,7 @@ fn pose_prim(
             true => cache.blend_pose(bound, time),
             false => cache.pose(bound, time)?,
         };
-        let palette = palettes.get(bound.binding().instance, &pose, skin.normals().is_some());
+        let palette = palettes.get(bound.binding().instance, &skin, &pose);
         if palette.is_none() {
             out.out_from_prim = cache.out_from_prim(bound, time)?;
         }
@@ -359,17 +359,25 @@ fn pose_prim(
 }
 
 #[derive(Default)]
-struct Palettes(HashMap<(usize, [u64; 16]), Arc<Palette>>);
+struct Palettes(HashMap<(usize, SkinningMethod, [u64; 16]), Arc<Palette>>);
 
 impl Palettes {
-    fn get(&mut self, instance: usize, pose: &Pose, with_normals: bool) -> Option<Arc<Palette>> {
+    fn get(&mut self, instance: usize, skin: &PackedSkin, pose: &Pose) -> Option<Arc<Palette>> {
         let skinning = pose.skinning.as_ref()?;
+        let (method, with_normals) = (skin.method(), skin.normals().is_some());
         let bits = |m: DMat4| m.to_cols_array().map(f64::to_bits);
-        let slot = self.0.entry((instance, bits(pose.geom_bind)));
-        let palette =
-            slot.or_insert_with(|| Arc::new(Palette::pack(skinning, pose.geom_bind, with_normals)));
+        let pack = |with_normals| {
+            Arc::new(Palette::pack(
+                method,
+                skinning,
+                pose.geom_bind,
+                with_normals,
+            ))
+        };
+        let slot = self.0.entry((instance, method, bits(pose.geom_bind)));
+        let palette = slot.or_insert_with(|| pack(with_normals));
         if with_normals && palette.normals().is_none() {
-            *palette = Arc::new(Palette::pack(skinning, pose.geom_bind, true));
+            *palette = pack(true);
         }
         Some(palette.clone())
     }

@@ -88,14 +88,14 @@ impl Crowd {
     /// A skin of another crowd; no memory for the results.
     pub fn add_instance(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
         let number = skin.0 as usize;
-        let (packed, placed) = self
+        let (_, placed) = self
             .skins
             .get(number)
             .ok_or_else(|| GpuError::Mismatch("a skin of another crowd".into()))?;
         let limit = self.skinner.limits.binding_bytes;
         let mut out = Vec::with_capacity(placed.slices.len());
         for slice in &placed.slices {
-            let bytes = u64::from(slice.item.point_count) * 12;
+            let bytes = u64::from(slice.item.count) * 12;
             let fits = |page: &OutPage| {
                 page.points.used + bytes <= limit && page.normals.used + bytes <= limit
             };
@@ -116,8 +116,8 @@ impl Crowd {
                 Ok((first / 4) as u32)
             };
             let buffers = &mut self.out_pages[page];
-            let points = take(&mut buffers.points, true)?;
-            let normals = take(&mut buffers.normals, packed.normals().is_some())?;
+            let points = take(&mut buffers.points, slice.has_points())?;
+            let normals = take(&mut buffers.normals, slice.has_normals())?;
             out.push(OutPlace {
                 page,
                 points,

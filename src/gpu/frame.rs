@@ -153,6 +153,7 @@ pub(super) struct Frame {
 /// Override bits of the skin kernel, in the order of its list.
 const WITH_NORMALS: usize = 1;
 const WITH_BLEND: usize = 2;
+const WITH_DUAL_QUATERNIONS: usize = 4;
 
 /// Places all poses and lists all items.
 ///
@@ -180,7 +181,9 @@ pub(super) fn plan(
         let poses = &mut frame.poses[page];
 
         let mut item = SkinItem {
-            blend_rows: NONE,
+            motions: NONE,
+            bind: NONE,
+            normal_bind: NONE,
             ..SkinItem::default()
         };
         if let Some(palette) = pose.palette() {
@@ -190,9 +193,23 @@ pub(super) fn plan(
                 poses
                     .palettes
                     .extend_from_slice(palette.normals().unwrap_or_default());
+                if let Some(rigid) = palette.rigid() {
+                    poses.palettes.extend_from_slice(rigid.motions());
+                }
                 first
             });
-            item.normal_palette = item.palette + palette.slots() as u32 * 3;
+            let slots = palette.slots() as u32;
+            item.normal_palette = item.palette + slots * 3;
+            if palette.rigid().is_some() {
+                item.motions = item.palette + (palette.blocks() as u32 - slots) * 3;
+                // The last slot is geomBindTransform alone.
+                if !pose.scales_points() {
+                    item.bind = item.normal_palette - 3;
+                }
+                if !pose.scales_normals() {
+                    item.normal_bind = item.normal_palette + (slots - 1) * 3;
+                }
+            }
             item.post = poses.palettes.len() as u32 * 3;
             poses.palettes.extend([*pose.post(), *pose.post_normal()]);
         }
@@ -224,33 +241,30 @@ pub(super) fn plan(
                 pose: page,
                 out: out.page,
             };
-            let variant = if rest.rest_normals == NONE {
-                0
+            let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
+            let variant = needs(slice.has_normals(), WITH_NORMALS)
+                | needs(rest.blend_rows != NONE, WITH_BLEND)
+                | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS);
+            let influence_count = if pose.palette().is_some() {
+                rest.influence_count
             } else {
-                WITH_NORMALS
-            } | if rest.blend_rows == NONE {
                 0
-            } else {
-                WITH_BLEND
             };
             frame
                 .skin
-                .push(pages, rest.point_count, variant, |first_workgroup| {
-                    SkinItem {
-                        first_workgroup,
-                        influence_count: if pose.palette().is_some() {
-                            rest.influence_count
-                        } else {
-                            0
-                        },
-                        palette: item.palette,
-                        normal_palette: item.normal_palette,
-                        post: item.post,
-                        sub_weights: item.sub_weights,
-                        out_points: out.points,
-                        out_normals: out.normals,
-                        ..rest
-                    }
+                .push(pages, rest.count, variant, |first_workgroup| SkinItem {
+                    first_workgroup,
+                    influence_count,
+                    palette: item.palette,
+                    normal_palette: item.normal_palette,
+                    motions: item.motions,
+                    bind: item.bind,
+                    normal_bind: item.normal_bind,
+                    post: item.post,
+                    sub_weights: item.sub_weights,
+                    out_points: out.points,
+                    out_normals: out.normals,
+                    ..rest
                 });
         }
     }
@@ -268,11 +282,10 @@ fn open_page(
     let limit = limits.binding_bytes;
     let rows = |counted: &HashMap<*const Palette, u32>| {
         pose.palette().map_or(0, |palette| {
-            let slots = palette.slots() * if palette.normals().is_some() { 2 } else { 1 };
             2 + if counted.contains_key(&Arc::as_ptr(palette)) {
                 0
             } else {
-                slots
+                palette.blocks()
             }
         })
     };

@@ -6,6 +6,7 @@ use super::crowd::{OutPage, foreign};
 use super::error::guarded;
 use super::frame::OutPlace;
 use super::readback::{Fetch, fetch};
+use super::slices::Slice;
 use super::{Crowd, Deformed, GpuError, InstanceId};
 use crate::kernel::PackedSkin;
 
@@ -17,10 +18,10 @@ pub struct OutputSlice<'a> {
     pub buffer: &'a wgpu::Buffer,
     /// Byte of the first element.
     pub offset: u64,
-    /// First point of the run.
-    pub first_point: usize,
-    /// Points in the run.
-    pub point_count: usize,
+    /// First point, or normal, of the run.
+    pub first: usize,
+    /// Points, or normals, in the run.
+    pub count: usize,
 }
 
 impl Crowd {
@@ -33,29 +34,32 @@ impl Crowd {
         let mut out = Vec::with_capacity(instances.len());
         for id in instances {
             let skin = self.skin_of(*id)?;
-            let zeros = || vec![Vec3::ZERO; skin.point_count()];
+            let zeros = |count| vec![Vec3::ZERO; count];
             out.push(Deformed {
-                points: zeros(),
-                normals: skin.normals().map(|_| zeros()),
+                points: zeros(skin.point_count()),
+                normals: skin.normals().map(|_| zeros(skin.normal_count())),
             });
         }
         let mut ranges = Vec::new();
         for (id, deformed) in instances.iter().zip(&mut out) {
             let places = self.places(*id)?;
             let mut points = &mut deformed.points[..];
-            let mut normals = deformed.normals.as_deref_mut();
-            for (place, count) in places {
+            let mut normals = deformed.normals.as_deref_mut().unwrap_or_default();
+            for (place, slice) in places {
                 let page = &self.out_pages[place.page];
-                let (now, later) = points.split_at_mut(count);
-                points = later;
-                ranges.push(Fetch {
-                    from: &page.points.buffer,
-                    offset: u64::from(place.points) * 4,
-                    to: now,
-                });
-                if let Some(all) = normals.take() {
-                    let (now, later) = all.split_at_mut(count);
-                    normals = Some(later);
+                let count = slice.item.count as usize;
+                if slice.has_points() {
+                    let (now, later) = points.split_at_mut(count);
+                    points = later;
+                    ranges.push(Fetch {
+                        from: &page.points.buffer,
+                        offset: u64::from(place.points) * 4,
+                        to: now,
+                    });
+                }
+                if slice.has_normals() {
+                    let (now, later) = normals.split_at_mut(count);
+                    normals = later;
                     ranges.push(Fetch {
                         from: &page.normals.buffer,
                         offset: u64::from(place.normals) * 4,
@@ -89,7 +93,9 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn points_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
-        self.on_gpu(instance, |page, place| (&page.points.buffer, place.points))
+        self.on_gpu(instance, Slice::has_points, |page, place| {
+            (&page.points.buffer, place.points)
+        })
     }
 
     /// Where an instance's normals lie on the GPU; empty for a skin without normals.
@@ -97,10 +103,7 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn normals_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
-        if self.skin_of(instance)?.normals().is_none() {
-            return Ok(Vec::new());
-        }
-        self.on_gpu(instance, |page, place| {
+        self.on_gpu(instance, Slice::has_normals, |page, place| {
             (&page.normals.buffer, place.normals)
         })
     }
@@ -149,11 +152,11 @@ impl Crowd {
         Ok(&self.skins[instance.skin].0)
     }
 
-    /// Places of an instance's slices with their point counts, once a frame has written them.
+    /// Places of an instance's slices, once a frame has written them.
     fn places(
         &self,
         id: InstanceId,
-    ) -> Result<impl Iterator<Item = (OutPlace, usize)> + '_, GpuError> {
+    ) -> Result<impl Iterator<Item = (OutPlace, &Slice)> + '_, GpuError> {
         if id.0 as usize >= self.encoded {
             return Err(GpuError::Mismatch(
                 "no frame was encoded since this instance was added".into(),
@@ -165,12 +168,13 @@ impl Crowd {
             .out
             .iter()
             .zip(slices)
-            .map(|(place, slice)| (*place, slice.item.point_count as usize)))
+            .map(|(place, slice)| (*place, slice)))
     }
 
     fn on_gpu<'a>(
         &'a self,
         instance: InstanceId,
+        wanted: impl Fn(&Slice) -> bool,
         pick: impl Fn(&'a OutPage, &OutPlace) -> (&'a wgpu::Buffer, u32),
     ) -> Result<Vec<OutputSlice<'a>>, GpuError> {
         let instance = self
@@ -178,15 +182,18 @@ impl Crowd {
             .get(instance.0 as usize)
             .ok_or_else(foreign)?;
         let slices = &self.skins[instance.skin].1.slices;
-        let found = instance.out.iter().zip(slices).map(|(place, slice)| {
-            let (buffer, float) = pick(&self.out_pages[place.page], place);
-            OutputSlice {
-                buffer,
-                offset: u64::from(float) * 4,
-                first_point: slice.first_point,
-                point_count: slice.item.point_count as usize,
-            }
-        });
+        let places = instance.out.iter().zip(slices);
+        let found = places
+            .filter(|(_, slice)| wanted(slice))
+            .map(|(place, slice)| {
+                let (buffer, float) = pick(&self.out_pages[place.page], place);
+                OutputSlice {
+                    buffer,
+                    offset: u64::from(float) * 4,
+                    first: slice.first,
+                    count: slice.item.count as usize,
+                }
+            });
         Ok(found.collect())
     }
 }

@@ -1,5 +1,7 @@
 //! Skins on the GPU: cut into slices that fit a binding, and packed into pages.
 
+mod corners;
+
 use super::GpuError;
 use super::growing::Growing;
 use super::skinner::Skinner;
@@ -14,13 +16,25 @@ pub(super) struct SkinPage {
     pub shapes: Growing,
 }
 
-/// A run of points whose data lies in one page.
+/// A run of points, or of faceVarying normals, whose data lies in one page.
 #[derive(Clone, Debug)]
 pub(super) struct Slice {
     pub page: usize,
-    pub first_point: usize,
+    /// Number of its first point or faceVarying normal.
+    pub first: usize,
     /// Everything of the item that does not depend on instance and pose.
     pub item: SkinItem,
+}
+
+impl Slice {
+    /// False for a run of faceVarying normals.
+    pub fn has_points(&self) -> bool {
+        self.item.rest_points != NONE
+    }
+
+    pub fn has_normals(&self) -> bool {
+        self.item.rest_normals != NONE
+    }
 }
 
 /// Where the shape tables of a skin lie, for the weights kernel.
@@ -42,13 +56,14 @@ pub(super) struct GpuSkin {
     pub shapes: Option<ShapeTables>,
 }
 
-/// Bytes that points `first..first + count` take in a page.
+/// Bytes that a run of points or normals takes in a page.
 struct Need {
     rest: u64,
     influences: u64,
     blend: u64,
 }
 
+/// What points `first..first + count` need.
 fn need(skin: &PackedSkin, first: usize, count: usize) -> Need {
     let n = count as u64;
     let influences = skin.influences().map_or(0, |i| {
@@ -61,7 +76,7 @@ fn need(skin: &PackedSkin, first: usize, count: usize) -> Need {
         (n + 1 + entries * (1 + floats)) * 4
     });
     Need {
-        rest: n * if skin.normals().is_some() { 24 } else { 12 },
+        rest: n * if skin.has_point_normals() { 24 } else { 12 },
         influences,
         blend,
     }
@@ -104,6 +119,15 @@ impl SkinPage {
         })
     }
 
+    /// The last page where it has room, else a new one.
+    fn with_room(skinner: &Skinner, pages: &mut Vec<Self>, need: &Need) -> Result<usize, GpuError> {
+        let limit = skinner.limits.binding_bytes;
+        if !pages.last().is_some_and(|page| page.has_room(need, limit)) {
+            pages.push(Self::new(skinner)?);
+        }
+        Ok(pages.len() - 1)
+    }
+
     fn has_room(&self, need: &Need, limit: u64) -> bool {
         self.rest.used + need.rest <= limit
             && self.influences.used + need.influences <= limit
@@ -131,23 +155,34 @@ pub(super) fn upload(
             });
         }
         let need = need(skin, first, count);
-        if !pages.last().is_some_and(|page| page.has_room(&need, limit)) {
-            pages.push(SkinPage::new(skinner)?);
-        }
-        let page = pages.len() - 1;
+        let page = SkinPage::with_room(skinner, pages, &need)?;
         let item = upload_slice(skinner, &mut pages[page], skin, first, count)?;
-        slices.push(Slice {
-            page,
-            first_point: first,
-            item,
-        });
+        slices.push(Slice { page, first, item });
         first += count;
+    }
+    if let (Some(normals), Some(points)) = (skin.normals(), skin.normal_points()) {
+        corners::upload(skinner, pages, skin, normals, points, &mut slices)?;
     }
     let shapes = skin
         .blend()
         .map(|_| upload_shapes(skinner, pages, skin))
         .transpose()?;
     Ok(GpuSkin { slices, shapes })
+}
+
+/// An item that has nothing.
+fn empty_item() -> SkinItem {
+    SkinItem {
+        rest_points: NONE,
+        rest_normals: NONE,
+        normal_records: NONE,
+        motions: NONE,
+        bind: NONE,
+        normal_bind: NONE,
+        blend_rows: NONE,
+        blend_normal_offsets: NONE,
+        ..SkinItem::default()
+    }
 }
 
 fn upload_slice(
@@ -161,17 +196,14 @@ fn upload_slice(
     let word = |byte: u64| (byte / 4) as u32;
     let range = first..first + count;
     let mut item = SkinItem {
-        point_count: count as u32,
+        count: count as u32,
         rest_points: word(page.rest.append(
             skinner,
             &[bytemuck::cast_slice(&skin.points()[range.clone()])],
         )?),
-        rest_normals: NONE,
-        blend_rows: NONE,
-        blend_normal_offsets: NONE,
-        ..SkinItem::default()
+        ..empty_item()
     };
-    if let Some(normals) = skin.normals() {
+    if let Some(normals) = skin.normals().filter(|_| skin.has_point_normals()) {
         item.rest_normals = word(
             page.rest
                 .append(skinner, &[bytemuck::cast_slice(&normals[range.clone()])])?,

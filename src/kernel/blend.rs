@@ -63,10 +63,7 @@ impl PackedBlend {
             blend.rows[i] += blend.rows[i - 1];
         }
         let entries = *blend.rows.last().expect("one row more than points") as usize;
-        let with_normals = skin.normals().is_some()
-            && shapes()
-                .flat_map(|s| s.sub_shapes())
-                .any(|s| s.normal_offsets.is_some());
+        let with_normals = skin.blends_normals();
         blend.sub_shapes = vec![0; entries];
         blend.offsets = vec![Vec3::ZERO; entries];
         blend.normal_offsets = with_normals.then(|| vec![Vec3::ZERO; entries]);
@@ -149,7 +146,7 @@ impl PackedBlend {
 
 /// Calls `f(point, sub-shape, offset, normal offset)` for every entry worth keeping, shape by shape.
 fn for_each_entry(skin: &Skin, mut f: impl FnMut(usize, u32, Vec3, Vec3)) {
-    let wants_normals = skin.normals().is_some();
+    let wants_normals = skin.blends_normals();
     let mut number = 0u32;
     for shape in skin.shapes().iter().flatten() {
         for sub in shape.sub_shapes() {

@@ -17,6 +17,28 @@ pub struct PackedInfluences {
     pub(super) constant: bool,
 }
 
+/// Records of a run of points or normals, as the CPU's loops read them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Records<'a> {
+    pub words: &'a [u32],
+    pub count: usize,
+    /// The words are one record for all.
+    pub constant: bool,
+}
+
+impl<'a> Records<'a> {
+    /// Each record by itself, `len` of them.
+    pub fn each(self, len: usize) -> impl Iterator<Item = &'a [u32]> {
+        let stride = if self.constant {
+            0
+        } else {
+            record_words(self.count)
+        };
+        let words = record_words(self.count);
+        (0..len).map(move |i| &self.words[i * stride..i * stride + words])
+    }
+}
+
 /// Words of one record.
 pub(super) const fn record_words(count: usize) -> usize {
     count.div_ceil(2) + count
@@ -58,6 +80,35 @@ impl PackedInfluences {
             count: count as u32,
             constant,
         }))
+    }
+
+    /// Records of the points `first..first + len`.
+    pub(super) fn of_points(&self, first: usize, len: usize) -> Records<'_> {
+        let words = record_words(self.count as usize);
+        Records {
+            words: match self.constant {
+                true => &self.words,
+                false => &self.words[first * words..(first + len) * words],
+            },
+            count: self.count as usize,
+            constant: self.constant,
+        }
+    }
+
+    /// Records of these points one after the other, copied to `buffer`.
+    pub(super) fn gathered<'a>(&'a self, points: &[u32], buffer: &'a mut Vec<u32>) -> Records<'a> {
+        if self.constant {
+            return self.of_points(0, 0);
+        }
+        buffer.clear();
+        for point in points {
+            buffer.extend_from_slice(self.of_points(*point as usize, 1).words);
+        }
+        Records {
+            words: buffer,
+            count: self.count as usize,
+            constant: false,
+        }
     }
 
     /// The records.

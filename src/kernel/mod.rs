@@ -5,7 +5,7 @@
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
 //!               weights      channel weights -> sub-shape weights
-//!               skin         blend, linear blend skinning, post matrix: points and normals
+//!               skin         blend, linear or dual quaternion skinning, post matrix: points and normals
 //! ```
 //!
 //! No GPU here: [`crate::gpu`] uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
@@ -14,10 +14,12 @@
 
 mod blend;
 mod influences;
+mod joint_parts;
 mod layout;
 mod packed_skin;
 mod palette;
 mod pose;
+mod rigid;
 mod skin;
 #[cfg(target_arch = "x86_64")]
 mod skin_avx2;
@@ -28,7 +30,7 @@ pub use blend::PackedBlend;
 pub use influences::PackedInfluences;
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
 pub use packed_skin::PackedSkin;
-pub use palette::Palette;
+pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
 pub(crate) use skin::UNIFORM_BYTES;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};

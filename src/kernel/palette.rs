@@ -1,36 +1,106 @@
 //! Matrix palettes.
 
-use glam::{DAffine3, DMat3, DMat4};
+use glam::{DAffine3, DMat3, DMat4, Vec4};
 
+use super::joint_parts;
 use crate::math::{self, Rows};
+use crate::skel::SkinningMethod;
 
 /// One 3x4 matrix per palette slot: skinning transform times geomBindTransform, multiplied in f64
-/// and rounded once. Points go from prim space to skeleton space by it.
+/// and rounded once. Points go from prim space to skeleton space by it. For dual quaternions it is
+/// the joint's residual scale and shear times geomBindTransform, and the joint's rigid motion stands
+/// beside it.
 ///
-/// It depends on nothing but the skeleton instance, the time and the geomBindTransform, so prims
-/// that agree on these share one behind an `Arc`, and the GPU side uploads it once.
+/// It depends on nothing but the skeleton instance, the time, the geomBindTransform and the method,
+/// so prims that agree on these share one behind an `Arc`, and the GPU side uploads it once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Palette {
     points: Vec<Rows>,
     normals: Option<Vec<Rows>>,
+    rigid: Option<RigidMotions>,
+}
+
+/// What dual quaternion skinning has beside the matrices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RigidMotions {
+    motions: Vec<[Vec4; 3]>,
+    /// Slots whose residual for points, and for normals, is more than rounding.
+    scales_points: Vec<bool>,
+    scales_normals: Vec<bool>,
+}
+
+impl RigidMotions {
+    /// Per slot, each as (x, y, z, w): rotation of points, half their translation times it, rotation
+    /// of normals (zero in a palette without normals).
+    #[must_use]
+    pub fn motions(&self) -> &[[Vec4; 3]] {
+        &self.motions
+    }
 }
 
 impl Palette {
+    /// - `method`: what the palette's prims are skinned by.
     /// - `skinning`: skinning transforms in skeleton space, one per joint of the skeleton.
     /// - `geom_bind`: geomBindTransform.
     /// - `with_normals`: also the matrices that carry normals (rule 23).
     #[must_use]
-    pub fn pack(skinning: &[DMat4], geom_bind: DMat4, with_normals: bool) -> Self {
+    pub fn pack(
+        method: SkinningMethod,
+        skinning: &[DMat4],
+        geom_bind: DMat4,
+        with_normals: bool,
+    ) -> Self {
         // Affine throughout, as usd-core's TransformAffine: a fourth row counts for nothing.
         let bind = DAffine3::from_mat4(geom_bind);
-        let point = |m: &DMat4| math::rows(DMat4::from(DAffine3::from_mat4(*m) * bind));
         let bind_normal = math::normal_matrix(geom_bind);
-        let normal = |m: &DMat4| math::rows3(within_f32(math::normal_matrix(*m) * bind_normal));
-        // The last slot, of joints that the skeleton lacks.
-        let missing = std::iter::once(&DMat4::IDENTITY);
+        // The last slot, of joints that the skeleton lacks, is geomBindTransform alone.
+        let joints = || skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
+        if method == SkinningMethod::ClassicLinear {
+            let point = |m: &DMat4| math::rows(DMat4::from(DAffine3::from_mat4(*m) * bind));
+            let normal = |m: &DMat4| math::rows3(within_f32(math::normal_matrix(*m) * bind_normal));
+            return Self {
+                points: joints().map(point).collect(),
+                normals: with_normals.then(|| joints().map(normal).collect()),
+                rigid: None,
+            };
+        }
+        let slots = skinning.len() + 1;
+        let mut points = Vec::with_capacity(slots);
+        let mut normals = Vec::with_capacity(if with_normals { slots } else { 0 });
+        let mut rigid = RigidMotions {
+            motions: Vec::with_capacity(slots),
+            scales_points: Vec::with_capacity(slots),
+            scales_normals: Vec::with_capacity(slots),
+        };
+        for joint in joints() {
+            let (motion, residual) = joint_parts::of_points(*joint);
+            points.push(math::rows(DMat4::from(
+                DAffine3::from_mat3(residual) * bind,
+            )));
+            rigid.scales_points.push(joint_parts::is_scale(residual));
+            let mut turn = Vec4::ZERO;
+            if with_normals {
+                let (real, residual) = joint_parts::of_normals(*joint);
+                normals.push(math::rows3(within_f32(residual * bind_normal)));
+                rigid.scales_normals.push(joint_parts::is_scale(residual));
+                turn = real.as_vec4();
+            }
+            let (real, dual) = (motion.real.as_vec4(), motion.dual.as_vec4());
+            rigid.motions.push([real, dual, turn]);
+        }
         Self {
-            points: skinning.iter().chain(missing.clone()).map(point).collect(),
-            normals: with_normals.then(|| skinning.iter().chain(missing).map(normal).collect()),
+            points,
+            normals: with_normals.then_some(normals),
+            rigid: Some(rigid),
+        }
+    }
+
+    /// What its prims are skinned by.
+    #[must_use]
+    pub fn method(&self) -> SkinningMethod {
+        match self.rigid {
+            Some(_) => SkinningMethod::DualQuaternion,
+            None => SkinningMethod::ClassicLinear,
         }
     }
 
@@ -51,6 +121,41 @@ impl Palette {
     pub fn normals(&self) -> Option<&[Rows]> {
         self.normals.as_deref()
     }
+
+    /// Rigid motions, for dual quaternion skinning.
+    #[must_use]
+    pub fn rigid(&self) -> Option<&RigidMotions> {
+        self.rigid.as_ref()
+    }
+
+    /// Blocks of three vec4s that it takes on a GPU.
+    pub(crate) fn blocks(&self) -> usize {
+        let kinds = 1 + usize::from(self.normals.is_some()) + usize::from(self.rigid.is_some());
+        self.slots() * kinds
+    }
+
+    /// Whether scale and shear count, for points and for normals: where any of `slots` has some, all
+    /// are applied, and where none has, the weights of the linear part do not count either (rule 25).
+    pub(super) fn scales(&self, slots: &OwnSlots) -> [bool; 2] {
+        let Some(rigid) = &self.rigid else {
+            return [true; 2];
+        };
+        let any = |scales: &[bool]| match slots {
+            OwnSlots::All => scales.iter().any(|s| *s),
+            OwnSlots::Some(slots) => slots
+                .iter()
+                .any(|s| scales.get(*s as usize).is_some_and(|s| *s)),
+        };
+        [any(&rigid.scales_points), any(&rigid.scales_normals)]
+    }
+}
+
+/// Palette slots of a prim's own joint order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum OwnSlots {
+    /// The skeleton's order.
+    All,
+    Some(Vec<u32>),
 }
 
 /// A joint scaled almost to nothing has an inverse that f32 cannot hold; scaled down to 1e15 it

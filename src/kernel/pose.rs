@@ -15,6 +15,8 @@ pub struct PackedPose {
     post: Rows,
     post_normal: Rows,
     channel_weights: Vec<f32>,
+    /// See [`Palette::scales`].
+    scales: [bool; 2],
 }
 
 impl PackedPose {
@@ -26,6 +28,7 @@ impl PackedPose {
     pub fn pack(skin: &PackedSkin, pose: &Pose) -> Self {
         let palette = match (&pose.skinning, skin.influences()) {
             (Some(skinning), Some(_)) => Some(Arc::new(Palette::pack(
+                skin.method(),
                 skinning,
                 pose.geom_bind,
                 skin.normals().is_some(),
@@ -40,12 +43,13 @@ impl PackedPose {
         )
     }
 
-    /// A pose over a palette that other prims of the same skeleton instance and geomBindTransform
-    /// share. Without a palette the prim only blends, and stays in prim space whatever
+    /// A pose over a palette that other prims of the same skeleton instance, geomBindTransform and
+    /// method share. Without a palette the prim only blends, and stays in prim space whatever
     /// `out_from_skel` says (rule 20).
     ///
     /// # Panics
-    /// As [`PackedPose::pack`], and where the skin has normals and the palette no normal matrices.
+    /// As [`PackedPose::pack`], where the palette is for another method, and where the skin has normals
+    /// and the palette no normal matrices.
     #[must_use]
     pub fn with_palette(
         skin: &PackedSkin,
@@ -62,8 +66,12 @@ impl PackedPose {
         } else {
             (math::rows(DMat4::IDENTITY), math::rows3(DMat3::IDENTITY))
         };
+        let scales = palette
+            .as_ref()
+            .map_or([true; 2], |p| p.scales(&skin.own_slots));
         let out = Self {
             palette,
+            scales,
             post,
             post_normal,
             channel_weights,
@@ -92,6 +100,10 @@ impl PackedPose {
             let (want, found) = (skin.palette_slots(), palette.slots());
             return Err(format!("expected a palette of {want} slots, found {found}"));
         }
+        if palette.method() != skin.method() {
+            let (want, found) = (skin.method(), palette.method());
+            return Err(format!("expected a {want:?} palette, found {found:?}"));
+        }
         if skin.normals().is_some() && palette.normals().is_none() {
             return Err("expected a palette with normal matrices, found none".into());
         }
@@ -114,6 +126,18 @@ impl PackedPose {
     #[must_use]
     pub fn post_normal(&self) -> &Rows {
         &self.post_normal
+    }
+
+    /// Whether the palette's matrices are summed up for points: always by linear blend skinning, and by
+    /// dual quaternions where some joint of the prim has scale or shear. Elsewhere all points go by
+    /// the matrix of the last slot, geomBindTransform alone.
+    pub(crate) fn scales_points(&self) -> bool {
+        self.scales[0]
+    }
+
+    /// The same for normals.
+    pub(crate) fn scales_normals(&self) -> bool {
+        self.scales[1]
     }
 
     /// Channel weight of each blend shape slot.

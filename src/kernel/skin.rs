@@ -2,27 +2,31 @@
 //!
 //! The mirror works on a chunk of points at a time. The loop over influences is unrolled for the
 //! common counts, and matrices are kept by column, which f32x4 registers multiply without
-//! shuffling; `skin_avx2` takes two columns to a register.
+//! shuffling; `skin_avx2` takes two columns to a register. `rigid` follows for dual quaternions.
 
 use glam::{Vec3, Vec4};
 
-use super::influences::record_words;
+use super::influences::{Records, record_words};
 use super::layout::gpu_struct;
-use super::{Access, Binding, Dispatch, Kernel, PackedBlend, PackedInfluences};
+use super::{Access, Binding, Dispatch, Kernel, PackedBlend};
 use crate::math::Rows;
 
 gpu_struct! {
-    /// One range of points of one instance. All offsets count elements of the bound buffer: floats,
-    /// words, or vec4s for palettes; [`super::NONE`] where there is nothing.
+    /// One range of points of one instance, or of its faceVarying normals. All offsets count elements
+    /// of the bound buffer: floats, words, or vec4s for palettes; [`super::NONE`] where there is
+    /// nothing.
     pub struct SkinItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
-        /// Points of this range.
-        point_count: u32,
-        /// First float of its rest points.
+        /// Points of this range, or faceVarying normals.
+        count: u32,
+        /// First float of its rest points, or NONE for faceVarying normals.
         rest_points: u32,
         /// First float of its rest normals, or NONE.
         rest_normals: u32,
+        /// First word (of the influences' buffer) of the records' numbers of faceVarying normals, or
+        /// NONE where records are in order.
+        normal_records: u32,
         /// First word of its influence records.
         influences: u32,
         /// Words from one point's record to the next, 0 where constant.
@@ -33,6 +37,12 @@ gpu_struct! {
         palette: u32,
         /// First row of its normal palette.
         normal_palette: u32,
+        /// First of its rigid motions, three vec4s per slot, or NONE by linear blend skinning.
+        motions: u32,
+        /// Rows of the matrix of all points where the palette's are not summed up, or NONE.
+        bind: u32,
+        /// The same for normals.
+        normal_bind: u32,
         /// Three rows out of skeleton space for points, then three for normals.
         post: u32,
         /// First word of its entry rows (one per point and one more), or NONE without shapes. Its
@@ -64,7 +74,7 @@ pub const SKIN: Kernel = Kernel {
     entry: "main",
     bindings: &bindings(Access::Read, size_of::<SkinItem>() as u64, 16),
     structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
-    overrides: &["WITH_NORMALS", "WITH_BLEND"],
+    overrides: &["WITH_NORMALS", "WITH_BLEND", "WITH_DUAL_QUATERNIONS"],
 };
 
 /// Bytes of the item table and of the palettes that [`SKIN_IN_UNIFORMS`] binds: what WebGPU promises.
@@ -127,25 +137,28 @@ pub(super) fn product(a: &Columns, b: &Columns) -> Columns {
     ]
 }
 
-fn transform_point(m: &Columns, p: Vec3) -> Vec3 {
+pub(super) fn transform_point(m: &Columns, p: Vec3) -> Vec3 {
     (m[0] * p.x + m[1] * p.y + m[2] * p.z + m[3]).truncate()
 }
 
-fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
+pub(super) fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
     (m[0] * v.x + m[1] * v.y + m[2] * v.z).truncate()
 }
+
+/// What is shorter is only made as much longer, as GfVec3f::Normalize does.
+const SHORTEST: f32 = 1e-10;
 
 /// Zero stays zero; extreme lengths are scaled first, as the shader always does.
 pub(super) fn normalized(v: Vec3) -> Vec3 {
     let square = v.length_squared();
-    if square > 1e-30 && square < 1e30 {
+    if square > 4e-20 && square < 1e30 {
         return v * (1.0 / square.sqrt());
     }
     let largest = v.abs().max_element();
-    if largest > 0.0 {
+    if largest > SHORTEST {
         (v / largest).normalize()
     } else {
-        Vec3::ZERO
+        v / SHORTEST
     }
 }
 
@@ -244,43 +257,34 @@ fn scatter(
     }
 }
 
-/// Skins a chunk that starts at point `first`. `matrices` are one `N`-column matrix per palette
-/// slot; each point's blend of them, begun at `start`, goes to `apply(matrix, value)`.
+/// Skins a chunk. `matrices` are one `N`-column matrix per palette slot; each point's blend of them,
+/// begun at `start`, goes to `apply(matrix, value)`.
 fn skin_chunk<const N: usize>(
-    influences: &PackedInfluences,
+    records: Records<'_>,
     matrices: &[[Vec4; N]],
     start: [Vec4; N],
-    first: usize,
     values: &[Vec3],
     out: &mut [Vec3],
     apply: impl Fn(&[Vec4; N], Vec3) -> Vec3,
 ) {
-    if influences.constant {
-        let m = blend_matrices(
-            influences.words(),
-            influences.count as usize,
-            matrices,
-            start,
-        );
+    let Records { words, count, .. } = records;
+    if records.constant {
+        let m = blend_matrices(words, count, matrices, start);
         for (to, from) in out.iter_mut().zip(values) {
             *to = apply(&m, *from);
         }
         return;
     }
-    let words = record_words(influences.count as usize);
-    let records = &influences.words[first * words..(first + out.len()) * words];
-    match influences.count {
-        1 => unrolled::<N, 1, 2>(records, matrices, start, values, out, apply),
-        2 => unrolled::<N, 2, 3>(records, matrices, start, values, out, apply),
-        3 => unrolled::<N, 3, 5>(records, matrices, start, values, out, apply),
-        4 => unrolled::<N, 4, 6>(records, matrices, start, values, out, apply),
-        8 => unrolled::<N, 8, 12>(records, matrices, start, values, out, apply),
+    match count {
+        1 => unrolled::<N, 1, 2>(words, matrices, start, values, out, apply),
+        2 => unrolled::<N, 2, 3>(words, matrices, start, values, out, apply),
+        3 => unrolled::<N, 3, 5>(words, matrices, start, values, out, apply),
+        4 => unrolled::<N, 4, 6>(words, matrices, start, values, out, apply),
+        8 => unrolled::<N, 8, 12>(words, matrices, start, values, out, apply),
         count => {
-            for ((record, from), to) in records.chunks_exact(words).zip(values).zip(out) {
-                *to = apply(
-                    &blend_matrices(record, count as usize, matrices, start),
-                    *from,
-                );
+            let records = words.chunks_exact(record_words(count));
+            for ((record, from), to) in records.zip(values).zip(out) {
+                *to = apply(&blend_matrices(record, count, matrices, start), *from);
             }
         }
     }
@@ -339,89 +343,62 @@ fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32)
 
 /// Skins the points of a chunk; `start` is what each sum of `matrices` begins with.
 pub(super) fn skin_points(
-    influences: &PackedInfluences,
+    records: Records<'_>,
     matrices: &[Columns],
     start: Columns,
-    first: usize,
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(records) = wide_records(influences, first, out.len()) {
+    if let Some(words) = wide_records(records) {
         // SAFETY: wide_records gives records only where AVX2 and FMA are there.
         unsafe {
             use super::skin_avx2::points;
-            match influences.count {
-                1 => points::<1, 2>(records, matrices, &start, values, out),
-                2 => points::<2, 3>(records, matrices, &start, values, out),
-                3 => points::<3, 5>(records, matrices, &start, values, out),
-                4 => points::<4, 6>(records, matrices, &start, values, out),
-                _ => points::<8, 12>(records, matrices, &start, values, out),
+            match records.count {
+                1 => points::<1, 2>(words, matrices, &start, values, out),
+                2 => points::<2, 3>(words, matrices, &start, values, out),
+                3 => points::<3, 5>(words, matrices, &start, values, out),
+                4 => points::<4, 6>(words, matrices, &start, values, out),
+                _ => points::<8, 12>(words, matrices, &start, values, out),
             }
         }
         return;
     }
-    skin_chunk(
-        influences,
-        matrices,
-        start,
-        first,
-        values,
-        out,
-        transform_point,
-    );
+    skin_chunk(records, matrices, start, values, out, transform_point);
 }
 
-/// Skins the normals of a chunk, given the columns of the post normal matrix (rule 23).
+/// Skins the normals of a chunk; `finish` gets each sum.
 pub(super) fn skin_normals(
-    influences: &PackedInfluences,
+    records: Records<'_>,
     matrices: &[[Vec4; 3]],
-    post: Option<&Columns>,
-    first: usize,
     values: &[Vec3],
     out: &mut [Vec3],
+    finish: impl Fn(Vec3) -> Vec3,
 ) {
-    let finish = |n: Vec3| {
-        let n = normalized(n);
-        post.map_or(n, |post| transform_vector(post, n))
-    };
     #[cfg(target_arch = "x86_64")]
-    if let Some(records) = wide_records(influences, first, out.len()) {
+    if let Some(words) = wide_records(records) {
         // SAFETY: wide_records gives records only where AVX2 and FMA are there.
         unsafe {
             use super::skin_avx2::normals;
-            match influences.count {
-                1 => normals::<1, 2>(records, matrices, values, out, finish),
-                2 => normals::<2, 3>(records, matrices, values, out, finish),
-                3 => normals::<3, 5>(records, matrices, values, out, finish),
-                4 => normals::<4, 6>(records, matrices, values, out, finish),
-                _ => normals::<8, 12>(records, matrices, values, out, finish),
+            match records.count {
+                1 => normals::<1, 2>(words, matrices, values, out, finish),
+                2 => normals::<2, 3>(words, matrices, values, out, finish),
+                3 => normals::<3, 5>(words, matrices, values, out, finish),
+                4 => normals::<4, 6>(words, matrices, values, out, finish),
+                _ => normals::<8, 12>(words, matrices, values, out, finish),
             }
         }
         return;
     }
     let apply = |m: &[Vec4; 3], n: Vec3| finish(transform_vector(m, n));
-    skin_chunk(
-        influences,
-        matrices,
-        [Vec4::ZERO; 3],
-        first,
-        values,
-        out,
-        apply,
-    );
+    skin_chunk(records, matrices, [Vec4::ZERO; 3], values, out, apply);
 }
 
-/// The records of a chunk, where [`super::skin_avx2`] has a loop for them and the machine has AVX2
-/// and FMA.
+/// The records, where [`super::skin_avx2`] has a loop for them and the machine has AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
-fn wide_records(influences: &PackedInfluences, first: usize, count: usize) -> Option<&[u32]> {
-    let fits = !influences.constant && matches!(influences.count, 1..=4 | 8);
-    if !fits || !super::skin_avx2::is_available() {
-        return None;
-    }
-    let words = record_words(influences.count as usize);
-    Some(&influences.words[first * words..(first + count) * words])
+fn wide_records(records: Records<'_>) -> Option<&[u32]> {
+    let fits = !records.constant && matches!(records.count, 1..=4 | 8);
+    (fits && super::skin_avx2::is_available()).then_some(records.words)
 }
 
 #[cfg(test)]

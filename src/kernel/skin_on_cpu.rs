@@ -3,8 +3,13 @@
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::skin::{Active, Columns, blend_chunk, columns, product, skin_normals, skin_points};
-use super::{PackedPose, PackedSkin};
+use super::influences::Records;
+use super::rigid::{move_points, turn_normals};
+use super::skin::{
+    Active, Columns, blend_chunk, columns, normalized, product, skin_normals, skin_points,
+    transform_point, transform_vector,
+};
+use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
 
 /// Points per task: small enough to stay in the first cache, large enough not to feel the task.
@@ -17,16 +22,16 @@ pub struct CpuJob<'a> {
     pub pose: &'a PackedPose,
     /// As many as the skin's points.
     pub points: &'a mut [Vec3],
-    /// As many as the skin's points, for a skin with normals; `None` leaves normals alone.
+    /// As many as the skin's normals, for a skin with some; `None` leaves normals alone.
     pub normals: Option<&'a mut [Vec3]>,
 }
 
-/// Deforms one prim: blends, skins and leaves skeleton space (rules 13 to 23). Every element of the
+/// Deforms one prim: blends, skins and leaves skeleton space (rules 13 to 27). Every element of the
 /// outputs is written. They are in the space of the pose's `out_from_skel`, or in prim space for a
 /// prim that only blends.
 ///
 /// # Panics
-/// Where an output is not as long as the skin's points, normals are asked of a skin without any,
+/// Where an output is not as long as the skin's points or normals, normals are asked of a skin without any,
 /// or the pose was packed for another skin.
 pub fn skin_on_cpu(
     skin: &PackedSkin,
@@ -43,7 +48,7 @@ pub fn skin_on_cpu(
     if let Some(normals) = &normals {
         assert_eq!(
             normals.len(),
-            skin.point_count(),
+            skin.normal_count(),
             "{}: output normals",
             skin.prim()
         );
@@ -58,11 +63,19 @@ pub fn skin_on_cpu(
     }
     let plan = Plan::new(skin, pose, normals.is_some());
     let chunks = points.par_chunks_mut(CHUNK).enumerate();
-    match normals {
-        Some(normals) => chunks
+    match (normals, skin.normal_points()) {
+        (Some(normals), Some(corners)) => {
+            chunks.for_each(|(i, points)| plan.run(i * CHUNK, points, None));
+            normals
+                .par_chunks_mut(CHUNK)
+                .zip(corners.par_chunks(CHUNK))
+                .enumerate()
+                .for_each(|(i, (normals, corners))| plan.run_corners(i * CHUNK, corners, normals));
+        }
+        (Some(normals), None) => chunks
             .zip(normals.par_chunks_mut(CHUNK))
             .for_each(|((i, points), normals)| plan.run(i * CHUNK, points, Some(normals))),
-        None => chunks.for_each(|(i, points)| plan.run(i * CHUNK, points, None)),
+        (None, _) => chunks.for_each(|(i, points)| plan.run(i * CHUNK, points, None)),
     }
 }
 
@@ -80,11 +93,25 @@ struct Plan<'a> {
     skin: &'a PackedSkin,
     /// `None` where there is nothing to blend.
     active: Option<Active>,
-    /// Palette with the way out of skeleton space multiplied in, but for its translation.
+    /// By linear blend skinning the palette with the way out of skeleton space multiplied in, but for
+    /// its translation; by dual quaternions the palette alone.
     points: Vec<Columns>,
-    translation: Columns,
+    /// What each point's sum begins with.
+    start: Columns,
     normals: Vec<[Vec4; 3]>,
     post_normal: Option<Columns>,
+    /// By dual quaternions.
+    rigid: Option<Rigid<'a>>,
+}
+
+/// What dual quaternion skinning does after the linear part.
+struct Rigid<'a> {
+    motions: &'a [[Vec4; 3]],
+    post: Columns,
+    post_normal: Columns,
+    /// Whether there is a linear part; else all points, or normals, go by the matrix of the last slot.
+    scales_points: bool,
+    scales_normals: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -100,44 +127,57 @@ impl<'a> Plan<'a> {
         let outward = [post[0], post[1], post[2], Vec4::ZERO];
         let is_identity =
             |m: &Rows| columns(m) == columns(&crate::math::rows(glam::DMat4::IDENTITY));
-        let stays = is_identity(pose.post());
         let palette = pose.palette();
+        let rigid = palette.and_then(|p| p.rigid()).map(|rigid| Rigid {
+            motions: rigid.motions(),
+            post,
+            post_normal: columns(pose.post_normal()),
+            scales_points: pose.scales_points(),
+            scales_normals: pose.scales_normals(),
+        });
+        let as_it_is = rigid.is_some() || is_identity(pose.post());
         let points = palette.map_or(&[][..], |p| p.points()).iter().map(|m| {
             let m = columns(m);
-            if stays { m } else { product(&outward, &m) }
+            if as_it_is { m } else { product(&outward, &m) }
         });
         let normals = palette
             .and_then(|p| p.normals())
             .filter(|_| with_normals)
             .unwrap_or(&[]);
+        let translation = match &rigid {
+            Some(_) => Vec4::ZERO,
+            None => post[3].truncate().extend(0.0),
+        };
         Self {
             skin,
             active,
             points: points.collect(),
-            translation: [
-                Vec4::ZERO,
-                Vec4::ZERO,
-                Vec4::ZERO,
-                post[3].truncate().extend(0.0),
-            ],
+            start: [Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, translation],
             normals: normals
                 .iter()
                 .map(columns)
                 .map(|[x, y, z, _]| [x, y, z])
                 .collect(),
             post_normal: (!is_identity(pose.post_normal())).then(|| columns(pose.post_normal())),
+            rigid,
         }
     }
 
-    /// Deforms the chunk that starts at point `first`.
+    fn influences(&self) -> Option<&'a PackedInfluences> {
+        self.skin.influences().filter(|_| !self.points.is_empty())
+    }
+
+    /// Deforms the points of a chunk, and their normals, where asked for.
     fn run(&self, first: usize, points: &mut [Vec3], mut normals: Option<&mut [Vec3]>) {
         let range = first..first + points.len();
         let rest = &self.skin.points[range.clone()];
-        let rest_normals = self.skin.normals.as_ref().map_or(&[][..], |n| &n[range]);
-        let influences = self.skin.influences().filter(|_| !self.points.is_empty());
+        let rest_normals = match &normals {
+            Some(_) => self.skin.normals.as_ref().map_or(&[][..], |n| &n[range]),
+            None => &[],
+        };
         let blend = self.skin.blend().zip(self.active.as_ref());
 
-        let Some(influences) = influences else {
+        let Some(influences) = self.influences() else {
             points.copy_from_slice(rest);
             if let Some(normals) = normals.as_deref_mut() {
                 normals.copy_from_slice(rest_normals);
@@ -147,37 +187,73 @@ impl<'a> Plan<'a> {
             }
             return;
         };
+        let records = influences.of_points(first, points.len());
         let (mut points_buffer, mut normals_buffer) = ([Vec3::ZERO; CHUNK], [Vec3::ZERO; CHUNK]);
         let (rest, rest_normals) = match blend {
             Some((blend, active)) => {
                 let blended = &mut points_buffer[..points.len()];
                 blended.copy_from_slice(rest);
-                let blended_normals =
-                    &mut normals_buffer[..normals.as_ref().map_or(0, |n| n.len())];
-                blended_normals.copy_from_slice(&rest_normals[..blended_normals.len()]);
+                let blended_normals = &mut normals_buffer[..rest_normals.len()];
+                blended_normals.copy_from_slice(rest_normals);
                 let wanted = normals.is_some().then_some(&mut *blended_normals);
                 blend_chunk(blend, active, first, blended, wanted);
                 (&*blended, &*blended_normals)
             }
             None => (rest, rest_normals),
         };
-        skin_points(
-            influences,
-            &self.points,
-            self.translation,
-            first,
-            rest,
-            points,
-        );
+        self.skin_points(records, rest, points);
         if let Some(normals) = normals {
-            skin_normals(
-                influences,
-                &self.normals,
-                self.post_normal.as_ref(),
-                first,
-                rest_normals,
-                normals,
-            );
+            self.skin_normals(records, rest_normals, normals);
         }
+    }
+
+    /// Skins the faceVarying normals of a chunk, which begin at normal `first` and belong to `points`.
+    fn run_corners(&self, first: usize, points: &[u32], normals: &mut [Vec3]) {
+        let rest = self.skin.normals.as_ref().map_or(&[][..], |n| n.as_slice());
+        let rest = &rest[first..first + normals.len()];
+        match self.influences() {
+            Some(influences) => {
+                let mut buffer = Vec::new();
+                let records = influences.gathered(points, &mut buffer);
+                self.skin_normals(records, rest, normals);
+            }
+            None => normals.copy_from_slice(rest),
+        }
+    }
+
+    fn skin_points(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
+        let Some(rigid) = &self.rigid else {
+            skin_points(records, &self.points, self.start, rest, out);
+            return;
+        };
+        match self.points.last().filter(|_| !rigid.scales_points) {
+            Some(bind) => {
+                for (to, from) in out.iter_mut().zip(rest) {
+                    *to = transform_point(bind, *from);
+                }
+            }
+            None => skin_points(records, &self.points, self.start, rest, out),
+        }
+        move_points(records, rigid.motions, &rigid.post, out);
+    }
+
+    fn skin_normals(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
+        let Some(rigid) = &self.rigid else {
+            let post = self.post_normal.as_ref();
+            skin_normals(records, &self.normals, rest, out, |n| {
+                let n = normalized(n);
+                post.map_or(n, |post| transform_vector(post, n))
+            });
+            return;
+        };
+        match self.normals.last().filter(|_| !rigid.scales_normals) {
+            Some(bind) => {
+                for (to, from) in out.iter_mut().zip(rest) {
+                    *to = transform_vector(bind, *from);
+                }
+            }
+            None => skin_normals(records, &self.normals, rest, out, |n| n),
+        }
+        turn_normals(records, rigid.motions, &rigid.post_normal, out);
     }
 }

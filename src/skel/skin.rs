@@ -142,6 +142,12 @@ impl Skin {
         self.joint_map.as_ref().map_or(self.joint_count, Vec::len)
     }
 
+    /// Whether the prim has a joint order of its own.
+    #[must_use]
+    pub fn has_own_joints(&self) -> bool {
+        self.joint_map.is_some()
+    }
+
     /// Skeleton joint of an influence's joint index; `None` for a joint that the skeleton lacks.
     ///
     /// # Panics

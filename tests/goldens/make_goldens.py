@@ -783,6 +783,103 @@ def gprims():
     ]), 1, 5)}
 
 
+# ------------------------------------------------------------------ dual quaternions
+
+
+def method(name):
+    return 'uniform token primvars:skel:skinningMethod = "%s"' % name
+
+
+DQ = method("dualQuaternion")
+ONES = [(1, 1, 1)] * 3
+
+
+@golden("Inherited from the SkelRoot, opinion by opinion. Rigid has rotations and translations alone; Pixar does not bake Unknown.")
+def dq_points_normals():
+    js = ["A", "A/B", "A/B/C", "A/B/C/D", "A/B/C/D/E", "A/F", "A/F/G"]
+    rig = [skel(source=ANIM), anim(k=2), skel("Rigid", source="</World/Char/Rig/AnimRigid>"), anim("AnimRigid", S=ONES, k=2),
+           skel("Many", joints=js, source="</World/Char/Rig/AnimMany>"), anim("AnimMany", joints=js)]
+    n, k = 12, 9
+    ji = [(i + j) % len(js) for i in range(n) for j in range(k)]
+    jw = [(0.5 + ((i * 7 + j * 3) % 5)) / (2.3 * k) for i in range(n) for j in range(k)]
+    return {"": layer(scene([
+        mesh(bind=GB, xform=xf((0.5, 0, 0), (0, 45, 0))), mesh("OnRigid", props=[SK % "Rigid"], bind=GB),
+        mesh("OnMany", influences=infl(ji, jw, k), props=[SK % "Many"]), mesh("Linear", props=[method("classicLinear")]),
+        mesh("Unknown", props=[method("sideways")], normals=False)], rig, root_props=[DQ]), 1, 5)}
+
+
+@golden("Unequal scales under rotations make shear.")
+def dq_scale_shear():
+    s = {t: [(1.5 + 0.5 * math.sin(t), 0.6, 1.1), (0.5, 1.4 + 0.3 * math.cos(t), 0.8), (2, 2, 2 + 0.1 * t)] for t in (1, 3, 5)}
+    rig = [skel(source=ANIM), anim(S=s, k=2)]
+    return {"": layer(scene([mesh(k=3, bind=GB), mesh("Single", k=1, props=[SK % "Skel"], normals=False)], rig, root_props=[DQ]), 1, 5)}
+
+
+@golden("Mirrored, singular and almost singular joints. A joint is singular where its determinant is below 1e-10.")
+def dq_mirrored_singular():
+    s = {"Mirror": [(-1, 1, 1), (1, 1, 1), (0.5, -2, 1)], "Two": [(-1, -1, 1), (1, 1, 1), (-1, -1, -1)],
+         "Zero": [(1, 1, 1), (1, 1, 1), (0, 0, 0)], "Pivot": [(1, 1, 1), (0, 0, 0), (1, 1, 1)],
+         "Tiny": [(1, 1, 1), (1, 1, 1), (0.0004, 0.0004, 0.0004)], "Small": [(1, 1, 1), (1, 1, 1), (0.0006, 0.0006, 0.0006)],
+         "Thin": [(1, 1, 1), (1, 1, 1), (0.000004, 30, 40)], "All": [(0, 0, 0)] * 3}
+    rig, ms = [], []
+    for n, v in s.items():
+        rig += [skel("Skel" + n, source="</World/Char/Rig/Anim%s>" % n), anim("Anim" + n, times=(1, 3), S=v)]
+        ms.append(mesh("M" + n, k=3, props=[SK % ("Skel" + n)], normals=n not in ("Zero", "Pivot", "All"), rings=3))
+    return {"": layer(scene(ms, rig, bound=False, root_props=[DQ]), 1, 3)}
+
+
+@golden("Sums of nothing are identity; weights that do not sum to 1 count only where some joint is scaled.")
+def dq_zero_sum():
+    rig = [skel(source=ANIM), anim(k=2), skel("Rigid", source="</World/Char/Rig/AnimRigid>"), anim("AnimRigid", S=ONES, k=2)]
+    rows = [([0, 0], [0.5, -0.5]), ([1, 2], [0, 0]), ([0, 1], [0.25, 0.25]), ([2, 1], [1.5, -0.25]), ([1, 0], [-0.5, -0.5]),
+            ([1, 1], [0.75, -0.25]), ([0, 2], [-0.75, 0.25]), ([2, 2], [1e-11, 0]), ([2, 1], [1e-9, 1e-9]), ([0, 2], [2, 3]),
+            ([0, 1], [0.5, 0.5]), ([1, 2], [0.125, 0.875])]
+    fl = infl([j for r in rows for j in r[0]], [w for r in rows for w in r[1]], 2)
+    return {"": layer(scene([mesh("Scaled", influences=fl), mesh("OnRigid", influences=fl, props=[SK % "Rigid"])],
+                           rig, root_props=[DQ]), 1, 5)}
+
+
+@golden("Whether scale counts is decided over the joints of the prim's own order, used by its points or not.")
+def dq_own_joint_order():
+    own = "uniform token[] skel:joints = "
+    s = [(1, 1, 1), (1, 1, 1), (1.5, 0.5, 1)]
+    half = lambda ji: infl(ji * 6, [0.5, 0.25] * 12, 2)
+    ms = [mesh("Without", influences=half([1, 0, 0, 1]), props=[own + tokens(["A/B", "A"])]),
+          mesh("Unused", influences=half([1, 0, 0, 1]), props=[own + tokens(["A/B", "A", "A/B/C"])]),
+          mesh("Used", influences=half([1, 0, 2, 1]), props=[own + tokens(["A/B", "A", "A/B/C"])]),
+          mesh("Lacking", influences=half([1, 0, 0, 1]), props=[own + tokens(["A/B", "A/Nobody"])], bind=GB)]
+    return {"": layer(scene(ms, [skel(source=ANIM), anim(S=s, k=2)], root_props=[DQ]), 1, 5)}
+
+
+@golden("Pixar writes the prim's transform here; deformed_prim_space holds the same as points. One influence of weight 1 is no blend.")
+def dq_constant():
+    c = "constant"
+    rig = [skel(source=ANIM), anim(k=2), skel("Flat", source="</World/Char/Rig/AnimFlat>"),
+           anim("AnimFlat", S=[(1, 1, 1), (1, 0.001, 0.00001), (1, 1, 1)])]
+    return {"": layer(scene([
+        mesh("One", influences=infl([2], [1], 1, c), bind=GB), mesh("OneOfFlat", influences=infl([1], [1], 1, c), props=[SK % "Flat"]),
+        mesh("Half", influences=infl([2], [0.5], 1, c), bind=GB), mesh("Two", influences=infl([0, 2], [0.4, 0.6], 2, c), bind=GB),
+        mesh("Three", influences=infl([1, 2, 0], [0.5, 0.75, -0.25], 3, c))], rig, root_props=[DQ]), 1, 5)}
+
+
+@golden("Joints more than half a turn apart: the first of the largest weight says which way round.")
+def dq_hemisphere():
+    r = {t: [quat((0, 0, 30 * t)), quat((200, 10 * t, 0)), quat((0, 170, 40 - 30 * t), -1)] for t in (1, 3, 5)}
+    rows = [([0, 1, 2], w) for w in ([0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [1 / 3, 1 / 3, 1 / 3], [0.25, 0.25, 0.5])]
+    rows += [([2, 1, 0], w) for w in ([0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [1 / 3, 1 / 3, 1 / 3], [0.25, 0.25, 0.5])]
+    rows += [([1, 1, 2], w) for w in ([0.3, 0.3, 0.4], [-0.5, 0.7, 0.8], [0, 0.5, 0.5], [0.35, 0.35, 0.3])]
+    fl = infl([j for x in rows for j in x[0]], [w for x in rows for w in x[1]], 3)
+    return {"": layer(scene([mesh(influences=fl)], [skel(source=ANIM), anim(R=r)], root_props=[DQ]), 1, 5)}
+
+
+@golden()
+def dq_blend_shapes():
+    sh = [shape("wide", offs(12, 1), offs(12, 2, 0.2)), shape("tall", offs(2, 3), idx=[3, 7], inbetweens=[("half", offs(2, 4), 0.5, None)])]
+    ms = [blend_mesh("Both", sh, ["wide", "tall"], bind=GB), blend_mesh("Points", sh[1:], ["tall"], normals=False)]
+    rig = [skel(source=ANIM), weights_anim("Anim", ["wide", "tall"], {1: [0, 0], 3: [1, 0.7], 5: [-0.5, 1.2]}, ARM)]
+    return {"": layer(scene(ms, rig, root_props=[DQ]), 1, 5)}
+
+
 # ------------------------------------------------------------------ baking and reading back
 
 

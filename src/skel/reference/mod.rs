@@ -46,7 +46,7 @@ pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
     let out_normal = crate::math::normal_matrix(pose.out_from_skel);
     for n in normals.iter_mut().flatten() {
         // Rule 23: normalised in skeleton space, and not again on the way out of it.
-        *n = out_normal * n.normalize_or_zero();
+        *n = out_normal * normalized(*n);
     }
     Deformed { points, normals }
 }
@@ -177,6 +177,11 @@ pub fn hemisphere_ties(skin: &Skin, pose: &Pose, tolerance: f64) -> HemisphereTi
     ties
 }
 
+/// `GfVec3f::Normalize`: what is shorter than 1e-10 stays short.
+fn normalized(n: DVec3) -> DVec3 {
+    n / n.length().max(1e-10)
+}
+
 fn blend(skin: &Skin, pose: &Pose, points: &mut [DVec3], mut normals: Option<&mut [DVec3]>) {
     for (slot, shape) in skin.shapes().iter().enumerate() {
         let Some(shape) = shape else { continue };
@@ -200,7 +205,7 @@ fn blend(skin: &Skin, pose: &Pose, points: &mut [DVec3], mut normals: Option<&mu
     // Rule 19: once a bound shape has normal offsets every normal is normalised, touched or not.
     if let (Some(normals), true) = (normals, skin.blends_normals()) {
         for n in normals {
-            *n = n.normalize_or_zero();
+            *n = normalized(*n);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A [`Scene`]: everything skinning needs from a file, as plain data that threads can share.
 
+mod extent;
 mod skin_binding;
 mod xform;
 
@@ -69,6 +70,8 @@ pub struct Scene {
     pub skel_roots: Vec<SkelRoot>,
     /// Every (Skeleton, animation) that prims are bound to.
     pub instances: Vec<PlacedSkeleton>,
+    /// Every other valid Skeleton, with the animation that it would have.
+    pub unbound_skeletons: Vec<PlacedSkeleton>,
     /// Every SkelAnimation that drives one of them.
     pub animations: Vec<Arc<SkelAnimation>>,
     pub bindings: Vec<SkinBinding>,

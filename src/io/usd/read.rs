@@ -1,6 +1,6 @@
 //! A USD file as a stage, and the stage as a [`Scene`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -128,6 +128,7 @@ impl UsdFile {
             };
             placed.push((b, at));
         }
+        let unbound_skeletons = builder.unbound_skeletons()?;
         let mut skins = SkinReader {
             stage,
             tree: &tree,
@@ -170,6 +171,7 @@ impl UsdFile {
             prims: builder.prims,
             skel_roots,
             instances: builder.instances,
+            unbound_skeletons,
             animations,
             bindings,
             errors: builder
@@ -275,6 +277,31 @@ impl SceneBuilder<'_> {
         });
         self.instance_index.insert((skeleton, animation), index);
         Ok(Some(index))
+    }
+
+    /// Skeletons that no instance places. A broken one is of no consequence then, and is left out.
+    fn unbound_skeletons(&mut self) -> Result<Vec<PlacedSkeleton>, openusd::Error> {
+        let bound: HashSet<usize> = self.instance_index.keys().map(|(s, _)| *s).collect();
+        let mut out = Vec::new();
+        for (i, tree_prim) in self.tree.tree.iter().enumerate() {
+            if tree_prim.kind != PrimKind::Skeleton || bound.contains(&i) {
+                continue;
+            }
+            let prim = self.stage.prim(&self.tree.paths[i])?;
+            let Ok(definition) = read_skeleton(&prim, &mut Vec::new())? else {
+                continue;
+            };
+            let animation = match binding::animation_of_unbound(&self.tree.tree, i) {
+                Some(a) => Some(self.animation(a)?),
+                None => None,
+            };
+            out.push(PlacedSkeleton {
+                path: tree_prim.path.clone(),
+                prim: self.scene_prim(i)?,
+                instance: SkeletonInstance::new(Arc::new(definition), animation),
+            });
+        }
+        Ok(out)
     }
 
     fn animation(&mut self, tree_prim: usize) -> Result<Arc<SkelAnimation>, openusd::Error> {

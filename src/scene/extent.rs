@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use glam::{DMat4, Vec3};
 
-use super::{PlacedSkeleton, Scene};
+use super::{PlacedSkeleton, RestExtent, Scene};
 use crate::error::{Error, Result};
 use crate::sampled::Time;
 use crate::skel::utils::{compute_joints_extent, concat_joint_transforms, extents_padding};
 
 impl Scene {
     /// Extent of a SkelRoot at a time as Pixar's tools compute it, in the SkelRoot's own space or, through
-    /// `transform`, where that leads: the joints' pivots of every Skeleton that prims below it are bound
-    /// to (of every Skeleton below it, where none are), grown by that Skeleton's padding (rule 33).
+    /// `transform`, where that leads: the joints' pivots of every Skeleton that skinnable prims below it
+    /// are bound to (of every Skeleton below it, where none are), grown by that Skeleton's padding (rule 33).
     ///
     /// The padding is the largest overhang of the bound prims' authored `extent`s over the rest pose; it is 0
     /// where no extents, or no restTransforms, are authored. So the result can miss what moves farther than
@@ -33,22 +33,20 @@ impl Scene {
             let file = self.file.display();
             Error::Request(format!("{file}: no SkelRoot at {path}"))
         })?;
-        // Several instances of one Skeleton differ in their animation.
-        let mut paddings: HashMap<usize, f32> = HashMap::new();
-        for binding in &self.bindings {
-            if self.is_at_or_below(binding.prim, root.prim) {
-                let padding = paddings.entry(binding.instance).or_default();
-                *padding = padding.max(self.padding(binding));
+        let mut padding: HashMap<usize, f32> = HashMap::new();
+        for rest in &self.rest_extents {
+            if is_below(&rest.path, path) {
+                let padding = padding.entry(rest.skeleton).or_default();
+                *padding = padding.max(self.padding(rest));
             }
         }
-        let bound = paddings.iter().map(|(i, pad)| (&self.instances[*i], *pad));
-        let mut skeletons: Vec<(&PlacedSkeleton, f32)> = bound.collect();
-        if skeletons.is_empty() {
-            let all = self.instances.iter().chain(&self.unbound_skeletons);
-            let below = all.filter(|s| self.is_at_or_below(s.prim, root.prim));
-            skeletons.extend(below.map(|s| (s, 0.0)));
-        }
-        let boxes = skeletons.into_iter().filter_map(|(placed, pad)| {
+        let visualized = |s: &&PlacedSkeleton| match padding.is_empty() {
+            true => is_below(&s.path, path),
+            false => padding.contains_key(&s.prim),
+        };
+        let skeletons = self.skeletons().filter(visualized);
+        let boxes = skeletons.filter_map(|placed| {
+            let pad = padding.get(&placed.prim).copied().unwrap_or(0.0);
             let posed = placed.instance.skel_from_joint(time).ok()?;
             let (mut out_from_skel, reset) = self.relative(placed.prim, root.prim, time);
             if let (false, Some(transform)) = (reset, transform) {
@@ -59,31 +57,27 @@ impl Scene {
         Ok(boxes.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]))
     }
 
-    fn padding(&self, binding: &super::SkinBinding) -> f32 {
-        // Paddings are meant not to change: from the earliest time, as in UsdSkelSkinningQuery.
-        let earliest = Time::At(f64::MIN);
-        let skeleton = self.instances[binding.instance].instance.skeleton();
-        let (Some(rest), Some(extent)) = (skeleton.rest(), binding.extent.at(earliest)) else {
-            return 0.0;
-        };
-        let geom_bind = binding.geom_bind.at(earliest);
-        match **extent {
-            [low, high] => {
-                let rest = concat_joint_transforms(skeleton.topology(), rest, None)
-                    .expect("rest transforms were counted");
-                let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
-                extents_padding(&rest, [low, high], geom_bind)
-            }
-            _ => 0.0,
-        }
+    /// Every Skeleton, bound or not.
+    fn skeletons(&self) -> impl Iterator<Item = &PlacedSkeleton> {
+        self.instances.iter().chain(&self.unbound_skeletons)
     }
 
-    fn is_at_or_below(&self, prim: usize, ancestor: usize) -> bool {
-        let mut at = Some(prim);
-        while let Some(index) = at.filter(|i| *i != ancestor) {
-            at = self.prims[index].parent;
-        }
-        at.is_some()
+    fn padding(&self, prim: &RestExtent) -> f32 {
+        // Paddings are meant not to change: from the earliest time, as in UsdSkelSkinningQuery.
+        let earliest = Time::At(f64::MIN);
+        let placed = self.skeletons().find(|s| s.prim == prim.skeleton);
+        let (Some(placed), Some(extent)) = (placed, prim.extent.at(earliest)) else {
+            return 0.0;
+        };
+        let skeleton = placed.instance.skeleton();
+        let (Some(rest), [low, high]) = (skeleton.rest(), extent.as_slice()) else {
+            return 0.0;
+        };
+        let rest = concat_joint_transforms(skeleton.topology(), rest, None)
+            .expect("rest transforms were counted");
+        let geom_bind = prim.geom_bind.at(earliest);
+        let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
+        extents_padding(&rest, [*low, *high], geom_bind)
     }
 
     /// `ancestor`'s space from the prim's, and whether a transform between resets the stack, at
@@ -101,4 +95,9 @@ impl Scene {
         }
         (m, false)
     }
+}
+
+fn is_below(path: &str, ancestor: &str) -> bool {
+    path.strip_prefix(ancestor)
+        .is_some_and(|rest| rest.starts_with('/'))
 }

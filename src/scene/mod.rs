@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use glam::DMat4;
+use glam::{DMat4, Vec3};
 
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::math;
-use crate::sampled::Time;
+use crate::sampled::{Sampled, Time};
 use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 
 pub use skin_binding::{InfluenceSource, Normals, ShapeSlot, SkinBinding};
@@ -46,6 +46,18 @@ pub struct SkelRoot {
     pub prim: usize,
 }
 
+/// What a skinnable prim that a Skeleton reaches adds to the extent of its SkelRoot (rule 33).
+#[derive(Clone, Debug)]
+pub struct RestExtent {
+    /// Prim path.
+    pub path: String,
+    /// The Skeleton's index into [`Scene::prims`].
+    pub skeleton: usize,
+    /// The prim's extent as authored, in prim space.
+    pub extent: Sampled<Vec<Vec3>>,
+    pub geom_bind: Sampled<DMat4>,
+}
+
 /// A skeleton as placed and animated in the scene.
 #[derive(Clone, Debug)]
 pub struct PlacedSkeleton {
@@ -75,6 +87,8 @@ pub struct Scene {
     /// Every SkelAnimation that drives one of them.
     pub animations: Vec<Arc<SkelAnimation>>,
     pub bindings: Vec<SkinBinding>,
+    /// Of every skinnable prim that a Skeleton reaches, those that are not skinned too.
+    pub rest_extents: Vec<RestExtent>,
     /// Prims that cannot be skinned, with the reason.
     pub errors: Vec<Invalid>,
     pub warnings: Vec<Warning>,

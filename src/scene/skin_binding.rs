@@ -66,8 +66,6 @@ pub struct SkinBinding {
     pub channel_mapper: Option<AnimMapper>,
     /// Widths of points and curves, for their extents.
     pub widths: Sampled<Vec<f32>>,
-    /// The prim's own extent as authored, in prim space.
-    pub extent: Sampled<Vec<Vec3>>,
     /// Why this prim is left as it is, where it is.
     pub unsupported: Option<String>,
     /// The validated skin of a prim whose rest data never changes.

@@ -90,10 +90,20 @@ pub struct Binding {
     pub skinning_method: Option<PrimIndex>,
 }
 
+/// A skinnable prim that a Skeleton reaches, whether or not it has anything to be skinned with. Such prims
+/// count for the extents of SkelRoots (rule 33).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    pub prim: PrimIndex,
+    pub skeleton: PrimIndex,
+    pub geom_bind_transform: Option<PrimIndex>,
+}
+
 /// What came of resolving a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
     pub bindings: Vec<Binding>,
+    pub reached: Vec<Reached>,
     pub warnings: Vec<Warning>,
 }
 
@@ -239,6 +249,11 @@ fn bind(
         }
         return;
     };
+    out.reached.push(Reached {
+        prim: index,
+        skeleton,
+        geom_bind_transform: state.geom_bind_transform,
+    });
     // A nested SkelRoot between binds nothing by itself; usd-core passes through it.
     let from = match reading {
         AnimSource::AtSkeleton => skeleton,

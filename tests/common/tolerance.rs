@@ -39,3 +39,14 @@ pub const BLENDER_METRES: f64 = 1e-5;
 
 /// Extents against the bounding box of the points in the same file: the same f32 numbers.
 pub const EXTENT: f64 = 0.0;
+
+/// UsdSkel's utilities that both sides compute in f64, or in f32 by the same steps; relative to the larger of 1 and
+/// what is expected.
+pub const UTILITY: f64 = 1e-12;
+
+/// Utilities that Pixar computes in f32 on the way, and sinew in f64: a few roundings of 6e-8, relative as above.
+pub const UTILITY_IN_F32: f64 = 1e-6;
+
+/// Scales of decomposed transforms, relative: half precision has 4.9e-4 to a step, and a value near the middle of
+/// two may go either way.
+pub const HALF: f64 = 1e-3;

@@ -75,7 +75,6 @@ impl SkinReader<'_> {
             shapes: Vec::new(),
             channel_mapper: None,
             widths: Sampled::default(),
-            extent: read_sampled(&prim.attribute("extent"), self.interpolation)?,
             unsupported: None,
             static_skin: OnceLock::new(),
         };

@@ -54,6 +54,7 @@ if [ -n "${SINEW_ASSETS:-}" ]; then
     fi
     echo "checking that the committed goldens are usd-core's own" >&2
     "$SINEW_PYTHON" tests/goldens/make_goldens.py --check
+    "$SINEW_PYTHON" tests/goldens/make_utils.py --check
 fi
 
 # openusd 0.8 declares Rust 1.96 and builds unchanged on 1.95.

@@ -1,5 +1,6 @@
 //! A [`Scene`]: everything skinning needs from a file, as plain data that threads can share.
 
+mod extent;
 mod pose_cache;
 mod skin_binding;
 mod xform;
@@ -7,10 +8,10 @@ mod xform;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use glam::DMat4;
+use glam::{DMat4, Vec3};
 
 use crate::error::{Error, Invalid, Result, Warning};
-use crate::sampled::Time;
+use crate::sampled::{Sampled, Time};
 use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 
 pub use pose_cache::{OutSpace, PoseCache};
@@ -48,6 +49,18 @@ pub struct SkelRoot {
     pub prim: usize,
 }
 
+/// What a skinnable prim that a Skeleton reaches adds to the extent of its SkelRoot (rule 33).
+#[derive(Clone, Debug)]
+pub struct RestExtent {
+    /// Prim path.
+    pub path: String,
+    /// The Skeleton's index into [`Scene::prims`].
+    pub skeleton: usize,
+    /// The prim's extent as authored, in prim space.
+    pub extent: Sampled<Vec<Vec3>>,
+    pub geom_bind: Sampled<DMat4>,
+}
+
 /// A skeleton as placed and animated in the scene.
 #[derive(Clone, Debug)]
 pub struct PlacedSkeleton {
@@ -72,9 +85,13 @@ pub struct Scene {
     pub skel_roots: Vec<SkelRoot>,
     /// Every (Skeleton, animation) that prims are bound to.
     pub instances: Vec<PlacedSkeleton>,
+    /// Every other valid Skeleton, with the animation that it would have.
+    pub unbound_skeletons: Vec<PlacedSkeleton>,
     /// Every SkelAnimation that drives one of them.
     pub animations: Vec<Arc<SkelAnimation>>,
     pub bindings: Vec<SkinBinding>,
+    /// Of every skinnable prim that a Skeleton reaches, those that are not skinned too.
+    pub rest_extents: Vec<RestExtent>,
     /// Prims that cannot be skinned, with the reason.
     pub errors: Vec<Invalid>,
     pub warnings: Vec<Warning>,

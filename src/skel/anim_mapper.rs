@@ -1,70 +1,116 @@
 //! Mapping of per-joint (or per-channel) values from one order to another (UsdSkelAnimMapper).
+//!
+//! Pixar's mapper has two kinds of maps, which differ where a token is listed twice, and where more
+//! values come than the source order has:
+//!
+//! - *Ordered*: the whole source order stands in the target order, in one piece, from where its
+//!   first token first occurs. Values are copied to there as one block: as many as come, but not beyond the
+//!   target's end, so that values beyond the source order reach the targets after it.
+//! - *Indexed*: all else. Each source token goes to the *last* equal token of the target; of equal source tokens
+//!   the last one's value stays. Values beyond the source order are dropped.
+//!
+//! Tokens are compared whole, never by the last name of a path (rule 11).
 
 use std::collections::HashMap;
+
+use glam::DMat4;
+
+use super::utils::UtilError;
 
 /// Where each element of a source order goes in a target order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnimMapper {
-    /// Source index -> target index; a source element that the target lacks has none.
-    target_of: Vec<Option<u32>>,
+    source_len: usize,
     target_len: usize,
-    identity: bool,
+    map: Map,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Map {
+    /// One of the orders is empty.
+    Null,
+    /// The source is the part of the target that starts here.
+    Ordered { offset: usize },
+    /// Target of each source element; none where the target lacks it.
+    Indexed(Vec<Option<u32>>),
 }
 
 impl AnimMapper {
-    /// Matches elements by their whole token (rule 11), never by the last name alone. Where the
-    /// target lists a token twice the last one is filled, as in usd-core.
+    /// Maps values of `source` order to `target` order.
     #[must_use]
     pub fn new<S: AsRef<str>, T: AsRef<str>>(source: &[S], target: &[T]) -> Self {
-        let mut index: HashMap<&str, u32> = HashMap::with_capacity(target.len());
-        for (i, t) in target.iter().enumerate() {
-            index.insert(t.as_ref(), i as u32);
-        }
-        let target_of: Vec<_> = source
-            .iter()
-            .map(|s| index.get(s.as_ref()).copied())
-            .collect();
-        let identity = source.len() == target.len()
-            && target_of
-                .iter()
-                .enumerate()
-                .all(|(i, t)| *t == Some(i as u32));
+        let (source_len, target_len) = (source.len(), target.len());
+        let map = match ordered_offset(source, target) {
+            _ if source.is_empty() || target.is_empty() => Map::Null,
+            Some(offset) => Map::Ordered { offset },
+            None => {
+                let index: HashMap<&str, u32> = target.iter().map(AsRef::as_ref).zip(0..).collect();
+                let target_of = |s: &S| index.get(s.as_ref()).copied();
+                Map::Indexed(source.iter().map(target_of).collect())
+            }
+        };
         Self {
-            target_of,
-            target_len: target.len(),
-            identity,
+            source_len,
+            target_len,
+            map,
         }
     }
 
-    /// Nothing of the source reaches the target.
+    /// The mapper of an order of `len` elements to itself, even of none.
+    #[must_use]
+    pub fn identity(len: usize) -> Self {
+        Self {
+            source_len: len,
+            target_len: len,
+            map: Map::Ordered { offset: 0 },
+        }
+    }
+
+    /// One of the orders is empty, so that nothing is mapped. As in Pixar's code a mapper of two orders that
+    /// have no token in common is *not* null, though its documentation says so; see
+    /// [`AnimMapper::reaches_nothing`].
     #[must_use]
     pub fn is_null(&self) -> bool {
-        self.target_of.iter().all(Option::is_none)
+        self.map == Map::Null
     }
 
-    /// Source and target are the same order.
+    /// No element of the source has a place in the target: a null mapper, or orders without a
+    /// common token. Pixar's mapper has no such question.
+    #[must_use]
+    pub fn reaches_nothing(&self) -> bool {
+        self.targets().all(|t| t.is_none())
+    }
+
+    /// Source and target are the same order, so that values can be used as they are.
     #[must_use]
     pub fn is_identity(&self) -> bool {
-        self.identity
+        self.map == Map::Ordered { offset: 0 } && self.source_len == self.target_len
     }
 
-    /// Some element of the target is not filled by the source.
+    /// Some element of the target is not filled by the source; so is every null mapper's, even where the
+    /// target is empty.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
-        let mut filled = vec![false; self.target_len];
-        for t in self.target_of.iter().flatten() {
-            filled[*t as usize] = true;
+        match &self.map {
+            Map::Null => true,
+            Map::Ordered { .. } => !self.is_identity(),
+            Map::Indexed(_) => {
+                let mut filled = vec![false; self.target_len];
+                for t in self.targets().flatten() {
+                    filled[t] = true;
+                }
+                filled.contains(&false)
+            }
         }
-        filled.contains(&false)
     }
 
     /// Number of source elements.
     #[must_use]
     pub fn source_len(&self) -> usize {
-        self.target_of.len()
+        self.source_len
     }
 
-    /// Number of target elements.
+    /// Number of target elements (Pixar's `size`).
     #[must_use]
     pub fn target_len(&self) -> usize {
         self.target_len
@@ -72,7 +118,11 @@ impl AnimMapper {
 
     /// Target index of each source element.
     pub fn targets(&self) -> impl Iterator<Item = Option<usize>> + '_ {
-        self.target_of.iter().map(|t| t.map(|t| t as usize))
+        (0..self.source_len).map(|i| match &self.map {
+            Map::Null => None,
+            Map::Ordered { offset } => Some(offset + i),
+            Map::Indexed(target_of) => target_of[i].map(|t| t as usize),
+        })
     }
 
     /// Copies `source` into its places in `target`; what the source does not reach keeps the value
@@ -85,12 +135,75 @@ impl AnimMapper {
             target.len() >= self.target_len,
             "target must hold the whole target order"
         );
-        for (value, to) in source.iter().zip(&self.target_of) {
-            if let Some(to) = to {
-                target[*to as usize] = value.clone();
+        self.copy(source, &mut target[..self.target_len], 1);
+    }
+
+    /// Pixar's Remap: as [`AnimMapper::remap`], with `element_size` values to each token, and with `target` made
+    /// as long as the target order first. Values that this adds are `default`; those that are there
+    /// already, and that the source does not reach, stay. An identity mapper replaces `target`, whatever it held, where
+    /// `source` is as long as the order.
+    ///
+    /// # Errors
+    /// An `element_size` of 0.
+    pub fn remap_resized<V: Clone>(
+        &self,
+        source: &[V],
+        target: &mut Vec<V>,
+        element_size: usize,
+        default: &V,
+    ) -> Result<(), UtilError> {
+        if element_size == 0 {
+            return Err(UtilError::ElementSize);
+        }
+        target.resize(self.target_len * element_size, default.clone());
+        self.copy(source, target, element_size);
+        Ok(())
+    }
+
+    /// Pixar's RemapTransforms: [`AnimMapper::remap_resized`] with identity for transforms that are added.
+    ///
+    /// # Errors
+    /// An `element_size` of 0.
+    pub fn remap_transforms(
+        &self,
+        source: &[DMat4],
+        target: &mut Vec<DMat4>,
+        element_size: usize,
+    ) -> Result<(), UtilError> {
+        self.remap_resized(source, target, element_size, &DMat4::IDENTITY)
+    }
+
+    /// `target` holds `element_size` values for each token of the target order, and no more.
+    fn copy<V: Clone>(&self, source: &[V], target: &mut [V], element_size: usize) {
+        match &self.map {
+            Map::Null => {}
+            Map::Ordered { offset } => {
+                let target = &mut target[offset * element_size..];
+                let n = source.len().min(target.len());
+                target[..n].clone_from_slice(&source[..n]);
+            }
+            Map::Indexed(target_of) => {
+                for (values, to) in source.chunks_exact(element_size).zip(target_of) {
+                    if let Some(to) = to {
+                        let start = *to as usize * element_size;
+                        target[start..start + element_size].clone_from_slice(values);
+                    }
+                }
             }
         }
     }
+}
+
+/// Where the whole source stands in the target, if it does at its first token's first place.
+fn ordered_offset<S: AsRef<str>, T: AsRef<str>>(source: &[S], target: &[T]) -> Option<usize> {
+    let first = source.first()?.as_ref();
+    let offset = target.iter().position(|t| t.as_ref() == first)?;
+    let part = target[offset..].get(..source.len())?;
+    let same = part
+        .iter()
+        .zip(source)
+        .all(|(t, s)| t.as_ref() == s.as_ref());
+    same.then_some(offset)
 }
 
 #[cfg(test)]
@@ -108,9 +221,11 @@ mod tests {
 
     #[test]
     fn null_and_identity() {
-        assert!(AnimMapper::new(&["x"], &["a"]).is_null());
+        let foreign = AnimMapper::new(&["x"], &["a"]);
+        assert!(!foreign.is_null() && foreign.reaches_nothing());
         assert!(AnimMapper::new(&["a", "b"], &["a", "b"]).is_identity());
         assert!(AnimMapper::new::<&str, _>(&[], &["a"]).is_null());
+        assert!(AnimMapper::identity(0).is_identity() && !AnimMapper::identity(0).is_null());
     }
 
     #[test]
@@ -122,6 +237,6 @@ mod tests {
 
     #[test]
     fn whole_paths_only() {
-        assert!(AnimMapper::new(&["Root/Arm"], &["Arm"]).is_null());
+        assert!(AnimMapper::new(&["Root/Arm"], &["Arm"]).reaches_nothing());
     }
 }

@@ -1,8 +1,9 @@
 //! SkelAnimation: joint components and blend shape channels over time (UsdSkelAnimQuery).
 
-use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
+use glam::{DMat4, Quat, Vec3};
 
 use super::Skeleton;
+use super::utils::make_transforms;
 use crate::math;
 use crate::sampled::{Half3, Sampled, Time};
 use crate::skel::AnimMapper;
@@ -44,14 +45,7 @@ impl SkelAnimation {
         if t.len() != n || r.len() != n || s.len() != n {
             return None;
         }
-        let local: Vec<DMat4> = (0..n)
-            .map(|i| {
-                let scale = DVec3::from_array(s[i].map(f64::from));
-                let q = r[i];
-                let rotate = DQuat::from_xyzw(q.x.into(), q.y.into(), q.z.into(), q.w.into());
-                math::make_transform(t[i].as_dvec3(), rotate, scale)
-            })
-            .collect();
+        let local = make_transforms(&t, &r, &s).ok()?;
         local.iter().all(math::is_finite).then_some(local)
     }
 
@@ -92,7 +86,7 @@ pub fn joint_local_transforms(
     let Some((animation, mapper)) = animation else {
         return rest();
     };
-    if mapper.is_null() {
+    if mapper.reaches_nothing() {
         return rest();
     }
     let Some(local) = animation.joint_local_transforms(time) else {

@@ -90,10 +90,20 @@ pub struct Binding {
     pub skinning_method: Option<PrimIndex>,
 }
 
+/// A skinnable prim that a Skeleton reaches, whether or not it has anything to be skinned with. Such prims
+/// count for the extents of SkelRoots (rule 33).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    pub prim: PrimIndex,
+    pub skeleton: PrimIndex,
+    pub geom_bind_transform: Option<PrimIndex>,
+}
+
 /// What came of resolving a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
     pub bindings: Vec<Binding>,
+    pub reached: Vec<Reached>,
     pub warnings: Vec<Warning>,
 }
 
@@ -239,6 +249,11 @@ fn bind(
         }
         return;
     };
+    out.reached.push(Reached {
+        prim: index,
+        skeleton,
+        geom_bind_transform: state.geom_bind_transform,
+    });
     // A nested SkelRoot between binds nothing by itself; usd-core passes through it.
     let from = match reading {
         AnimSource::AtSkeleton => skeleton,
@@ -283,6 +298,15 @@ fn explain_target(tree: &PrimTree, target: &Target) -> Option<String> {
             "skel:animationSource targets {path}, where no active prim is: rest pose"
         )),
         Target::Empty => None,
+    }
+}
+
+/// The animation that drives a Skeleton to which nothing is bound: what is found from it upward (rule 3).
+#[must_use]
+pub fn animation_of_unbound(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {
+    match inherited_animation_source(tree, skeleton)? {
+        (_, Target::Prim(p)) if tree[*p].kind == PrimKind::SkelAnimation => Some(*p),
+        _ => None,
     }
 }
 

@@ -25,4 +25,4 @@ pub use pose::{Pose, SkeletonInstance};
 pub use skeleton::Skeleton;
 pub use skin::Skin;
 pub use topology::{Topology, TopologyError};
-pub use utils::skin_transform;
+pub use utils::{skeleton_extent, skin_transform};

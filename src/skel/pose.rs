@@ -5,6 +5,7 @@ use std::sync::Arc;
 use glam::DMat4;
 
 use super::animation::joint_local_transforms;
+use super::utils::concat_joint_transforms;
 use super::{AnimMapper, SkelAnimation, Skeleton};
 use crate::error::Invalid;
 use crate::sampled::Time;
@@ -59,7 +60,8 @@ impl SkeletonInstance {
                 "none, or the wrong number",
             )
         })?;
-        Ok(self.skeleton.concat(&local))
+        let topology = self.skeleton.topology();
+        Ok(concat_joint_transforms(topology, &local, None).expect("one per joint"))
     }
 
     /// Skinning transforms in skeleton space: joint transform times inverse bind transform

@@ -93,24 +93,6 @@ impl Skeleton {
     pub fn inverse_bind(&self) -> Result<&[DMat4], Invalid> {
         self.inverse_bind.as_deref().map_err(Clone::clone)
     }
-
-    /// Joint-local transforms to skeleton space: each parent's transform times its child's.
-    ///
-    /// # Panics
-    /// Where `local` has fewer elements than there are joints.
-    #[must_use]
-    pub fn concat(&self, local: &[DMat4]) -> Vec<DMat4> {
-        let mut skel_from_joint: Vec<DMat4> = Vec::with_capacity(self.joints.len());
-        for (i, parent) in self.topology.parents().enumerate() {
-            let m = match parent {
-                // Parents come first, so theirs is already there.
-                Some(p) => skel_from_joint[p] * local[i],
-                None => local[i],
-            };
-            skel_from_joint.push(m);
-        }
-        skel_from_joint
-    }
 }
 
 fn invert_bind(

@@ -11,6 +11,9 @@ pub struct Topology {
 /// Why a joint order is no valid topology.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
+    /// A joint that is its own parent; joint paths cannot say so, parent indices can.
+    #[error("joint {joint} ({name}) has itself as its parent")]
+    OwnParent { joint: usize, name: String },
     /// Rule 7: parents come before their children.
     #[error("joint {joint} ({name}) comes before its parent, joint {parent} ({parent_name})")]
     ParentAfterChild {
@@ -47,6 +50,14 @@ impl Topology {
                 None
             })
             .collect();
+        Self { parents }
+    }
+
+    /// From each joint's parent, `None` for a root (UsdSkelTopology's other constructor, where a negative
+    /// index is a root). [`Topology::validate`] tells whether they make a hierarchy; until it has, only
+    /// the methods that list parents are of use.
+    #[must_use]
+    pub fn from_parents(parents: Vec<Option<u32>>) -> Self {
         Self { parents }
     }
 
@@ -88,19 +99,28 @@ impl Topology {
         depths.into_iter().max().unwrap_or(0)
     }
 
-    /// Checks that every parent comes before its children (rule 7).
+    /// Checks that every parent comes before its children (rule 7; UsdSkelTopology::Validate), so that there is
+    /// no cycle either. `joints` give the names for the report; it may be empty.
     ///
     /// # Errors
-    /// The first joint that breaks the rule, by name.
+    /// The first joint that breaks the rule, and how.
     pub fn validate<S: AsRef<str>>(&self, joints: &[S]) -> Result<(), TopologyError> {
+        let name = |i: usize| joints.get(i).map_or("?", AsRef::as_ref).to_owned();
         for (joint, parent) in self.parents().enumerate() {
-            if let Some(parent) = parent.filter(|p| *p >= joint) {
-                return Err(TopologyError::ParentAfterChild {
-                    joint,
-                    name: joints[joint].as_ref().to_owned(),
-                    parent,
-                    parent_name: joints[parent].as_ref().to_owned(),
-                });
+            match parent {
+                Some(parent) if parent == joint => {
+                    let name = name(joint);
+                    return Err(TopologyError::OwnParent { joint, name });
+                }
+                Some(parent) if parent > joint => {
+                    return Err(TopologyError::ParentAfterChild {
+                        joint,
+                        name: name(joint),
+                        parent,
+                        parent_name: name(parent),
+                    });
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -141,6 +161,19 @@ mod tests {
             .validate(&joints)
             .unwrap_err();
         assert!(err.to_string().contains("A/B"), "{err}");
+    }
+
+    #[test]
+    fn parent_indices_are_checked_too() {
+        let validate = |parents: &[Option<u32>], names: &[&str]| {
+            Topology::from_parents(parents.to_vec()).validate(names)
+        };
+        assert_eq!(validate(&[None, Some(0), Some(0)], &[]), Ok(()));
+        let own = validate(&[None, Some(1)], &["A", "B"]).unwrap_err();
+        assert_eq!(own.to_string(), "joint 1 (B) has itself as its parent");
+        let after = validate(&[Some(7)], &[]).unwrap_err();
+        let text = "joint 0 (?) comes before its parent, joint 7 (?)";
+        assert_eq!(after.to_string(), text);
     }
 
     #[test]

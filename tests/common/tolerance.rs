@@ -43,3 +43,13 @@ pub const EXTENT: f64 = 0.0;
 /// Transforms of rigid prims against Pixar's, relative to the larger of 1 and the translation: Pixar
 /// skins the four points of the frame in f32.
 pub const PIXAR_TRANSFORM: f64 = 1e-6;
+/// UsdSkel's utilities that both sides compute in f64, or in f32 by the same steps; relative to the larger of 1 and
+/// what is expected.
+pub const UTILITY: f64 = 1e-12;
+
+/// Utilities that Pixar computes in f32 on the way, and sinew in f64: a few roundings of 6e-8, relative as above.
+pub const UTILITY_IN_F32: f64 = 1e-6;
+
+/// Scales of decomposed transforms, relative: half precision has 4.9e-4 to a step, and a value near the middle of
+/// two may go either way.
+pub const HALF: f64 = 1e-3;

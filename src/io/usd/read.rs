@@ -1,6 +1,6 @@
 //! A USD file as a stage, and the stage as a [`Scene`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,12 +10,13 @@ use super::resolver::{CheckedResolver, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
 use super::tree::{StageTree, read_tree};
+use super::values::read_sampled;
 use super::variants::{self, VariantSelection};
 use super::xforms::read_stack;
 use crate::error::{Error, Invalid, Result, Warning};
-use crate::sampled::Interpolation;
-use crate::scene::{PlacedSkeleton, Scene, ScenePrim, SkelRoot, TimeLine, XformStack};
-use crate::skel::binding::{self, PrimKind};
+use crate::sampled::{Interpolation, Sampled};
+use crate::scene::{PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, TimeLine, XformStack};
+use crate::skel::binding::{self, PrimKind, Reached};
 use crate::skel::{AnimSource, SkelAnimation, Skeleton, SkeletonInstance};
 
 /// How a stage is composed.
@@ -161,6 +162,11 @@ impl UsdFile {
             };
             placed.push((b, at));
         }
+        let unbound_skeletons = builder.unbound_skeletons()?;
+        let mut rest_extents = Vec::with_capacity(resolution.reached.len());
+        for reached in &resolution.reached {
+            rest_extents.push(builder.rest_extent(reached)?);
+        }
         let mut skins = SkinReader {
             stage,
             tree: &tree,
@@ -203,6 +209,8 @@ impl UsdFile {
             prims: builder.prims,
             skel_roots,
             instances: builder.instances,
+            unbound_skeletons,
+            rest_extents,
             animations,
             bindings,
             errors: builder
@@ -308,6 +316,55 @@ impl SceneBuilder<'_> {
         });
         self.instance_index.insert((skeleton, animation), index);
         Ok(Some(index))
+    }
+
+    fn rest_extent(&mut self, reached: &Reached) -> Result<RestExtent, openusd::Error> {
+        let prim = self.stage.prim(&self.tree.paths[reached.prim])?;
+        let geom_bind = match reached.geom_bind_transform {
+            Some(from) => {
+                let from = self.stage.prim(&self.tree.paths[from])?;
+                let attribute = from.attribute("primvars:skel:geomBindTransform");
+                read_sampled(&attribute, self.interpolation)?
+            }
+            None => Sampled::default(),
+        };
+        Ok(RestExtent {
+            path: self.tree.tree[reached.prim].path.clone(),
+            skeleton: self.scene_prim(reached.skeleton)?,
+            extent: read_sampled(&prim.attribute("extent"), self.interpolation)?,
+            geom_bind,
+        })
+    }
+
+    /// Skeletons that no instance places. A broken one is of no consequence then, and is left out.
+    fn unbound_skeletons(&mut self) -> Result<Vec<PlacedSkeleton>, openusd::Error> {
+        let bound: HashSet<usize> = self.instance_index.keys().map(|(s, _)| *s).collect();
+        let mut out = Vec::new();
+        for (i, tree_prim) in self.tree.tree.iter().enumerate() {
+            if tree_prim.kind != PrimKind::Skeleton || bound.contains(&i) {
+                continue;
+            }
+            let prim = self.stage.prim(&self.tree.paths[i])?;
+            let Ok(definition) = read_skeleton(&prim, &mut Vec::new())? else {
+                continue;
+            };
+            let animation = match binding::animation_of_unbound(&self.tree.tree, i) {
+                Some(a) => Some(match self.animations.get(&a) {
+                    Some(known) => known.clone(),
+                    None => {
+                        let prim = self.stage.prim(&self.tree.paths[a])?;
+                        Arc::new(read_animation(&prim, self.interpolation, &mut Vec::new())?)
+                    }
+                }),
+                None => None,
+            };
+            out.push(PlacedSkeleton {
+                path: tree_prim.path.clone(),
+                prim: self.scene_prim(i)?,
+                instance: SkeletonInstance::new(Arc::new(definition), animation),
+            });
+        }
+        Ok(out)
     }
 
     fn animation(&mut self, tree_prim: usize) -> Result<Arc<SkelAnimation>, openusd::Error> {

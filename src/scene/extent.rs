@@ -1,0 +1,103 @@
+//! Extents of SkelRoots (UsdSkelRoot's compute-extent function, rule 33).
+
+use std::collections::HashMap;
+
+use glam::{DMat4, Vec3};
+
+use super::{PlacedSkeleton, RestExtent, Scene};
+use crate::error::{Error, Result};
+use crate::sampled::Time;
+use crate::skel::utils::{compute_joints_extent, concat_joint_transforms, extents_padding};
+
+impl Scene {
+    /// Extent of a SkelRoot at a time as Pixar's tools compute it, in the SkelRoot's own space or, through
+    /// `transform`, where that leads: the joints' pivots of every Skeleton that skinnable prims below it
+    /// are bound to (of every Skeleton below it, where none are), grown by that Skeleton's padding (rule 33).
+    ///
+    /// The padding is the largest overhang of the bound prims' authored `extent`s over the rest pose; it is 0
+    /// where no extents, or no restTransforms, are authored. So the result can miss what moves farther than
+    /// that from its joints; exact extents come from deformed points. Skeletons without a pose or without joints
+    /// add nothing. A Skeleton that resets the transform stack leaves `transform` out, as Pixar's does.
+    /// `None` where nothing adds anything.
+    ///
+    /// # Errors
+    /// A path that is no SkelRoot of this scene.
+    pub fn skel_root_extent(
+        &self,
+        path: &str,
+        time: Time,
+        transform: Option<DMat4>,
+    ) -> Result<Option<[Vec3; 2]>> {
+        let root = self.skel_roots.iter().find(|r| r.path == path);
+        let root = root.ok_or_else(|| {
+            let file = self.file.display();
+            Error::Request(format!("{file}: no SkelRoot at {path}"))
+        })?;
+        let mut padding: HashMap<usize, f32> = HashMap::new();
+        for rest in &self.rest_extents {
+            if is_below(&rest.path, path) {
+                let padding = padding.entry(rest.skeleton).or_default();
+                *padding = padding.max(self.padding(rest));
+            }
+        }
+        let visualized = |s: &&PlacedSkeleton| match padding.is_empty() {
+            true => is_below(&s.path, path),
+            false => padding.contains_key(&s.prim),
+        };
+        let skeletons = self.skeletons().filter(visualized);
+        let boxes = skeletons.filter_map(|placed| {
+            let pad = padding.get(&placed.prim).copied().unwrap_or(0.0);
+            let posed = placed.instance.skel_from_joint(time).ok()?;
+            let (mut out_from_skel, reset) = self.relative(placed.prim, root.prim, time);
+            if let (false, Some(transform)) = (reset, transform) {
+                out_from_skel = transform * out_from_skel;
+            }
+            compute_joints_extent(&posed, pad, Some(out_from_skel))
+        });
+        Ok(boxes.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]))
+    }
+
+    /// Every Skeleton, bound or not.
+    fn skeletons(&self) -> impl Iterator<Item = &PlacedSkeleton> {
+        self.instances.iter().chain(&self.unbound_skeletons)
+    }
+
+    fn padding(&self, prim: &RestExtent) -> f32 {
+        // Paddings are meant not to change: from the earliest time, as in UsdSkelSkinningQuery.
+        let earliest = Time::At(f64::MIN);
+        let placed = self.skeletons().find(|s| s.prim == prim.skeleton);
+        let (Some(placed), Some(extent)) = (placed, prim.extent.at(earliest)) else {
+            return 0.0;
+        };
+        let skeleton = placed.instance.skeleton();
+        let (Some(rest), [low, high]) = (skeleton.rest(), extent.as_slice()) else {
+            return 0.0;
+        };
+        let rest = concat_joint_transforms(skeleton.topology(), rest, None)
+            .expect("rest transforms were counted");
+        let geom_bind = prim.geom_bind.at(earliest);
+        let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
+        extents_padding(&rest, [*low, *high], geom_bind)
+    }
+
+    /// `ancestor`'s space from the prim's, and whether a transform between resets the stack, at
+    /// which the product ends. From a prim elsewhere it leads to the world: so does Pixar's.
+    fn relative(&self, prim: usize, ancestor: usize, time: Time) -> (DMat4, bool) {
+        let mut m = DMat4::IDENTITY;
+        let mut at = Some(prim);
+        while let Some(index) = at.filter(|i| *i != ancestor) {
+            let p = &self.prims[index];
+            m = p.xform.local(time) * m;
+            if p.xform.resets {
+                return (m, true);
+            }
+            at = p.parent;
+        }
+        (m, false)
+    }
+}
+
+fn is_below(path: &str, ancestor: &str) -> bool {
+    path.strip_prefix(ancestor)
+        .is_some_and(|rest| rest.starts_with('/'))
+}

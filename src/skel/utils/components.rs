@@ -1,0 +1,203 @@
+//! Transforms from translations, rotations and scales, as SkelAnimations hold them, and back.
+
+use glam::{DMat3, DMat4, DQuat, DVec3, Quat, Vec3};
+use half::f16;
+
+use super::UtilError;
+use super::error::same_length;
+use crate::math;
+use crate::sampled::Half3;
+
+/// Smaller determinants are singular, and smaller squares of scales are given as this (GfMatrix4d::Factor).
+const SINGULAR: f64 = 1e-10;
+
+/// A transform's components, in the precision of a SkelAnimation's arrays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Components {
+    pub translate: Vec3,
+    pub rotate: Quat,
+    pub scale: Half3,
+}
+
+/// Scale, then rotate, then translate (UsdSkelMakeTransform, rule 12). The rotation is used as it is,
+/// not normalised. In f64 throughout, where Pixar turns the quaternion into a matrix in f32.
+#[must_use]
+pub fn make_transform(components: &Components) -> DMat4 {
+    let q = components.rotate;
+    math::make_transform(
+        components.translate.as_dvec3(),
+        DQuat::from_xyzw(q.x.into(), q.y.into(), q.z.into(), q.w.into()),
+        DVec3::from_array(components.scale.map(f64::from)),
+    )
+}
+
+/// [`make_transform`] for whole arrays (UsdSkelMakeTransforms).
+///
+/// # Errors
+/// Arrays of different length.
+pub fn make_transforms(
+    translations: &[Vec3],
+    rotations: &[Quat],
+    scales: &[Half3],
+) -> Result<Vec<DMat4>, UtilError> {
+    let n = translations.len();
+    same_length("rotations, as many as translations", n, rotations.len())?;
+    same_length("scales, as many as translations", n, scales.len())?;
+    let all = translations.iter().zip(rotations).zip(scales);
+    Ok(all
+        .map(|((translate, rotate), scale)| {
+            make_transform(&Components {
+                translate: *translate,
+                rotate: *rotate,
+                scale: *scale,
+            })
+        })
+        .collect())
+}
+
+/// The components of a transform (UsdSkelDecomposeTransform).
+///
+/// A mirroring transform gets all three scales negative and a rotation to match, whichever axes were flipped
+/// (rule 26). Shear is lost: the scales are then the stretches along its principal axes. Scales beyond
+/// half's range become infinite. `None` where the determinant of the upper 3x3 is within 1e-10 of zero, or
+/// where something is not finite.
+#[must_use]
+pub fn decompose_transform(transform: DMat4) -> Option<Components> {
+    let m = DMat3::from_mat4(transform);
+    let determinant = m.determinant();
+    if determinant.abs() < SINGULAR || !transform.is_finite() || !determinant.is_finite() {
+        return None;
+    }
+    let sign = determinant.signum();
+    // The polar decomposition: m = rotation * stretch, where stretch = sqrt(transpose(m) * m).
+    let (axes, squares) = principal_axes(m.transpose() * m);
+    let squares = squares.map(|s| s.max(f64::MIN_POSITIVE));
+    let inverse_stretch =
+        axes * DMat3::from_diagonal(squares.map(|s| sign / s.sqrt())) * axes.transpose();
+    let rotate = rotation_quaternion(m * inverse_stretch);
+    let scale = squares.map(|s| {
+        sign * match s < SINGULAR {
+            true => SINGULAR,
+            false => s.sqrt(),
+        }
+    });
+    rotate.is_finite().then(|| Components {
+        translate: transform.w_axis.truncate().as_vec3(),
+        rotate: rotate.as_quat(),
+        // By way of f32, as GfVec3h converts.
+        scale: scale.to_array().map(|s| f16::from_f32(s as f32)),
+    })
+}
+
+/// Components of many transforms, as the arrays of a SkelAnimation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComponentArrays {
+    pub translations: Vec<Vec3>,
+    pub rotations: Vec<Quat>,
+    pub scales: Vec<Half3>,
+}
+
+/// [`decompose_transform`] for whole arrays (UsdSkelDecomposeTransforms).
+///
+/// # Errors
+/// The first transform that is singular or not finite.
+pub fn decompose_transforms(transforms: &[DMat4]) -> Result<ComponentArrays, UtilError> {
+    let mut out = ComponentArrays::default();
+    for (at, transform) in transforms.iter().enumerate() {
+        let what = "transform";
+        let parts = decompose_transform(*transform).ok_or(UtilError::Singular { what, at })?;
+        out.translations.push(parts.translate);
+        out.rotations.push(parts.rotate);
+        out.scales.push(parts.scale);
+    }
+    Ok(out)
+}
+
+/// Eigenvectors, by column, and eigenvalues of a symmetric matrix, by cyclic Jacobi rotations. Each turns by
+/// 45 degrees at most, so that axes keep their order where the matrix is nearly diagonal: GfMatrix4d's
+/// order, which is that of the scales.
+fn principal_axes(mut m: DMat3) -> (DMat3, DVec3) {
+    let mut axes = DMat3::IDENTITY;
+    for _ in 0..50 {
+        let off_diagonal = [m.y_axis.x, m.z_axis.x, m.z_axis.y];
+        if off_diagonal == [0.0; 3] {
+            break;
+        }
+        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+            let off = m.col(q)[p];
+            let (a, b) = (m.col(p)[p], m.col(q)[q]);
+            // Too small to change either neighbour.
+            if a.abs() + off.abs() == a.abs() && b.abs() + off.abs() == b.abs() {
+                m.col_mut(q)[p] = 0.0;
+                m.col_mut(p)[q] = 0.0;
+                continue;
+            }
+            let theta = (b - a) / (2.0 * off);
+            let tangent = theta.signum() / (theta.abs() + theta.hypot(1.0));
+            let cosine = tangent.hypot(1.0).recip();
+            let sine = tangent * cosine;
+            let mut turn = DMat3::IDENTITY;
+            turn.col_mut(p)[p] = cosine;
+            turn.col_mut(q)[q] = cosine;
+            turn.col_mut(q)[p] = sine;
+            turn.col_mut(p)[q] = -sine;
+            m = turn.transpose() * m * turn;
+            axes *= turn;
+        }
+    }
+    (axes, DVec3::new(m.x_axis.x, m.y_axis.y, m.z_axis.z))
+}
+
+/// A rotation's quaternion with GfMatrix4d::ExtractRotationQuat's sign: w is positive where the trace is
+/// more than the largest diagonal element, else the component of that element is.
+fn rotation_quaternion(m: DMat3) -> DQuat {
+    let q = DQuat::from_mat3(&m).normalize();
+    let diagonal = [m.x_axis.x, m.y_axis.y, m.z_axis.z];
+    let largest = (1..3).fold(0, |i, j| match diagonal[j] >= diagonal[i] {
+        true => j,
+        false => i,
+    });
+    let leading = match diagonal.iter().sum::<f64>() > diagonal[largest] {
+        true => q.w,
+        false => q.to_array()[largest],
+    };
+    if leading < 0.0 { -q } else { q }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_comes_apart_again() {
+        let made = Components {
+            translate: Vec3::new(1.0, -2.0, 3.0),
+            rotate: Quat::from_axis_angle(Vec3::new(0.6, 0.0, 0.8), 2.5),
+            scale: [2.0, 0.5, 4.0].map(f16::from_f32),
+        };
+        let apart = decompose_transform(make_transform(&made)).unwrap();
+        assert_eq!((apart.translate, apart.scale), (made.translate, made.scale));
+        assert!(apart.rotate.abs_diff_eq(made.rotate, 1e-6));
+    }
+
+    #[test]
+    fn what_has_no_components_says_so() {
+        for m in [
+            DMat4::ZERO,
+            DMat4::from_scale(DVec3::new(1.0, 0.0, 1.0)),
+            DMat4::from_scale(DVec3::splat(f64::NAN)),
+            DMat4::from_scale(DVec3::splat(f64::INFINITY)),
+            DMat4::from_scale(DVec3::splat(1e200)),
+        ] {
+            assert_eq!(decompose_transform(m), None, "{m}");
+        }
+        let singular = Err(UtilError::Singular {
+            what: "transform",
+            at: 1,
+        });
+        assert_eq!(
+            decompose_transforms(&[DMat4::IDENTITY, DMat4::ZERO]),
+            singular
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Joint-local transforms to skeleton space and back.
+
+use glam::DMat4;
+
+use super::UtilError;
+use super::error::same_length;
+use crate::math;
+use crate::skel::Topology;
+
+/// Joint-local transforms to skeleton space: each parent's transform times its child's
+/// (UsdSkelConcatJointTransforms). `root` goes before the root joints' own: `out_from_skel`, to leave for
+/// another space at once.
+///
+/// # Errors
+/// A number of transforms that is not the topology's.
+///
+/// # Panics
+/// Where a parent comes after its child, which [`Topology::validate`] tells.
+pub fn concat_joint_transforms(
+    topology: &Topology,
+    local: &[DMat4],
+    root: Option<DMat4>,
+) -> Result<Vec<DMat4>, UtilError> {
+    same_length(
+        "joint-local transforms, one per joint",
+        topology.len(),
+        local.len(),
+    )?;
+    let mut out: Vec<DMat4> = Vec::with_capacity(local.len());
+    for (parent, local) in topology.parents().zip(local) {
+        out.push(match parent {
+            // Parents come first, so theirs is already there.
+            Some(parent) => out[parent] * *local,
+            None => root.map_or(*local, |root| root * *local),
+        });
+    }
+    Ok(out)
+}
+
+/// Skeleton space transforms to joint-local ones: each parent's inverse times its child's
+/// (UsdSkelComputeJointLocalTransforms). `root_inverse` goes before the root joints' own, to undo the `root` of
+/// [`concat_joint_transforms`].
+///
+/// # Errors
+/// A number of transforms that is not the topology's; a parent whose transform has no inverse, where Pixar
+/// goes on with a huge one.
+///
+/// # Panics
+/// Where the topology names a parent that it does not have.
+pub fn compute_joint_local_transforms(
+    topology: &Topology,
+    transforms: &[DMat4],
+    root_inverse: Option<DMat4>,
+) -> Result<Vec<DMat4>, UtilError> {
+    same_length(
+        "joint transforms, one per joint",
+        topology.len(),
+        transforms.len(),
+    )?;
+    let mut inverses: Vec<Option<DMat4>> = vec![None; transforms.len()];
+    let mut out = Vec::with_capacity(transforms.len());
+    for (parent, transform) in topology.parents().zip(transforms) {
+        let inverse = match parent {
+            Some(parent) if inverses[parent].is_some() => inverses[parent],
+            Some(parent) => {
+                let what = "joint transform";
+                let inverse = math::try_inverse(transforms[parent])
+                    .ok_or(UtilError::Singular { what, at: parent })?;
+                inverses[parent] = Some(inverse);
+                inverses[parent]
+            }
+            None => root_inverse,
+        };
+        out.push(inverse.map_or(*transform, |inverse| inverse * *transform));
+    }
+    Ok(out)
+}

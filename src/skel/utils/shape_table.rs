@@ -1,0 +1,175 @@
+//! Blend shapes as one table of offsets per point (UsdSkelBlendShapeQuery::ComputePackedShapeTable), which
+//! is what a GPU gathers from, and the weights that go with it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use glam::Vec4;
+
+use super::UtilError;
+use super::error::same_length;
+use crate::skel::{BlendShape, SubShape, resolve_weight};
+
+/// One sub-shape's share of a channel weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubShapeWeight {
+    pub weight: f32,
+    /// Slot of the blend shape.
+    pub blend_shape: u32,
+    /// Sub-shape, counted as [`ShapeTable`] counts.
+    pub sub_shape: u32,
+}
+
+/// The offsets of all blend shapes of a prim, point by point.
+///
+/// Sub-shapes are counted as Pixar's query counts them: slot by slot and by ascending weight, null shapes (at
+/// weight 0) included, though they have no offsets. Slots without a shape have no sub-shapes. Pixar's
+/// table has as many points as the shapes seem to need, one too many for dense ones, and room for offsets that are
+/// not there; this one has exactly the prim's points and the offsets that are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShapeTable {
+    offsets: Vec<Vec4>,
+    starts: Vec<usize>,
+    /// Slots: index of the first sub-shape, and the weights of all of them but the null shape.
+    slots: Vec<Slot>,
+    sub_shape_count: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Slot {
+    first: usize,
+    weights: Vec<f64>,
+}
+
+impl Slot {
+    /// Index of its `i`-th sub-shape, where the null shape sits before the first of positive weight.
+    fn sub_shape(&self, i: usize) -> usize {
+        self.first + i + usize::from(self.weights[i] > 0.0)
+    }
+}
+
+impl ShapeTable {
+    /// The table of point offsets of a prim's blend shape slots ([`crate::skel::Skin::shapes`]).
+    ///
+    /// # Panics
+    /// Where a shape was validated for more points.
+    #[must_use]
+    pub fn of_points(shapes: &[Option<Arc<BlendShape>>], point_count: usize) -> Self {
+        Self::new(shapes, point_count, |sub| &sub.offsets)
+    }
+
+    /// The table of normal offsets; Pixar has none.
+    ///
+    /// # Panics
+    /// Where a shape was validated for more points.
+    #[must_use]
+    pub fn of_normals(shapes: &[Option<Arc<BlendShape>>], point_count: usize) -> Self {
+        Self::new(shapes, point_count, |sub| {
+            sub.normal_offsets.as_deref().unwrap_or_default()
+        })
+    }
+
+    fn new(
+        shapes: &[Option<Arc<BlendShape>>],
+        point_count: usize,
+        offsets_of: impl Fn(&SubShape) -> &[glam::Vec3],
+    ) -> Self {
+        let mut slots = Vec::with_capacity(shapes.len());
+        let mut sub_shape_count = 0;
+        for shape in shapes {
+            let sub_shapes = shape.as_deref().map_or(&[][..], BlendShape::sub_shapes);
+            slots.push(Slot {
+                first: sub_shape_count,
+                weights: sub_shapes.iter().map(|s| s.weight.into()).collect(),
+            });
+            // The null shape counts where there is a shape at all.
+            sub_shape_count += sub_shapes.len() + usize::from(shape.is_some());
+        }
+        let each_entry = |visit: &mut dyn FnMut(usize, Vec4)| {
+            for (shape, slot) in shapes.iter().zip(&slots) {
+                let Some(shape) = shape else { continue };
+                for (i, sub) in shape.sub_shapes().iter().enumerate() {
+                    for (entry, offset) in offsets_of(sub).iter().enumerate() {
+                        visit(
+                            shape.point_of(entry),
+                            offset.extend(slot.sub_shape(i) as f32),
+                        );
+                    }
+                }
+            }
+        };
+        let mut starts = vec![0; point_count + 1];
+        each_entry(&mut |point, _| starts[point + 1] += 1);
+        for i in 0..point_count {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut offsets = vec![Vec4::ZERO; starts[point_count]];
+        each_entry(&mut |point, offset| {
+            offsets[next[point]] = offset;
+            next[point] += 1;
+        });
+        Self {
+            offsets,
+            starts,
+            slots,
+            sub_shape_count,
+        }
+    }
+
+    /// Offsets of all points, one point after the other, in the prim's space; `w` is the sub-shape's index.
+    #[must_use]
+    pub fn offsets(&self) -> &[Vec4] {
+        &self.offsets
+    }
+
+    /// The part of [`ShapeTable::offsets`] that is each point's.
+    pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
+        self.starts.windows(2).map(|pair| pair[0]..pair[1])
+    }
+
+    /// Sub-shapes of all slots, null shapes included.
+    #[must_use]
+    pub fn sub_shape_count(&self) -> usize {
+        self.sub_shape_count
+    }
+
+    /// The sub-shapes that channel weights, one per slot, ask for
+    /// (UsdSkelBlendShapeQuery::ComputeSubShapeWeights; rules 14 to 16). Weights within 1e-6 of 0 are left out, also
+    /// those of shapes without in-betweens, which Pixar lists.
+    ///
+    /// # Errors
+    /// A number of weights that is not that of the slots.
+    pub fn sub_shape_weights(&self, weights: &[f32]) -> Result<Vec<SubShapeWeight>, UtilError> {
+        same_length(
+            "channel weights, one per blend shape",
+            self.slots.len(),
+            weights.len(),
+        )?;
+        let mut out = Vec::new();
+        for (blend_shape, (slot, weight)) in self.slots.iter().zip(weights).enumerate() {
+            if slot.weights.is_empty() {
+                continue;
+            }
+            let shares = resolve_weight(&slot.weights, f64::from(*weight));
+            out.extend(shares.into_iter().flatten().map(|(i, w)| SubShapeWeight {
+                weight: w as f32,
+                blend_shape: blend_shape as u32,
+                sub_shape: slot.sub_shape(i) as u32,
+            }));
+        }
+        Ok(out)
+    }
+
+    /// The same as one weight per sub-shape (ComputeFlattenedSubShapeWeights): what the table's `w` indexes.
+    ///
+    /// # Errors
+    /// As [`ShapeTable::sub_shape_weights`].
+    pub fn flattened_sub_shape_weights(&self, weights: &[f32]) -> Result<Vec<f32>, UtilError> {
+        let mut out = vec![0.0; self.sub_shape_count];
+        for share in self.sub_shape_weights(weights)? {
+            out[share.sub_shape as usize] = share.weight;
+        }
+        Ok(out)
+    }
+}

@@ -43,3 +43,8 @@ pub const EXTENT: f64 = 0.0;
 /// Transforms of rigid prims against Pixar's, relative to the larger of 1 and the translation: Pixar
 /// skins the four points of the frame in f32.
 pub const PIXAR_TRANSFORM: f64 = 1e-6;
+
+/// Values of clips, flattened into samples, against those that usd-core resolves from the clips;
+/// relative to the value, at least 1. f32 values are interpolated from samples that clips resampled
+/// in f32, and the sample beside a jump stands a few billionths of a frame before it.
+pub const CLIPS: f64 = 1e-6;

@@ -8,6 +8,8 @@ use common::compare::{bounds, compare_matrices, compare_within, size};
 use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::{DMat4, DVec3};
 use libtest_mimic::{Arguments, Failed, Trial};
+use openusd::sdf::Value as Usd;
+use openusd::usd::TimeCode;
 use serde_json::Value;
 use sinew::bake::{Backend, BakeOptions, Rigid, bake};
 use sinew::io::usd::{ReadOptions, UsdFile};
@@ -31,7 +33,7 @@ fn main() {
         .filter(|p| p.to_string_lossy().ends_with(".golden.json"))
         .collect();
     paths.sort();
-    assert!(paths.len() >= 31, "{} goldens found", paths.len());
+    assert!(paths.len() >= 38, "{} goldens found", paths.len());
     let no_gpu = gpu::ignored();
     for path in paths {
         let name = path
@@ -215,6 +217,7 @@ impl Golden {
         if compared == 0 {
             return Err("nothing was compared".into());
         }
+        self.clips(stage)?;
         for prim in self.skel_roots_of_baked_prims()? {
             assert_eq!(
                 usd::type_name(stage, &prim),
@@ -248,6 +251,50 @@ impl Golden {
             stage: usd::open(&out),
             _folder: folder,
         })
+    }
+
+    /// What value clips supply beside the baked points is written into the flattened file, and is as
+    /// usd-core resolves it: at the samples, between and beyond them, and on both sides of a jump.
+    fn clips(&self, stage: &openusd::usd::Stage) -> Result<(), Failed> {
+        let Some(attributes) = self.json["clips"].as_object() else {
+            return Ok(());
+        };
+        let baked = self.json["baked"].as_object().ok_or("nothing baked")?;
+        let mut compared = 0;
+        for (path, values) in attributes {
+            let is_baked = path
+                .rsplit_once('.')
+                .is_some_and(|(p, _)| baked.contains_key(p));
+            if is_baked {
+                continue;
+            }
+            for (time, want) in values.as_object().ok_or("values")? {
+                let attribute = stage.attribute(path.as_str())?;
+                let got: Option<Usd> = attribute.get_at(TimeCode::new(time.parse()?))?;
+                let (mut numbers, mut wanted) = (Vec::new(), Vec::new());
+                flatten_json(want, &mut wanted);
+                match got {
+                    Some(Usd::Token(t)) => {
+                        assert_eq!(want.as_str(), Some(t.as_str()), "{path} at {time}")
+                    }
+                    Some(value) => flatten_value(&value, &mut numbers),
+                    None => assert!(want.is_null(), "{path} at {time}: no value"),
+                }
+                let same = numbers.len() == wanted.len()
+                    && numbers
+                        .iter()
+                        .zip(&wanted)
+                        .all(|(a, b)| (a - b).abs() <= tolerance::CLIPS * b.abs().max(1.0));
+                if !same {
+                    return Err(
+                        format!("{path} at {time}: {numbers:?}, at Pixar's {wanted:?}").into(),
+                    );
+                }
+                compared += 1;
+            }
+        }
+        assert!(compared > 50, "{compared} values that clips supply");
+        Ok(())
     }
 
     fn skel_roots_of_baked_prims(&self) -> Result<Vec<String>, Failed> {
@@ -318,6 +365,25 @@ fn same_vectors(
         }
     }
     Ok(compared)
+}
+
+fn flatten_json(value: &Value, out: &mut Vec<f64>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|v| flatten_json(v, out)),
+        Value::Number(n) => out.extend(n.as_f64()),
+        _ => {}
+    }
+}
+
+/// The types that the clip goldens hold; quaternions as w, x, y, z.
+fn flatten_value(value: &Usd, out: &mut Vec<f64>) {
+    match value {
+        Usd::Vec3fVec(v) => out.extend(v.iter().flat_map(|v| [v.x, v.y, v.z].map(f64::from))),
+        Usd::QuatfVec(v) => out.extend(v.iter().flat_map(|q| [q.w, q.x, q.y, q.z].map(f64::from))),
+        Usd::Vec3d(v) => out.extend([v.x, v.y, v.z]),
+        Usd::Double(v) => out.push(*v),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn check_extent(

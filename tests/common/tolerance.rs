@@ -53,3 +53,8 @@ pub const UTILITY_IN_F32: f64 = 1e-6;
 /// Scales of decomposed transforms, relative: half precision has 4.9e-4 to a step, and a value near the middle of
 /// two may go either way.
 pub const HALF: f64 = 1e-3;
+
+/// Values of clips, flattened into samples, against those that usd-core resolves from the clips;
+/// relative to the value, at least 1. f32 values are interpolated from samples that clips resampled
+/// in f32, and the sample beside a jump stands a few billionths of a frame before it.
+pub const CLIPS: f64 = 1e-6;

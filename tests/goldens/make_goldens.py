@@ -880,6 +880,96 @@ def dq_blend_shapes():
     return {"": layer(scene(ms, rig, root_props=[DQ]), 1, 5)}
 
 
+@golden("Times pass a sublayer's offset and scale, layers of 12 and 48 time codes per second, and a reference's offset.")
+def layer_offsets():
+    # Weaker than the character's own file: a specialized class speaks last.
+    base = P("", "_Base", [gbt(GB), attr("float3[] extent", [(0, 0, 0), (1, 1, 1)])], spec="class")
+    rigs = [skel(source="</Char/Rig/Anim>", xform=xf({1: (0, 0, 0), 4: (0, 1, 0)})), anim(times=(0, 2, 3))]
+    char = P("SkelRoot", "Char", ["rel skel:skeleton = </Char/Rig/Skel>"], [
+        P("Xform", "Rig", RIG, rigs), P("Xform", "Geo", GEO, [
+            mesh("Body", meta=["specializes = </_Base>"]),
+            mesh("Arm", normals=False, bind=M((0, 0.5, 0)), meta=["specializes = </_Base>"])])], api=True)
+    ref = "prepend payload = @./layer_offsets_char.usda@</Char> (offset = 2; scale = 0.5)"
+    mid = [P("Xform", "World", WORLD, [P("", "Hero", xf({8: (0, 0, 0), 16: (1, 0, 0)}), meta=[ref])])]
+    return {"": layer([P("Xform", "World", spec="over")], 0, 12, extra=["subLayers = [@./layer_offsets_mid.usda@ (offset = 3; scale = 0.25)]"]),
+            "mid": layer(mid, fps=48), "char": layer([base, char], fps=12)}
+
+
+# ------------------------------------------------------------------ value clips
+
+
+def clip_layer(k, times):
+    """What one clip animates: a skeleton, rest points, and a mesh that is not skinned."""
+    pts = tube()[0]
+    mv = lambda t: [(x + 0.1 * math.sin(t + k + y), y, z + 0.05 * k) for x, y, z in pts]
+    cloth = [attr("point3f[] points", {t: mv(t) for t in times}), attr("double3 xformOp:translate", {t: (math.sin(t), k, 0) for t in times}),
+             attr("token mood", {t: '"m%s_%d"' % (num(t), k) for t in times}), attr("double size", {t: t * k for t in times})]
+    over = lambda n, props, kids=(): P("", n, props, kids, spec="over")
+    return layer([over("Clip", [], [over("Rig", [], [over("Anim", [attr("float3[] translations", Ts(ARM, times, k)),
+                                                                   attr("quatf[] rotations", Rs(ARM, times, k))])]),
+                                    over("Geo", [], [over("Melt", [attr("point3f[] points", {t: mv(t) for t in times})]), over("Cloth", cloth)])])])
+
+
+def clip_manifest():
+    over = lambda n, props, kids=(): P("", n, props, kids, spec="over")
+    cloth = ["point3f[] points", "double3 xformOp:translate", "token mood", "double size"]
+    return layer([over("Clip", [], [over("Rig", [], [over("Anim", ["float3[] translations", "quatf[] rotations"])]),
+                                    over("Geo", [], [over("Melt", ["point3f[] points"]), over("Cloth", cloth)])])])
+
+
+def clip_char(sets, name="Char", path="/World/Char"):
+    """The topology that the clips animate, with the clip sets on its root."""
+    still = anim(T=None, R=None, S=[(1, 1, 1)] * 3, props=["float3[] translations", "quatf[] rotations"])
+    melt = [l for l in mesh("Melt", normals=False) if "point3f[] points" not in l]
+    at = melt.index("{") + 1
+    melt.insert(at, "    point3f[] points")
+    cloth = P("Mesh", "Cloth", ["point3f[] points", "int[] faceVertexCounts = [3]", "int[] faceVertexIndices = [0, 1, 2]", "double3 xformOp:translate",
+                                'uniform token[] xformOpOrder = ["xformOp:translate"]', 'custom token mood = "calm"', "custom double size = 7"])
+    meta = ["clips = {\n    dictionary default = {\n%s\n    }\n}" % "\n".join("        " + l for l in sets)]
+    return P("SkelRoot", name, ["rel skel:skeleton = <%s/Rig/Skel>" % path], [
+        P("Xform", "Rig", RIG, [skel(source="<%s/Rig/Anim>" % path), still]),
+        P("Xform", "Geo", GEO, [mesh("Body", bind=GB), melt, cloth])], api=True, meta=meta)
+
+
+TWO = ["asset[] assetPaths = [@./%s_a.usda@, @./%s_b.usda@]", 'string primPath = "/Clip"', "asset manifestAssetPath = @./%s_manifest.usda@"]
+POINTS_NOTE = "Points that clips supply are skinned here by skinning queries: after its first sample Pixar's bake reads its own points."
+
+
+def two_clips(name, lines):
+    return [l.replace("%s", name) for l in TWO] + list(lines), {
+        "a": clip_layer(1, [0, 2, 4, 6, 8, 10]), "b": clip_layer(2, [0, 1.5, 3, 5, 7, 9, 10]), "manifest": clip_manifest()}
+
+
+@golden(POINTS_NOTE)
+def clips_switch():
+    sets, files = two_clips("clips_switch", ["double2[] active = [(0, 0), (5, 1), (11, 0)]", "double2[] times = [(0, 1), (6, 4), (8, 9), (22, 2)]"])
+    return {"": layer([P("Xform", "World", WORLD, [clip_char(sets)])], 0, 12), **files}
+
+
+@golden(POINTS_NOTE)
+def clips_loop():
+    sets, files = two_clips("clips_loop", ["double2[] active = [(0, 0), (6, 1)]",
+                                           "double2[] times = [(0, 0), (3, 3), (3, 0), (6, 3), (6, 0), (9, 3)]"])
+    return {"": layer([P("Xform", "World", WORLD, [clip_char(sets)])], 0, 9), **files}
+
+
+@golden(POINTS_NOTE)
+def clips_gap():
+    sets, files = two_clips("clips_gap", ["double2[] active = [(0, 0), (4, 2), (8, 1)]", "double2[] times = [(0, 0), (10, 10)]"])
+    sets[0] = sets[0].replace("_b.usda@]", "_b.usda@, @./clips_gap_none.usda@]")
+    return {"": layer([P("Xform", "World", WORLD, [clip_char(sets)])], 0, 10), "none": layer([P("", "Clip", spec="over")]), **files}
+
+
+@golden(POINTS_NOTE)
+def clips_template():
+    sets = ['string primPath = "/Clip"', 'string templateAssetPath = "./clips_template_c.###.usda"', "double templateStartTime = 1",
+            "double templateEndTime = 9", "double templateStride = 4", "double templateActiveOffset = -0.5"]
+    ref = "prepend references = @./clips_template_char.usda@</Char> (offset = 5; scale = 2)"
+    char = layer([clip_char(sets, path="/Char")], fps=48)
+    return {"": layer([P("Xform", "World", WORLD, [P("", "Hero", [], meta=[ref])])], 3, 20), "char": char,
+            "c.001": clip_layer(1, [1, 2, 3, 4, 5]), "c.005": clip_layer(2, [4, 5, 6, 7, 8, 9]), "c.009": clip_layer(3, [9, 10, 12])}
+
+
 # ------------------------------------------------------------------ baking and reading back
 
 
@@ -937,6 +1027,48 @@ def written(session, path, name):
     return [(t, session.QueryTimeSample(a.path, t)) for t in times]
 
 
+def plain_value(v):
+    if v is None or isinstance(v, (str, float, int)):
+        return v
+    return [plain_value(x) for x in ([v.GetReal()] + list(v.GetImaginary()) if hasattr(v, "GetImaginary") else v)]
+
+
+def without_jumps(times):
+    """Sample times without those that stand just before a jump."""
+    return [t for t, u in zip(times, times[1:] + [math.inf]) if u - t > 1e-6]
+
+
+def clip_values(stage):
+    """What value clips supply: {attribute: {time: value}}, at the sample times, between them and beyond."""
+    out = {}
+    for prim in stage.Traverse():
+        for a in prim.GetAuthoredAttributes():
+            if a.GetResolveInfo(Usd.TimeCode(0)).GetSource() != Usd.ResolveInfoSourceValueClips:
+                continue
+            times = without_jumps(a.GetTimeSamples())
+            between = [t + (u - t) * k for t, u in zip(times, times[1:]) for k in (0.125, 0.5, 0.875)]
+            times = sorted(times + between + [times[0] - 1, times[-1] + 1])
+            out[str(a.GetPath())] = {key(t): plain_value(a.Get(t)) for t in times}
+    return out
+
+
+def skinned_by_query(stage, path, times):
+    """Points of a prim in its own space, by the queries that the bake is made of."""
+    prim = stage.GetPrimAtPath(path)
+    root = UsdSkel.Root.Find(prim)
+    cache = UsdSkel.Cache()
+    cache.Populate(root, Usd.PrimDefaultPredicate)
+    skeleton = UsdSkel.BindingAPI(prim).GetInheritedSkeleton()
+    query, skinning, out = cache.GetSkelQuery(skeleton), cache.GetSkinningQuery(prim), {}
+    for t in times:
+        points = UsdGeom.PointBased(prim).GetPointsAttr().Get(t)
+        if points is None or not skinning.ComputeSkinnedPoints(query.ComputeSkinningTransforms(t), points, t):
+            continue
+        m = world(stage, str(skeleton.GetPath()), t) * world(stage, path, t).GetInverse()
+        out[key(t)] = [list(m.Transform(Gf.Vec3d(p))) for p in points]
+    return out
+
+
 def bake(name, folder, note, deinstance):
     """Bakes a copy, into the session layer, which then holds what the bake wrote and nothing else.
 
@@ -964,6 +1096,9 @@ def bake(name, folder, note, deinstance):
         if not ok:
             out["bake_failed"] = True
         out["bindings"] = bindings_of(plain)
+        clipped = clip_values(plain)
+        if clipped:
+            out["clips"] = clipped
         baked, worlds, disp = {}, {}, 0.0
         for prim in stage.Traverse():
             path = str(prim.GetPath())
@@ -973,12 +1108,16 @@ def bake(name, folder, note, deinstance):
             old = UsdGeom.PointBased(plain.GetPrimAtPath(path))
             code = lambda t: Usd.TimeCode.Default() if t is None else Usd.TimeCode(t)
             rest = lambda t: old.GetPointsAttr().Get(code(t)) if old else None
-            if pts:
-                entry["points"] = {key(t): [list(p) for p in v] for t, v in pts}
+            if path + ".points" in clipped and pts:
+                entry["points"] = skinned_by_query(plain, path, without_jumps([t for t, _ in pts]))
+            elif pts:
+                keep = without_jumps([t for t, _ in pts]) if pts[0][0] is not None else [None]
+                entry["points"] = {key(t): [list(p) for p in v] for t, v in pts if t in keep}
                 for t, v in pts:
                     disp = max([disp] + [(p - q).GetLength() for p, q in zip(v, rest(t))])
             if nrm:
-                entry["normals"] = {key(t): [list(p) for p in v] for t, v in nrm}
+                keep = without_jumps([t for t, _ in nrm]) if nrm[0][0] is not None else [None]
+                entry["normals"] = {key(t): [list(p) for p in v] for t, v in nrm if t in keep}
                 entry["interpolation"] = UsdGeom.PointBased(prim).GetNormalsInterpolation()
             if pts and not prim.IsA(UsdGeom.Mesh):
                 # Meshes have their points' bounding box; the others' widths count too.

@@ -1,5 +1,6 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
+mod clips;
 mod output;
 mod package;
 mod read;

@@ -4,6 +4,7 @@ use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
 use half::f16;
 use openusd::{gf, sdf, usd};
 
+use super::clips::clip_samples;
 use crate::sampled::{Half3, Interpolation, Sampled};
 
 /// A value that an attribute may hold. Reads are typed as usd-core's are: another type is no
@@ -193,21 +194,16 @@ pub(super) fn read_sampled<T: FromUsd>(
     interpolation: Interpolation,
 ) -> Result<Sampled<T>, openusd::Error> {
     let default = read(attribute)?;
-    let samples = match attribute.time_samples()? {
+    let samples: Vec<(f64, Option<T>)> = match attribute.time_samples()? {
         Some(samples) => samples
             .into_iter()
             .map(|(t, v)| (t, T::from_usd(v)))
             .collect(),
-        None => {
-            // Value clips answer with a schedule instead of a map: ask at each of its times.
-            let query = attribute.query();
-            let mut samples = Vec::new();
-            for t in attribute.time_sample_times()? {
-                let value = query.get_at::<sdf::Value>(usd::TimeCode::new(t))?;
-                samples.push((t, value.and_then(T::from_usd)));
-            }
-            samples
-        }
+        None => clip_samples(attribute)?
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(t, v)| (t, v.and_then(T::from_usd)))
+            .collect(),
     };
     // openusd hides a map of nothing but blocked samples: it tells no times, and has no value then.
     let hidden = samples.is_empty()

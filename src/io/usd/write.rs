@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
-use openusd::{gf, sdf, tf, usd, usd_utils};
+use openusd::{gf, sdf, tf, usd_utils};
 
 use super::read::{UsdFile, explain};
 use super::resolver::{self, CheckedResolver};
 use super::values::matrix4d;
-use super::{output, package, udim, variants};
+use super::{clips, output, package, udim, variants};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
 use crate::scene::NormalsProperty;
@@ -100,8 +100,9 @@ impl UsdFile {
             file: out.to_owned(),
             reason,
         };
-        let mut warnings = self.clip_warnings().map_err(|e| fail(explain(&e)))?;
+        let mut warnings = Vec::new();
         let mut layer = self.stage.flatten().map_err(|e| fail(explain(&e)))?;
+        clips::flatten_clips(&self.stage, &mut layer).map_err(|e| fail(explain(&e)))?;
         let folders = self.layer_folders();
         usd_utils::modify_asset_paths(
             &mut layer,
@@ -253,23 +254,6 @@ impl UsdFile {
                 if seen.insert(ancestor.clone()) && self.stage.prim(&ancestor)?.is_instance()? {
                     out.push(ancestor);
                 }
-            }
-        }
-        Ok(out)
-    }
-
-    /// openusd's flatten drops value clips; what they animate beside the baked points stands still.
-    fn clip_warnings(&self) -> std::result::Result<Vec<Warning>, openusd::Error> {
-        let mut paths = Vec::new();
-        self.stage
-            .traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| {
-                paths.push(p.clone())
-            })?;
-        let mut out = Vec::new();
-        for path in paths {
-            if self.stage.prim(&path)?.has_clips()? {
-                let message = "value clips are not flattened: what they animate besides baked points stands still; --layer keeps them";
-                out.push(Warning::new("clips-dropped", path.as_str(), message));
             }
         }
         Ok(out)

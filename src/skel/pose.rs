@@ -58,6 +58,7 @@ impl SkeletonInstance {
                 ),
                 "none, or the wrong number",
             )
+            .coded("rest-transforms-needed")
         })?;
         Ok(self.skeleton.concat(&local))
     }

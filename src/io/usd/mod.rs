@@ -1,5 +1,6 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
+mod authored;
 mod output;
 mod package;
 mod read;
@@ -14,6 +15,7 @@ mod variants;
 mod write;
 mod xforms;
 
+pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;
 pub use write::{BakeEdits, BakedPrim, BakedTransform, Samples};

@@ -34,8 +34,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// A broken attribute: which prim, which property, what the schema asks for and what was there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// File that holds the prim, where known.
-    pub file: Option<PathBuf>,
+    /// Stable kebab-case code, such as `joint-order`, where the rule has one; [`crate::check`] lists them.
+    pub code: Option<&'static str>,
+    /// File that holds the prim, where known; boxed to keep results small.
+    pub file: Option<Box<PathBuf>>,
     /// Prim path.
     pub prim: String,
     /// Property name, empty where the prim itself is at fault.
@@ -55,12 +57,20 @@ impl Invalid {
         found: impl Into<String>,
     ) -> Self {
         Self {
+            code: None,
             file: None,
             prim: prim.into(),
             property: property.into(),
             expected: expected.into(),
             found: found.into(),
         }
+    }
+
+    /// The same report with a stable code.
+    #[must_use]
+    pub fn coded(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
     }
 
     /// The report without file and prim, for where they are already named.
@@ -75,7 +85,7 @@ impl Invalid {
     /// The same report with the file's name in front.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<PathBuf>) -> Self {
-        self.file = Some(file.into());
+        self.file = Some(Box::new(file.into()));
         self
     }
 }
@@ -102,6 +112,9 @@ pub struct Warning {
     pub code: &'static str,
     /// Prim (or layer) it is about.
     pub path: String,
+    /// Property that it is about, where one is at fault; empty else.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub property: String,
     /// What is wrong and what sinew did about it.
     pub message: String,
 }
@@ -112,8 +125,16 @@ impl Warning {
         Self {
             code,
             path: path.into(),
+            property: String::new(),
             message: message.into(),
         }
+    }
+
+    /// The same warning about one property.
+    #[must_use]
+    pub fn on(mut self, property: impl Into<String>) -> Self {
+        self.property = property.into();
+        self
     }
 }
 

@@ -39,6 +39,7 @@
 //!   is the CPU backend, live side by side.
 //! - [`gpu`] runs the WGSL; it alone knows wgpu.
 //! - [`bake`] turns frames into files.
+//! - [`check`] tells what is wrong or doubtful in a file, and mends what can be mended without guessing.
 //!
 //! # Errors
 //!
@@ -46,6 +47,7 @@
 //! that can be overlooked are [`Warning`]s with a stable code. Nothing panics on a file's account.
 
 pub mod bake;
+pub mod check;
 pub mod error;
 pub mod gpu;
 pub mod io;

@@ -14,6 +14,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("gpu", &["kernel", "math"]),
     ("io", &["error", "math", "sampled", "scene", "skel"]),
     (
+        "check",
+        &["error", "io", "math", "sampled", "scene", "skel"],
+    ),
+    (
         "bake",
         &[
             "error", "gpu", "io", "kernel", "math", "sampled", "scene", "skel",

@@ -187,7 +187,8 @@ fn geom_bind(bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {
         "primvars:skel:geomBindTransform",
         "a finite matrix",
         m.to_string(),
-    );
+    )
+    .coded("geom-bind-not-finite");
     Err(e.in_file(&bound.scene.file))
 }
 
@@ -198,7 +199,8 @@ fn inverse(bound: BoundSkin<'_>, m: DMat4, time: Time) -> Result<DMat4, Invalid>
             "xformOpOrder",
             "an invertible world transform",
             format!("a singular one at time {time}"),
-        );
+        )
+        .coded("prim-transform-singular");
         e.in_file(&bound.scene.file)
     })
 }

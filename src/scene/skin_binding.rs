@@ -218,8 +218,10 @@ impl SkinBinding {
         let Some(source) = &self.influences else {
             return Ok(None);
         };
-        let missing =
-            |name: &str| Invalid::new(&self.path, name, "a value", format!("none at time {time}"));
+        let missing = |name: &str| {
+            Invalid::new(&self.path, name, "a value", format!("none at time {time}"))
+                .coded("influences-no-value")
+        };
         let indices = source
             .indices
             .at(time)
@@ -265,6 +267,7 @@ impl SkinBinding {
                 "points",
                 format!("no value at time {time}"),
             )
+            .coded("points-missing")
         })?;
         let influences = match part.blend_only {
             true => None,
@@ -297,7 +300,8 @@ impl SkinBinding {
                 "points",
                 "as many points at every time, for its blend shapes",
                 format!("{} at time {time}", points.len()),
-            ));
+            )
+            .coded("points-count-varies"));
         }
         Skin::new(
             &self.path,

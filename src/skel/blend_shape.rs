@@ -75,6 +75,7 @@ impl BlendShape {
                                     format!("indices below {point_count}"),
                                     i.to_string(),
                                 )
+                                .coded("point-index-range")
                             })
                     })
                     .collect::<Result<Vec<u32>, _>>()
@@ -87,12 +88,10 @@ impl BlendShape {
         let check = |property: String, offsets: &[Vec3]| {
             // Offsets that are not there move nothing and are no error (seen on usd-core).
             if offsets.len() != entries && !offsets.is_empty() {
-                return Err(Invalid::new(
-                    &path,
-                    property,
-                    expected(),
-                    offsets.len().to_string(),
-                ));
+                return Err(
+                    Invalid::new(&path, property, expected(), offsets.len().to_string())
+                        .coded("offsets-count"),
+                );
             }
             match offsets.iter().position(|o| !o.is_finite()) {
                 Some(i) => Err(Invalid::new(
@@ -100,7 +99,8 @@ impl BlendShape {
                     property,
                     "finite offsets",
                     format!("{} at {i}", offsets[i]),
-                )),
+                )
+                .coded("offsets-not-finite")),
                 None => Ok(()),
             }
         };
@@ -109,7 +109,9 @@ impl BlendShape {
             match check(property, &normals) {
                 Ok(()) => Some(normals),
                 Err(e) => {
-                    warnings.push(Warning::new("normal-offsets-ignored", &path, e.brief()));
+                    warnings.push(
+                        Warning::new("normal-offsets-ignored", &path, e.brief()).on(e.property),
+                    );
                     None
                 }
             }
@@ -127,11 +129,8 @@ impl BlendShape {
             let weight = match inbetween_weight(&between, &sub_shapes) {
                 Ok(w) => w,
                 Err(reason) => {
-                    rejected.push(Warning::new(
-                        "inbetween-skipped",
-                        &path,
-                        format!("in-between '{}' {reason}; it is skipped", between.name),
-                    ));
+                    let message = format!("in-between '{}' {reason}; it is skipped", between.name);
+                    rejected.push(Warning::new("inbetween-skipped", &path, message).on(property));
                     continue;
                 }
             };

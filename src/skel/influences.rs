@@ -45,12 +45,10 @@ impl JointInfluences {
         const INDICES: &str = "primvars:skel:jointIndices";
         const WEIGHTS: &str = "primvars:skel:jointWeights";
         if count == 0 {
-            return Err(Invalid::new(
-                prim,
-                INDICES,
-                "an elementSize of at least 1",
-                "0",
-            ));
+            return Err(
+                Invalid::new(prim, INDICES, "an elementSize of at least 1", "0")
+                    .coded("influences-ignored"),
+            );
         }
         if joints.len() != weights.len() {
             return Err(Invalid::new(
@@ -58,7 +56,8 @@ impl JointInfluences {
                 WEIGHTS,
                 format!("{} weights, as many as jointIndices", joints.len()),
                 weights.len().to_string(),
-            ));
+            )
+            .coded("weights-count"));
         }
         if !joints.len().is_multiple_of(count) {
             return Err(Invalid::new(
@@ -66,7 +65,8 @@ impl JointInfluences {
                 INDICES,
                 format!("a multiple of elementSize {count}"),
                 format!("{} indices", joints.len()),
-            ));
+            )
+            .coded("influences-count"));
         }
         let rows = match interpolation {
             InfluenceInterpolation::Vertex => point_count,
@@ -88,7 +88,8 @@ impl JointInfluences {
                     }
                 },
                 format!("{} indices", joints.len()),
-            ));
+            )
+            .coded("influences-count"));
         }
         let unsigned = joints
             .iter()
@@ -104,6 +105,7 @@ impl JointInfluences {
                             format!("joint indices below {joint_count}"),
                             format!("{j} at point {} (influence {})", i / count, i % count),
                         )
+                        .coded("joint-index-range")
                     })
             })
             .collect::<Result<Vec<u32>, _>>()?;
@@ -118,7 +120,8 @@ impl JointInfluences {
                     i / count,
                     i % count
                 ),
-            ));
+            )
+            .coded("weights-not-finite"));
         }
         Ok(Self {
             interpolation,

@@ -11,7 +11,7 @@ mod pose;
 pub mod reference;
 mod skeleton;
 mod skin;
-mod topology;
+pub(crate) mod topology;
 pub mod utils;
 
 pub use anim_mapper::AnimMapper;

@@ -59,6 +59,7 @@ impl SkeletonInstance {
                 ),
                 "none, or the wrong number",
             )
+            .coded("rest-transforms-needed")
         })?;
         let topology = self.skeleton.topology();
         Ok(concat_joint_transforms(topology, &local, None).expect("one per joint"))

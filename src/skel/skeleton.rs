@@ -43,6 +43,7 @@ impl Skeleton {
                 "parents before their children",
                 e.to_string(),
             )
+            .coded("joint-order")
         })?;
         let inverse_bind = invert_bind(&path, &joints, bind.as_deref());
         let rest = rest.filter(|r| r.len() == joints.len() && r.iter().all(math::is_finite));
@@ -104,15 +105,16 @@ fn invert_bind(
     let bind = match bind {
         Some(b) if b.len() == joints.len() => b,
         Some(b) => {
-            return Err(Invalid::new(
-                path,
-                "bindTransforms",
-                expected,
-                b.len().to_string(),
-            ));
+            return Err(
+                Invalid::new(path, "bindTransforms", expected, b.len().to_string())
+                    .coded("bind-transforms-count"),
+            );
         }
         None if joints.is_empty() => &[],
-        None => return Err(Invalid::new(path, "bindTransforms", expected, "none")),
+        None => {
+            return Err(Invalid::new(path, "bindTransforms", expected, "none")
+                .coded("bind-transforms-missing"));
+        }
     };
     bind.iter()
         .zip(joints)
@@ -124,6 +126,7 @@ fn invert_bind(
                     "invertible, finite matrices",
                     format!("a singular or non-finite one for joint {joint}"),
                 )
+                .coded("bind-transforms-singular")
             })
         })
         .collect()

@@ -182,7 +182,8 @@ pub(super) fn check_finite(prim: &str, property: &str, values: &[Vec3]) -> Resul
             property,
             "finite values",
             format!("{} at {i}", values[i]),
-        )),
+        )
+        .coded("points-not-finite")),
         None => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! The `sinew` command.
 
 mod bake;
+mod check;
 mod devices;
 mod inspect;
 mod open;
@@ -28,6 +29,8 @@ enum Command {
     Bake(bake::Args),
     /// Show what a file holds: SkelRoots, skeletons, bindings, influences, shapes, times, warnings.
     Inspect(inspect::Args),
+    /// Tell everything that is wrong or doubtful in files, with stable codes.
+    Check(check::Args),
     /// List adapters and the CPU backend, with what --backend auto would take.
     Devices(devices::Args),
 }
@@ -44,9 +47,10 @@ fn main() -> ExitCode {
         .format_timestamp(None)
         .init();
     let work = move || match cli.command {
-        Command::Bake(args) => bake::run(&args),
-        Command::Inspect(args) => inspect::run(&args),
-        Command::Devices(args) => devices::run(&args),
+        Command::Bake(args) => bake::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Check(args) => check::run(&args),
+        Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
         Ok(thread) => match thread.join() {
@@ -57,7 +61,7 @@ fn main() -> ExitCode {
         Err(e) => Err(sinew::Error::Request(format!("cannot start a thread: {e}"))),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(e) => {
             eprintln!("error: {e}");
             ExitCode::FAILURE

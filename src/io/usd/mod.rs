@@ -1,6 +1,7 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
 mod clips;
+mod authored;
 mod output;
 mod package;
 mod read;
@@ -15,6 +16,7 @@ mod variants;
 mod write;
 mod xforms;
 
+pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;
 pub use write::{BakeEdits, BakedPrim, BakedTransform, Samples};

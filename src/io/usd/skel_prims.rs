@@ -52,11 +52,9 @@ pub(super) fn read_animation(
     let weights = animation.blend_shape_weights.values();
     if !weights.flat_map(|w| w.iter()).all(|w| w.is_finite()) {
         let message = "blendShapeWeights holds values that are not finite: they count as 0";
-        warnings.push(Warning::new(
-            "animation-not-finite",
-            &animation.path,
-            message,
-        ));
+        warnings.push(
+            Warning::new("animation-not-finite", &animation.path, message).on("blendShapeWeights"),
+        );
     }
     Ok(animation)
 }
@@ -77,11 +75,7 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
             ),
             None => return,
         };
-        warnings.push(Warning::new(
-            "animation-component",
-            &animation.path,
-            message,
-        ));
+        warnings.push(Warning::new("animation-component", &animation.path, message).on(name));
     };
     let a = animation;
     warn(
@@ -160,7 +154,7 @@ pub(super) fn read_blend_shape(
     ))
 }
 
-fn weight_metadata(attribute: &usd::Attribute) -> Result<Option<f32>, openusd::Error> {
+pub(super) fn weight_metadata(attribute: &usd::Attribute) -> Result<Option<f32>, openusd::Error> {
     use openusd::sdf::Value;
     Ok(match attribute.get_metadata::<Value>("weight")? {
         Some(Value::Float(w)) => Some(w),

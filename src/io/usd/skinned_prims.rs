@@ -362,7 +362,10 @@ fn primvar_layout(attribute: &usd::Attribute) -> Result<(String, i32), openusd::
     Ok((interpolation, size))
 }
 
-fn token_metadata(attribute: &usd::Attribute, key: &str) -> Result<Option<String>, openusd::Error> {
+pub(super) fn token_metadata(
+    attribute: &usd::Attribute,
+    key: &str,
+) -> Result<Option<String>, openusd::Error> {
     Ok(match attribute.get_metadata::<sdf::Value>(key)? {
         Some(sdf::Value::Token(t)) => Some(t.as_str().to_owned()),
         Some(sdf::Value::String(s)) => Some(s),

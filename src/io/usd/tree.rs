@@ -76,7 +76,15 @@ pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error>
 }
 
 fn type_facts(prim: &usd::Prim) -> Result<TypeFacts, openusd::Error> {
-    let kind = if prim.is_a("SkelRoot")? {
+    Ok(TypeFacts {
+        kind: prim_kind(prim)?,
+        xformable: prim.is_a("Xformable")?,
+    })
+}
+
+/// What a prim's type is to skinning.
+pub(super) fn prim_kind(prim: &usd::Prim) -> Result<PrimKind, openusd::Error> {
+    Ok(if prim.is_a("SkelRoot")? {
         PrimKind::SkelRoot
     } else if prim.is_a("Skeleton")? {
         PrimKind::Skeleton
@@ -90,10 +98,6 @@ fn type_facts(prim: &usd::Prim) -> Result<TypeFacts, openusd::Error> {
         PrimKind::Imageable
     } else {
         PrimKind::Other
-    };
-    Ok(TypeFacts {
-        kind,
-        xformable: prim.is_a("Xformable")?,
     })
 }
 

@@ -83,6 +83,7 @@ pub(super) fn authored_times(
     prims: &[&PrimPlan],
 ) -> Result<Vec<Time>> {
     let placed = &scene.instances[instance];
+    let bindings = || prims.iter().map(|plan| &scene.bindings[plan.binding]);
     let mut times = Vec::new();
     let mut needs_skeleton = false;
     for plan in prims {
@@ -114,10 +115,10 @@ pub(super) fn authored_times(
     // Pixar's bake samples what some prim takes: joints where one is skinned, weights where one has
     // shapes, whether or not a joint or a channel reaches it.
     if let Some(animation) = placed.instance.animation() {
-        if !skinned.is_empty() {
+        if bindings().any(|b| b.influences.is_some()) {
             times.extend(animation.joint_times());
         }
-        if bound().any(|b| !b.shapes.is_empty()) {
+        if bindings().any(|b| !b.shapes.is_empty()) {
             times.extend(animation.blend_shape_weights.times());
         }
     }

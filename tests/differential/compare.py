@@ -77,6 +77,8 @@ class Comparison:
         return got == "SkelRoot" and want == "Xform" and not baked
 
     def _prim(self, path, theirs, ours, caches, code):
+        if self._resets_between_samples(path, ours, code):
+            return
         want, got = (
             np.array(cache.GetLocalToWorldTransform(prim)) for cache, prim in zip(caches, (theirs, ours))
         )
@@ -87,6 +89,13 @@ class Comparison:
             self._normals(path, theirs, ours, want, got, code)
         if {"extent", "points"} <= self.written.get(path, set()):
             self._extent(path, theirs, ours, want, code)
+
+    def _resets_between_samples(self, path, ours, code):
+        """A rigid prim that resets the transform stack, where it has no sample (rule 28, see differences.py)."""
+        if "xformOp:transform" not in self.written.get(path, ()):
+            return False
+        xformable = UsdGeom.Xformable(ours)
+        return xformable.GetResetXformStack() and code.GetValue() not in xformable.GetTimeSamples()
 
     def _points(self, path, theirs, ours, their_world, our_world, code):
         want, got = (_array(p.GetAttribute("points"), code) for p in (theirs, ours))

@@ -14,11 +14,16 @@ KNOWN = (
     (20, "rig._add_weights",
      "Where weights are blocked, Pixar writes no sample of a prim that only blends, so that its neighbours interpolate; "
      "sinew writes the rest points. No weights are blocked."),
+    (22, "pixar.mend_op_orders",
+     "Of a rigid prim that it cannot bake Pixar leaves one op without a value; sinew leaves the prim as it was."),
     (24, "gprims._add_normals",
      "sinew skins primvars:normals too, Pixar's bake reads `normals` alone. Only `normals` are drawn."),
     (25, "ties.hemisphere_ties",
      "Where a joint's rotation is half a turn from the heaviest joint's, the last bit of either computation chooses the "
      "way round. Such points are counted and left out."),
+    (28, "compare.Comparison._resets_between_samples",
+     "Of a rigid prim that resets the transform stack Pixar drops the reset and samples its parents' times; sinew keeps "
+     "the reset, which takes fewer samples. Such prims are compared at sinew's samples."),
     (31, "pixar.sample_ancestors",
      "Pixar forgets the times of ancestors' transforms. It gets them as an op that does nothing on each Skeleton."),
     (32, "compare.Comparison._retyped",

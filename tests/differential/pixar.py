@@ -64,7 +64,28 @@ def bake(stage, targets):
     """Bakes a stage of open_stage; returns which outputs of which prims the bake wrote: {path: {name}}."""
     sample_ancestors(stage, targets)
     UsdSkel.BakeSkinning(Usd.PrimRange(stage.GetPseudoRoot()))
-    return _written(stage.GetSessionLayer())
+    written = _written(stage.GetSessionLayer())
+    mend_op_orders(stage.GetSessionLayer(), written)
+    return written
+
+
+def mend_op_orders(session, written):
+    """Gives prims whose transforms the bake failed to write their own ops back (rule 22, see differences.py)."""
+    failed = []
+
+    def visit(spec_path):
+        if spec_path.IsPropertyPath() and spec_path.name == "xformOpOrder":
+            prim = spec_path.GetPrimPath()
+            order = session.GetAttributeAtPath(spec_path).default or ()
+            if list(order) == ["xformOp:transform"] and "xformOp:transform" not in written.get(str(prim), ()):
+                failed.append(prim)
+
+    session.Traverse(Sdf.Path.absoluteRootPath, visit)
+    for path in failed:
+        prim = session.GetPrimAtPath(path)
+        for name in ("xformOpOrder", "xformOp:transform"):
+            if name in prim.attributes:
+                prim.RemoveProperty(prim.attributes[name])
 
 
 def _written(session):

@@ -82,16 +82,17 @@ fn lerp_half3(a: &Half3, b: &Half3, alpha: f64) -> Half3 {
     })
 }
 
-/// GfSlerp: the short way round, no normalisation, straight lerp when nearly parallel.
-fn slerp_factors(cos_theta: f64, alpha: f64) -> (f64, f64) {
+/// GfSlerp: the short way round, no normalisation, straight lerp when nearly parallel. The angle and
+/// its sine are kept in the quaternion's own precision, which `round` rounds to.
+fn slerp_factors(cos_theta: f64, alpha: f64, round: impl Fn(f64) -> f64) -> (f64, f64) {
     let (cos_theta, sign) = if cos_theta < 0.0 {
         (-cos_theta, -1.0)
     } else {
         (cos_theta, 1.0)
     };
     let (s0, s1) = if 1.0 - cos_theta > 0.000_01 {
-        let theta = cos_theta.acos();
-        let sin_theta = theta.sin();
+        let theta = round(cos_theta.acos());
+        let sin_theta = round(theta.sin());
         (
             ((1.0 - alpha) * theta).sin() / sin_theta,
             (alpha * theta).sin() / sin_theta,
@@ -104,7 +105,7 @@ fn slerp_factors(cos_theta: f64, alpha: f64) -> (f64, f64) {
 
 fn slerp_quat(a: Quat, b: Quat, alpha: f64) -> Quat {
     let cos_theta = f64::from(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w);
-    let (s0, s1) = slerp_factors(cos_theta, alpha);
+    let (s0, s1) = slerp_factors(cos_theta, alpha, |x| f64::from(x as f32));
     let (s0, s1) = (s0 as f32, s1 as f32);
     Quat::from_xyzw(
         s0 * a.x + s1 * b.x,
@@ -140,19 +141,21 @@ impl Lerp for Vec<f16> {
         })
     }
 }
-/// Half quaternions as `[x, y, z, w]`, which only half xformOp:orient ops are: factors and steps round to
-/// half. Within two units in the last place of usd-core's GfSlerp, not always equal to it.
+/// Half quaternions as `[x, y, z, w]`, which only half xformOp:orient ops are. Every step rounds where
+/// GfSlerp's does: the imaginary parts' dot product, the angle, its sine, the factors and each term.
 impl Lerp for Vec<[f16; 4]> {
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+        let half = |x: f32| f16::from_f32(x).to_f32();
         lerp_array(a, b, |a, b| {
-            let cos_theta = (0..4).map(|i| f64::from(a[i]) * f64::from(b[i])).sum();
-            let (s0, s1) = slerp_factors(cos_theta, alpha);
-            let term =
-                |s: f64, x: f16| f16::from_f32(f16::from_f64(s).to_f32() * x.to_f32()).to_f32();
-            std::array::from_fn(|i| f16::from_f32(term(s0, a[i]) + term(s1, b[i])))
+            let (p, q) = (a.map(f16::to_f32), b.map(f16::to_f32));
+            let cos_theta = half(p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) + p[3] * q[3];
+            let (s0, s1) = slerp_factors(cos_theta.into(), alpha, |x| half(x as f32).into());
+            let (s0, s1) = (half(s0 as f32), half(s1 as f32));
+            std::array::from_fn(|i| f16::from_f32(half(s0 * p[i]) + half(s1 * q[i])))
         })
     }
 }
+
 impl Lerp for Vec<Quat> {
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
         lerp_array(a, b, |a, b| slerp_quat(*a, *b, alpha))
@@ -175,7 +178,7 @@ impl Lerp for f64 {
 }
 impl Lerp for DQuat {
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        let (s0, s1) = slerp_factors(a.dot(*b), alpha);
+        let (s0, s1) = slerp_factors(a.dot(*b), alpha, |x| x);
         Some(*a * s0 + *b * s1)
     }
 }
@@ -354,6 +357,38 @@ mod tests {
             ..s
         };
         assert_eq!(at(&held, 9.9), Some(0.0));
+    }
+
+    /// What usd-core 26.11 makes of two samples of a quath attribute, to the last bit.
+    #[test]
+    fn half_quaternions_round_as_pixars() {
+        type Case = ([f64; 4], [f64; 4], f64, [f64; 4]);
+        #[rustfmt::skip]
+        let cases: [Case; 6] = [
+            ([-0.4541015625, -0.4423828125, 0.2578125, 0.72900390625],
+             [0.107177734375, -0.01001739501953125, 0.00531768798828125, 0.994140625], 0.5,
+             [-0.18896484375, -0.24658203125, 0.1434326171875, 0.9384765625]),
+            ([0.39404296875, 0.53515625, -0.263427734375, 0.69921875],
+             [-0.48974609375, 0.83837890625, 0.2364501953125, 0.04119873046875], 0.5,
+             [-0.061279296875, 0.87841796875, -0.0172119140625, 0.4736328125]),
+            ([-0.4228515625, 0.275390625, 0.53173828125, 0.68017578125],
+             [0.08074951171875, -0.1370849609375, -0.0665283203125, 0.98486328125], 0.5,
+             [-0.1934814453125, 0.0782470703125, 0.26318359375, 0.94140625]),
+            ([0.99462890625, 0.0110931396484375, 0.08624267578125, 0.055206298828125],
+             [0.62744140625, 0.53515625, -0.552734375, 0.1207275390625], 0.85,
+             [0.73046875, 0.47705078125, -0.4755859375, 0.1168212890625]),
+            ([-0.457275390625, 0.450927734375, -0.50146484375, 0.57958984375],
+             [-0.9228515625, -0.3701171875, 0.08251953125, 0.06768798828125], 0.7,
+             [-0.94091796875, -0.1253662109375, -0.13134765625, 0.285888671875]),
+            ([0.09393310546875, 0.1610107421875, 0.258056640625, 0.94775390625],
+             [-0.10650634765625, -0.4755859375, -0.01010894775390625, 0.873046875], 0.3,
+             [0.0341796875, -0.03717041015625, 0.1861572265625, 0.98095703125]),
+        ];
+        for (a, b, alpha, want) in cases {
+            let one = |q: [f64; 4]| vec![q.map(f16::from_f64)];
+            let got = Vec::<[f16; 4]>::lerp(&one(a), &one(b), alpha).unwrap();
+            assert_eq!(got[0].map(f64::from), want);
+        }
     }
 
     #[test]

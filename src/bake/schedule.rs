@@ -83,6 +83,7 @@ pub(super) fn authored_times(
     prims: &[&PrimPlan],
 ) -> Result<Vec<Time>> {
     let placed = &scene.instances[instance];
+    let bindings = || prims.iter().map(|plan| &scene.bindings[plan.binding]);
     let mut times = Vec::new();
     let mut needs_skeleton = false;
     for plan in prims {
@@ -111,14 +112,15 @@ pub(super) fn authored_times(
     if needs_skeleton {
         times.extend(scene.transform_times(placed.prim));
     }
-    // All of them, even where no joint or channel reaches a prim: interpolation between fewer
-    // samples would differ from Pixar's at these times.
+    // Pixar's bake samples what some prim takes: joints where one is skinned, weights where one has
+    // shapes, whether or not a joint or a channel reaches it.
     if let Some(animation) = placed.instance.animation() {
-        times.extend(
-            animation
-                .joint_times()
-                .chain(animation.blend_shape_weights.times()),
-        );
+        if bindings().any(|b| b.influences.is_some()) {
+            times.extend(animation.joint_times());
+        }
+        if bindings().any(|b| !b.shapes.is_empty()) {
+            times.extend(animation.blend_shape_weights.times());
+        }
     }
     times.retain(|t| t.is_finite());
     sort(&mut times);

@@ -43,6 +43,7 @@ pub const EXTENT: f64 = 0.0;
 /// Transforms of rigid prims against Pixar's, relative to the larger of 1 and the translation: Pixar
 /// skins the four points of the frame in f32.
 pub const PIXAR_TRANSFORM: f64 = 1e-6;
+
 /// UsdSkel's utilities that both sides compute in f64, or in f32 by the same steps; relative to the larger of 1 and
 /// what is expected.
 pub const UTILITY: f64 = 1e-12;
@@ -58,3 +59,15 @@ pub const HALF: f64 = 1e-3;
 /// relative to the value, at least 1. f32 values are interpolated from samples that clips resampled
 /// in f32, and the sample beside a jump stands a few billionths of a frame before it.
 pub const CLIPS: f64 = 1e-6;
+
+/// The differential test, points: relative to the larger of the prim's size and the largest
+/// coordinate that its points pass through on the way from rest to the world. Both sides round to
+/// f32 at each step. Normals and transforms are judged as in the bakes above.
+pub const DIFFERENTIAL_POINTS: f64 = 1e-5;
+
+/// The differential test, dual quaternions: two rotations whose quaternions' cosine is below this are
+/// half a turn apart, and which way round they blend is a matter of rounding.
+pub const HEMISPHERE_TIE: f64 = 1e-4;
+
+/// How many of all points may be such ties.
+pub const HEMISPHERE_TIES: f64 = 1e-3;

@@ -1,7 +1,7 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
-mod clips;
 mod authored;
+mod clips;
 mod output;
 mod package;
 mod read;

@@ -309,7 +309,10 @@ impl SkinReader<'_> {
                 shape,
             });
         }
-        out.channel_mapper = animation.map(|a| AnimMapper::new(&a.blend_shapes, &tokens));
+        // Without weights the shapes do nothing at all, not even normalise normals (seen on usd-core).
+        out.channel_mapper = animation
+            .filter(|a| a.blend_shape_weights.has_value())
+            .map(|a| AnimMapper::new(&a.blend_shapes, &tokens));
         Ok(())
     }
 

@@ -1,0 +1,391 @@
+//! Random stages from seeds, baked by sinew and by Pixar's usd-core, compared in world space.
+//!
+//! `SINEW_PYTHON` names a Python with usd-core 26.11 (tests/run.sh makes one). `SINEW_SEEDS=FIRST` or
+//! `SINEW_SEEDS=FIRST..END` runs other seeds than the usual ones. The stages, the bakes and the comparison are in
+//! tests/differential, in Python; what sinew is known to do otherwise is listed in its differences.py.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::{gpu, tolerance};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::{Value, json};
+use sinew::Error;
+use sinew::bake::{Backend, BakeOptions, bake};
+
+const CPU_SEEDS: Range<u64> = 0..500;
+const GPU_SEEDS: Range<u64> = 0..50;
+
+/// Stages that the comparison's own test perturbs.
+const SELF_TEST_SEEDS: Range<u64> = 0..16;
+
+/// Prims with each feature that the usual 500 seeds bake at least, so that coverage cannot rot.
+const COVERAGE: &[(&str, u64)] = &[];
+
+fn main() {
+    let args = Arguments::from_args();
+    let python = std::env::var("SINEW_PYTHON").ok();
+    let kind = match &python {
+        Some(_) => "",
+        None => "needs SINEW_PYTHON",
+    };
+    let asked = std::env::var("SINEW_SEEDS").ok().map(|text| {
+        seeds(&text).unwrap_or_else(|| panic!("SINEW_SEEDS: expected 7 or 7..90, found {text}"))
+    });
+    let no_gpu = gpu::ignored();
+    let trial =
+        |name: String, skip: bool, run: Box<dyn FnOnce(&str) -> Result<(), Failed> + Send>| {
+            let python = python.clone();
+            Trial::test(name, move || run(&python.ok_or("SINEW_PYTHON is not set")?))
+                .with_kind(kind)
+                .with_ignored_flag(skip || kind != "")
+        };
+    let cpu = asked.clone().unwrap_or(CPU_SEEDS);
+    let on_gpu = asked.clone().unwrap_or(GPU_SEEDS);
+    let least = if asked.is_none() { COVERAGE } else { &[] };
+    let trials = vec![
+        trial(
+            format!("cpu::seeds_{}..{}", cpu.start, cpu.end),
+            false,
+            Box::new(move |python| many(python, Backend::Cpu, cpu, least)),
+        ),
+        trial(
+            format!("gpu::seeds_{}..{}", on_gpu.start, on_gpu.end),
+            no_gpu,
+            Box::new(move |python| many(python, Backend::Gpu, on_gpu, &[])),
+        ),
+        trial(
+            "comparison::notices_what_is_wrong".into(),
+            false,
+            Box::new(self_test),
+        ),
+    ];
+    libtest_mimic::run(&args, trials).exit();
+}
+
+fn seeds(text: &str) -> Option<Range<u64>> {
+    let (first, end) = match text.split_once("..") {
+        Some((first, end)) => (first.parse().ok()?, end.parse().ok()?),
+        None => {
+            let one = text.parse().ok()?;
+            (one, one + 1)
+        }
+    };
+    (first < end).then_some(first..end)
+}
+
+/// Bakes and compares the seeds on as many threads as there are cores.
+fn many(
+    python: &str,
+    backend: Backend,
+    seeds: Range<u64>,
+    least: &[(&str, u64)],
+) -> Result<(), Failed> {
+    let name = match backend {
+        Backend::Cpu => "cpu",
+        _ => "gpu",
+    };
+    let folder = scratch(name)?;
+    let total = Mutex::new(Total::default());
+    let next = AtomicU64::new(seeds.start);
+    std::thread::scope(|scope| {
+        for thread in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let (folder, total, next, seeds, backend) = (&folder, &total, &next, &seeds, &backend);
+            scope.spawn(move || {
+                let mut worker = Worker::new(python, folder, thread);
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end {
+                        return;
+                    }
+                    let result = one(&mut worker, folder, seed, backend);
+                    total.lock().expect("no panic").add(seed, result);
+                }
+            });
+        }
+    });
+    let total = total.into_inner()?;
+    println!("{name}: {total}");
+    total.judge(name, &folder, least)
+}
+
+/// A folder of this trial's own, below target.
+fn scratch(name: &str) -> Result<PathBuf, Failed> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("differential")
+        .join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// One seed: what the comparison answers.
+fn one(
+    worker: &mut Result<Worker, String>,
+    folder: &Path,
+    seed: u64,
+    backend: &Backend,
+) -> Result<Value, String> {
+    let worker = worker.as_mut().map_err(|e| e.clone())?;
+    let (file, arc, baked) = generate_and_bake(worker, folder, seed, backend)?;
+    let mut answer =
+        worker.ask(&json!({"compare": file, "baked": baked, "tolerance": tolerances()}))?;
+    answer["features"][format!("arc {arc}")] = 1.into();
+    let failures = answer["failures"].as_array().ok_or("failures")?;
+    if !failures.is_empty() {
+        let texts: Vec<&str> = failures.iter().filter_map(Value::as_str).collect();
+        return Err(format!(
+            "{} differences\n      {}",
+            texts.len(),
+            texts[..texts.len().min(3)].join("\n      ")
+        ));
+    }
+    for file in [&file, &baked] {
+        // A stage that passes is not looked at again.
+        std::fs::remove_file(file).ok();
+    }
+    Ok(answer)
+}
+
+/// The stage of a seed, the arc that composes it, and sinew's bake: the stage itself where there is
+/// nothing to skin, as Pixar's bake then leaves it.
+fn generate_and_bake(
+    worker: &mut Worker,
+    folder: &Path,
+    seed: u64,
+    backend: &Backend,
+) -> Result<(PathBuf, String, PathBuf), String> {
+    let made = worker.ask(&json!({"generate": seed, "folder": folder}))?;
+    let text = |key: &str| made[key].as_str().map(str::to_owned).ok_or("a text");
+    let (file, arc) = (PathBuf::from(text("file")?), text("arc")?);
+    // Text, crate and layers of overs take turns.
+    let extension = if seed.is_multiple_of(3) {
+        "usda"
+    } else {
+        "usdc"
+    };
+    let baked = folder.join(format!("baked{seed}.{extension}"));
+    let options = BakeOptions {
+        backend: backend.clone(),
+        layer: seed % 5 == 4,
+        ..BakeOptions::default()
+    };
+    let run = std::panic::AssertUnwindSafe(|| bake(&file, &baked, &options, &mut |_| {}));
+    match std::panic::catch_unwind(run) {
+        Ok(Ok(_)) => Ok((file, arc, baked)),
+        Ok(Err(Error::NothingToSkin { .. })) => Ok((file.clone(), arc, file)),
+        Ok(Err(e)) => Err(format!("sinew: {e}")),
+        Err(_) => Err("sinew panicked".into()),
+    }
+}
+
+fn tolerances() -> Value {
+    json!({
+        "points": tolerance::DIFFERENTIAL_POINTS,
+        "normals": tolerance::PIXAR_BAKE_NORMALS,
+        "transforms": tolerance::PIXAR_TRANSFORM,
+        "tie": tolerance::HEMISPHERE_TIE,
+    })
+}
+
+/// The comparison fails for every way in which a bake can be wrong, and not for a bake that is right.
+fn self_test(python: &str) -> Result<(), Failed> {
+    let folder = scratch("self_test")?;
+    let mut worker = Worker::new(python, &folder, 0)?;
+    let mut noticed: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let mut passed = noticed.clone();
+    for seed in SELF_TEST_SEEDS {
+        let (file, _, baked) = generate_and_bake(&mut worker, &folder, seed, &Backend::Cpu)?;
+        let request = json!({"self_test": file, "baked": baked, "tolerance": tolerances()});
+        let answer = worker.ask(&request)?;
+        for (name, found) in answer["noticed"].as_object().ok_or("noticed")? {
+            let list = match found.as_bool() {
+                Some(true) => &mut noticed,
+                _ => &mut passed,
+            };
+            list.entry(name.clone()).or_default().push(seed);
+        }
+    }
+    if let Some(seeds) = noticed.remove("nothing") {
+        return Err(format!("failed without a perturbation for seeds {seeds:?}").into());
+    }
+    passed.remove("nothing").ok_or("nothing was compared")?;
+    // Some pass rightly: a sample that its neighbours interpolate to, a step that is small so far from the origin.
+    let seeds = |list: &BTreeMap<String, Vec<u64>>, name: &str| list.get(name).map_or(0, Vec::len);
+    for name in noticed.keys().chain(passed.keys()) {
+        let (found, missed) = (seeds(&noticed, name), seeds(&passed, name));
+        if found < 4 || found <= missed {
+            return Err(format!("{name}: noticed in {found} stages, missed in {missed}").into());
+        }
+    }
+    println!("comparison: {} kinds of wrong bakes noticed", noticed.len());
+    match noticed.len() {
+        12.. => Ok(()),
+        n => Err(format!("only {n} perturbations were tried").into()),
+    }
+}
+
+/// A Python that has usd-core loaded and answers one line per line.
+struct Worker {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// What usd-core warns of.
+    log: PathBuf,
+}
+
+impl Worker {
+    fn new(python: &str, folder: &Path, thread: usize) -> Result<Self, String> {
+        let log = folder.join(format!("python{thread}.log"));
+        let fail = |e: std::io::Error| format!("{python}: {e}");
+        let mut process = Command::new(python)
+            .arg(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/tests/differential/worker.py"
+            ))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log).map_err(fail)?)
+            .spawn()
+            .map_err(fail)?;
+        let input = process.stdin.take().ok_or("no stdin")?;
+        let output = BufReader::new(process.stdout.take().ok_or("no stdout")?);
+        Ok(Self {
+            process,
+            input,
+            output,
+            log,
+        })
+    }
+
+    fn ask(&mut self, request: &Value) -> Result<Value, String> {
+        let mut line = String::new();
+        writeln!(self.input, "{request}")
+            .and_then(|()| self.output.read_line(&mut line))
+            .map_err(|e| format!("python: {e}; see {}", self.log.display()))?;
+        let answer: Value = serde_json::from_str(&line)
+            .map_err(|_| format!("python died; see {}", self.log.display()))?;
+        match answer["error"].as_str() {
+            Some(e) => Err(format!("a bug in tests/differential: {e}")),
+            None => Ok(answer),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It only reads and writes files of its own; there is nothing to wait for.
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+/// What all seeds came to.
+#[derive(Default)]
+struct Total {
+    seeds: usize,
+    failures: Vec<(u64, String)>,
+    prims: u64,
+    left_alone: u64,
+    ties: u64,
+    compared: BTreeMap<String, u64>,
+    /// The worst error of each kind, as a part of what is allowed.
+    worst: BTreeMap<String, f64>,
+    features: BTreeMap<String, u64>,
+}
+
+impl Total {
+    fn add(&mut self, seed: u64, result: Result<Value, String>) {
+        self.seeds += 1;
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(e) => return self.failures.push((seed, e)),
+        };
+        let number = |key: &str| answer[key].as_u64().unwrap_or_default();
+        self.prims += number("baked");
+        self.left_alone += number("left_alone");
+        self.ties += number("ties");
+        let counts = |key: &str| answer[key].as_object().into_iter().flatten();
+        for (what, n) in counts("compared") {
+            *self.compared.entry(what.clone()).or_default() += n.as_u64().unwrap_or_default();
+        }
+        for (what, n) in counts("features") {
+            *self.features.entry(what.clone()).or_default() += n.as_u64().unwrap_or_default();
+        }
+        for (what, n) in counts("worst") {
+            let worst = self.worst.entry(what.clone()).or_default();
+            *worst = worst.max(n.as_f64().unwrap_or(f64::INFINITY));
+        }
+    }
+
+    fn judge(mut self, name: &str, folder: &Path, least: &[(&str, u64)]) -> Result<(), Failed> {
+        self.failures.sort();
+        let mut text = String::new();
+        for (seed, e) in self.failures.iter().take(10) {
+            text += &format!(
+                "seed {seed}: {e}\n    repeat it with: SINEW_SEEDS={seed} tests/run.sh --test differential {name}::\n    \
+                 its stages are in {}\n",
+                folder.display()
+            );
+        }
+        if self.failures.len() > 10 {
+            text += &format!("and {} more seeds\n", self.failures.len() - 10);
+        }
+        let points = self.compared.get("points").copied().unwrap_or_default();
+        if self.ties as f64 > tolerance::HEMISPHERE_TIES * points as f64 {
+            text += &format!(
+                "{} of {points} points are ties: too many to leave out\n",
+                self.ties
+            );
+        }
+        for (feature, least) in least {
+            let found = self.features.get(*feature).copied().unwrap_or_default();
+            if found < *least {
+                text +=
+                    &format!("coverage: {found} prims with {feature}, expected at least {least}\n");
+            }
+        }
+        match text.is_empty() {
+            true => Ok(()),
+            false => Err(text.into()),
+        }
+    }
+}
+
+impl std::fmt::Display for Total {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(
+            f,
+            "{} seeds, {} with differences; {} prims baked by Pixar and {} left alone",
+            self.seeds,
+            self.failures.len(),
+            self.prims,
+            self.left_alone
+        )?;
+        for (what, n) in &self.compared {
+            let worst = self.worst.get(what).copied().unwrap_or_default();
+            writeln!(
+                f,
+                "  {n} {what} compared, the worst at {:.1} % of what is allowed",
+                worst * 100.0
+            )?;
+        }
+        writeln!(f, "  {} points left out as hemisphere ties", self.ties)?;
+        let features: Vec<String> = self
+            .features
+            .iter()
+            .map(|(k, n)| format!("{n} {k}"))
+            .collect();
+        write!(f, "  {}", features.join(", "))
+    }
+}

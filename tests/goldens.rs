@@ -42,7 +42,7 @@ fn main() {
             .expect("UTF-8")
             .replace(".golden.json", "");
         let golden = Golden::read(&path, name.clone());
-        let [a, b, c, d, e] = std::array::from_fn(|_| golden.clone());
+        let [a, b, c, d, e, f] = std::array::from_fn(|_| golden.clone());
         trials.push(Trial::test(format!("bindings::{name}"), move || {
             a.bindings()
         }));
@@ -50,7 +50,10 @@ fn main() {
             b.reference()
         }));
         trials.push(Trial::test(format!("bake_cpu::{name}"), move || {
-            c.bake(Backend::Cpu)
+            c.bake(Backend::Cpu, false)
+        }));
+        trials.push(Trial::test(format!("bake_layer::{name}"), move || {
+            f.bake(Backend::Cpu, true)
         }));
         if e.is_rigid() {
             trials.push(Trial::test(format!("rigid_points::{name}"), move || {
@@ -58,8 +61,10 @@ fn main() {
             }));
         }
         trials.push(
-            Trial::test(format!("bake_gpu::{name}"), move || d.bake(Backend::Gpu))
-                .with_ignored_flag(no_gpu),
+            Trial::test(format!("bake_gpu::{name}"), move || {
+                d.bake(Backend::Gpu, false)
+            })
+            .with_ignored_flag(no_gpu),
         );
     }
     libtest_mimic::run(&args, trials).exit();
@@ -186,9 +191,10 @@ impl Golden {
     }
 
     /// The whole way: a file in, a file out, read by openusd.
-    fn bake(&self, backend: Backend) -> Result<(), Failed> {
+    fn bake(&self, backend: Backend, layer: bool) -> Result<(), Failed> {
         let baked = self.baked(BakeOptions {
             backend,
+            layer,
             ..BakeOptions::default()
         })?;
         let (scene, stage) = (self.scene()?, &baked.stage);

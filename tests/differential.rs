@@ -342,7 +342,7 @@ impl Total {
             text += &format!("and {} more seeds\n", self.failures.len() - 10);
         }
         let points = self.compared.get("points").copied().unwrap_or_default();
-        if self.ties as f64 > tolerance::HEMISPHERE_TIES * points as f64 {
+        if self.ties as f64 > tolerance::MOST_TIES * points as f64 {
             text += &format!(
                 "{} of {points} points are ties: too many to leave out\n",
                 self.ties

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use glam::{DMat4, DQuat, DVec3, EulerRot, Vec3};
 use sinew::skel::InfluenceInterpolation::{Constant, Vertex};
-use sinew::skel::{BlendShape, Inbetween, JointInfluences, Pose, RestNormals, Skin};
+use sinew::skel::{
+    BlendShape, Inbetween, JointInfluences, Pose, RestNormals, Skin, SkinningMethod,
+};
 
 use super::rng::Rng;
 
@@ -13,6 +15,19 @@ pub enum Influences {
     None,
     Constant(usize),
     Vertex(usize),
+}
+
+/// How joints move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Motion {
+    /// Rotations below a quarter turn, scales near 1.
+    Mild,
+    /// Any rotation, no scale at all.
+    Rigid,
+    /// Any rotation, scale and shear.
+    Sheared,
+    /// The same with some joints mirrored and some singular.
+    Degenerate,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +39,11 @@ pub struct Spec {
     /// The prim has its own skel:joints, some of which the skeleton lacks.
     pub own_joints: bool,
     pub normals: bool,
+    /// Normals are one per face corner.
+    pub face_varying: bool,
     pub shapes: usize,
+    pub method: SkinningMethod,
+    pub motion: Motion,
 }
 
 impl Default for Spec {
@@ -36,7 +55,10 @@ impl Default for Spec {
             influences: Influences::Vertex(4),
             own_joints: false,
             normals: true,
+            face_varying: false,
             shapes: 0,
+            method: SkinningMethod::ClassicLinear,
+            motion: Motion::Mild,
         }
     }
 }
@@ -72,15 +94,29 @@ pub fn skin(spec: &Spec) -> Skin {
         } else {
             1
         };
-        let joints: Vec<i32> = (0..rows * count).map(|_| rng.below(own) as i32).collect();
-        // They do not sum to 1, and some are negative or zero (rule 21).
-        let weights = (0..rows * count)
+        let mut joints: Vec<i32> = (0..rows * count).map(|_| rng.below(own) as i32).collect();
+        // They do not sum to 1, and some are negative or zero (rule 21). Degenerate joints make normals
+        // thousands of times as long, and such must not cancel each other: no f32 holds what is left.
+        let may_cancel = spec.motion != Motion::Degenerate;
+        let mut weights: Vec<f32> = (0..rows * count)
             .map(|_| match rng.below(12) {
-                0 => -rng.range(0.0, 0.15),
+                0 if may_cancel => -rng.range(0.0, 0.15),
                 1 => 0.0,
                 _ => rng.range(0.2, 1.4) / count as f32,
             })
             .collect();
+        if spec.method == SkinningMethod::DualQuaternion && interpolation == Vertex {
+            // Sums of nothing: no weights, and a joint that cancels itself (without rounding, which a
+            // normal would make the most of).
+            for row in (0..rows).step_by(37) {
+                weights[row * count..(row + 1) * count].fill(0.0);
+                if count > 1 && row % 2 == 1 {
+                    joints[row * count + 1] = joints[row * count];
+                    weights[row * count] = 0.25;
+                    weights[row * count + 1] = -0.25;
+                }
+            }
+        }
         JointInfluences::new(
             "/Case",
             interpolation,
@@ -100,9 +136,10 @@ pub fn skin(spec: &Spec) -> Skin {
     let shapes = (0..spec.shapes)
         .map(|i| shape(rng, spec.points, i))
         .collect();
-    let normals = spec
-        .normals
-        .then(|| RestNormals::per_point(Arc::new(normals)));
+    let normals = spec.normals.then(|| match spec.face_varying {
+        true => corners(rng, spec.points),
+        false => RestNormals::per_point(Arc::new(normals)),
+    });
     Skin::new(
         "/Case",
         Arc::new(points),
@@ -113,6 +150,22 @@ pub fn skin(spec: &Spec) -> Skin {
         shapes,
     )
     .expect("valid")
+    .with_method(spec.method)
+}
+
+/// Neighbouring corners share points, some refer to far ones and some to none (rule 24).
+fn corners(rng: &mut Rng, points: usize) -> RestNormals {
+    let count = if points == 0 { 0 } else { points * 3 + 5 };
+    let indices: Vec<i32> = (0..count)
+        .map(|i| match rng.below(20) {
+            0 => -1,
+            1 => points as i32 + rng.below(3) as i32,
+            2 => rng.below(points) as i32,
+            _ => ((i / 3 + rng.below(9)) % points) as i32,
+        })
+        .collect();
+    let values = (0..count).map(|_| vector(rng, 1.0).normalize_or_zero());
+    RestNormals::face_varying("/Case", Arc::new(values.collect()), &indices, points).expect("valid")
 }
 
 /// Every fourth slot is empty, dense shapes alternate with sparse ones (with indices that repeat),
@@ -167,22 +220,62 @@ fn shape(rng: &mut Rng, points: usize, number: usize) -> Option<Arc<BlendShape>>
     Some(Arc::new(shape.expect("valid")))
 }
 
+fn rotation(rng: &mut Rng, most: f32) -> DQuat {
+    let angle = |rng: &mut Rng| f64::from(rng.range(-most, most));
+    DQuat::from_euler(EulerRot::XYZ, angle(rng), angle(rng), angle(rng))
+}
+
+fn scale(rng: &mut Rng) -> DVec3 {
+    DVec3::new(
+        rng.range(0.6, 1.7).into(),
+        rng.range(0.6, 1.7).into(),
+        rng.range(0.6, 1.7).into(),
+    )
+}
+
 fn transform(rng: &mut Rng, size: f32) -> DMat4 {
-    let angle = |rng: &mut Rng| f64::from(rng.range(-0.7, 0.7));
-    let rotation = DQuat::from_euler(EulerRot::XYZ, angle(rng), angle(rng), angle(rng));
-    let scale = DVec3::new(
-        rng.range(0.6, 1.7).into(),
-        rng.range(0.6, 1.7).into(),
-        rng.range(0.6, 1.7).into(),
-    );
+    let rotation = rotation(rng, 0.7);
+    let scale = scale(rng);
     DMat4::from_scale_rotation_translation(scale, rotation, vector(rng, size).as_dvec3())
+}
+
+fn joint(rng: &mut Rng, motion: Motion) -> DMat4 {
+    if motion == Motion::Mild {
+        return transform(rng, 3.0);
+    }
+    let rotated = DMat4::from_quat(rotation(rng, 3.1));
+    let moved = DMat4::from_translation(vector(rng, 3.0).as_dvec3()) * rotated;
+    if motion == Motion::Rigid {
+        return moved;
+    }
+    let mut size = scale(rng);
+    if motion == Motion::Degenerate {
+        match rng.below(8) {
+            0 => size = DVec3::ZERO,
+            // A determinant of 6e-11 is singular.
+            1 => size = DVec3::splat(4e-4),
+            2 => size.x = -size.x,
+            3 => size = -size,
+            _ => {}
+        }
+    }
+    moved * DMat4::from_scale(size) * DMat4::from_quat(rotation(rng, 1.0))
 }
 
 /// The same `seed` gives the same skeleton pose whatever the skin.
 pub fn pose(skin: &Skin, seed: u64) -> Pose {
+    pose_in(skin, Motion::Mild, seed)
+}
+
+/// A skin's pose at some time, with joints that move as its spec says.
+pub fn pose_of(spec: &Spec, skin: &Skin, time: u64) -> Pose {
+    pose_in(skin, spec.motion, spec.seed + time)
+}
+
+fn pose_in(skin: &Skin, motion: Motion, seed: u64) -> Pose {
     let rng = &mut Rng::new(seed ^ 0x5eed);
     let skinning = (0..skin.joint_count())
-        .map(|_| transform(rng, 3.0))
+        .map(|_| joint(rng, motion))
         .collect();
     let weight = |rng: &mut Rng| match rng.below(5) {
         0 => 0.0,

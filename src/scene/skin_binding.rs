@@ -144,11 +144,12 @@ impl SkinBinding {
                 )
             })
             .transpose()?;
+        // From the skeleton's order, as Pixar maps: it decides which of equal tokens are served.
         let joint_map = self.joints.as_ref().map(|own| {
-            AnimMapper::new(own, skeleton_joints)
-                .targets()
-                .map(|t| t.map(|t| t as u32))
-                .collect()
+            let skeletons: Vec<_> = (0..skeleton_joints.len() as u32).map(Some).collect();
+            let mut map = vec![None; own.len()];
+            AnimMapper::new(skeleton_joints, own).remap(&skeletons, &mut map);
+            map
         });
         let mut shapes: Vec<Option<Arc<BlendShape>>> = Vec::with_capacity(self.shapes.len());
         for slot in &self.shapes {

@@ -246,11 +246,13 @@ impl SkinBinding {
     /// The prim's own joint order -> the skeleton's, where it has its own (rule 11).
     #[must_use]
     pub fn joint_map(&self, instance: &SkeletonInstance) -> Option<Vec<Option<u32>>> {
+        // From the skeleton's order, as Pixar maps: it decides which of equal tokens are served.
         self.joints.as_ref().map(|own| {
-            AnimMapper::new(own, instance.skeleton().joints())
-                .targets()
-                .map(|t| t.map(|t| t as u32))
-                .collect()
+            let skeleton = instance.skeleton().joints();
+            let joints: Vec<_> = (0..skeleton.len() as u32).map(Some).collect();
+            let mut map = vec![None; own.len()];
+            AnimMapper::new(skeleton, own).remap(&joints, &mut map);
+            map
         })
     }
 

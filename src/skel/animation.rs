@@ -50,15 +50,12 @@ impl SkelAnimation {
     }
 
     /// Channel weights at a time, in the order of `blend_shapes`; fewer authored weights leave the
-    /// rest at 0 (rule 11).
+    /// rest at 0 (rule 11). Weights beyond the channels are kept, because an [`AnimMapper`] may pass them on.
     #[must_use]
     pub fn channel_weights(&self, time: Time) -> Vec<f32> {
-        let mut weights = vec![0.0; self.blend_shapes.len()];
-        if let Some(authored) = self.blend_shape_weights.at(time) {
-            for (to, from) in weights.iter_mut().zip(authored.iter()) {
-                *to = *from;
-            }
-        }
+        let authored = self.blend_shape_weights.at(time);
+        let mut weights = authored.map_or_else(Vec::new, |w| w.to_vec());
+        weights.resize(weights.len().max(self.blend_shapes.len()), 0.0);
         weights
     }
 

@@ -319,6 +319,25 @@ def skel_joints_order():
     ]), 1, 5)}
 
 
+@golden("Where an order is a part of the other in one piece, values are copied as one block: tokens that repeat, and weights beyond the channels.")
+def orders_repeated():
+    own = "uniform token[] skel:joints = "
+    order = ["Big", "Small", "Third"]
+    sh = [shape(n, offs(12, 1 + i)) for i, n in enumerate(order)]
+
+    def shaped(name, toks):
+        return mesh(name, normals=False, props=targets("/World/Char/Geo/" + name, toks, order[:len(toks)]), kids=sh)
+
+    return {"": layer(scene([
+        mesh("Twice", normals=False, joints=3, props=[own + tokens(["A/B/C", "A", "A/B/C"])]),
+        mesh("OnceMore", normals=False, joints=4, props=[own + tokens(ARM + ["A/B"])]),
+        mesh("Doubled", normals=False, joints=2, props=[own + tokens(["A/B", "A/B"])]),
+        shaped("InOnePiece", order),
+        shaped("Shuffled", ["Small", "Big", "Third"]),
+        shaped("OfTwins", ["Big", "Big"]),
+    ], [skel(source=ANIM), weights_anim("Anim", order[:2], {1: [0.2, 0.4, 0.8], 5: [1, -0.5, 0.3]}, ARM)]), 1, 5)}
+
+
 @golden()
 def sparse_anim():
     rig = [skel(source=ANIM), anim(joints=["A/B/C", "A"])]

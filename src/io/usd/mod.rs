@@ -1,11 +1,13 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
+mod author;
 mod authored;
 mod clips;
 mod output;
 mod package;
 mod read;
 mod resolver;
+mod save;
 mod skel_prims;
 mod skinned_prims;
 mod text;

@@ -1,5 +1,6 @@
 //! Skeleton, SkelAnimation and BlendShape prims.
 
+use glam::Vec3;
 use openusd::usd;
 
 use super::values::{read, read_sampled, read_uniform};
@@ -113,12 +114,33 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
     }
 }
 
+/// A BlendShape prim's values, before they are held to the rules.
+pub(super) struct ShapeParts {
+    pub point_indices: Option<Vec<i64>>,
+    pub offsets: Vec<Vec3>,
+    pub normal_offsets: Option<Vec<Vec3>>,
+    pub inbetweens: Vec<Inbetween>,
+}
+
 pub(super) fn read_blend_shape(
     prim: &usd::Prim,
     point_count: usize,
     warnings: &mut Vec<Warning>,
 ) -> Result<Result<BlendShape, Invalid>, openusd::Error> {
-    let indices: Option<Vec<i64>> = read_uniform(&prim.attribute("pointIndices"))?;
+    let parts = read_shape_parts(prim)?;
+    Ok(BlendShape::new(
+        prim.path().as_str(),
+        parts.point_indices.as_deref(),
+        parts.offsets,
+        parts.normal_offsets,
+        parts.inbetweens,
+        point_count,
+        warnings,
+    ))
+}
+
+pub(super) fn read_shape_parts(prim: &usd::Prim) -> Result<ShapeParts, openusd::Error> {
+    let point_indices = read_uniform(&prim.attribute("pointIndices"))?;
     let offsets = read_uniform(&prim.attribute("offsets"))?.unwrap_or_default();
     let normal_offsets = read_uniform(&prim.attribute("normalOffsets"))?;
     let mut inbetweens = Vec::new();
@@ -143,15 +165,12 @@ pub(super) fn read_blend_shape(
             )?,
         });
     }
-    Ok(BlendShape::new(
-        prim.path().as_str(),
-        indices.as_deref(),
+    Ok(ShapeParts {
+        point_indices,
         offsets,
         normal_offsets,
         inbetweens,
-        point_count,
-        warnings,
-    ))
+    })
 }
 
 pub(super) fn weight_metadata(attribute: &usd::Attribute) -> Result<Option<f32>, openusd::Error> {

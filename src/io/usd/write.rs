@@ -371,7 +371,7 @@ fn author(
 
 /// `target` as seen from the folder of `from`, with forward slashes. Absolute where they share no
 /// folder, and where a symbolic link makes `..` ambiguous: USD takes `..` off the path as spelled.
-fn relative_to(target: &Path, from: &Path) -> String {
+pub(super) fn relative_to(target: &Path, from: &Path) -> String {
     let slashed = |p: &Path| p.to_string_lossy().replace('\\', "/");
     let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
     let target = absolute(target);

@@ -7,6 +7,7 @@ mod animations;
 mod bound;
 mod codes;
 mod context;
+mod fix;
 mod influences;
 mod shapes;
 mod skeletons;
@@ -22,6 +23,7 @@ use crate::io::usd::{OpenOptions, ReadOptions, UsdFile};
 use crate::skel::AnimSource;
 
 pub use codes::{CODES, Code, Severity, code};
+pub use fix::{FixOptions, FixReport, Mended, fix};
 
 /// What to check against.
 #[derive(Clone, Debug, Default)]

@@ -2,6 +2,7 @@
 
 mod authored;
 mod clips;
+mod mend;
 mod output;
 mod package;
 mod read;
@@ -17,6 +18,7 @@ mod write;
 mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
+pub use mend::{Mend, PrimMend};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;
 pub use write::{BakeEdits, BakedPrim, BakedTransform, Samples};

@@ -144,20 +144,18 @@ fn entry(f: &Finding, message: impl Into<String>) -> Mended {
 
 impl Plan<'_> {
     fn prim(&mut self, path: &str, findings: &[&Finding]) {
-        let Some(prim) = self
-            .context
-            .index_of(path)
-            .map(|i| &self.context.stage.prims[i])
-        else {
+        let Some(index) = self.context.index_of(path) else {
             return;
         };
-        if prim.in_instance && !self.flattened {
-            let why = "it is in a native instance, which a layer cannot override: mend its source";
-            self.left.extend(findings.iter().map(|f| entry(f, why)));
-            return;
-        }
+        let prim = &self.context.stage.prims[index];
         let mut influences = Vec::new();
         for f in findings {
+            // In a flattened file nothing is shared any more.
+            let flat = prim.in_instance && self.flattened;
+            if let Some(why) = self.context.why_unmendable(index, f.code).filter(|_| !flat) {
+                self.left.push(entry(f, why));
+                continue;
+            }
             let done = match f.code {
                 "binding-api-missing" => Ok((Mend::ApplyBinding, "SkelBindingAPI applied")),
                 "inbetween-skipped" | "inbetween-offsets" => Ok((

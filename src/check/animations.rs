@@ -11,7 +11,7 @@ use crate::skel::binding::PrimKind;
 
 /// Lengths of quaternions that differ more from 1 are worth a word: it scales by twice as much.
 /// Half-precision quaternions, which some exporters write, stay below.
-const UNIT: f32 = 1e-3;
+pub(super) const UNIT: f32 = 1e-3;
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
     let targeted: HashSet<&str> = context

@@ -110,6 +110,17 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// Why a finding's mend does not go with this prim, in the file as it is layered.
+    pub fn why_unmendable(&self, prim: usize, code: &str) -> Option<&'static str> {
+        if self.stage.prims[prim].in_instance {
+            return Some(
+                "it is in a native instance, which a layer cannot override: mend its source",
+            );
+        }
+        let no_use = code == "binding-api-missing" && self.skel_root[prim].is_none();
+        no_use.then_some("it is outside any SkelRoot, where SkelBindingAPI has no place")
+    }
+
     /// The Skeleton that a prim is bound to.
     pub fn skeleton_of(&self, prim: usize) -> Option<usize> {
         let at = self.nearest(prim, SKELETON)?;

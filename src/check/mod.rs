@@ -7,6 +7,7 @@ mod animations;
 mod bound;
 mod codes;
 mod context;
+mod fix;
 mod influences;
 mod shapes;
 mod skeletons;
@@ -22,6 +23,7 @@ use crate::io::usd::{OpenOptions, ReadOptions, UsdFile};
 use crate::skel::AnimSource;
 
 pub use codes::{CODES, Code, Severity, code};
+pub use fix::{FixOptions, FixReport, Mended, fix};
 
 /// What to check against.
 #[derive(Clone, Debug, Default)]
@@ -117,8 +119,8 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
         key(a).cmp(&key(b))
     });
     for finding in &mut list {
-        // Nothing can be overridden below a native instance.
-        finding.fixable &= place(finding).is_none_or(|i| !authored.prims[i].in_instance);
+        finding.fixable &=
+            place(finding).is_none_or(|i| context.why_unmendable(i, finding.code).is_none());
     }
     let count = |s: Severity| list.iter().filter(|f| f.severity == s).count();
     Ok(Report {

@@ -74,3 +74,5 @@ pub const CLIPS: f64 = 1e-6;
 /// coordinate that its points pass through on the way from rest to the world. Both sides round to
 /// f32 at each step. Normals and transforms are judged as in the bakes above.
 pub const DIFFERENTIAL_POINTS: f64 = 1e-5;
+/// Sums of the same few terms in another order: f64 rounding of coordinates of a few units.
+pub const SORTED_SUMS: f64 = 1e-14;

@@ -3,6 +3,7 @@
 mod bake;
 mod check;
 mod devices;
+mod fix;
 mod inspect;
 mod open;
 mod report;
@@ -31,6 +32,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Tell everything that is wrong or doubtful in files, with stable codes.
     Check(check::Args),
+    /// Mend what can be mended without guessing, into another file.
+    Fix(fix::Args),
     /// List adapters and the CPU backend, with what --backend auto would take.
     Devices(devices::Args),
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Bake(args) => bake::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Check(args) => check::run(&args),
+        Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {

@@ -3,6 +3,7 @@
 mod author;
 mod authored;
 mod clips;
+mod mend;
 mod output;
 mod package;
 mod read;
@@ -19,6 +20,7 @@ mod write;
 mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
+pub use mend::{Mend, PrimMend};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;
 pub use write::{BakeEdits, BakedPrim, BakedTransform, Samples};

@@ -58,7 +58,7 @@ pub struct BakeEdits {
 
 const API_SCHEMAS: &str = "apiSchemas";
 
-type Authoring = std::result::Result<(), sdf::AuthoringError>;
+pub(super) type Authoring = std::result::Result<(), sdf::AuthoringError>;
 
 impl UsdFile {
     /// Refuses an output that is one of the files this stage is read from.
@@ -81,7 +81,7 @@ impl UsdFile {
                 return Err(Error::Write {
                     file: output.to_owned(),
                     reason: format!(
-                        "it is read from: {} would be overwritten by its own bake",
+                        "it is read from: {} would be overwritten by what is made of it",
                         source.display()
                     ),
                 });
@@ -96,6 +96,15 @@ impl UsdFile {
     /// # Errors
     /// A stage that cannot be flattened, or a file that cannot be written.
     pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+        self.write_flattened_with(out, |edit| apply(edit.data_mut(), edits))
+    }
+
+    /// As [`UsdFile::write_flattened`], with whatever `author` adds.
+    pub(super) fn write_flattened_with(
+        &self,
+        out: &Path,
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> Result<Vec<Warning>> {
         let fail = |reason: String| Error::Write {
             file: out.to_owned(),
             reason,
@@ -117,7 +126,7 @@ impl UsdFile {
                     let value = sdf::TokenListOp::explicit(order).into();
                     edit.data_mut().set_field(&path, API_SCHEMAS, value);
                 }
-                apply(edit.data_mut(), edits)
+                author(edit)
             })
             .map_err(|e| fail(explain(&e)))?;
         if out
@@ -261,7 +270,7 @@ impl UsdFile {
 }
 
 /// The file of a layer identifier, the outermost package of one inside a package.
-fn outermost_file(identifier: &str) -> PathBuf {
+pub(super) fn outermost_file(identifier: &str) -> PathBuf {
     PathBuf::from(identifier.split('[').next().unwrap_or(identifier))
 }
 
@@ -339,7 +348,7 @@ fn vec3f(v: Vec<glam::Vec3>) -> sdf::Value {
 }
 
 /// Authors samples, replacing the ones that were there, or the default value.
-fn author(
+pub(super) fn author(
     data: &mut dyn sdf::AbstractData,
     prim: &str,
     name: &str,

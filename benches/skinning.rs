@@ -10,7 +10,9 @@ use glam::{DMat4, DQuat, DVec3, Vec3};
 use serde_json::{Value, json};
 use sinew::gpu::{AdapterChoice, Crowd, GpuDevice, GpuError, Skinner, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
-use sinew::skel::{BlendShape, InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin};
+use sinew::skel::{
+    BlendShape, InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin, SkinningMethod,
+};
 
 const JOINTS: usize = 100;
 const INFLUENCES: usize = 4;
@@ -63,7 +65,16 @@ fn options() -> Options {
     out
 }
 
-fn skinned(points: usize, normals: bool) -> Skin {
+/// Which normals a skin has.
+#[derive(Clone, Copy, PartialEq)]
+enum Normals {
+    None,
+    PerPoint,
+    /// Four corners to a point, as in a mesh of quads.
+    FaceVarying,
+}
+
+fn skinned(points: usize, normals: Normals, method: SkinningMethod) -> Skin {
     let rng = &mut Rng(7);
     let rest: Vec<Vec3> = (0..points).map(|_| rng.vector()).collect();
     // Neighbouring points share joints, as in a mesh.
@@ -75,11 +86,21 @@ fn skinned(points: usize, normals: bool) -> Skin {
     let influences =
         JointInfluences::new("/B", vertex, INFLUENCES, &joints, weights, points, JOINTS)
             .expect("valid");
-    let normals = normals.then(|| {
-        RestNormals::per_point(Arc::new(
-            rest.iter().map(|p| p.normalize_or(Vec3::X)).collect(),
-        ))
-    });
+    let normal = |p: &Vec3| p.normalize_or(Vec3::X);
+    let normals = match normals {
+        Normals::None => None,
+        Normals::PerPoint => Some(RestNormals::per_point(Arc::new(
+            rest.iter().map(normal).collect(),
+        ))),
+        Normals::FaceVarying => {
+            let corners: Vec<i32> = (0..points * 4)
+                .map(|i| ((i / 4 + [0, 1, 501, 500][i % 4]) % points) as i32)
+                .collect();
+            let values = corners.iter().map(|p| normal(&rest[*p as usize]));
+            let values = Arc::new(values.collect());
+            Some(RestNormals::face_varying("/B", values, &corners, points).expect("valid"))
+        }
+    };
     Skin::new(
         "/B",
         Arc::new(rest),
@@ -90,6 +111,7 @@ fn skinned(points: usize, normals: bool) -> Skin {
         Vec::new(),
     )
     .expect("valid")
+    .with_method(method)
 }
 
 /// 200 shapes that each move 5 % of the points; 20 of them are active.
@@ -116,11 +138,12 @@ fn blended() -> Skin {
     Skin::new("/B", Arc::new(rest), None, None, None, 0, shapes).expect("valid")
 }
 
-fn pose(skin: &Skin) -> Pose {
+fn pose(skin: &Skin, scale: f64) -> Pose {
     let rng = &mut Rng(11);
     let skinning = (0..skin.joint_count())
         .map(|_| {
-            DMat4::from_rotation_translation(
+            DMat4::from_scale_rotation_translation(
+                DVec3::new(1.0, scale, 1.0),
                 DQuat::from_rotation_y(rng.unit().into()),
                 rng.vector().as_dvec3(),
             )
@@ -151,9 +174,9 @@ fn row(backend: &str, case: &str, points: usize, (best, median): (f64, f64)) -> 
     })
 }
 
-fn cpu(case: &str, skin: &Skin, runs: usize) -> Value {
+fn cpu(case: &str, skin: &Skin, scale: f64, runs: usize) -> Value {
     let packed = PackedSkin::pack("/B", skin).expect("packs");
-    let pose = PackedPose::pack(&packed, &pose(skin));
+    let pose = PackedPose::pack(&packed, &pose(skin, scale));
     let mut points = vec![Vec3::ZERO; packed.point_count()];
     let mut normals = packed.normals().map(<[Vec3]>::to_vec);
     let times = (0..runs + 2)
@@ -170,7 +193,8 @@ fn cpu(case: &str, skin: &Skin, runs: usize) -> Value {
 /// Bytes that must move once: rest in, influences or entries in, results out.
 fn floor_bytes(packed: &PackedSkin) -> u64 {
     let points = packed.point_count() as u64;
-    let each = if packed.normals().is_some() { 48 } else { 24 };
+    let normals = packed.normal_count() as u64 * 24;
+    let corners = packed.normal_points().map_or(0, |p| p.len() as u64 * 4);
     let influences = packed
         .influences()
         .map_or(0, |i| i.words().len() as u64 * 4);
@@ -178,10 +202,16 @@ fn floor_bytes(packed: &PackedSkin) -> u64 {
     let blend = packed.blend().map_or(0, |b| {
         (b.rows().len() + b.sub_shapes().len()) as u64 * 4 + b.offsets().len() as u64 * 12 / 10
     });
-    points * each + influences + blend
+    points * 24 + normals + corners + influences + blend
 }
 
-fn gpu(case: &str, skin: &Skin, options: &Options, device: &GpuDevice) -> Result<Value, GpuError> {
+fn gpu(
+    case: &str,
+    skin: &Skin,
+    scale: f64,
+    options: &Options,
+    device: &GpuDevice,
+) -> Result<Value, GpuError> {
     let packed = Arc::new(PackedSkin::pack("/B", skin).expect("packs"));
     let wanted = SkinnerOptions {
         timestamps: true,
@@ -191,7 +221,7 @@ fn gpu(case: &str, skin: &Skin, options: &Options, device: &GpuDevice) -> Result
     let mut crowd: Crowd = skinner.crowd();
     let id = crowd.add_skin(Arc::clone(&packed))?;
     let instance = crowd.add_instance(id)?;
-    crowd.set_pose(instance, &PackedPose::pack(&packed, &pose(skin)))?;
+    crowd.set_pose(instance, &PackedPose::pack(&packed, &pose(skin, scale)))?;
     let mut times = Vec::new();
     let mut stamped = true;
     for run in 0..options.runs + 2 {
@@ -295,19 +325,33 @@ fn usd_core(options: &Options) -> Vec<Value> {
 
 fn main() {
     let options = options();
+    let (linear, dual) = (
+        SkinningMethod::ClassicLinear,
+        SkinningMethod::DualQuaternion,
+    );
+    let of = |normals, method| skinned(options.points, normals, method);
+    // Name, skin, scale of its joints in y.
     let cases = [
-        ("lbs", skinned(options.points, false)),
-        ("lbs+normals", skinned(options.points, true)),
-        ("blend 200x5%, 20 active", blended()),
+        ("lbs", of(Normals::None, linear), 1.0),
+        ("lbs+normals", of(Normals::PerPoint, linear), 1.0),
+        (
+            "lbs+faceVarying normals",
+            of(Normals::FaceVarying, linear),
+            1.0,
+        ),
+        ("dqs", of(Normals::None, dual), 1.0),
+        ("dqs+scale", of(Normals::None, dual), 1.5),
+        ("dqs+scale+normals", of(Normals::PerPoint, dual), 1.5),
+        ("blend 200x5%, 20 active", blended(), 1.0),
     ];
     let mut rows: Vec<Value> = cases
         .iter()
-        .map(|(case, skin)| cpu(case, skin, options.runs))
+        .map(|(case, skin, scale)| cpu(case, skin, *scale, options.runs))
         .collect();
     match GpuDevice::new(&options.adapter) {
         Ok(device) => {
-            for (case, skin) in &cases {
-                match gpu(case, skin, &options, &device) {
+            for (case, skin, scale) in &cases {
+                match gpu(case, skin, *scale, &options, &device) {
                     Ok(row) => rows.push(row),
                     Err(error) => eprintln!("{case}: {error}"),
                 }
@@ -323,7 +367,8 @@ fn main() {
             .filter_map(|r| r["best_mpoints_per_s"].as_f64());
         rates.fold(0.0f64, f64::max)
     };
-    let ratio = (!theirs.is_empty()).then(|| best(&rows[..3], "lbs") / best(&theirs, "lbs"));
+    let ratio =
+        (!theirs.is_empty()).then(|| best(&rows[..cases.len()], "lbs") / best(&theirs, "lbs"));
     rows.extend(theirs);
 
     if options.json {

@@ -881,9 +881,10 @@ def dq_constant():
         mesh("Three", influences=infl([1, 2, 0], [0.5, 0.75, -0.25], 3, c))], rig, root_props=[DQ]), 1, 5)}
 
 
-@golden("Joints more than half a turn apart: the first of the largest weight says which way round.")
+@golden("Joints far apart: the first of the largest weight says which way round.")
 def dq_hemisphere():
-    r = {t: [quat((0, 0, 30 * t)), quat((200, 10 * t, 0)), quat((0, 170, 40 - 30 * t), -1)] for t in (1, 3, 5)}
+    # About a third of a turn from each to the next: which pair goes the long way depends on the pivot.
+    r = {t: [quat((0, 10 * t, 0)), quat((0, 118 + 3 * t, 0)), quat((5 * t, 125, 0), -1)] for t in (1, 3, 5)}
     rows = [([0, 1, 2], w) for w in ([0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [1 / 3, 1 / 3, 1 / 3], [0.25, 0.25, 0.5])]
     rows += [([2, 1, 0], w) for w in ([0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [1 / 3, 1 / 3, 1 / 3], [0.25, 0.25, 0.5])]
     rows += [([1, 1, 2], w) for w in ([0.3, 0.3, 0.4], [-0.5, 0.7, 0.8], [0, 0.5, 0.5], [0.35, 0.35, 0.3])]

@@ -1,5 +1,6 @@
 //! A [`Scene`]: everything skinning needs from a file, as plain data that threads can share.
 
+mod bounds;
 mod pose_cache;
 mod skin_binding;
 mod xform;
@@ -13,6 +14,7 @@ use crate::error::{Error, Invalid, Result, Warning};
 use crate::sampled::Time;
 use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 
+pub use bounds::{BoundsNode, BoundsTree, Extent, HintedPrim, Purpose};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use skin_binding::{
     ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart,
@@ -31,7 +33,8 @@ pub struct TimeLine {
     pub frames_per_second: f64,
 }
 
-/// A prim that the result depends on: bound prims, skeletons, SkelRoots and their ancestors.
+/// A prim that the result depends on: bound prims, skeletons, SkelRoots, what extentsHints enclose,
+/// and the ancestors of these.
 #[derive(Clone, Debug)]
 pub struct ScenePrim {
     pub path: String,
@@ -75,6 +78,8 @@ pub struct Scene {
     /// Every SkelAnimation that drives one of them.
     pub animations: Vec<Arc<SkelAnimation>>,
     pub bindings: Vec<SkinBinding>,
+    /// What the extentsHints above bound prims enclose.
+    pub bounds: BoundsTree,
     /// Prims that cannot be skinned, with the reason.
     pub errors: Vec<Invalid>,
     pub warnings: Vec<Warning>,

@@ -286,6 +286,15 @@ fn explain_target(tree: &PrimTree, target: &Target) -> Option<String> {
     }
 }
 
+/// The SkelAnimation that drives a Skeleton (rule 3).
+#[must_use]
+pub fn animation_of(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {
+    match inherited_animation_source(tree, skeleton)? {
+        (_, Target::Prim(p)) if tree[*p].kind == PrimKind::SkelAnimation => Some(*p),
+        _ => None,
+    }
+}
+
 /// The nearest opinion on skel:animationSource at or above `from`, on prims with the API applied.
 /// It is searched above the SkelRoot too.
 fn inherited_animation_source(tree: &PrimTree, from: PrimIndex) -> Option<(PrimIndex, &Target)> {

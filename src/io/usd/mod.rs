@@ -1,5 +1,7 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
+mod extents;
+mod model_bounds;
 mod output;
 mod package;
 mod read;
@@ -16,4 +18,4 @@ mod xforms;
 
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;
-pub use write::{BakeEdits, BakedPrim, BakedTransform, Samples};
+pub use write::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};

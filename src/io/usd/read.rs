@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
+use super::model_bounds::BoundsReader;
 use super::resolver::{CheckedResolver, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
@@ -174,6 +175,16 @@ impl UsdFile {
             bindings.push(skins.read(b, at, animation.as_deref())?);
         }
         warnings.append(&mut builder.warnings);
+        let bounds = BoundsReader {
+            stage,
+            tree: &tree,
+            interpolation,
+            instances: &builder.instances,
+            bindings: &bindings,
+            prims: &mut builder.prims,
+            warnings: &mut warnings,
+        }
+        .read()?;
         for diagnostic in stage.composition_errors() {
             warnings.push(Warning::new(
                 "composition",
@@ -205,6 +216,7 @@ impl UsdFile {
             instances: builder.instances,
             animations,
             bindings,
+            bounds,
             errors: builder
                 .errors
                 .into_iter()

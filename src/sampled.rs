@@ -188,6 +188,12 @@ impl Lerp for Vec<i32> {
         None
     }
 }
+impl Lerp for bool {
+    // Nor tokens, which are what is read as yes or no.
+    fn lerp(_: &Self, _: &Self, _: f64) -> Option<Self> {
+        None
+    }
+}
 
 /// A composed attribute value over time. `None` inside is a blocked value.
 #[derive(Clone, Debug)]

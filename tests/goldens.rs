@@ -220,6 +220,9 @@ impl Golden {
                 compared += 1;
             }
         }
+        for (prim, samples) in self.json["hints"].as_object().into_iter().flatten() {
+            same_hints(stage, prim, &self::samples(samples)?)?;
+        }
         if compared == 0 {
             return Err("nothing was compared".into());
         }
@@ -390,6 +393,26 @@ fn flatten_value(value: &Usd, out: &mut Vec<f64>) {
         Usd::Double(v) => out.push(*v),
         other => panic!("{other:?}"),
     }
+}
+
+/// extentsHint at Pixar's sample times: pairs of corners, an empty range to the bit (rule 32).
+fn same_hints(stage: &openusd::usd::Stage, prim: &str, samples: &Samples) -> Result<(), Failed> {
+    assert!(!samples.is_empty(), "{prim}: no hint at Pixar's");
+    for (time, want) in samples {
+        let what = format!("{prim} extentsHint at {time}");
+        let got = usd::vectors(stage, prim, "extentsHint", time.code())
+            .ok_or_else(|| format!("{what}: no value"))?;
+        assert_eq!(got.len(), want.len(), "{what}");
+        for (got, want) in got.chunks(2).zip(want.chunks(2)) {
+            if want[0].x > want[1].x {
+                assert_eq!(got, want, "{what}");
+                continue;
+            }
+            let allowed = tolerance::PIXAR_BAKE_POINTS * size(want);
+            compare_within(&what, got, want, allowed)?;
+        }
+    }
+    Ok(())
 }
 
 fn check_extent(

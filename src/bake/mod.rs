@@ -3,6 +3,7 @@
 mod deform;
 mod extent;
 mod gpu_batch;
+mod hints;
 mod plan;
 mod samples;
 mod schedule;
@@ -17,7 +18,7 @@ use crate::io::usd::{BakeEdits, OpenOptions, ReadOptions, UsdFile};
 use crate::scene::Scene;
 use crate::skel::AnimSource;
 
-pub use crate::io::usd::{BakedPrim, BakedTransform, Samples};
+pub use crate::io::usd::{BakedHint, BakedPrim, BakedTransform, Samples};
 pub use crate::scene::OutSpace;
 pub use deform::Backend;
 pub use plan::Rigid;
@@ -130,7 +131,10 @@ pub fn bake(
         errors,
         warnings,
     };
-    let mut roots = BTreeSet::new();
+    let prims = tracks.prims.keys().map(|b| &scene.bindings[*b]);
+    let roots = prims.map(|b| scene.prims[b.skel_root].path.clone());
+    let retype = skel_roots_to_retype(&scene, &roots.collect());
+    let hints = hints::bake_hints(&scene, &tracks.prims, &retype, options.frames.is_some());
     let mut baked = Vec::with_capacity(tracks.prims.len());
     for (binding, mut prim) in tracks.prims {
         let binding = &scene.bindings[binding];
@@ -140,12 +144,12 @@ pub fn bake(
         report.samples += prim.sample_count();
         report.moved += usize::from(binding.is_rigid() && prim.transform.is_some());
         samples::drop_redundant(&mut prim);
-        roots.insert(scene.prims[binding.skel_root].path.clone());
         baked.push(prim);
     }
     let edits = BakeEdits {
         prims: baked,
-        retype: skel_roots_to_retype(&scene, &roots),
+        hints,
+        retype,
     };
     progress(Progress::Writing);
     let written = if options.layer {

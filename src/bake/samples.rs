@@ -14,6 +14,14 @@ pub(super) fn drop_redundant(prim: &mut BakedPrim) {
     }
 }
 
+/// Thins the samples of a hint, whose default value may stand beside timed ones.
+pub(super) fn thin_hint<T: PartialEq>(samples: &mut Samples<T>) {
+    let timed = samples.iter().position(|(time, _)| time.code().is_some());
+    let mut rest = samples.split_off(timed.unwrap_or(samples.len()));
+    thin(&mut rest);
+    samples.append(&mut rest);
+}
+
 /// Drops each sample whose neighbours on both sides equal it to the bit; before the first sample and
 /// after the last one USD holds the nearest, so there a single equal neighbour is enough. Holds for
 /// linear and held interpolation alike.

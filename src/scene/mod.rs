@@ -1,5 +1,6 @@
 //! A [`Scene`]: everything skinning needs from a file, as plain data that threads can share.
 
+mod bounds;
 mod extent;
 mod pose_cache;
 mod skin_binding;
@@ -14,6 +15,7 @@ use crate::error::{Error, Invalid, Result, Warning};
 use crate::sampled::{Sampled, Time};
 use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 
+pub use bounds::{BoundsNode, BoundsTree, Extent, HintedPrim, Purpose};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use skin_binding::{
     ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart,
@@ -32,7 +34,8 @@ pub struct TimeLine {
     pub frames_per_second: f64,
 }
 
-/// A prim that the result depends on: bound prims, skeletons, SkelRoots and their ancestors.
+/// A prim that the result depends on: bound prims, skeletons, SkelRoots, what extentsHints enclose,
+/// and the ancestors of these.
 #[derive(Clone, Debug)]
 pub struct ScenePrim {
     pub path: String,
@@ -92,6 +95,8 @@ pub struct Scene {
     pub bindings: Vec<SkinBinding>,
     /// Of every skinnable prim that a Skeleton reaches, those that are not skinned too.
     pub rest_extents: Vec<RestExtent>,
+    /// What the extentsHints above bound prims enclose.
+    pub bounds: BoundsTree,
     /// Prims that cannot be skinned, with the reason.
     pub errors: Vec<Invalid>,
     pub warnings: Vec<Warning>,

@@ -88,6 +88,36 @@ pub enum ExtentRule {
     LargestWidth,
 }
 
+impl ExtentRule {
+    /// Corners of the bounding box of a prim's points, with what its widths add (the extent functions
+    /// of UsdGeomPointBased, UsdGeomPoints and UsdGeomCurves). `None` where a point is not finite.
+    #[must_use]
+    pub fn corners(self, points: &[Vec3], widths: &[f32]) -> Option<[Vec3; 2]> {
+        if points.is_empty() {
+            // UsdGeomPointBased's own answer is an empty range, which a float3[2] cannot say.
+            return Some([Vec3::ZERO; 2]);
+        }
+        let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        if self == Self::WidthPerPoint && widths.len() == points.len() {
+            for (p, width) in points.iter().zip(widths) {
+                low = low.min(*p - width * 0.5);
+                high = high.max(*p + width * 0.5);
+            }
+        } else {
+            for p in points {
+                low = low.min(*p);
+                high = high.max(*p);
+            }
+            if self != Self::Points {
+                let pad = widths.iter().copied().fold(0.0, f32::max) * 0.5;
+                low -= pad;
+                high += pad;
+            }
+        }
+        points.iter().all(|p| p.is_finite()).then_some([low, high])
+    }
+}
+
 /// A blend shape slot of a prim.
 #[derive(Clone, Debug)]
 pub struct ShapeSlot {

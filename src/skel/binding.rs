@@ -301,9 +301,9 @@ fn explain_target(tree: &PrimTree, target: &Target) -> Option<String> {
     }
 }
 
-/// The animation that drives a Skeleton to which nothing is bound: what is found from it upward (rule 3).
+/// The SkelAnimation that drives a Skeleton, also one that nothing is bound to (rule 3).
 #[must_use]
-pub fn animation_of_unbound(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {
+pub fn animation_of(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {
     match inherited_animation_source(tree, skeleton)? {
         (_, Target::Prim(p)) if tree[*p].kind == PrimKind::SkelAnimation => Some(*p),
         _ => None,

@@ -990,6 +990,55 @@ def clips_template():
             "c.001": clip_layer(1, [1, 2, 3, 4, 5]), "c.005": clip_layer(2, [4, 5, 6, 7, 8, 9]), "c.009": clip_layer(3, [9, 10, 12])}
 
 
+HINT = "float3[] extentsHint = [(0, 0, 0), (1, 1, 1)]"
+
+
+def of_kind(kind):
+    return ['kind = "%s"' % kind]
+
+
+@golden("Part is no model, so Pixar leaves its hint alone; Prop has nothing baked below it.")
+def extents_hint():
+    rigid = infl([1], [1], 1, "constant")
+    token = lambda name, v: attr("token " + name, v)
+    purpose = lambda p: 'uniform token purpose = "%s"' % p
+    pts = tube()[0]
+    blinks = token("visibility", {1: '"inherited"', 3: '"invisible"', 5: '"inherited"'})
+    loose = [attr("point3f[] points", pts)]
+    skinned = [
+        mesh("Body", xform=xf((0.5, 0, 0), (0, 45, 0))),
+        mesh("Stands", influences=rigid, normals=False, xform=xf((0, 1, 0), (0, 0, 30))),
+        mesh("Hidden", k=1, normals=False, props=['token visibility = "invisible"'], points=[(9 * x, 9 * y, 9 * z) for x, y, z in pts]),
+        mesh("Simple", k=1, normals=False, props=[purpose("proxy")]),
+        P("Sphere", "RigidBall", ["double radius = 0.3", purpose("guide")] + rigid + xf((0, 0.3, 0)), api=True),
+    ]
+    beside = [
+        P("Sphere", "Ball", ["double radius = 0.25"] + xf({1: (0, 0, 2), 5: (1, 3, 2)}, (0, 40, 10))),
+        P("Sphere", "Blinks", ["double radius = 3", blinks] + xf((1, 0, 0), (0, 20, 0))),
+        P("Mesh", "Loose", loose + xf((0, -1, 0), (30, 0, 0))),
+        P("Points", "Dots", loose + [attr("float[] widths", [0.02 * i for i in range(12)]), purpose("render")]),
+        P("Mesh", "Authored", [attr("float3[] extent", {1: [(-2, 0, 0), (0, 1, 1)], 5: [(-4, 0, 0), (0, 1, 1)]})],
+          [P("Sphere", "Covered", ["double radius = 50"])]),
+        P("Cube", "Resets", ["double size = 0.5"] + xf((0, 2, 0), (0, 0, 30), reset=True)),
+        P("Material", "Look", [], [P("Sphere", "Unseen", ["double radius = 50"])]),
+        P("", "Untyped", [], [P("Cone", "Cone", ["uniform token axis = \"X\""] + xf((0, 0, -1)))]),
+        P("Xform", "Group", [purpose("proxy")] + xf((0, 1, 0), (0, 0, 20)), [
+            P("Cylinder", "Inherits", ["double height = 3", "uniform token axis = \"Y\""] + xf((0, 0, 1), (20, 0, 0))),
+            P("Capsule", "Own", [purpose("default")] + xf((0, 0, -1), (20, 0, 0)))]),
+        P("Xform", "Part", [HINT] + xf((2, 0, 0), (0, 60, 0)), [
+            P("Cube", "Cube", xf((0, 0, 0), (0, 0, 45))), P("Plane", "Plane", xf((0, 2, 0), (0, 0, 45))),
+            mesh("Limb", normals=False)], meta=of_kind("subcomponent")),
+    ]
+    rig = [skel(source=ANIM), anim(), skel("Alone", source="</World/Char/Rig/AnimAlone>", xform=xf((4, 0, 0))), anim("AnimAlone", k=2)]
+    kids = [P("Xform", "Rig", RIG, rig), P("Xform", "Geo", GEO, skinned), P("Xform", "Beside", xf(None, (0, 0, 10)), beside)]
+    char = P("SkelRoot", "Char", ROOT + ["rel skel:skeleton = </World/Char/Rig/Skel>", HINT, "float3[] extent = [(0, 0, 0), (1, 1, 1)]"],
+             kids, api=True, meta=of_kind("component"))
+    still = P("SkelRoot", "Still", xf((-3, 0, 0), (0, 25, 0)) + ["rel skel:skeleton = </World/Still/Skel>", HINT], [
+        skel(), mesh("Body", normals=False)], api=True, meta=of_kind("component"))
+    prop = P("Xform", "Prop", [HINT], [P("Sphere", "Ball", xf((0, 0, -6)))], meta=of_kind("component"))
+    return {"": layer([P("Xform", "World", WORLD + [HINT], [char, still, prop], meta=of_kind("group"))], 1, 5)}
+
+
 # ------------------------------------------------------------------ baking and reading back
 
 
@@ -1036,15 +1085,14 @@ def bindings_of(stage):
     return out
 
 
-def written(session, path, name):
-    """What the bake wrote to one attribute: [(time or None, value)]."""
+def written(session, path, name, both=False):
+    """What the bake wrote to one attribute: [(time or None, value)], the default beside time samples where both count."""
     a = session.GetAttributeAtPath(path + "." + name)
     if not a:
         return []
     times = session.ListTimeSamplesForPath(a.path)
-    if not times:
-        return [(None, a.default)] if a.HasDefaultValue() else []
-    return [(t, session.QueryTimeSample(a.path, t)) for t in times]
+    default = [(None, a.default)] if a.HasDefaultValue() and (both or not times) else []
+    return default + [(t, session.QueryTimeSample(a.path, t)) for t in times]
 
 
 def plain_value(v):
@@ -1120,9 +1168,15 @@ def bake(name, folder, note, deinstance):
         if clipped:
             out["clips"] = clipped
         baked, worlds, disp = {}, {}, 0.0
+
+
+        baked, worlds, disp, hints = {}, {}, 0.0, {}
         for prim in stage.Traverse():
             path = str(prim.GetPath())
             entry = {}
+            hint = written(session, path, "extentsHint", both=True)
+            if hint:
+                hints[path] = {key(t): [list(p) for p in v] for t, v in hint}
             pts, nrm = written(session, path, "points"), written(session, path, "normals")
             moves = written(session, path, "xformOp:transform")
             old = UsdGeom.PointBased(plain.GetPrimAtPath(path))
@@ -1159,6 +1213,8 @@ def bake(name, folder, note, deinstance):
                 baked[path] = entry
                 worlds[path] = {key(t): [x for r in world(plain, path, t) for x in r] for t, _ in pts or moves}
         out["baked"] = baked
+        if hints:
+            out["hints"] = hints
         out["world_from_prim"] = worlds
         return out, disp, ok
 

@@ -3,7 +3,9 @@
 mod author;
 mod authored;
 mod clips;
+mod extents;
 mod mend;
+mod model_bounds;
 mod output;
 mod package;
 mod read;
@@ -23,4 +25,4 @@ pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue
 pub use mend::{Mend, PrimMend};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;
-pub use write::{BakeEdits, BakedPrim, BakedTransform, Samples};
+pub use write::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};

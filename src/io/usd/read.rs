@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
+use super::model_bounds::BoundsReader;
 use super::resolver::{CheckedResolver, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
@@ -180,6 +181,16 @@ impl UsdFile {
             bindings.push(skins.read(b, at, animation.as_deref())?);
         }
         warnings.append(&mut builder.warnings);
+        let bounds = BoundsReader {
+            stage,
+            tree: &tree,
+            interpolation,
+            instances: &builder.instances,
+            bindings: &bindings,
+            prims: &mut builder.prims,
+            warnings: &mut warnings,
+        }
+        .read()?;
         for diagnostic in stage.composition_errors() {
             warnings.push(Warning::new(
                 "composition",
@@ -213,6 +224,7 @@ impl UsdFile {
             rest_extents,
             animations,
             bindings,
+            bounds,
             errors: builder
                 .errors
                 .into_iter()
@@ -348,7 +360,7 @@ impl SceneBuilder<'_> {
             let Ok(definition) = read_skeleton(&prim, &mut Vec::new())? else {
                 continue;
             };
-            let animation = match binding::animation_of_unbound(&self.tree.tree, i) {
+            let animation = match binding::animation_of(&self.tree.tree, i) {
                 Some(a) => Some(match self.animations.get(&a) {
                     Some(known) => known.clone(),
                     None => {

@@ -347,7 +347,7 @@ impl SkinReader<'_> {
 }
 
 /// Which of UsdGeom's extent functions serves a prim.
-fn extent_rule(prim: &usd::Prim) -> Result<ExtentRule, openusd::Error> {
+pub(super) fn extent_rule(prim: &usd::Prim) -> Result<ExtentRule, openusd::Error> {
     Ok(if prim.is_a("Points")? {
         ExtentRule::WidthPerPoint
     } else if prim.is_a("Curves")? {

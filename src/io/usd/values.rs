@@ -76,6 +76,18 @@ impl FromUsd for Vec<Quat> {
     }
 }
 
+/// A single token.
+pub(super) struct Token(pub String);
+
+impl FromUsd for Token {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        match value {
+            sdf::Value::Token(t) => Some(Self(t.as_str().to_owned())),
+            _ => None,
+        }
+    }
+}
+
 impl FromUsd for Vec<String> {
     fn from_usd(value: sdf::Value) -> Option<Self> {
         match value {

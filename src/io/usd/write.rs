@@ -48,10 +48,20 @@ pub struct BakedTransform {
     pub samples: Samples<glam::DMat4>,
 }
 
+/// The extentsHint of a prim above baked ones (rule 32).
+#[derive(Debug, PartialEq)]
+pub struct BakedHint {
+    pub path: String,
+    /// Corners of the bounding box of all below, in the prim's own space: a pair for each purpose, in the
+    /// order default, render, proxy, guide, up to the last that is not empty.
+    pub samples: Samples<Vec<glam::Vec3>>,
+}
+
 /// What a bake changes.
 #[derive(Debug)]
 pub struct BakeEdits {
     pub prims: Vec<BakedPrim>,
+    pub hints: Vec<BakedHint>,
     /// SkelRoots that become Xforms (rule 32).
     pub retype: Vec<String>,
 }
@@ -291,6 +301,9 @@ fn apply(data: &mut dyn sdf::AbstractData, edits: BakeEdits) -> Authoring {
         if let Some(transform) = prim.transform {
             author_transform(data, &prim.path, transform)?;
         }
+    }
+    for hint in edits.hints {
+        author_vectors(data, &hint.path, "extentsHint", "float3[]", hint.samples)?;
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
 mod clips;
+mod instances;
 mod output;
 mod package;
+mod prototypes;
 mod read;
 mod resolver;
 mod skel_prims;

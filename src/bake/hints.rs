@@ -13,6 +13,7 @@
 //! which Pixar prunes. Prims of native instances are united one by one, which is tighter.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3};
 use rayon::prelude::*;
@@ -62,8 +63,8 @@ pub(super) fn bake_hints(
 /// The stage as it will be once the bake is written.
 struct BakedStage<'a> {
     scene: &'a Scene,
-    /// What is baked, by index into [`Scene::prims`].
-    baked: HashMap<usize, Baked>,
+    /// What is baked, by index into [`Scene::prims`]; prims of instances that come out the same share it.
+    baked: HashMap<usize, Arc<Baked>>,
     retyped: HashSet<usize>,
 }
 
@@ -75,22 +76,25 @@ struct Baked {
 
 impl<'a> BakedStage<'a> {
     fn new(scene: &'a Scene, baked: &BTreeMap<usize, BakedPrim>, retyped: &[String]) -> Self {
-        let of = |(binding, prim): (&usize, &BakedPrim)| {
+        let bindings = scene.bindings.iter();
+        let prim_at: HashMap<&str, usize> = bindings.map(|b| (b.path.as_str(), b.prim)).collect();
+        let mut all = HashMap::new();
+        for prim in baked.values() {
             let transform = prim.transform.as_ref();
             let moves = transform.iter().flat_map(|t| t.samples.iter().map(|s| s.0));
-            let times = prim.extent.iter().map(|s| s.0).chain(moves).collect();
-            let baked = Baked {
-                times,
+            let baked = Arc::new(Baked {
+                times: prim.extent.iter().map(|s| s.0).chain(moves).collect(),
                 extent: sampled(&prim.extent, |e| e.to_vec()),
                 transform: transform.map(|t| (t.resets, sampled(&t.samples, |m| *m))),
-            };
-            (scene.bindings[*binding].prim, baked)
-        };
+            });
+            let places = prim.places().filter_map(|path| prim_at.get(path));
+            all.extend(places.map(|place| (*place, baked.clone())));
+        }
         let retyped: HashSet<&str> = retyped.iter().map(String::as_str).collect();
         let roots = scene.skel_roots.iter();
         Self {
             scene,
-            baked: baked.iter().map(of).collect(),
+            baked: all,
             retyped: roots
                 .filter(|r| retyped.contains(r.path.as_str()))
                 .map(|r| r.prim)

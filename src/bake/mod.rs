@@ -7,9 +7,10 @@ mod hints;
 mod plan;
 mod samples;
 mod schedule;
+mod sharing;
 mod tracks;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,8 @@ pub enum Progress {
 pub struct BakeReport {
     /// Prims that were baked.
     pub prims: usize,
+    /// Those of them that are deformed once for all, as instances of one prototype.
+    pub shared: usize,
     /// Those of them that constant influences move by their transform.
     pub moved: usize,
     /// Points that were deformed, once each.
@@ -120,7 +123,8 @@ pub fn bake(
     }
 
     let mut report = BakeReport {
-        prims: tracks.prims.len(),
+        prims: 0,
+        shared: 0,
         moved: 0,
         points: 0,
         samples: 0,
@@ -131,18 +135,24 @@ pub fn bake(
         errors,
         warnings,
     };
-    let prims = tracks.prims.keys().map(|b| &scene.bindings[*b]);
-    let roots = prims.map(|b| scene.prims[b.skel_root].path.clone());
+    let places: HashSet<&str> = tracks.prims.values().flat_map(BakedPrim::places).collect();
+    let bound = scene.bindings.iter();
+    let roots = bound
+        .filter(|b| places.contains(b.path.as_str()))
+        .map(|b| scene.prims[b.skel_root].path.clone());
     let retype = skel_roots_to_retype(&scene, &roots.collect());
     let hints = hints::bake_hints(&scene, &tracks.prims, &retype, options.frames.is_some());
     let mut baked = Vec::with_capacity(tracks.prims.len());
     for (binding, mut prim) in tracks.prims {
+        let places = prim.places().count();
         let binding = &scene.bindings[binding];
         let counts = || prim.points.iter().map(|(_, points)| points.len());
-        report.points += counts().max().unwrap_or(0);
+        report.prims += places;
+        report.shared += places - 1;
+        report.points += counts().max().unwrap_or(0) * places;
         report.deformed_points += counts().map(|n| n as u64).sum::<u64>();
-        report.samples += prim.sample_count();
-        report.moved += usize::from(binding.is_rigid() && prim.transform.is_some());
+        report.samples += prim.sample_count() * places;
+        report.moved += usize::from(binding.is_rigid() && prim.transform.is_some()) * places;
         samples::drop_redundant(&mut prim);
         baked.push(prim);
     }

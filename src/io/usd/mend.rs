@@ -6,7 +6,7 @@ use openusd::{sdf, usd_utils};
 
 use super::authored::AuthoredValue;
 use super::read::{UsdFile, explain};
-use super::write::{Authoring, author, outermost_file, relative_to};
+use super::write::{Authoring, BakeEdits, author, outermost_file, relative_to};
 use super::{output, udim};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
@@ -52,13 +52,14 @@ impl UsdFile {
 
     /// Writes a copy of the root layer with the mends as its own opinions, which are the strongest;
     /// relative asset paths keep leading to the same files. See [`UsdFile::mends_flattened`] for
-    /// packages, which are flattened, instances and all.
+    /// packages, which are flattened; instances around mended prims are expanded there.
     ///
     /// # Errors
     /// A prim in a native instance, unless flattened; a file that cannot be written.
     pub fn write_mended(&self, out: &Path, mends: &[PrimMend]) -> Result<Vec<Warning>> {
         if self.mends_flattened(out) {
-            return self.write_flattened_with(out, |edit| {
+            let mended: Vec<String> = mends.iter().map(|m| m.path.clone()).collect();
+            return self.write_flattened_with(out, BakeEdits::default(), &mended, |edit| {
                 mends.iter().try_for_each(|m| mend(edit, m, &|_| false))
             });
         }

@@ -130,6 +130,7 @@ impl BoundsReader<'_> {
         self.prims.push(ScenePrim {
             path: prim.path().as_str().to_owned(),
             parent,
+            definition: self.prims.len(),
             xform,
         });
         Ok(self.prims.len() - 1)

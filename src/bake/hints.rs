@@ -24,6 +24,7 @@ use crate::io::usd::BakedHint;
 use crate::math;
 use crate::sampled::{Interpolation, Lerp, Sampled, Time};
 use crate::scene::{BoundsNode, Extent, HintedPrim, Purpose, Scene};
+use crate::skel::utils::skeleton_extent;
 
 /// The hints to write: of every prim that has one, with a baked prim at or below it.
 ///
@@ -148,12 +149,8 @@ impl<'a> BakedStage<'a> {
         match own {
             Extent::Corners(corners) => two_corners(&*corners.at(time)?),
             Extent::Joints(skeleton) => {
-                let mut pivots = Range::EMPTY;
-                for joint in skeleton.skel_from_joint(time).ok()? {
-                    // Pixar's are a float3[] too.
-                    pivots.add(joint.w_axis.truncate().as_vec3().as_dvec3());
-                }
-                Some([pivots.low, pivots.high])
+                let corners = skeleton_extent(skeleton, time, None).ok().flatten()?;
+                two_corners(&corners)
             }
             Extent::Unknown => None,
         }

@@ -175,4 +175,5 @@ pub const CODES: &[Code] = &[
     row("normals-left", Warning, "normals", "normals that do not fit the points: left as they are", "author one per point, with the interpolation that fits"),
     row("prim-transform-singular", Error, "xformOpOrder", "the prim's world transform is singular: points have no place in its space", "look at its scale"),
     row("xform-op-ignored", Warning, "xformOpOrder", "an xformOp without a known kind or a value of a fitting type: left out", "author the op that xformOpOrder names"),
+    row("extents-hint-incomplete", Warning, "extent", "a point instancer or volume without an extent, below a prim whose extentsHint is rewritten: the hint leaves it out", "author its extent"),
 ];

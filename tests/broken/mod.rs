@@ -1216,5 +1216,14 @@ fn geometry() -> Vec<Case> {
                 "uniform token[] xformOpOrder = [\"xformOp:wobble\"]\n        point3f[] points = [(0, 0, 2)",
             )],
         ),
+        case(
+            "a_hint_over_an_instancer_of_unknown_extent",
+            "extents-hint-incomplete",
+            "/R/Crowd",
+            &[(
+                "rel skel:skeleton = </R/Skel>",
+                "float3[] extentsHint = [(0, 0, 0), (1, 1, 1)]\n    rel skel:skeleton = </R/Skel>\n    def PointInstancer \"Crowd\" {}",
+            )],
+        ),
     ]
 }

@@ -76,3 +76,7 @@ pub const CLIPS: f64 = 1e-6;
 pub const DIFFERENTIAL_POINTS: f64 = 1e-5;
 /// Sums of the same few terms in another order: f64 rounding of coordinates of a few units.
 pub const SORTED_SUMS: f64 = 1e-14;
+
+/// Points beyond an extentsHint, relative to its largest coordinate: the hint and the points are rounded to
+/// f32, each in its own space.
+pub const HINT: f64 = 1e-6;

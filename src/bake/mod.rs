@@ -6,9 +6,10 @@ mod gpu_batch;
 mod plan;
 mod samples;
 mod schedule;
+mod sharing;
 mod tracks;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -58,6 +59,8 @@ pub enum Progress {
 pub struct BakeReport {
     /// Prims that were baked.
     pub prims: usize,
+    /// Those of them that are deformed once for all, as instances of one prototype.
+    pub shared: usize,
     /// Those of them that constant influences move by their transform.
     pub moved: usize,
     /// Points that were deformed, once each.
@@ -119,7 +122,8 @@ pub fn bake(
     }
 
     let mut report = BakeReport {
-        prims: tracks.prims.len(),
+        prims: 0,
+        shared: 0,
         moved: 0,
         points: 0,
         samples: 0,
@@ -133,12 +137,23 @@ pub fn bake(
     let mut roots = BTreeSet::new();
     let mut baked = Vec::with_capacity(tracks.prims.len());
     for (binding, mut prim) in tracks.prims {
+        let copies: HashSet<&str> = prim.copies.iter().map(String::as_str).collect();
+        let places = 1 + copies.len();
+        if !copies.is_empty() {
+            let same = scene
+                .bindings
+                .iter()
+                .filter(|b| copies.contains(b.path.as_str()));
+            roots.extend(same.map(|b| scene.prims[b.skel_root].path.clone()));
+        }
         let binding = &scene.bindings[binding];
         let counts = || prim.points.iter().map(|(_, points)| points.len());
-        report.points += counts().max().unwrap_or(0);
+        report.prims += places;
+        report.shared += places - 1;
+        report.points += counts().max().unwrap_or(0) * places;
         report.deformed_points += counts().map(|n| n as u64).sum::<u64>();
-        report.samples += prim.sample_count();
-        report.moved += usize::from(binding.is_rigid() && prim.transform.is_some());
+        report.samples += prim.sample_count() * places;
+        report.moved += usize::from(binding.is_rigid() && prim.transform.is_some()) * places;
         samples::drop_redundant(&mut prim);
         roots.insert(scene.prims[binding.skel_root].path.clone());
         baked.push(prim);

@@ -71,9 +71,9 @@ impl FrameRange {
 /// The times at which the prims of one skeleton are sampled.
 ///
 /// Every authored time that the result depends on: joints, channel weights, rest data,
-/// geomBindTransform, and the transforms of the skeleton, of the prims and of all their ancestors
-/// (Pixar's bake forgets the ancestors'); then the stage's own frames between the first and the
-/// last of these. The default time alone where there are none.
+/// geomBindTransform, and the transforms between the skeleton and the prims, their ancestors' too up to
+/// where they meet (Pixar's bake forgets the ancestors'); then the stage's own frames between the
+/// first and the last of these. The default time alone where there are none.
 ///
 /// # Errors
 /// More than a million samples.
@@ -85,7 +85,6 @@ pub(super) fn authored_times(
     let placed = &scene.instances[instance];
     let bindings = || prims.iter().map(|plan| &scene.bindings[plan.binding]);
     let mut times = Vec::new();
-    let mut needs_skeleton = false;
     for plan in prims {
         let binding = &scene.bindings[plan.binding];
         if plan.deforms_points() {
@@ -94,23 +93,29 @@ pub(super) fn authored_times(
         if binding.influences.is_some() {
             times.extend(binding.influence_times());
         }
-        needs_skeleton |= binding.influences.is_some() || plan.transform.is_some();
         let prim = &scene.prims[binding.prim];
+        let skinned = binding.influences.is_some();
+        let between = |to| scene.relation_times(&scene.relation(to, placed.prim));
         match plan.transform {
-            // Its own transform is replaced, so that only its parents' counts (rule 28).
-            Some(TransformKind::Rigid) if prim.xform.resets => {}
-            Some(TransformKind::Rigid) => {
-                times.extend(prim.parent.iter().flat_map(|p| scene.transform_times(*p)));
-            }
-            Some(_) => times.extend(scene.transform_times(binding.prim)),
-            None if binding.influences.is_some() => {
+            Some(TransformKind::World | TransformKind::Skeleton) => {
                 times.extend(scene.transform_times(binding.prim));
+                times.extend(scene.transform_times(placed.prim));
+            }
+            // Its own transform is replaced, so that only its parents' counts (rule 28).
+            Some(TransformKind::Rigid) => match prim.parent.filter(|_| !prim.xform.resets) {
+                Some(parent) => times.extend(between(parent)),
+                None => times.extend(scene.transform_times(placed.prim)),
+            },
+            None if skinned => {
+                times.extend(between(binding.prim));
+                // Pixar's bake asks these two themselves, wherever they meet.
+                times.extend(prim.xform.times());
             }
             None => {}
         }
-    }
-    if needs_skeleton {
-        times.extend(scene.transform_times(placed.prim));
+        if skinned {
+            times.extend(scene.prims[placed.prim].xform.times());
+        }
     }
     // Pixar's bake samples what some prim takes: joints where one is skinned, weights where one has
     // shapes, whether or not a joint or a channel reaches it.

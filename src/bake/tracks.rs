@@ -10,6 +10,7 @@ use super::deform::{Deformer, Job};
 use super::extent::extent;
 use super::plan::{Plan, PrimPlan};
 use super::schedule::{FrameRange, authored_times};
+use super::sharing;
 use super::{BakeOptions, BakedPrim, BakedTransform, Progress};
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::kernel::{PackedPose, PackedSkin, Palette};
@@ -39,7 +40,9 @@ pub(super) fn bake_tracks(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tracks> {
     let plan = Plan::new(scene, chosen, options);
-    let schedule = schedule(scene, &plan, options.frames.as_ref())?;
+    let times_of = times_of_skeletons(scene, &plan, options.frames.as_ref())?;
+    let copies = sharing::copies(scene, &plan, &times_of);
+    let schedule = schedule(scene, &plan, &times_of, &copies);
     if options.frames.is_none() {
         check_size(scene, &plan, &schedule)?;
     }
@@ -127,6 +130,10 @@ pub(super) fn bake_tracks(
         progress(Progress::Deforming { done, total });
     }
     let (errors, mut warnings) = troubles.finish(scene, &prims);
+    for (b, prim) in &mut prims {
+        let copies = copies.get(b).into_iter().flatten();
+        prim.copies = copies.map(|c| scene.bindings[*c].path.clone()).collect();
+    }
     warnings.extend(broken_shapes(scene, &schedule));
     Ok(Tracks {
         prims,
@@ -147,6 +154,7 @@ fn empty(scene: &Scene, plan: &Plan, b: usize) -> BakedPrim {
     let binding = &scene.bindings[b];
     BakedPrim {
         path: binding.path.clone(),
+        copies: Vec::new(),
         points: Vec::new(),
         normals: binding
             .normals
@@ -176,7 +184,12 @@ fn leave_prim_space(job: &mut Job, out_from_prim: DMat4) {
 /// Bindings to deform at each time, times ascending and the default time first.
 type Schedule = Vec<(Time, Vec<usize>)>;
 
-fn schedule(scene: &Scene, plan: &Plan, frames: Option<&FrameRange>) -> Result<Schedule> {
+/// Times at which the prims of each skeleton are sampled, by index into [`Scene::instances`].
+fn times_of_skeletons(
+    scene: &Scene,
+    plan: &Plan,
+    frames: Option<&FrameRange>,
+) -> Result<BTreeMap<usize, Vec<Time>>> {
     let mut of_instance: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
     for prim in plan.prims() {
         of_instance
@@ -184,15 +197,28 @@ fn schedule(scene: &Scene, plan: &Plan, frames: Option<&FrameRange>) -> Result<S
             .or_default()
             .push(prim);
     }
-    let mut all: Vec<(Time, usize)> = Vec::new();
+    let mut out = BTreeMap::new();
     for (instance, prims) in of_instance {
         let times = match frames {
             Some(frames) => frames.times().into_iter().map(Time::At).collect(),
             None => authored_times(scene, instance, &prims)?,
         };
-        for time in times {
-            all.extend(prims.iter().map(|p| (time, p.binding)));
-        }
+        out.insert(instance, times);
+    }
+    Ok(out)
+}
+
+fn schedule(
+    scene: &Scene,
+    plan: &Plan,
+    times_of: &BTreeMap<usize, Vec<Time>>,
+    copies: &BTreeMap<usize, Vec<usize>>,
+) -> Schedule {
+    let copied: HashSet<usize> = copies.values().flatten().copied().collect();
+    let mut all: Vec<(Time, usize)> = Vec::new();
+    for prim in plan.prims().filter(|p| !copied.contains(&p.binding)) {
+        let times = &times_of[&scene.bindings[prim.binding].instance];
+        all.extend(times.iter().map(|time| (*time, prim.binding)));
     }
     let key = |t: &Time| t.code().unwrap_or(f64::NEG_INFINITY);
     all.sort_by(|a, b| key(&a.0).total_cmp(&key(&b.0)).then(a.1.cmp(&b.1)));
@@ -203,7 +229,7 @@ fn schedule(scene: &Scene, plan: &Plan, frames: Option<&FrameRange>) -> Result<S
             _ => out.push((time, vec![binding])),
         }
     }
-    Ok(out)
+    out
 }
 
 /// Refuses what a file asks for by a few far-apart samples; whoever wants that much says so.

@@ -2,6 +2,7 @@
 
 mod extent;
 mod pose_cache;
+mod relation;
 mod skin_binding;
 mod xform;
 
@@ -38,6 +39,8 @@ pub struct ScenePrim {
     pub path: String,
     /// Parent's index, below this prim's own.
     pub parent: Option<usize>,
+    /// The first prim that shares this one's place in an instanced prototype, or the prim itself.
+    pub definition: usize,
     pub xform: XformStack,
 }
 
@@ -142,27 +145,17 @@ impl Scene {
     /// the stack.
     #[must_use]
     pub fn world_from_prim(&self, prim: usize, time: Time) -> DMat4 {
-        let mut m = DMat4::IDENTITY;
-        let mut at = Some(prim);
-        while let Some(index) = at {
-            let p = &self.prims[index];
-            m = p.xform.local(time) * m;
-            at = if p.xform.resets { None } else { p.parent };
-        }
-        m
+        let chain = self.chain(prim);
+        let local = |p: &usize| self.prims[*p].xform.local(time);
+        chain.iter().map(local).fold(DMat4::IDENTITY, |m, l| l * m)
     }
 
     /// Every authored time of the transforms that [`Scene::world_from_prim`] multiplies.
     #[must_use]
     pub fn transform_times(&self, prim: usize) -> Vec<f64> {
-        let mut times = Vec::new();
-        let mut at = Some(prim);
-        while let Some(index) = at {
-            let p = &self.prims[index];
-            times.extend(p.xform.times());
-            at = if p.xform.resets { None } else { p.parent };
-        }
-        times
+        let chain = self.chain(prim);
+        let times = |p: &usize| self.prims[*p].xform.times();
+        chain.iter().flat_map(times).collect()
     }
 }
 
@@ -210,7 +203,7 @@ impl<'a> BoundSkin<'a> {
     ///
     /// # Errors
     /// Skeletons without the bind or rest transforms that they need (rules 9, 10); a prim whose
-    /// world transform is singular.
+    /// transform, up to the ancestor that it shares with the Skeleton, is singular.
     pub fn pose(&self, time: Time) -> Result<Pose, Invalid> {
         PoseCache::default().pose(*self, time)
     }

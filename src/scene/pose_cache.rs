@@ -28,7 +28,8 @@ pub enum OutSpace {
 pub struct PoseCache {
     space: OutSpace,
     skinning: HashMap<usize, Result<Arc<Vec<DMat4>>, Invalid>>,
-    world: HashMap<usize, DMat4>,
+    /// parent_from_prim by prim.
+    local: HashMap<usize, DMat4>,
 }
 
 impl PoseCache {
@@ -54,9 +55,7 @@ impl PoseCache {
         pose.skinning = Some(self.skinning(bound, time)?);
         pose.out_from_skel = match self.space {
             OutSpace::Prim => {
-                let world_from_prim = self.world(bound, bound.binding.prim, time);
-                let prim_from_world = inverse(bound, world_from_prim, time)?;
-                prim_from_world * self.world_from_skel(bound, time)
+                self.relative(bound, bound.binding.prim, bound.skeleton().prim, time)?
             }
             OutSpace::Skel => DMat4::IDENTITY,
             OutSpace::World => self.world_from_skel(bound, time),
@@ -80,7 +79,7 @@ impl PoseCache {
     /// only blend.
     ///
     /// # Errors
-    /// A Skeleton whose world transform is singular.
+    /// A Skeleton whose transform is singular.
     pub fn out_from_prim(
         &mut self,
         bound: BoundSkin<'_>,
@@ -89,12 +88,12 @@ impl PoseCache {
         if self.space == OutSpace::Prim {
             return Ok(None);
         }
-        let world_from_prim = self.world(bound, bound.binding.prim, time);
+        let prim = bound.binding.prim;
         if self.space == OutSpace::World {
-            return Ok(Some(world_from_prim));
+            return Ok(Some(self.world(bound, prim, time)));
         }
-        let skel_from_world = inverse(bound, self.world_from_skel(bound, time), time)?;
-        Ok(Some(skel_from_world * world_from_prim))
+        let skel_from_prim = self.relative(bound, bound.skeleton().prim, prim, time)?;
+        Ok(Some(skel_from_prim))
     }
 
     /// world_from_skel of the prim's Skeleton.
@@ -105,7 +104,7 @@ impl PoseCache {
     /// See [`BoundSkin::rigid_transform`].
     ///
     /// # Errors
-    /// As [`BoundSkin::pose`], for the parent's world transform instead of the prim's; influences
+    /// As [`BoundSkin::pose`], for the parent's transform instead of the prim's; influences
     /// that are broken, or not constant.
     pub fn rigid_transform(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {
         let scene = bound.scene;
@@ -146,15 +145,12 @@ impl PoseCache {
                 e.to_string(),
             ))
         })?;
-        let world_from_prim = self.world_from_skel(bound, time) * skel_from_prim;
         let prim = &scene.prims[binding.prim];
-        match prim.parent.filter(|_| !prim.xform.resets) {
-            Some(parent) => {
-                let world_from_parent = self.world(bound, parent, time);
-                Ok(inverse(bound, world_from_parent, time)? * world_from_prim)
-            }
-            None => Ok(world_from_prim),
-        }
+        let out_from_skel = match prim.parent.filter(|_| !prim.xform.resets) {
+            Some(parent) => self.relative(bound, parent, bound.skeleton().prim, time)?,
+            None => self.world_from_skel(bound, time),
+        };
+        Ok(out_from_skel * skel_from_prim)
     }
 
     fn skinning(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<Arc<Vec<DMat4>>, Invalid> {
@@ -169,10 +165,31 @@ impl PoseCache {
     }
 
     fn world(&mut self, bound: BoundSkin<'_>, prim: usize, time: Time) -> DMat4 {
-        *self
-            .world
-            .entry(prim)
-            .or_insert_with(|| bound.scene.world_from_prim(prim, time))
+        self.product(bound, &bound.scene.chain(prim), time)
+    }
+
+    /// From the space of prim `from` to that of prim `to`, by the ancestor where they meet.
+    fn relative(
+        &mut self,
+        bound: BoundSkin<'_>,
+        to: usize,
+        from: usize,
+        time: Time,
+    ) -> Result<DMat4, Invalid> {
+        let relation = bound.scene.relation(to, from);
+        let ancestor_from_to = self.product(bound, &relation.to, time);
+        let ancestor_from_from = self.product(bound, &relation.from, time);
+        Ok(inverse(bound, ancestor_from_to, time)? * ancestor_from_from)
+    }
+
+    /// The prims' own transforms multiplied, the innermost prim first in the list.
+    fn product(&mut self, bound: BoundSkin<'_>, prims: &[usize], time: Time) -> DMat4 {
+        let mut m = DMat4::IDENTITY;
+        for &prim in prims {
+            let local = self.local.entry(prim);
+            m = *local.or_insert_with(|| bound.scene.prims[prim].xform.local(time)) * m;
+        }
+        m
     }
 }
 
@@ -197,7 +214,7 @@ fn inverse(bound: BoundSkin<'_>, m: DMat4, time: Time) -> Result<DMat4, Invalid>
         let e = Invalid::new(
             &bound.binding.path,
             "xformOpOrder",
-            "an invertible world transform",
+            "an invertible transform",
             format!("a singular one at time {time}"),
         )
         .coded("prim-transform-singular");

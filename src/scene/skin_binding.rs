@@ -100,7 +100,7 @@ pub struct ShapeSlot {
 }
 
 /// A bound prim. Every field is as read; [`SkinBinding::skin`] validates.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SkinBinding {
     /// Prim path.
     pub path: String,
@@ -112,6 +112,9 @@ pub struct SkinBinding {
     pub skel_root: usize,
     /// Index into [`super::Scene::instances`].
     pub instance: usize,
+    /// Index into [`super::Scene::bindings`] of the first binding with the same rest data, Skeleton and
+    /// animation: another one where instances share a prototype.
+    pub definition: usize,
     pub points: Sampled<Vec<Vec3>>,
     /// What deforms, in the order that Pixar's bake would look: `normals`, then `primvars:normals`.
     pub normals: Vec<NormalsSource>,
@@ -131,7 +134,7 @@ pub struct SkinBinding {
     /// Why this prim is left as it is, where it is.
     pub unsupported: Option<String>,
     /// The validated skins of a prim whose rest data never changes, by their part.
-    pub(crate) static_skins: StaticSkins,
+    pub(crate) static_skins: Arc<StaticSkins>,
 }
 
 /// Skins that are built at most once; opaque.

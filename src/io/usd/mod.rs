@@ -3,9 +3,11 @@
 mod author;
 mod authored;
 mod clips;
+mod instances;
 mod mend;
 mod output;
 mod package;
+mod prototypes;
 mod read;
 mod resolver;
 mod save;

@@ -15,8 +15,10 @@ use super::variants::{self, VariantSelection};
 use super::xforms::read_stack;
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::sampled::{Interpolation, Sampled};
-use crate::scene::{PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, TimeLine, XformStack};
-use crate::skel::binding::{self, PrimKind, Reached};
+use crate::scene::{
+    PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, SkinBinding, TimeLine, XformStack,
+};
+use crate::skel::binding::{self, Binding, PrimKind, Reached};
 use crate::skel::{AnimSource, SkelAnimation, Skeleton, SkeletonInstance};
 
 /// How a stage is composed.
@@ -83,14 +85,12 @@ impl UsdFile {
             let text = format!("--search-path: there is no folder {}", folder.display());
             return Err(Error::Request(text));
         }
-        let mut builder = usd::Stage::builder().schema_registry(openusd_schemas::schema_registry());
-        let mut session = None;
-        if !options.variants.is_empty() {
-            session = Some(variants::session_layer(&options.variants).map_err(fail)?);
-            builder = builder.session_layer(SESSION);
-        }
-        let stage = builder
-            .resolver(CheckedResolver::new(&options.search_paths, session))
+        // There is always a session layer, for what is said of the stage and of none of its files.
+        let session = variants::session_layer(&options.variants).map_err(fail)?;
+        let stage = usd::Stage::builder()
+            .schema_registry(openusd_schemas::schema_registry())
+            .resolver(CheckedResolver::new(&options.search_paths, Some(session)))
+            .session_layer(SESSION)
             .open(name)
             .map_err(|e| fail(explain(&e)))?;
         variants::check(&stage, &options.variants)?;
@@ -134,8 +134,10 @@ impl UsdFile {
             interpolation,
             prims: Vec::new(),
             prim_index: HashMap::new(),
+            definition_index: HashMap::new(),
             skeletons: HashMap::new(),
             animations: HashMap::new(),
+            animation_definitions: HashMap::new(),
             instances: Vec::new(),
             instance_index: HashMap::new(),
             warnings: Vec::new(),
@@ -174,10 +176,23 @@ impl UsdFile {
             shapes: HashMap::new(),
             warnings: &mut warnings,
         };
-        let mut bindings = Vec::new();
+        let mut bindings: Vec<SkinBinding> = Vec::new();
+        let mut first_like: HashMap<BindingDefinition, usize> = HashMap::new();
         for (b, at) in &placed {
-            let animation = builder.instances[at.instance].instance.animation().cloned();
-            bindings.push(skins.read(b, at, animation.as_deref())?);
+            let definition = BindingDefinition::new(b, &tree.definitions);
+            let index = bindings.len();
+            let first = *first_like.entry(definition).or_insert(index);
+            let mut skin = if first == index {
+                let animation = builder.instances[at.instance].instance.animation().cloned();
+                skins.read(b, at, animation.as_deref())?
+            } else {
+                let mut copy = bindings[first].clone();
+                copy.path.clone_from(&tree.tree[b.prim].path);
+                (copy.prim, copy.skel_root, copy.instance) = (at.prim, at.skel_root, at.instance);
+                copy
+            };
+            skin.definition = first;
+            bindings.push(skin);
         }
         warnings.append(&mut builder.warnings);
         for diagnostic in stage.composition_errors() {
@@ -238,14 +253,38 @@ pub(super) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
+/// What a binding's data is read from, instances of one prototype taken for one.
+#[derive(PartialEq, Eq, Hash)]
+struct BindingDefinition([Option<usize>; 8]);
+
+impl BindingDefinition {
+    fn new(b: &Binding, definitions: &[usize]) -> Self {
+        let from = [
+            Some(b.prim),
+            Some(b.skeleton),
+            b.animation,
+            b.joint_indices,
+            b.joint_weights,
+            b.joints,
+            b.geom_bind_transform,
+            b.skinning_method,
+        ];
+        Self(from.map(|p| p.map(|p| definitions[p])))
+    }
+}
+
 struct SceneBuilder<'a> {
     stage: &'a usd::Stage,
     tree: &'a StageTree,
     interpolation: Interpolation,
     prims: Vec<ScenePrim>,
     prim_index: HashMap<usize, usize>,
+    /// First of the prims of each definition.
+    definition_index: HashMap<usize, usize>,
+    /// By the definition of the Skeleton's prim, which instances share.
     skeletons: HashMap<usize, Option<Arc<Skeleton>>>,
     animations: HashMap<usize, Arc<SkelAnimation>>,
+    animation_definitions: HashMap<usize, Arc<SkelAnimation>>,
     instances: Vec<PlacedSkeleton>,
     instance_index: HashMap<(usize, Option<usize>), usize>,
     warnings: Vec<Warning>,
@@ -263,14 +302,21 @@ impl SceneBuilder<'_> {
             if self.prim_index.contains_key(&i) {
                 continue;
             }
-            let xform = if self.tree.xformable[i] {
+            let first = self.definition_index.get(&self.tree.definitions[i]);
+            let xform = if let Some(first) = first {
+                self.prims[*first].xform.clone()
+            } else if self.tree.xformable[i] {
                 let prim = self.stage.prim(&self.tree.paths[i])?;
                 read_stack(&prim, self.interpolation, &mut self.warnings)?
             } else {
                 XformStack::default()
             };
-            self.prim_index.insert(i, self.prims.len());
+            let index = self.prims.len();
+            self.prim_index.insert(i, index);
+            let definition = self.tree.definitions[i];
+            let definition = *self.definition_index.entry(definition).or_insert(index);
             self.prims.push(ScenePrim {
+                definition,
                 path: self.tree.tree[i].path.clone(),
                 parent: self.tree.tree[i].parent.map(|p| self.prim_index[&p]),
                 xform,
@@ -289,7 +335,8 @@ impl SceneBuilder<'_> {
         if let Some(i) = self.instance_index.get(&(skeleton, animation)) {
             return Ok(Some(*i));
         }
-        if !self.skeletons.contains_key(&skeleton) {
+        let shared = self.tree.definitions[skeleton];
+        if !self.skeletons.contains_key(&shared) {
             let prim = self.stage.prim(&self.tree.paths[skeleton])?;
             let read = match read_skeleton(&prim, &mut self.warnings)? {
                 Ok(s) => Some(Arc::new(s)),
@@ -298,9 +345,9 @@ impl SceneBuilder<'_> {
                     None
                 }
             };
-            self.skeletons.insert(skeleton, read);
+            self.skeletons.insert(shared, read);
         }
-        let Some(definition) = self.skeletons[&skeleton].clone() else {
+        let Some(definition) = self.skeletons[&shared].clone() else {
             return Ok(None);
         };
         let animation_data = match animation {
@@ -371,13 +418,19 @@ impl SceneBuilder<'_> {
         if let Some(a) = self.animations.get(&tree_prim) {
             return Ok(a.clone());
         }
-        let prim = self.stage.prim(&self.tree.paths[tree_prim])?;
-        let read = Arc::new(read_animation(
-            &prim,
-            self.interpolation,
-            &mut self.warnings,
-        )?);
-        self.animations.insert(tree_prim, read.clone());
-        Ok(read)
+        let shared = self.tree.definitions[tree_prim];
+        let mut animation = match self.animation_definitions.get(&shared) {
+            Some(known) => SkelAnimation::clone(known),
+            None => {
+                let prim = self.stage.prim(&self.tree.paths[tree_prim])?;
+                read_animation(&prim, self.interpolation, &mut self.warnings)?
+            }
+        };
+        animation.path.clone_from(&self.tree.tree[tree_prim].path);
+        let animation = Arc::new(animation);
+        let slot = self.animation_definitions.entry(shared);
+        slot.or_insert_with(|| animation.clone());
+        self.animations.insert(tree_prim, animation.clone());
+        Ok(animation)
     }
 }

@@ -12,7 +12,6 @@ use crate::error::{Invalid, Warning};
 use crate::sampled::{Interpolation, Sampled};
 use crate::scene::{
     ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding,
-    StaticSkins,
 };
 use crate::skel::binding::{Binding, PrimKind};
 use crate::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation, SkinningMethod};
@@ -53,6 +52,7 @@ impl SkinReader<'_> {
             prim: at.prim,
             skel_root: at.skel_root,
             instance: at.instance,
+            definition: 0,
             points: Sampled::default(),
             normals: Vec::new(),
             influences: self.read_influences(binding)?,
@@ -81,7 +81,7 @@ impl SkinReader<'_> {
             widths: Sampled::default(),
             extent_rule: extent_rule(&prim)?,
             unsupported: None,
-            static_skins: StaticSkins::default(),
+            static_skins: Arc::default(),
         };
         match self.read_method(binding)? {
             Ok(method) => out.method = method,

@@ -13,6 +13,8 @@ pub(super) struct StageTree {
     /// UsdGeomXformable, whose xformOpOrder counts.
     pub xformable: Vec<bool>,
     pub type_names: Vec<String>,
+    /// The first prim with the same place in an instanced prototype, by prim; itself where there is none.
+    pub definitions: Vec<usize>,
 }
 
 struct TypeFacts {
@@ -45,7 +47,9 @@ pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error>
         paths: Vec::new(),
         xformable: Vec::new(),
         type_names: Vec::new(),
+        definitions: Vec::new(),
     };
+    let mut first_in_prototype: HashMap<sdf::Path, usize> = HashMap::new();
     let mut index_of: HashMap<sdf::Path, usize> = HashMap::new();
     for ((path, type_name), _) in all
         .into_iter()
@@ -55,7 +59,15 @@ pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error>
     {
         let facts = &facts_of[&type_name];
         let parent = path.parent().and_then(|p| index_of.get(&p).copied());
-        index_of.insert(path.clone(), out.tree.len());
+        let index = out.tree.len();
+        index_of.insert(path.clone(), index);
+        out.definitions
+            .push(match stage.prim(&path)?.prim_in_prototype()? {
+                Some(shared) => *first_in_prototype
+                    .entry(shared.path().clone())
+                    .or_insert(index),
+                None => index,
+            });
         out.tree.push(TreePrim {
             path: path.as_str().to_owned(),
             parent,

@@ -1,14 +1,14 @@
 //! Writing a bake: one flattened file, or a layer of overs.
 
-use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use openusd::{gf, sdf, tf, usd_utils};
 
+use super::instances::{Instances, Sharing};
 use super::read::{UsdFile, explain};
 use super::resolver::{self, CheckedResolver};
 use super::values::matrix4d;
-use super::{clips, output, package, udim, variants};
+use super::{clips, output, package, prototypes, udim, variants};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
 use crate::scene::NormalsProperty;
@@ -17,9 +17,11 @@ use crate::scene::NormalsProperty;
 pub type Samples<T> = Vec<(Time, T)>;
 
 /// What a bake writes of one prim; a property without samples is left as it is.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BakedPrim {
     pub path: String,
+    /// Prims of other instances of the same prototype that come out the same.
+    pub copies: Vec<String>,
     /// Deformed points, in the space that was asked for.
     pub points: Samples<Vec<glam::Vec3>>,
     /// Deformed normals, of each property that holds some.
@@ -31,6 +33,13 @@ pub struct BakedPrim {
 }
 
 impl BakedPrim {
+    /// Every prim that this is of.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.path)
+            .chain(&self.copies)
+            .map(String::as_str)
+    }
+
     /// Times at which something was baked.
     #[must_use]
     pub fn sample_count(&self) -> usize {
@@ -40,7 +49,7 @@ impl BakedPrim {
 }
 
 /// A transform that replaces a prim's own.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BakedTransform {
     /// Whether it leaves out the parents' (`!resetXformStack!`).
     pub resets: bool,
@@ -90,19 +99,36 @@ impl UsdFile {
         Ok(())
     }
 
-    /// Writes the composed stage with the edits as one self-contained file; instances are expanded
-    /// and asset paths made absolute, or the assets packed, for .usdz.
+    /// Writes the composed stage with the edits as one self-contained file; asset paths are made
+    /// absolute, or the assets packed, for .usdz. Instances that come out the same stay instances, of
+    /// a prim that holds the baked prims once; those that come out like no other are expanded.
     ///
     /// # Errors
     /// A stage that cannot be flattened, or a file that cannot be written.
     pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
-        self.write_flattened_with(out, |edit| apply(edit.data_mut(), edits))
+        let fail = |e: openusd::Error| Error::Write {
+            file: out.to_owned(),
+            reason: explain(&e),
+        };
+        let instances = Instances::read(&self.stage, &edits, Sharing::Flattened).map_err(fail)?;
+        let edits = instances.placed(edits).map_err(fail)?;
+        self.write_flat(out, &instances, |edit| apply(edit.data_mut(), edits))
     }
 
-    /// As [`UsdFile::write_flattened`], with whatever `author` adds.
+    /// The composed stage as one self-contained file with every instance expanded, and with whatever
+    /// `author` adds.
     pub(super) fn write_flattened_with(
         &self,
         out: &Path,
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> Result<Vec<Warning>> {
+        self.write_flat(out, &Instances::none(), author)
+    }
+
+    fn write_flat(
+        &self,
+        out: &Path,
+        instances: &Instances,
         author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
     ) -> Result<Vec<Warning>> {
         let fail = |reason: String| Error::Write {
@@ -110,7 +136,8 @@ impl UsdFile {
             reason,
         };
         let mut warnings = Vec::new();
-        let mut layer = self.stage.flatten().map_err(|e| fail(explain(&e)))?;
+        let mut layer =
+            prototypes::flatten_once(&self.stage, instances).map_err(|e| fail(explain(&e)))?;
         clips::flatten_clips(&self.stage, &mut layer).map_err(|e| fail(explain(&e)))?;
         let folders = self.layer_folders();
         usd_utils::modify_asset_paths(
@@ -126,13 +153,11 @@ impl UsdFile {
                     let value = sdf::TokenListOp::explicit(order).into();
                     edit.data_mut().set_field(&path, API_SCHEMAS, value);
                 }
+                prototypes::write_prototypes(instances, edit.data_mut())?;
                 author(edit)
             })
             .map_err(|e| fail(explain(&e)))?;
-        if out
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
-        {
+        if has_extension(out, "usdz") {
             let resolver = CheckedResolver::new(&self.opened_with.search_paths, None);
             warnings.extend(package::write_package(layer, out, resolver)?);
         } else {
@@ -187,7 +212,8 @@ impl UsdFile {
     }
 
     /// Writes the edits alone, as overs over the input, which becomes the layer's sublayer.
-    /// Instances that hold baked prims are overridden to `instanceable = false`.
+    /// Instances that come out the same inherit a class that holds their overs, and stay instances; those
+    /// that hold baked prims and come out like no other are overridden to `instanceable = false`.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -196,9 +222,9 @@ impl UsdFile {
             file: out.to_owned(),
             reason,
         };
-        let instances = self
-            .instances_above(&edits)
-            .map_err(|e| fail(explain(&e)))?;
+        let instances =
+            Instances::read(&self.stage, &edits, Sharing::Overs).map_err(|e| fail(explain(&e)))?;
+        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
         let mut layer = sdf::Layer::new_anonymous("bake");
         let metadata = self.root_metadata().map_err(|e| fail(explain(&e)))?;
         let sublayer = relative_to(self.file(), out);
@@ -213,9 +239,7 @@ impl UsdFile {
                 }
                 // The layer stands without the selections that it was baked with, so it makes them itself.
                 variants::author(edit.data_mut(), &self.opened_with.variants)?;
-                for path in &instances {
-                    sdf::PrimSpec::over(edit.data_mut(), path.clone())?.set_instanceable(false);
-                }
+                prototypes::write_classes(&instances, edit.data_mut(), has_extension(out, "usda"))?;
                 apply(edit.data_mut(), edits)
             })
             .map_err(|e| fail(explain(&e)))?;
@@ -246,27 +270,11 @@ impl UsdFile {
         }
         Ok(out)
     }
+}
 
-    fn instances_above(
-        &self,
-        edits: &BakeEdits,
-    ) -> std::result::Result<Vec<sdf::Path>, openusd::Error> {
-        let mut seen: HashSet<sdf::Path> = HashSet::new();
-        let mut out = Vec::new();
-        let paths = edits
-            .prims
-            .iter()
-            .map(|p| p.path.as_str())
-            .chain(edits.retype.iter().map(String::as_str));
-        for path in paths {
-            for ancestor in sdf::Path::new(path)?.ancestors_below_root() {
-                if seen.insert(ancestor.clone()) && self.stage.prim(&ancestor)?.is_instance()? {
-                    out.push(ancestor);
-                }
-            }
-        }
-        Ok(out)
-    }
+fn has_extension(file: &Path, extension: &str) -> bool {
+    file.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case(extension))
 }
 
 /// The file of a layer identifier, the outermost package of one inside a package.

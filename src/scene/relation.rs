@@ -1,0 +1,104 @@
+//! Where two prims stand to each other, without the world between them.
+
+use super::Scene;
+
+/// Two prims' chains of ancestors up to where they meet: what leads from one to the other.
+///
+/// What stands above the meeting point cancels out. It is left out, so that the way is exact far from
+/// the origin and the same to the bit for instances that are placed differently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Relation {
+    /// Indices into [`Scene::prims`] from the prim that is gone to, upward.
+    pub to: Vec<usize>,
+    /// From the prim that is come from, upward.
+    pub from: Vec<usize>,
+}
+
+impl Scene {
+    /// The way from prim `from` to prim `to`.
+    pub(crate) fn relation(&self, to: usize, from: usize) -> Relation {
+        let (mut to, mut from) = (self.chain(to), self.chain(from));
+        while let (Some(a), Some(b)) = (to.last(), from.last())
+            && a == b
+        {
+            to.pop();
+            from.pop();
+        }
+        Relation { to, from }
+    }
+
+    /// The prim and its ancestors, up to one that resets the transform stack.
+    pub(crate) fn chain(&self, prim: usize) -> Vec<usize> {
+        let mut out = vec![prim];
+        loop {
+            let p = &self.prims[out[out.len() - 1]];
+            match p.parent.filter(|_| !p.xform.resets) {
+                Some(parent) => out.push(parent),
+                None => return out,
+            }
+        }
+    }
+
+    /// Every authored time of the transforms on the way.
+    pub(crate) fn relation_times(&self, relation: &Relation) -> Vec<f64> {
+        let prims = relation.to.iter().chain(&relation.from);
+        prims.flat_map(|p| self.prims[*p].xform.times()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::{ScenePrim, TimeLine, XformStack};
+
+    fn scene(parents: &[Option<usize>], resets: &[usize]) -> Scene {
+        let prim = |(i, parent): (usize, &Option<usize>)| ScenePrim {
+            path: format!("/{i}"),
+            parent: *parent,
+            definition: i,
+            xform: XformStack {
+                ops: Vec::new(),
+                resets: resets.contains(&i),
+            },
+        };
+        Scene {
+            file: "test".into(),
+            time_line: TimeLine {
+                range: None,
+                time_codes_per_second: 24.0,
+                frames_per_second: 24.0,
+            },
+            up_axis: 'Y',
+            meters_per_unit: 1.0,
+            prims: parents.iter().enumerate().map(prim).collect(),
+            skel_roots: Vec::new(),
+            instances: Vec::new(),
+            unbound_skeletons: Vec::new(),
+            rest_extents: Vec::new(),
+            animations: Vec::new(),
+            bindings: Vec::new(),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn prims_meet_at_their_nearest_common_ancestor() {
+        // 0 / 1 / (2 / 3, 4)
+        let parents = [None, Some(0), Some(1), Some(2), Some(1)];
+        let way = |resets: &[usize], to, from| {
+            let r = scene(&parents, resets).relation(to, from);
+            (r.to, r.from)
+        };
+        assert_eq!(way(&[], 3, 4), (vec![3, 2], vec![4]));
+        assert_eq!(way(&[], 3, 2), (vec![3], vec![]), "one above the other");
+        assert_eq!(way(&[], 3, 3), (vec![], vec![]));
+        // A prim that resets stands in the world, so the other's whole chain counts.
+        assert_eq!(way(&[2], 3, 4), (vec![3, 2], vec![4, 1, 0]));
+        assert_eq!(
+            way(&[1], 3, 4),
+            (vec![3, 2], vec![4]),
+            "both below the reset"
+        );
+    }
+}

@@ -33,7 +33,7 @@ fn main() {
         .filter(|p| p.to_string_lossy().ends_with(".golden.json"))
         .collect();
     paths.sort();
-    assert!(paths.len() >= 38, "{} goldens found", paths.len());
+    assert!(paths.len() >= 49, "{} goldens found", paths.len());
     let no_gpu = gpu::ignored();
     for path in paths {
         let name = path

@@ -1,4 +1,4 @@
-//! How a stage is composed, through the command: variants, search paths.
+//! How a stage is composed, through the command: variants, search paths, instances.
 
 mod common;
 
@@ -245,4 +245,144 @@ fn search_paths_find_assets() {
         &bench.path("none.usda"),
         &["--search-path", "/no/such/folder"],
     );
+}
+
+fn golden(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/goldens/{name}.usda"))
+}
+
+fn is_instance(stage: &openusd::usd::Stage, prim: &str) -> bool {
+    stage.prim(prim).unwrap().is_instance().unwrap()
+}
+
+/// The goldens show that each prim comes out as at Pixar's; this one, how often it is written.
+#[test]
+fn instances_that_come_out_the_same_are_written_once() {
+    let bench = Bench::new();
+    // The input, and how many prims hold points over time: two meshes for each prototype, and two for
+    // each instance that comes out like no other (`instanced` moves one of them by its transform).
+    for (name, shared, alone, prototypes, written) in [
+        (
+            "instances_shared",
+            &["Near", "Far", "Walks", "One", "Two"][..],
+            &["Other"][..],
+            2,
+            6,
+        ),
+        ("instances_nested", &["S1", "S2"], &["S3"], 3, 4),
+        ("instanced", &[], &["One", "Two"], 0, 2),
+    ] {
+        for mode in [&[][..], &["--layer"]] {
+            let out = bench.path("out.usda");
+            let output = bake(&golden(name), &out, mode);
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            let stage = usd::open(&out);
+            for instance in shared {
+                assert!(
+                    is_instance(&stage, &format!("/World/{instance}")),
+                    "{name} {instance}"
+                );
+            }
+            for prim in alone {
+                assert!(
+                    !is_instance(&stage, &format!("/World/{prim}")),
+                    "{name} {prim}"
+                );
+            }
+            let text = std::fs::read_to_string(&out).unwrap();
+            let count = text.matches("point3f[] points.timeSamples").count();
+            assert_eq!(count, written, "{name} {mode:?}");
+            if mode.is_empty() {
+                assert_eq!(stage.prototypes().unwrap().len(), prototypes, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crowd_of_instances_stays_small() {
+    let bench = Bench::new();
+    bench.write(
+        "hero.usda",
+        format!(
+            "#usda 1.0\ndef \"G\" {{ def SkelRoot \"Hero\" ({API}) {{ {} }} }}\n",
+            moved(1.0).replace("</Hero", "</G/Hero")
+        ),
+    );
+    let mut sizes = Vec::new();
+    for count in [2, 300] {
+        let mut text = "#usda 1.0\n".to_owned();
+        for i in 0..count {
+            text += &format!(
+                "def Xform \"I{i}\" (instanceable = true prepend references = @./hero.usda@</G>) {{\n\
+                 double3 xformOp:translate = ({i}, 0, 0)\n\
+                 uniform token[] xformOpOrder = [\"xformOp:translate\"]\n}}\n"
+            );
+        }
+        let input = bench.write("crowd.usda", text);
+        let out = bench.path("out.usda");
+        let output = bake(&input, &out, &[]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(
+            stdout(&output).contains(&format!("{count} prims")),
+            "{}",
+            stdout(&output)
+        );
+        let shared = match count {
+            2 => "1 prim deformed once",
+            _ => "299 prims deformed once",
+        };
+        assert!(stdout(&output).contains(shared), "{}", stdout(&output));
+        for i in [0, count - 1] {
+            assert_eq!(x_of(&out, &format!("/I{i}/Hero/Body")), 1.0);
+        }
+        let text = std::fs::read_to_string(&out).unwrap();
+        assert_eq!(text.matches("point3f[] points").count(), 1);
+        sizes.push(std::fs::metadata(&out).unwrap().len());
+    }
+    // What is left of each is its name, its transform and its reference.
+    assert!(sizes[1] - sizes[0] < 298 * 400, "{sizes:?}");
+}
+
+#[test]
+fn a_prim_that_inherits_an_instance_is_kept() {
+    let bench = Bench::new();
+    bench.write(
+        "hero.usda",
+        format!(
+            "#usda 1.0\ndef \"G\" {{ def SkelRoot \"Hero\" ({API}) {{ {} }} }}\n",
+            moved(1.0).replace("</Hero", "</G/Hero")
+        ),
+    );
+    let instance = "(instanceable = true prepend references = @./hero.usda@</G>) {}";
+    let input = bench.write(
+        "in.usda",
+        format!(
+            "#usda 1.0\ndef \"A\" {instance}\ndef \"B\" {instance}\n\
+             def \"C\" (inherits = </B> instanceable = false) {{}}\n"
+        ),
+    );
+    let out = bench.path("out.usda");
+    let output = bake(&input, &out, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for prim in ["/A", "/B", "/C"] {
+        assert_eq!(x_of(&out, &format!("{prim}/Hero/Body")), 1.0);
+    }
+    let stage = usd::open(&out);
+    assert!(is_instance(&stage, "/A") && is_instance(&stage, "/B") && !is_instance(&stage, "/C"));
+}
+
+#[test]
+fn chosen_instances_part_from_the_others() {
+    let bench = Bench::new();
+    let out = bench.path("out.usda");
+    let output = bake(&golden("instances_shared"), &out, &["--prim", "/World/Far"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let stage = usd::open(&out);
+    assert!(!is_instance(&stage, "/World/Far"));
+    assert_eq!(usd::type_name(&stage, "/World/Far/Root"), "Xform");
+    for other in ["/World/Near", "/World/Walks"] {
+        assert!(is_instance(&stage, other));
+        assert_eq!(usd::type_name(&stage, &format!("{other}/Root")), "SkelRoot");
+    }
 }

@@ -650,6 +650,49 @@ def instanced():
         inst("Two", "/World/Anim2", xf((-2, 1, 0), (0, 0, 20), (1.5, 1, 1)))])], 1, 5)}
 
 
+INSTANCED = "Pixar refuses instances; the bake was made with instanceable = false on every prim."
+
+
+def instance(name, of, x, props=(), meta=(), api=False):
+    return P("Xform", name, list(props) + x, api=api, meta=["instanceable = true", "inherits = <%s>" % of] + list(meta))
+
+
+def instanced_char(name, source=True, path=None):
+    path = path or "/" + name
+    rig = [skel(source="<%s/Root/Rig/Anim>" % path if source else None)] + ([anim()] if source else [])
+    return P("", name, [], [P("SkelRoot", "Root", ["rel skel:skeleton = <%s/Root/Rig/Skel>" % path], [
+        P("Xform", "Rig", RIG, rig), P("Xform", "Geo", GEO, [mesh("Body", bind=GB), mesh("Hat", normals=False, props=["uniform token orientation = \"leftHanded\""])])],
+        api=True)], spec="class")
+
+
+@golden(INSTANCED, deinstance=True)
+def instances_shared():
+    # Placed differently, one of them moving; two share an animation from outside, one has its own.
+    bound = lambda n, a, x: instance(n, "/Bound", x, ["rel skel:animationSource = </World/%s>" % a], api=True)
+    return {"": layer([instanced_char("Own"), instanced_char("Bound", source=False), P("Xform", "World", WORLD, [
+        anim("Anim1"), anim("Anim2", k=2),
+        instance("Near", "/Own", xf((2, 0, 0), (0, 70, 0))), instance("Far", "/Own", xf((1e6, 0, 0), (0, 0, 20), (1.5, 1, 1))),
+        instance("Walks", "/Own", xf({1: (0, 0, 0), 5: (9, 0, 0)})),
+        bound("One", "Anim1", xf((0, 1, 0))), bound("Two", "Anim1", xf((0, 2, 0), (30, 0, 0))), bound("Other", "Anim2", xf((0, 3, 0)))])], 1, 5)}
+
+
+@golden(INSTANCED, deinstance=True)
+def instances_nested():
+    # Squads of two; the second squad's animation comes from outside, down through both instances.
+    squad = P("", "Squad", [], [instance("A", "/Bound", xf((1, 0, 0))), instance("B", "/Bound", xf((0, 0, 1), (0, 40, 0)))], spec="class")
+    s = lambda n, a, x: instance(n, "/Squad", x, ["rel skel:animationSource = </World/%s>" % a], api=True)
+    return {"": layer([instanced_char("Bound", source=False), squad, P("Xform", "World", WORLD, [
+        anim("Anim1"), anim("Anim2", k=2), s("S1", "Anim1", xf((2, 0, 0))), s("S2", "Anim1", xf((4, 0, 0), (0, 0, 90))), s("S3", "Anim2", xf((6, 0, 0)))])], 1, 5)}
+
+
+@golden(INSTANCED, deinstance=True)
+def instances_skeleton_outside():
+    # How the prims stand to the skeleton differs, so that no two come out the same.
+    hat = P("", "Hat", [], [mesh("Mesh", bind=GB)], spec="class")
+    rig = [skel(source=ANIM), anim()]
+    return {"": layer([hat] + scene([instance("I1", "/Hat", xf((0.5, 0, 0))), instance("I2", "/Hat", xf((0, 0.5, 0), (0, 30, 0)))], rig), 1, 5)}
+
+
 @golden("Baked into a stronger layer: into its own layer Pixar's bake loses the animated rest points and writes none.")
 def rest_points_animated():
     pts, nrm, _, _ = tube()

@@ -182,6 +182,13 @@ fn summary(args: &Args, report: &BakeReport) -> String {
         count(report.points, "point"),
         count(report.samples, "sample"),
     );
+    if report.shared > 0 {
+        let _ = writeln!(
+            out,
+            "  {} deformed once with another instance's",
+            count(report.shared, "prim")
+        );
+    }
     if report.moved > 0 {
         let _ = writeln!(
             out,

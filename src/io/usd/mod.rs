@@ -4,6 +4,7 @@ mod author;
 mod authored;
 mod clips;
 mod extents;
+mod layer_copy;
 mod mend;
 mod model_bounds;
 mod output;

@@ -43,7 +43,7 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
             continue;
         }
         let mapper = AnimMapper::new(&animation.joints, skeleton.joints());
-        if mapper.is_null() {
+        if mapper.reaches_nothing() {
             let message = format!("none of its joints is one of {}: rest pose", placed.path);
             findings.add("animation-joints-foreign", path, "", message);
             continue;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use openusd::{sdf, usd_utils};
+use openusd::sdf;
 
 use super::authored::AuthoredValue;
+use super::output;
 use super::read::{UsdFile, explain};
-use super::write::{Authoring, BakeEdits, author, outermost_file, relative_to};
-use super::{output, udim};
+use super::write::{Authoring, BakeEdits, author};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
 
@@ -67,19 +67,10 @@ impl UsdFile {
             file: out.to_owned(),
             reason,
         };
-        let root = self.stage.root_layer();
-        let mut layer = sdf::Layer::new_anonymous("mended");
+        let mut layer = self.root_layer_copy(out).map_err(|e| fail(explain(&e)))?;
         let elsewhere = |path: &sdf::Path| self.is_held_elsewhere(path);
         layer
-            .edit(|edit| {
-                copy(root.data(), edit.data_mut())?;
-                mends.iter().try_for_each(|m| mend(edit, m, &elsewhere))
-            })
-            .map_err(|e| fail(explain(&e)))?;
-        let folder = outermost_file(root.identifier())
-            .parent()
-            .map_or_else(Default::default, Path::to_owned);
-        usd_utils::modify_asset_paths(&mut layer, |path| anchored(path, &folder, out), true)
+            .edit(|edit| mends.iter().try_for_each(|m| mend(edit, m, &elsewhere)))
             .map_err(|e| fail(explain(&e)))?;
         output::export(&layer, out)?;
         Ok(Vec::new())
@@ -97,19 +88,6 @@ impl UsdFile {
             sites.any(|site| site.layer != root || site.path != *path)
         })
     }
-}
-
-fn copy(from: &dyn sdf::AbstractData, to: &mut dyn sdf::AbstractData) -> Authoring {
-    for path in from.spec_paths() {
-        if let Some(kind) = from.spec_type(&path) {
-            to.create_spec(path.clone(), kind);
-        }
-        for field in from.list_fields(&path).unwrap_or_default() {
-            let value = from.get_field(&path, &field)?.into_owned();
-            to.set_field(&path, &field, value);
-        }
-    }
-    Ok(())
 }
 
 fn mend(
@@ -201,41 +179,4 @@ fn to_usd(value: &AuthoredValue) -> Option<sdf::Value> {
         AuthoredValue::Blocked => sdf::Value::ValueBlock,
         _ => return None,
     })
-}
-
-/// A path of a layer in `folder` as seen from the folder of `out`. Search paths, absolute paths,
-/// addresses and expressions stay.
-fn anchored(path: &str, folder: &Path, out: &Path) -> String {
-    let (file, inside) = match path.find('[') {
-        Some(at) => path.split_at(at),
-        None => (path, ""),
-    };
-    let spelled = file.starts_with("./") || file.starts_with("../");
-    let odd = file.is_empty() || file.starts_with('`') || file.contains("://");
-    if odd || Path::new(file).is_absolute() {
-        return path.to_owned();
-    }
-    // A plain name is looked for beside the layer before it is searched for.
-    let beside = folder.join(file);
-    let tiled = udim::tiles(file).any(|tile| folder.join(tile).is_file());
-    if !spelled && !beside.exists() && !tiled {
-        return path.to_owned();
-    }
-    let same_folder = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    };
-    let out_folder = match out.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
-    if same_folder(folder, out_folder) {
-        return path.to_owned();
-    }
-    relative_to(&beside, out) + inside
 }

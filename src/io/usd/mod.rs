@@ -5,6 +5,7 @@ mod authored;
 mod clips;
 mod extents;
 mod instances;
+mod layer_copy;
 mod mend;
 mod model_bounds;
 mod output;

@@ -103,15 +103,11 @@ fn skin_by_quaternions(
     points: &mut [DVec3],
     normals: &mut Option<Vec<DVec3>>,
 ) {
-    let scaled = |weighted: &[(Parts, f64)], has_scale: bool, bound: DVec3| match has_scale {
-        true => weighted.iter().map(|(j, w)| j.residual * bound * *w).sum(),
-        false => bound,
-    };
     let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
     let has_scale = parts.iter().any(Parts::has_scale);
     for (i, p) in points.iter_mut().enumerate() {
         let bound = pose.geom_bind.transform_point3(*p);
-        let weighted = weighted(influences, &parts, i);
+        let weighted = weighted(influences.of_point(i), &parts);
         *p = Blend::new(&weighted).transform(scaled(&weighted, has_scale, bound));
     }
     let Some(normals) = normals else { return };
@@ -119,14 +115,34 @@ fn skin_by_quaternions(
     let has_scale = parts.iter().any(Parts::has_scale);
     let bind = crate::math::normal_matrix(pose.geom_bind);
     for (i, n) in normals.iter_mut().enumerate() {
-        let weighted = weighted(influences, &parts, point_of_normal(skin, i));
+        let weighted = weighted(influences.of_point(point_of_normal(skin, i)), &parts);
         *n = Blend::new(&weighted).rotate(scaled(&weighted, has_scale, bind * *n));
     }
 }
 
-fn weighted(influences: &JointInfluences, parts: &[Parts], point: usize) -> Vec<(Parts, f64)> {
+/// Points that all the same influences move by dual quaternions, for [`super::skin_transform`]
+/// (rules 25, 26, 28). `joints` are in the order that the influences count in.
+pub(super) fn move_by_quaternions<const N: usize>(
+    joints: &[DMat4],
+    influences: impl Iterator<Item = (u32, f32)>,
+    points: [DVec3; N],
+) -> [DVec3; N] {
+    let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
+    let has_scale = parts.iter().any(Parts::has_scale);
+    let weighted = weighted(influences, &parts);
+    let blend = Blend::new(&weighted);
+    points.map(|p| blend.transform(scaled(&weighted, has_scale, p)))
+}
+
+fn scaled(weighted: &[(Parts, f64)], has_scale: bool, bound: DVec3) -> DVec3 {
+    match has_scale {
+        true => weighted.iter().map(|(j, w)| j.residual * bound * *w).sum(),
+        false => bound,
+    }
+}
+
+fn weighted(influences: impl Iterator<Item = (u32, f32)>, parts: &[Parts]) -> Vec<(Parts, f64)> {
     influences
-        .of_point(point)
         .map(|(joint, weight)| (parts[joint as usize], f64::from(weight)))
         .collect()
 }
@@ -159,7 +175,7 @@ pub fn hemisphere_ties(skin: &Skin, pose: &Pose, tolerance: f64) -> HemisphereTi
         return ties;
     }
     let is_tie = |parts: &[Parts], point: usize| {
-        let weighted = weighted(influences, parts, point);
+        let weighted = weighted(influences.of_point(point), parts);
         let pivot = dual_quaternion::pivot(&weighted);
         weighted.iter().any(|(joint, weight)| {
             let lengths = joint.real.length() * pivot.length();

@@ -4,13 +4,16 @@ use glam::{DMat4, DVec3, DVec4};
 
 use super::UtilError;
 use super::error::same_length;
+use crate::skel::SkinningMethod;
+use crate::skel::reference::move_by_quaternions;
 
 /// A lone influence this close to weight 1 takes its joint's transform as it is: usd-core's epsilon.
 const WHOLE: f64 = 1e-6;
 
 /// The transform that takes prim space to skeleton space for a prim that all its influences move as
-/// one (UsdSkelSkinTransform with `classicLinear`).
+/// one (UsdSkelSkinTransform).
 ///
+/// - `method`: how joints are combined where there are several.
 /// - `geom_bind`: geomBindTransform.
 /// - `skinning`: skinning transforms in the order that `joints` counts in: the prim's own skel:joints
 ///   where it has them (with identity for a joint that the skeleton lacks, rule 11), else the skeleton's.
@@ -24,6 +27,7 @@ const WHOLE: f64 = 1e-6;
 /// # Errors
 /// Influences that differ in number; a joint out of range, even at weight 0 (rule 22).
 pub fn skin_transform(
+    method: SkinningMethod,
     geom_bind: DMat4,
     skinning: &[DMat4],
     joints: &[u32],
@@ -46,13 +50,16 @@ pub fn skin_transform(
     {
         return Ok(skinning[*joint as usize] * geom_bind);
     }
-    let influences = || joints.iter().zip(weights).filter(|(_, w)| **w != 0.0);
-    let skinned = |p: DVec3| -> DVec3 {
-        influences()
-            .map(|(j, w)| skinning[*j as usize].transform_point3(p) * f64::from(*w))
-            .sum()
-    };
-    Ok(frame_of(frame_points(geom_bind).map(skinned)))
+    let influences = || joints.iter().copied().zip(weights.iter().copied());
+    let frame = frame_points(geom_bind);
+    Ok(frame_of(match method {
+        SkinningMethod::ClassicLinear => frame.map(|p| {
+            influences()
+                .map(|(j, w)| skinning[j as usize].transform_point3(p) * f64::from(w))
+                .sum()
+        }),
+        SkinningMethod::DualQuaternion => move_by_quaternions(skinning, influences(), frame),
+    }))
 }
 
 /// Tips of the three axes, and the origin.
@@ -74,6 +81,7 @@ fn frame_of([x, y, z, origin]: [DVec3; 4]) -> DMat4 {
 
 #[cfg(test)]
 mod tests {
+    use super::SkinningMethod::ClassicLinear;
     use super::*;
 
     #[test]
@@ -81,20 +89,33 @@ mod tests {
         let g = DMat4::from_translation(DVec3::new(1e9, 1.0, 0.1));
         let j = DMat4::from_rotation_x(0.3);
         assert_eq!(
-            skin_transform(g, &[DMat4::ZERO, j], &[1], &[1.0]),
+            skin_transform(ClassicLinear, g, &[DMat4::ZERO, j], &[1], &[1.0]),
             Ok(j * g)
         );
     }
 
     #[test]
     fn rule_28_weights_are_not_normalised() {
-        let half = skin_transform(DMat4::IDENTITY, &[DMat4::IDENTITY], &[0], &[0.5]).unwrap();
+        let half = skin_transform(
+            ClassicLinear,
+            DMat4::IDENTITY,
+            &[DMat4::IDENTITY],
+            &[0],
+            &[0.5],
+        )
+        .unwrap();
         assert_eq!(half, DMat4::from_scale(DVec3::splat(0.5)));
     }
 
     #[test]
     fn rule_22_a_joint_out_of_range_counts_at_weight_zero_too() {
-        let err = skin_transform(DMat4::IDENTITY, &[DMat4::IDENTITY], &[0, 1], &[1.0, 0.0]);
+        let err = skin_transform(
+            ClassicLinear,
+            DMat4::IDENTITY,
+            &[DMat4::IDENTITY],
+            &[0, 1],
+            &[1.0, 0.0],
+        );
         assert!(matches!(
             err,
             Err(UtilError::Joint {

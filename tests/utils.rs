@@ -15,7 +15,9 @@ use sinew::io::usd::UsdFile;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew::skel::utils::{self, Components, ShapeTable};
-use sinew::skel::{AnimMapper, BlendShape, Inbetween, Topology, skeleton_extent, skin_transform};
+use sinew::skel::{
+    AnimMapper, BlendShape, Inbetween, SkinningMethod, Topology, skeleton_extent, skin_transform,
+};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/utils")
@@ -381,9 +383,16 @@ struct RigidCase {
 fn rule_28_constant_influences_move_a_prim_as_pixars() {
     let mut out_of_range = 0;
     let cases = cases::<RigidCase>("/skin_transforms");
-    for case in cases.iter().filter(|c| c.method == "classicLinear") {
+    for case in &cases {
         let skinning = matrices(&case.skinning);
-        let got = skin_transform(case.geom_bind.0, &skinning, &case.joints, &case.weights);
+        let method = SkinningMethod::from_token(&case.method).expect("a method");
+        let got = skin_transform(
+            method,
+            case.geom_bind.0,
+            &skinning,
+            &case.joints,
+            &case.weights,
+        );
         match case.out {
             Some(want) => close_matrix(got.unwrap(), want, UTILITY_IN_F32, &case.method),
             None => {

@@ -133,6 +133,7 @@ impl PoseCache {
             None => skinning.to_vec(),
         };
         let skel_from_prim = skin_transform(
+            binding.method,
             geom_bind(bound, time)?,
             &joints,
             influences.joints(),

@@ -3,11 +3,9 @@
 //! Slow and plain on purpose. It shares no code with the packed kernels, so that a comparison with
 //! them proves something.
 
-mod dual_quaternion;
-
-use dual_quaternion::{Blend, Parts};
 use glam::{DMat3, DMat4, DVec3};
 
+use super::dual_quaternion::{self, Blend, Parts, scaled};
 use super::{JointInfluences, Pose, Skin, SkinningMethod};
 
 /// Deformed points and normals.
@@ -103,10 +101,6 @@ fn skin_by_quaternions(
     points: &mut [DVec3],
     normals: &mut Option<Vec<DVec3>>,
 ) {
-    let scaled = |weighted: &[(Parts, f64)], has_scale: bool, bound: DVec3| match has_scale {
-        true => weighted.iter().map(|(j, w)| j.residual * bound * *w).sum(),
-        false => bound,
-    };
     let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
     let has_scale = parts.iter().any(Parts::has_scale);
     for (i, p) in points.iter_mut().enumerate() {

@@ -69,8 +69,9 @@ fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan
     let has_points = binding.points.has_value();
     let moves_transform = binding.is_rigid() && (options.rigid == Rigid::Xform || !has_points);
     let blends = !binding.shapes.is_empty() && binding.channel_mapper.is_some();
+    let skins = binding.influences.is_some() && !moves_transform;
     let mut parts = Vec::new();
-    if (has_points || !moves_transform) && (blends || !moves_transform) {
+    if skins || (blends && has_points) {
         // One skin carries one kind of normals; a prim with both kinds is skinned twice.
         parts.extend((0..binding.normals.len().max(1)).map(|normals| SkinPart {
             blend_only: moves_transform,
@@ -79,6 +80,8 @@ fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan
     }
     let transform = match options.space {
         _ if moves_transform => Some(TransformKind::Rigid),
+        // Shapes that nothing weighs leave the prim alone, in its own space.
+        _ if parts.is_empty() => None,
         OutSpace::Prim => None,
         OutSpace::Skel => Some(TransformKind::Skeleton),
         OutSpace::World => Some(TransformKind::World),
@@ -87,13 +90,6 @@ fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan
         binding: b,
         transform,
         parts,
-    }
-}
-
-impl PrimPlan {
-    /// True where points are deformed, so that rest data counts.
-    pub fn deforms_points(&self) -> bool {
-        !self.parts.is_empty()
     }
 }
 

@@ -87,8 +87,8 @@ pub(super) fn authored_times(
     let mut times = Vec::new();
     for plan in prims {
         let binding = &scene.bindings[plan.binding];
-        if plan.deforms_points() {
-            times.extend(binding.rest_times());
+        if let Some(part) = plan.parts.first() {
+            times.extend(binding.rest_times(part.blend_only));
         }
         if binding.influences.is_some() {
             times.extend(binding.influence_times());

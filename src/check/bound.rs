@@ -92,7 +92,7 @@ fn skin(context: &Context<'_>, bound: BoundSkin<'_>, findings: &mut Findings) {
             findings.add("joints-unknown", &b.path, "", message);
         }
     }
-    let mut times = sorted([b.rest_times(), b.influence_times()].concat());
+    let mut times = sorted([b.rest_times(false), b.influence_times()].concat());
     if times.is_empty() || !b.rest_is_animated() {
         times.truncate(1);
     }

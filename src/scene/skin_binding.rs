@@ -315,14 +315,10 @@ impl SkinBinding {
                 _ => None,
             });
         }
-        // A prim that only blends keeps its normals where no shape has normal offsets, and where no
-        // animation gives its shapes weights (seen on usd-core).
-        let blends_normals = self.channel_mapper.is_some()
-            && shapes.iter().flatten().any(|s| s.has_normal_offsets());
         let normals = self
             .normals
             .get(part.normals)
-            .filter(|n| influences.is_some() || (blends_normals && n.corners.is_none()))
+            .filter(|n| influences.is_some() || self.blends(n))
             .and_then(|n| n.at(&self.path, time, points.len()));
         if !shapes.is_empty()
             && self
@@ -380,11 +376,26 @@ impl SkinBinding {
         (weights, None)
     }
 
-    /// Every authored time of the rest points and normals.
+    /// Whether blend shapes change these normals: a prim that only blends keeps them where no shape
+    /// has normal offsets, and where no animation gives its shapes weights (seen on usd-core).
+    fn blends(&self, normals: &NormalsSource) -> bool {
+        let mut shapes = self
+            .shapes
+            .iter()
+            .filter_map(|s| s.shape.as_ref()?.as_ref().ok());
+        normals.corners.is_none()
+            && self.channel_mapper.is_some()
+            && shapes.any(|s| s.has_normal_offsets())
+    }
+
+    /// Every authored time of the rest points, and of the normals that change with them: all where
+    /// the prim is skinned, else (`blend_only`) those that blend.
     #[must_use]
-    pub fn rest_times(&self) -> Vec<f64> {
+    pub fn rest_times(&self, blend_only: bool) -> Vec<f64> {
+        let skinned = self.influences.is_some() && !blend_only;
+        let changed = self.normals.iter().filter(|n| skinned || self.blends(n));
         let mut times: Vec<f64> = self.points.times().collect();
-        times.extend(self.normals.iter().flat_map(NormalsSource::times));
+        times.extend(changed.flat_map(NormalsSource::times));
         times
     }
 

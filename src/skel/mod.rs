@@ -5,6 +5,7 @@ pub mod animation;
 pub mod binding;
 mod blend_shape;
 mod blend_shape_def;
+mod dual_quaternion;
 mod influences;
 mod method;
 mod normals;

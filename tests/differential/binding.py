@@ -88,7 +88,7 @@ def add_influences(draw, api, inherited, point_count):
     joint_count = inherited.joint_count()
     indices = api.CreateJointIndicesPrimvar(constant, per_point)
     weights = api.CreateJointWeightsPrimvar(constant, per_point)
-    indices.Set(Vt.IntArray([draw.randrange(joint_count) for _ in range(rows * per_point)]))
+    joints = [draw.randrange(joint_count) for _ in range(rows * per_point)]
     # Weights are used as authored: not normalised, and at times negative (rule 21).
     normalised, negative = draw.chance(0.7), draw.chance(0.15)
 
@@ -105,6 +105,13 @@ def add_influences(draw, api, inherited, point_count):
         draw.animate(weights.GetAttr(), make)
     else:
         weights.Set(make())
+    if draw.chance(0.1):  # Indexed primvars are flattened (rule 4).
+        order = list(range(rows))
+        draw.shuffle(order)
+        weights.SetIndices(order)
+        draw.shuffle(order)
+        indices.SetIndices(order)
+    indices.Set(Vt.IntArray(joints))
     return replace(inherited, influences=("constant" if constant else "vertex", point_count))
 
 

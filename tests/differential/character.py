@@ -60,7 +60,17 @@ def _add_rigs(draw, stage, path):
         bound_at = rig.path if draw.chance(0.7) else draw.choice((home, path, path.rsplit("/", 1)[0]))
         api = UsdSkel.BindingAPI.Apply(stage.GetPrimAtPath(bound_at))
         api.CreateAnimationSourceRel().SetTargets([animation])
+        _block(draw, stage, rig, animation)
     return rigs
+
+
+def _block(draw, stage, rig, animation):
+    """What unbinds an animation from its Skeleton (rule 3)."""
+    if draw.chance(0.03):
+        stage.GetPrimAtPath(animation).SetActive(False)
+    elif draw.chance(0.03):
+        api = UsdSkel.BindingAPI.Apply(stage.GetPrimAtPath(rig.path))
+        api.CreateAnimationSourceRel().SetTargets([])
 
 
 def _set_purposes(draw, stage, path):

@@ -33,6 +33,8 @@ def features_of(stage, target, instances):
 def _influence_features(query):
     out = {f"influences {query.GetInterpolation()}", f"method {query.GetSkinningMethod()}"}
     out.add(f"{query.GetNumInfluencesPerComponent()} influences per point")
+    if query.GetJointWeightsPrimvar().IsIndexed():
+        out.add("indexed influences")
     if query.GetJointMapper():
         out.add("own joint order")
     bind = query.GetGeomBindTransformAttr()

@@ -16,8 +16,13 @@ KNOWN = (
      "sinew writes the rest points. No weights are blocked."),
     (22, "pixar.mend_op_orders",
      "Of a rigid prim that it cannot bake Pixar leaves one op without a value; sinew leaves the prim as it was."),
+    (22, "compare.Comparison._prim",
+     "Of a prim whose influences do not fit Pixar bakes the normals that blend; sinew writes nothing for it."),
     (24, "gprims._add_normals",
      "sinew skins primvars:normals too, Pixar's bake reads `normals` alone. Only `normals` are drawn."),
+    (24, "shapes.add_shapes",
+     "Normals of the wrong number are blended by Pixar where the offsets' indices happen to fit; sinew leaves them. "
+     "They get no normal offsets."),
     (25, "ties.hemisphere_ties",
      "Where a joint's rotation is half a turn from the heaviest joint's, the last bit of either computation chooses the "
      "way round. Such points are counted and left out."),

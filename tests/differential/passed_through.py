@@ -20,7 +20,8 @@ class PassedThrough:
         """Which points' dual quaternions tie: at this time, or at a sample that this time lies between."""
         tied = np.zeros(count, bool)
         target = self._targets.get(path)
-        if target is None or target.query.GetSkinningMethod() != "dualQuaternion":
+        query = target.query if target else None
+        if not query or not query.HasJointInfluences() or query.GetSkinningMethod() != "dualQuaternion":
             return tied
         for time in self._codes_around(code):
             found = self._find_ties(target, count, time, tolerance)

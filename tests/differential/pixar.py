@@ -34,12 +34,12 @@ def sample_ancestors(stage, targets):
     """Makes the bake sample what moves the ancestors too (rule 31, see differences.py)."""
     times = {}
     for target in targets.values():
-        if not target.query.HasJointInfluences():
+        prim = stage.GetPrimAtPath(target.path)
+        rigid = target.query.IsRigidlyDeformed()
+        if not target.query.HasJointInfluences() or not (rigid or prim.IsA(UsdGeom.PointBased)):
             continue
         mine = times.setdefault(target.skeleton, set())
         _add_times(stage.GetPrimAtPath(target.skeleton), mine)
-        prim = stage.GetPrimAtPath(target.path)
-        rigid = target.query.IsRigidlyDeformed()
         if rigid and UsdGeom.Xformable(prim).GetResetXformStack():
             continue  # Its transform depends on no parent.
         _add_times(prim.GetParent() if rigid else prim, mine)

@@ -85,4 +85,6 @@ def _add_weights(draw, animation):
 
     if draw.chance(0.95):
         # None is blocked, see differences.py.
-        draw.animate(animation.CreateBlendShapeWeightsAttr(), lambda: Vt.FloatArray([weight() for _ in channels]))
+        # Fewer weights than channels: the rest are 0 (rule 11).
+        count = len(channels) - (1 if draw.chance(0.05) else 0)
+        draw.animate(animation.CreateBlendShapeWeightsAttr(), lambda: Vt.FloatArray([weight() for _ in range(count)]))

@@ -12,6 +12,8 @@ def perturb_all(file, baked, tolerance):
     theirs, _ = pixar.open_stage(file)
     written = pixar.bake(theirs, find_targets(theirs))
     noticed = {}
+    if not written:
+        return noticed
     for name, perturb in PERTURBATIONS.items():
         ours = Usd.Stage.Open(baked)
         ours.SetEditTarget(ours.GetSessionLayer())

@@ -28,5 +28,8 @@ def find_targets(stage):
             skeleton_query = cache.GetSkelQuery(skeleton)
             for query in binding.GetSkinningTargets():
                 path = str(query.GetPrim().GetPath())
+                # A SkelRoot inside another sees its prims again, without what they inherit from above it.
+                if path in out and not (query.HasJointInfluences() or query.HasBlendShapes()):
+                    continue
                 out[path] = Target(path, str(skeleton.GetPath()), query, skeleton_query)
     return out

@@ -5,7 +5,7 @@ use glam::{DMat4, DVec3, DVec4};
 use super::UtilError;
 use super::error::same_length;
 use crate::skel::SkinningMethod;
-use crate::skel::reference::move_by_quaternions;
+use crate::skel::dual_quaternion::{Blend, Parts, scaled};
 
 /// A lone influence this close to weight 1 takes its joint's transform as it is: usd-core's epsilon.
 const WHOLE: f64 = 1e-6;
@@ -13,7 +13,7 @@ const WHOLE: f64 = 1e-6;
 /// The transform that takes prim space to skeleton space for a prim that all its influences move as
 /// one (UsdSkelSkinTransform).
 ///
-/// - `method`: how joints are combined where there are several.
+/// - `method`: how joints are combined.
 /// - `geom_bind`: geomBindTransform.
 /// - `skinning`: skinning transforms in the order that `joints` counts in: the prim's own skel:joints
 ///   where it has them (with identity for a joint that the skeleton lacks, rule 11), else the skeleton's.
@@ -50,16 +50,38 @@ pub fn skin_transform(
     {
         return Ok(skinning[*joint as usize] * geom_bind);
     }
-    let influences = || joints.iter().copied().zip(weights.iter().copied());
     let frame = frame_points(geom_bind);
     Ok(frame_of(match method {
-        SkinningMethod::ClassicLinear => frame.map(|p| {
-            influences()
-                .map(|(j, w)| skinning[j as usize].transform_point3(p) * f64::from(w))
-                .sum()
-        }),
-        SkinningMethod::DualQuaternion => move_by_quaternions(skinning, influences(), frame),
+        SkinningMethod::ClassicLinear => linear(frame, skinning, joints, weights),
+        SkinningMethod::DualQuaternion => by_quaternions(frame, skinning, joints, weights),
     }))
+}
+
+fn linear(frame: [DVec3; 4], skinning: &[DMat4], joints: &[u32], weights: &[f32]) -> [DVec3; 4] {
+    let influences = || joints.iter().zip(weights).filter(|(_, w)| **w != 0.0);
+    frame.map(|p| {
+        influences()
+            .map(|(j, w)| skinning[*j as usize].transform_point3(p) * f64::from(*w))
+            .sum()
+    })
+}
+
+/// Rules 25 and 26. All four points have the same joints, so one blend serves them.
+fn by_quaternions(
+    frame: [DVec3; 4],
+    skinning: &[DMat4],
+    joints: &[u32],
+    weights: &[f32],
+) -> [DVec3; 4] {
+    let parts: Vec<Parts> = skinning.iter().map(|m| Parts::of_points(*m)).collect();
+    let has_scale = parts.iter().any(Parts::has_scale);
+    let weighted: Vec<(Parts, f64)> = joints
+        .iter()
+        .zip(weights)
+        .map(|(j, w)| (parts[*j as usize], f64::from(*w)))
+        .collect();
+    let blend = Blend::new(&weighted);
+    frame.map(|p| blend.transform(scaled(&weighted, has_scale, p)))
 }
 
 /// Tips of the three axes, and the origin.
@@ -81,36 +103,31 @@ fn frame_of([x, y, z, origin]: [DVec3; 4]) -> DMat4 {
 
 #[cfg(test)]
 mod tests {
-    use super::SkinningMethod::ClassicLinear;
     use super::*;
+
+    const LINEAR: SkinningMethod = SkinningMethod::ClassicLinear;
 
     #[test]
     fn rule_28_a_lone_whole_influence_is_exact() {
         let g = DMat4::from_translation(DVec3::new(1e9, 1.0, 0.1));
         let j = DMat4::from_rotation_x(0.3);
         assert_eq!(
-            skin_transform(ClassicLinear, g, &[DMat4::ZERO, j], &[1], &[1.0]),
+            skin_transform(LINEAR, g, &[DMat4::ZERO, j], &[1], &[1.0]),
             Ok(j * g)
         );
     }
 
     #[test]
     fn rule_28_weights_are_not_normalised() {
-        let half = skin_transform(
-            ClassicLinear,
-            DMat4::IDENTITY,
-            &[DMat4::IDENTITY],
-            &[0],
-            &[0.5],
-        )
-        .unwrap();
+        let half =
+            skin_transform(LINEAR, DMat4::IDENTITY, &[DMat4::IDENTITY], &[0], &[0.5]).unwrap();
         assert_eq!(half, DMat4::from_scale(DVec3::splat(0.5)));
     }
 
     #[test]
     fn rule_22_a_joint_out_of_range_counts_at_weight_zero_too() {
         let err = skin_transform(
-            ClassicLinear,
+            LINEAR,
             DMat4::IDENTITY,
             &[DMat4::IDENTITY],
             &[0, 1],

@@ -3,11 +3,9 @@
 //! Slow and plain on purpose. It shares no code with the packed kernels, so that a comparison with
 //! them proves something.
 
-mod dual_quaternion;
-
-use dual_quaternion::{Blend, Parts};
 use glam::{DMat3, DMat4, DVec3};
 
+use super::dual_quaternion::{self, Blend, Parts, scaled};
 use super::{JointInfluences, Pose, Skin, SkinningMethod};
 
 /// Deformed points and normals.
@@ -107,7 +105,7 @@ fn skin_by_quaternions(
     let has_scale = parts.iter().any(Parts::has_scale);
     for (i, p) in points.iter_mut().enumerate() {
         let bound = pose.geom_bind.transform_point3(*p);
-        let weighted = weighted(influences.of_point(i), &parts);
+        let weighted = weighted(influences, &parts, i);
         *p = Blend::new(&weighted).transform(scaled(&weighted, has_scale, bound));
     }
     let Some(normals) = normals else { return };
@@ -115,34 +113,14 @@ fn skin_by_quaternions(
     let has_scale = parts.iter().any(Parts::has_scale);
     let bind = crate::math::normal_matrix(pose.geom_bind);
     for (i, n) in normals.iter_mut().enumerate() {
-        let weighted = weighted(influences.of_point(point_of_normal(skin, i)), &parts);
+        let weighted = weighted(influences, &parts, point_of_normal(skin, i));
         *n = Blend::new(&weighted).rotate(scaled(&weighted, has_scale, bind * *n));
     }
 }
 
-/// Points that all the same influences move by dual quaternions, for [`super::skin_transform`]
-/// (rules 25, 26, 28). `joints` are in the order that the influences count in.
-pub(super) fn move_by_quaternions<const N: usize>(
-    joints: &[DMat4],
-    influences: impl Iterator<Item = (u32, f32)>,
-    points: [DVec3; N],
-) -> [DVec3; N] {
-    let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
-    let has_scale = parts.iter().any(Parts::has_scale);
-    let weighted = weighted(influences, &parts);
-    let blend = Blend::new(&weighted);
-    points.map(|p| blend.transform(scaled(&weighted, has_scale, p)))
-}
-
-fn scaled(weighted: &[(Parts, f64)], has_scale: bool, bound: DVec3) -> DVec3 {
-    match has_scale {
-        true => weighted.iter().map(|(j, w)| j.residual * bound * *w).sum(),
-        false => bound,
-    }
-}
-
-fn weighted(influences: impl Iterator<Item = (u32, f32)>, parts: &[Parts]) -> Vec<(Parts, f64)> {
+fn weighted(influences: &JointInfluences, parts: &[Parts], point: usize) -> Vec<(Parts, f64)> {
     influences
+        .of_point(point)
         .map(|(joint, weight)| (parts[joint as usize], f64::from(weight)))
         .collect()
 }
@@ -175,7 +153,7 @@ pub fn hemisphere_ties(skin: &Skin, pose: &Pose, tolerance: f64) -> HemisphereTi
         return ties;
     }
     let is_tie = |parts: &[Parts], point: usize| {
-        let weighted = weighted(influences.of_point(point), parts);
+        let weighted = weighted(influences, parts, point);
         let pivot = dual_quaternion::pivot(&weighted);
         weighted.iter().any(|(joint, weight)| {
             let lengths = joint.real.length() * pivot.length();

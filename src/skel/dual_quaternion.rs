@@ -223,3 +223,12 @@ fn quaternion(m: DMat3) -> DQuat {
     let r = skew(i) / (4.0 * largest);
     DQuat::from_xyzw(v.x, v.y, v.z, r.clamp(-1.0, 1.0))
 }
+
+/// Joint scale and shear of a point or normal (after geomBindTransform), by linear blending, where any
+/// joint of the prim's order has some (rule 25). [`Blend`] takes what this gives.
+pub(super) fn scaled(weighted: &[(Parts, f64)], has_scale: bool, v: DVec3) -> DVec3 {
+    match has_scale {
+        true => weighted.iter().map(|(j, w)| j.residual * v * *w).sum(),
+        false => v,
+    }
+}

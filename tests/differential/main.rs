@@ -4,22 +4,26 @@
 //! `SINEW_SEEDS=FIRST..END` runs other seeds than the usual ones. The stages, the bakes and the comparison are in
 //! tests/differential, in Python; what sinew is known to do otherwise is listed in its differences.py.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod coverage;
+mod total;
+mod worker;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{gpu, tolerance};
+use coverage::COVERAGE;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
 use sinew::Error;
 use sinew::bake::{Backend, BakeOptions, bake};
+use total::Total;
+use worker::Worker;
 
 const CPU_SEEDS: Range<u64> = 0..500;
 const GPU_SEEDS: Range<u64> = 0..50;
@@ -27,8 +31,8 @@ const GPU_SEEDS: Range<u64> = 0..50;
 /// Stages that the comparison's own test perturbs.
 const SELF_TEST_SEEDS: Range<u64> = 0..16;
 
-/// Prims with each feature that the usual 500 seeds bake at least, so that coverage cannot rot.
-const COVERAGE: &[(&str, u64)] = &[];
+/// A trial, given the Python.
+type Run = Box<dyn FnOnce(&str) -> Result<(), Failed> + Send>;
 
 fn main() {
     let args = Arguments::from_args();
@@ -41,13 +45,12 @@ fn main() {
         seeds(&text).unwrap_or_else(|| panic!("SINEW_SEEDS: expected 7 or 7..90, found {text}"))
     });
     let no_gpu = gpu::ignored();
-    let trial =
-        |name: String, skip: bool, run: Box<dyn FnOnce(&str) -> Result<(), Failed> + Send>| {
-            let python = python.clone();
-            Trial::test(name, move || run(&python.ok_or("SINEW_PYTHON is not set")?))
-                .with_kind(kind)
-                .with_ignored_flag(skip || kind != "")
-        };
+    let trial = |name: String, skip: bool, run: Run| {
+        let python = python.clone();
+        Trial::test(name, move || run(&python.ok_or("SINEW_PYTHON is not set")?))
+            .with_kind(kind)
+            .with_ignored_flag(skip || !kind.is_empty())
+    };
     let cpu = asked.clone().unwrap_or(CPU_SEEDS);
     let on_gpu = asked.clone().unwrap_or(GPU_SEEDS);
     let least = if asked.is_none() { COVERAGE } else { &[] };
@@ -232,160 +235,5 @@ fn self_test(python: &str) -> Result<(), Failed> {
     match noticed.len() {
         12.. => Ok(()),
         n => Err(format!("only {n} perturbations were tried").into()),
-    }
-}
-
-/// A Python that has usd-core loaded and answers one line per line.
-struct Worker {
-    process: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    /// What usd-core warns of.
-    log: PathBuf,
-}
-
-impl Worker {
-    fn new(python: &str, folder: &Path, thread: usize) -> Result<Self, String> {
-        let log = folder.join(format!("python{thread}.log"));
-        let fail = |e: std::io::Error| format!("{python}: {e}");
-        let mut process = Command::new(python)
-            .arg(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/tests/differential/worker.py"
-            ))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(File::create(&log).map_err(fail)?)
-            .spawn()
-            .map_err(fail)?;
-        let input = process.stdin.take().ok_or("no stdin")?;
-        let output = BufReader::new(process.stdout.take().ok_or("no stdout")?);
-        Ok(Self {
-            process,
-            input,
-            output,
-            log,
-        })
-    }
-
-    fn ask(&mut self, request: &Value) -> Result<Value, String> {
-        let mut line = String::new();
-        writeln!(self.input, "{request}")
-            .and_then(|()| self.output.read_line(&mut line))
-            .map_err(|e| format!("python: {e}; see {}", self.log.display()))?;
-        let answer: Value = serde_json::from_str(&line)
-            .map_err(|_| format!("python died; see {}", self.log.display()))?;
-        match answer["error"].as_str() {
-            Some(e) => Err(format!("a bug in tests/differential: {e}")),
-            None => Ok(answer),
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // It only reads and writes files of its own; there is nothing to wait for.
-        self.process.kill().ok();
-        self.process.wait().ok();
-    }
-}
-
-/// What all seeds came to.
-#[derive(Default)]
-struct Total {
-    seeds: usize,
-    failures: Vec<(u64, String)>,
-    prims: u64,
-    left_alone: u64,
-    ties: u64,
-    compared: BTreeMap<String, u64>,
-    /// The worst error of each kind, as a part of what is allowed.
-    worst: BTreeMap<String, f64>,
-    features: BTreeMap<String, u64>,
-}
-
-impl Total {
-    fn add(&mut self, seed: u64, result: Result<Value, String>) {
-        self.seeds += 1;
-        let answer = match result {
-            Ok(answer) => answer,
-            Err(e) => return self.failures.push((seed, e)),
-        };
-        let number = |key: &str| answer[key].as_u64().unwrap_or_default();
-        self.prims += number("baked");
-        self.left_alone += number("left_alone");
-        self.ties += number("ties");
-        let counts = |key: &str| answer[key].as_object().into_iter().flatten();
-        for (what, n) in counts("compared") {
-            *self.compared.entry(what.clone()).or_default() += n.as_u64().unwrap_or_default();
-        }
-        for (what, n) in counts("features") {
-            *self.features.entry(what.clone()).or_default() += n.as_u64().unwrap_or_default();
-        }
-        for (what, n) in counts("worst") {
-            let worst = self.worst.entry(what.clone()).or_default();
-            *worst = worst.max(n.as_f64().unwrap_or(f64::INFINITY));
-        }
-    }
-
-    fn judge(mut self, name: &str, folder: &Path, least: &[(&str, u64)]) -> Result<(), Failed> {
-        self.failures.sort();
-        let mut text = String::new();
-        for (seed, e) in self.failures.iter().take(10) {
-            text += &format!(
-                "seed {seed}: {e}\n    repeat it with: SINEW_SEEDS={seed} tests/run.sh --test differential {name}::\n    \
-                 its stages are in {}\n",
-                folder.display()
-            );
-        }
-        if self.failures.len() > 10 {
-            text += &format!("and {} more seeds\n", self.failures.len() - 10);
-        }
-        let points = self.compared.get("points").copied().unwrap_or_default();
-        if self.ties as f64 > tolerance::MOST_TIES * points as f64 {
-            text += &format!(
-                "{} of {points} points are ties: too many to leave out\n",
-                self.ties
-            );
-        }
-        for (feature, least) in least {
-            let found = self.features.get(*feature).copied().unwrap_or_default();
-            if found < *least {
-                text +=
-                    &format!("coverage: {found} prims with {feature}, expected at least {least}\n");
-            }
-        }
-        match text.is_empty() {
-            true => Ok(()),
-            false => Err(text.into()),
-        }
-    }
-}
-
-impl std::fmt::Display for Total {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(
-            f,
-            "{} seeds, {} with differences; {} prims baked by Pixar and {} left alone",
-            self.seeds,
-            self.failures.len(),
-            self.prims,
-            self.left_alone
-        )?;
-        for (what, n) in &self.compared {
-            let worst = self.worst.get(what).copied().unwrap_or_default();
-            writeln!(
-                f,
-                "  {n} {what} compared, the worst at {:.1} % of what is allowed",
-                worst * 100.0
-            )?;
-        }
-        writeln!(f, "  {} points left out as hemisphere ties", self.ties)?;
-        let features: Vec<String> = self
-            .features
-            .iter()
-            .map(|(k, n)| format!("{n} {k}"))
-            .collect();
-        write!(f, "  {}", features.join(", "))
     }
 }

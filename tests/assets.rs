@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use common::compare::{compare_within, size};
+use common::compare::{compare_hints, compare_within, size};
 use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::DVec3;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -267,8 +267,29 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
             compared += same_samples(&ours, &theirs_stage, prim, what)?;
         }
     }
+    for prim in theirs["extentsHint"].as_array().ok_or("a list")? {
+        same_hints(&ours, &theirs_stage, prim.as_str().ok_or("a path")?)?;
+    }
     if compared == 0 {
         return Err("nothing was compared".into());
+    }
+    Ok(())
+}
+
+/// extentsHint at Pixar's sample times (rule 32).
+fn same_hints(
+    ours: &openusd::usd::Stage,
+    theirs: &openusd::usd::Stage,
+    prim: &str,
+) -> Result<(), Failed> {
+    let times = usd::times(theirs, prim, "extentsHint");
+    // Pixar samples no default beside times, and no times for what moves beside.
+    let default = times.is_empty() && usd::times(ours, prim, "extentsHint").is_empty();
+    for time in times.into_iter().map(Some).chain(default.then_some(None)) {
+        let of = |stage| usd::vectors(stage, prim, "extentsHint", time);
+        let (got, want) = (of(ours).ok_or("no hint")?, of(theirs).ok_or("no hint")?);
+        let what = format!("{prim} extentsHint at {time:?}");
+        compare_hints(&what, &got, &want, tolerance::PIXAR_BAKE_POINTS)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::compare::{bounds, compare_matrices, compare_within, size};
+use common::compare::{bounds, compare_hints, compare_matrices, compare_within, size};
 use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::{DMat4, DVec3};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -395,22 +395,14 @@ fn flatten_value(value: &Usd, out: &mut Vec<f64>) {
     }
 }
 
-/// extentsHint at Pixar's sample times: pairs of corners, an empty range to the bit (rule 32).
+/// extentsHint at Pixar's sample times (rule 32).
 fn same_hints(stage: &openusd::usd::Stage, prim: &str, samples: &Samples) -> Result<(), Failed> {
     assert!(!samples.is_empty(), "{prim}: no hint at Pixar's");
     for (time, want) in samples {
         let what = format!("{prim} extentsHint at {time}");
         let got = usd::vectors(stage, prim, "extentsHint", time.code())
             .ok_or_else(|| format!("{what}: no value"))?;
-        assert_eq!(got.len(), want.len(), "{what}");
-        for (got, want) in got.chunks(2).zip(want.chunks(2)) {
-            if want[0].x > want[1].x {
-                assert_eq!(got, want, "{what}");
-                continue;
-            }
-            let allowed = tolerance::PIXAR_BAKE_POINTS * size(want);
-            compare_within(&what, got, want, allowed)?;
-        }
+        compare_hints(&what, &got, want, tolerance::PIXAR_BAKE_POINTS)?;
     }
     Ok(())
 }

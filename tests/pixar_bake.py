@@ -45,7 +45,7 @@ def bake(path, out):
     session.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
     stage.SetEditTarget(session)
     result["ok"] = UsdSkel.BakeSkinning(stage.Traverse())
-    written = {"points": [], "normals": []}
+    written = {"points": [], "normals": [], "extentsHint": []}
 
     def visit(spec):
         if spec.IsPropertyPath() and spec.name in written:

@@ -147,7 +147,7 @@ impl<'a> BakedStage<'a> {
             return two_corners(&corners);
         }
         match own {
-            Extent::Corners(corners) => two_corners(&*corners.at(time)?),
+            Extent::Corners(corners) => two_corners(&corners.at(time)?),
             Extent::Joints(skeleton) => {
                 let corners = skeleton_extent(skeleton, time, None).ok().flatten()?;
                 two_corners(&corners)

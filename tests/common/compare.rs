@@ -70,6 +70,30 @@ pub fn compare_matrices(what: &str, got: DMat4, want: DMat4, tolerance: f64) -> 
     ))
 }
 
+/// Compares extentsHints: pairs of corners, empty ranges to the bit, others by `tolerance` times their
+/// size.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_hints(
+    what: &str,
+    got: &[DVec3],
+    want: &[DVec3],
+    tolerance: f64,
+) -> Result<(), String> {
+    if got.len() != want.len() || want.len() < 2 {
+        return Err(format!("{what}: {got:?}, expected {want:?}"));
+    }
+    for (got, want) in got.chunks(2).zip(want.chunks(2)) {
+        if want[0].x <= want[1].x {
+            compare_within(what, got, want, tolerance * size(want))?;
+        } else if got != want {
+            return Err(format!("{what}: {got:?}, expected an empty range"));
+        }
+    }
+    Ok(())
+}
+
 /// Corners of the bounding box; zero without points.
 pub fn bounds(points: &[DVec3]) -> [DVec3; 2] {
     let all = || points.iter().copied();

@@ -27,11 +27,11 @@ pub(super) fn read_extent(
         interpolation,
     };
     let computed = if prim.is_a("PointBased")? {
-        read.from_points()?
+        read.of_points()?
     } else {
         let type_name = prim.type_name()?;
         match type_name.as_ref().map(|t| t.as_str()) {
-            Some(name) => read.from_size(name)?,
+            Some(name) => read.of_size(name)?,
             None => None,
         }
     };
@@ -49,7 +49,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn from_points(&self) -> Result<Option<Corners>, openusd::Error> {
+    fn of_points(&self) -> Result<Option<Corners>, openusd::Error> {
         let rule = extent_rule(self.prim)?;
         let points: Corners = self.sampled("points")?;
         let widths: Sampled<Vec<f32>> = self.sampled("widths")?;
@@ -62,7 +62,7 @@ impl Reader<'_> {
     }
 
     /// The extent functions of UsdGeom's implicit gprims and of UsdLux' lights.
-    fn from_size(&self, type_name: &str) -> Result<Option<Corners>, openusd::Error> {
+    fn of_size(&self, type_name: &str) -> Result<Option<Corners>, openusd::Error> {
         let rows: &[(&str, f64)] = match type_name {
             "Sphere" => &[("radius", 1.0)],
             "Cube" => &[("size", 2.0)],

@@ -13,6 +13,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::check::{CODES, CheckOptions, Report, Severity, check_file};
 
 type Outcome = Result<(), Failed>;
+type PythonTest = (&'static str, fn(&str) -> Outcome);
 type Test = (&'static str, fn() -> Outcome);
 
 fn main() {
@@ -44,7 +45,7 @@ fn main() {
     };
     let skip = python.is_none();
     let python = python.unwrap_or_default();
-    let pythons: [(&str, fn(&str) -> Outcome); 2] = [
+    let pythons: [PythonTest; 2] = [
         ("usd_core_opens_every_case", usd_core_opens),
         (
             "usd_core_s_validators_find_nothing_else",

@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 
 use broken::{BASE, Case, cases};
 use libtest_mimic::{Arguments, Failed, Trial};
+use sinew::bake::{Backend, BakeOptions, bake};
 use sinew::check::{CODES, CheckOptions, Report, Severity, check_file};
 
 type Outcome = Result<(), Failed>;
@@ -23,10 +24,11 @@ fn main() {
         let name = format!("broken::{}", case.name);
         trials.push(Trial::test(name, move || broken_scene(&case)));
     }
-    let plain: [Test; 9] = [
+    let plain: [Test; 10] = [
         ("the_good_stage_has_no_finding", good_stage),
         ("the_table_and_the_cases_agree", table_and_cases),
         ("every_warning_of_the_reader_is_in_the_table", reader_codes),
+        ("what_a_bake_leaves_out_is_an_error", bakes),
         ("the_example_is_clean", example),
         ("hostile_input_is_told_not_followed", hostile),
         ("cli::text", cli_text),
@@ -345,6 +347,56 @@ fn reader_codes() -> Outcome {
         }
     }
     assert!(seen > 20, "{seen} codes seen");
+    Ok(())
+}
+
+/// No prim is left out of a bake for a reason that the check does not call an error.
+fn bakes() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (mut left_out, mut refused) = (0, 0);
+    for case in cases() {
+        let file = folder.path().join(format!("{}.usda", case.name));
+        std::fs::write(&file, case.text())?;
+        let report = check_file(&file, &CheckOptions::default())?;
+        let is_error = |prim: &str| {
+            report
+                .findings
+                .iter()
+                .any(|f| f.severity == Severity::Error && f.path == prim)
+        };
+        let options = BakeOptions {
+            backend: Backend::Cpu,
+            ..BakeOptions::default()
+        };
+        match bake(
+            &file,
+            &folder.path().join("out.usdc"),
+            &options,
+            &mut |_| {},
+        ) {
+            Ok(baked) => {
+                let not_baked = baked.warnings.iter().filter(|w| w.code == "not-baked");
+                let prims = baked.errors.iter().map(|e| e.prim.as_str());
+                for prim in prims.chain(not_baked.map(|w| w.path.as_str())) {
+                    left_out += 1;
+                    if !is_error(prim) {
+                        return Err(format!("{}: {prim}{}", case.name, list(&report)).into());
+                    }
+                }
+            }
+            Err(e) => {
+                refused += 1;
+                let nothing = report.of("nothing-to-skin").next().is_some();
+                if report.counts.errors == 0 && !nothing {
+                    return Err(format!("{}: {e}{}", case.name, list(&report)).into());
+                }
+            }
+        }
+    }
+    assert!(
+        left_out >= 15 && refused >= 10,
+        "{left_out} left out, {refused} refused"
+    );
     Ok(())
 }
 

@@ -10,9 +10,11 @@ use std::process::{Command, Output};
 
 use broken::{BASE, Case, cases};
 use libtest_mimic::{Arguments, Failed, Trial};
+use sinew::bake::{Backend, BakeOptions, bake};
 use sinew::check::{CODES, CheckOptions, Report, Severity, check_file};
 
 type Outcome = Result<(), Failed>;
+type PythonTest = (&'static str, fn(&str) -> Outcome);
 type Test = (&'static str, fn() -> Outcome);
 
 fn main() {
@@ -22,10 +24,11 @@ fn main() {
         let name = format!("broken::{}", case.name);
         trials.push(Trial::test(name, move || broken_scene(&case)));
     }
-    let plain: [Test; 9] = [
+    let plain: [Test; 10] = [
         ("the_good_stage_has_no_finding", good_stage),
         ("the_table_and_the_cases_agree", table_and_cases),
         ("every_warning_of_the_reader_is_in_the_table", reader_codes),
+        ("what_a_bake_leaves_out_is_an_error", bakes),
         ("the_example_is_clean", example),
         ("hostile_input_is_told_not_followed", hostile),
         ("cli::text", cli_text),
@@ -35,6 +38,29 @@ fn main() {
     ];
     for (name, run) in plain {
         trials.push(Trial::test(name, run));
+    }
+    let python = std::env::var("SINEW_PYTHON").ok();
+    let kind = if python.is_some() {
+        ""
+    } else {
+        "needs SINEW_PYTHON"
+    };
+    let skip = python.is_none();
+    let python = python.unwrap_or_default();
+    let pythons: [PythonTest; 2] = [
+        ("usd_core_opens_every_case", usd_core_opens),
+        (
+            "usd_core_s_validators_find_nothing_else",
+            usd_core_validates,
+        ),
+    ];
+    for (name, run) in pythons {
+        let python = python.clone();
+        trials.push(
+            Trial::test(name, move || run(&python))
+                .with_kind(kind)
+                .with_ignored_flag(skip),
+        );
     }
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let kind = if assets.is_some() {
@@ -149,6 +175,100 @@ fn broken_scene(case: &Case) -> Outcome {
     Ok(())
 }
 
+/// The stages are broken characters, not broken text: usd-core parses each of them.
+fn usd_core_opens(python: &str) -> Outcome {
+    const SCRIPT: &str = "
+import sys
+from pxr import Sdf
+for name in sys.argv[1:]:
+    try:
+        Sdf.Layer.FindOrOpen(name).rootPrims
+    except Exception as e:
+        print(name, e)
+";
+    let folder = tempfile::tempdir()?;
+    let mut command = Command::new(python);
+    command.args(["-c", SCRIPT]);
+    for case in cases() {
+        let file = folder.path().join(format!("{}.usda", case.name));
+        std::fs::write(&file, case.text())?;
+        command.arg(file);
+    }
+    let output = command.output()?;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    match output.stdout.is_empty() {
+        true => Ok(()),
+        false => Err(text(&output.stdout).into()),
+    }
+}
+
+/// What UsdSkel's own validators report, and usd-core's check of types, sinew reports at the same prim.
+fn usd_core_validates(python: &str) -> Outcome {
+    const SCRIPT: &str = "
+import json, re, sys
+from pxr import Usd, UsdValidation
+registry = UsdValidation.ValidationRegistry()
+names = ['usdSkelValidators:SkelBindingApiValidator', 'usdSkelValidators:SkelBindingApiAppliedValidator',
+         'usdValidation:AttributeTypeMismatch']
+context = UsdValidation.ValidationContext([registry.GetOrLoadValidatorByName(n) for n in names])
+out = []
+for name in sys.argv[1:]:
+    try:
+        stage = Usd.Stage.Open(name)
+    except Exception:
+        continue
+    for error in context.Validate(stage):
+        for site in error.GetSites():
+            if site.IsPrim():
+                out.append([name, error.GetName(), str(site.GetPrim().GetPath()), ''])
+        # Types are told by the message alone. Roles may differ: what a vector3f[] holds is read as point3f[].
+        told = re.search(r\"</([^.]*)[.](.*)>. Expected attribute type is '(.*)' but defined as '(.*)' in\", error.GetMessage())
+        if told:
+            prim, attribute, want, found = told.groups()
+            plain = lambda t: re.sub('(point|vector|normal|color)3', 'float3', t).replace('float3d', 'double3')
+            other = attribute.startswith('primvars:') and not attribute.startswith('primvars:skel:')
+            if plain(want) != plain(found) and not other:
+                out.append([name, error.GetName(), '/' + prim, attribute])
+print(json.dumps(out))
+";
+    let folder = tempfile::tempdir()?;
+    let mut command = Command::new(python);
+    command.args(["-c", SCRIPT]);
+    for case in cases() {
+        let file = folder.path().join(format!("{}.usda", case.name));
+        std::fs::write(&file, case.text())?;
+        command.arg(file);
+    }
+    if let Some(assets) = std::env::var_os("SINEW_ASSETS") {
+        command.args(usd_files(Path::new(&assets))?);
+    }
+    let output = command.output()?;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let found: Vec<[String; 4]> = serde_json::from_slice(&output.stdout)?;
+    let mut compared = BTreeSet::new();
+    for [file, error, prim, property] in &found {
+        let codes: &[&str] = match error.as_str() {
+            "MissingSkelBindingAPI" => &["binding-api-missing"],
+            "InvalidSkelBindingAPIApply" => &["skel-root-missing", "binding-outside-skel-root"],
+            "AttributeTypeMismatch" => &["attribute-type", "point-indices-uint"],
+            other => return Err(format!("{file}: {other} is unknown here").into()),
+        };
+        compared.insert(error);
+        let report = check_file(file, &CheckOptions::default())?;
+        let same = |f: &sinew::check::Finding| {
+            codes.contains(&f.code)
+                && f.path == *prim
+                && (property.is_empty() || f.property == *property)
+        };
+        if !report.findings.iter().any(same) {
+            let what = format!("{error} at {prim}.{property} is not among{}", list(&report));
+            return Err(format!("{file}: {what}").into());
+        }
+    }
+    assert!(compared.len() == 3 && found.len() >= 20, "{found:?}");
+    Ok(())
+}
+
 fn good_stage() -> Outcome {
     let (_folder, file) = write(BASE);
     let options = CheckOptions {
@@ -230,6 +350,56 @@ fn reader_codes() -> Outcome {
     Ok(())
 }
 
+/// No prim is left out of a bake for a reason that the check does not call an error.
+fn bakes() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let (mut left_out, mut refused) = (0, 0);
+    for case in cases() {
+        let file = folder.path().join(format!("{}.usda", case.name));
+        std::fs::write(&file, case.text())?;
+        let report = check_file(&file, &CheckOptions::default())?;
+        let is_error = |prim: &str| {
+            report
+                .findings
+                .iter()
+                .any(|f| f.severity == Severity::Error && f.path == prim)
+        };
+        let options = BakeOptions {
+            backend: Backend::Cpu,
+            ..BakeOptions::default()
+        };
+        match bake(
+            &file,
+            &folder.path().join("out.usdc"),
+            &options,
+            &mut |_| {},
+        ) {
+            Ok(baked) => {
+                let not_baked = baked.warnings.iter().filter(|w| w.code == "not-baked");
+                let prims = baked.errors.iter().map(|e| e.prim.as_str());
+                for prim in prims.chain(not_baked.map(|w| w.path.as_str())) {
+                    left_out += 1;
+                    if !is_error(prim) {
+                        return Err(format!("{}: {prim}{}", case.name, list(&report)).into());
+                    }
+                }
+            }
+            Err(e) => {
+                refused += 1;
+                let nothing = report.of("nothing-to-skin").next().is_some();
+                if report.counts.errors == 0 && !nothing {
+                    return Err(format!("{}: {e}{}", case.name, list(&report)).into());
+                }
+            }
+        }
+    }
+    assert!(
+        left_out >= 15 && refused >= 10,
+        "{left_out} left out, {refused} refused"
+    );
+    Ok(())
+}
+
 fn example_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets/hatchling.usda")
 }
@@ -243,29 +413,33 @@ fn example() -> Outcome {
     }
 }
 
-fn all_assets(folder: &Path) -> Outcome {
-    let mut folders = vec![folder.to_owned()];
-    let (mut checked, mut refused) = (0, Vec::new());
+fn usd_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let (mut folders, mut out) = (vec![folder.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
+            let kind = path.extension().and_then(|e| e.to_str());
             if path.is_dir() {
                 folders.push(path);
-                continue;
+            } else if matches!(kind, Some("usda" | "usdc" | "usdz" | "usd")) {
+                out.push(path);
             }
-            let kind = path.extension().and_then(|e| e.to_str());
-            if !matches!(kind, Some("usda" | "usdc" | "usdz" | "usd")) {
-                continue;
-            }
-            match check_file(&path, &CheckOptions::default()) {
-                Ok(report) => {
-                    checked += 1;
-                    for f in &report.findings {
-                        assert!(sinew::check::code(f.code).is_some(), "{}", f.code);
-                    }
+        }
+    }
+    Ok(out)
+}
+
+fn all_assets(folder: &Path) -> Outcome {
+    let (mut checked, mut refused) = (0, Vec::new());
+    for path in usd_files(folder)? {
+        match check_file(&path, &CheckOptions::default()) {
+            Ok(report) => {
+                checked += 1;
+                for f in &report.findings {
+                    assert!(sinew::check::code(f.code).is_some(), "{}", f.code);
                 }
-                Err(e) => refused.push(e.to_string()),
             }
+            Err(e) => refused.push(e.to_string()),
         }
     }
     // Made to be refused: its text is no USD.

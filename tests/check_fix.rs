@@ -351,11 +351,11 @@ fn shared() -> Outcome {
     let bench = Bench::new();
     let child = r#"    def Xform "Group" (prepend apiSchemas = ["SkelBindingAPI"])
     {
-        int[] primvars:skel:jointIndices = [0, 1] (elementSize = 2 interpolation = "constant")
-        float[] primvars:skel:jointWeights = [0.25, 0.75] (elementSize = 2 interpolation = "constant")
+        int[] primvars:skel:jointIndices = [0, 1] (elementSize = 2; interpolation = "constant")
+        float[] primvars:skel:jointWeights = [0.25, 0.75] (elementSize = 2; interpolation = "constant")
         def Mesh "Own" (prepend apiSchemas = ["SkelBindingAPI"]) {
             point3f[] points = [(0, 0, 0)]
-            float[] primvars:skel:jointWeights = [0.5, 0.5] (elementSize = 2 interpolation = "constant")
+            float[] primvars:skel:jointWeights = [0.5, 0.5] (elementSize = 2; interpolation = "constant")
         }
     }"#;
     let input = bench.changed("in.usda", &[("    # more", child)]);
@@ -434,7 +434,7 @@ fn variants() -> Outcome {
             BROKEN[0],
             (
                 "def Mesh \"Stiff\" (prepend",
-                "def Mesh \"Stiff\" (variants = { string look = \"a\" } prepend variantSets = \"look\" prepend",
+                "def Mesh \"Stiff\" (variants = { string look = \"a\" }; prepend variantSets = \"look\"; prepend",
             ),
             (
                 "float[] primvars:skel:jointWeights = [1] (interpolation = \"constant\")",
@@ -498,7 +498,7 @@ fn instances() -> Outcome {
     bench.changed("rig.usda", &[BROKEN[0]]);
     let input = bench.write(
         "in.usda",
-        "#usda 1.0\ndef \"A\" (instanceable = true prepend references = @./rig.usda@</R>) {}\n",
+        "#usda 1.0\ndef \"A\" (instanceable = true; prepend references = @./rig.usda@</R>) {}\n",
     );
     let out = bench.path("out.usda");
     let report = fix_file(&input, &out, None)?;

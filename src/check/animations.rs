@@ -43,17 +43,17 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
             continue;
         }
         let mapper = AnimMapper::new(&animation.joints, skeleton.joints());
-        if mapper.reaches_nothing() {
-            let message = format!("none of its joints is one of {}: rest pose", placed.path);
-            findings.add("animation-joints-foreign", path, "", message);
-            continue;
-        }
         let unknown: Vec<&str> = mapper
             .targets()
             .zip(&animation.joints)
             .filter(|(target, _)| target.is_none())
             .map(|(_, joint)| joint.as_str())
             .collect();
+        if unknown.len() == animation.joints.len() {
+            let message = format!("none of its joints is one of {}: rest pose", placed.path);
+            findings.add("animation-joints-foreign", path, "", message);
+            continue;
+        }
         if !unknown.is_empty() {
             let message = format!("{} lacks {}", placed.path, some_of(&unknown));
             findings.add("animation-joints-unknown", path, "", message);

@@ -2,6 +2,15 @@
 //!
 //! Most of it comes from reading and binding themselves, whose errors and warnings carry the
 //! same codes; the rest looks at what is authored, whether or not it reaches any prim.
+//!
+//! ```
+//! use sinew::check::{CheckOptions, Severity, check_file};
+//!
+//! let mut report = check_file("examples/assets/hatchling.usda", &CheckOptions::default())?;
+//! report.keep(Severity::Warning);
+//! assert!(report.findings.is_empty());
+//! # Ok::<(), sinew::Error>(())
+//! ```
 
 mod animations;
 mod bound;
@@ -139,6 +148,10 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
 struct Findings {
     list: Vec<Finding>,
     seen: HashSet<(&'static str, String, String)>,
+    /// Codes and paths alone.
+    places: HashSet<(&'static str, String)>,
+    /// Paths with an error.
+    failed: HashSet<String>,
 }
 
 impl Findings {
@@ -156,10 +169,15 @@ impl Findings {
         {
             return;
         }
+        self.places.insert((name, path.to_owned()));
+        // A reader's warning that the table does not list yet: tests/check.rs keeps it whole.
+        let severity = row.map_or(Severity::Warning, |r| r.severity);
+        if severity == Severity::Error {
+            self.failed.insert(path.to_owned());
+        }
         self.list.push(Finding {
             code: name,
-            // A reader's warning that the table does not list yet: tests/check.rs keeps it whole.
-            severity: row.map_or(Severity::Warning, |r| r.severity),
+            severity,
             path: path.to_owned(),
             property: property.to_owned(),
             message: message.into(),
@@ -168,14 +186,12 @@ impl Findings {
         });
     }
 
-    fn has(&self, code: &str, path: &str) -> bool {
-        self.list.iter().any(|f| f.code == code && f.path == path)
+    fn has(&self, code: &'static str, path: &str) -> bool {
+        self.places.contains(&(code, path.to_owned()))
     }
 
     fn has_error_at(&self, path: &str) -> bool {
-        self.list
-            .iter()
-            .any(|f| f.severity == Severity::Error && f.path == path)
+        self.failed.contains(path)
     }
 }
 

@@ -47,8 +47,8 @@ def SkelRoot "R" (prepend apiSchemas = ["SkelBindingAPI"])
         point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
         normal3f[] normals = [(0, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 1)] (interpolation = "vertex")
         matrix4d primvars:skel:geomBindTransform = ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))
-        int[] primvars:skel:jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 2 interpolation = "vertex")
-        float[] primvars:skel:jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 2 interpolation = "vertex")
+        int[] primvars:skel:jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 2; interpolation = "vertex")
+        float[] primvars:skel:jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 2; interpolation = "vertex")
         uniform token[] skel:blendShapes = ["smile", "blink"]
         rel skel:blendShapeTargets = [</R/M/Smile>, </R/M/Blink>]
 
@@ -136,8 +136,8 @@ const NO_REST: (&str, &str) = (
     "uniform matrix4d[] was",
 );
 const INDICES: &str =
-    "jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 2 interpolation = \"vertex\")";
-const WEIGHTS: &str = "jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 2 interpolation = \"vertex\")";
+    "jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 2; interpolation = \"vertex\")";
+const WEIGHTS: &str = "jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 2; interpolation = \"vertex\")";
 const VALUES: &str = "[1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125]";
 const GEOM_BIND: &str = "geomBindTransform = ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))";
 const MORE: &str = "    # more";
@@ -196,12 +196,6 @@ fn file() -> Vec<Case> {
             &[("startTimeCode = 1", "startTimeCode = 3")],
         ),
         case(
-            "no_frames_per_second",
-            "frame-rate-invalid",
-            "",
-            &[("framesPerSecond = 24", "framesPerSecond = 0")],
-        ),
-        case(
             "negative_time_codes_per_second",
             "frame-rate-invalid",
             "",
@@ -252,7 +246,7 @@ fn binding() -> Vec<Case> {
             "unbound_mesh_without_the_api_outside",
             "binding-api-missing",
             "/Other",
-            &[("def SkelRoot", "def Mesh \"Other\" { matrix4d primvars:skel:geomBindTransform = ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1)) }\ndef SkelRoot")],
+            &[("def SkelRoot", "def Mesh \"Other\" { matrix4d primvars:skel:geomBindTransform = ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))\n}\ndef SkelRoot")],
         ),
         case(
             "no_skel_root",
@@ -291,7 +285,7 @@ fn binding() -> Vec<Case> {
             "skeleton_is_inactive",
             "skeleton-unbound",
             "/R",
-            &[(SKELETON, "def Skeleton \"Skel\" (active = false prepend apiSchemas = [\"SkelBindingAPI\"])")],
+            &[(SKELETON, "def Skeleton \"Skel\" (active = false; prepend apiSchemas = [\"SkelBindingAPI\"])")],
         )
         .at_most(5),
         case(
@@ -319,7 +313,9 @@ fn binding() -> Vec<Case> {
             "/R/Stiff/In",
             &[(STIFF, r#"over "Stiff" { def Mesh "In" (prepend apiSchemas = ["SkelBindingAPI"]) {
                 int[] primvars:skel:jointIndices = [0]
-                float[] primvars:skel:jointWeights = [1] } }
+                float[] primvars:skel:jointWeights = [1]
+                }
+            }
             def Mesh "Other" (prepend apiSchemas = ["SkelBindingAPI"])"#), ("over \"Stiff\"", "def Mesh \"Stiff\"")],
         ),
         case(
@@ -328,19 +324,23 @@ fn binding() -> Vec<Case> {
             "/R/Looks/In",
             &[(MORE, r#"def Material "Looks" { def Mesh "In" (prepend apiSchemas = ["SkelBindingAPI"]) {
                 int[] primvars:skel:jointIndices = [0]
-                float[] primvars:skel:jointWeights = [1] } }"#)],
+                float[] primvars:skel:jointWeights = [1]
+                }
+            }"#)],
         ),
         case(
             "skeleton_bound_where_nothing_has_influences",
             "binding-no-effect",
             "/R/Group",
-            &[(MORE, r#"def Xform "Group" (prepend apiSchemas = ["SkelBindingAPI"]) { rel skel:skeleton = </R/Skel> }"#)],
+            &[(MORE, r#"def Xform "Group" (prepend apiSchemas = ["SkelBindingAPI"]) { rel skel:skeleton = </R/Skel>
+            }"#)],
         ),
         case(
             "joint_order_without_influences",
             "binding-no-effect",
             "/R/Group",
-            &[(MORE, r#"def Xform "Group" (prepend apiSchemas = ["SkelBindingAPI"]) { uniform token[] skel:joints = ["A"] }"#)],
+            &[(MORE, r#"def Xform "Group" (prepend apiSchemas = ["SkelBindingAPI"]) { uniform token[] skel:joints = ["A"]
+            }"#)],
         ),
         case(
             "indices_without_weights",
@@ -360,7 +360,8 @@ fn binding() -> Vec<Case> {
             "/R/Group",
             &[(MORE, r#"def Xform "Group" (prepend apiSchemas = ["SkelBindingAPI"]) {
                 uniform token[] skel:blendShapes = ["smile"]
-                rel skel:blendShapeTargets = </R/M/Smile> }"#)],
+                rel skel:blendShapeTargets = </R/M/Smile>
+            }"#)],
         ),
         case(
             "vertex_influences_on_a_sphere",
@@ -368,13 +369,14 @@ fn binding() -> Vec<Case> {
             "/R/Ball",
             &[(MORE, r#"def Sphere "Ball" (prepend apiSchemas = ["SkelBindingAPI"]) {
                 int[] primvars:skel:jointIndices = [0] (interpolation = "vertex")
-                float[] primvars:skel:jointWeights = [1] (interpolation = "vertex") }"#)],
+                float[] primvars:skel:jointWeights = [1] (interpolation = "vertex")
+            }"#)],
         ),
         case(
             "a_native_instance",
             "native-instance",
             "/Copy",
-            &[("def SkelRoot", "def \"Copy\" (instanceable = true prepend references = </R>) {}\ndef SkelRoot")],
+            &[("def SkelRoot", "def \"Copy\" (instanceable = true; prepend references = </R>) {}\ndef SkelRoot")],
         )
         .at_most(3),
         case(
@@ -831,7 +833,7 @@ fn shapes() -> Vec<Case> {
             "/R/M/Spare",
             &[(
                 "def BlendShape \"Smile\"",
-                "def BlendShape \"Spare\" { uniform vector3f[] offsets = [(0, 0, 1)] }\n        def BlendShape \"Smile\"",
+                "def BlendShape \"Spare\" { uniform vector3f[] offsets = [(0, 0, 1)]\n        }\n        def BlendShape \"Smile\"",
             )],
         ),
         case(
@@ -977,19 +979,19 @@ fn influences() -> Vec<Case> {
             "element_sizes_differ",
             "influences-ignored",
             "/R/M",
-            &[(INDICES, "jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 4 interpolation = \"vertex\")")],
+            &[(INDICES, "jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 4; interpolation = \"vertex\")")],
         ),
         case(
             "face_varying_influences",
             "influences-ignored",
             "/R/M",
-            &[(INDICES, "jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 2 interpolation = \"faceVarying\")"), (WEIGHTS, "jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 2 interpolation = \"faceVarying\")")],
+            &[(INDICES, "jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 2; interpolation = \"faceVarying\")"), (WEIGHTS, "jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 2; interpolation = \"faceVarying\")")],
         ),
         case(
             "element_size_zero",
             "influences-ignored",
             "/R/M",
-            &[(INDICES, "jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 0 interpolation = \"vertex\")"), (WEIGHTS, "jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 0 interpolation = \"vertex\")")],
+            &[(INDICES, "jointIndices = [0, 1, 1, 2, 2, 1, 1, 0] (elementSize = 0; interpolation = \"vertex\")"), (WEIGHTS, "jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 0; interpolation = \"vertex\")")],
         ),
         case(
             "no_interpolation",
@@ -1161,7 +1163,8 @@ fn geometry() -> Vec<Case> {
                 r#"def Mesh "Empty" (prepend apiSchemas = ["SkelBindingAPI"]) {
                 point3f[] points = [(0, 0, 0)]
                 uniform token[] skel:blendShapes = []
-                rel skel:blendShapeTargets = [] }"#,
+                rel skel:blendShapeTargets = []
+            }"#,
             )],
         ),
         case(

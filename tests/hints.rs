@@ -135,6 +135,25 @@ fn rule_32_a_hint_encloses_every_baked_point_in_every_space() {
 }
 
 #[test]
+fn rule_32_a_hint_encloses_instances_that_share_their_points() {
+    let bench = Bench::new();
+    let text = with_hints("instanced").replace("</World/Anim2>", "</World/Anim1>");
+    let input = bench.write("in.usda", text);
+    let stage = baked(
+        &input,
+        &bench.path("out.usda"),
+        OutSpace::Prim,
+        Rigid::Xform,
+    );
+    for instance in ["/World/One", "/World/Two"] {
+        let body = format!("{instance}/Root/Geo/Body");
+        assert!(stage.prim(instance).unwrap().is_instance().unwrap());
+        assert!(enclosed(&stage, "/World", &body, 0) > 0);
+        assert!(enclosed(&stage, &format!("{instance}/Root/Geo"), &body, 0) > 0);
+    }
+}
+
+#[test]
 fn rule_32_hints_are_rewritten_above_baked_prims_and_nowhere_else() {
     let bench = Bench::new();
     let input = bench.write("in.usda", golden("extents_hint"));

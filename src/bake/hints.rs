@@ -4,13 +4,14 @@
 //! For each purpose a hint holds the bounding box of everything below its prim, in that prim's own
 //! space, as it stands after the bake. Boxes are united where UsdGeomBBoxCache unites them: in the space
 //! of the nearest component or subcomponent above, or of the world where there is none, and then
-//! brought along as boxes. So a hint equals Pixar's, and on a prim that is no component and stands
-//! turned in the world it is as much too large as Pixar's.
+//! brought along as boxes. So a hint equals Pixar's, and on a group that stands turned in the world it is as
+//! much too large as Pixar's.
 //!
 //! We differ on purpose in four things. Prims that are no models get their hint too, as a hint that
-//! is there would otherwise be wrong. A hint is also sampled where something else below its prim
-//! moves. A baked prim counts below a prim with an extent of its own (a mesh below its Skeleton, say),
-//! which Pixar prunes. Prims of native instances are united one by one, which is tighter.
+//! is there would otherwise be wrong; its boxes are united in the prim's own space, where it is tight.
+//! A hint is also sampled where something else below its prim moves. A baked prim counts below a prim
+//! with an extent of its own (a mesh below its Skeleton, say), which Pixar prunes. Prims of native
+//! instances are united one by one, which is tighter.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -67,8 +67,9 @@ pub struct BoundsNode {
 pub struct HintedPrim {
     /// Index into [`BoundsTree::nodes`].
     pub node: usize,
-    /// The prim in whose space Pixar unites the bounds, an index into [`super::Scene::prims`]: the
-    /// nearest component or subcomponent at or above it. World space where there is none.
+    /// The prim in whose space the bounds are united, an index into [`super::Scene::prims`]. Of a group
+    /// or assembly, as at Pixar's, the nearest component or subcomponent above, or the world where
+    /// there is none; of any other the prim itself.
     pub space: Option<usize>,
 }
 

@@ -88,7 +88,10 @@ impl BoundsReader<'_> {
             if is_hinted {
                 out.hints.push(HintedPrim {
                     node: index,
-                    space: self.nearest_component(scene_prim)?,
+                    space: match is_of_kind(&prim, &["group", "assembly"])? {
+                        true => self.nearest_component(scene_prim)?,
+                        false => Some(scene_prim),
+                    },
                 });
             }
             nodes.insert(path, (index, inherited));
@@ -248,6 +251,9 @@ fn read_invisible(
 
 /// Without a registry of kinds, those derived from component are not known as such.
 fn is_component(prim: &usd::Prim) -> Result<bool, openusd::Error> {
-    let kind = prim.kind()?;
-    Ok(kind.is_some_and(|k| matches!(k.as_str(), "component" | "subcomponent")))
+    is_of_kind(prim, &["component", "subcomponent"])
+}
+
+fn is_of_kind(prim: &usd::Prim, kinds: &[&str]) -> Result<bool, openusd::Error> {
+    Ok(prim.kind()?.is_some_and(|k| kinds.contains(&k.as_str())))
 }

@@ -39,10 +39,17 @@ def sample_ancestors(stage, targets):
         if not target.query.HasJointInfluences() or not (rigid or prim.IsA(UsdGeom.PointBased)):
             continue
         mine = times.setdefault(target.skeleton, set())
-        _add_times(stage.GetPrimAtPath(target.skeleton), mine)
+        skeleton = _chain(stage.GetPrimAtPath(target.skeleton))
         if rigid and UsdGeom.Xformable(prim).GetResetXformStack():
-            continue  # Its transform depends on no parent.
-        _add_times(prim.GetParent() if rigid else prim, mine)
+            moves = []  # Its transform depends on no parent.
+        else:
+            moves = _chain(prim.GetParent() if rigid else prim)
+        # What stands above the prim where they meet moves both.
+        while moves and skeleton and moves[-1] == skeleton[-1]:
+            moves.pop()
+            skeleton.pop()
+        for ancestor in moves + skeleton:
+            mine.update(UsdGeom.Xformable(ancestor).GetTimeSamples())
     for path, mine in times.items():
         if mine:
             op = UsdGeom.Xformable(stage.GetPrimAtPath(path)).AddTranslateOp(opSuffix="sampled")
@@ -50,14 +57,17 @@ def sample_ancestors(stage, targets):
                 op.Set(Gf.Vec3d(0), time)
 
 
-def _add_times(prim, times):
+def _chain(prim):
+    """The prim and its ancestors that have transforms, up to one that resets the stack."""
+    out = []
     while not prim.IsPseudoRoot():
         xformable = UsdGeom.Xformable(prim)
         if xformable:
-            times.update(xformable.GetTimeSamples())
+            out.append(prim)
             if xformable.GetResetXformStack():
-                return
+                break
         prim = prim.GetParent()
+    return out
 
 
 def bake(stage, targets):

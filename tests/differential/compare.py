@@ -73,7 +73,7 @@ class Comparison:
         if want == got or (want == "SkelRoot" and got == "Xform"):
             return True
         inside = f"{theirs.GetPath()}/"
-        baked = any(p.startswith(inside) and names - {"extent"} for p, names in self.written.items())
+        baked = any(p.startswith(inside) and names & {"points", "normals", "xformOp:transform"} for p, names in self.written.items())
         return got == "SkelRoot" and want == "Xform" and not baked
 
     def _prim(self, path, theirs, ours, caches, code):
@@ -90,6 +90,8 @@ class Comparison:
                 self._normals(path, theirs, ours, want, got, code)
         if {"extent", "points"} <= self.written.get(path, set()):
             self._extent(path, theirs, ours, want, code)
+        if "extentsHint" in self.written.get(path, ()):
+            self._hint(path, theirs, ours, code)
 
     def _allowed_transform(self, matrix):
         """Relative to the larger of 1 and the translation."""
@@ -111,13 +113,23 @@ class Comparison:
         self._vectors(path, "points", code, got, want, scale)
 
     def _extent(self, path, theirs, ours, world, code):
-        times = theirs.GetAttribute("extent").GetTimeSamples()
-        if times and code.GetValue() not in times:
+        if not _sampled_at(theirs.GetAttribute("extent"), code):
             return
         want, got = (_array(p.GetAttribute("extent"), code) for p in (theirs, ours))
         if self._same_shape(path, "extent", code, got, want):
             # In the prim's own space, where a box is a box.
             self._vectors(path, "extent", code, got, want, _scale(want, np.eye(4)), world)
+
+    def _hint(self, path, theirs, ours, code):
+        """The hint is what usd-core computes from the baked prims below, on our stage (see differences.py)."""
+        if not _sampled_at(theirs.GetAttribute("extentsHint"), code):
+            return
+        boxes = UsdGeom.BBoxCache(code, UsdGeom.Imageable.GetOrderedPurposeTokens(), False)
+        model = UsdGeom.ModelAPI(ours)
+        want = np.array(model.ComputeExtentsHint(boxes), dtype=np.float64).reshape(-1, 3)
+        got = _array(ours.GetAttribute("extentsHint"), code)
+        if self._same_shape(path, "extentsHint", code, got, want):
+            self._vectors(path, "extentsHint", code, got, want, _scale(want, np.eye(4)))
 
     def _normals(self, path, theirs, ours, their_world, our_world, code):
         want, got = (_array(p.GetAttribute("normals"), code) for p in (theirs, ours))
@@ -145,12 +157,12 @@ class Comparison:
         tolerance = self.tolerance["normals" if what == "normals" else "points"]
         errors = _errors(got, want)
         bad = errors > tolerance * scale
-        if bad.any() and what != "extent":
+        if bad.any() and what in ("points", "normals"):
             tied = self._rest_scene().ties(path, code, len(want), self.tolerance["tie"])
             self.report.ties += int((bad & tied).sum())
             errors = np.where(tied, 0, errors)
             bad &= ~tied
-        if bad.any() and what != "normals":
+        if bad.any() and what in ("points", "extent"):
             scale = max(scale, self._rest_scene().scale(path, code, world))
             bad = errors > tolerance * scale
         self.report.compared[what] += len(want)
@@ -187,7 +199,7 @@ def sample_times(stage):
         if not xformable:
             continue
         times.update(xformable.GetTimeSamples())
-        for name in ("points", "normals", "extent"):
+        for name in ("points", "normals", "extent", "extentsHint"):
             attribute = prim.GetAttribute(name)
             if attribute:
                 times.update(attribute.GetTimeSamples())
@@ -201,6 +213,11 @@ def evaluated_times(samples):
     samples = sorted(samples)
     between = [(a + b) / 2 for a, b in zip(samples, samples[1:])]
     return sorted(samples + between + [samples[0] - 1, samples[-1] + 1])
+
+
+def _sampled_at(attribute, code):
+    times = attribute.GetTimeSamples()
+    return not times or code.GetValue() in times
 
 
 def _array(attribute, code):

@@ -3,7 +3,6 @@
 # Nothing is off but what sinew does not do yet; each line goes when the feature lands.
 OFF = frozenset(
     {
-        "extents hints",
     }
 )
 

@@ -3,7 +3,7 @@
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdSkel
 
 # What the bake writes.
-OUTPUTS = ("points", "normals", "extent", "xformOp:transform")
+OUTPUTS = ("points", "normals", "extent", "extentsHint", "xformOp:transform")
 
 
 def open_stage(path):

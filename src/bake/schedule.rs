@@ -103,12 +103,16 @@ pub(super) fn authored_times(
             }
             // Its own transform is replaced, so that only its parents' counts (rule 28).
             Some(TransformKind::Rigid) => match prim.parent.filter(|_| !prim.xform.resets) {
-                Some(parent) => times.extend(between(parent)),
+                Some(parent) => {
+                    times.extend(between(parent));
+                    // Pixar's bake asks the parent itself, wherever they meet.
+                    times.extend(scene.prims[parent].xform.times());
+                }
                 None => times.extend(scene.transform_times(placed.prim)),
             },
             None if skinned => {
                 times.extend(between(binding.prim));
-                // Pixar's bake asks these two themselves, wherever they meet.
+                // Likewise the prim, and below the Skeleton.
                 times.extend(prim.xform.times());
             }
             None => {}

@@ -307,6 +307,12 @@ fn unmendable() -> Outcome {
             "weights-unnormalised",
         ),
         (
+            "negative sum, unsorted",
+            "0.75, 0.25,",
+            "-0.75, 0.25,",
+            "weights-unnormalised",
+        ),
+        (
             "negative sum",
             "0.75, 0.25,",
             "0.25, -0.75,",

@@ -196,7 +196,7 @@ impl Plan<'_> {
             false => self.reordered(prim, &asked),
         };
         match result {
-            Ok(mends) => {
+            Ok((mends, rows)) => {
                 for mend in mends {
                     self.mends.push(PrimMend {
                         path: prim.path.clone(),
@@ -205,7 +205,16 @@ impl Plan<'_> {
                 }
                 for f in findings {
                     let message = match f.code {
-                        "weights-unnormalised" => "normalised".to_owned(),
+                        "weights-unnormalised" => {
+                            if rows.stuck > 0 {
+                                let why = format!("{} rows sum to nothing, or to less", rows.stuck);
+                                self.left.push(entry(f, why));
+                            }
+                            if rows.changed == 0 {
+                                continue;
+                            }
+                            "normalised".to_owned()
+                        }
                         "weights-unsorted" => "sorted".to_owned(),
                         _ => format!(
                             "the largest {} of each point kept and normalised",
@@ -221,7 +230,11 @@ impl Plan<'_> {
         }
     }
 
-    fn reordered(&self, prim: &AuthoredPrim, asked: &BTreeSet<&str>) -> Result<Vec<Mend>, String> {
+    fn reordered(
+        &self,
+        prim: &AuthoredPrim,
+        asked: &BTreeSet<&str>,
+    ) -> Result<(Vec<Mend>, Rows), String> {
         let (indices, weights) = (plain(prim, INDICES)?, plain(prim, WEIGHTS)?);
         self.serve_each_other(prim)?;
         let size = row_size(weights).ok_or("elementSize is below 1")?;
@@ -229,6 +242,7 @@ impl Plan<'_> {
             return Err("jointIndices and jointWeights are laid out differently".into());
         }
         let mut new_size = None;
+        let mut rows = Rows::default();
         let (mut all_indices, mut all_weights) = (Vec::new(), Vec::new());
         for (time, joints, values) in paired(indices, weights)? {
             let (Some(mut joints), Some(mut values)) = (joints, values) else {
@@ -240,14 +254,14 @@ impl Plan<'_> {
                 return Err("jointIndices and jointWeights differ in number".into());
             }
             if asked.contains("weights-unnormalised") {
-                normalise_rows(&mut values, size);
+                rows.normalise(&mut values, size);
             }
             let resizes = asked.contains("influences-too-many");
             if asked.contains("weights-unsorted") || resizes {
-                let rows = joints
+                let pairs = joints
                     .chunks_exact_mut(size)
                     .zip(values.chunks_exact_mut(size));
-                for (joints, values) in rows {
+                for (joints, values) in pairs {
                     if values.iter().any(|w| w.is_nan()) {
                         return Err("some weights are no numbers".into());
                     }
@@ -271,10 +285,11 @@ impl Plan<'_> {
             interpolation: None,
             element_size: new_size,
         };
-        Ok(vec![
+        let mends = vec![
             author(INDICES, "int[]", all_indices),
             author(WEIGHTS, "float[]", all_weights),
-        ])
+        ];
+        Ok((mends, rows))
     }
 
     /// Prims that take their indices from here and their weights from elsewhere, or the other way
@@ -348,39 +363,54 @@ fn paired(indices: &AuthoredAttribute, weights: &AuthoredAttribute) -> Result<Ve
         .collect()
 }
 
-/// Divides the rows that are not normalised by their sums; rows that sum to nothing, or less, stay.
-fn normalise_rows(weights: &mut [f32], size: usize) {
-    for row in weights.chunks_exact_mut(size) {
-        let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
-        let mendable = sum.is_finite() && sum > f64::from(WEIGHT_SUM_EPSILON);
-        if mendable && (sum - 1.0).abs() > SUM_TOLERANCE {
-            // The size divides: this is one row.
-            let _ = normalize_weights(row, size, WEIGHT_SUM_EPSILON);
+/// What became of rows of weights that were not normalised.
+#[derive(Clone, Copy, Default)]
+struct Rows {
+    changed: usize,
+    /// They sum to nothing, or to less, so there is nothing to divide by.
+    stuck: usize,
+}
+
+impl Rows {
+    /// Divides the rows that are not normalised by their sums, all others left as they are.
+    fn normalise(&mut self, weights: &mut [f32], size: usize) {
+        for row in weights.chunks_exact_mut(size) {
+            let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
+            let zero = row.iter().all(|w| *w == 0.0);
+            if !sum.is_finite() || zero || (sum - 1.0).abs() <= SUM_TOLERANCE {
+                continue;
+            }
+            let divides = sum > f64::from(WEIGHT_SUM_EPSILON)
+                && normalize_weights(row, size, WEIGHT_SUM_EPSILON).is_ok();
+            match divides {
+                true => self.changed += 1,
+                false => self.stuck += 1,
+            }
         }
     }
 }
 
-fn normalised(prim: &AuthoredPrim) -> Result<Vec<Mend>, String> {
+fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Mend>, Rows), String> {
     let weights = plain(prim, WEIGHTS)?;
     let size = row_size(weights).ok_or("elementSize is below 1")?;
     let mut values = weights.values.clone();
+    let mut rows = Rows::default();
     for (_, value) in &mut values {
         if let AuthoredValue::Floats(w) = value
             && w.len().is_multiple_of(size)
         {
-            normalise_rows(w, size);
+            rows.normalise(w, size);
         }
     }
-    if values == weights.values {
-        return Err("no row that is out of order has a positive sum".into());
-    }
-    Ok(vec![Mend::Author {
+    let mend = Mend::Author {
         name: WEIGHTS.to_owned(),
         type_name: "float[]",
         values,
         interpolation: None,
         element_size: None,
-    }])
+    };
+    let mends = if rows.changed > 0 { vec![mend] } else { vec![] };
+    Ok((mends, rows))
 }
 
 fn retyped(prim: &AuthoredPrim) -> Result<Mend, String> {

@@ -386,3 +386,59 @@ fn chosen_instances_part_from_the_others() {
         assert_eq!(usd::type_name(&stage, &format!("{other}/Root")), "SkelRoot");
     }
 }
+
+/// A character as a prototype, at `path`, of a PointInstancer that stands at `/P`.
+fn instancer(path: &str, text: &str) -> String {
+    let hero = format!(
+        "def SkelRoot \"Hero\" ({API}) {{ {} }}\n",
+        moved(1.0).replace("</Hero", &format!("<{path}"))
+    );
+    let instancer = format!(
+        "def PointInstancer \"P\" {{\n point3f[] positions = [(0, 0, 0), (5, 0, 0)]\n\
+         int[] protoIndices = [0, 0]\n rel prototypes = <{path}>\n"
+    );
+    format!(
+        "#usda 1.0\n{}",
+        text.replace("INSTANCER", &instancer).replace("HERO", &hero)
+    )
+}
+
+/// Pixar's bake overlooks the undefined ones; Hydra draws them, so that they have to move.
+#[test]
+fn prototypes_of_point_instancers_are_baked() {
+    let bench = Bench::new();
+    let out = bench.path("out.usda");
+    for (path, text) in [
+        (
+            "/P/Prototypes/Hero",
+            "INSTANCER def Scope \"Prototypes\" { HERO } }\n",
+        ),
+        (
+            "/P/Prototypes/Hero",
+            "INSTANCER over \"Prototypes\" { HERO } }\n",
+        ),
+        ("/Lib/Hero", "INSTANCER }\nover \"Lib\" { HERO }\n"),
+        // Below a SkelRoot, which the instancer hides from the outer one.
+        (
+            "/R/P/Prototypes/Hero",
+            "def SkelRoot \"R\" { INSTANCER def Scope \"Prototypes\" { HERO } } }\n",
+        ),
+    ] {
+        let input = bench.write("in.usda", instancer(path, text));
+        for mode in [&[][..], &["--layer"]] {
+            let output = bake(&input, &out, mode);
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            assert_eq!(x_of(&out, &format!("{path}/Body")), 1.0, "{text}");
+            assert_eq!(usd::type_name(&usd::open(&out), path), "Xform", "{text}");
+        }
+        std::fs::remove_file(&out).unwrap();
+    }
+    // No renderer draws a class, whoever names it.
+    let text = instancer("/Lib/Hero", "INSTANCER }\nclass \"Lib\" { HERO }\n");
+    let input = bench.write("in.usda", text);
+    refused(&bake(&input, &out, &[]), &out, &["no SkelRoot"]);
+    // Nor an over that nothing names.
+    let text = instancer("/Lib/Hero", "over \"Lib\" { HERO }\n");
+    let input = bench.write("in.usda", text);
+    refused(&bake(&input, &out, &[]), &out, &["no SkelRoot"]);
+}

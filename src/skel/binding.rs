@@ -131,8 +131,13 @@ pub fn resolve(tree: &PrimTree, reading: AnimSource) -> Resolution {
         let mut state = prim
             .parent
             .map_or_else(Inherited::default, |p| states[p].clone());
-        if state.skel_root.is_none() && prim.kind == PrimKind::SkelRoot {
-            state.skel_root = Some(index);
+        if prim.kind == PrimKind::SkelRoot {
+            if state.pruned {
+                // Every SkelRoot is visited by itself, below whatever it stands: as a prototype below a
+                // PointInstancer, say, which is skinnable. Nothing is inherited into it then.
+                state = Inherited::default();
+            }
+            state.skel_root.get_or_insert(index);
         }
         let Some(skel_root) = state.skel_root else {
             // Outside any SkelRoot nothing counts, and nothing is inherited into one.
@@ -458,6 +463,26 @@ mod tests {
         let r = resolve(&t, AnimSource::AtSkeleton);
         assert!(r.bindings.is_empty());
         assert_eq!(r.warnings[0].code, "binding-api-missing");
+    }
+
+    #[test]
+    fn a_skel_root_below_what_prunes_stands_by_itself() {
+        let mut t = tree(&[
+            ("/O", PrimKind::SkelRoot),
+            ("/O/Skel", PrimKind::Skeleton),
+            ("/O/Instancer", PrimKind::Skinnable { has_points: false }),
+            ("/O/Instancer/R", PrimKind::SkelRoot),
+            ("/O/Instancer/R/Skel", PrimKind::Skeleton),
+            ("/O/Instancer/R/M", MESH),
+            ("/O/Instancer/R/Unbound", MESH),
+        ]);
+        t[0].skeleton = to(&t, "/O/Skel");
+        t[5].skeleton = to(&t, "/O/Instancer/R/Skel");
+        influence(&mut t, "/O/Instancer/R/M");
+        influence(&mut t, "/O/Instancer/R/Unbound");
+        let r = resolve(&t, AnimSource::AtSkeleton);
+        assert_eq!(r.bindings.len(), 1, "nothing is inherited from /O");
+        assert_eq!((r.bindings[0].skel_root, r.bindings[0].skeleton), (3, 4));
     }
 
     #[test]

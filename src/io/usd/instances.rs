@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use openusd::{sdf, usd};
 
+use super::tree;
 use super::write::BakeEdits;
 
 /// Where the one copy of a group's prims is.
@@ -77,9 +78,7 @@ impl Instances {
         };
         let mut contents: Vec<Contents> = Vec::new();
         let mut paths = Vec::new();
-        stage.traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| {
-            paths.push(p.clone())
-        })?;
+        stage.traverse(tree::prototypes(), |p| paths.push(p.clone()))?;
         for path in paths {
             let prim = stage.prim(&path)?;
             let Some(prototype) = prim.prototype()? else {

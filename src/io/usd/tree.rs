@@ -1,6 +1,6 @@
 //! The stage as a light [`PrimTree`]: kinds, relationships, which properties are authored.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use openusd::{sdf, usd};
 
@@ -19,26 +19,33 @@ pub(super) struct StageTree {
 
 struct TypeFacts {
     kind: PrimKind,
+    /// UsdGeomPointInstancer.
+    instancer: bool,
     xformable: bool,
 }
 
-/// Walks active, loaded, defined prims, into native instances too, and keeps those that can matter:
-/// everything at or below a SkelRoot, every Skeleton and SkelAnimation, and all their ancestors.
+/// Prims that Hydra draws as prototypes of a PointInstancer: undefined ones (`over`) too, but no class.
+pub(super) fn prototypes() -> usd::PrimPredicate {
+    let required = usd::PrimStatus::ACTIVE.union(usd::PrimStatus::LOADED);
+    usd::PrimPredicate::new(required, usd::PrimStatus::ABSTRACT).with_instance_proxies(true)
+}
+
+/// Walks active, loaded, defined prims, into native instances too, and PointInstancers' prototypes. Keeps
+/// those that can matter: everything at or below a SkelRoot, every Skeleton and SkelAnimation, and
+/// all their ancestors.
 pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error> {
-    let mut all = Vec::new();
-    stage.traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| all.push(p.clone()))?;
     let mut facts_of: HashMap<String, TypeFacts> = HashMap::new();
-    let mut type_names = Vec::with_capacity(all.len());
-    for path in &all {
-        let prim = stage.prim(path)?;
-        let name = prim
-            .type_name()?
-            .map(|t| t.as_str().to_owned())
-            .unwrap_or_default();
-        if !facts_of.contains_key(&name) {
-            facts_of.insert(name.clone(), type_facts(&prim)?);
-        }
-        type_names.push(name);
+    let mut all = traverse(stage, usd::PrimPredicate::DEFAULT_PROXIES)?;
+    let mut type_names = types(stage, &all, &mut facts_of)?;
+    let wanted = undefined_prototypes(stage, &all, &type_names, &facts_of)?;
+    if !wanted.is_empty() {
+        let known: HashSet<sdf::Path> = all.iter().cloned().collect();
+        all = traverse(stage, prototypes())?;
+        all.retain(|p| {
+            let leads_there = |w: &sdf::Path| p.has_prefix(w) || w.has_prefix(p);
+            known.contains(p) || wanted.iter().any(leads_there)
+        });
+        type_names = types(stage, &all, &mut facts_of)?;
     }
     let keep = prims_that_matter(&all, &type_names, &facts_of);
 
@@ -87,8 +94,63 @@ pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error>
     Ok(out)
 }
 
+fn traverse(
+    stage: &usd::Stage,
+    predicate: usd::PrimPredicate,
+) -> Result<Vec<sdf::Path>, openusd::Error> {
+    let mut out = Vec::new();
+    stage.traverse(predicate, |p| out.push(p.clone()))?;
+    Ok(out)
+}
+
+/// Type of each prim; facts about new ones are added.
+fn types(
+    stage: &usd::Stage,
+    paths: &[sdf::Path],
+    facts_of: &mut HashMap<String, TypeFacts>,
+) -> Result<Vec<String>, openusd::Error> {
+    let mut out = Vec::with_capacity(paths.len());
+    for path in paths {
+        let prim = stage.prim(path)?;
+        let name = prim
+            .type_name()?
+            .map(|t| t.as_str().to_owned())
+            .unwrap_or_default();
+        if !facts_of.contains_key(&name) {
+            facts_of.insert(name.clone(), type_facts(&prim)?);
+        }
+        out.push(name);
+    }
+    Ok(out)
+}
+
+/// Prototypes of PointInstancers that the walk over defined prims did not meet.
+fn undefined_prototypes(
+    stage: &usd::Stage,
+    paths: &[sdf::Path],
+    types: &[String],
+    facts_of: &HashMap<String, TypeFacts>,
+) -> Result<Vec<sdf::Path>, openusd::Error> {
+    let known: HashSet<&sdf::Path> = paths.iter().collect();
+    let mut out = Vec::new();
+    for (path, _) in paths
+        .iter()
+        .zip(types)
+        .filter(|(_, t)| facts_of[*t].instancer)
+    {
+        let prototypes = stage.prim(path)?.relationship("prototypes");
+        for target in prototypes.forwarded_targets()? {
+            if !known.contains(&target) {
+                out.push(target);
+            }
+        }
+    }
+    Ok(out)
+}
+
 fn type_facts(prim: &usd::Prim) -> Result<TypeFacts, openusd::Error> {
     Ok(TypeFacts {
+        instancer: prim.is_a("PointInstancer")?,
         kind: prim_kind(prim)?,
         xformable: prim.is_a("Xformable")?,
     })

@@ -41,6 +41,20 @@ pub(super) fn all(search_paths: &[PathBuf]) -> Vec<PathBuf> {
     out
 }
 
+/// Refuses crate files that openusd 0.8 cannot read, in words that help.
+fn check_crate_version(head: &[u8]) -> io::Result<()> {
+    let Some(&[major, minor, patch]) = head.strip_prefix(b"PXR-USDC") else {
+        return Ok(());
+    };
+    if major == 0 && (4..=12).contains(&minor) {
+        return Ok(());
+    }
+    let message = format!(
+        "crate version {major}.{minor}.{patch} is not read, 0.4.0 to 0.12 are; have USD's own usdcat write the file anew"
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidData, message))
+}
+
 impl Resolver for CheckedResolver {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
         if self.session.is_some() && asset_path == SESSION && anchor.is_none() {
@@ -68,9 +82,10 @@ impl Resolver for CheckedResolver {
         }
         let mut asset = self.files.open_asset(resolved_path)?;
         let mut head = Vec::new();
-        asset.by_ref().take(5).read_to_end(&mut head)?;
+        asset.by_ref().take(11).read_to_end(&mut head)?;
         asset.seek(SeekFrom::Start(0))?;
-        if head != b"#usda" {
+        check_crate_version(&head)?;
+        if !head.starts_with(b"#usda") {
             return Ok(asset);
         }
         let bytes = asset.read_all()?;

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use common::compare::{compare_hints, compare_within, size};
+use common::files::usd_files;
 use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::DVec3;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -154,28 +155,6 @@ fn main() {
         Box::new(move || populate_sources(&populate)),
     );
     libtest_mimic::run(&args, trials).exit();
-}
-
-fn usd_files(folder: &Path) -> Vec<PathBuf> {
-    let mut out = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder)
-            .unwrap_or_else(|e| panic!("SINEW_ASSETS: {}: {e}", folder.display()));
-        for entry in entries {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|e| ["usda", "usdc", "usdz"].iter().any(|k| e == *k))
-            {
-                out.push(path);
-            }
-        }
-    }
-    out.sort();
-    out
 }
 
 /// Pixar's bakes of all files, made once, when the first trial asks.

@@ -4,6 +4,7 @@
 pub mod cases;
 pub mod command;
 pub mod compare;
+pub mod files;
 pub mod gpu;
 pub mod pixar;
 pub mod rng;

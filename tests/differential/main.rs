@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use common::files::usd_files;
 use common::{gpu, tolerance};
 use coverage::COVERAGE;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -54,7 +55,7 @@ fn main() {
     let cpu = asked.clone().unwrap_or(CPU_SEEDS);
     let on_gpu = asked.clone().unwrap_or(GPU_SEEDS);
     let least = if asked.is_none() { COVERAGE } else { &[] };
-    let trials = vec![
+    let mut trials = vec![
         trial(
             format!("cpu::seeds_{}..{}", cpu.start, cpu.end),
             false,
@@ -71,6 +72,22 @@ fn main() {
             Box::new(self_test),
         ),
     ];
+    match std::env::var_os("SINEW_ASSETS").map(PathBuf::from) {
+        Some(assets) => trials.extend(usd_files(&assets).into_iter().map(|file| {
+            let name = file.strip_prefix(&assets).expect("below it").display();
+            let name = format!("real::{name}");
+            trial(
+                name,
+                false,
+                Box::new(move |python| real_file(python, &file)),
+            )
+        })),
+        None => trials.push(
+            Trial::test("real::files", || Ok(()))
+                .with_kind("needs SINEW_ASSETS")
+                .with_ignored_flag(true),
+        ),
+    }
     libtest_mimic::run(&args, trials).exit();
 }
 
@@ -199,6 +216,39 @@ fn tolerances() -> Value {
         "transforms": tolerance::PIXAR_TRANSFORM,
         "tie": tolerance::HEMISPHERE_TIE,
     })
+}
+
+/// A file of Pixar's, Maya's, Blender's and others, as the seeds are: all transforms, points, normals and
+/// extents of its world. What sinew refuses, Pixar leaves alone or cannot open.
+fn real_file(python: &str, file: &Path) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut worker = Worker::new(python, folder.path(), 0)?;
+    let mut baked = folder.path().join("baked.usdc");
+    let options = BakeOptions {
+        backend: Backend::Cpu,
+        ..BakeOptions::default()
+    };
+    let result = bake(file, &baked, &options, &mut |_| {});
+    if matches!(&result, Err(Error::NothingToSkin { .. })) {
+        baked = file.to_owned();
+    }
+    let compare =
+        |baked: &Path| json!({"compare": file, "baked": baked, "tolerance": tolerances()});
+    if let (Err(e), true) = (&result, baked != file) {
+        return match worker.ask(&compare(file)) {
+            Ok(_) => Err(format!("usd-core opens it: {e}").into()),
+            Err(_) => Ok(()),
+        };
+    }
+    let answer = worker.ask(&compare(&baked))?;
+    let failures = answer["failures"].as_array().ok_or("failures")?;
+    if !failures.is_empty() {
+        return Err(format!("{failures:#?}").into());
+    }
+    match (result.is_ok(), answer["baked"].as_u64()) {
+        (true, Some(1..)) | (false, Some(0)) => Ok(()),
+        (_, n) => Err(format!("Pixar bakes {n:?} prims, sinew says {result:?}").into()),
+    }
 }
 
 /// The comparison fails for every way in which a bake can be wrong, and not for a bake that is right.

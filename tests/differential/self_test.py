@@ -12,7 +12,7 @@ def perturb_all(file, baked, tolerance):
     theirs, _ = pixar.open_stage(file)
     written = pixar.bake(theirs, find_targets(theirs))
     noticed = {}
-    if not written:
+    if not any(names & {"points", "xformOp:transform"} for names in written.values()):
         return noticed
     for name, perturb in PERTURBATIONS.items():
         ours = Usd.Stage.Open(baked)
@@ -68,6 +68,12 @@ def _nudge(by):
     return change
 
 
+def _first_prim(stage, written):
+    """The first prim whose points or transform are baked."""
+    moved = sorted(p for p, names in written.items() if names & {"points", "xformOp:transform"})
+    return stage.GetPrimAtPath(moved[0])
+
+
 def _drop_sample(stage, written):
     """A sample in the middle that is missing: the neighbours' mean is no replacement."""
     for path in sorted(written):
@@ -88,8 +94,22 @@ def _move_world(stage, _):
     return True
 
 
+def _turn(stage, written):
+    """A rigid prim's transform at one time."""
+    for path in sorted(written):
+        if "xformOp:transform" in written[path]:
+            attribute = stage.GetPrimAtPath(path).GetAttribute("xformOp:transform")
+            values = {t: attribute.Get(t) for t in attribute.GetTimeSamples()} or {None: attribute.Get()}
+            for i, (time, value) in enumerate(values.items()):
+                turned = Gf.Matrix4d().SetRotate(Gf.Rotation(Gf.Vec3d(0, 0, 1), 0.01)) * value
+                value = turned if i == 0 else value
+                attribute.Set(value) if time is None else attribute.Set(value, time)
+            return True
+    return False
+
+
 def _not_retyped(stage, written):
-    prim = stage.GetPrimAtPath(sorted(written)[0])
+    prim = _first_prim(stage, written)
     while prim.GetName() not in ("Ada", "Bob"):
         prim = prim.GetParent()
     prim.SetTypeName("SkelRoot")
@@ -97,7 +117,7 @@ def _not_retyped(stage, written):
 
 
 def _gone(stage, written):
-    stage.GetPrimAtPath(sorted(written)[0]).SetActive(False)
+    _first_prim(stage, written).SetActive(False)
     return True
 
 
@@ -120,6 +140,7 @@ PERTURBATIONS = {
     "a normal turned": _edit("normals", _nudge(1e-2)),
     "normals negated": _edit("normals", lambda v: Vt.Vec3fArray([-x for x in v])),
     "an extent that is too large": _edit("extent", _nudge(1e-3)),
+    "a transform that is turned": _turn,
     "a world that moved": _move_world,
     "a SkelRoot left": _not_retyped,
     "a prim that is gone": _gone,

@@ -146,12 +146,18 @@ impl UsdFile {
         )
         .map_err(|e| fail(explain(&e)))?;
         let orders = self.schema_orders(&layer).map_err(|e| fail(explain(&e)))?;
+        let blocks = self.empty_targets(&layer).map_err(|e| fail(explain(&e)))?;
         let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
         layer
             .edit(|edit| {
                 for (path, order) in orders {
                     let value = sdf::TokenListOp::explicit(order).into();
                     edit.data_mut().set_field(&path, API_SCHEMAS, value);
+                }
+                for path in blocks {
+                    let key = sdf::FieldKey::TargetPaths.as_str();
+                    let none = sdf::PathListOp::explicit(Vec::new());
+                    edit.data_mut().set_field(&path, key, none.into());
                 }
                 prototypes::write_prototypes(&instances, edit.data_mut())?;
                 apply(edit.data_mut(), edits)?;
@@ -207,6 +213,27 @@ impl UsdFile {
                 && order.iter().all(|s| flattened.explicit_items.contains(s));
             if same_schemas && order != flattened.explicit_items {
                 out.push((path, order));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Relationships whose targets are authored as none at all, which openusd's flatten forgets: an empty
+    /// skel:animationSource blocks what it would inherit (rule 3).
+    fn empty_targets(
+        &self,
+        flat: &sdf::Layer,
+    ) -> std::result::Result<Vec<sdf::Path>, openusd::Error> {
+        let key = sdf::FieldKey::TargetPaths.as_str();
+        let mut out = Vec::new();
+        for path in flat.data().spec_paths() {
+            if flat.data().spec_type(&path) != Some(sdf::SpecType::Relationship)
+                || flat.data().try_field(&path, key)?.is_some()
+            {
+                continue;
+            }
+            if self.stage.relationship(&path)?.has_authored_targets()? {
+                out.push(path);
             }
         }
         Ok(out)

@@ -1,0 +1,26 @@
+//! The real files that tests read.
+
+use std::path::{Path, PathBuf};
+
+/// Every USD file in a folder and below, sorted.
+pub fn usd_files(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder)
+            .unwrap_or_else(|e| panic!("SINEW_ASSETS: {}: {e}", folder.display()));
+        for entry in entries {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|e| ["usda", "usdc", "usdz"].iter().any(|k| e == *k))
+            {
+                out.push(path);
+            }
+        }
+    }
+    out.sort();
+    out
+}

@@ -442,3 +442,24 @@ fn prototypes_of_point_instancers_are_baked() {
     let input = bench.write("in.usda", text);
     refused(&bake(&input, &out, &[]), &out, &["no SkelRoot"]);
 }
+
+/// An empty skel:animationSource blocks the one above (rule 3), in the output as well, where a Skeleton that no
+/// prim is bound to stays what it was.
+#[test]
+fn targets_authored_as_none_stay_none() {
+    let bench = Bench::new();
+    let still = format!(
+        "def Skeleton \"Still\" ({API}) {{ rel skel:animationSource = [] }}\n{}",
+        moved(3.0)
+    );
+    let text = format!("#usda 1.0\ndef SkelRoot \"Hero\" ({API}) {{ {still} }}");
+    let file = bench.write("still.usda", &text);
+    let out = bench.path("out.usdc");
+    assert!(bake(&file, &out, &[]).status.success());
+    let stage = usd::open(&out);
+    let source = stage
+        .relationship("/Hero/Still.skel:animationSource")
+        .unwrap();
+    assert!(source.has_authored_targets().unwrap());
+    assert!(source.targets().unwrap().is_empty());
+}

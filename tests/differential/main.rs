@@ -134,17 +134,15 @@ fn many(
     });
     let total = total.into_inner()?;
     println!("{name}: {total}");
-    total.judge(name, &folder, least)
+    total.judge(name, &folder, least)?;
+    Ok(std::fs::remove_dir_all(folder)?)
 }
 
-/// A folder of this trial's own, below target.
+/// A folder of this run's own, below target; it stays where something differs.
 fn scratch(name: &str) -> Result<PathBuf, Failed> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("differential")
-        .join(name);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)?;
-    }
+        .join(format!("{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     Ok(folder)
 }
@@ -253,12 +251,13 @@ fn real_file(python: &str, file: &Path) -> Result<(), Failed> {
 
 /// The comparison fails for every way in which a bake can be wrong, and not for a bake that is right.
 fn self_test(python: &str) -> Result<(), Failed> {
-    let folder = scratch("self_test")?;
-    let mut worker = Worker::new(python, &folder, 0)?;
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    let mut worker = Worker::new(python, folder, 0)?;
     let mut noticed: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     let mut passed = noticed.clone();
     for seed in SELF_TEST_SEEDS {
-        let (file, _, baked) = generate_and_bake(&mut worker, &folder, seed, &Backend::Cpu)?;
+        let (file, _, baked) = generate_and_bake(&mut worker, folder, seed, &Backend::Cpu)?;
         let request = json!({"self_test": file, "baked": baked, "tolerance": tolerances()});
         let answer = worker.ask(&request)?;
         for (name, found) in answer["noticed"].as_object().ok_or("noticed")? {

@@ -194,7 +194,7 @@ impl<'a> BoundSkin<'a> {
     }
 
     /// As [`BoundSkin::skin`], for a part of the deformation. It is posed by [`BoundSkin::pose`]
-    /// too, or by [`Pose::blend_only`] of that.
+    /// too, or by [`PoseCache::blend_pose`] where the part only blends.
     ///
     /// # Errors
     /// As [`BoundSkin::skin`].

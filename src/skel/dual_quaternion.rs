@@ -136,7 +136,7 @@ fn product(a: DQuat, b: DQuat) -> DQuat {
 /// matrix where it mirrors (`GfMatrix4d::Factor` turns all three scales).
 fn rotation_of(matrix: DMat3) -> DMat3 {
     let sign = matrix.determinant().signum();
-    let (vectors, values) = eigen(matrix.transpose() * matrix);
+    let (vectors, values) = crate::math::principal_axes(matrix.transpose() * matrix);
     let inverse_stretch = values.to_array().map(|v| {
         let stretch = if v < SINGULAR { SINGULAR } else { v.sqrt() };
         sign / stretch
@@ -145,28 +145,6 @@ fn rotation_of(matrix: DMat3) -> DMat3 {
         * vectors
         * DMat3::from_diagonal(DVec3::from_array(inverse_stretch))
         * vectors.transpose()
-}
-
-/// Eigenvectors, by column, and eigenvalues of a symmetric matrix, by Jacobi's rotations.
-fn eigen(mut m: DMat3) -> (DMat3, DVec3) {
-    let mut vectors = DMat3::IDENTITY;
-    for _ in 0..16 {
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            if m.col(q)[p] == 0.0 {
-                continue;
-            }
-            let angle = 0.5 * (2.0 * m.col(q)[p]).atan2(m.col(q)[q] - m.col(p)[p]);
-            let (sin, cos) = angle.sin_cos();
-            let mut turn = DMat3::IDENTITY;
-            turn.col_mut(p)[p] = cos;
-            turn.col_mut(q)[q] = cos;
-            turn.col_mut(q)[p] = sin;
-            turn.col_mut(p)[q] = -sin;
-            m = turn.transpose() * m * turn;
-            vectors *= turn;
-        }
-    }
-    (vectors, DVec3::new(m.x_axis.x, m.y_axis.y, m.z_axis.z))
 }
 
 /// `GfOrthogonalizeBasis` of the columns: all three give way alike, until nothing moves by 1e-6.

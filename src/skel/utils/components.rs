@@ -70,7 +70,7 @@ pub fn decompose_transform(transform: DMat4) -> Option<Components> {
     }
     let sign = determinant.signum();
     // The polar decomposition: m = rotation * stretch, where stretch = sqrt(transpose(m) * m).
-    let (axes, squares) = principal_axes(m.transpose() * m);
+    let (axes, squares) = math::principal_axes(m.transpose() * m);
     let squares = squares.map(|s| s.max(f64::MIN_POSITIVE));
     let inverse_stretch =
         axes * DMat3::from_diagonal(squares.map(|s| sign / s.sqrt())) * axes.transpose();
@@ -111,41 +111,6 @@ pub fn decompose_transforms(transforms: &[DMat4]) -> Result<ComponentArrays, Uti
         out.scales.push(parts.scale);
     }
     Ok(out)
-}
-
-/// Eigenvectors, by column, and eigenvalues of a symmetric matrix, by cyclic Jacobi rotations. Each turns by
-/// 45 degrees at most, so that axes keep their order where the matrix is nearly diagonal: GfMatrix4d's
-/// order, which is that of the scales.
-fn principal_axes(mut m: DMat3) -> (DMat3, DVec3) {
-    let mut axes = DMat3::IDENTITY;
-    for _ in 0..50 {
-        let off_diagonal = [m.y_axis.x, m.z_axis.x, m.z_axis.y];
-        if off_diagonal == [0.0; 3] {
-            break;
-        }
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            let off = m.col(q)[p];
-            let (a, b) = (m.col(p)[p], m.col(q)[q]);
-            // Too small to change either neighbour.
-            if a.abs() + off.abs() == a.abs() && b.abs() + off.abs() == b.abs() {
-                m.col_mut(q)[p] = 0.0;
-                m.col_mut(p)[q] = 0.0;
-                continue;
-            }
-            let theta = (b - a) / (2.0 * off);
-            let tangent = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let cosine = tangent.hypot(1.0).recip();
-            let sine = tangent * cosine;
-            let mut turn = DMat3::IDENTITY;
-            turn.col_mut(p)[p] = cosine;
-            turn.col_mut(q)[q] = cosine;
-            turn.col_mut(q)[p] = sine;
-            turn.col_mut(p)[q] = -sine;
-            m = turn.transpose() * m * turn;
-            axes *= turn;
-        }
-    }
-    (axes, DVec3::new(m.x_axis.x, m.y_axis.y, m.z_axis.z))
 }
 
 /// A rotation's quaternion with GfMatrix4d::ExtractRotationQuat's sign: w is positive where the trace is

@@ -123,7 +123,8 @@ class Comparison:
     def _hint(self, path, theirs, ours, code):
         """The hint is what usd-core computes from the baked prims below, on our stage (see differences.py)."""
         left = any(p.IsA(UsdSkel.Root) for p in Usd.PrimRange(ours))
-        if left or not _sampled_at(theirs.GetAttribute("extentsHint"), code):
+        sampled = all(_sampled_at(p.GetAttribute("extentsHint"), code) for p in (theirs, ours))
+        if left or not sampled:
             return
         boxes = UsdGeom.BBoxCache(code, UsdGeom.Imageable.GetOrderedPurposeTokens(), False)
         model = UsdGeom.ModelAPI(ours)

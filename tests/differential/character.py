@@ -18,21 +18,24 @@ def add_character(draw, stage, path, animated_ancestors):
     if draw.chance(0.3):
         inherited = bind_group(draw, root, rigs, inherited, point_count)
     groups = [(root, inherited)]
+    above = {path: inherited}
     for name in ("Geo", "Geo/Body", "Hair")[: draw.choice((1, 2, 3))]:
-        parent = dict((str(g.GetPath()), i) for g, i in groups).get(f"{path}/{name}".rsplit("/", 1)[0], inherited)
         group = stage.DefinePrim(f"{path}/{name}", draw.choice(("Xform", "Xform", "Scope")))
         if group.IsA(UsdGeom.Xformable):
             add_transform(draw, group, animated_ancestors)
+        bound = above[str(group.GetPath().GetParentPath())]
         if draw.chance(0.5):
-            parent = bind_group(draw, group, rigs, parent, point_count)
-        groups.append((group, parent))
+            bound = bind_group(draw, group, rigs, bound, point_count)
+        above[str(group.GetPath())] = bound
+        groups.append((group, bound))
     if draw.chance(0.1):  # A SkelRoot inside another.
         inner = UsdSkel.Root.Define(stage, f"{path}/Geo/Inner").GetPrim()
         add_transform(draw, inner, animated_ancestors)
         groups.append((inner, groups[1][1]))
     for i in range(draw.choice((1, 2, 2, 3, 4))):
         group, from_above = draw.choice(groups)
-        prim, count = add_gprim(draw, stage, f"{group.GetPath()}/Prim{i}", point_count if draw.chance(0.6) else draw.randint(3, 40))
+        wanted = point_count if draw.chance(0.6) else draw.randint(3, 40)
+        prim, count = add_gprim(draw, stage, f"{group.GetPath()}/Prim{i}", wanted)
         if draw.chance(0.06):
             continue  # Without SkelBindingAPI only what is inherited counts (rule 2).
         api, _ = bind_prim(draw, prim, rigs, from_above, count)

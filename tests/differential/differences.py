@@ -15,7 +15,8 @@ KNOWN = (
      "Where weights are blocked, Pixar writes no sample of a prim that only blends, so that its neighbours interpolate; "
      "sinew writes the rest points. No weights are blocked."),
     (22, "pixar.mend_op_orders",
-     "Of a rigid prim that it cannot bake Pixar leaves one op without a value; sinew leaves the prim as it was."),
+     "Of a rigid prim that it cannot bake Pixar leaves one op without a value, and points that blend; sinew leaves the "
+     "prim as it was. Its transform is compared with that before Pixar's bake, its points are not."),
     (22, "compare.Comparison._prim",
      "Of a prim whose influences do not fit Pixar bakes the normals that blend; sinew writes nothing for it."),
     (24, "gprims._add_normals",
@@ -35,7 +36,10 @@ KNOWN = (
      "Pixar makes an Xform of a SkelRoot none of whose prims it bakes; sinew leaves it, with what it left in it."),
     (32, "compare.Comparison._hint",
      "Pixar's hints count a SkelRoot within a SkelRoot by its joints, and prims whose extents it fails to write not at "
-     "all. Where Pixar writes a hint, ours is compared with usd-core's ComputeExtentsHint of our own stage."),
+     "all. Where Pixar writes a hint, ours is compared with usd-core's ComputeExtentsHint of our own stage, unless a "
+     "SkelRoot is left below, which usd-core bounds by its joints and sinew by what is in it; at times that both sample."),
+    (33, "gprims._add_widths",
+     "usd-core has no extent for Points whose widths are not as many, sinew pads by the largest. They are as many."),
     (32, "generate._hint_extents",
      "usd-core 26.11 crashes where more models have an extentsHint than prims are baked. One model has one."),
     (33, "compare.Comparison._prim",

@@ -117,7 +117,9 @@ def _add_normals(draw, prim, count, faces):
 
 
 def _add_widths(draw, prim, count):
-    interpolation, size = ("vertex", count) if draw.chance(0.6) else ("constant", 1)
+    # As many as points where each point has its own box, see differences.py.
+    each = draw.chance(0.6) or prim.GetTypeName() == "Points"
+    interpolation, size = ("vertex", count) if each else ("constant", 1)
     attribute = prim.CreateAttribute("widths", Sdf.ValueTypeNames.FloatArray)
     attribute.Set(Vt.FloatArray([draw.uniform(0.1, 1) for _ in range(size)]))
     attribute.SetMetadata("interpolation", interpolation)

@@ -80,7 +80,10 @@ def bake(stage, targets):
 
 
 def mend_op_orders(session, written):
-    """Gives prims whose transforms the bake failed to write their own ops back (rule 22, see differences.py)."""
+    """Gives prims whose transforms the bake failed to write their own ops back (rule 22, see differences.py).
+
+    They are "failed" in `written`.
+    """
     failed = []
 
     def visit(spec_path):
@@ -89,6 +92,7 @@ def mend_op_orders(session, written):
             order = session.GetAttributeAtPath(spec_path).default or ()
             if list(order) == ["xformOp:transform"] and "xformOp:transform" not in written.get(str(prim), ()):
                 failed.append(prim)
+                written[str(prim)] = {"failed"}
 
     session.Traverse(Sdf.Path.absoluteRootPath, visit)
     for path in failed:

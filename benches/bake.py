@@ -4,7 +4,7 @@ usage: SINEW_PYTHON=python benches/bake.py FILE [RUNS]
 
 SINEW names the binary (default target/release/sinew), SINEW_PYTHON a Python with usd-core 26.11. Runs alternate,
 so that whatever else the machine does meets both alike. The second pair of rows bakes a copy without
-`normals`, because Pixar bakes faceVarying normals and sinew leaves them so far.
+`normals`: points alone.
 """
 
 import os

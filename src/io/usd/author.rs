@@ -5,7 +5,8 @@
 
 use openusd::{sdf, tf, usd};
 
-use super::read::{UsdFile, explain};
+use super::explain::explain;
+use super::read::UsdFile;
 use super::skel_prims::read_shape_parts;
 use super::values::{read_sampled, read_uniform};
 use crate::error::{Error, Invalid, Result};

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use glam::{DMat4, Quat, Vec3};
 use openusd::{sdf, usd};
 
-use super::read::{UsdFile, explain};
+use super::explain::explain;
+use super::read::UsdFile;
 use super::skel_prims::weight_metadata;
 use super::skinned_prims::token_metadata;
 use super::tree::prim_kind;

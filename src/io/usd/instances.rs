@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use openusd::{sdf, usd};
 
+use super::edits::BakeEdits;
 use super::tree;
-use super::write::BakeEdits;
 
 /// Where the one copy of a group's prims is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,11 @@ use std::path::Path;
 use openusd::sdf;
 
 use super::authored::AuthoredValue;
+use super::edits::BakeEdits;
+use super::explain::explain;
 use super::output;
-use super::read::{UsdFile, explain};
-use super::write::{Authoring, BakeEdits, author};
+use super::read::UsdFile;
+use super::write::{Authoring, author};
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
 

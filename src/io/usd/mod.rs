@@ -3,6 +3,8 @@
 mod author;
 mod authored;
 mod clips;
+mod edits;
+mod explain;
 mod extents;
 mod instances;
 mod layer_copy;
@@ -25,7 +27,7 @@ mod write;
 mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
+pub use edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use mend::{Mend, PrimMend};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;
-pub use write::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use openusd::sdf;
 
-use super::read::explain;
+use super::explain::explain;
 use crate::error::{Error, Result};
 
 /// openusd writes value by value, tens of thousands of them; unbuffered they cost more than the bake.

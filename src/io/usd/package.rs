@@ -8,8 +8,8 @@ use std::path::Path;
 use openusd::ar::{ResolvedPath, Resolver};
 use openusd::{sdf, usd_utils, usdz};
 
+use super::explain::explain;
 use super::output;
-use super::read::explain;
 use super::resolver::CheckedResolver;
 use super::udim;
 use crate::error::{Error, Result, Warning};

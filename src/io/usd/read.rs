@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
+use super::explain::explain;
 use super::model_bounds::BoundsReader;
 use super::resolver::{CheckedResolver, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
@@ -248,21 +249,6 @@ impl UsdFile {
             warnings,
         })
     }
-}
-
-/// openusd's errors name their cause in their source chain.
-pub(super) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 /// What a binding's data is read from, instances of one prototype taken for one.

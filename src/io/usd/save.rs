@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use super::explain::explain;
 use super::output;
-use super::read::{UsdFile, explain};
+use super::read::UsdFile;
 use crate::error::{Error, Result};
 
 impl UsdFile {

@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use openusd::{sdf, usd};
 
-use super::read::explain;
+use super::explain::explain;
 use super::resolver::SESSION;
 use crate::error::{Error, Result};
 

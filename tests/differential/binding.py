@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from pxr import Sdf, UsdSkel, Vt
 
-from features import on
 from rig import Rig
 
 
@@ -34,7 +33,7 @@ def bind_group(draw, prim, rigs, inherited, point_count):
     if draw.chance(0.15):
         api.CreateGeomBindTransformAttr(draw.matrix())
     if draw.chance(0.25):
-        constant = on("constant influences") and draw.chance(0.4)
+        constant = draw.chance(0.4)
         out = add_influences(draw, api, out, 0 if constant else point_count)
     _choose_method(draw, prim, 0.2)
     return out
@@ -50,7 +49,7 @@ def bind_prim(draw, prim, rigs, inherited, point_count):
         out = _order_joints(draw, api, out)
     fits = out.influences is not None and out.influences[1] in (0, point_count)
     if not (fits and draw.chance(0.7)) and draw.chance(0.9):
-        constant = on("constant influences") and (point_count == 0 or draw.chance(0.2))
+        constant = point_count == 0 or draw.chance(0.2)
         if constant or point_count > 0:
             out = add_influences(draw, api, out, 0 if constant else point_count)
     if draw.chance(0.4):
@@ -116,7 +115,7 @@ def add_influences(draw, api, inherited, point_count):
 
 
 def _choose_method(draw, prim, p):
-    if not on("dual quaternion") or not draw.chance(p):
+    if not draw.chance(p):
         return
     attribute = prim.CreateAttribute("primvars:skel:skinningMethod", Sdf.ValueTypeNames.Token, False)
     attribute.Set(draw.choice(("dualQuaternion", "dualQuaternion", "classicLinear")))

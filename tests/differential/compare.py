@@ -122,7 +122,7 @@ class Comparison:
 
     def _hint(self, path, theirs, ours, code):
         """The hint is what usd-core computes from the baked prims below, on our stage (see differences.py)."""
-        left = any(p.IsA(UsdSkel.Root) for p in Usd.PrimRange(ours))
+        left = any(_bounded_otherwise(p) for p in Usd.PrimRange(ours))
         sampled = all(_sampled_at(p.GetAttribute("extentsHint"), code) for p in (theirs, ours))
         if left or not sampled:
             return
@@ -215,6 +215,13 @@ def evaluated_times(samples):
     samples = sorted(samples)
     between = [(a + b) / 2 for a, b in zip(samples, samples[1:])]
     return sorted(samples + between + [samples[0] - 1, samples[-1] + 1])
+
+
+def _bounded_otherwise(prim):
+    """Prims that usd-core bounds by other things than sinew (see differences.py)."""
+    points = UsdGeom.PointBased(prim)
+    moving = points and points.GetPointsAttr().ValueMightBeTimeVarying()
+    return prim.IsA(UsdSkel.Root) or (moving and not points.GetExtentAttr().HasAuthoredValue())
 
 
 def _sampled_at(attribute, code):

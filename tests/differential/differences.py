@@ -37,7 +37,8 @@ KNOWN = (
     (32, "compare.Comparison._hint",
      "Pixar's hints count a SkelRoot within a SkelRoot by its joints, and prims whose extents it fails to write not at "
      "all. Where Pixar writes a hint, ours is compared with usd-core's ComputeExtentsHint of our own stage, unless a "
-     "SkelRoot is left below, which usd-core bounds by its joints and sinew by what is in it; at times that both sample."),
+     "SkelRoot is left below, which usd-core bounds by its joints and sinew by what is in it, or animated points without "
+     "an extent, whose boxes sinew interpolates; at times that both sample."),
     (33, "gprims._add_widths",
      "usd-core has no extent for Points whose widths are not as many, sinew pads by the largest. They are as many."),
     (32, "generate._hint_extents",

@@ -5,7 +5,6 @@ from pxr import Usd, UsdGeom
 from character import add_character
 from composition import WORLD, write
 from draw import Draw
-from features import on
 from transforms import add_transform
 
 
@@ -23,7 +22,7 @@ def generate(seed, folder):
     names = ("Ada", "Bob")[: draw.choice((1, 1, 2))]
     for name in names:
         add_character(draw, stage, f"{WORLD}/{name}", animated_ancestors)
-    if on("extents hints") and draw.chance(0.2):
+    if draw.chance(0.2):
         _hint_extents(draw, stage, names)
     return write(draw, stage.GetRootLayer(), folder, f"stage{seed}")
 

@@ -2,7 +2,6 @@
 
 from pxr import Gf, Sdf, UsdGeom, Vt
 
-from features import on
 from transforms import add_transform
 
 POINT_BASED = ("Mesh", "Mesh", "Mesh", "Mesh", "Points", "BasisCurves", "NurbsCurves", "HermiteCurves", "NurbsPatch", "TetMesh")
@@ -15,7 +14,7 @@ NORMALS = (None, "vertex", "vertex", "varying", "faceVarying", "faceVarying", "u
 
 def add_gprim(draw, stage, path, point_count):
     """Defines a prim with data of its own; returns it and how many points it has (0: none)."""
-    pointless = on("pointless gprims") and draw.chance(0.15)
+    pointless = draw.chance(0.15)
     type_name = draw.choice(POINTLESS if pointless else POINT_BASED)
     prim = stage.DefinePrim(path, type_name)
     add_transform(draw, prim)
@@ -98,7 +97,7 @@ def _add_points(draw, prim, count):
 
 def _add_normals(draw, prim, count, faces):
     interpolation = draw.choice(NORMALS)
-    if interpolation == "faceVarying" and not (on("face-varying normals") and prim.IsA(UsdGeom.Mesh)):
+    if interpolation == "faceVarying" and not prim.IsA(UsdGeom.Mesh):
         interpolation = "vertex"
     sizes = {"faceVarying": sum(len(f) for f in faces), "uniform": len(faces), "constant": 1}
     size = sizes.get(interpolation, count)

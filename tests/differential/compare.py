@@ -160,7 +160,7 @@ class Comparison:
         errors = _errors(got, want)
         bad = errors > tolerance * scale
         if bad.any() and what in ("points", "normals"):
-            tied = self._rest_scene().ties(path, code, len(want), self.tolerance["tie"])
+            tied = self._rest_scene().ties(path, self._sampled_around(path, code), len(want), self.tolerance["tie"])
             self.report.ties += int((bad & tied).sum())
             errors = np.where(tied, 0, errors)
             bad &= ~tied
@@ -169,6 +169,13 @@ class Comparison:
             bad = errors > tolerance * scale
         self.report.compared[what] += len(want)
         self._note(path, what, code, got, want, errors, tolerance * scale)
+
+    def _sampled_around(self, path, code):
+        """The samples that a time lies between, which are what is deformed."""
+        attribute = self.theirs.GetPrimAtPath(path).GetAttribute("points")
+        if code.IsDefault() or not attribute.GetTimeSamples():
+            return [code]
+        return [Usd.TimeCode(t) for t in attribute.GetBracketingTimeSamples(code.GetValue())]
 
     def _same(self, path, what, code, got, want, allowed):
         self.report.compared[what] += 1

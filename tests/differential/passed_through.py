@@ -14,23 +14,19 @@ class PassedThrough:
         self._stage, _ = open_stage(path)
         self._targets = find_targets(self._stage)
         self._find_ties = find_ties
-        self._times = None
 
-    def ties(self, path, code, count, tolerance):
-        """Which points' dual quaternions tie: at this time, or at a sample that this time lies between."""
+    def ties(self, path, codes, count, tolerance):
+        """Which points' dual quaternions tie at one of these times."""
         tied = np.zeros(count, bool)
         target = self._targets.get(path)
         query = target.query if target else None
         if not query or not query.HasJointInfluences() or query.GetSkinningMethod() != "dualQuaternion":
             return tied
-        for time in self._codes_around(code):
+        for time in codes:
             found = self._find_ties(target, count, time, tolerance)
             if found is not None and len(found) == count:
                 tied |= found
         return tied
-
-    def _codes_around(self, code):
-        return [code]
 
     def scale(self, path, code, world=None):
         """The largest coordinate on the way, as seen from the world, or from the prim where its transform is given."""

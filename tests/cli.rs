@@ -510,6 +510,67 @@ fn a_sublayer_cycle_still_bakes() {
     );
 }
 
+/// openusd follows classes of classes without an end, and its stack ends the process.
+#[test]
+fn classes_in_a_circle_are_refused() {
+    let bench = Bench::new();
+    let shared: String = (0..40)
+        .map(|i| {
+            format!(
+                "def \"C{i}\" (prepend inherits = [</C{}>, </C{}>]) {{\n}}\n",
+                i + 1,
+                i + 2
+            )
+        })
+        .collect();
+    let circles = [
+        (
+            "self",
+            "def \"A\" (prepend inherits = </A>) {\n}\n",
+            "/A inherits",
+        ),
+        (
+            "two",
+            "def \"A\" (prepend specializes = </B>) {\n}\ndef \"B\" (prepend inherits = </A>) {\n}\n",
+            "itself",
+        ),
+        (
+            "below",
+            "def \"A\" (prepend inherits = </A/B>) {\ndef \"B\" {\n}\n}\ndef \"C\" (prepend inherits = </A/B>) {\n}\n",
+            "/A inherits",
+        ),
+        ("shared", &shared, "more than 100000 classes"),
+    ];
+    for (name, prims, word) in circles {
+        let input = bench.write(&format!("{name}.usda"), format!("#usda 1.0\n{prims}"));
+        let output = bake(&input, &bench.path("out.usda"), &[]);
+        assert_eq!(output.status.code(), Some(1), "{name}: {}", stderr(&output));
+        assert!(stderr(&output).contains(word), "{}", stderr(&output));
+    }
+    // Over two sublayers, which are fine each.
+    bench.write(
+        "under.usda",
+        "#usda 1.0\ndef \"B\" (prepend inherits = </A>) {\n}\n",
+    );
+    let input = bench.write(
+        "over.usda",
+        "#usda 1.0\n(subLayers = [@./under.usda@])\ndef \"A\" (prepend inherits = </B>) {\n}\n",
+    );
+    let output = bake(&input, &bench.path("out.usda"), &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("itself"), "{}", stderr(&output));
+    // Behind a reference a layer that cannot be used is said so, and the rest bakes.
+    let text =
+        stage(JOINTS, &bind(), &good()) + "def \"Other\" (references = @./self.usda@</A>) {\n}\n";
+    let output = bake(&bench.write("in.usda", text), &bench.path("out.usda"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("[composition]"),
+        "{}",
+        stderr(&output)
+    );
+}
+
 #[test]
 fn frames_without_end_are_refused() {
     let bench = Bench::new();

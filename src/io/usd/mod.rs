@@ -2,6 +2,7 @@
 
 mod author;
 mod authored;
+mod class_arcs;
 mod clips;
 mod edits;
 mod explain;

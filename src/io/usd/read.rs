@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
+use super::class_arcs;
 use super::explain::explain;
 use super::model_bounds::BoundsReader;
 use super::resolver::{CheckedResolver, SESSION};
@@ -39,6 +40,16 @@ pub struct OpenOptions {
 pub struct ReadOptions {
     /// Where a skeleton's animation is looked for.
     pub anim_source: AnimSource,
+}
+
+/// One layer's classes are looked at as it is read; here, those that the root layer and its sublayers add up to.
+fn check_classes(stage: &usd::Stage) -> Result<(), String> {
+    let identifiers = stage.layer_stack();
+    let layers: Vec<_> = identifiers
+        .iter()
+        .filter_map(|id| stage.layer(id))
+        .collect();
+    class_arcs::check(layers.iter().map(|l| l.data()))
 }
 
 /// An open, composed USD file. It is bound to its thread; the [`Scene`] made from it is not.
@@ -95,6 +106,7 @@ impl UsdFile {
             .session_layer(SESSION)
             .open(name)
             .map_err(|e| fail(explain(&e)))?;
+        check_classes(&stage).map_err(fail)?;
         variants::check(&stage, &options.variants)?;
         Ok(Self {
             stage,

@@ -1,5 +1,5 @@
-//! openusd's default resolver, with every text layer looked at before it is parsed, and one layer in
-//! memory.
+//! openusd's default resolver, with every layer looked at before it is parsed or composed, and one layer
+//! in memory.
 
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use openusd::ar::{Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
+use openusd::sdf;
 
-use super::text;
+use super::{class_arcs, text};
 
 /// Environment variable with search paths, as ArDefaultResolver has it.
 const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
@@ -16,7 +17,8 @@ const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
 /// Name of the session layer that a [`CheckedResolver`] holds in memory.
 pub(super) const SESSION: &str = "sinew:session.usda";
 
-/// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]).
+/// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]), and classes are
+/// followed (see [`class_arcs`]).
 pub(super) struct CheckedResolver {
     files: DefaultResolver,
     session: Option<Vec<u8>>,
@@ -85,13 +87,26 @@ impl Resolver for CheckedResolver {
         asset.by_ref().take(11).read_to_end(&mut head)?;
         asset.seek(SeekFrom::Start(0))?;
         check_crate_version(&head)?;
+        let refuse = |e: String| io::Error::new(io::ErrorKind::InvalidData, e);
+        // What is no layer after all is refused, with the reason, by who asked for one.
+        let check_classes = |bytes: Vec<u8>| match sdf::Layer::from_bytes("classes", bytes) {
+            Ok(layer) => class_arcs::check(std::iter::once(layer.data())).map_err(refuse),
+            Err(_) => Ok(()),
+        };
+        if head.starts_with(b"PXR-U") {
+            check_classes(asset.read_all()?)?;
+            asset.seek(SeekFrom::Start(0))?;
+            return Ok(asset);
+        }
         if !head.starts_with(b"#usda") {
             return Ok(asset);
         }
         let bytes = asset.read_all()?;
-        let repaired =
-            text::repair(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
-        Ok(Box::new(Cursor::new(repaired.unwrap_or(bytes))))
+        let bytes = text::repair(&bytes).map_err(refuse)?.unwrap_or(bytes);
+        if class_arcs::mentioned(&bytes) {
+            check_classes(bytes.clone())?;
+        }
+        Ok(Box::new(Cursor::new(bytes)))
     }
 
     fn is_context_dependent_path(&self, asset_path: &str) -> bool {

@@ -14,6 +14,7 @@ pub type PrimIndex = usize;
 pub enum PrimKind {
     SkelRoot,
     Skeleton,
+    /// Not imageable either.
     SkelAnimation,
     /// Any Boundable that is neither SkelRoot nor Skeleton (rule 1); `has_points` for PointBased.
     Skinnable {
@@ -144,7 +145,7 @@ pub fn resolve(tree: &PrimTree, reading: AnimSource) -> Resolution {
             states.push(state);
             continue;
         };
-        state.pruned |= prim.kind == PrimKind::Other;
+        state.pruned |= matches!(prim.kind, PrimKind::SkelAnimation | PrimKind::Other);
         if state.pruned {
             states.push(state);
             continue;
@@ -487,14 +488,17 @@ mod tests {
 
     #[test]
     fn non_imageable_prims_prune() {
-        let mut t = tree(&[
-            ("/R", PrimKind::SkelRoot),
-            ("/R/Skel", PrimKind::Skeleton),
-            ("/R/Looks", PrimKind::Other),
-            ("/R/Looks/M", MESH),
-        ]);
-        t[0].skeleton = to(&t, "/R/Skel");
-        influence(&mut t, "/R/Looks/M");
-        assert!(resolve(&t, AnimSource::AtSkeleton).bindings.is_empty());
+        for kind in [PrimKind::Other, PrimKind::SkelAnimation] {
+            let mut t = tree(&[
+                ("/R", PrimKind::SkelRoot),
+                ("/R/Skel", PrimKind::Skeleton),
+                ("/R/Looks", kind),
+                ("/R/Looks/M", MESH),
+            ]);
+            t[0].skeleton = to(&t, "/R/Skel");
+            influence(&mut t, "/R/Looks/M");
+            let r = resolve(&t, AnimSource::AtSkeleton);
+            assert!(r.bindings.is_empty(), "{kind:?}");
+        }
     }
 }

@@ -45,7 +45,10 @@ pub(super) fn check<'a>(layers: impl Iterator<Item = &'a dyn AbstractData>) -> R
         classes: &classes,
         known: HashMap::new(),
     };
-    for path in classes.keys() {
+    // In order, so that a file has one message.
+    let mut paths: Vec<&sdf::Path> = classes.keys().collect();
+    paths.sort();
+    for path in paths {
         steps.count(path)?;
     }
     Ok(())

@@ -280,6 +280,9 @@ fn skin_chunk<const N: usize>(
         2 => unrolled::<N, 2, 3>(words, matrices, start, values, out, apply),
         3 => unrolled::<N, 3, 5>(words, matrices, start, values, out, apply),
         4 => unrolled::<N, 4, 6>(words, matrices, start, values, out, apply),
+        5 => unrolled::<N, 5, 8>(words, matrices, start, values, out, apply),
+        6 => unrolled::<N, 6, 9>(words, matrices, start, values, out, apply),
+        7 => unrolled::<N, 7, 11>(words, matrices, start, values, out, apply),
         8 => unrolled::<N, 8, 12>(words, matrices, start, values, out, apply),
         count => {
             let records = words.chunks_exact(record_words(count));
@@ -359,6 +362,9 @@ pub(super) fn skin_points(
                 2 => points::<2, 3>(words, matrices, &start, values, out),
                 3 => points::<3, 5>(words, matrices, &start, values, out),
                 4 => points::<4, 6>(words, matrices, &start, values, out),
+                5 => points::<5, 8>(words, matrices, &start, values, out),
+                6 => points::<6, 9>(words, matrices, &start, values, out),
+                7 => points::<7, 11>(words, matrices, &start, values, out),
                 _ => points::<8, 12>(words, matrices, &start, values, out),
             }
         }
@@ -385,6 +391,9 @@ pub(super) fn skin_normals(
                 2 => normals::<2, 3>(words, matrices, values, out, finish),
                 3 => normals::<3, 5>(words, matrices, values, out, finish),
                 4 => normals::<4, 6>(words, matrices, values, out, finish),
+                5 => normals::<5, 8>(words, matrices, values, out, finish),
+                6 => normals::<6, 9>(words, matrices, values, out, finish),
+                7 => normals::<7, 11>(words, matrices, values, out, finish),
                 _ => normals::<8, 12>(words, matrices, values, out, finish),
             }
         }
@@ -397,7 +406,7 @@ pub(super) fn skin_normals(
 /// The records, where [`super::skin_avx2`] has a loop for them and the machine has AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 fn wide_records(records: Records<'_>) -> Option<&[u32]> {
-    let fits = !records.constant && matches!(records.count, 1..=4 | 8);
+    let fits = !records.constant && matches!(records.count, 1..=8);
     (fits && super::skin_avx2::is_available()).then_some(records.words)
 }
 

@@ -26,19 +26,6 @@ pub(super) struct Records<'a> {
     pub constant: bool,
 }
 
-impl<'a> Records<'a> {
-    /// Each record by itself, `len` of them.
-    pub fn each(self, len: usize) -> impl Iterator<Item = &'a [u32]> {
-        let stride = if self.constant {
-            0
-        } else {
-            record_words(self.count)
-        };
-        let words = record_words(self.count);
-        (0..len).map(move |i| &self.words[i * stride..i * stride + words])
-    }
-}
-
 /// Words of one record.
 pub(super) const fn record_words(count: usize) -> usize {
     count.div_ceil(2) + count

@@ -15,6 +15,9 @@
 mod blend;
 mod influences;
 mod joint_parts;
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod lanes_avx2;
 mod layout;
 mod packed_skin;
 mod palette;

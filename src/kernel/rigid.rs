@@ -1,106 +1,324 @@
 //! The mirror of `shaders/skin.wgsl`'s second half for dual quaternions: residual scale and shear
 //! are applied by then, and each point's rigid motions are blended (rules 25 to 27).
+//!
+//! Several points at a time, one to a lane: quaternions are read as they lie and transposed. Where the
+//! shader divides a sum by its length and turns by it, this divides what the sum's squares give.
 
-use glam::{Vec3, Vec4, Vec4Swizzles};
+use glam::{Vec3, Vec4};
 
-use super::influences::Records;
-use super::skin::{Columns, normalized, slot, transform_point, transform_vector};
+use super::influences::{Records, record_words};
+use super::lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
+#[cfg(target_arch = "x86_64")]
+use super::lanes_avx2::Wide;
+use super::skin::{Columns, slot};
 
 /// Shorter sums are no motion: dual quaternions below this length, as GfDualQuat::Normalize has it,
 /// or below this share of the weights' sum, which rounding leaves of weights that cancel.
 const SHORTEST: f32 = 1e-10;
 const CANCELLED: f32 = 1e-6;
 
-/// A record's slots and weights.
-fn influences(record: &[u32], count: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
-    let weights = &record[count.div_ceil(2)..];
-    (0..count).map(move |k| (slot(record, k), f32::from_bits(weights[k])))
-}
-
-/// Slot of the first joint of the largest weight, whose hemisphere counts.
-fn pivot(record: &[u32], count: usize) -> usize {
-    let mut all = influences(record, count);
-    let first = all.next().unwrap_or((0, 0.0));
-    all.fold(
-        first,
-        |best, next| if best.1 < next.1 { next } else { best },
-    )
-    .0
-}
-
-/// Whether a sum of quaternions of this length says anything.
-fn is_motion(length: f32, weights: f32) -> bool {
-    length > SHORTEST.max(CANCELLED * weights)
-}
-
-/// `v` turned by a unit quaternion.
-fn turned(real: Vec4, v: Vec3) -> Vec3 {
-    let r = real.xyz();
-    v + 2.0 * r.cross(r.cross(v) + v * real.w)
-}
-
-/// Moves the scaled points of a chunk, and on by `post`.
+/// Moves the scaled points of a chunk, and on by `post`. Where nothing has scale, `bind` is what
+/// comes before the motions.
 pub(super) fn move_points(
     records: Records<'_>,
     motions: &[[Vec4; 3]],
+    bind: Option<&Columns>,
     post: &Columns,
     points: &mut [Vec3],
 ) {
-    let count = records.count;
-    let len = points.len();
-    for (p, record) in points.iter_mut().zip(records.each(len)) {
-        let of_pivot = motions[pivot(record, count)][0];
-        let (mut real, mut dual, mut weights) = (Vec4::ZERO, Vec4::ZERO, 0.0);
-        for (slot, weight) in influences(record, count) {
-            let [r, d, _] = motions[slot];
-            let signed = if r.dot(of_pivot) < 0.0 {
-                -weight
-            } else {
-                weight
-            };
-            real += r * signed;
-            dual += d * signed;
-            weights += weight.abs();
-        }
-        let length = real.length();
-        let moved = if is_motion(length, weights) {
-            let (real, dual) = (real / length, dual / length);
-            let (r, d) = (real.xyz(), dual.xyz());
-            turned(real, *p) + 2.0 * (d * real.w - r * dual.w + r.cross(d))
-        } else {
-            *p
-        };
-        *p = transform_point(post, moved);
-    }
+    let matrices = Matrices {
+        motions,
+        bind,
+        post,
+    };
+    run(&Points(matrices), records, points);
 }
 
 /// Turns the scaled normals of a chunk, normalises them, and carries them on by `post`.
 pub(super) fn turn_normals(
     records: Records<'_>,
     motions: &[[Vec4; 3]],
-    post: &[Vec4],
+    bind: Option<&Columns>,
+    post: &Columns,
     normals: &mut [Vec3],
 ) {
-    let count = records.count;
-    let len = normals.len();
-    for (n, record) in normals.iter_mut().zip(records.each(len)) {
-        let of_pivot = motions[pivot(record, count)][2];
-        let (mut real, mut weights) = (Vec4::ZERO, 0.0);
-        for (slot, weight) in influences(record, count) {
-            let r = motions[slot][2];
-            real += r * if r.dot(of_pivot) < 0.0 {
-                -weight
-            } else {
-                weight
-            };
-            weights += weight.abs();
+    let matrices = Matrices {
+        motions,
+        bind,
+        post,
+    };
+    run(&Normals(matrices), records, normals);
+}
+
+struct Matrices<'a> {
+    motions: &'a [[Vec4; 3]],
+    bind: Option<&'a Columns>,
+    post: &'a Columns,
+}
+
+/// What happens to `N` values with their records; `K` influences each, or as many as the records
+/// have where `K` is 0.
+trait Apply {
+    fn apply<const N: usize, const K: usize, L: Lanes<N>>(
+        &self,
+        records: &Block<'_, N, K>,
+        values: Vectors<L>,
+    ) -> Vectors<L>;
+}
+
+struct Points<'a>(Matrices<'a>);
+struct Normals<'a>(Matrices<'a>);
+
+impl Apply for Points<'_> {
+    #[inline(always)]
+    fn apply<const N: usize, const K: usize, L: Lanes<N>>(
+        &self,
+        records: &Block<'_, N, K>,
+        mut p: Vectors<L>,
+    ) -> Vectors<L> {
+        let Matrices {
+            motions,
+            bind,
+            post,
+        } = self.0;
+        if let Some(bind) = bind {
+            p = transformed(bind, p);
         }
-        let length = real.length();
-        let moved = if is_motion(length, weights) {
-            turned(real / length, *n)
-        } else {
-            *n
-        };
-        *n = transform_vector(post, normalized(moved));
+        let weights = records.weights::<L>();
+        let pivot = records.pivot(&weights);
+        let pivot = L::transposed(lanes(|i| motions[pivot[i]][0]));
+        let zero = L::splat(0.0);
+        let (mut real, mut dual, mut sum) = ([zero; 4], [zero; 4], zero);
+        for k in 0..records.count() {
+            let slots = records.slots(k);
+            let weight = records.weight(&weights, k);
+            let r = L::transposed(lanes(|i| motions[slots[i]][0]));
+            let d = L::transposed(lanes(|i| motions[slots[i]][1]));
+            let signed = weight.negated_where(dot(r, pivot).less(zero));
+            real = weighted(r, signed, real);
+            dual = weighted(d, signed, dual);
+            sum = sum.add(weight.abs());
+        }
+        // With r and d for the sums' vectors: v + 2 (r x (r x v + w v) + w d - dw r + r x d) / |real|^2.
+        let [rx, ry, rz, w] = real;
+        let [dx, dy, dz, dw] = dual;
+        let (r, d) = ([rx, ry, rz], [dx, dy, dz]);
+        let inner = scaled_add(p, w, cross(r, p));
+        let inner = [inner[0].add(d[0]), inner[1].add(d[1]), inner[2].add(d[2])];
+        let outer = scaled_add(d, w, cross(r, inner));
+        let outer = [
+            dw.mul_sub_from(rx, outer[0]),
+            dw.mul_sub_from(ry, outer[1]),
+            dw.mul_sub_from(rz, outer[2]),
+        ];
+        transformed(post, scaled_add(outer, two_over_square(real, sum), p))
+    }
+}
+
+impl Apply for Normals<'_> {
+    #[inline(always)]
+    fn apply<const N: usize, const K: usize, L: Lanes<N>>(
+        &self,
+        records: &Block<'_, N, K>,
+        mut n: Vectors<L>,
+    ) -> Vectors<L> {
+        let Matrices {
+            motions,
+            bind,
+            post,
+        } = self.0;
+        if let Some(bind) = bind {
+            n = transformed(bind, n);
+        }
+        let weights = records.weights::<L>();
+        let pivot = records.pivot(&weights);
+        let pivot = L::transposed(lanes(|i| motions[pivot[i]][2]));
+        let zero = L::splat(0.0);
+        let (mut real, mut sum) = ([zero; 4], zero);
+        for k in 0..records.count() {
+            let slots = records.slots(k);
+            let weight = records.weight(&weights, k);
+            let r = L::transposed(lanes(|i| motions[slots[i]][2]));
+            let signed = weight.negated_where(dot(r, pivot).less(zero));
+            real = weighted(r, signed, real);
+            sum = sum.add(weight.abs());
+        }
+        let [rx, ry, rz, w] = real;
+        let r = [rx, ry, rz];
+        let outer = cross(r, scaled_add(n, w, cross(r, n)));
+        let turned = scaled_add(outer, two_over_square(real, sum), n);
+        transformed(post, normalized(turned))
+    }
+}
+
+#[inline(always)]
+fn dot<const N: usize, L: Lanes<N>>(a: [L; 4], b: [L; 4]) -> L {
+    let xy = a[0].mul_add(b[0], a[1].mul(b[1]));
+    a[3].mul_add(b[3], a[2].mul_add(b[2], xy))
+}
+
+#[inline(always)]
+fn weighted<const N: usize, L: Lanes<N>>(q: [L; 4], weight: L, sum: [L; 4]) -> [L; 4] {
+    [
+        q[0].mul_add(weight, sum[0]),
+        q[1].mul_add(weight, sum[1]),
+        q[2].mul_add(weight, sum[2]),
+        q[3].mul_add(weight, sum[3]),
+    ]
+}
+
+/// `2 / |real|^2`, or 0 where a sum of quaternions says nothing, so that it moves nothing.
+#[inline(always)]
+fn two_over_square<const N: usize, L: Lanes<N>>(real: [L; 4], weights: L) -> L {
+    let square = dot(real, real);
+    let shortest = weights.mul(L::splat(CANCELLED)).max(L::splat(SHORTEST));
+    let says_something = shortest.less(square.sqrt());
+    L::select(says_something, L::splat(2.0).div(square), L::splat(0.0))
+}
+
+/// The records of `N` values.
+struct Block<'a, const N: usize, const K: usize> {
+    records: [&'a [u32]; N],
+    count: usize,
+}
+
+impl<'a, const N: usize, const K: usize> Block<'a, N, K> {
+    /// Records from the `first` on, the `last` as often as it takes.
+    #[inline(always)]
+    fn new(records: Records<'a>, first: usize, last: usize) -> Self {
+        let count = if K == 0 { records.count } else { K };
+        let words = record_words(count);
+        let stride = if records.constant { 0 } else { words };
+        let records = lanes(|lane| {
+            let at = (first + lane).min(last) * stride;
+            &records.words[at..at + words]
+        });
+        Self { records, count }
+    }
+
+    #[inline(always)]
+    fn count(&self) -> usize {
+        if K == 0 { self.count } else { K }
+    }
+
+    /// All weights, where `K` says how many.
+    #[inline(always)]
+    fn weights<L: Lanes<N>>(&self) -> [L; K] {
+        let mut out = [L::splat(0.0); K];
+        for first in (0..K).step_by(4) {
+            let four = L::transposed(lanes(|lane| {
+                let weight = |k: usize| {
+                    if k < K {
+                        weight(self.records[lane], K, k)
+                    } else {
+                        0.0
+                    }
+                };
+                Vec4::new(
+                    weight(first),
+                    weight(first + 1),
+                    weight(first + 2),
+                    weight(first + 3),
+                )
+            }));
+            for k in first..K.min(first + 4) {
+                out[k] = four[k - first];
+            }
+        }
+        out
+    }
+
+    /// One of [`Block::weights`], or of the records where there are none.
+    #[inline(always)]
+    fn weight<L: Lanes<N>>(&self, weights: &[L; K], k: usize) -> L {
+        if K != 0 {
+            return weights[k];
+        }
+        let of = |lane: usize| weight(self.records[lane], self.count, k);
+        L::transposed(lanes(|lane| Vec4::new(of(lane), 0.0, 0.0, 0.0)))[0]
+    }
+
+    /// The `k`-th influence's slots.
+    #[inline(always)]
+    fn slots(&self, k: usize) -> [usize; N] {
+        lanes(|lane| slot(self.records[lane], k))
+    }
+
+    /// Slots of the first joint of the largest weight, whose hemisphere counts.
+    #[inline(always)]
+    fn pivot<L: Lanes<N>>(&self, weights: &[L; K]) -> [usize; N] {
+        let mut largest = self.weight(weights, 0);
+        // Numbers of influences as the bits of f32 lanes, which select leaves as they are.
+        let mut pivot = L::splat(f32::from_bits(0));
+        for k in 1..self.count() {
+            let weight = self.weight(weights, k);
+            let more = largest.less(weight);
+            largest = L::select(more, weight, largest);
+            pivot = L::select(more, L::splat(f32::from_bits(k as u32)), pivot);
+        }
+        let pivot = pivot.to_array();
+        lanes(|lane| slot(self.records[lane], pivot[lane].to_bits() as usize))
+    }
+}
+
+#[inline(always)]
+fn weight(record: &[u32], count: usize, k: usize) -> f32 {
+    f32::from_bits(record[count.div_ceil(2) + k])
+}
+
+fn run(work: &impl Apply, records: Records<'_>, values: &mut [Vec3]) {
+    #[cfg(target_arch = "x86_64")]
+    if super::skin_avx2::is_available() {
+        // SAFETY: the machine has AVX2 and FMA.
+        unsafe { run_wide(work, records, values) };
+        return;
+    }
+    by_count::<4, Vec4>(work, records, values);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_wide(work: &impl Apply, records: Records<'_>, values: &mut [Vec3]) {
+    by_count::<8, Wide>(work, records, values);
+}
+
+#[inline(always)]
+fn by_count<const N: usize, L: Lanes<N>>(
+    work: &impl Apply,
+    records: Records<'_>,
+    values: &mut [Vec3],
+) {
+    match records.count {
+        1 => blocks::<N, 1, L>(work, records, values),
+        2 => blocks::<N, 2, L>(work, records, values),
+        3 => blocks::<N, 3, L>(work, records, values),
+        4 => blocks::<N, 4, L>(work, records, values),
+        8 => blocks::<N, 8, L>(work, records, values),
+        _ => blocks::<N, 0, L>(work, records, values),
+    }
+}
+
+#[inline(always)]
+fn blocks<const N: usize, const K: usize, L: Lanes<N>>(
+    work: &impl Apply,
+    records: Records<'_>,
+    values: &mut [Vec3],
+) {
+    let Some(last) = values.len().checked_sub(1) else {
+        return;
+    };
+    let (whole, rest) = values.as_chunks_mut::<N>();
+    let whole_len = whole.len() * N;
+    for (i, values) in whole.iter_mut().enumerate() {
+        let block = Block::<N, K>::new(records, i * N, last);
+        L::to_points(work.apply(&block, L::from_points(values)), values);
+    }
+    if !rest.is_empty() {
+        // The lanes behind the last value work on zeros.
+        let mut padded = [Vec3::ZERO; N];
+        padded[..rest.len()].copy_from_slice(rest);
+        let block = Block::<N, K>::new(records, whole_len, last);
+        L::to_points(work.apply(&block, L::from_points(&padded)), &mut padded);
+        rest.copy_from_slice(&padded[..rest.len()]);
     }
 }

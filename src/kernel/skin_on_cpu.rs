@@ -7,7 +7,7 @@ use super::influences::Records;
 use super::rigid::{move_points, turn_normals};
 use super::skin::{
     Active, Columns, blend_chunk, columns, normalized, product, skin_normals, skin_points,
-    transform_point, transform_vector,
+    transform_vector,
 };
 use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
@@ -226,15 +226,12 @@ impl<'a> Plan<'a> {
             skin_points(records, &self.points, self.start, rest, out);
             return;
         };
-        match self.points.last().filter(|_| !rigid.scales_points) {
-            Some(bind) => {
-                for (to, from) in out.iter_mut().zip(rest) {
-                    *to = transform_point(bind, *from);
-                }
-            }
+        let bind = self.points.last().filter(|_| !rigid.scales_points);
+        match bind {
+            Some(_) => out.copy_from_slice(rest),
             None => skin_points(records, &self.points, self.start, rest, out),
         }
-        move_points(records, rigid.motions, &rigid.post, out);
+        move_points(records, rigid.motions, bind, &rigid.post, out);
     }
 
     fn skin_normals(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
@@ -246,14 +243,18 @@ impl<'a> Plan<'a> {
             });
             return;
         };
-        match self.normals.last().filter(|_| !rigid.scales_normals) {
-            Some(bind) => {
-                for (to, from) in out.iter_mut().zip(rest) {
-                    *to = transform_vector(bind, *from);
-                }
-            }
+        let bind = self.normals.last().filter(|_| !rigid.scales_normals);
+        let bind = bind.map(|[x, y, z]| [*x, *y, *z, Vec4::ZERO]);
+        match bind {
+            Some(_) => out.copy_from_slice(rest),
             None => skin_normals(records, &self.normals, rest, out, |n| n),
         }
-        turn_normals(records, rigid.motions, &rigid.post_normal, out);
+        turn_normals(
+            records,
+            rigid.motions,
+            bind.as_ref(),
+            &rigid.post_normal,
+            out,
+        );
     }
 }

@@ -10,7 +10,7 @@ use super::influences::{Records, record_words};
 use super::lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
 #[cfg(target_arch = "x86_64")]
 use super::lanes_avx2::Wide;
-use super::skin::{Columns, slot};
+use super::skin::Columns;
 
 /// Shorter sums are no motion: dual quaternions below this length, as GfDualQuat::Normalize has it,
 /// or below this share of the weights' sum, which rounding leaves of weights that cancel.
@@ -59,9 +59,9 @@ struct Matrices<'a> {
 /// What happens to `N` values with their records; `K` influences each, or as many as the records
 /// have where `K` is 0.
 trait Apply {
-    fn apply<const N: usize, const K: usize, L: Lanes<N>>(
+    fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
-        records: &Block<'_, N, K>,
+        records: &Block<'_, N, K, W>,
         values: Vectors<L>,
     ) -> Vectors<L>;
 }
@@ -71,9 +71,9 @@ struct Normals<'a>(Matrices<'a>);
 
 impl Apply for Points<'_> {
     #[inline(always)]
-    fn apply<const N: usize, const K: usize, L: Lanes<N>>(
+    fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
-        records: &Block<'_, N, K>,
+        records: &Block<'_, N, K, W>,
         mut p: Vectors<L>,
     ) -> Vectors<L> {
         let Matrices {
@@ -117,9 +117,9 @@ impl Apply for Points<'_> {
 
 impl Apply for Normals<'_> {
     #[inline(always)]
-    fn apply<const N: usize, const K: usize, L: Lanes<N>>(
+    fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
-        records: &Block<'_, N, K>,
+        records: &Block<'_, N, K, W>,
         mut n: Vectors<L>,
     ) -> Vectors<L> {
         let Matrices {
@@ -176,29 +176,25 @@ fn two_over_square<const N: usize, L: Lanes<N>>(real: [L; 4], weights: L) -> L {
     L::select(says_something, L::splat(2.0).div(square), L::splat(0.0))
 }
 
-/// The records of `N` values.
-struct Block<'a, const N: usize, const K: usize> {
-    records: [&'a [u32]; N],
+/// The records of `N` values, `K` influences of `W` words each; or where `K` is 0, of `count`.
+struct Block<'a, const N: usize, const K: usize, const W: usize> {
+    records: &'a [[u32; W]; N],
+    of_any_count: [&'a [u32]; N],
     count: usize,
 }
 
-impl<'a, const N: usize, const K: usize> Block<'a, N, K> {
-    /// Records from the `first` on, the `last` as often as it takes.
-    #[inline(always)]
-    fn new(records: Records<'a>, first: usize, last: usize) -> Self {
-        let count = if K == 0 { records.count } else { K };
-        let words = record_words(count);
-        let stride = if records.constant { 0 } else { words };
-        let records = lanes(|lane| {
-            let at = (first + lane).min(last) * stride;
-            &records.words[at..at + words]
-        });
-        Self { records, count }
-    }
-
+impl<const N: usize, const K: usize, const W: usize> Block<'_, N, K, W> {
     #[inline(always)]
     fn count(&self) -> usize {
         if K == 0 { self.count } else { K }
+    }
+
+    #[inline(always)]
+    fn record(&self, lane: usize) -> &[u32] {
+        match K {
+            0 => self.of_any_count[lane],
+            _ => &self.records[lane],
+        }
     }
 
     /// All weights, where `K` says how many.
@@ -206,21 +202,18 @@ impl<'a, const N: usize, const K: usize> Block<'a, N, K> {
     fn weights<L: Lanes<N>>(&self) -> [L; K] {
         let mut out = [L::splat(0.0); K];
         for first in (0..K).step_by(4) {
-            let four = L::transposed(lanes(|lane| {
-                let weight = |k: usize| {
-                    if k < K {
-                        weight(self.records[lane], K, k)
-                    } else {
-                        0.0
-                    }
+            let mut rows = [Vec4::ZERO; N];
+            for (row, record) in rows.iter_mut().zip(self.records) {
+                let of = &record[K.div_ceil(2) + first..];
+                *row = match of {
+                    [x, y, z, w, ..] => bits([*x, *y, *z, *w]),
+                    [x, y, z] => bits([*x, *y, *z, 0]),
+                    [x, y] => bits([*x, *y, 0, 0]),
+                    [x] => bits([*x, 0, 0, 0]),
+                    [] => Vec4::ZERO,
                 };
-                Vec4::new(
-                    weight(first),
-                    weight(first + 1),
-                    weight(first + 2),
-                    weight(first + 3),
-                )
-            }));
+            }
+            let four = L::transposed(rows);
             for k in first..K.min(first + 4) {
                 out[k] = four[k - first];
             }
@@ -234,14 +227,14 @@ impl<'a, const N: usize, const K: usize> Block<'a, N, K> {
         if K != 0 {
             return weights[k];
         }
-        let of = |lane: usize| weight(self.records[lane], self.count, k);
-        L::transposed(lanes(|lane| Vec4::new(of(lane), 0.0, 0.0, 0.0)))[0]
+        let of = |lane: usize| self.record(lane)[self.count.div_ceil(2) + k];
+        L::transposed(lanes(|lane| bits([of(lane), 0, 0, 0])))[0]
     }
 
     /// The `k`-th influence's slots.
     #[inline(always)]
     fn slots(&self, k: usize) -> [usize; N] {
-        lanes(|lane| slot(self.records[lane], k))
+        lanes(|lane| half(self.record(lane), k))
     }
 
     /// Slots of the first joint of the largest weight, whose hemisphere counts.
@@ -257,13 +250,25 @@ impl<'a, const N: usize, const K: usize> Block<'a, N, K> {
             pivot = L::select(more, L::splat(f32::from_bits(k as u32)), pivot);
         }
         let pivot = pivot.to_array();
-        lanes(|lane| slot(self.records[lane], pivot[lane].to_bits() as usize))
+        lanes(|lane| half(self.record(lane), pivot[lane].to_bits() as usize))
     }
 }
 
 #[inline(always)]
-fn weight(record: &[u32], count: usize, k: usize) -> f32 {
-    f32::from_bits(record[count.div_ceil(2) + k])
+fn bits(words: [u32; 4]) -> Vec4 {
+    Vec4::from_array(words.map(f32::from_bits))
+}
+
+/// [`super::skin::slot`], for a `k` that is no constant: one load.
+#[inline(always)]
+fn half(record: &[u32], k: usize) -> usize {
+    let halves: &[u16] = bytemuck::cast_slice(record);
+    let k = if cfg!(target_endian = "big") {
+        k ^ 1
+    } else {
+        k
+    };
+    halves[k].into()
 }
 
 fn run(work: &impl Apply, records: Records<'_>, values: &mut [Vec3]) {
@@ -289,36 +294,77 @@ fn by_count<const N: usize, L: Lanes<N>>(
     values: &mut [Vec3],
 ) {
     match records.count {
-        1 => blocks::<N, 1, L>(work, records, values),
-        2 => blocks::<N, 2, L>(work, records, values),
-        3 => blocks::<N, 3, L>(work, records, values),
-        4 => blocks::<N, 4, L>(work, records, values),
-        8 => blocks::<N, 8, L>(work, records, values),
-        _ => blocks::<N, 0, L>(work, records, values),
+        1 => blocks::<N, 1, 2, L>(work, records, values),
+        2 => blocks::<N, 2, 3, L>(work, records, values),
+        3 => blocks::<N, 3, 5, L>(work, records, values),
+        4 => blocks::<N, 4, 6, L>(work, records, values),
+        8 => blocks::<N, 8, 12, L>(work, records, values),
+        _ => blocks_of_any_count::<N, L>(work, records, values),
     }
 }
 
 #[inline(always)]
-fn blocks<const N: usize, const K: usize, L: Lanes<N>>(
+fn blocks<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
     work: &impl Apply,
     records: Records<'_>,
     values: &mut [Vec3],
 ) {
-    let Some(last) = values.len().checked_sub(1) else {
+    let all = records.words.as_chunks::<W>().0;
+    let Some(last) = all.last() else {
         return;
     };
-    let (whole, rest) = values.as_chunks_mut::<N>();
-    let whole_len = whole.len() * N;
-    for (i, values) in whole.iter_mut().enumerate() {
-        let block = Block::<N, K>::new(records, i * N, last);
+    // Behind the last whole block, and where one record is that of all.
+    let mut padded = [*last; N];
+    let rest = &all[all.len() / N * N..];
+    padded[..rest.len()].copy_from_slice(rest);
+    each_block(values, |first, values| {
+        let whole = all.get(first..first + N).and_then(<[_]>::as_array);
+        let block = Block::<N, K, W> {
+            records: whole.unwrap_or(&padded),
+            of_any_count: [&[]; N],
+            count: K,
+        };
         L::to_points(work.apply(&block, L::from_points(values)), values);
+    });
+}
+
+#[inline(always)]
+fn blocks_of_any_count<const N: usize, L: Lanes<N>>(
+    work: &impl Apply,
+    records: Records<'_>,
+    values: &mut [Vec3],
+) {
+    let words = record_words(records.count);
+    let Some(last) = (records.words.len() / words).checked_sub(1) else {
+        return;
+    };
+    each_block(values, |first, values| {
+        let of_any_count = lanes(|lane| {
+            let at = (first + lane).min(last) * words;
+            &records.words[at..at + words]
+        });
+        let block = Block::<N, 0, 0> {
+            records: &[[]; N],
+            of_any_count,
+            count: records.count,
+        };
+        L::to_points(work.apply(&block, L::from_points(values)), values);
+    });
+}
+
+/// Calls `each` with every `N` values and the number of the first. Lanes behind the last value hold
+/// zeros. One place calls, so that its long code is inlined once.
+#[inline(always)]
+fn each_block<const N: usize>(values: &mut [Vec3], mut each: impl FnMut(usize, &mut [Vec3; N])) {
+    let whole_len = values.len() / N * N;
+    let (whole, rest) = values.split_at_mut(whole_len);
+    let mut padded = [Vec3::ZERO; N];
+    padded[..rest.len()].copy_from_slice(rest);
+    let padded_len = rest.len().div_ceil(N) * N;
+    for (first, values) in [(0, whole), (whole_len, &mut padded[..padded_len])] {
+        for (i, values) in values.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+            each(first + i * N, values);
+        }
     }
-    if !rest.is_empty() {
-        // The lanes behind the last value work on zeros.
-        let mut padded = [Vec3::ZERO; N];
-        padded[..rest.len()].copy_from_slice(rest);
-        let block = Block::<N, K>::new(records, whole_len, last);
-        L::to_points(work.apply(&block, L::from_points(&padded)), &mut padded);
-        rest.copy_from_slice(&padded[..rest.len()]);
-    }
+    rest.copy_from_slice(&padded[..rest.len()]);
 }

@@ -104,10 +104,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let sums_points = points && (!WITH_DUAL_QUATERNIONS || item.bind == NONE);
         let sums_normals = normals && (!WITH_DUAL_QUATERNIONS || item.normal_bind == NONE);
         var pair = 0u;
+        // Slot of the first joint of the largest weight, which says which hemisphere; times three.
+        var pivot = 0u;
+        var largest = 0.0;
         for (var i = 0u; i < item.influence_count; i++) {
             if (i & 1u) == 0u { pair = influences[record + i / 2u]; } else { pair >>= 16u; }
             let slot = (pair & 0xffffu) * 3u;
             let weight = bitcast<f32>(influences[weights + i]);
+            if WITH_DUAL_QUATERNIONS && (i == 0u || largest < weight) {
+                largest = weight;
+                pivot = slot;
+            }
             if sums_points {
                 let joint = rows_at(item.palette + slot);
                 m.x += weight * joint.x;
@@ -130,7 +137,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         p = transform_point(m, p);
         n = transform_vector(normal_m, n);
         if WITH_DUAL_QUATERNIONS && item.motions != NONE {
-            let motion = blended_motion(item.motions, record, item.influence_count);
+            let motion = blended_motion(item.motions, pivot, record, item.influence_count);
             if motion.moves_points {
                 p = turned(motion.real, p) + motion.translation;
             }
@@ -172,19 +179,9 @@ fn slot_at(record: u32, i: u32) -> u32 {
 }
 
 // Rules 25 to 27. Per slot: rotation, half the translation times it, rotation of normals.
-fn blended_motion(motions: u32, record: u32, count: u32) -> Motion {
+fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32) -> Motion {
     let weights = record + (count + 1u) / 2u;
-    // The first of the largest weight says which hemisphere.
-    var pivot = 0u;
-    var largest = bitcast<f32>(influences[weights]);
-    for (var i = 1u; i < count; i++) {
-        let weight = bitcast<f32>(influences[weights + i]);
-        if largest < weight {
-            largest = weight;
-            pivot = i;
-        }
-    }
-    let of_pivot = motions + slot_at(record, pivot);
+    let of_pivot = motions + pivot;
     let pivot_real = palettes[of_pivot];
     let pivot_turn = palettes[of_pivot + 2u];
     var real = vec4<f32>(0.0);

@@ -9,7 +9,6 @@ pub(super) trait Lanes<const N: usize>: Copy {
     type Mask: Copy;
 
     fn splat(value: f32) -> Self;
-    /// The bits of `u32` lanes are what passes through [`Lanes::select`] unharmed.
     fn to_array(self) -> [f32; N];
     /// Columns of `N` rows.
     fn transposed(rows: [Vec4; N]) -> [Self; 4];
@@ -26,6 +25,7 @@ pub(super) trait Lanes<const N: usize>: Copy {
     fn abs(self) -> Self;
     fn max(self, b: Self) -> Self;
     fn less(self, b: Self) -> Self::Mask;
+    /// Picks bits: lanes may hold any, not only numbers.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// `-self` where the mask says so.
     fn negated_where(self, mask: Self::Mask) -> Self;

@@ -214,8 +214,8 @@ impl<const N: usize, const K: usize, const W: usize> Block<'_, N, K, W> {
                 };
             }
             let four = L::transposed(rows);
-            for k in first..K.min(first + 4) {
-                out[k] = four[k - first];
+            for (out, weights) in out[first..].iter_mut().zip(four) {
+                *out = weights;
             }
         }
         out

@@ -463,3 +463,39 @@ fn targets_authored_as_none_stay_none() {
     assert!(source.has_authored_targets().unwrap());
     assert!(source.targets().unwrap().is_empty());
 }
+
+/// Pixar's code asks of a target only that it is an active Skeleton or SkelAnimation.
+#[test]
+fn skeletons_and_animations_in_classes_and_overs_count() {
+    let bench = Bench::new();
+    let rig = moved(2.0);
+    for shelf in [
+        "class \"Shelf\"",
+        "over \"Shelf\"",
+        "class SkelRoot \"Shelf\"",
+    ] {
+        // The animation alone, then the Skeleton that holds it, moved by its ancestor.
+        let animated = rig.replace("</Hero/Skel/Anim>", "</Shelf/Skel/Anim>");
+        let bound = animated.replace("</Hero/Skel>", "</Shelf/Skel>");
+        let placed = "double3 xformOp:translate = (5, 0, 0)\nuniform token[] xformOpOrder = [\"xformOp:translate\"]";
+        let typed = shelf
+            .replace("over \"", "over Xform \"")
+            .replace("class \"", "class Xform \"");
+        let shelf = format!(
+            "{typed} {{\n{placed}\n{}\n}}\n",
+            rig.replace("</Hero/", "</Shelf/")
+        );
+        for (hero, x) in [(animated, 2.0), (bound, 7.0)] {
+            let text = format!("#usda 1.0\ndef SkelRoot \"Hero\" ({API}) {{\n{hero}\n}}\n{shelf}");
+            let out = bench.path("out.usda");
+            let output = bake(&bench.write("in.usda", text), &out, &[]);
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            assert!(
+                !stderr(&output).contains("no active prim"),
+                "{}",
+                stderr(&output)
+            );
+            assert_eq!(x_of(&out, "/Hero/Body"), x, "{shelf}");
+        }
+    }
+}

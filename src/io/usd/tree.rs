@@ -91,7 +91,96 @@ pub(super) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error>
     for i in 0..out.tree.len() {
         read_binding(stage, &out.paths[i], &index_of, &mut out.tree[i])?;
     }
+    add_abstract_targets(stage, &mut out, &mut index_of)?;
     Ok(out)
+}
+
+/// Skeletons and animations that prims are bound to and that no traversal meets, in a class or below an
+/// `over`: Pixar's code takes them as they are. Their ancestors are here for their transforms and bindings
+/// alone, so none of them is a SkelRoot or skinned.
+fn add_abstract_targets(
+    stage: &usd::Stage,
+    out: &mut StageTree,
+    index_of: &mut HashMap<sdf::Path, usize>,
+) -> Result<(), openusd::Error> {
+    let mut read = 0;
+    // What is found is bound to others in turn.
+    while read < out.tree.len() {
+        let prim = &out.tree[read];
+        let missing = [&prim.skeleton, &prim.animation_source].map(|target| match target {
+            Some(Target::Missing(path)) => sdf::Path::new(path).ok(),
+            _ => None,
+        });
+        for path in missing.into_iter().flatten() {
+            add_abstract_target(stage, &path, out, index_of)?;
+        }
+        if missing_is_there(&out.tree[read], index_of) {
+            read_binding(stage, &out.paths[read], index_of, &mut out.tree[read])?;
+        }
+        read += 1;
+    }
+    Ok(())
+}
+
+fn missing_is_there(prim: &TreePrim, index_of: &HashMap<sdf::Path, usize>) -> bool {
+    let targets = [&prim.skeleton, &prim.animation_source]
+        .into_iter()
+        .flatten();
+    let known = |path: &str| sdf::Path::new(path).is_ok_and(|p| index_of.contains_key(&p));
+    targets
+        .into_iter()
+        .any(|t| matches!(t, Target::Missing(path) if known(path)))
+}
+
+fn add_abstract_target(
+    stage: &usd::Stage,
+    target: &sdf::Path,
+    out: &mut StageTree,
+    index_of: &mut HashMap<sdf::Path, usize>,
+) -> Result<(), openusd::Error> {
+    if target.is_property_path() || target.is_abs_root() {
+        return Ok(());
+    }
+    let mut chain: Vec<_> = target.ancestors_below_root().collect();
+    chain.reverse();
+    for path in &chain {
+        let prim = stage.prim(path)?;
+        if !prim.is_valid()? || !prim.is_active()? {
+            return Ok(());
+        }
+    }
+    let kind = prim_kind(&stage.prim(target)?)?;
+    if !matches!(kind, PrimKind::Skeleton | PrimKind::SkelAnimation) {
+        return Ok(());
+    }
+    for path in chain {
+        if index_of.contains_key(&path) {
+            continue;
+        }
+        let prim = stage.prim(&path)?;
+        let index = out.tree.len();
+        let type_name = prim.type_name()?;
+        out.type_names
+            .push(type_name.map_or_else(String::new, |t| t.as_str().to_owned()));
+        out.xformable.push(prim.is_a("Xformable")?);
+        out.definitions.push(index);
+        out.tree.push(TreePrim {
+            path: path.as_str().to_owned(),
+            parent: path.parent().and_then(|p| index_of.get(&p).copied()),
+            kind: match path == *target {
+                true => kind,
+                false => PrimKind::Imageable,
+            },
+            has_api: false,
+            skeleton: None,
+            animation_source: None,
+            authored: AuthoredBinding::default(),
+        });
+        index_of.insert(path.clone(), index);
+        read_binding(stage, &path, index_of, &mut out.tree[index])?;
+        out.paths.push(path);
+    }
+    Ok(())
 }
 
 fn traverse(

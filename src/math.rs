@@ -4,7 +4,7 @@
 //! converted in `io` and nowhere else. A 3x4 "row" matrix below is the upper three rows of such a
 //! column-vector matrix, which is the form that palettes and post matrices are packed in.
 
-use glam::{DMat3, DMat4, DQuat, DVec3, Mat3, Vec3, Vec4};
+use glam::{DMat3, DMat4, DQuat, DVec3, DVec4, Mat3, Vec3, Vec4};
 
 /// The upper three rows of an affine matrix in f32: `out[r] = dot(rows[r], (p, 1))`.
 pub type Rows = [Vec4; 3];
@@ -91,6 +91,15 @@ pub fn make_transform(translate: DVec3, rotate: DQuat, scale: DVec3) -> DMat4 {
 #[must_use]
 pub fn is_finite(m: &DMat4) -> bool {
     m.is_finite()
+}
+
+/// What a product of f32 matrices leaves of zeros.
+const PROJECTS: f64 = 1e-5;
+
+/// False for a finite matrix that projects.
+#[must_use]
+pub fn is_affine(m: &DMat4) -> bool {
+    !is_finite(m) || m.row(3).abs_diff_eq(DVec4::W, PROJECTS)
 }
 
 /// Inverse of an affine or projective matrix, or `None` where it is singular or not finite.

@@ -572,6 +572,21 @@ fn classes_in_a_circle_are_refused() {
 }
 
 #[test]
+fn projections_are_told() {
+    let bench = Bench::new();
+    let project = |matrix: &str| matrix.replacen("((1,0,0,0)", "((1,0,0,0.5)", 1);
+    let text = stage(JOINTS, &project(&bind()), &good());
+    assert_ne!(text, stage(JOINTS, &bind(), &good()));
+    let output = bake(&bench.write("in.usda", text), &bench.path("out.usda"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("bindTransforms holds a projection"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn frames_without_end_are_refused() {
     let bench = Bench::new();
     let out = bench.path("out.usda");

@@ -1,7 +1,7 @@
 //! Influences, joint orders, bind transforms and methods where they are authored.
 
 use super::context::{Context, GEOM_BIND, INDICES, METHOD, WEIGHTS};
-use super::skeletons::{is_affine, joint_names};
+use super::skeletons::joint_names;
 use super::{CheckOptions, Findings};
 use crate::io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue};
 use crate::math;
@@ -37,7 +37,7 @@ pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mu
                     let message = format!("singular at time {time}");
                     findings.add("geom-bind-singular", path, "", message);
                 }
-                if !is_affine(m) {
+                if !math::is_affine(m) {
                     let message = format!("a projection at time {time}");
                     findings.add("matrix-not-affine", path, GEOM_BIND, message);
                 }

@@ -1,6 +1,6 @@
 //! Skeleton prims: joints, bind and rest transforms.
 
-use glam::{DMat4, DVec4};
+use glam::DMat4;
 
 use super::context::Context;
 use super::{Findings, duplicates, some_of};
@@ -117,19 +117,11 @@ fn not_affine(
     matrices: &[DMat4],
     findings: &mut Findings,
 ) {
-    if let Some(i) = matrices.iter().position(|m| !is_affine(m)) {
+    if let Some(i) = matrices.iter().position(|m| !math::is_affine(m)) {
         let joint = joints.get(i).map_or("no joint", String::as_str);
         let message = format!("the matrix of {joint} is a projection");
         findings.add("matrix-not-affine", path, name, message);
     }
-}
-
-/// What a product of f32 matrices leaves of zeros.
-const PROJECTS: f64 = 1e-5;
-
-/// False for a finite matrix that projects.
-pub(super) fn is_affine(m: &DMat4) -> bool {
-    !math::is_finite(m) || m.row(3).abs_diff_eq(DVec4::W, PROJECTS)
 }
 
 fn rest_pose(

@@ -13,7 +13,7 @@ pub(super) fn read_skeleton(
     warnings: &mut Vec<Warning>,
 ) -> Result<Result<Skeleton, Invalid>, openusd::Error> {
     let joints: Vec<String> = read_uniform(&prim.attribute("joints"))?.unwrap_or_default();
-    let bind = read_uniform(&prim.attribute("bindTransforms"))?;
+    let bind: Option<Vec<glam::DMat4>> = read_uniform(&prim.attribute("bindTransforms"))?;
     let rest: Option<Vec<glam::DMat4>> = read_uniform(&prim.attribute("restTransforms"))?;
     if let Some(rest) = &rest
         && (rest.len() != joints.len() || !rest.iter().all(crate::math::is_finite))
@@ -32,7 +32,23 @@ pub(super) fn read_skeleton(
             message,
         ));
     }
+    for (name, matrices) in [("bindTransforms", &bind), ("restTransforms", &rest)] {
+        warn_of_projections(prim, name, matrices.iter().flatten(), warnings);
+    }
     Ok(Skeleton::new(prim.path().as_str(), joints, bind, rest))
+}
+
+/// Pixar's code carries a projection through products and drops it at the points; here it is dropped throughout.
+pub(super) fn warn_of_projections<'a>(
+    prim: &usd::Prim,
+    name: &str,
+    mut matrices: impl Iterator<Item = &'a glam::DMat4>,
+    warnings: &mut Vec<Warning>,
+) {
+    if !matrices.all(crate::math::is_affine) {
+        let message = format!("{name} holds a projection, which counts for nothing");
+        warnings.push(Warning::new("matrix-not-affine", prim.path().as_str(), message).on(name));
+    }
 }
 
 pub(super) fn read_animation(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
-use super::skel_prims::read_blend_shape;
+use super::skel_prims::{read_blend_shape, warn_of_projections};
 use super::tree::StageTree;
 use super::values::{read_sampled, read_uniform};
 use crate::error::{Invalid, Warning};
@@ -69,10 +69,11 @@ impl SkinReader<'_> {
             geom_bind: match binding.geom_bind_transform {
                 Some(p) => {
                     let from = self.stage.prim(&self.tree.paths[p])?;
-                    read_sampled(
-                        &from.attribute("primvars:skel:geomBindTransform"),
-                        self.interpolation,
-                    )?
+                    let name = "primvars:skel:geomBindTransform";
+                    let read = read_sampled(&from.attribute(name), self.interpolation)?;
+                    let matrices = read.values().map(AsRef::as_ref);
+                    warn_of_projections(&from, name, matrices, self.warnings);
+                    read
                 }
                 None => Sampled::default(),
             },

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use broken::{BASE, Case, cases};
+use common::python;
 use common::rng::Rng;
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::bake::{Backend, BakeOptions, bake};
@@ -42,14 +43,6 @@ fn main() {
     for (name, run) in plain {
         trials.push(Trial::test(name, run));
     }
-    let python = std::env::var("SINEW_PYTHON").ok();
-    let kind = if python.is_some() {
-        ""
-    } else {
-        "needs SINEW_PYTHON"
-    };
-    let skip = python.is_none();
-    let python = python.unwrap_or_default();
     let pythons: [PythonTest; 2] = [
         ("usd_core_opens_every_case", usd_core_opens),
         (
@@ -58,12 +51,7 @@ fn main() {
         ),
     ];
     for (name, run) in pythons {
-        let python = python.clone();
-        trials.push(
-            Trial::test(name, move || run(&python))
-                .with_kind(kind)
-                .with_ignored_flag(skip),
-        );
+        trials.push(python::trial(name, run));
     }
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let kind = if assets.is_some() {

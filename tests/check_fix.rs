@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use broken::{BASE, Case, cases};
-use common::{compare::compare_within, tolerance};
+use common::{compare::compare_within, python, tolerance};
 use glam::DVec3;
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::check::{CheckOptions, FixOptions, FixReport, Severity, check_file, fix};
@@ -53,19 +53,7 @@ fn main() {
     for (name, run) in plain {
         trials.push(Trial::test(name, run));
     }
-    let python = std::env::var("SINEW_PYTHON").ok();
-    let kind = if python.is_some() {
-        ""
-    } else {
-        "needs SINEW_PYTHON"
-    };
-    let skip = python.is_none();
-    let python = python.unwrap_or_default();
-    trials.push(
-        Trial::test("usd_core_reads_what_is_meant", move || usd_core(&python))
-            .with_kind(kind)
-            .with_ignored_flag(skip),
-    );
+    trials.push(python::trial("usd_core_reads_what_is_meant", usd_core));
     libtest_mimic::run(&args, trials).exit();
 }
 

@@ -4,6 +4,7 @@ mod common;
 
 use std::path::Path;
 
+use common::character::{self, API};
 use common::command::{Bench, bake as bake_command, stderr};
 use common::{tolerance, usd};
 use glam::DVec3;
@@ -12,8 +13,6 @@ use sinew::io::usd::{ReadOptions, UsdFile};
 use sinew::scene::Scene;
 
 const HINT: &str = "float3[] extentsHint = [(0, 0, 0), (1, 1, 1)]";
-const API: &str = r#"prepend apiSchemas = ["SkelBindingAPI"]"#;
-const IDENTITY: &str = "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))";
 
 fn golden(stage: &str) -> String {
     let path = format!("tests/goldens/{stage}.usda");
@@ -212,30 +211,14 @@ fn rule_32_no_hint_is_made_where_none_is_authored() {
 
 /// A model with one skinned point at (x, 0, 0), below its own Skeleton, and more.
 fn model(translations: &str, more: &str) -> String {
+    let rig = character::rig(translations, "(0, 5, 0)");
     format!(
         r#"#usda 1.0
 def SkelRoot "Hero" ({API}
     kind = "component"
 ) {{
     {HINT}
-    rel skel:skeleton = </Hero/Skel>
-    def Skeleton "Skel" ({API}) {{
-        rel skel:animationSource = </Hero/Skel/Anim>
-        uniform token[] joints = ["A"]
-        uniform matrix4d[] bindTransforms = [{IDENTITY}]
-        uniform matrix4d[] restTransforms = [{IDENTITY}]
-        def SkelAnimation "Anim" {{
-            uniform token[] joints = ["A"]
-            {translations}
-            quatf[] rotations = [(1, 0, 0, 0)]
-            half3[] scales = [(1, 1, 1)]
-        }}
-        def Mesh "Body" ({API}) {{
-            point3f[] points = [(0, 5, 0)]
-            int[] primvars:skel:jointIndices = [0] (elementSize = 1 interpolation = "vertex")
-            float[] primvars:skel:jointWeights = [1] (elementSize = 1 interpolation = "vertex")
-        }}
-    }}
+    {rig}
     {more}
 }}
 "#

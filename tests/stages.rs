@@ -4,35 +4,13 @@ mod common;
 
 use std::path::Path;
 
+use common::character::{self, API};
 use common::command::{Bench, bake, refused, sinew, stderr, stdout};
 use common::usd;
 
-const API: &str = r#"prepend apiSchemas = ["SkelBindingAPI"]"#;
-const IDENTITY: &str = "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))";
-
-/// A SkelRoot's contents: one joint, moved to `x` by the animation, and one point at the origin.
+/// The character with its point at the origin.
 fn rig(translations: &str) -> String {
-    format!(
-        r#"rel skel:skeleton = </Hero/Skel>
-        def Skeleton "Skel" ({API}) {{
-            rel skel:animationSource = </Hero/Skel/Anim>
-            uniform token[] joints = ["A"]
-            uniform matrix4d[] bindTransforms = [{IDENTITY}]
-            uniform matrix4d[] restTransforms = [{IDENTITY}]
-            def SkelAnimation "Anim" {{
-                uniform token[] joints = ["A"]
-                {translations}
-                quatf[] rotations = [(1, 0, 0, 0)]
-                half3[] scales = [(1, 1, 1)]
-            }}
-        }}
-        def Mesh "Body" ({API}) {{
-            point3f[] points = [(0, 0, 0)]
-            int[] primvars:skel:jointIndices = [0] (elementSize = 1 interpolation = "vertex")
-            float[] primvars:skel:jointWeights = [1] (elementSize = 1 interpolation = "vertex")
-        }}
-"#
-    )
+    character::rig(translations, "(0, 0, 0)")
 }
 
 fn moved(x: f64) -> String {

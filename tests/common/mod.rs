@@ -2,11 +2,13 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod cases;
+pub mod character;
 pub mod command;
 pub mod compare;
 pub mod files;
 pub mod gpu;
 pub mod pixar;
+pub mod python;
 pub mod rng;
 pub mod tolerance;
 pub mod usd;

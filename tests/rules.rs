@@ -788,6 +788,27 @@ fn rule_31_ancestors_transforms_are_sampled_too() {
     .unwrap();
 }
 
+/// What moves the parent cancels out where the Skeleton stands below it too; Pixar's bake samples it all the
+/// same, and a turn between samples is no straight line.
+#[test]
+fn rule_31_a_rigid_prim_is_sampled_where_its_parent_moves() {
+    let moving = "double3 xformOp:translate.timeSamples = { 1: (0,0,0), 2: (0,0,1) }
+        uniform token[] xformOpOrder = [\"xformOp:translate\"]";
+    let baked = stage()
+        .put("ROOT", moving)
+        .put("INFLUENCES", CONSTANT)
+        .swap(
+            "quatf[] rotations = [(1,0,0,0), (1,0,0,0)]\n            half3[] scales = [(1,1,1), (1,1,1)]\n            #ANIM",
+            &format!(
+                "quatf[] rotations.timeSamples = {{ 0: [(1,0,0,0), (1,0,0,0)], 4: [{QUARTER}, (1,0,0,0)] }}
+                half3[] scales = [(1,1,1), (1,1,1)]"
+            ),
+        )
+        .bake();
+    let times = usd::times(&baked.stage, "/W/R/M", "xformOp:transform");
+    assert_eq!(times, [0.0, 1.0, 2.0, 4.0]);
+}
+
 #[test]
 fn rule_32_skel_roots_become_xforms_and_extents_follow() {
     let broken = weighted("1, 0, 1, 0").swap("[0, 1, 1, 0]", "[0, 1, 1, 9]");

@@ -46,6 +46,7 @@
 //! What is wrong with a file is an [`Invalid`]: file, prim, property, expected, found. Odd things
 //! that can be overlooked are [`Warning`]s with a stable code. Nothing panics on a file's account.
 
+pub mod asset;
 pub mod bake;
 pub mod check;
 pub mod error;
@@ -53,6 +54,7 @@ pub mod gpu;
 pub mod io;
 pub mod kernel;
 pub mod math;
+pub mod retarget;
 pub mod sampled;
 pub mod scene;
 pub mod skel;

@@ -9,13 +9,26 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // The root error lists the GPU's own error enum.
     ("error", &["gpu"]),
     ("skel", &["error", "math", "sampled"]),
+    ("retarget", &["error", "math", "sampled", "skel"]),
+    ("asset", &["error", "math", "retarget", "skel"]),
+    (
+        "humanoid",
+        &["asset", "error", "math", "retarget", "sampled", "skel"],
+    ),
     ("scene", &["error", "math", "sampled", "skel"]),
     ("kernel", &["error", "math", "skel"]),
     ("gpu", &["kernel", "math"]),
-    ("io", &["error", "math", "sampled", "scene", "skel"]),
+    (
+        "io",
+        &[
+            "asset", "error", "humanoid", "math", "retarget", "sampled", "scene", "skel",
+        ],
+    ),
     (
         "check",
-        &["error", "io", "math", "sampled", "scene", "skel"],
+        &[
+            "asset", "error", "humanoid", "io", "math", "retarget", "sampled", "scene", "skel",
+        ],
     ),
     (
         "bake",

@@ -1,0 +1,248 @@
+//! Clips: curves over time on nodes, human bones and expressions.
+
+use glam::{DQuat, DVec3};
+
+use crate::retarget::Bone;
+
+/// One animation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Clip {
+    /// As in the file; may be empty, and need not be unique.
+    pub name: String,
+    pub tracks: Vec<Track>,
+}
+
+/// What one channel animates, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    pub target: Target,
+    pub curve: Curve,
+}
+
+/// What a track moves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A node's component; weights are the morph weights of its mesh.
+    Node(usize),
+    /// A human bone, relative to its bind pose (EXT_skeleton_humanoid).
+    Bone(Bone),
+    /// A VRM expression's weight, by name.
+    Expression(String),
+}
+
+/// Keys of one component.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Seconds, strictly rising, at least one.
+    pub times: Vec<f64>,
+    pub interpolation: CurveInterpolation,
+    pub keys: Keys,
+}
+
+/// How a curve runs between its keys (glTF 2.0, 3.11 and appendix C).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CurveInterpolation {
+    /// Straight; rotations by slerp, the short way.
+    #[default]
+    Linear,
+    /// The earlier key holds.
+    Step,
+    /// Hermite splines. Keys hold three values for each time: in-tangent, value, out-tangent; tangents are per
+    /// second. Rotations are normalised afterwards.
+    CubicSpline,
+}
+
+/// Values of a curve: one per time, three for cubic splines.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Keys {
+    Translation(Vec<DVec3>),
+    Rotation(Vec<DQuat>),
+    Scale(Vec<DVec3>),
+    /// `count` weights for each value: all targets of one key stand together.
+    Weights {
+        count: usize,
+        values: Vec<f64>,
+    },
+}
+
+impl Clip {
+    /// Seconds of the first and the last key of all tracks; `None` where there is no track.
+    #[must_use]
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let times = self.tracks.iter().flat_map(|t| &t.curve.times);
+        times.fold(None, |range, &t| match range {
+            None => Some((t, t)),
+            Some((first, last)) => Some((t.min(first), t.max(last))),
+        })
+    }
+}
+
+/// Where a time falls in a curve.
+struct Place {
+    key: usize,
+    /// Next key, the same one where the time is outside.
+    next: usize,
+    /// 0 at `key`, 1 at `next`.
+    alpha: f64,
+    /// Seconds from `key` to `next`.
+    span: f64,
+}
+
+impl Curve {
+    /// Before the first key and after the last one, that key's value holds.
+    fn place(&self, time: f64) -> Place {
+        let next = self.times.partition_point(|t| *t <= time);
+        let at = |key| Place {
+            key,
+            next: key,
+            alpha: 0.0,
+            span: 0.0,
+        };
+        if next == 0 {
+            return at(0);
+        }
+        if next == self.times.len() {
+            return at(next - 1);
+        }
+        let (t0, t1) = (self.times[next - 1], self.times[next]);
+        let alpha = (time - t0) / (t1 - t0);
+        Place {
+            key: next - 1,
+            next,
+            alpha,
+            span: t1 - t0,
+        }
+    }
+
+    /// A value between keys: `mix` for straight curves.
+    fn value<T: Copy>(
+        &self,
+        time: f64,
+        get: impl Fn(usize) -> T,
+        mix: impl Fn(T, T, f64) -> T,
+        hermite: impl Fn([T; 4], [f64; 4]) -> T,
+    ) -> T {
+        let Place {
+            key,
+            next,
+            alpha,
+            span,
+        } = self.place(time);
+        match self.interpolation {
+            CurveInterpolation::Linear if key == next => get(key),
+            CurveInterpolation::Linear => mix(get(key), get(next), alpha),
+            CurveInterpolation::Step => get(key),
+            CurveInterpolation::CubicSpline if key == next => get(3 * key + 1),
+            CurveInterpolation::CubicSpline => {
+                let (t, t2, t3) = (alpha, alpha * alpha, alpha * alpha * alpha);
+                let factors = [
+                    2.0 * t3 - 3.0 * t2 + 1.0,
+                    span * (t3 - 2.0 * t2 + t),
+                    3.0 * t2 - 2.0 * t3,
+                    span * (t3 - t2),
+                ];
+                // Value and out-tangent of this key, value and in-tangent of the next.
+                let parts = [3 * key + 1, 3 * key + 2, 3 * next + 1, 3 * next].map(get);
+                hermite(parts, factors)
+            }
+        }
+    }
+
+    /// The translation or scale at a time; `None` for other curves.
+    #[must_use]
+    pub fn vector(&self, time: f64) -> Option<DVec3> {
+        let (Keys::Translation(values) | Keys::Scale(values)) = &self.keys else {
+            return None;
+        };
+        Some(self.value(
+            time,
+            |i| values[i],
+            DVec3::lerp,
+            |v, f| v[0] * f[0] + v[1] * f[1] + v[2] * f[2] + v[3] * f[3],
+        ))
+    }
+
+    /// The rotation at a time, of unit length; `None` for other curves.
+    #[must_use]
+    pub fn rotation(&self, time: f64) -> Option<DQuat> {
+        let Keys::Rotation(values) = &self.keys else {
+            return None;
+        };
+        let rotation = self.value(
+            time,
+            |i| values[i],
+            DQuat::slerp,
+            |v, f| v[0] * f[0] + v[1] * f[1] + v[2] * f[2] + v[3] * f[3],
+        );
+        Some(rotation.normalize())
+    }
+
+    /// One morph weight at a time; `None` for other curves.
+    #[must_use]
+    pub fn weight(&self, target: usize, time: f64) -> Option<f64> {
+        let Keys::Weights { count, values } = &self.keys else {
+            return None;
+        };
+        if target >= *count {
+            return None;
+        }
+        Some(self.value(
+            time,
+            |i| values[i * count + target],
+            |a, b, alpha| a + (b - a) * alpha,
+            |v, f| v[0] * f[0] + v[1] * f[1] + v[2] * f[2] + v[3] * f[3],
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scalar(interpolation: CurveInterpolation, values: &[f64]) -> Curve {
+        let values = values.to_vec();
+        Curve {
+            times: vec![1.0, 3.0],
+            interpolation,
+            keys: Keys::Weights { count: 1, values },
+        }
+    }
+
+    #[test]
+    fn the_three_interpolations() {
+        let at = |curve: &Curve, t| curve.weight(0, t).unwrap();
+        let linear = scalar(CurveInterpolation::Linear, &[2.0, 6.0]);
+        assert_eq!(
+            [0.0, 1.0, 1.5, 3.0, 9.0].map(|t| at(&linear, t)),
+            [2.0, 2.0, 3.0, 6.0, 6.0]
+        );
+        let step = scalar(CurveInterpolation::Step, &[2.0, 6.0]);
+        assert_eq!(
+            [0.0, 1.0, 2.9, 3.0].map(|t| at(&step, t)),
+            [2.0, 2.0, 2.0, 6.0]
+        );
+        // x^2 from 1 to 3: tangents 2x are given per second, so the spline is the parabola itself.
+        let cubic = scalar(
+            CurveInterpolation::CubicSpline,
+            &[9.0, 1.0, 2.0, 6.0, 9.0, 7.0],
+        );
+        for t in [1.0, 1.25, 2.0, 2.8, 3.0] {
+            assert!((at(&cubic, t) - t * t).abs() < 1e-12, "{t}");
+        }
+        assert_eq!(at(&cubic, 0.5), 1.0);
+        assert!(cubic.vector(1.0).is_none() && cubic.weight(1, 1.0).is_none());
+    }
+
+    #[test]
+    fn rotations_take_the_short_way() {
+        let a = DQuat::from_rotation_x(0.2);
+        let b = DQuat::from_rotation_x(1.0);
+        let curve = Curve {
+            times: vec![0.0, 1.0],
+            interpolation: CurveInterpolation::Linear,
+            keys: Keys::Rotation(vec![a, -b]),
+        };
+        let half = curve.rotation(0.5).unwrap();
+        assert!(half.dot(DQuat::from_rotation_x(0.6)).abs() > 1.0 - 1e-12);
+    }
+}

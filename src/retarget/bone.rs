@@ -1,0 +1,167 @@
+//! The 55 human bones that VRM 1.0 and EXT_skeleton_humanoid share.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One row per bone, parents before children: variant, glTF name, nearest bone above.
+macro_rules! bones {
+    ($($variant:ident $name:literal $(< $parent:ident)?),* $(,)?) => {
+        /// A bone of the humanoid skeleton. The order is the hierarchy's, parents first.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs)]
+        pub enum Bone {
+            $($variant),*
+        }
+
+        impl Bone {
+            /// Every bone, parents before their children.
+            pub const ALL: &'static [Bone] = &[$(Bone::$variant),*];
+
+            /// The name in glTF files, such as `leftUpperArm`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Bone::$variant => $name),*
+                }
+            }
+
+            /// The bone above it in the full hierarchy; `None` for the hips. Any bone but the one itself may be
+            /// absent from a skeleton, so what counts there is [`Bone::ancestors`].
+            #[must_use]
+            pub const fn parent(self) -> Option<Bone> {
+                match self {
+                    $(Bone::$variant => bones!(@parent $($parent)?)),*
+                }
+            }
+        }
+    };
+    (@parent) => { None };
+    (@parent $parent:ident) => { Some(Bone::$parent) };
+}
+
+bones! {
+    Hips "hips",
+    Spine "spine" < Hips,
+    Chest "chest" < Spine,
+    UpperChest "upperChest" < Chest,
+    Neck "neck" < UpperChest,
+    Head "head" < Neck,
+    LeftEye "leftEye" < Head,
+    RightEye "rightEye" < Head,
+    Jaw "jaw" < Head,
+    LeftShoulder "leftShoulder" < UpperChest,
+    LeftUpperArm "leftUpperArm" < LeftShoulder,
+    LeftLowerArm "leftLowerArm" < LeftUpperArm,
+    LeftHand "leftHand" < LeftLowerArm,
+    LeftThumbMetacarpal "leftThumbMetacarpal" < LeftHand,
+    LeftThumbProximal "leftThumbProximal" < LeftThumbMetacarpal,
+    LeftThumbDistal "leftThumbDistal" < LeftThumbProximal,
+    LeftIndexProximal "leftIndexProximal" < LeftHand,
+    LeftIndexIntermediate "leftIndexIntermediate" < LeftIndexProximal,
+    LeftIndexDistal "leftIndexDistal" < LeftIndexIntermediate,
+    LeftMiddleProximal "leftMiddleProximal" < LeftHand,
+    LeftMiddleIntermediate "leftMiddleIntermediate" < LeftMiddleProximal,
+    LeftMiddleDistal "leftMiddleDistal" < LeftMiddleIntermediate,
+    LeftRingProximal "leftRingProximal" < LeftHand,
+    LeftRingIntermediate "leftRingIntermediate" < LeftRingProximal,
+    LeftRingDistal "leftRingDistal" < LeftRingIntermediate,
+    LeftLittleProximal "leftLittleProximal" < LeftHand,
+    LeftLittleIntermediate "leftLittleIntermediate" < LeftLittleProximal,
+    LeftLittleDistal "leftLittleDistal" < LeftLittleIntermediate,
+    RightShoulder "rightShoulder" < UpperChest,
+    RightUpperArm "rightUpperArm" < RightShoulder,
+    RightLowerArm "rightLowerArm" < RightUpperArm,
+    RightHand "rightHand" < RightLowerArm,
+    RightThumbMetacarpal "rightThumbMetacarpal" < RightHand,
+    RightThumbProximal "rightThumbProximal" < RightThumbMetacarpal,
+    RightThumbDistal "rightThumbDistal" < RightThumbProximal,
+    RightIndexProximal "rightIndexProximal" < RightHand,
+    RightIndexIntermediate "rightIndexIntermediate" < RightIndexProximal,
+    RightIndexDistal "rightIndexDistal" < RightIndexIntermediate,
+    RightMiddleProximal "rightMiddleProximal" < RightHand,
+    RightMiddleIntermediate "rightMiddleIntermediate" < RightMiddleProximal,
+    RightMiddleDistal "rightMiddleDistal" < RightMiddleIntermediate,
+    RightRingProximal "rightRingProximal" < RightHand,
+    RightRingIntermediate "rightRingIntermediate" < RightRingProximal,
+    RightRingDistal "rightRingDistal" < RightRingIntermediate,
+    RightLittleProximal "rightLittleProximal" < RightHand,
+    RightLittleIntermediate "rightLittleIntermediate" < RightLittleProximal,
+    RightLittleDistal "rightLittleDistal" < RightLittleIntermediate,
+    LeftUpperLeg "leftUpperLeg" < Hips,
+    LeftLowerLeg "leftLowerLeg" < LeftUpperLeg,
+    LeftFoot "leftFoot" < LeftLowerLeg,
+    LeftToes "leftToes" < LeftFoot,
+    RightUpperLeg "rightUpperLeg" < Hips,
+    RightLowerLeg "rightLowerLeg" < RightUpperLeg,
+    RightFoot "rightFoot" < RightLowerLeg,
+    RightToes "rightToes" < RightFoot,
+}
+
+impl Bone {
+    /// The bones above, nearest first, up to the hips.
+    pub fn ancestors(self) -> impl Iterator<Item = Bone> {
+        std::iter::successors(self.parent(), |b| b.parent())
+    }
+}
+
+impl fmt::Display for Bone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is none of the 55.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownBone(pub String);
+
+impl fmt::Display for UnknownBone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is none of the 55 human bones", self.0)
+    }
+}
+
+impl std::error::Error for UnknownBone {}
+
+impl FromStr for Bone {
+    type Err = UnknownBone;
+
+    /// The exact glTF name.
+    fn from_str(name: &str) -> Result<Self, UnknownBone> {
+        let found = Self::ALL.iter().find(|b| b.name() == name);
+        found.copied().ok_or_else(|| UnknownBone(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_fifty_five_and_parents_come_first() {
+        assert_eq!(Bone::ALL.len(), 55);
+        for (i, bone) in Bone::ALL.iter().enumerate() {
+            assert_eq!(bone.name().parse::<Bone>().unwrap(), *bone);
+            assert!(Bone::ALL[..i].iter().all(|b| b.name() != bone.name()));
+            match bone.parent() {
+                Some(parent) => assert!(Bone::ALL[..i].contains(&parent), "{bone}"),
+                None => assert_eq!(*bone, Bone::Hips),
+            }
+        }
+        assert_eq!(
+            Bone::LeftHand
+                .ancestors()
+                .map(Bone::name)
+                .collect::<Vec<_>>(),
+            [
+                "leftLowerArm",
+                "leftUpperArm",
+                "leftShoulder",
+                "upperChest",
+                "chest",
+                "spine",
+                "hips"
+            ]
+        );
+        assert!("LeftHand".parse::<Bone>().is_err());
+    }
+}

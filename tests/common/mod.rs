@@ -10,5 +10,6 @@ pub mod gpu;
 pub mod pixar;
 pub mod python;
 pub mod rng;
+pub mod tiny_gltf;
 pub mod tolerance;
 pub mod usd;

@@ -1,3 +1,4 @@
 //! File formats. Nothing else names a file-format crate.
 
+pub mod bvh;
 pub mod usd;

@@ -80,3 +80,7 @@ pub const SORTED_SUMS: f64 = 1e-14;
 /// Points beyond an extentsHint, relative to its largest coordinate: the hint and the points are rounded to
 /// f32, each in its own space.
 pub const HINT: f64 = 1e-6;
+
+/// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
+/// a dozen levels, a few roundings of 2e-16 each.
+pub const JOINTS_IN_F64: f64 = 1e-12;

@@ -6,6 +6,7 @@ pub mod character;
 pub mod command;
 pub mod compare;
 pub mod files;
+pub mod gltf_eval;
 pub mod gpu;
 pub mod pixar;
 pub mod python;

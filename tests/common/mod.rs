@@ -7,6 +7,7 @@ pub mod character;
 pub mod command;
 pub mod compare;
 pub mod files;
+pub mod gltf_eval;
 pub mod gltf_maker;
 pub mod gpu;
 pub mod mannequin;

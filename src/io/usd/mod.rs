@@ -9,6 +9,7 @@ mod explain;
 mod extents;
 mod instances;
 mod layer_copy;
+mod made;
 mod mend;
 mod model_bounds;
 mod output;

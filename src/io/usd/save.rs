@@ -11,8 +11,11 @@ impl UsdFile {
     /// Writes the root layer, as edited, to another file, in the format of its extension. References, sublayers
     /// and textures are not copied: in another folder the paths to them are written anew, relative to it.
     ///
+    /// What was made from another format is written whole, to a .usdz too: beside other files the textures go to a
+    /// folder of the file's name with `_textures`.
+    ///
     /// # Errors
-    /// A .usdz on either side, which has more than a layer; a file that is read from; a file that
+    /// A .usdz on either side of a USD file, which has more than a layer; a file that is read from; a file that
     /// cannot be written.
     pub fn save_as(&self, out: impl AsRef<Path>) -> Result<()> {
         let out = out.as_ref();
@@ -20,6 +23,11 @@ impl UsdFile {
             file: out.to_owned(),
             reason,
         };
+        if self.made.is_some() {
+            self.check_output(out)?;
+            let layer = self.root_layer_copy(out).map_err(|e| fail(explain(&e)))?;
+            return self.write_whole(layer, out).map(|_| ());
+        }
         for file in [self.file(), out] {
             if file
                 .extension()

@@ -62,6 +62,7 @@ pub(super) fn read_animation(
         translations: read_sampled(&prim.attribute("translations"), interpolation)?,
         rotations: read_sampled(&prim.attribute("rotations"), interpolation)?,
         scales: read_sampled(&prim.attribute("scales"), interpolation)?,
+        float_scales: None,
         blend_shapes: read_uniform(&prim.attribute("blendShapes"))?.unwrap_or_default(),
         blend_shape_weights: read_sampled(&prim.attribute("blendShapeWeights"), interpolation)?,
     };

@@ -1,0 +1,91 @@
+//! Stages in memory, made from files of other formats.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use glam::Vec3;
+use openusd::{sdf, usd_utils};
+
+use super::explain::explain;
+use super::output;
+use super::resolver::{IN_MEMORY, MemoryFiles};
+use crate::error::{Error, Result};
+use crate::sampled::Sampled;
+
+/// Name of the root layer of a stage in memory.
+pub(super) const ROOT: &str = "sinew:root.usdc";
+
+/// What a stage made from another format has besides its layer.
+pub(super) struct MadeStage {
+    /// Pictures by the asset path that the layer has for them.
+    pictures: MemoryFiles,
+    /// Exact scales by the path of their SkelAnimation, beside the layer's half3.
+    float_scales: HashMap<String, Sampled<Vec<Vec3>>>,
+}
+
+impl MadeStage {
+    pub fn new(pictures: MemoryFiles, float_scales: HashMap<String, Sampled<Vec<Vec3>>>) -> Self {
+        Self {
+            pictures,
+            float_scales,
+        }
+    }
+
+    pub fn pictures(&self) -> &MemoryFiles {
+        &self.pictures
+    }
+
+    pub fn float_scales(&self, animation: &str) -> Option<Sampled<Vec<Vec3>>> {
+        self.float_scales.get(animation).cloned()
+    }
+}
+
+/// The asset path of a picture in memory.
+pub(super) fn picture_path(file_name: &str) -> String {
+    format!("{IN_MEMORY}textures/{file_name}")
+}
+
+/// Writes the pictures that a layer names into a folder beside `out`, and has the layer name them there.
+///
+/// # Errors
+/// A folder or a file that cannot be written.
+pub(super) fn write_pictures(
+    layer: &mut sdf::Layer,
+    pictures: &MemoryFiles,
+    out: &Path,
+) -> Result<()> {
+    let fail = |reason: String| Error::Write {
+        file: out.to_owned(),
+        reason,
+    };
+    let stem = out.file_stem().unwrap_or_default().to_string_lossy();
+    let folder_name = format!("{stem}_textures");
+    let folder = out.with_file_name(&folder_name);
+    let mut named = Vec::new();
+    usd_utils::modify_asset_paths(
+        layer,
+        |path| match pictures.get_key_value(path) {
+            Some((known, _)) => {
+                named.push(known);
+                let file_name = path.rsplit('/').next().unwrap_or(path);
+                format!("./{folder_name}/{file_name}")
+            }
+            None => path.to_owned(),
+        },
+        true,
+    )
+    .map_err(|e| fail(explain(&e)))?;
+    named.sort();
+    named.dedup();
+    if !named.is_empty() {
+        fs::create_dir_all(&folder).map_err(|e| fail(format!("{}: {e}", folder.display())))?;
+    }
+    for path in named {
+        let file = folder.join(path.rsplit('/').next().unwrap_or(path));
+        output::replace(&file, |sink| {
+            std::io::Write::write_all(sink, &pictures[path]).map_err(|e| e.to_string())
+        })?;
+    }
+    Ok(())
+}

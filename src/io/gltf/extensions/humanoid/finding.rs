@@ -60,22 +60,18 @@ impl HumanoidFinding {
     pub fn message(&self) -> String {
         format!("expected {}, found {}", self.expected, self.found)
     }
+
+    pub(super) fn invalid(&self) -> Invalid {
+        Invalid::new(&self.location, "", &self.expected, &self.found).coded(self.code)
+    }
+
+    pub(super) fn as_warning(&self) -> Warning {
+        Warning::new(self.code, &self.location, self.message())
+    }
 }
 
 impl fmt::Display for HumanoidFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} [{}]", self.location, self.message(), self.code)
-    }
-}
-
-impl From<&HumanoidFinding> for Invalid {
-    fn from(f: &HumanoidFinding) -> Self {
-        Invalid::new(&f.location, "", &f.expected, &f.found).coded(f.code)
-    }
-}
-
-impl From<&HumanoidFinding> for Warning {
-    fn from(f: &HumanoidFinding) -> Self {
-        Warning::new(f.code, &f.location, f.message())
     }
 }

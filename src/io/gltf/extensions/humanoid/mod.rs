@@ -11,7 +11,7 @@ mod skeletons;
 use serde_json::Value;
 
 use crate::asset::{Asset, HumanoidSkeleton};
-use crate::error::{Invalid, Warning};
+use crate::error::Invalid;
 
 use super::lookup;
 use super::tree::Tree;
@@ -62,11 +62,13 @@ pub fn read(document: &Value) -> Vec<HumanoidSkeleton> {
 pub fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
     let mut findings = validate(document);
     if let Some(error) = findings.iter().find(|f| f.severity == Severity::Error) {
-        return Err(error.into());
+        return Err(error.invalid());
     }
     let skeletons = read(document);
     findings.extend(skeletons.iter().flat_map(|s| reference_pose(asset, s)));
-    asset.warnings.extend(findings.iter().map(Warning::from));
+    asset
+        .warnings
+        .extend(findings.iter().map(HumanoidFinding::as_warning));
     asset.humanoids.extend(skeletons);
     Ok(())
 }

@@ -86,7 +86,7 @@ fn validate_one(
     let at_bones = format!("{at}.humanoidBones");
     let located = Json::located(skeleton, &at_bones);
     let unknown = map.keys().filter(|name| name.parse::<Bone>().is_err());
-    findings.extend(unknown.map(|name| unknown_bone(located.at_key(name), name)));
+    findings.extend(unknown.map(|name| unknown_bone(located.at_member(name), name)));
     let mut bones: BTreeMap<Bone, usize> = BTreeMap::new();
     for bone in Bone::ALL {
         let Some(given) = map.get(bone.name()) else {

@@ -10,6 +10,7 @@ mod accessor;
 mod clips;
 mod container;
 mod document;
+pub mod extensions;
 mod images;
 mod influences;
 mod json;
@@ -65,7 +66,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     let clips = clips::read(document, &mut nodes, &meshes)?;
     let materials = materials::read(document)?;
     let images = images::read(document)?;
-    let asset = Asset {
+    let mut asset = Asset {
         file: document.file.clone(),
         format: Format::Gltf,
         up_axis: Axis::Y,
@@ -82,6 +83,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
         expressions: Vec::new(),
         warnings: document.take_warnings(),
     };
+    extensions::apply(document.json().value(), &mut asset)?;
     asset.validate()?;
     Ok(asset)
 }

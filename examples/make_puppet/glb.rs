@@ -55,7 +55,7 @@ impl Buffer {
     pub fn zero_vectors(&mut self, count: usize) -> usize {
         self.accessors.push(json!({
             "componentType": FLOAT, "count": count, "type": "VEC3",
-            "min": [0.0; 3], "max": [0.0; 3],
+            "min": [0.0, 0.0, 0.0], "max": [0.0, 0.0, 0.0],
         }));
         self.accessors.len() - 1
     }

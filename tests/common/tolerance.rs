@@ -80,3 +80,10 @@ pub const SORTED_SUMS: f64 = 1e-14;
 /// Points beyond an extentsHint, relative to its largest coordinate: the hint and the points are rounded to
 /// f32, each in its own space.
 pub const HINT: f64 = 1e-6;
+
+/// Humanoid clips on a model against the same in matrices: f64 rounding over a dozen transforms of a few units.
+pub const HUMANOID: f64 = 1e-11;
+
+/// Products of rotation curves between their keys, in radians: straight turns of both factors are one straight turn only at
+/// the samples, which stand 10 degrees apart at most.
+pub const FOLDED_TURN: f64 = 5e-3;

@@ -1,5 +1,6 @@
 //! File formats. Nothing else names a file-format crate.
 
-pub mod gltf;
 pub mod bvh;
+pub mod gltf;
+mod output;
 pub mod usd;

@@ -3,6 +3,7 @@
 mod accessor;
 mod container;
 mod document;
+mod edit;
 mod json;
 mod meshopt;
 mod supported;
@@ -10,4 +11,5 @@ mod uri;
 mod views;
 
 pub(crate) use document::Document;
+pub use edit::{GltfEdit, described_as};
 pub(crate) use json::Json;

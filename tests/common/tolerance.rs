@@ -89,6 +89,13 @@ pub const SORTED_SUMS: f64 = 1e-14;
 /// f32, each in its own space.
 pub const HINT: f64 = 1e-6;
 
+/// Humanoid clips on a model against the same in matrices: f64 rounding over a dozen transforms of a few units.
+pub const HUMANOID: f64 = 1e-11;
+
+/// Products of rotation curves between their keys, in radians: straight turns of both factors are one straight turn only at
+/// the samples, which stand 10 degrees apart at most.
+pub const FOLDED_TURN: f64 = 5e-3;
+
 /// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
 /// a dozen levels, a few roundings of 2e-16 each.
 pub const JOINTS_IN_F64: f64 = 1e-12;

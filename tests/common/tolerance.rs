@@ -80,3 +80,7 @@ pub const SORTED_SUMS: f64 = 1e-14;
 /// Points beyond an extentsHint, relative to its largest coordinate: the hint and the points are rounded to
 /// f32, each in its own space.
 pub const HINT: f64 = 1e-6;
+
+/// Directions of bones after retargeting against the source's, both by plain f64 products of some ten turns; the
+/// issue asks for 1e-6.
+pub const DIRECTION: f64 = 1e-9;

@@ -1,11 +1,13 @@
 //! What several test binaries share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod bvh_maker;
 pub mod cases;
 pub mod character;
 pub mod command;
 pub mod compare;
 pub mod files;
+pub mod gltf_eval;
 pub mod gltf_maker;
 pub mod gpu;
 pub mod mannequin;

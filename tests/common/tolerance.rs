@@ -47,6 +47,14 @@ pub const PIXAR_BAKE_NORMALS: f64 = 1e-3;
 /// f32 and half3, so `rig_noscale` is the one whose scales lose nothing.
 pub const BLENDER_METRES: f64 = 1e-5;
 
+/// The same where the glTF exporter kept the four strongest influences of each vertex and dropped the others (INDEX.md of
+/// the assets: up to 13 mm).
+pub const BLENDER_4_INFLUENCES_METRES: f64 = 0.013;
+
+/// Vertices that two exporters wrote of one resting vertex, in metres: f32 on either side, and the armature's transform
+/// applied before or after (3.5e-7 measured, while neighbours are a millimetre apart).
+pub const SAME_REST_METRES: f64 = 1e-6;
+
 /// Extents against the bounding box of the points in the same file: the same f32 numbers.
 pub const EXTENT: f64 = 0.0;
 
@@ -84,3 +92,7 @@ pub const HINT: f64 = 1e-6;
 /// Directions of bones after retargeting against the source's, both by plain f64 products of some ten turns; the
 /// issue asks for 1e-6.
 pub const DIRECTION: f64 = 1e-9;
+
+/// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
+/// a dozen levels, a few roundings of 2e-16 each.
+pub const JOINTS_IN_F64: f64 = 1e-12;

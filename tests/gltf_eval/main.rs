@@ -1,0 +1,36 @@
+//! The glTF path against an evaluator of the tests' own, which shares no code with sinew, and against usd-core.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod hand;
+mod truth;
+
+use std::path::PathBuf;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() {
+    let args = Arguments::from_args();
+    let mut trials = hand::trials();
+    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
+    let root = assets.clone().unwrap_or_default();
+    let with_assets = |name: String, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
+        let kind = if assets.is_some() {
+            ""
+        } else {
+            "needs SINEW_ASSETS"
+        };
+        Trial::test(name, run)
+            .with_kind(kind)
+            .with_ignored_flag(assets.is_none())
+    };
+    for file in truth::FILES {
+        let folder = root.join("blender");
+        let name = format!("blender::evaluator::{}", file.0);
+        trials.push(with_assets(
+            name,
+            Box::new(move || truth::evaluator(&folder, file)),
+        ));
+    }
+    libtest_mimic::run(&args, trials).exit();
+}

@@ -15,3 +15,4 @@ pub mod python;
 pub mod rng;
 pub mod tolerance;
 pub mod usd;
+pub mod worker;

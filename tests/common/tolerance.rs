@@ -88,3 +88,7 @@ pub const SORTED_SUMS: f64 = 1e-14;
 /// Points beyond an extentsHint, relative to its largest coordinate: the hint and the points are rounded to
 /// f32, each in its own space.
 pub const HINT: f64 = 1e-6;
+
+/// Numbers that two readers read of one file, relative to the largest of them, at least 1: one keeps f32, and
+/// normalises what it reads.
+pub const READ: f64 = 1e-6;

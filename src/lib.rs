@@ -51,6 +51,7 @@ pub mod bake;
 pub mod check;
 pub mod error;
 pub mod gpu;
+pub mod humanoid;
 pub mod io;
 pub mod kernel;
 pub mod math;

@@ -45,21 +45,12 @@ pub struct Primitive {
 }
 
 /// Polygons.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faces {
     /// Corners of each face; `None` where all faces are triangles.
     pub counts: Option<Vec<u32>>,
     /// Point indices, face by face.
     pub indices: Vec<u32>,
-}
-
-impl Default for Faces {
-    fn default() -> Self {
-        Self {
-            counts: None,
-            indices: Vec::new(),
-        }
-    }
 }
 
 /// What one morph target adds at weight 1.

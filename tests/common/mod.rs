@@ -1,6 +1,7 @@
 //! What several test binaries share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod bvh_maker;
 pub mod cases;
 pub mod character;
 pub mod command;

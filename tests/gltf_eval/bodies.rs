@@ -16,21 +16,32 @@ pub fn tube(length: usize) -> Shape {
     for ring in 0..rings {
         let y = ring as f32 / 2.0;
         let lower = (y as usize).min(length - 1);
-        let share = if lower + 1 < length { y - lower as f32 } else { 0.0 };
+        let share = if lower + 1 < length {
+            y - lower as f32
+        } else {
+            0.0
+        };
         for side in 0..SIDES {
             let (sine, cosine) = (std::f32::consts::TAU * side as f32 / SIDES as f32).sin_cos();
             let radius = if side == 0 { 0.5 } else { 0.3 };
             shape.points.push([radius * cosine, y, radius * sine]);
             shape.normals.push([cosine, 0.0, sine]);
-            shape.joints.push([lower as u16, (lower + 1).min(length - 1) as u16, 0, 0]);
+            shape
+                .joints
+                .push([lower as u16, (lower + 1).min(length - 1) as u16, 0, 0]);
             shape.weights.push([1.0 - share, share, 0.0, 0.0]);
         }
     }
     for ring in 0..rings - 1 {
         for side in 0..SIDES {
-            let corner = |up: usize, along: usize| ((ring + up) * SIDES + (side + along) % SIDES) as u16;
-            shape.triangles.extend([corner(0, 0), corner(1, 0), corner(1, 1)]);
-            shape.triangles.extend([corner(0, 0), corner(1, 1), corner(0, 1)]);
+            let corner =
+                |up: usize, along: usize| ((ring + up) * SIDES + (side + along) % SIDES) as u16;
+            shape
+                .triangles
+                .extend([corner(0, 0), corner(1, 0), corner(1, 1)]);
+            shape
+                .triangles
+                .extend([corner(0, 0), corner(1, 1), corner(0, 1)]);
         }
     }
     shape
@@ -48,7 +59,9 @@ pub fn plain_tube(length: usize) -> Shape {
 /// Adds morph targets to a shape: one that swells it, one that lifts every other point.
 pub fn with_targets(mut shape: Shape) -> Shape {
     let swell = shape.normals.iter().map(|n| n.map(|c| 0.4 * c)).collect();
-    let lift = (0..shape.points.len()).map(|i| [0.0, 0.3 * (i % 2) as f32, 0.1]).collect();
+    let lift = (0..shape.points.len())
+        .map(|i| [0.0, 0.3 * (i % 2) as f32, 0.1])
+        .collect();
     shape.targets = vec![("swell".to_owned(), swell), ("lift".to_owned(), lift)];
     shape
 }
@@ -65,8 +78,17 @@ pub fn crate_box() -> Shape {
                 point[(axis + 2) % 3] = b;
                 point
             };
-            let square = [corner(-0.2, -0.2), corner(0.3, -0.2), corner(0.3, 0.3), corner(-0.2, 0.3)];
-            let order = if side > 0.0 { [0, 1, 2, 0, 2, 3] } else { [0, 2, 1, 0, 3, 2] };
+            let square = [
+                corner(-0.2, -0.2),
+                corner(0.3, -0.2),
+                corner(0.3, 0.3),
+                corner(-0.2, 0.3),
+            ];
+            let order = if side > 0.0 {
+                [0, 1, 2, 0, 2, 3]
+            } else {
+                [0, 2, 1, 0, 3, 2]
+            };
             shape.points.extend(order.map(|i| square[i]));
             let mut normal = [0.0; 3];
             normal[axis] = side.signum();

@@ -26,13 +26,22 @@ fn main() {
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let root = assets.clone().unwrap_or_default();
     let with_assets = |name: String, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
-        let kind = if assets.is_some() { "" } else { "needs SINEW_ASSETS" };
-        Trial::test(name, run).with_kind(kind).with_ignored_flag(assets.is_none())
+        let kind = if assets.is_some() {
+            ""
+        } else {
+            "needs SINEW_ASSETS"
+        };
+        Trial::test(name, run)
+            .with_kind(kind)
+            .with_ignored_flag(assets.is_none())
     };
     for file in truth::FILES {
         let folder = root.join("blender");
         let name = format!("blender::evaluator::{}", file.0);
-        trials.push(with_assets(name, Box::new(move || truth::evaluator(&folder, file))));
+        trials.push(with_assets(
+            name,
+            Box::new(move || truth::evaluator(&folder, file)),
+        ));
     }
     for subject in subjects::all(assets.as_deref()) {
         for (name, run) in FILE_TESTS {

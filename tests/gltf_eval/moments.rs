@@ -22,9 +22,17 @@ pub fn moments(clip: Option<&Clip>) -> Vec<Moment> {
     };
     let mut out = vec![moment(first - 0.5, true), moment(last + 0.5, true)];
     out.extend(keys.iter().map(|t| moment(*t, true)));
-    let shares: &[f64] = if keys.len() > FEW_INTERVALS { &[0.5] } else { &[0.3, 0.5] };
+    let shares: &[f64] = if keys.len() > FEW_INTERVALS {
+        &[0.5]
+    } else {
+        &[0.3, 0.5]
+    };
     for pair in keys.windows(2) {
-        out.extend(shares.iter().map(|s| moment(pair[0] + (pair[1] - pair[0]) * s, false)));
+        out.extend(
+            shares
+                .iter()
+                .map(|s| moment(pair[0] + (pair[1] - pair[0]) * s, false)),
+        );
     }
     out.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
     out

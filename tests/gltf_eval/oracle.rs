@@ -37,19 +37,32 @@ pub enum Look {
 }
 
 /// The meshes of a file at time codes.
-pub fn see(python: &str, look: Look, file: &Path, times: &[f64], animation: Option<&str>) -> Result<Seen, Failed> {
+pub fn see(
+    python: &str,
+    look: Look,
+    file: &Path,
+    times: &[f64],
+    animation: Option<&str>,
+) -> Result<Seen, Failed> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("numbers");
     let how = match look {
         Look::Bake => "bake",
         Look::Read => "read",
     };
-    let answer = ask(python, &json!({how: file, "times": times, "out": out, "animation": animation}))?;
+    let answer = ask(
+        python,
+        &json!({how: file, "times": times, "out": out, "animation": animation}),
+    )?;
     let bytes = std::fs::read(&out)?;
-    let mut numbers = bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight")));
+    let mut numbers = bytes
+        .chunks_exact(8)
+        .map(|b| f64::from_le_bytes(b.try_into().expect("eight")));
     let mut vectors = |count: u64| -> Vec<DVec3> {
         let mut next = || numbers.next().expect("as many as were told");
-        (0..count).map(|_| DVec3::new(next(), next(), next())).collect()
+        (0..count)
+            .map(|_| DVec3::new(next(), next(), next()))
+            .collect()
     };
     let told = answer["prims"].as_array().ok_or("prims")?;
     let mut prims: Vec<MeshPrim> = told
@@ -58,16 +71,27 @@ pub fn see(python: &str, look: Look, file: &Path, times: &[f64], animation: Opti
             path: prim["path"].as_str().unwrap_or_default().to_owned(),
             points: Vec::new(),
             normals: Vec::new(),
-            corners: prim["corners"].as_array().into_iter().flatten().filter_map(Value::as_u64).map(|c| c as usize).collect(),
+            corners: prim["corners"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_u64)
+                .map(|c| c as usize)
+                .collect(),
         })
         .collect();
     for _ in times {
         for (prim, told) in prims.iter_mut().zip(told) {
-            prim.points.push(vectors(told["points"].as_u64().ok_or("points")?));
-            prim.normals.push(vectors(told["normals"].as_u64().ok_or("normals")?));
+            prim.points
+                .push(vectors(told["points"].as_u64().ok_or("points")?));
+            prim.normals
+                .push(vectors(told["normals"].as_u64().ok_or("normals")?));
         }
     }
-    Ok(Seen { prims, stage: answer["stage"].clone() })
+    Ok(Seen {
+        prims,
+        stage: answer["stage"].clone(),
+    })
 }
 
 /// What usd-core's validators say: (validator, error, site, message).

@@ -19,14 +19,29 @@ pub fn same_contents(file: &Path) -> Result<(), Failed> {
     assert_eq!(asset.nodes.len(), want.nodes.len(), "nodes");
     let rest = want.world(&[], 0.0);
     for (i, (got, want)) in asset.nodes.iter().zip(&want.nodes).enumerate() {
-        assert_eq!((&got.name, got.mesh, got.skin), (&want.name, want.mesh, want.skin));
+        assert_eq!(
+            (&got.name, got.mesh, got.skin),
+            (&want.name, want.mesh, want.skin)
+        );
         let (got, want) = (asset.rest_world(i), rest[i]);
-        let scale = want.abs_diff_eq(got, tolerance::READ * want.to_cols_array().iter().fold(1.0f64, |a, v| a.max(v.abs())));
+        let scale = want.abs_diff_eq(
+            got,
+            tolerance::READ
+                * want
+                    .to_cols_array()
+                    .iter()
+                    .fold(1.0f64, |a, v| a.max(v.abs())),
+        );
         assert!(scale, "nodes[{i}]: {got}, expected {want}");
     }
     let mut shown: Vec<usize> = want.shown.clone();
     shown.sort_unstable();
-    let live = |n: &usize| asset.chain(*n).last().is_some_and(|top| asset.roots.contains(&top));
+    let live = |n: &usize| {
+        asset
+            .chain(*n)
+            .last()
+            .is_some_and(|top| asset.roots.contains(&top))
+    };
     let live: Vec<usize> = (0..asset.nodes.len()).filter(live).collect();
     assert_eq!(live, shown, "nodes that are shown");
     assert_eq!(asset.meshes.len(), want.meshes.len(), "meshes");
@@ -41,9 +56,15 @@ pub fn same_contents(file: &Path) -> Result<(), Failed> {
     assert_eq!(asset.skins.len(), want.skins.len(), "skins");
     for (i, (got, want)) in asset.skins.iter().zip(&want.skins).enumerate() {
         assert_eq!(got.joints, want.joints, "skins[{i}]");
-        let flat = |all: &[glam::DMat4]| -> Vec<f64> { all.iter().flat_map(|m| m.to_cols_array()).collect() };
+        let flat = |all: &[glam::DMat4]| -> Vec<f64> {
+            all.iter().flat_map(|m| m.to_cols_array()).collect()
+        };
         let want = &want.inverse_bind[..got.joints.len()];
-        near_all(&format!("skins[{i}].inverseBindMatrices"), &flat(&got.inverse_bind), &flat(want))?;
+        near_all(
+            &format!("skins[{i}].inverseBindMatrices"),
+            &flat(&got.inverse_bind),
+            &flat(want),
+        )?;
     }
     assert_eq!(asset.clips.len(), want.clips.len(), "animations");
     for (i, (got, clip)) in asset.clips.iter().zip(&want.clips).enumerate() {
@@ -55,7 +76,12 @@ pub fn same_contents(file: &Path) -> Result<(), Failed> {
 
 fn near_all(what: &str, got: &[f64], want: &[f64]) -> Result<(), Failed> {
     let vectors = |all: &[f64]| -> Vec<DVec3> { all.iter().map(|v| DVec3::splat(*v)).collect() };
-    Ok(compare(what, &vectors(got), &vectors(want), tolerance::READ)?)
+    Ok(compare(
+        what,
+        &vectors(got),
+        &vectors(want),
+        tolerance::READ,
+    )?)
 }
 
 fn same_vectors(what: &str, got: &[Vec3], want: &[DVec3]) -> Result<(), Failed> {
@@ -74,17 +100,26 @@ fn same_primitive(at: &str, got: &Primitive, want: &mesh::Primitive) -> Result<(
     for (point, want) in want.influences.iter().enumerate() {
         let slots = point * got.influences..(point + 1) * got.influences;
         let (joints, weights) = (&got.joints[slots.clone()], &got.weights[slots]);
-        let mut got: Vec<(usize, f64)> =
-            joints.iter().zip(weights).map(|(j, w)| (*j as usize, f64::from(*w))).collect();
+        let mut got: Vec<(usize, f64)> = joints
+            .iter()
+            .zip(weights)
+            .map(|(j, w)| (*j as usize, f64::from(*w)))
+            .collect();
         let mut want = want.clone();
         for list in [&mut got, &mut want] {
             list.retain(|(_, weight)| *weight != 0.0);
             list.sort_by(|a, b| a.partial_cmp(b).expect("finite"));
         }
-        let joints = |list: &[(usize, f64)]| -> Vec<usize> { list.iter().map(|(j, _)| *j).collect() };
-        let weights = |list: &[(usize, f64)]| -> Vec<f64> { list.iter().map(|(_, w)| *w).collect() };
+        let joints =
+            |list: &[(usize, f64)]| -> Vec<usize> { list.iter().map(|(j, _)| *j).collect() };
+        let weights =
+            |list: &[(usize, f64)]| -> Vec<f64> { list.iter().map(|(_, w)| *w).collect() };
         assert_eq!(joints(&got), joints(&want), "{at} joints of point {point}");
-        near_all(&format!("{at} weights of point {point}"), &weights(&got), &weights(&want))?;
+        near_all(
+            &format!("{at} weights of point {point}"),
+            &weights(&got),
+            &weights(&want),
+        )?;
     }
     assert_eq!(got.targets.len(), want.targets.len(), "{at} targets");
     for (i, (got, want)) in got.targets.iter().zip(&want.targets).enumerate() {
@@ -112,15 +147,32 @@ fn same_primitive(at: &str, got: &Primitive, want: &mesh::Primitive) -> Result<(
 /// Every channel's values at its keys and between them.
 fn same_clip(at: &str, asset: &Asset, index: usize, clip: &Clip) -> Result<(), Failed> {
     let tracks = &asset.clips[index].tracks;
-    let nodes = tracks.iter().filter(|t| matches!(t.target, Target::Node(_))).count();
+    let nodes = tracks
+        .iter()
+        .filter(|t| matches!(t.target, Target::Node(_)))
+        .count();
     assert_eq!(nodes, clip.channels.len(), "{at} tracks");
     for channel in &clip.channels {
         let property = channel.property;
-        let is_it = |t: &&Track| t.target == Target::Node(channel.node) && property_of(t) == property;
-        let track = tracks.iter().find(is_it).ok_or_else(|| format!("{at}: no track for {property:?}"))?;
+        let is_it =
+            |t: &&Track| t.target == Target::Node(channel.node) && property_of(t) == property;
+        let track = tracks
+            .iter()
+            .find(is_it)
+            .ok_or_else(|| format!("{at}: no track for {property:?}"))?;
         for moment in moments(Some(clip)) {
-            let (got, want) = (values(track, moment.seconds), channel_values(channel, moment.seconds));
-            near_all(&format!("{at} {property:?} of node {} at {}", channel.node, moment.seconds), &got, &want)?;
+            let (got, want) = (
+                values(track, moment.seconds),
+                channel_values(channel, moment.seconds),
+            );
+            near_all(
+                &format!(
+                    "{at} {property:?} of node {} at {}",
+                    channel.node, moment.seconds
+                ),
+                &got,
+                &want,
+            )?;
         }
     }
     Ok(())
@@ -137,11 +189,17 @@ fn property_of(track: &Track) -> Property {
 
 fn values(track: &Track, seconds: f64) -> Vec<f64> {
     match &track.curve.keys {
-        Keys::Translation(_) | Keys::Scale(_) => {
-            track.curve.vector(seconds).map_or(Vec::new(), |v| v.to_array().into())
-        }
-        Keys::Rotation(_) => track.curve.rotation(seconds).map_or(Vec::new(), |q| one_sign(&q.to_array())),
-        Keys::Weights { count, .. } => (0..*count).filter_map(|i| track.curve.weight(i, seconds)).collect(),
+        Keys::Translation(_) | Keys::Scale(_) => track
+            .curve
+            .vector(seconds)
+            .map_or(Vec::new(), |v| v.to_array().into()),
+        Keys::Rotation(_) => track
+            .curve
+            .rotation(seconds)
+            .map_or(Vec::new(), |q| one_sign(&q.to_array())),
+        Keys::Weights { count, .. } => (0..*count)
+            .filter_map(|i| track.curve.weight(i, seconds))
+            .collect(),
     }
 }
 
@@ -154,6 +212,10 @@ fn channel_values(channel: &Channel, seconds: f64) -> Vec<f64> {
 
 /// A rotation's quaternion with its largest component positive.
 fn one_sign(quaternion: &[f64]) -> Vec<f64> {
-    let largest = quaternion.iter().copied().fold(0.0, |a: f64, c| if c.abs() > a.abs() + 1e-6 { c } else { a });
+    let largest =
+        quaternion.iter().copied().fold(
+            0.0,
+            |a: f64, c| if c.abs() > a.abs() + 1e-6 { c } else { a },
+        );
     quaternion.iter().map(|c| c * largest.signum()).collect()
 }

@@ -57,13 +57,20 @@ pub fn all(assets: Option<&Path>) -> Vec<Subject> {
     let mut names = Vec::new();
     for (folder, endings) in FOLDERS {
         for file in files(&assets.join(folder), endings) {
-            let name = file.strip_prefix(assets).expect("below it").display().to_string();
+            let name = file
+                .strip_prefix(assets)
+                .expect("below it")
+                .display()
+                .to_string();
             names.push(name.clone());
             add(name, file);
         }
     }
     for must in MUST_BE_THERE {
-        assert!(names.iter().any(|n| n == must), "{must} is not in SINEW_ASSETS");
+        assert!(
+            names.iter().any(|n| n == must),
+            "{must} is not in SINEW_ASSETS"
+        );
     }
     out
 }
@@ -72,12 +79,16 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut out = Vec::new();
     while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("SINEW_ASSETS: {}: {e}", folder.display()));
+        let entries = std::fs::read_dir(&folder)
+            .unwrap_or_else(|e| panic!("SINEW_ASSETS: {}: {e}", folder.display()));
         for entry in entries {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|e| endings.iter().any(|k| e == *k)) {
+            } else if path
+                .extension()
+                .is_some_and(|e| endings.iter().any(|k| e == *k))
+            {
                 out.push(path);
             }
         }

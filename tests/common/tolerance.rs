@@ -99,6 +99,9 @@ pub const FOLDED_TURN: f64 = 5e-3;
 /// issue asks for 1e-6.
 pub const DIRECTION: f64 = 1e-9;
 
+/// Numbers that two readers read of one file, relative to the largest of them, at least 1: one keeps f32, and
+/// normalises what it reads.
+pub const READ: f64 = 1e-6;
 /// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
 /// a dozen levels, a few roundings of 2e-16 each.
 pub const JOINTS_IN_F64: f64 = 1e-12;

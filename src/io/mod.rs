@@ -1,5 +1,5 @@
 //! File formats. Nothing else names a file-format crate.
 
-pub mod gltf;
 pub mod bvh;
+pub mod gltf;
 pub mod usd;

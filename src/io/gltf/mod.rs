@@ -13,6 +13,7 @@ mod document;
 pub mod extensions;
 mod images;
 mod influences;
+mod edit;
 mod json;
 mod materials;
 mod meshes;
@@ -90,3 +91,5 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     asset.validate()?;
     Ok(asset)
 }
+pub use edit::{GltfEdit, described_as};
+pub(crate) use json::Json;

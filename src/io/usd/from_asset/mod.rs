@@ -40,6 +40,9 @@ pub enum ClipChoice {
     First,
     /// The one of this name.
     Named(String),
+    /// Those of these names at once, as one: Blender exports a character's bones and shape keys as two clips that belong
+    /// together. Where two move the same, the earlier in the list counts.
+    Together(Vec<String>),
     /// All; the first is bound.
     All,
 }
@@ -90,32 +93,44 @@ pub(crate) struct ConvertedHumanoid {
 /// A clip name that the asset lacks; what no UsdSkel can hold: singular bind matrices in use, hierarchies of
 /// hundreds of levels.
 pub(crate) fn author(asset: &Asset, options: &ConvertOptions) -> Result<Converted> {
-    let (clips, bound) = chosen(asset, &options.clips)?;
-    stage::author(asset, &clips, bound)
+    let clips = chosen(asset, &options.clips)?;
+    stage::author(asset, &clips)
 }
 
-/// The clips to convert, and the place in that list of the bound one.
-fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<(Vec<usize>, Option<usize>)> {
-    let all = 0..asset.clips.len();
-    let clips: Vec<usize> = match choice {
+/// A clip to be written, of one or more of the asset's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ChosenClip {
+    name: String,
+    sources: Vec<usize>,
+}
+
+/// The clips to convert, the bound one first.
+fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
+    let find = |name: &String| {
+        let found = asset.clips.iter().position(|c| c.name == *name);
+        found.ok_or_else(|| {
+            let names: Vec<_> = asset.clips.iter().map(|c| c.name.as_str()).collect();
+            let has = match names.is_empty() {
+                true => "it has none".to_owned(),
+                false => format!("it has {}", names.join(", ")),
+            };
+            let file = asset.file.display();
+            Error::Request(format!("{file}: no clip is named '{name}': {has}"))
+        })
+    };
+    let single = |source: usize| ChosenClip {
+        name: asset.clips[source].name.clone(),
+        sources: vec![source],
+    };
+    let all = (0..asset.clips.len()).map(single);
+    Ok(match choice {
         ClipChoice::First => all.take(1).collect(),
         ClipChoice::All => all.collect(),
-        ClipChoice::Named(name) => {
-            let found = asset.clips.iter().position(|c| c.name == *name);
-            let Some(found) = found else {
-                let names: Vec<_> = asset.clips.iter().map(|c| c.name.as_str()).collect();
-                let has = match names.is_empty() {
-                    true => "it has none".to_owned(),
-                    false => format!("it has {}", names.join(", ")),
-                };
-                let file = asset.file.display();
-                return Err(Error::Request(format!(
-                    "{file}: no clip is named {name}: {has}"
-                )));
-            };
-            vec![found]
-        }
-    };
-    let bound = (!clips.is_empty()).then_some(0);
-    Ok((clips, bound))
+        ClipChoice::Named(name) => vec![single(find(name)?)],
+        ClipChoice::Together(names) if names.is_empty() => Vec::new(),
+        ClipChoice::Together(names) => vec![ChosenClip {
+            name: names.join("+"),
+            sources: names.iter().map(find).collect::<Result<_>>()?,
+        }],
+    })
 }

@@ -1,5 +1,10 @@
 //! File formats. Nothing else names a file-format crate.
 
-pub mod gltf;
 pub mod bvh;
+pub mod gltf;
+mod open;
+mod output;
 pub mod usd;
+
+pub use open::{open, open_with, read_asset};
+pub use usd::{ClipChoice, OpenOptions};

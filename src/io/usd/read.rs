@@ -160,11 +160,7 @@ impl UsdFile {
         let stage = &self.stage;
         let tree = read_tree(stage)?;
         let resolution = binding::resolve(&tree.tree, options.anim_source);
-        let mut warnings = self
-            .made
-            .as_ref()
-            .map_or_else(Vec::new, |m| m.warnings().to_vec());
-        warnings.extend(resolution.warnings);
+        let mut warnings = resolution.warnings;
         let interpolation = match stage.interpolation_type() {
             usd::InterpolationType::Held => Interpolation::Held,
             usd::InterpolationType::Linear => Interpolation::Linear,

@@ -73,7 +73,9 @@ pub fn reference_rotation(bone: Bone) -> DQuat {
 /// Whether "bends like a muscle contracting" leaves one +X only. Shoulders, upper arms, thumbs, feet, eyes and the jaw bend
 /// more ways than one, and models differ.
 pub(super) fn bends_one_way(bone: Bone) -> bool {
-    let several = ["Shoulder", "UpperArm", "Thumb", "Foot", "Toes", "Eye", "jaw"];
+    let several = [
+        "Shoulder", "UpperArm", "Thumb", "Foot", "Toes", "Eye", "jaw",
+    ];
     !several.iter().any(|word| bone.name().contains(word))
 }
 

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use sinew::asset::{Asset, Clip};
-use sinew::error::{Error, Invalid};
+use sinew::error::{Error, Invalid, Warning};
 use sinew::humanoid::{
     Applied, ApplyOptions, Mode, Report, apply, bones_by_name, describe, expressions_to_weights,
 };
 use sinew::io::gltf::{self, GltfEdit, described_as};
-use sinew::io::usd::{OpenOptions, UsdFile};
 use sinew::retarget::Bone;
 
 use crate::report::{count, print_findings, print_result};
@@ -27,7 +26,11 @@ pub struct Args {
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Clip: .gltf, .glb or .vrma; may be MODEL itself.
-    #[arg(value_name = "CLIP", required_unless_present = "describe", conflicts_with = "describe")]
+    #[arg(
+        value_name = "CLIP",
+        required_unless_present = "describe",
+        conflicts_with = "describe"
+    )]
     clip_file: Option<PathBuf>,
     /// File to write; its ending chooses the format. As glTF it is MODEL's own file with an animation of
     /// plain node channels more. It cannot be MODEL or CLIP.
@@ -113,7 +116,12 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
     };
     let applied = apply(&model, &source, clip, &options)?;
     let report = applied.report.clone();
-    print_findings(&[], &report.warnings);
+    let warnings = [&source.warnings, &model.warnings, &report.warnings];
+    let mut warnings: Vec<Warning> = warnings.into_iter().flatten().cloned().collect();
+    // Of a file that is both.
+    let mut told = std::collections::HashSet::new();
+    warnings.retain(|w| told.insert(w.to_string()));
+    print_findings(&[], &warnings);
     let name = applied.clip.name.clone();
     if is_gltf {
         as_gltf(&args.model, &model, &applied, output)?;
@@ -121,7 +129,10 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
         let mut asset = applied.into_asset(model);
         // Told of above.
         asset.warnings.clear();
-        UsdFile::from_asset(&asset, &OpenOptions::default())?.save_as(output)?;
+        let file = asset.file.display();
+        return Err(Error::Request(format!(
+            "{file}: USD from other formats is still being built"
+        )));
     }
     print_result(&summary(output, &name, &report))
 }
@@ -138,7 +149,11 @@ fn as_gltf(file: &Path, model: &Asset, applied: &Applied, output: &Path) -> sine
 fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a Clip> {
     let file = source.file.display();
     let names = || {
-        let names: Vec<String> = source.clips.iter().map(|c| format!("\"{}\"", c.name)).collect();
+        let names: Vec<String> = source
+            .clips
+            .iter()
+            .map(|c| format!("\"{}\"", c.name))
+            .collect();
         names.join(", ")
     };
     let found = match name {
@@ -147,7 +162,10 @@ fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a Clip> 
     };
     match (found, source.clips.len(), name) {
         (Some(clip), 2.., None) => {
-            eprintln!("note: {file} has the clips {}; the first is taken (--clip)", names());
+            eprintln!(
+                "note: {file} has the clips {}; the first is taken (--clip)",
+                names()
+            );
             Ok(clip)
         }
         (Some(clip), ..) => Ok(clip),
@@ -166,12 +184,21 @@ fn summary(output: &Path, name: &str, report: &Report) -> String {
     let _ = writeln!(out, "{}", output.display());
     let _ = writeln!(
         out,
-        "  clip \"{name}\": {}, {}",
+        "  {}: {}, {}",
+        if name.is_empty() {
+            "unnamed clip".to_owned()
+        } else {
+            format!("clip \"{name}\"")
+        },
         count(report.bones.len(), "bone"),
         count(report.expressions.len(), "expression")
     );
     if !report.missing.is_empty() {
-        let folded = report.missing.iter().filter(|m| !m.folded_into.is_empty()).count();
+        let folded = report
+            .missing
+            .iter()
+            .filter(|m| !m.folded_into.is_empty())
+            .count();
         let _ = writeln!(
             out,
             "  {} missing in the model, {folded} of them folded into others",
@@ -240,7 +267,11 @@ fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> 
     let json: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(&text).map_err(|e| {
             let at = format!("line {} column {}", e.line(), e.column());
-            wrong(at, "a JSON object such as {\"hips\": \"Pelvis\"}", e.to_string())
+            wrong(
+                at,
+                "a JSON object such as {\"hips\": \"Pelvis\"}",
+                e.to_string(),
+            )
         })?;
     let mut bones = BTreeMap::new();
     for (key, value) in &json {
@@ -258,7 +289,11 @@ fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> 
                     }
                     (Some(_), Some(_)) => {
                         let found = format!("\"{name}\", which several nodes have");
-                        return Err(wrong(key.clone(), "a name of one node, or its index", found));
+                        return Err(wrong(
+                            key.clone(),
+                            "a name of one node, or its index",
+                            found,
+                        ));
                     }
                 }
             }

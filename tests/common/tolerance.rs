@@ -105,3 +105,6 @@ pub const READ: f64 = 1e-6;
 /// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
 /// a dozen levels, a few roundings of 2e-16 each.
 pub const JOINTS_IN_F64: f64 = 1e-12;
+
+/// Numbers that a file stores in f32, relative to the larger of 1 and themselves: half a step of f32.
+pub const STORED_IN_F32: f64 = 6e-8;

@@ -2,4 +2,7 @@
 
 pub mod gltf;
 pub mod bvh;
+mod rigs;
 pub mod usd;
+
+pub use rigs::{placement, rig, shape_names, skeletons};

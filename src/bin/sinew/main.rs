@@ -7,6 +7,7 @@ mod fix;
 mod inspect;
 mod open;
 mod report;
+mod retarget;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,8 @@ enum Command {
     Check(check::Args),
     /// Mend what can be mended without guessing, into another file.
     Fix(fix::Args),
+    /// Move a clip from one character to another.
+    Retarget(Box<retarget::Args>),
     /// List adapters and the CPU backend, with what --backend auto would take.
     Devices(devices::Args),
 }
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Check(args) => check::run(&args),
         Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Retarget(args) => retarget::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {

@@ -47,10 +47,10 @@ fn map_vectors(
 ) -> Option<Curve> {
     let is_value = |i: usize| curve.interpolation != CurveInterpolation::CubicSpline || i % 3 == 1;
     let map = |keys: &[DVec3]| {
-        let mapped =
-            keys.iter()
-                .enumerate()
-                .map(|(i, v)| if is_value(i) { value(*v) } else { tangent(*v) });
+        let mapped = keys
+            .iter()
+            .enumerate()
+            .map(|(i, v)| if is_value(i) { value(*v) } else { tangent(*v) });
         mapped.collect()
     };
     let keys = match &curve.keys {

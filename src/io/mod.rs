@@ -1,7 +1,7 @@
 //! File formats. Nothing else names a file-format crate.
 
-pub mod gltf;
 pub mod bvh;
+pub mod gltf;
 mod rigs;
 pub mod usd;
 

@@ -49,7 +49,10 @@ pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
 pub fn shape_names(scene: &Scene, skeleton: &PlacedSkeleton) -> Vec<String> {
     let bound = scene.bindings.iter();
     let bound = bound.filter(|b| scene.instances[b.instance].path == skeleton.path);
-    let mut out: Vec<String> = bound.flat_map(|b| b.shapes.iter()).map(|s| s.token.clone()).collect();
+    let mut out: Vec<String> = bound
+        .flat_map(|b| b.shapes.iter())
+        .map(|s| s.token.clone())
+        .collect();
     out.sort();
     out.dedup();
     out

@@ -99,7 +99,8 @@ impl Retargeter {
         out.scales = Sampled::new(scales, parts.2, linear);
         if let Some(animation) = source.instance.animation() {
             let shapes = animation.blend_shapes.iter().enumerate();
-            let kept: Vec<(usize, &String)> = shapes.filter(|(_, n)| channels.contains(n)).collect();
+            let kept: Vec<(usize, &String)> =
+                shapes.filter(|(_, n)| channels.contains(n)).collect();
             if !kept.is_empty() {
                 out.blend_shapes = kept.iter().map(|(_, name)| (*name).clone()).collect();
                 // Fewer weights than channels leave the rest at 0 (rule 11).

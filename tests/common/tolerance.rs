@@ -96,3 +96,9 @@ pub const DIRECTION: f64 = 1e-9;
 /// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
 /// a dozen levels, a few roundings of 2e-16 each.
 pub const JOINTS_IN_F64: f64 = 1e-12;
+
+/// The same through a SkelAnimation: quaternions of 6e-8 in f32 on either side, down a dozen joints.
+pub const DIRECTION_IN_F32: f64 = 3e-6;
+
+/// Positions of retargeted joints, in metres: f32 translations of a few metres, and turns above them as before.
+pub const RETARGETED_METRES: f64 = 3e-6;

@@ -465,7 +465,8 @@ fn bind_transforms_of_another_space_count_as_turned() {
         Some(bind),
         straight.skeleton.rest().map(<[DMat4]>::to_vec),
     )
-    .unwrap().with_joint_names(Some(straight.rig.names().to_vec()));
+    .unwrap()
+    .with_joint_names(Some(straight.rig.names().to_vec()));
     let rig = sinew::retarget::Rig::new("lying", &skeleton, Placement::default()).unwrap();
     let target = Made {
         rig,
@@ -617,7 +618,8 @@ fn odd_transforms_stay_finite() {
             Some(straight.skeleton.bind().to_vec()),
             Some(rest),
         )
-        .unwrap().with_joint_names(Some(straight.rig.names().to_vec()));
+        .unwrap()
+        .with_joint_names(Some(straight.rig.names().to_vec()));
         let rig = sinew::retarget::Rig::new("odd", &skeleton, Placement::default()).unwrap();
         let target = Made {
             rig,

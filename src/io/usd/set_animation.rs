@@ -91,7 +91,9 @@ impl UsdFile {
             if !self.stage.prim(&path)?.is_valid()? {
                 break;
             }
-            path = prim.path().append_path(format!("{name}_{number}").as_str())?;
+            path = prim
+                .path()
+                .append_path(format!("{name}_{number}").as_str())?;
         }
         let binds = prim.has_api_schema("SkelBindingAPI")?;
         let root = self.stage.root_layer().identifier().to_owned();
@@ -139,11 +141,28 @@ fn check(
             Some(n) => n.to_string(),
             None => return Ok(()),
         };
-        Err(Invalid::new(path, name, format!("{joints} values, one per joint"), found))
+        Err(Invalid::new(
+            path,
+            name,
+            format!("{joints} values, one per joint"),
+            found,
+        ))
     };
-    let (t, r, s) = (&animation.translations, &animation.rotations, &animation.scales);
-    component("translations", &mut t.values().map(|v| v.len()), !t.has_value())?;
-    component("rotations", &mut r.values().map(|v| v.len()), !r.has_value())?;
+    let (t, r, s) = (
+        &animation.translations,
+        &animation.rotations,
+        &animation.scales,
+    );
+    component(
+        "translations",
+        &mut t.values().map(|v| v.len()),
+        !t.has_value(),
+    )?;
+    component(
+        "rotations",
+        &mut r.values().map(|v| v.len()),
+        !r.has_value(),
+    )?;
     component("scales", &mut s.values().map(|v| v.len()), !s.has_value())?;
     Ok(())
 }

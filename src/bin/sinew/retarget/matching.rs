@@ -66,10 +66,18 @@ impl Matching {
         if self.by == By::Bones
             && let (Some(s), Some(t)) = (&self.source, &self.target)
         {
-            for (bone, joint) in s.joints().iter().filter(|(b, _)| !t.joints().contains_key(b)) {
+            for (bone, joint) in s
+                .joints()
+                .iter()
+                .filter(|(b, _)| !t.joints().contains_key(b))
+            {
                 let name = &source.names()[*joint];
                 let message = format!("has no {bone}: nothing follows {name}");
-                out.push(Warning::new("retarget-bone-missing", target.label(), message));
+                out.push(Warning::new(
+                    "retarget-bone-missing",
+                    target.label(),
+                    message,
+                ));
             }
             for (rig, humanoid) in [(source, s), (target, t)] {
                 for (bone, joint) in humanoid.misplaced() {
@@ -77,13 +85,21 @@ impl Matching {
                     let message = format!(
                         "{name} is named as the {bone} and does not hang where that belongs: left out"
                     );
-                    out.push(Warning::new("retarget-bone-misplaced", rig.label(), message));
+                    out.push(Warning::new(
+                        "retarget-bone-misplaced",
+                        rig.label(),
+                        message,
+                    ));
                 }
             }
         } else if self.by == By::Names {
             for name in unmatched(source, self.map.pairs.iter().map(|p| p.source.as_str())) {
                 let message = format!("has no joint {name}: nothing follows it");
-                out.push(Warning::new("retarget-bone-missing", target.label(), message));
+                out.push(Warning::new(
+                    "retarget-bone-missing",
+                    target.label(),
+                    message,
+                ));
             }
         }
         out
@@ -92,14 +108,17 @@ impl Matching {
 
 /// Names of the joints that no pair holds.
 pub fn unmatched<'a, 'r>(rig: &'r Rig, paired: impl Iterator<Item = &'a str>) -> Vec<&'r str> {
-    let paired: std::collections::HashSet<usize> = paired.filter_map(|n| rig.find(n).ok()).collect();
+    let paired: std::collections::HashSet<usize> =
+        paired.filter_map(|n| rig.find(n).ok()).collect();
     let rest = (0..rig.len()).filter(|j| !paired.contains(j));
     rest.map(|j| rig.names()[j].as_str()).collect()
 }
 
 fn holds(all: &BoneMap, part: &BoneMap) -> bool {
     let has = |source: &str, target: &str| {
-        all.pairs.iter().any(|p| p.source == source && p.target == target)
+        all.pairs
+            .iter()
+            .any(|p| p.source == source && p.target == target)
     };
     part.pairs.iter().all(|p| has(&p.source, &p.target))
 }
@@ -139,7 +158,10 @@ fn unknown(source: Side<'_>, target: Side<'_>) -> Error {
     text += "Say which joint follows which in a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
     text += &match both.is_empty() {
         true => "The names suggest no pair.".to_owned(),
-        false => format!("What the names suggest, to begin with:\n{{\n{}\n}}", both.join(",\n")),
+        false => format!(
+            "What the names suggest, to begin with:\n{{\n{}\n}}",
+            both.join(",\n")
+        ),
     };
     Error::Request(text)
 }
@@ -149,5 +171,8 @@ fn named(
     joints: &std::collections::BTreeMap<sinew::retarget::Bone, usize>,
 ) -> Vec<(sinew::retarget::Bone, String)> {
     let name = |joint: usize| rig.unique_name(joint).to_owned();
-    joints.iter().map(|(bone, joint)| (*bone, name(*joint))).collect()
+    joints
+        .iter()
+        .map(|(bone, joint)| (*bone, name(*joint)))
+        .collect()
 }

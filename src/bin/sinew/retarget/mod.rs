@@ -60,7 +60,12 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = PoseArg::Bind)]
     pose: PoseArg,
     /// Open the arms by so many degrees, or close them where negative.
-    #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "DEGREES",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
     arm_space: f64,
     /// Write the SkelAnimation alone, for TARGET's Skeleton to reference.
     #[arg(long)]
@@ -155,8 +160,20 @@ pub fn run(args: &Args) -> Result<()> {
     let mut warnings = matching.warnings(&source_rig, &target_rig);
     warnings.extend(retargeter.warnings().iter().cloned());
     warnings.extend(lost_channels(&clip, &made, &target_rig));
-    warnings.extend(rate_change(&target_scene, target.path.as_str(), &time_line, args));
-    let report = Report::new(&matching, (&source_rig, &target_rig), &clip, &time_line, &times, &retargeter);
+    warnings.extend(rate_change(
+        &target_scene,
+        target.path.as_str(),
+        &time_line,
+        args,
+    ));
+    let report = Report::new(
+        &matching,
+        (&source_rig, &target_rig),
+        &clip,
+        &time_line,
+        &times,
+        &retargeter,
+    );
     let target_path = target.path.clone();
     drop(target_scene);
     if args.animation_only {

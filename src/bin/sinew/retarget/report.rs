@@ -104,9 +104,25 @@ impl Report {
         let mut out = format!("{}\n", output.display());
         let names = |n: &Option<String>| n.as_ref().map_or(String::new(), |n| format!(", {n}"));
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "  clip    {}, {}{}", self.clip, count(self.samples, "sample"), self.range());
-        let _ = writeln!(out, "  source  {}{}", self.source, names(&self.source_names));
-        let _ = writeln!(out, "  target  {}{}", self.target, names(&self.target_names));
+        let _ = writeln!(
+            out,
+            "  clip    {}, {}{}",
+            self.clip,
+            count(self.samples, "sample"),
+            self.range()
+        );
+        let _ = writeln!(
+            out,
+            "  source  {}{}",
+            self.source,
+            names(&self.source_names)
+        );
+        let _ = writeln!(
+            out,
+            "  target  {}{}",
+            self.target,
+            names(&self.target_names)
+        );
         let _ = writeln!(out, "  root motion times {:.4}\n", self.root_scale);
         let cell = |v: &Option<String>| v.clone().unwrap_or_else(|| "-".to_owned());
         let head = ("bone".to_owned(), "source".to_owned(), "target".to_owned());
@@ -117,7 +133,11 @@ impl Report {
             }))
             .collect();
         let wide = |f: fn(&(String, String, String)) -> &String| {
-            lines.iter().map(|l| f(l).chars().count()).max().unwrap_or(0)
+            lines
+                .iter()
+                .map(|l| f(l).chars().count())
+                .max()
+                .unwrap_or(0)
         };
         let (a, b) = (wide(|l| &l.0), wide(|l| &l.1));
         for (bone, source, target) in &lines {
@@ -166,5 +186,6 @@ fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
         source: joint(source, &matching.source, *bone),
         target: joint(target, &matching.target, *bone),
     });
-    all.filter(|r| r.source.is_some() || r.target.is_some()).collect()
+    all.filter(|r| r.source.is_some() || r.target.is_some())
+        .collect()
 }

@@ -38,7 +38,12 @@ pub fn source<'a>(
     let named = match &args.clip {
         Some(name) => match clips.iter().find(|c| is_named(&c.path, name)) {
             Some(clip) => Some(clip),
-            None => return refuse(&args.source, &format!("no clip is named {name}: {}", names())),
+            None => {
+                return refuse(
+                    &args.source,
+                    &format!("no clip is named {name}: {}", names()),
+                );
+            }
         },
         None => None,
     };
@@ -56,7 +61,12 @@ pub fn source<'a>(
     };
     let skeleton = match candidates[..] {
         [one] => one,
-        [] => return refuse(&args.source, "no skeleton has the joints that the clip moves"),
+        [] => {
+            return refuse(
+                &args.source,
+                "no skeleton has the joints that the clip moves",
+            );
+        }
         _ => return several(&args.source, &candidates, "--source-skeleton"),
     };
     if let Some(clip) = named {
@@ -70,7 +80,10 @@ pub fn source<'a>(
         [one] => Ok((skeleton, Arc::new(one.clone()))),
         _ => {
             let path = &skeleton.path;
-            let reason = format!("no clip is bound to {path}; choose one with --clip: {}", names());
+            let reason = format!(
+                "no clip is bound to {path}; choose one with --clip: {}",
+                names()
+            );
             refuse(&args.source, &reason)
         }
     }
@@ -94,12 +107,18 @@ fn by_path<'a>(
 ) -> Result<&'a PlacedSkeleton> {
     match all.iter().find(|s| s.path == path) {
         Some(skeleton) => Ok(*skeleton),
-        None => refuse(file, &format!("no skeleton at {path}: it has {}", paths(all))),
+        None => refuse(
+            file,
+            &format!("no skeleton at {path}: it has {}", paths(all)),
+        ),
     }
 }
 
 fn several<T>(file: &std::path::Path, all: &[&PlacedSkeleton], option: &str) -> Result<T> {
-    let reason = format!("has several skeletons; choose one with {option}: {}", paths(all));
+    let reason = format!(
+        "has several skeletons; choose one with {option}: {}",
+        paths(all)
+    );
     refuse(file, &reason)
 }
 
@@ -113,7 +132,13 @@ fn is_named(path: &str, name: &str) -> bool {
     let own = path.rsplit('/').next().unwrap_or(path);
     let as_prim: String = name
         .chars()
-        .map(|c| if c == '_' || c.is_alphanumeric() { c } else { '_' })
+        .map(|c| {
+            if c == '_' || c.is_alphanumeric() {
+                c
+            } else {
+                '_'
+            }
+        })
         .collect();
     path == name || own == name || own == as_prim
 }

@@ -108,3 +108,8 @@ pub const JOINTS_IN_F64: f64 = 1e-12;
 
 /// Numbers that a file stores in f32, relative to the larger of 1 and themselves: half a step of f32.
 pub const STORED_IN_F32: f64 = 6e-8;
+/// The same through a SkelAnimation: quaternions of 6e-8 in f32 on either side, down a dozen joints.
+pub const DIRECTION_IN_F32: f64 = 3e-6;
+
+/// Positions of retargeted joints, in metres: f32 translations of a few metres, and turns above them as before.
+pub const RETARGETED_METRES: f64 = 3e-6;

@@ -95,3 +95,6 @@ pub const READ: f64 = 1e-6;
 /// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
 /// a dozen levels, a few roundings of 2e-16 each.
 pub const JOINTS_IN_F64: f64 = 1e-12;
+
+/// A .usdz by usdzconvert against the .glb that it was made from, relative to the mesh's size.
+pub const USDZ_CONVERT: f64 = 1e-5;

@@ -10,6 +10,7 @@ mod oracle;
 mod reader;
 mod subjects;
 mod truth;
+mod usdz;
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,14 @@ fn main() {
         trials.push(with_assets(
             name,
             Box::new(move || truth::evaluator(&folder, file)),
+        ));
+    }
+    for model in usdz::MODELS {
+        let assets = root.clone();
+        let run = move || usdz::same_as_evaluator(&assets, model);
+        trials.push(with_assets(
+            format!("usdz::evaluator::{model}"),
+            Box::new(run),
         ));
     }
     for subject in subjects::all(assets.as_deref()) {

@@ -10,8 +10,10 @@ mod accessor;
 mod clips;
 mod container;
 mod document;
+pub mod extensions;
 mod images;
 mod influences;
+mod edit;
 mod json;
 mod materials;
 mod meshes;
@@ -65,7 +67,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     let clips = clips::read(document, &mut nodes, &meshes)?;
     let materials = materials::read(document)?;
     let images = images::read(document)?;
-    let asset = Asset {
+    let mut asset = Asset {
         file: document.file.clone(),
         format: Format::Gltf,
         up_axis: Axis::Y,
@@ -82,6 +84,9 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
         expressions: Vec::new(),
         warnings: document.take_warnings(),
     };
+    extensions::apply(document.json().value(), &mut asset)?;
     asset.validate()?;
     Ok(asset)
 }
+pub use edit::{GltfEdit, described_as};
+pub(crate) use json::Json;

@@ -46,11 +46,9 @@ fn main() {
     }
     for model in usdz::MODELS {
         let assets = root.clone();
-        let run = move || usdz::same_as_evaluator(&assets, model);
-        trials.push(with_assets(
-            format!("usdz::evaluator::{model}"),
-            Box::new(run),
-        ));
+        let name = format!("usdz::evaluator::{}", model.name);
+        let run = move || usdz::same_as_evaluator(&assets, &model);
+        trials.push(with_assets(name, Box::new(run)));
     }
     for subject in subjects::all(assets.as_deref()) {
         for (name, run) in FILE_TESTS {

@@ -2,15 +2,19 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::Cursor;
 use std::path::Path;
 
 use glam::Vec3;
 use openusd::{sdf, usd_utils};
 
 use super::explain::explain;
+use super::from_asset::{self, ConvertOptions};
 use super::output;
+use super::read::{OpenOptions, UsdFile};
 use super::resolver::{IN_MEMORY, MemoryFiles};
-use crate::error::{Error, Result};
+use crate::asset::Asset;
+use crate::error::{Error, Result, Warning};
 use crate::sampled::Sampled;
 
 /// Name of the root layer of a stage in memory.
@@ -22,14 +26,50 @@ pub(super) struct MadeStage {
     pictures: MemoryFiles,
     /// Exact scales by the path of their SkelAnimation, beside the layer's half3.
     float_scales: HashMap<String, Sampled<Vec<Vec3>>>,
+    /// What the reader and the conversion have to say.
+    warnings: Vec<Warning>,
+}
+
+impl UsdFile {
+    /// The UsdSkel stage that an asset becomes, in memory. Of the options the clips and the search paths count.
+    ///
+    /// # Errors
+    /// A clip that the asset does not have; what no UsdSkel can hold: singular bind matrices in use, hundreds of
+    /// levels of nodes.
+    pub fn from_asset(asset: &Asset, options: &OpenOptions) -> Result<Self> {
+        let fail = |reason: String| Error::Open {
+            file: asset.file.clone(),
+            reason,
+        };
+        let clips = options.clips.clone();
+        let converted = from_asset::author(asset, &ConvertOptions { clips })?;
+        let mut root = Cursor::new(Vec::new());
+        sdf::LayerRegistry::find_by_extension("usdc")
+            .ok_or_else(|| fail("no crate format".into()))?
+            .write(&converted.layer, &mut root)
+            .map_err(|e| fail(explain(&e)))?;
+        drop(converted.layer);
+        let images = converted.images.into_iter();
+        let pictures: MemoryFiles = images
+            .map(|(path, image)| (path, asset.images[image].bytes.as_slice().into()))
+            .collect();
+        let mut memory = pictures.clone();
+        memory.insert(ROOT.to_owned(), root.into_inner().into());
+        let mut file = Self::compose(&asset.file, ROOT, options, memory)?;
+        let mut warnings = asset.warnings.clone();
+        warnings.extend(converted.warnings);
+        file.made = Some(MadeStage {
+            pictures,
+            float_scales: converted.float_scales.into_iter().collect(),
+            warnings,
+        });
+        Ok(file)
+    }
 }
 
 impl MadeStage {
-    pub fn new(pictures: MemoryFiles, float_scales: HashMap<String, Sampled<Vec<Vec3>>>) -> Self {
-        Self {
-            pictures,
-            float_scales,
-        }
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     pub fn pictures(&self) -> &MemoryFiles {

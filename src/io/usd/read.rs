@@ -8,6 +8,7 @@ use openusd::{sdf, usd};
 
 use super::class_arcs;
 use super::explain::explain;
+use super::from_asset::ClipChoice;
 use super::made::MadeStage;
 use super::model_bounds::BoundsReader;
 use super::resolver::{CheckedResolver, MemoryFiles, SESSION};
@@ -34,6 +35,8 @@ pub struct OpenOptions {
     /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
     /// working directory.
     pub search_paths: Vec<PathBuf>,
+    /// Which clips of a file that is no USD are converted, and which of them is bound.
+    pub clips: ClipChoice,
 }
 
 /// How a file is read.
@@ -157,7 +160,11 @@ impl UsdFile {
         let stage = &self.stage;
         let tree = read_tree(stage)?;
         let resolution = binding::resolve(&tree.tree, options.anim_source);
-        let mut warnings = resolution.warnings;
+        let mut warnings = self
+            .made
+            .as_ref()
+            .map_or_else(Vec::new, |m| m.warnings().to_vec());
+        warnings.extend(resolution.warnings);
         let interpolation = match stage.interpolation_type() {
             usd::InterpolationType::Held => Interpolation::Held,
             usd::InterpolationType::Linear => Interpolation::Linear,

@@ -22,14 +22,12 @@ mod stage;
 mod time;
 mod xforms;
 
-use std::collections::BTreeMap;
-
 use glam::Vec3;
 use openusd::sdf;
 
+use super::made::{ConvertedHumanoid, ConvertedSkeleton};
 use crate::asset::Asset;
 use crate::error::{Error, Result, Warning};
-use crate::retarget::Bone;
 use crate::sampled::Sampled;
 
 /// Which clips are converted. One of them is bound to the Skeletons.
@@ -42,12 +40,6 @@ pub enum ClipChoice {
     Named(String),
     /// All; the first is bound.
     All,
-}
-
-/// How an asset is converted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConvertOptions {
-    pub clips: ClipChoice,
 }
 
 /// What an asset became.
@@ -64,33 +56,13 @@ pub(crate) struct Converted {
     pub warnings: Vec<Warning>,
 }
 
-/// A Skeleton of the layer.
-#[derive(Clone, Debug)]
-pub(crate) struct ConvertedSkeleton {
-    /// Prim path.
-    pub path: String,
-    /// Name of each clip that moves it, and the path of its SkelAnimation; the bound one first.
-    pub animations: Vec<(String, String)>,
-    /// Joint of each of the asset's nodes.
-    pub joint_of_node: Vec<Option<usize>>,
-    /// Joint paths.
-    pub joints: Vec<String>,
-}
-
-/// A humanoid map on the layer's Skeletons.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ConvertedHumanoid {
-    /// Skeleton and joint of each bone that is one.
-    pub bones: BTreeMap<Bone, (usize, usize)>,
-}
-
 /// Turns an asset into a layer.
 ///
 /// # Errors
 /// A clip name that the asset lacks; what no UsdSkel can hold: singular bind matrices in use, hierarchies of
 /// hundreds of levels.
-pub(crate) fn author(asset: &Asset, options: &ConvertOptions) -> Result<Converted> {
-    let (clips, bound) = chosen(asset, &options.clips)?;
+pub(crate) fn author(asset: &Asset, clips: &ClipChoice) -> Result<Converted> {
+    let (clips, bound) = chosen(asset, clips)?;
     stage::author(asset, &clips, bound)
 }
 

@@ -113,3 +113,5 @@ pub const DIRECTION_IN_F32: f64 = 3e-6;
 
 /// Positions of retargeted joints, in metres: f32 translations of a few metres, and turns above them as before.
 pub const RETARGETED_METRES: f64 = 3e-6;
+/// A .usdz by usdzconvert against the .glb that it was made from, relative to the mesh's size.
+pub const USDZ_CONVERT: f64 = 1e-5;

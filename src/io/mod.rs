@@ -2,4 +2,5 @@
 
 pub mod bvh;
 pub mod gltf;
+mod output;
 pub mod usd;

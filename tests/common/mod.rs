@@ -17,3 +17,4 @@ pub mod rng;
 pub mod tiny_gltf;
 pub mod tolerance;
 pub mod usd;
+pub mod worker;

@@ -88,6 +88,11 @@ impl Document {
         Json::root(&self.json)
     }
 
+    /// The JSON and the buffers, for a document that is written again.
+    pub(super) fn into_parts(self) -> (Value, Vec<Buffer>) {
+        (self.json, self.buffers)
+    }
+
     /// One element of a top-level array, such as `nodes`, by a checked reference to it. `what` names it in errors:
     /// `a node`.
     pub(crate) fn follow(

@@ -10,6 +10,8 @@ mod accessor;
 mod clips;
 mod container;
 mod document;
+mod edit;
+pub mod extensions;
 mod images;
 mod influences;
 mod json;
@@ -32,6 +34,7 @@ use crate::asset::{Asset, Axis, Format};
 use crate::error::{Error, Invalid, Result};
 
 pub(crate) use document::Document;
+pub use edit::{GltfEdit, described_as};
 
 /// Reads a .gltf, .glb, .vrm or .vrma file, with the buffers and images it names. Units are metres, Y is up.
 ///
@@ -65,7 +68,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     let clips = clips::read(document, &mut nodes, &meshes)?;
     let materials = materials::read(document)?;
     let images = images::read(document)?;
-    let asset = Asset {
+    let mut asset = Asset {
         file: document.file.clone(),
         format: Format::Gltf,
         up_axis: Axis::Y,
@@ -82,6 +85,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
         expressions: Vec::new(),
         warnings: document.take_warnings(),
     };
+    extensions::apply(document.json().value(), &mut asset)?;
     asset.validate()?;
     Ok(asset)
 }

@@ -7,6 +7,7 @@ mod clips;
 mod edits;
 mod explain;
 mod extents;
+mod from_asset;
 mod instances;
 mod layer_copy;
 mod made;
@@ -30,6 +31,7 @@ mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
+pub use from_asset::{ClipChoice, ConvertOptions};
 pub use mend::{Mend, PrimMend};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;

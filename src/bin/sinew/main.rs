@@ -9,6 +9,7 @@ mod humanoid;
 mod inspect;
 mod open;
 mod report;
+mod retarget;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,8 @@ enum Command {
     Fix(fix::Args),
     /// Put a humanoid clip (EXT_skeleton_humanoid, .vrma) onto a humanoid model, or describe a model.
     Humanoid(humanoid::Args),
+    /// Move a clip from one character to another.
+    Retarget(Box<retarget::Args>),
     /// List adapters and the CPU backend, with what --backend auto would take.
     Devices(devices::Args),
 }
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Humanoid(args) => humanoid::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Retarget(args) => retarget::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {

@@ -120,10 +120,11 @@ pub fn ask_pixar(python: &str, file: &Path, times: &[f64]) -> Result<Value, Fail
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Times to look at, in seconds, and how far points may be off there.
-fn looked_at(clip: &Clip, in_halves: bool) -> Vec<(f64, f64)> {
+/// Times to look at, in seconds, and how far points may be off there. Where `baked`, times between keys are whole time
+/// codes, which Pixar's bake samples.
+fn looked_at(clip: &Clip, rate: f64, baked: bool) -> Vec<(f64, f64)> {
     let (keys, between) = evaluate::times(clip);
-    let scaled = in_halves && evaluate::has(clip, evaluate::is_scale);
+    let scaled = baked && evaluate::has(clip, evaluate::is_scale);
     let splined = evaluate::has(clip, evaluate::is_spline);
     let at_keys = match scaled {
         true => tolerance::CONVERTED_HALF_SCALES,
@@ -133,8 +134,14 @@ fn looked_at(clip: &Clip, in_halves: bool) -> Vec<(f64, f64)> {
         true => tolerance::CONVERTED_SPLINES.max(at_keys),
         false => at_keys,
     };
-    let keys = keys.into_iter().map(|t| (t, at_keys));
-    keys.chain(between.into_iter().map(|t| (t, at_middles)))
+    let whole = |t: f64| match baked {
+        true => (t * rate).round() / rate,
+        false => t,
+    };
+    let between = between.into_iter().map(|t| (whole(t), at_middles));
+    keys.into_iter()
+        .map(|t| (t, at_keys))
+        .chain(between)
         .collect()
 }
 
@@ -166,7 +173,7 @@ fn own_reading(case: &Case) -> Result<(), Failed> {
             assert_eq!(case.name, "without_a_skin", "{path}");
             continue;
         };
-        for (seconds, tolerance) in looked_at(clip, false) {
+        for (seconds, tolerance) in looked_at(clip, rate, false) {
             let time = Time::At(seconds * rate);
             let pose = PoseCache::new(OutSpace::World).pose(bound, time)?;
             let skin = bound.skin(time)?;
@@ -192,7 +199,7 @@ fn pixars(case: &Case, extension: &str, python: &str) -> Result<(), Failed> {
         .scene(Default::default())?
         .time_line
         .time_codes_per_second;
-    let looked_at = looked_at(clip, true);
+    let looked_at = looked_at(clip, rate, true);
     let times: Vec<f64> = looked_at.iter().map(|(t, _)| t * rate).collect();
     let found = ask_pixar(python, &out, &times)?;
     assert_eq!(found["findings"], serde_json::json!([]));

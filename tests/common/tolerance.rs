@@ -120,6 +120,3 @@ pub const NORMALS_OF_8_BITS: f32 = 0.012;
 
 /// Bounds that a glTF accessor states against its values: some exporters round them in JSON, most to six digits.
 pub const STATED_BOUNDS: f32 = 1e-5;
-
-/// Weights of real glTF files sum to 1 as exporters understand it; the worst of ours is 2e-3 off.
-pub const REAL_WEIGHT_SUMS: f32 = 0.01;

@@ -2,5 +2,9 @@
 
 pub mod bvh;
 pub mod gltf;
+mod open;
 mod output;
 pub mod usd;
+
+pub use open::{open, open_with, read_asset};
+pub use usd::{ClipChoice, OpenOptions};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use sinew::Warning;
-use sinew::io::usd::{ReadOptions, UsdFile};
+use sinew::io::usd::{ConvertedHumanoid, Origin, ReadOptions, UsdFile};
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, Scene};
 use sinew::skel::InfluenceInterpolation;
@@ -19,7 +19,7 @@ use crate::report::{count, print_result};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// File to look at: .usda, .usdc, .usd or .usdz.
+    /// File to look at: USD, glTF, VRM, BVH or FBX.
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// Print one JSON object.
@@ -39,6 +39,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(Serialize)]
 struct Report {
     file: String,
+    /// What the file has where it is no USD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<OriginReport>,
     up_axis: char,
     meters_per_unit: f64,
     time: TimeReport,
@@ -48,6 +51,22 @@ struct Report {
     bindings: Vec<BindingReport>,
     errors: Vec<String>,
     warnings: Vec<Warning>,
+}
+
+/// A file of another format than USD.
+#[derive(Serialize)]
+struct OriginReport {
+    format: &'static str,
+    clips: Vec<ClipReport>,
+    /// Human bones of each humanoid map, with their joints.
+    humanoids: Vec<BTreeMap<&'static str, String>>,
+}
+
+#[derive(Serialize)]
+struct ClipReport {
+    name: String,
+    /// Seconds from the first key to the last.
+    seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -113,10 +132,11 @@ struct ShapeReport {
 }
 
 pub fn run(args: &Args) -> sinew::Result<()> {
-    let scene = UsdFile::open_with(&args.input, &args.open.options())?.scene(ReadOptions {
+    let file = sinew::io::open_with(&args.input, &args.open.options())?;
+    let scene = file.scene(ReadOptions {
         anim_source: args.anim_source.into(),
     })?;
-    let report = report(&scene);
+    let report = report(&file, &scene);
     if args.json {
         let text = serde_json::to_string_pretty(&report)
             .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
@@ -125,7 +145,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
     print_result(&describe(&report))
 }
 
-fn report(scene: &Scene) -> Report {
+fn report(file: &UsdFile, scene: &Scene) -> Report {
     let mut animations: Vec<AnimationReport> = Vec::new();
     for a in &scene.animations {
         let mut times: Vec<f64> = a
@@ -145,6 +165,7 @@ fn report(scene: &Scene) -> Report {
     }
     Report {
         file: scene.file.display().to_string(),
+        origin: file.origin().map(origin),
         up_axis: scene.up_axis,
         meters_per_unit: scene.meters_per_unit,
         time: TimeReport {
@@ -173,6 +194,24 @@ fn report(scene: &Scene) -> Report {
         bindings: scene.bound_skins().map(|b| binding(scene, b)).collect(),
         errors: scene.errors.iter().map(ToString::to_string).collect(),
         warnings: scene.warnings.clone(),
+    }
+}
+
+fn origin(origin: &Origin) -> OriginReport {
+    let clip = |(name, range): &(String, Option<(f64, f64)>)| ClipReport {
+        name: name.clone(),
+        seconds: range.map_or(0.0, |(first, last)| last - first),
+    };
+    let humanoid = |humanoid: &ConvertedHumanoid| {
+        let joint =
+            |(skeleton, joint): &(usize, usize)| origin.skeletons[*skeleton].joints[*joint].clone();
+        let bones = humanoid.bones.iter();
+        bones.map(|(bone, at)| (bone.name(), joint(at))).collect()
+    };
+    OriginReport {
+        format: origin.format.name(),
+        clips: origin.clips.iter().map(clip).collect(),
+        humanoids: origin.humanoids.iter().map(humanoid).collect(),
     }
 }
 

@@ -34,6 +34,7 @@ use crate::asset::{Asset, Axis, Format};
 use crate::error::{Error, Invalid, Result};
 
 pub(crate) use document::Document;
+pub use edit::{GltfEdit, described_as};
 
 /// Reads a .gltf, .glb, .vrm or .vrma file, with the buffers and images it names. Units are metres, Y is up.
 ///
@@ -91,5 +92,3 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     asset.validate()?;
     Ok(asset)
 }
-pub use edit::{GltfEdit, described_as};
-pub(crate) use json::Json;

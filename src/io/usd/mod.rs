@@ -31,7 +31,8 @@ mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
-pub use from_asset::{ClipChoice, ConvertOptions};
+pub use from_asset::ClipChoice;
+pub use made::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use mend::{Mend, PrimMend};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;

@@ -35,7 +35,7 @@ pub struct OpenOptions {
     /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
     /// working directory.
     pub search_paths: Vec<PathBuf>,
-    /// Which clips of a file that is no USD are converted, and which of them is bound.
+    /// Which clips of a file of another format than USD.
     pub clips: ClipChoice,
 }
 
@@ -160,11 +160,7 @@ impl UsdFile {
         let stage = &self.stage;
         let tree = read_tree(stage)?;
         let resolution = binding::resolve(&tree.tree, options.anim_source);
-        let mut warnings = self
-            .made
-            .as_ref()
-            .map_or_else(Vec::new, |m| m.warnings().to_vec());
-        warnings.extend(resolution.warnings);
+        let mut warnings = resolution.warnings;
         let interpolation = match stage.interpolation_type() {
             usd::InterpolationType::Held => Interpolation::Held,
             usd::InterpolationType::Linear => Interpolation::Linear,
@@ -237,6 +233,12 @@ impl UsdFile {
             bindings.push(skin);
         }
         warnings.append(&mut builder.warnings);
+        warnings.extend(
+            self.origin()
+                .map_or(&[][..], |o| &o.warnings)
+                .iter()
+                .cloned(),
+        );
         let bounds = BoundsReader {
             stage,
             tree: &tree,

@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn keys_find_their_rate() {
-        let at = |fps: f64| (0..90).map(|i| f64::from((f64::from(i) / fps) as f32));
+        let at = |fps: f64| (0..90).map(move |i| f64::from((f64::from(i) / fps) as f32));
         for fps in [24.0, 25.0, 30.0, 50.0, 60.0, 120.0, 30_000.0 / 1001.0] {
             let found = rate(at(fps).collect(), None);
             assert_eq!(found.per_second, fps);

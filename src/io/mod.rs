@@ -8,3 +8,7 @@ pub mod usd;
 
 pub use open::{open, open_with, read_asset};
 pub use usd::{ClipChoice, OpenOptions};
+mod rigs;
+pub mod usd;
+
+pub use rigs::{placement, rig, shape_names, skeletons};

@@ -33,6 +33,7 @@ const ALL: &[Fixture] = &[
     fixture("rigid_parts.glb", skeletons::rigid_parts),
     fixture("mesh_below_joint.glb", skeletons::mesh_below_joint),
     fixture("joint_sets.glb", layouts::joint_sets),
+    fixture("loose_weights.glb", layouts::loose_weights),
     fixture("sparse_morphs.glb", layouts::sparse_morphs),
     fixture("quantized.glb", layouts::quantized),
     fixture("node_weights.glb", layouts::node_weights),

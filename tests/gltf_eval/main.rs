@@ -10,6 +10,7 @@ mod oracle;
 mod reader;
 mod subjects;
 mod truth;
+mod usdz;
 
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,12 @@ fn main() {
             name,
             Box::new(move || truth::evaluator(&folder, file)),
         ));
+    }
+    for model in usdz::MODELS {
+        let assets = root.clone();
+        let name = format!("usdz::evaluator::{}", model.name);
+        let run = move || usdz::same_as_evaluator(&assets, &model);
+        trials.push(with_assets(name, Box::new(run)));
     }
     for subject in subjects::all(assets.as_deref()) {
         for (name, run) in FILE_TESTS {

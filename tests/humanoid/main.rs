@@ -5,4 +5,5 @@ mod common;
 
 mod bind_relative;
 mod figure;
+mod files;
 mod rest_relative;

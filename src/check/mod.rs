@@ -134,8 +134,10 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
     }
     let mut list = findings.list;
     let place = |f: &Finding| context.index_of(&f.path);
+    // What is about the whole file comes first, then locations in a file of another format, which are no prims.
+    let whole = scene.file.display().to_string();
     list.sort_by(|a, b| {
-        let key = |f: &Finding| (place(f), std::cmp::Reverse(f.severity));
+        let key = |f: &Finding| (place(f), f.path != whole, std::cmp::Reverse(f.severity));
         key(a).cmp(&key(b))
     });
     for finding in &mut list {

@@ -17,7 +17,7 @@ use crate::common::tolerance::STORED_IN_F32;
 use crate::figure::{rotation, times};
 
 /// A clip file without a model: the extension's channels alone.
-fn bone_clip(bones: &[Bone]) -> GltfMaker {
+pub fn bone_clip(bones: &[Bone]) -> GltfMaker {
     let mut gltf = GltfMaker::new();
     let rng = &mut Rng::new(8);
     let animation = gltf.animation("wave");

@@ -6,4 +6,6 @@ mod common;
 mod bind_relative;
 mod figure;
 mod files;
+mod fuzz;
 mod rest_relative;
+mod usd;

@@ -1,6 +1,6 @@
 //! `sinew humanoid`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,9 @@ use sinew::error::{Error, Invalid, Warning};
 use sinew::humanoid::{
     Applied, ApplyOptions, Mode, Report, apply, bones_by_name, describe, expressions_to_weights,
 };
+use sinew::io::OpenOptions;
 use sinew::io::gltf::{self, GltfEdit, described_as};
+use sinew::io::usd::UsdFile;
 use sinew::retarget::Bone;
 
 use crate::report::{count, print_findings, print_result};
@@ -116,34 +118,53 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
     };
     let applied = apply(&model, &source, clip, &options)?;
     let report = applied.report.clone();
-    let warnings = [&source.warnings, &model.warnings, &report.warnings];
-    let mut warnings: Vec<Warning> = warnings.into_iter().flatten().cloned().collect();
-    // Of a file that is both.
-    let mut told = std::collections::HashSet::new();
-    warnings.retain(|w| told.insert(w.to_string()));
-    print_findings(&[], &warnings);
     let name = applied.clip.name.clone();
     if is_gltf {
-        as_gltf(&args.model, &model, &applied, output)?;
+        as_gltf(&args.model, &model, &source, &applied, output)?;
     } else {
-        let mut asset = applied.into_asset(model);
-        // Told of above.
-        asset.warnings.clear();
-        let file = asset.file.display();
-        return Err(Error::Request(format!(
-            "{file}: USD from other formats is still being built"
-        )));
+        as_usd(applied, model, &source, output)?;
     }
     print_result(&summary(output, &name, &report))
 }
 
 /// The model's file with one more animation.
-fn as_gltf(file: &Path, model: &Asset, applied: &Applied, output: &Path) -> sinew::Result<()> {
+fn as_gltf(
+    file: &Path,
+    model: &Asset,
+    source: &Asset,
+    applied: &Applied,
+    output: &Path,
+) -> sinew::Result<()> {
     let mut edit = GltfEdit::open(file)?;
     edit.add_clip(model, &expressions_to_weights(model, &applied.clip))?;
-    let warnings = edit.save(output)?;
-    print_findings(&[], &warnings);
+    let unwritten = edit.save(output)?;
+    let told = [
+        &source.warnings,
+        &model.warnings,
+        &applied.report.warnings,
+        &unwritten,
+    ];
+    print_findings(&[], &once(told.into_iter().flatten()));
     Ok(())
+}
+
+/// The model with this clip alone, as `sinew convert` writes it.
+fn as_usd(applied: Applied, model: Asset, source: &Asset, output: &Path) -> sinew::Result<()> {
+    let mut asset = applied.into_asset(model);
+    let told = source.warnings.iter().chain(&asset.warnings);
+    asset.warnings = once(told);
+    let file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+    let scene = file.scene(Default::default())?;
+    file.save_as(output)?;
+    print_findings(&scene.errors, &scene.warnings);
+    Ok(())
+}
+
+/// Without repetitions: a file may be both model and clip.
+fn once<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
+    let mut told = HashSet::new();
+    let first = warnings.filter(|w| told.insert(w.to_string()));
+    first.cloned().collect()
 }
 
 fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a Clip> {
@@ -250,7 +271,13 @@ fn describe_model(args: &Args) -> sinew::Result<()> {
         .map(|b| b.name())
         .collect();
     if !lacking.is_empty() {
-        let _ = writeln!(out, "  without {}", lacking.join(", "));
+        const SHOWN: usize = 8;
+        let shown = lacking.iter().take(SHOWN).copied().collect::<Vec<_>>();
+        let more = match lacking.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let _ = writeln!(out, "  without {}{more}", shown.join(", "));
     }
     print_result(&out)
 }

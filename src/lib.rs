@@ -61,6 +61,7 @@ pub mod scene;
 pub mod skel;
 
 pub use error::{Error, Invalid, Result, Warning};
+pub use io::open;
 
 /// The README's code, compiled and run with the documentation's tests.
 #[cfg(doctest)]

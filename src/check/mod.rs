@@ -28,7 +28,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::io::usd::{OpenOptions, ReadOptions, UsdFile};
+use crate::io::usd::{ReadOptions, UsdFile};
+use crate::io::{self, OpenOptions};
 use crate::skel::AnimSource;
 
 pub use codes::{CODES, Code, Severity, code};
@@ -97,7 +98,7 @@ impl Report {
 /// # Errors
 /// A file that cannot be opened or decoded. Whatever else is wrong is in the report.
 pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Report> {
-    check(&UsdFile::open_with(path, &options.open)?, options)
+    check(&io::open_with(path, &options.open)?, options)
 }
 
 /// Checks an open file.

@@ -14,5 +14,7 @@ pub mod mannequin;
 pub mod pixar;
 pub mod python;
 pub mod rng;
+pub mod tiny_gltf;
 pub mod tolerance;
 pub mod usd;
+pub mod worker;

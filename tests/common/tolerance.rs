@@ -89,10 +89,19 @@ pub const SORTED_SUMS: f64 = 1e-14;
 /// f32, each in its own space.
 pub const HINT: f64 = 1e-6;
 
+/// Humanoid clips on a model against the same in matrices: f64 rounding over a dozen transforms of a few units.
+pub const HUMANOID: f64 = 1e-11;
+
+/// Products of rotation curves between their keys, in radians: straight turns of both factors are one straight turn only at
+/// the samples, which stand 10 degrees apart at most.
+pub const FOLDED_TURN: f64 = 5e-3;
 /// Directions of bones after retargeting against the source's, both by plain f64 products of some ten turns; the
 /// issue asks for 1e-6.
 pub const DIRECTION: f64 = 1e-9;
 
+/// Numbers that two readers read of one file, relative to the largest of them, at least 1: one keeps f32, and
+/// normalises what it reads.
+pub const READ: f64 = 1e-6;
 /// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
 /// a dozen levels, a few roundings of 2e-16 each.
 pub const JOINTS_IN_F64: f64 = 1e-12;

@@ -1,13 +1,24 @@
 //! The glTF path against an evaluator of the tests' own, which shares no code with sinew, and against usd-core.
 
+mod bodies;
 #[path = "../common/mod.rs"]
 mod common;
+mod fixtures;
 mod hand;
+mod moments;
+mod oracle;
+mod reader;
+mod subjects;
 mod truth;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What is done with every file.
+type FileTest = (&'static str, fn(&Path) -> Result<(), Failed>);
+
+const FILE_TESTS: &[FileTest] = &[("reader", reader::same_contents)];
 
 fn main() {
     let args = Arguments::from_args();
@@ -31,6 +42,16 @@ fn main() {
             name,
             Box::new(move || truth::evaluator(&folder, file)),
         ));
+    }
+    for subject in subjects::all(assets.as_deref()) {
+        for (name, run) in FILE_TESTS {
+            let file = subject.file.clone();
+            let name = format!("{name}::{}", subject.name);
+            trials.push(match subject.is_asset {
+                true => with_assets(name, Box::new(move || run(&file))),
+                false => Trial::test(name, move || run(&file)),
+            });
+        }
     }
     libtest_mimic::run(&args, trials).exit();
 }

@@ -2,6 +2,7 @@
 
 mod bake;
 mod check;
+mod convert;
 mod devices;
 mod fix;
 mod inspect;
@@ -29,6 +30,8 @@ Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.
 enum Command {
     /// Bake skinning into points and normals, as Pixar's bake does.
     Bake(bake::Args),
+    /// Write a glTF, VRM, BVH or FBX file as UsdSkel.
+    Convert(convert::Args),
     /// Show what a file holds: SkelRoots, skeletons, bindings, influences, shapes, times, warnings.
     Inspect(inspect::Args),
     /// Tell everything that is wrong or doubtful in files, with stable codes.
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         .init();
     let work = move || match cli.command {
         Command::Bake(args) => bake::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Convert(args) => convert::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Check(args) => check::run(&args),
         Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),

@@ -333,12 +333,18 @@ impl<'d> Accessor<'d> {
         ))
     }
 
-    /// Whether only some elements are other than zero: their indices and how to read them.
+    /// The only elements that may be other than zero, where there is no data for the rest.
     pub(crate) fn sparse_indices(&self) -> Option<&[u32]> {
         match (&self.base, &self.sparse) {
             (None, Some(sparse)) => Some(&sparse.indices),
+            (None, None) => Some(&[]),
             _ => None,
         }
+    }
+
+    /// Whether the file has neither data nor sparse elements for it: all zeros.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.base.is_none() && self.sparse.is_none()
     }
 
     /// All elements; normalised integers as they are meant, others as numbers. Components come column by

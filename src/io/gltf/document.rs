@@ -88,6 +88,11 @@ impl Document {
         Json::root(&self.json)
     }
 
+    /// The JSON and the buffers, for a document that is written again.
+    pub(super) fn into_parts(self) -> (Value, Vec<Buffer>) {
+        (self.json, self.buffers)
+    }
+
     /// One element of a top-level array, such as `nodes`, by a checked reference to it. `what` names it in errors:
     /// `a node`.
     pub(crate) fn follow(
@@ -122,8 +127,12 @@ impl Document {
     /// Says something about the file that does not stop the reading.
     pub(crate) fn warn(&self, code: &'static str, at: &str, message: impl Into<String>) {
         let mut warnings = self.warnings.borrow_mut();
+        // Nobody reads more.
+        if warnings.len() >= 1000 {
+            return;
+        }
         let warning = Warning::new(code, at, message);
-        if !warnings.contains(&warning) && warnings.len() < 1000 {
+        if !warnings.contains(&warning) {
             warnings.push(warning);
         }
     }

@@ -50,6 +50,15 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The location of a member that the file names, in brackets where its name is no plain word.
+    pub(crate) fn at_member(&self, name: &str) -> String {
+        let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        if !name.is_empty() && name.chars().all(plain) {
+            return self.at_key(name);
+        }
+        format!("{}[{}]", self.at, Value::from(name))
+    }
+
     /// A member of this object; `None` where it is absent or null.
     pub(crate) fn get(&self, key: &str) -> Result<Option<Json<'a>>, Invalid> {
         let Value::Object(members) = self.value else {
@@ -81,7 +90,7 @@ impl<'a> Json<'a> {
             return Err(self.wrong("an object"));
         };
         let member = |(key, value): (&'a String, &'a Value)| {
-            let at = self.at_key(key);
+            let at = self.at_member(key);
             (key.as_str(), Json { value, at })
         };
         Ok(members.iter().map(member).collect())
@@ -213,7 +222,7 @@ impl<'a> Json<'a> {
 }
 
 /// A value in few words.
-fn describe(value: &Value) -> String {
+pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::Array(elements) => format!("an array of {}", elements.len()),
         Value::Object(_) => "an object".to_owned(),
@@ -247,5 +256,7 @@ mod tests {
         assert_eq!(error.prim, "nodes[0].mesh");
         let error = nodes[0].need("mesh").unwrap().index("a mesh", 1);
         assert_eq!(error.unwrap_err().expected, "a mesh below 1");
+        assert_eq!(nodes[1].at_member("a b \"z\""), r#"nodes[1]["a b \"z\""]"#);
+        assert_eq!(nodes[1].at_member(""), r#"nodes[1][""]"#);
     }
 }

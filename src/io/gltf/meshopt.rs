@@ -3,8 +3,8 @@
 //!
 //! Decoded by `meshoptimizer-rs`, a port of meshoptimizer to safe Rust, built here without its SIMD (so without
 //! any `unsafe`): it needs no C++ compiler, returns errors where a stream is broken, and takes a limit on memory.
-//! The `meshopt` crate wraps the C++ library itself, which is better known, but has no filters in its interface that
-//! take untrusted sizes and would make every build of sinew compile C++.
+//! The `meshopt` crate wraps the C++ library itself: better known, but every build of sinew would compile C++, or
+//! these files would not open by default.
 
 use meshoptimizer_rs::codec::{self, BufferView, Filter, Mode};
 use meshoptimizer_rs::{Limits, Workspace};
@@ -64,6 +64,19 @@ pub(super) fn decode(
     }
     document.charge(count, stride, extension.at())?;
     let mut workspace = Workspace::new(Limits::default());
-    let _ = (color, codec::decode_vertex_buffer);
-    layout.decode(source, &mut workspace).map_err(broken)
+    if !khr || mode != Mode::Attributes {
+        return layout.decode(source, &mut workspace).map_err(broken);
+    }
+    // `BufferView` keeps to the older extension: no second version of the vertex codec, no colours.
+    let mut bytes =
+        codec::decode_vertex_buffer(count, stride, source, &mut workspace).map_err(broken)?;
+    let apply = match filter {
+        _ if color => codec::decode_filter_color,
+        Filter::None => return Ok(bytes),
+        Filter::Octahedral => codec::decode_filter_oct,
+        Filter::Quaternion => codec::decode_filter_quat,
+        Filter::Exponential => codec::decode_filter_exp,
+    };
+    apply(&mut bytes, count, stride, &mut workspace).map_err(broken)?;
+    Ok(bytes)
 }

@@ -350,7 +350,7 @@ fn author_inbetween(
     Ok(())
 }
 
-fn vectors(v: &[glam::Vec3]) -> sdf::Value {
+pub(super) fn vectors(v: &[glam::Vec3]) -> sdf::Value {
     sdf::Value::Vec3fVec(bytemuck::cast_slice(v).to_vec())
 }
 

@@ -8,6 +8,7 @@ mod clips;
 mod edits;
 mod explain;
 mod extents;
+mod from_asset;
 mod instances;
 mod layer_copy;
 mod made;
@@ -32,6 +33,8 @@ mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
+pub use from_asset::ClipChoice;
+pub use made::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use mend::{Mend, PrimMend};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;

@@ -8,6 +8,7 @@ use openusd::{sdf, usd};
 
 use super::class_arcs;
 use super::explain::explain;
+use super::from_asset::ClipChoice;
 use super::made::MadeStage;
 use super::model_bounds::BoundsReader;
 use super::resolver::{CheckedResolver, MemoryFiles, SESSION};
@@ -34,6 +35,8 @@ pub struct OpenOptions {
     /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
     /// working directory.
     pub search_paths: Vec<PathBuf>,
+    /// Which clips of a file of another format than USD.
+    pub clips: ClipChoice,
 }
 
 /// How a file is read.
@@ -230,6 +233,12 @@ impl UsdFile {
             bindings.push(skin);
         }
         warnings.append(&mut builder.warnings);
+        warnings.extend(
+            self.origin()
+                .map_or(&[][..], |o| &o.warnings)
+                .iter()
+                .cloned(),
+        );
         let bounds = BoundsReader {
             stage,
             tree: &tree,

@@ -283,6 +283,14 @@ fn warn_of_unused_sources(
     reading: AnimSource,
     warnings: &mut Vec<Warning>,
 ) {
+    // A Skeleton that skins nothing is animated all the same, in its own right.
+    let mut used = used.to_vec();
+    let skeletons = (0..tree.len()).filter(|i| tree[*i].kind == PrimKind::Skeleton);
+    for skeleton in skeletons.filter(|_| reading == AnimSource::AtSkeleton) {
+        if let Some((source, _)) = inherited_animation_source(tree, skeleton) {
+            used[source] = true;
+        }
+    }
     for (index, prim) in tree.iter().enumerate() {
         let authored = matches!(
             prim.animation_source,

@@ -21,10 +21,10 @@ use mesh::Mesh;
 pub struct Document {
     pub nodes: Vec<Node>,
     pub meshes: Vec<Mesh>,
-    skins: Vec<Skin>,
+    pub skins: Vec<Skin>,
     pub clips: Vec<Clip>,
     /// Nodes of the scene to show.
-    shown: Vec<usize>,
+    pub shown: Vec<usize>,
 }
 
 #[derive(Clone)]
@@ -41,10 +41,10 @@ pub struct Node {
     weights: Option<Vec<f64>>,
 }
 
-struct Skin {
-    joints: Vec<usize>,
+pub struct Skin {
+    pub joints: Vec<usize>,
     /// joint_from_mesh
-    inverse_bind: Vec<DMat4>,
+    pub inverse_bind: Vec<DMat4>,
 }
 
 /// One primitive of one node in the world.

@@ -1,0 +1,44 @@
+//! EXT_skeleton_humanoid written into a document.
+
+use serde_json::{Value, json};
+
+use super::GltfEdit;
+use crate::asset::HumanoidSkeleton;
+use crate::error::{Error, Result};
+
+const EXTENSION: &str = "EXT_skeleton_humanoid";
+
+impl GltfEdit {
+    /// Adds a humanoid skeleton, and the extension to extensionsUsed.
+    ///
+    /// # Errors
+    /// A document that has the extension already; a skeleton that breaks its rules, by the rule.
+    pub fn describe(&mut self, skeleton: &HumanoidSkeleton) -> Result<()> {
+        let described = self.json.get("extensions").and_then(|e| e.get(EXTENSION));
+        if described.is_some() {
+            return Err(Error::Request(format!(
+                "{}: has {EXTENSION} already",
+                self.file.display()
+            )));
+        }
+        let extension = described_as(skeleton);
+        self.object("extensions")?
+            .insert(EXTENSION.to_owned(), extension);
+        self.use_extension(EXTENSION)
+    }
+}
+
+/// The extension's JSON for one skeleton.
+#[must_use]
+pub fn described_as(skeleton: &HumanoidSkeleton) -> Value {
+    let bones: serde_json::Map<String, Value> = skeleton
+        .bones
+        .iter()
+        .map(|(b, n)| (b.name().to_owned(), json!(n)))
+        .collect();
+    let mut one = json!({ "humanoidBones": bones });
+    if let Some(root) = skeleton.root {
+        one["rootNode"] = json!(root);
+    }
+    json!({ "humanoidSkeletons": [one] })
+}

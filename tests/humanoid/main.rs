@@ -1,0 +1,8 @@
+//! Humanoid clips on models, against a straightforward evaluation in matrices.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bind_relative;
+mod figure;
+mod rest_relative;

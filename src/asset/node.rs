@@ -1,6 +1,6 @@
 //! Nodes and their transforms.
 
-use glam::DMat4;
+use glam::{DMat4, DQuat, DVec3};
 
 pub use crate::math::Trs;
 

@@ -9,4 +9,5 @@ pub mod usd;
 
 pub use open::{open, open_with, read_asset};
 pub use rigs::{placement, rig, shape_names, skeletons};
+pub use rigs::{humanoid, placement, rig, shape_names, skeletons};
 pub use usd::{ClipChoice, OpenOptions};

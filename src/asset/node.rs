@@ -1,6 +1,6 @@
 //! Nodes and their transforms.
 
-use glam::DMat4;
+use glam::{DMat4, DQuat, DVec3};
 
 pub use crate::math::Trs;
 
@@ -47,14 +47,7 @@ impl LocalTransform {
     pub fn trs(&self) -> Trs {
         match self {
             Self::Trs(trs) => *trs,
-            Self::Matrix(m) => {
-                let (scale, rotation, translation) = m.to_scale_rotation_translation();
-                Trs {
-                    translation,
-                    rotation,
-                    scale,
-                }
-            }
+            Self::Matrix(m) => Trs::from_matrix(m),
         }
     }
 }

@@ -1,6 +1,8 @@
-//! The one table of what [`check`](super::check) can find.
+//! The table of what [`check`](super::check) can find in a stage.
 
 use serde::Serialize;
+
+use super::file_codes::FILE_CODES;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -29,7 +31,7 @@ impl Severity {
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Code {
-    /// Stable kebab-case name.
+    /// Stable name: kebab-case, or capitals for EXT_skeleton_humanoid.
     pub code: &'static str,
     pub severity: Severity,
     /// What it means, in one line.
@@ -46,10 +48,15 @@ pub struct Code {
 /// The row of a code.
 #[must_use]
 pub fn code(name: &str) -> Option<&'static Code> {
-    CODES.iter().find(|c| c.code == name)
+    all_codes().find(|c| c.code == name)
 }
 
-const fn row(
+/// Every row there is: of stages, then of files of other formats.
+pub fn all_codes() -> impl Iterator<Item = &'static Code> {
+    CODES.iter().chain(FILE_CODES)
+}
+
+pub(super) const fn row(
     code: &'static str,
     severity: Severity,
     property: &'static str,
@@ -79,7 +86,7 @@ const INDICES: &str = "primvars:skel:jointIndices";
 const WEIGHTS: &str = "primvars:skel:jointWeights";
 const GEOM_BIND: &str = "primvars:skel:geomBindTransform";
 
-/// Every code, by subject.
+/// Every code of stages, by subject; [`FILE_CODES`] has those of other formats.
 #[rustfmt::skip]
 pub const CODES: &[Code] = &[
     // The file

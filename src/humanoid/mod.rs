@@ -31,7 +31,7 @@ use crate::retarget::Bone;
 
 pub use apply::apply;
 pub use binds::BindPoses;
-pub use describe::describe;
+pub use describe::{bones_by_name, describe};
 pub use expressions::expressions_to_weights;
 pub use reference::{reference_asset, reference_rotation};
 

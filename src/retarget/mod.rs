@@ -5,6 +5,7 @@
 
 mod bone;
 mod bone_map;
+mod clip;
 mod conventions;
 mod guess;
 mod humanoid;
@@ -14,6 +15,7 @@ mod rig;
 
 pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};
+pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
 pub use humanoid::{Humanoid, Unrecognised};
 pub use retargeter::{Pose, RetargetOptions, Retargeter};

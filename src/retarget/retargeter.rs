@@ -89,7 +89,7 @@ struct Arm {
 /// let up = DMat4::from_translation(glam::DVec3::Y);
 /// let rest = vec![up; 2];
 /// let skeleton = Skeleton::new("/Skel", joints, Some(vec![up, up * up]), Some(rest))?;
-/// let rig = Rig::new("a rig", &skeleton, None, Placement::default())?;
+/// let rig = Rig::new("a rig", &skeleton, Placement::default())?;
 /// let map = BoneMap::from_json(r#"{"Hips": "Hips", "Spine": "Spine"}"#, "map.json")?;
 /// let mut retargeter = Retargeter::new(&rig, &rig, &map, &Default::default())?;
 /// let mut pose = rig.rest().to_vec();

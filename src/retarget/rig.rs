@@ -54,19 +54,18 @@ pub struct Rig {
 const SAME_TURN: f64 = 1.0 - 1.25e-9;
 
 impl Rig {
-    /// From a skeleton. `names` are what its joints are called where the file was made (jointNames); by default the
-    /// last parts of the joint paths. `label` names the rig in messages.
+    /// From a skeleton; `label` names the rig in messages. The joints' names are the skeleton's jointNames, without
+    /// them the last parts of the joint paths.
     ///
     /// Bind transforms are in whatever space the mesh was bound in. The turn that most joints agree on between there
     /// and the rest pose brings them to skeleton space; where no turn has a majority, they are there already.
     /// Without rest transforms the bind pose is the rest pose, and the other way round.
     ///
     /// # Errors
-    /// Neither rest nor bind transforms; names that are not one per joint.
+    /// Neither rest nor bind transforms.
     pub fn new(
         label: impl Into<String>,
         skeleton: &Skeleton,
-        names: Option<Vec<String>>,
         placement: Placement,
     ) -> Result<Self, Invalid> {
         let joints = skeleton.joints();
@@ -93,13 +92,8 @@ impl Rig {
             Ok(bind) => in_skeleton_space(bind, &rest_skel),
             Err(_) => rest_skel.clone(),
         };
-        let names = match names {
-            Some(names) if names.len() == joints.len() => names,
-            Some(names) => {
-                let expected = format!("{} names, one per joint", joints.len());
-                let found = names.len().to_string();
-                return Err(Invalid::new(skeleton.path(), "jointNames", expected, found));
-            }
+        let names = match skeleton.joint_names() {
+            Some(names) => names.to_vec(),
             None => joints.iter().map(|j| leaf(j).to_owned()).collect(),
         };
         let rest: Vec<Trs> = rest_local.iter().map(Trs::from_matrix).collect();

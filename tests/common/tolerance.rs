@@ -106,6 +106,13 @@ pub const READ: f64 = 1e-6;
 /// a dozen levels, a few roundings of 2e-16 each.
 pub const JOINTS_IN_F64: f64 = 1e-12;
 
+/// Numbers that a file stores in f32, relative to the larger of 1 and themselves: half a step of f32.
+pub const STORED_IN_F32: f64 = 6e-8;
+/// The same through a SkelAnimation: quaternions of 6e-8 in f32 on either side, down a dozen joints.
+pub const DIRECTION_IN_F32: f64 = 3e-6;
+
+/// Positions of retargeted joints, in metres: f32 translations of a few metres, and turns above them as before.
+pub const RETARGETED_METRES: f64 = 3e-6;
 /// A .usdz by usdzconvert against the .glb that it was made from, relative to the mesh's size.
 pub const USDZ_CONVERT: f64 = 1e-5;
 
@@ -127,3 +134,11 @@ pub const GLTF_NORMALS: f64 = 1e-3;
 
 /// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
 pub const GLTF_BAKES: f64 = 1e-5;
+/// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.
+pub const NORMALS_OF_8_BITS: f32 = 0.012;
+
+/// Bounds that a glTF accessor states against its values: some exporters round them in JSON, most to six digits.
+pub const STATED_BOUNDS: f32 = 1e-5;
+
+/// Weights of real glTF files sum to 1 as exporters understand it; the worst of ours is 2e-3 off.
+pub const REAL_WEIGHT_SUMS: f32 = 0.01;

@@ -465,9 +465,9 @@ fn bind_transforms_of_another_space_count_as_turned() {
         Some(bind),
         straight.skeleton.rest().map(<[DMat4]>::to_vec),
     )
-    .unwrap();
-    let names = Some(straight.rig.names().to_vec());
-    let rig = sinew::retarget::Rig::new("lying", &skeleton, names, Placement::default()).unwrap();
+    .unwrap()
+    .with_joint_names(Some(straight.rig.names().to_vec()));
+    let rig = sinew::retarget::Rig::new("lying", &skeleton, Placement::default()).unwrap();
     let target = Made {
         rig,
         at: straight.at,
@@ -618,9 +618,9 @@ fn odd_transforms_stay_finite() {
             Some(straight.skeleton.bind().to_vec()),
             Some(rest),
         )
-        .unwrap();
-        let names = Some(straight.rig.names().to_vec());
-        let rig = sinew::retarget::Rig::new("odd", &skeleton, names, Placement::default()).unwrap();
+        .unwrap()
+        .with_joint_names(Some(straight.rig.names().to_vec()));
+        let rig = sinew::retarget::Rig::new("odd", &skeleton, Placement::default()).unwrap();
         let target = Made {
             rig,
             at: straight.at.clone(),

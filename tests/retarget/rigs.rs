@@ -247,7 +247,8 @@ impl Build<'_> {
             }
         }
         let skeleton = Skeleton::new("/Skel", paths, Some(bind), Some(local)).unwrap();
-        let rig = Rig::new("a rig", &skeleton, Some(names), self.placement).unwrap();
+        let skeleton = skeleton.with_joint_names(Some(names));
+        let rig = Rig::new("a rig", &skeleton, self.placement).unwrap();
         Made { rig, at, skeleton }
     }
 }

@@ -5,9 +5,11 @@ mod check;
 mod convert;
 mod devices;
 mod fix;
+mod humanoid;
 mod inspect;
 mod open;
 mod report;
+mod retarget;
 
 use std::process::ExitCode;
 
@@ -37,6 +39,10 @@ enum Command {
     Check(check::Args),
     /// Mend what can be mended without guessing, into another file.
     Fix(fix::Args),
+    /// Put a humanoid clip (EXT_skeleton_humanoid, .vrma) onto a humanoid model, or describe a model.
+    Humanoid(humanoid::Args),
+    /// Move a clip from one character to another.
+    Retarget(Box<retarget::Args>),
     /// List adapters and the CPU backend, with what --backend auto would take.
     Devices(devices::Args),
 }
@@ -58,6 +64,8 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Check(args) => check::run(&args),
         Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Humanoid(args) => humanoid::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Retarget(args) => retarget::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {

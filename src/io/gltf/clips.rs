@@ -60,21 +60,15 @@ impl Reader<'_> {
             let Some(Aim { targets, component }) = self.aim(&target)? else {
                 continue;
             };
-            for target_of_track in &targets {
-                if !seen.insert((target_of_track.clone(), component.name())) {
-                    let expected = "each target once in an animation";
-                    let found = format!(
-                        "another channel for the {} of {target_of_track:?}",
-                        component.name()
-                    );
-                    let error = target.error(expected, found);
-                    return Err(error.coded("DUPLICATE_TARGET"));
+            for moved in &targets {
+                if !seen.insert((moved.clone(), component.name())) {
+                    return Err(twice(&target, moved, component));
                 }
             }
             let curve = samplers::read(self.document, sampler, component)?;
-            if let Some(copies) = targets.len().checked_sub(2) {
-                let bytes = 8 * curve.times.len() + curve.keys.bytes();
-                self.document.charge(copies + 1, bytes, channel.at())?;
+            if let Some(copies) = targets.len().checked_sub(1) {
+                let bytes = 8 * curve.times.len() + curve.keys.bytes() + 2 * size_of::<Track>();
+                self.document.charge(copies, bytes, channel.at())?;
             }
             tracks.extend(targets.into_iter().map(|target| Track {
                 target,
@@ -169,6 +163,18 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// Two channels of an animation for the same thing.
+fn twice(target: &Json<'_>, moved: &Target, component: Component) -> Invalid {
+    let (name, code) = match moved {
+        Target::Node(node) => (format!("nodes[{node}]"), None),
+        Target::Bone(bone) => (format!("the bone {bone}"), Some("DUPLICATE_TARGET")),
+        Target::Expression(name) => (format!("the expression {name}"), None),
+    };
+    let found = format!("another channel for the {} of {name}", component.name());
+    let error = target.error("each target once in an animation", found);
+    Invalid { code, ..error }
 }
 
 /// The human bone that a channel is for, which goes before its node.

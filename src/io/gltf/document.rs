@@ -127,8 +127,12 @@ impl Document {
     /// Says something about the file that does not stop the reading.
     pub(crate) fn warn(&self, code: &'static str, at: &str, message: impl Into<String>) {
         let mut warnings = self.warnings.borrow_mut();
+        // Nobody reads more.
+        if warnings.len() >= 1000 {
+            return;
+        }
         let warning = Warning::new(code, at, message);
-        if !warnings.contains(&warning) && warnings.len() < 1000 {
+        if !warnings.contains(&warning) {
             warnings.push(warning);
         }
     }

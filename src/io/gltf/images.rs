@@ -27,7 +27,7 @@ pub(super) fn read(document: &Document) -> Result<Vec<Image>, Invalid> {
                 document.warn("gltf-image-format", json.at(), message);
                 "png"
             }
-            None => "png",
+            None => ending_of_name(json.text("uri")?),
         };
         let stem = stem(json)?.unwrap_or_else(|| format!("image{i}"));
         let mut file_name = format!("{stem}.{ending}");
@@ -90,6 +90,16 @@ fn ending(bytes: &[u8]) -> Option<&'static str> {
         [0x76, 0x2F, 0x31, 0x01, ..] => Some("exr"),
         _ if avif() => Some("avif"),
         _ => None,
+    }
+}
+
+/// The ending that a missing file would have.
+fn ending_of_name(uri: String) -> &'static str {
+    let uri = uri.to_ascii_lowercase();
+    if uri.ends_with(".jpg") || uri.ends_with(".jpeg") {
+        "jpg"
+    } else {
+        "png"
     }
 }
 

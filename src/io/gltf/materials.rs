@@ -35,6 +35,14 @@ fn read_material(document: &Document, json: &Json<'_>) -> Result<Material, Inval
         material.roughness = pbr.number_or("roughnessFactor", 1.0)? as f32;
         material.metallic_roughness_texture = texture(document, &pbr, "metallicRoughnessTexture")?;
     }
+    if let Some(gloss) = json.extension("KHR_materials_pbrSpecularGlossiness")? {
+        let color: [f64; 4] = gloss.numbers_or("diffuseFactor", [1.0; 4])?;
+        material.base_color = Vec4::from(color.map(|n| n as f32));
+        material.base_color_texture = texture(document, &gloss, "diffuseTexture")?;
+        material.metallic = 0.0;
+        material.roughness = 1.0 - gloss.number_or("glossinessFactor", 1.0)? as f32;
+        material.metallic_roughness_texture = None;
+    }
     if let Some(normal) = json.get("normalTexture")? {
         material.normal_texture = texture(document, json, "normalTexture")?;
         material.normal_scale = normal.number_or("scale", 1.0)? as f32;

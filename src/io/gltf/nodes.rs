@@ -24,6 +24,10 @@ pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
             Some(weights) => Some(numbers_f32(&weights)?),
             None => None,
         };
+        if json.extension("EXT_mesh_gpu_instancing")?.is_some() {
+            let message = "instances (EXT_mesh_gpu_instancing), of which one is shown";
+            document.warn("gltf-instances", json.at(), message);
+        }
         nodes.push(Node {
             name: json.text("name")?,
             parent: None,

@@ -1,5 +1,6 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
+mod animations;
 mod author;
 mod authored;
 mod class_arcs;
@@ -19,6 +20,7 @@ mod prototypes;
 mod read;
 mod resolver;
 mod save;
+mod set_animation;
 mod skel_prims;
 mod skinned_prims;
 mod text;

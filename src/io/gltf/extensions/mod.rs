@@ -11,16 +11,24 @@ mod vrm;
 use serde_json::Value;
 
 use crate::asset::Asset;
-use crate::error::Invalid;
+use crate::error::{Invalid, Warning};
 
 pub use humanoid::{HumanoidFinding, Severity};
 
-/// Adds humanoids, expressions, their clips and what is to be warned about to an asset whose nodes, meshes, skins and
-/// clips have the document's own indices.
+/// Holds a document to the rules of EXT_skeleton_humanoid, before its clips are read; gives what is to be warned about.
 ///
 /// # Errors
-/// The first error of EXT_skeleton_humanoid or of VRM, with its JSON location and code.
-pub fn apply(json: &Value, asset: &mut Asset) -> Result<(), Invalid> {
-    humanoid::apply(json, asset)?;
-    vrm::apply(json, asset)
+/// The first error, with its JSON location and code.
+pub(super) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
+    humanoid::check(document)
+}
+
+/// Adds humanoids, expressions, their clips and what is to be warned about to the asset of a checked document; its nodes,
+/// meshes, skins and clips have the document's own indices.
+///
+/// # Errors
+/// The first error of VRM, with its JSON location and mostly a code.
+pub(super) fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
+    humanoid::apply(document, asset);
+    vrm::apply(document, asset)
 }

@@ -84,3 +84,10 @@ pub const HINT: f64 = 1e-6;
 /// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
 /// a dozen levels, a few roundings of 2e-16 each.
 pub const JOINTS_IN_F64: f64 = 1e-12;
+
+/// Points of our own FBX character at key times, in units of which it is ten tall: points, offsets and weights are f32 in
+/// an asset, and weights are normalised.
+pub const FBX_AT_KEYS: f64 = 1e-5;
+
+/// The same between keys: Euler angles that turn 180 degrees a second, and splines, sampled 72 times a second.
+pub const FBX_BETWEEN_KEYS: f64 = 5e-3;

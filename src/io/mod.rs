@@ -5,6 +5,7 @@ pub mod gltf;
 mod open;
 mod output;
 mod rigs;
+pub mod fbx;
 pub mod usd;
 
 pub use open::{open, open_with, read_asset};

@@ -120,3 +120,6 @@ pub const NORMALS_OF_8_BITS: f32 = 0.012;
 
 /// Bounds that a glTF accessor states against its values: some exporters round them in JSON, most to six digits.
 pub const STATED_BOUNDS: f32 = 1e-5;
+
+/// Weights from integers of 16 bits.
+pub const SIXTEEN_BIT_WEIGHTS: f32 = 1e-5;

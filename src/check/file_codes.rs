@@ -83,6 +83,8 @@ pub const FILE_CODES: &[Code] = &[
     row("gltf-quantization-undeclared", Warning, "", "small integers without KHR_mesh_quantization: read all the same", "list the extension"),
     row("gltf-rotation-length", Warning, "", "a node's rotation is not of length 1: made so", "normalise it"),
     row("gltf-not-finite", Warning, "", "values that are not finite: left out where that can be, else an error", "export the file anew"),
+    row("gltf-weights-sum", Warning, "", "weights of some points do not sum to 1: divided by their sum", "normalise them"),
+    row("gltf-instances", Warning, "", "EXT_mesh_gpu_instancing: one of the instances is shown", "export the instances as nodes"),
     // UsdSkel made of a file
     row("bone-tracks-left", Info, "", "tracks of human bones, which move no nodes of the file itself", "apply the clip to a model with `sinew humanoid`"),
     row("clip-resampled", Info, "", "a clip with so many different key times is sampled at whole time codes", "nothing"),

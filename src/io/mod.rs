@@ -4,11 +4,9 @@ pub mod bvh;
 pub mod gltf;
 mod open;
 mod output;
-pub mod usd;
-
-pub use open::{open, open_with, read_asset};
-pub use usd::{ClipChoice, OpenOptions};
 mod rigs;
 pub mod usd;
 
+pub use open::{open, open_with, read_asset};
 pub use rigs::{placement, rig, shape_names, skeletons};
+pub use usd::{ClipChoice, OpenOptions};

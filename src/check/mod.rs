@@ -16,8 +16,10 @@ mod animations;
 mod bound;
 mod codes;
 mod context;
+mod file_codes;
 mod fix;
 mod influences;
+mod refused;
 mod shapes;
 mod skeletons;
 mod stage;
@@ -27,12 +29,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::usd::{ReadOptions, UsdFile};
 use crate::io::{self, OpenOptions};
 use crate::skel::AnimSource;
 
-pub use codes::{CODES, Code, Severity, code};
+pub use codes::{CODES, Code, Severity, all_codes, code};
+pub use file_codes::FILE_CODES;
 pub use fix::{FixOptions, FixReport, Mended, fix};
 
 /// What to check against.
@@ -49,7 +52,7 @@ pub struct CheckOptions {
 /// One thing that is wrong or doubtful.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// A code of [`CODES`].
+    /// A code of [`CODES`] or [`FILE_CODES`].
     pub code: &'static str,
     pub severity: Severity,
     /// Prim path, or the file's name where the whole file is meant.
@@ -93,12 +96,19 @@ impl Report {
     }
 }
 
-/// Opens and checks a file.
+/// Opens and checks a file. Of a glTF, VRM, BVH or FBX file both what its reader finds, at locations in that file, and the
+/// UsdSkel stage that it becomes are checked.
 ///
 /// # Errors
 /// A file that cannot be opened or decoded. Whatever else is wrong is in the report.
 pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Report> {
-    check(&io::open_with(path, &options.open)?, options)
+    let path = path.as_ref();
+    match io::open_with(path, &options.open) {
+        Ok(file) => check(&file, options),
+        // A USD file is never refused for one of its values.
+        Err(Error::Invalid(invalid)) => Ok(refused::refused(path, &invalid)),
+        Err(e) => Err(e),
+    }
 }
 
 /// Checks an open file.
@@ -124,24 +134,31 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
     }
     let mut list = findings.list;
     let place = |f: &Finding| context.index_of(&f.path);
+    // What is about the whole file comes first, then locations in a file of another format, which are no prims.
+    let whole = scene.file.display().to_string();
     list.sort_by(|a, b| {
-        let key = |f: &Finding| (place(f), std::cmp::Reverse(f.severity));
+        let key = |f: &Finding| (place(f), f.path != whole, std::cmp::Reverse(f.severity));
         key(a).cmp(&key(b))
     });
     for finding in &mut list {
         finding.fixable &=
             place(finding).is_none_or(|i| context.why_unmendable(i, finding.code).is_none());
     }
-    let count = |s: Severity| list.iter().filter(|f| f.severity == s).count();
-    Ok(Report {
-        file: file.file().display().to_string(),
+    Ok(report(file.file(), list))
+}
+
+/// The report of these findings.
+fn report(file: &Path, findings: Vec<Finding>) -> Report {
+    let count = |s: Severity| findings.iter().filter(|f| f.severity == s).count();
+    Report {
+        file: file.display().to_string(),
         counts: Counts {
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
         },
-        findings: list,
-    })
+        findings,
+    }
 }
 
 /// Findings so far, each once.

@@ -3,7 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::curves::{Turned, move_by, product, scale_by};
-use super::motion::{Motion, Motions, Relative, Source, list};
+use super::motion::{Motion, Motions, Relative, Source, label, list};
 use super::reference::reference_rotation;
 use super::target::{Model, height, ratio};
 use super::{Applied, ApplyOptions, MissingBone, Mode, Report};
@@ -47,10 +47,15 @@ pub fn apply(
     work.expressions(clip);
     if work.tracks.is_empty() {
         return Err(Error::Request(format!(
-            "{}: nothing of clip \"{}\" moves a bone or an expression of {}",
+            "{}: nothing of clip \"{}\" moves a bone or an expression of {}{}",
             clip_file.file.display(),
             clip.name,
-            model.file.display()
+            model.file.display(),
+            if work.motions.source.humanoid.is_none() {
+                "; the clip's file has no humanoid map, without which `sinew retarget` may still move it"
+            } else {
+                ""
+            }
         )));
     }
     Ok(Applied {
@@ -283,7 +288,8 @@ impl<'a> Work<'a> {
         }
         if !lacking.is_empty() {
             let text = format!("the model lacks the expressions {}", list(&lacking));
-            self.report.warn("expression-missing", &clip.name, text);
+            let at = label(self.source().asset, clip);
+            self.report.warn("expression-missing", at, text);
         }
     }
 }

@@ -85,7 +85,8 @@ fn sum(mesh: usize, rest: &[f32], expressions: &[(&Curve, &Expression)]) -> Curv
             let slider = match expression.is_binary {
                 true if slider > 0.5 => 1.0,
                 true => 0.0,
-                false => slider,
+                // VRM has no more of an expression than all.
+                false => slider.clamp(0.0, 1.0),
             };
             for bind in expression.binds.iter().filter(|b| b.mesh == mesh) {
                 if let Some(weight) = weights.get_mut(bind.target) {

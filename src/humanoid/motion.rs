@@ -131,7 +131,7 @@ impl<'a> Motions<'a> {
                 tracks(elsewhere.len()),
                 list(&elsewhere)
             );
-            report.warn("track-ignored", &clip.name, text);
+            report.warn("track-ignored", label(asset, clip), text);
         }
         motions.leave_rest_relative_parts(clip, report);
         motions
@@ -191,7 +191,7 @@ impl<'a> Motions<'a> {
         for (what, why, bones) in kinds {
             if !bones.is_empty() {
                 let text = format!("{what} of {} are left out: {why}", list(&bones));
-                report.warn("track-ignored", &clip.name, text);
+                report.warn("track-ignored", label(self.source.asset, clip), text);
             }
         }
     }
@@ -219,6 +219,14 @@ impl Report {
         message: impl Into<String>,
     ) {
         self.warnings.push(Warning::new(code, path, message));
+    }
+}
+
+/// A clip's name for messages: its file's where it has none.
+pub(super) fn label(asset: &Asset, clip: &Clip) -> String {
+    match clip.name.as_str() {
+        "" => asset.file.display().to_string(),
+        name => name.to_owned(),
     }
 }
 

@@ -70,6 +70,15 @@ pub fn reference_rotation(bone: Bone) -> DQuat {
     DQuat::from_mat3(&DMat3::from_cols(x, y, x.cross(y))).normalize()
 }
 
+/// Whether "bends like a muscle contracting" leaves one +X only. Shoulders, upper arms, thumbs, feet, eyes and the jaw bend
+/// more ways than one, and models differ.
+pub(super) fn bends_one_way(bone: Bone) -> bool {
+    let several = [
+        "Shoulder", "UpperArm", "Thumb", "Foot", "Toes", "Eye", "jaw",
+    ];
+    !several.iter().any(|word| bone.name().contains(word))
+}
+
 /// Where a left or middle bone starts, in metres, in the reference pose of a grown-up of 1.7 m.
 fn left_position(bone: Bone) -> Option<DVec3> {
     use Bone::*;

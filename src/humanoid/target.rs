@@ -5,7 +5,7 @@ use glam::{DMat3, DMat4, DQuat, DVec3};
 use super::Report;
 use super::binds::BindPoses;
 use super::motion::list;
-use super::reference::reference_rotation;
+use super::reference::{bends_one_way, reference_rotation};
 use crate::asset::{Asset, Axis, Format, HumanoidSkeleton, Trs};
 use crate::error::{Error, Result};
 use crate::retarget::Bone;
@@ -170,7 +170,12 @@ impl<'a> Model<'a> {
     pub fn warn_off_reference(&self, bones: &[(Bone, DQuat)], report: &mut Report) {
         let limit = 10f64.to_radians();
         let off = |(bone, world): &&(Bone, DQuat)| {
-            reference_rotation(*bone).angle_between(*world) > limit
+            let reference = reference_rotation(*bone);
+            if bends_one_way(*bone) {
+                reference.angle_between(*world) > limit
+            } else {
+                (reference * DVec3::Y).angle_between(*world * DVec3::Y) > limit
+            }
         };
         let off: Vec<Bone> = bones.iter().filter(off).map(|(b, _)| *b).collect();
         if off.is_empty() {

@@ -1,6 +1,7 @@
 //! File formats. Nothing else names a file-format crate.
 
 pub mod bvh;
+pub mod fbx;
 pub mod gltf;
 mod open;
 mod output;

@@ -11,7 +11,7 @@ use crate::common::gltf_eval::{Document, clip, file};
 type Outcome = Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 14] = [
+    let all: [(&str, fn() -> Outcome); 15] = [
         ("base64", base64),
         ("slerp_goes_the_short_way", slerp),
         ("linear_and_its_ends", linear),
@@ -22,6 +22,7 @@ pub fn trials() -> Vec<Trial> {
         ("parents_scale_and_turn_children", hierarchy),
         ("a_skin_ignores_its_mesh_node", skin),
         ("all_joint_sets_count", joint_sets),
+        ("weights_are_divided_by_their_sum", loose_weights),
         ("integers_are_normalised", normalised),
         ("sparse_and_strided_accessors", sparse),
         ("node_weights_override_mesh_weights", morph),
@@ -238,6 +239,16 @@ fn joint_sets() -> Outcome {
         ],
     );
     near(document.surfaces(&[], 0.0)[0].points[0], [1.0, 4.5, 0.0]);
+    Ok(())
+}
+
+fn loose_weights() -> Outcome {
+    let document = skinned(
+        json!({"JOINTS_0": 2, "WEIGHTS_0": 3}),
+        &[accessor(2, "VEC4", 5121, 1), accessor(3, "VEC4", 5126, 1)],
+        &[vec![1, 0, 0, 0], floats(&[0.125, 0.375, 0.0, 0.0])],
+    );
+    near(document.surfaces(&[], 0.0)[0].points[0], [1.0, 2.25, 0.0]);
     Ok(())
 }
 

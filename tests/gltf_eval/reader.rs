@@ -99,15 +99,17 @@ fn same_primitive(at: &str, got: &Primitive, want: &mesh::Primitive) -> Result<(
     assert_eq!(corners, want.corners, "{at} faces");
     for (point, want) in want.influences.iter().enumerate() {
         let slots = point * got.influences..(point + 1) * got.influences;
-        let (joints, weights) = (&got.joints[slots.clone()], &got.weights[slots]);
-        let mut got: Vec<(usize, f64)> = joints
+        let (got_joints, got_weights) = (&got.joints[slots.clone()], &got.weights[slots]);
+        let mut got: Vec<(usize, f64)> = got_joints
             .iter()
-            .zip(weights)
+            .zip(got_weights)
             .map(|(j, w)| (*j as usize, f64::from(*w)))
             .collect();
         let mut want = want.clone();
         for list in [&mut got, &mut want] {
             list.retain(|(_, weight)| *weight != 0.0);
+            let sum: f64 = list.iter().map(|(_, weight)| weight).sum();
+            list.iter_mut().for_each(|(_, weight)| *weight /= sum);
             list.sort_by(|a, b| a.partial_cmp(b).expect("finite"));
         }
         let joints =

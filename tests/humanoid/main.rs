@@ -5,4 +5,7 @@ mod common;
 
 mod bind_relative;
 mod figure;
+mod files;
+mod fuzz;
 mod rest_relative;
+mod usd;

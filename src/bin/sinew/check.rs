@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use sinew::check::{CODES, CheckOptions, Finding, Report, Severity, check_file};
+use sinew::check::{CheckOptions, Finding, Report, Severity, all_codes, check_file};
 
 use crate::bake::AnimSourceArg;
 use crate::open::OpenArgs;
@@ -17,7 +17,7 @@ use crate::report::{count, print_result};
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Files to check: .usda, .usdc, .usd or .usdz.
+    /// Files to check: USD, or glTF, VRM and BVH, both as they are and as the UsdSkel stage they become.
     #[arg(value_name = "IN", required_unless_present = "codes")]
     inputs: Vec<PathBuf>,
     /// Print one JSON object, or an array of them for more than one file.
@@ -50,6 +50,7 @@ probably not what is meant, or that other tools will disagree; the rest is worth
 
 Examples:
   sinew check hero.usdz
+  sinew check avatar.vrm wave.vrma walk.glb
   sinew check *.usda --strict --severity warning --max-influences 4
   sinew check hero.usda --json | jq -r '.findings[] | [.code, .path] | @tsv'";
 
@@ -140,11 +141,11 @@ fn to_json(value: &impl Serialize) -> sinew::Result<String> {
 
 fn codes(json: bool) -> sinew::Result<String> {
     if json {
-        return to_json(&CODES);
+        return to_json(&all_codes().collect::<Vec<_>>());
     }
-    let width = CODES.iter().map(|c| c.code.len()).max().unwrap_or(0);
+    let width = all_codes().map(|c| c.code.len()).max().unwrap_or(0);
     let mut out = String::new();
-    for c in CODES {
+    for c in all_codes() {
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,

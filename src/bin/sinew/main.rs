@@ -5,6 +5,7 @@ mod check;
 mod convert;
 mod devices;
 mod fix;
+mod humanoid;
 mod inspect;
 mod open;
 mod report;
@@ -38,6 +39,8 @@ enum Command {
     Check(check::Args),
     /// Mend what can be mended without guessing, into another file.
     Fix(fix::Args),
+    /// Put a humanoid clip (EXT_skeleton_humanoid, .vrma) onto a humanoid model, or describe a model.
+    Humanoid(humanoid::Args),
     /// Move a clip from one character to another.
     Retarget(Box<retarget::Args>),
     /// List adapters and the CPU backend, with what --backend auto would take.
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Check(args) => check::run(&args),
         Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Humanoid(args) => humanoid::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Retarget(args) => retarget::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
     };

@@ -60,15 +60,15 @@ impl Reader<'_> {
             let Some(Aim { targets, component }) = self.aim(&target)? else {
                 continue;
             };
-            let curve = samplers::read(self.document, sampler, component)?;
-            if let Some(copies) = targets.len().checked_sub(1) {
-                let bytes = 8 * curve.times.len() + curve.keys.bytes() + 2 * size_of::<Track>();
-                self.document.charge(copies, bytes, channel.at())?;
-            }
             for moved in &targets {
                 if !seen.insert((moved.clone(), component.name())) {
                     return Err(twice(&target, moved, component));
                 }
+            }
+            let curve = samplers::read(self.document, sampler, component)?;
+            if let Some(copies) = targets.len().checked_sub(1) {
+                let bytes = 8 * curve.times.len() + curve.keys.bytes() + 2 * size_of::<Track>();
+                self.document.charge(copies, bytes, channel.at())?;
             }
             tracks.extend(targets.into_iter().map(|target| Track {
                 target,

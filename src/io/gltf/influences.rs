@@ -61,12 +61,18 @@ pub(super) fn read(
         joints: side_by_side(document, &joints, points, |n| n as u32)?,
         weights: side_by_side(document, &weights, points, |n| n as f32)?,
     };
+    let off = normalise(&mut out.weights, each.max(1));
+    if off > 0 {
+        let message = format!("weights of {off} points do not sum to 1: divided by their sum");
+        document.warn("gltf-weights-sum", attributes.at(), message);
+    }
     // What weighs nothing may name a joint that the skin lacks; USD would mind.
     for (joint, weight) in out.joints.iter_mut().zip(&out.weights) {
         if *weight == 0.0 {
             *joint = 0;
         }
     }
+    warn_of_sums(document, attributes, &out);
     if let Some(SkinLimit { joints, skin }) = limit
         && let Some(i) = out.joints.iter().position(|j| *j as usize >= joints)
     {
@@ -76,6 +82,44 @@ pub(super) fn read(
         return Err(Invalid::new(at, "", expected, found));
     }
     Ok(out)
+}
+
+/// Sums that are further from 1 are told of: rounded floats and normalised integers stay well below.
+const TOLD: f64 = 1e-3;
+
+/// Sums that are further from 1 are mended: f32 rounding is below.
+const MENDED: f64 = 1e-6;
+
+/// Divides the weights of each point by their sum, which has to be 1 (glTF 2.0, 3.7.3.3). A renderer does so too where it
+/// is not, by the homogeneous division; UsdSkel does not. Gives the number of points worth telling of.
+fn normalise(weights: &mut [f32], each: usize) -> usize {
+    let mut told = 0;
+    for weights in weights.chunks_exact_mut(each) {
+        let sum: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+        let off = (sum - 1.0).abs();
+        // Nothing can be made of a sum of 0, and a negative one has no meaning.
+        if sum <= 0.0 || !sum.is_finite() || off <= MENDED {
+            continue;
+        }
+        told += usize::from(off > TOLD);
+        for weight in weights {
+            *weight = (f64::from(*weight) / sum) as f32;
+        }
+    }
+    told
+}
+
+/// Weights are used as they are; where they do not sum to 1 a point leaves the surface (glTF 2.0, 3.7.3.3 asks
+/// for 1).
+fn warn_of_sums(document: &Document, attributes: &Json<'_>, influences: &Influences) {
+    let points = influences.weights.chunks_exact(influences.each.max(1));
+    let off = points.filter(|w| (w.iter().sum::<f32>() - 1.0).abs() > 0.01);
+    let count = off.count();
+    if count > 0 {
+        let message =
+            format!("{count} points whose weights do not sum to 1; they are kept as they are");
+        document.warn("gltf-weight-sum", &attributes.at_key("WEIGHTS_0"), message);
+    }
 }
 
 /// Point by point, the four values of each accessor.
@@ -98,4 +142,18 @@ fn side_by_side<T: Clone + Default>(
         }
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_divided_by_their_sum() {
+        let mut weights = [0.1, 0.3, 0.0, 0.6, 0.1, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        assert_eq!(normalise(&mut weights, 4), 1);
+        assert_eq!(weights[..4], [0.1, 0.3, 0.0, 0.6]);
+        assert_eq!(weights[4..8], [0.25, 0.75, 0.0, 0.0]);
+        assert_eq!(weights[8..], [0.0; 4]);
+    }
 }

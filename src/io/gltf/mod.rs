@@ -63,6 +63,8 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     let mut nodes = nodes::read(document)?;
     let roots = nodes::roots(document, &nodes)?;
     let skins = skins::read(document)?;
+    // Nodes and skins hold by now, and errors of channels are the extension's own.
+    let humanoid_warnings = extensions::check(document.json().value())?;
     let meshes = meshes::read(document, &nodes, &skins)?;
     meshes::check_node_weights(document, &nodes, &meshes)?;
     let clips = clips::read(document, &mut nodes, &meshes)?;
@@ -85,6 +87,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
         expressions: Vec::new(),
         warnings: document.take_warnings(),
     };
+    asset.warnings.extend(humanoid_warnings);
     extensions::apply(document.json().value(), &mut asset)?;
     asset.validate()?;
     Ok(asset)

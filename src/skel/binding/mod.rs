@@ -299,6 +299,12 @@ fn warn_of_unused_sources(
         if !authored || used[index] || states[index].skel_root.is_none() {
             continue;
         }
+        // It moves the Skeleton, whether or not anything is bound to that.
+        let is_skeleton = prim.kind == PrimKind::Skeleton && prim.has_api;
+        let has_source = matches!(prim.animation_source, Some(Target::Prim(_)));
+        if is_skeleton && has_source && reading == AnimSource::AtSkeleton {
+            continue;
+        }
         let why = match (prim.has_api, reading) {
             (false, _) => "SkelBindingAPI is not applied to this prim",
             (true, AnimSource::AtSkeleton) => {

@@ -244,9 +244,12 @@ fn skinned(
     // Joints without weight count for nothing, even where their matrix is singular.
     let used = || influences.iter().filter(|(_, weight)| *weight != 0.0);
     let rest = *point;
-    *point = used()
+    let sum: f64 = used().map(|(_, w)| w).sum();
+    let moved: DVec3 = used()
         .map(|(j, w)| motions[*j].points.transform_point3(rest) * *w)
         .sum();
+    // Files have to have sums of 1. A renderer takes others out again by the homogeneous division.
+    *point = moved / sum;
     if let Some(normal) = normal {
         let rest = *normal;
         let turned: DVec3 = used().map(|(j, w)| motions[*j].normals * rest * *w).sum();

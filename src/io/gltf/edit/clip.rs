@@ -65,7 +65,7 @@ impl GltfEdit {
             channels.push(json!({
                 "sampler": samplers.len() - 1, "target": { "node": node, "path": plain.path },
             }));
-            self.to_components(asset, node)?;
+            self.split_matrix(asset, node)?;
         }
         let view = self.add_bytes(&bytes)?;
         for mut accessor in accessors {
@@ -80,7 +80,7 @@ impl GltfEdit {
         Ok(())
     }
 
-    fn to_components(&mut self, asset: &Asset, node: usize) -> Result<()> {
+    fn split_matrix(&mut self, asset: &Asset, node: usize) -> Result<()> {
         let local = asset.nodes.get(node).map(|n| n.local);
         let found = self.json.get_mut("nodes").and_then(|n| n.get_mut(node));
         let (Some(local), Some(Value::Object(found))) = (local, found) else {

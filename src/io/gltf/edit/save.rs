@@ -126,7 +126,8 @@ impl GltfEdit {
             let Some(Some(bytes)) = self.buffers.get(i) else {
                 continue;
             };
-            if !found && !(i == 0 && first_is_bin) {
+            let in_chunk = i == 0 && first_is_bin;
+            if !found && !in_chunk {
                 buffer["uri"] = json!(data_uri("application/octet-stream", bytes));
             }
         }

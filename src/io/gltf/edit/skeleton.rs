@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::super::extensions::Severity;
+use super::super::extensions::humanoid::{EXTENSION, validate};
 use super::GltfEdit;
 use crate::asset::HumanoidSkeleton;
-use crate::error::{Error, Result};
-
-const EXTENSION: &str = "EXT_skeleton_humanoid";
+use crate::error::{Error, Invalid, Result};
 
 impl GltfEdit {
     /// Adds a humanoid skeleton, and the extension to extensionsUsed.
@@ -24,7 +24,15 @@ impl GltfEdit {
         let extension = described_as(skeleton);
         self.object("extensions")?
             .insert(EXTENSION.to_owned(), extension);
-        self.use_extension(EXTENSION)
+        self.use_extension(EXTENSION)?;
+        let findings = validate(&self.json);
+        match findings.iter().find(|f| f.severity == Severity::Error) {
+            Some(e) => Err(Invalid::new(&e.location, "", &e.expected, &e.found)
+                .coded(e.code)
+                .in_file(&self.file)
+                .into()),
+            None => Ok(()),
+        }
     }
 }
 

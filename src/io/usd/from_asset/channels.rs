@@ -50,9 +50,26 @@ impl Channels {
 
 /// Channels of all Skeletons, in their order. Expressions have the first choice of names; then come targets, by their
 /// own name, or with the mesh's in front where another mesh has taken it.
-pub(super) fn channels(asset: &Asset, uses: &[MeshUse], skeletons: usize) -> Vec<Channels> {
+///
+/// A clip without meshes, such as a VRM animation, has its expressions as channels of the first Skeleton.
+pub(super) fn channels(
+    asset: &Asset,
+    uses: &[MeshUse],
+    skeletons: usize,
+    expressions: &[String],
+) -> Vec<Channels> {
     let mut all: Vec<Channels> = Vec::new();
     all.resize_with(skeletons, Channels::default);
+    if asset.meshes.is_empty()
+        && let Some(first) = all.first_mut()
+    {
+        let mut names = Names::default();
+        for (i, name) in expressions.iter().enumerate() {
+            let token = names.unique(&[name, "expression"]);
+            first.add(Slider::Expression(i), token, 0.0);
+        }
+        return all;
+    }
     for (skeleton, channels) in all.iter_mut().enumerate() {
         let mut names = Names::default();
         let uses = || uses.iter().filter(|u| u.skeleton == Some(skeleton));

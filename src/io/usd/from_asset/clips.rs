@@ -2,8 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use glam::{DQuat, DVec3};
+
+use super::ChosenClip;
+use super::hierarchy::components;
 use super::time::Rate;
-use crate::asset::{Asset, Clip, Curve, CurveInterpolation, Keys, Target};
+use crate::asset::{Asset, Clip, Curve, CurveInterpolation, Keys, Node, Target, Track};
 use crate::error::Warning;
 
 /// Curves over time codes.
@@ -22,70 +26,136 @@ pub(super) struct CodedClip {
 }
 
 impl CodedClip {
-    /// Where two tracks move the same, the later one counts.
-    pub fn new(asset: &Asset, clip: &Clip, rate: &Rate, warnings: &mut Vec<Warning>) -> Self {
+    /// Where two tracks move the same, the first one counts.
+    pub fn new(
+        asset: &Asset,
+        chosen: &ChosenClip,
+        expressions: &[String],
+        rate: &Rate,
+        warnings: &mut Vec<Warning>,
+    ) -> Self {
         let mut out = Self {
-            name: clip.name.clone(),
-            range: clip.range().map(|(a, b)| (rate.code(a), rate.code(b))),
+            name: chosen.name.clone(),
             ..Self::default()
         };
         let mut bones = 0;
-        for track in &clip.tracks {
-            let curve = rate.curve(&track.curve);
-            match (&track.target, &curve.keys) {
-                (Target::Node(node), Keys::Translation(_)) => {
-                    out.translations.insert(*node, curve);
-                }
-                (Target::Node(node), Keys::Rotation(_)) => {
-                    out.rotations.insert(*node, curve);
-                }
-                (Target::Node(node), Keys::Scale(_)) => {
-                    out.scales.insert(*node, curve);
-                }
-                (Target::Node(node), Keys::Weights { .. }) => {
-                    out.weights.insert(*node, curve);
-                }
-                (Target::Expression(name), Keys::Weights { .. }) => {
-                    let found = asset.expressions.iter().position(|e| e.name == *name);
-                    match found {
-                        Some(i) if asset.expressions[i].is_binary => {
-                            out.expressions.insert(i, switched(&curve));
-                        }
-                        Some(i) => {
-                            out.expressions.insert(i, curve);
-                        }
-                        None => warnings.push(Warning::new(
-                            "expression-missing",
-                            &clip.name,
-                            format!("a track moves the expression {name}, which the file lacks: left out"),
-                        )),
-                    }
-                }
-                (Target::Bone(_), _) => bones += 1,
-                (Target::Expression(_), _) => {}
+        for clip in chosen.sources.iter().map(|i| &asset.clips[*i]) {
+            if let Some((first, last)) = clip.range() {
+                let (first, last) = (rate.code(first), rate.code(last));
+                let range = out.range.get_or_insert((first, last));
+                *range = (range.0.min(first), range.1.max(last));
+            }
+            for track in &clip.tracks {
+                bones += usize::from(matches!(track.target, Target::Bone(_)));
+                out.add(asset, track, expressions, rate, warnings);
             }
         }
         if bones > 0 {
-            warnings.push(Warning::new(
-                "bone-tracks-left",
-                &clip.name,
-                format!("{bones} tracks move human bones and no nodes: `sinew humanoid` applies them to a model"),
-            ));
+            let message = format!(
+                "{bones} tracks move human bones and no nodes: `sinew humanoid` applies them to a model"
+            );
+            warnings.push(Warning::new("bone-tracks-left", &chosen.name, message));
         }
         out
     }
+
+    fn add(
+        &mut self,
+        asset: &Asset,
+        track: &Track,
+        expressions: &[String],
+        rate: &Rate,
+        warnings: &mut Vec<Warning>,
+    ) {
+        let (by, index) = match (&track.target, &track.curve.keys) {
+            (Target::Node(node), Keys::Translation(_)) => (&mut self.translations, *node),
+            (Target::Node(node), Keys::Rotation(_)) => (&mut self.rotations, *node),
+            (Target::Node(node), Keys::Scale(_)) => (&mut self.scales, *node),
+            (Target::Node(node), Keys::Weights { .. }) => (&mut self.weights, *node),
+            (Target::Expression(name), Keys::Weights { .. }) => {
+                let Some(i) = expressions.iter().position(|e| e == name) else {
+                    let message = format!(
+                        "a track moves the expression {name}, which the file lacks: left out"
+                    );
+                    let warning = Warning::new("expression-missing", &self.name, message);
+                    warnings.push(warning);
+                    return;
+                };
+                (&mut self.expressions, i)
+            }
+            (Target::Bone(_) | Target::Expression(_), _) => return,
+        };
+        by.entry(index).or_insert_with(|| {
+            let curve = rate.curve(&track.curve);
+            let is_expression = matches!(track.target, Target::Expression(_));
+            match asset.expressions.get(index) {
+                Some(e) if is_expression && e.is_binary => switched(&curve),
+                _ => curve,
+            }
+        });
+    }
 }
 
-/// Nodes that any of the asset's clips moves.
+/// Names that a clip's expression tracks are found by: the asset's expressions; without meshes also those that only
+/// clips name.
+pub(super) fn expression_names(asset: &Asset, clips: &[&Clip]) -> Vec<String> {
+    let mut names: Vec<String> = asset.expressions.iter().map(|e| e.name.clone()).collect();
+    let mut known: HashSet<String> = names.iter().cloned().collect();
+    if asset.meshes.is_empty() {
+        for track in clips.iter().flat_map(|c| &c.tracks) {
+            if let Target::Expression(name) = &track.target
+                && known.insert(name.clone())
+            {
+                names.push(name.clone());
+            }
+        }
+    }
+    names
+}
+
+/// Nodes that any of the asset's clips moves away from their rest.
 pub(super) fn moved_nodes(asset: &Asset) -> HashSet<usize> {
     let tracks = asset.clips.iter().flat_map(|c| &c.tracks);
-    tracks
-        .filter(|t| !matches!(t.curve.keys, Keys::Weights { .. }))
-        .filter_map(|t| match t.target {
-            Target::Node(node) => Some(node),
-            _ => None,
-        })
-        .collect()
+    let moved = |track: &Track| match track.target {
+        Target::Node(node) => moves(&asset.nodes[node], &track.curve).then_some(node),
+        _ => None,
+    };
+    tracks.filter_map(moved).collect()
+}
+
+/// Difference, relative for translations, that is no motion: exporters write the rest pose as keys.
+const STILL: f64 = 1e-6;
+
+/// Whether a curve is anything but the node's rest.
+pub(super) fn moves(node: &Node, curve: &Curve) -> bool {
+    let Some(rest) = components(&node.local) else {
+        return true;
+    };
+    let off = |v: &[DVec3], rest: DVec3| {
+        let differs = |v: &DVec3| (*v - rest).abs().max_element() > STILL * (1.0 + rest.length());
+        match curve.interpolation {
+            CurveInterpolation::CubicSpline => v
+                .chunks_exact(3)
+                .any(|k| differs(&k[1]) || k[0] != DVec3::ZERO || k[2] != DVec3::ZERO),
+            _ => v.iter().any(differs),
+        }
+    };
+    match &curve.keys {
+        Keys::Translation(v) => off(v, rest.translation),
+        Keys::Scale(v) => off(v, rest.scale),
+        Keys::Rotation(v) => {
+            let rest = rest.rotation.normalize();
+            // The cosine of half the angle.
+            let differs = |q: &DQuat| q.normalize().dot(rest).abs() < 1.0 - STILL * STILL;
+            match curve.interpolation {
+                CurveInterpolation::CubicSpline => v
+                    .chunks_exact(3)
+                    .any(|k| differs(&k[1]) || k[0].length() > 0.0 || k[2].length() > 0.0),
+                _ => v.iter().any(differs),
+            }
+        }
+        Keys::Weights { .. } => false,
+    }
 }
 
 /// Pieces that a cubic segment is searched in for where it crosses one half.

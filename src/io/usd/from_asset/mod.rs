@@ -36,7 +36,8 @@ pub enum ClipChoice {
     /// The first of the file, where there is any.
     #[default]
     First,
-    /// The one of this name.
+    /// The one of this name. Where there is none, names joined by `+` are clips that play at once, as one: Blender exports
+    /// a character's bones and its shape keys as two. Where both move the same, the earlier in the list counts.
     Named(String),
     /// All; the first is bound.
     All,
@@ -62,32 +63,45 @@ pub(crate) struct Converted {
 /// A clip name that the asset lacks; what no UsdSkel can hold: singular bind matrices in use, hierarchies of
 /// hundreds of levels.
 pub(crate) fn author(asset: &Asset, clips: &ClipChoice) -> Result<Converted> {
-    let (clips, bound) = chosen(asset, clips)?;
-    stage::author(asset, &clips, bound)
+    let clips = chosen(asset, clips)?;
+    stage::author(asset, &clips)
 }
 
-/// The clips to convert, and the place in that list of the bound one.
-fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<(Vec<usize>, Option<usize>)> {
-    let all = 0..asset.clips.len();
-    let clips: Vec<usize> = match choice {
-        ClipChoice::First => all.take(1).collect(),
-        ClipChoice::All => all.collect(),
+/// A clip to be written, of one or more of the asset's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ChosenClip {
+    name: String,
+    sources: Vec<usize>,
+}
+
+/// The clips to convert, the bound one first.
+fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
+    let single = |source: usize| ChosenClip {
+        name: asset.clips[source].name.clone(),
+        sources: vec![source],
+    };
+    let all = (0..asset.clips.len()).map(single);
+    match choice {
+        ClipChoice::First => Ok(all.take(1).collect()),
+        ClipChoice::All => Ok(all.collect()),
         ClipChoice::Named(name) => {
-            let found = asset.clips.iter().position(|c| c.name == *name);
-            let Some(found) = found else {
+            let find = |name: &str| asset.clips.iter().position(|c| c.name == name);
+            let sources: Option<Vec<usize>> = match find(name) {
+                Some(whole) => Some(vec![whole]),
+                None => name.split('+').map(find).collect(),
+            };
+            let Some(sources) = sources else {
                 let names: Vec<_> = asset.clips.iter().map(|c| c.name.as_str()).collect();
                 let has = match names.is_empty() {
                     true => "it has none".to_owned(),
                     false => format!("it has {}", names.join(", ")),
                 };
                 let file = asset.file.display();
-                return Err(Error::Request(format!(
-                    "{file}: no clip is named {name}: {has}"
-                )));
+                let text = format!("{file}: no clip is named '{name}': {has}");
+                return Err(Error::Request(text));
             };
-            vec![found]
+            let name = name.clone();
+            Ok(vec![ChosenClip { name, sources }])
         }
-    };
-    let bound = (!clips.is_empty()).then_some(0);
-    Ok((clips, bound))
+    }
 }

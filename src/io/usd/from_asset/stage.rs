@@ -7,7 +7,7 @@ use openusd::{sdf, tf};
 
 use super::animations::{SkelClip, Tolerance};
 use super::channels::{Channels, channels};
-use super::clips::{CodedClip, moved_nodes};
+use super::clips::{CodedClip, expression_names, moved_nodes, moves};
 use super::hierarchy::Hierarchy;
 use super::layer::{LayerBuilder, PrimId, ROOT};
 use super::materials::author_material;
@@ -16,7 +16,7 @@ use super::placement::{MeshUse, Place, place};
 use super::skeletons::{self, SkeletonPlan};
 use super::time::Rate;
 use super::xforms::author_transform;
-use super::{Converted, ConvertedHumanoid, ConvertedSkeleton};
+use super::{ChosenClip, Converted, ConvertedHumanoid, ConvertedSkeleton};
 use crate::asset::{Asset, Axis};
 use crate::error::{Invalid, Result, Warning};
 use crate::io::usd::values::matrix4d;
@@ -44,17 +44,22 @@ struct Builder<'a> {
     warnings: Vec<Warning>,
 }
 
-pub(super) fn author(asset: &Asset, clips: &[usize], bound: Option<usize>) -> Result<Converted> {
-    let sources: Vec<_> = clips.iter().map(|i| &asset.clips[*i]).collect();
+pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> {
+    let sources = chosen.iter().flat_map(|c| &c.sources);
+    let sources: Vec<_> = sources.map(|i| &asset.clips[*i]).collect();
     let rate = Rate::of(asset, &sources);
     let mut warnings = Vec::new();
-    let coded = |clip: &&_| CodedClip::new(asset, clip, &rate, &mut warnings);
-    let clips: Vec<CodedClip> = sources.iter().map(coded).collect();
+    let expressions = expression_names(asset, &sources);
+    let clips: Vec<CodedClip> = chosen
+        .iter()
+        .map(|c| CodedClip::new(asset, c, &expressions, &rate, &mut warnings))
+        .collect();
+    let bound = (!clips.is_empty()).then_some(0);
     let hierarchy = Hierarchy::new(asset, moved_nodes(asset))?;
     let mut plans = skeletons::plan(asset, &hierarchy, &mut warnings)?;
     let uses = place(asset, &hierarchy, &mut plans);
     check_repeats(asset, &uses)?;
-    let channels = channels(asset, &uses, plans.len());
+    let channels = channels(asset, &uses, plans.len(), &expressions);
 
     let mut layer = LayerBuilder::new();
     let stem = asset.file.file_stem().unwrap_or_default().to_string_lossy();
@@ -217,7 +222,9 @@ impl Builder<'_> {
         for (i, clip) in self.clips.iter().enumerate() {
             let moved: HashSet<usize> = [&clip.translations, &clip.rotations, &clip.scales]
                 .into_iter()
-                .flat_map(|m| m.keys().copied())
+                .flatten()
+                .filter(|(n, curve)| moves(&self.asset.nodes[**n], curve))
+                .map(|(n, _)| *n)
                 .collect();
             let is_bound = self.bound == Some(i);
             let lost = |n: &&usize| !is_joint(n) && !(is_bound && xforms.contains_key(n));

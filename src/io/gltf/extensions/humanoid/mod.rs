@@ -11,7 +11,7 @@ mod skeletons;
 use serde_json::Value;
 
 use crate::asset::{Asset, HumanoidSkeleton};
-use crate::error::Invalid;
+use crate::error::{Invalid, Warning};
 
 use super::lookup;
 use super::tree::Tree;
@@ -55,20 +55,21 @@ pub fn read(document: &Value) -> Vec<HumanoidSkeleton> {
     root.map_or_else(Vec::new, skeletons::read)
 }
 
-/// The humanoid skeletons of a document to its asset.
-///
-/// # Errors
-/// The first error that [`validate`] finds.
-pub fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
-    let mut findings = validate(document);
+/// What [`validate`] finds, if there is no error among it.
+pub(super) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
+    let findings = validate(document);
     if let Some(error) = findings.iter().find(|f| f.severity == Severity::Error) {
         return Err(error.invalid());
     }
-    let skeletons = read(document);
-    findings.extend(skeletons.iter().flat_map(|s| reference_pose(asset, s)));
-    asset
-        .warnings
-        .extend(findings.iter().map(HumanoidFinding::as_warning));
-    asset.humanoids.extend(skeletons);
-    Ok(())
+    Ok(findings.iter().map(HumanoidFinding::as_warning).collect())
+}
+
+/// The humanoid skeletons of a checked document to its asset.
+pub(super) fn apply(document: &Value, asset: &mut Asset) {
+    for skeleton in read(document) {
+        let findings = reference_pose(asset, &skeleton);
+        let warnings = findings.iter().map(HumanoidFinding::as_warning);
+        asset.warnings.extend(warnings);
+        asset.humanoids.push(skeleton);
+    }
 }

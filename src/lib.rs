@@ -51,6 +51,7 @@ pub mod bake;
 pub mod check;
 pub mod error;
 pub mod gpu;
+pub mod humanoid;
 pub mod io;
 pub mod kernel;
 pub mod math;
@@ -60,6 +61,7 @@ pub mod scene;
 pub mod skel;
 
 pub use error::{Error, Invalid, Result, Warning};
+pub use io::open;
 
 /// The README's code, compiled and run with the documentation's tests.
 #[cfg(doctest)]

@@ -87,6 +87,107 @@ pub fn make_transform(translate: DVec3, rotate: DQuat, scale: DVec3) -> DMat4 {
     )
 }
 
+/// Translation, rotation and scale: `T * R * S`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trs {
+    pub translation: DVec3,
+    /// Unit length.
+    pub rotation: DQuat,
+    pub scale: DVec3,
+}
+
+impl Default for Trs {
+    fn default() -> Self {
+        Self::IDENTITY
+    }
+}
+
+impl Trs {
+    pub const IDENTITY: Self = Self {
+        translation: DVec3::ZERO,
+        rotation: DQuat::IDENTITY,
+        scale: DVec3::ONE,
+    };
+
+    #[must_use]
+    pub fn matrix(&self) -> DMat4 {
+        DMat4::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
+    }
+
+    /// The components of an affine matrix, by [`nearest_rotation`]: all three scales of one that mirrors are
+    /// negative, and shear is left out. One that is flattened to a plane is turned as the plane is, one flattened to
+    /// less not at all.
+    #[must_use]
+    pub fn from_matrix(m: &DMat4) -> Self {
+        let basis = DMat3::from_mat4(*m);
+        let rotation = nearest_rotation(basis).or_else(|| nearest_rotation(unflattened(basis)));
+        let rotation = rotation.unwrap_or_default();
+        let stretch = DMat3::from_quat(rotation).transpose() * basis;
+        Self {
+            translation: m.w_axis.truncate(),
+            rotation,
+            scale: DVec3::new(stretch.x_axis.x, stretch.y_axis.y, stretch.z_axis.z),
+        }
+    }
+}
+
+/// The shortest column replaced by one that stands on the other two.
+fn unflattened(m: DMat3) -> DMat3 {
+    let length = |i: usize| m.col(i).length_squared();
+    let flat = (1..3).fold(0, |a, b| if length(b) < length(a) { b } else { a });
+    let (a, b) = (m.col((flat + 1) % 3), m.col((flat + 2) % 3));
+    let mut out = m;
+    *out.col_mut(flat) = a.cross(b).normalize_or_zero() * a.length();
+    out
+}
+
+/// Columns whose cosines are below this count as orthogonal.
+const ORTHOGONAL: f64 = 1e-13;
+
+/// The rotation nearest to a matrix (the orthogonal factor of its polar decomposition), its scales and shear
+/// taken off. A matrix that mirrors is negated first, so mirroring is a scale of -1 along every axis, as in
+/// UsdSkelDecomposeTransform. `None` where the matrix is singular or not finite.
+#[must_use]
+pub fn nearest_rotation(m: DMat3) -> Option<DQuat> {
+    let largest = m
+        .to_cols_array()
+        .into_iter()
+        .map(f64::abs)
+        .fold(0.0, f64::max);
+    if largest == 0.0 || !m.is_finite() {
+        return None;
+    }
+    let mut x = m * (1.0 / largest);
+    let mut determinant = x.determinant();
+    if determinant < 0.0 {
+        (x, determinant) = (x * -1.0, -determinant);
+    }
+    // A column this much shorter than the rest is flat but for rounding.
+    if determinant < 1e-15 {
+        return None;
+    }
+    let [a, b, c] = [x.x_axis, x.y_axis, x.z_axis].map(DVec3::normalize);
+    let skew = a.dot(b).abs().max(b.dot(c).abs()).max(c.dot(a).abs());
+    if skew <= ORTHOGONAL {
+        return Some(DQuat::from_mat3(&DMat3::from_cols(a, b, c)).normalize());
+    }
+    // Higham's iteration, scaled by the determinant; it settles quadratically.
+    for _ in 0..50 {
+        let inverse = x.inverse().transpose();
+        let scale = x.determinant().abs().cbrt().recip();
+        let next = (x * scale + inverse * (1.0 / scale)) * 0.5;
+        if !next.is_finite() {
+            return None;
+        }
+        let settled = next.abs_diff_eq(x, 1e-15);
+        x = next;
+        if settled {
+            break;
+        }
+    }
+    Some(DQuat::from_mat3(&x).normalize())
+}
+
 /// True where every element is a finite number.
 #[must_use]
 pub fn is_finite(m: &DMat4) -> bool {
@@ -184,5 +285,40 @@ mod tests {
         assert!(transform_point(&rows(m), p).abs_diff_eq(want, 1e-5));
         let want = m.transform_vector3(p.as_dvec3()).as_vec3();
         assert!(transform_vector(&rows(m), p).abs_diff_eq(want, 1e-5));
+    }
+
+    #[test]
+    fn rotations_come_out_of_scaled_sheared_and_mirrored_matrices() {
+        let q = DQuat::from_euler(glam::EulerRot::XYZ, 0.3, -1.2, 2.1);
+        let same = |m: DMat3, q: DQuat| nearest_rotation(m).unwrap().dot(q).abs() > 1.0 - 1e-14;
+        let r = DMat3::from_quat(q);
+        assert!(same(r, q) && same(r * 1e-9, q) && same(r * -2.0, q));
+        assert!(same(
+            r * DMat3::from_diagonal(DVec3::new(3.0, 0.01, 2.0)),
+            q
+        ));
+        // A symmetric stretch keeps the rotation, shear and all.
+        let stretch = DMat3::from_cols_array(&[2.0, 0.3, 0.1, 0.3, 1.0, -0.2, 0.1, -0.2, 0.7]);
+        assert!(same(r * stretch, q));
+        // One mirrored axis is all three, after half a turn about that axis.
+        let mirrored = r * DMat3::from_diagonal(DVec3::new(-1.0, 1.0, 1.0));
+        assert!(same(
+            mirrored,
+            q * DQuat::from_rotation_x(std::f64::consts::PI)
+        ));
+        for m in [
+            DMat3::ZERO,
+            DMat3::from_diagonal(DVec3::new(1.0, 0.0, 1.0)),
+            r * f64::NAN,
+        ] {
+            assert_eq!(nearest_rotation(m), None);
+        }
+        let m = DMat4::from_scale_rotation_translation(DVec3::new(-1.0, 2.0, 3.0), q, DVec3::X);
+        let apart = Trs::from_matrix(&m);
+        assert_eq!(apart.scale.signum(), DVec3::NEG_ONE);
+        assert!(apart.matrix().abs_diff_eq(m, 1e-14));
+        let flat = DMat4::from_scale_rotation_translation(DVec3::new(2.0, 0.0, 1.0), q, DVec3::X);
+        assert!(Trs::from_matrix(&flat).matrix().abs_diff_eq(flat, 1e-14));
+        assert_eq!(Trs::from_matrix(&DMat4::ZERO).scale, DVec3::ZERO);
     }
 }

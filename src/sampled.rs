@@ -298,6 +298,16 @@ impl<T> Sampled<T> {
         }
     }
 
+    /// The default value where there is one, then every sample, `None` where it is blocked.
+    pub fn authored(&self) -> impl Iterator<Item = (Time, Option<&T>)> {
+        let default = self.default.iter().map(|v| (Time::Default, Some(&**v)));
+        let samples = self
+            .samples
+            .iter()
+            .map(|(t, v)| (Time::At(*t), v.as_deref()));
+        default.chain(samples)
+    }
+
     /// Every value, default and samples.
     pub fn values(&self) -> impl Iterator<Item = &Arc<T>> {
         self.default

@@ -13,7 +13,7 @@ use common::python;
 use common::rng::Rng;
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::bake::{Backend, BakeOptions, bake};
-use sinew::check::{CODES, CheckOptions, FixOptions, Report, Severity, check_file, fix};
+use sinew::check::{CODES, CheckOptions, FixOptions, Report, Severity, all_codes, check_file, fix};
 use sinew::io::usd::UsdFile;
 
 type Outcome = Result<(), Failed>;
@@ -694,7 +694,7 @@ fn cli_codes() -> Outcome {
     let output = sinew(&["check", "--codes"]);
     assert_eq!(output.status.code(), Some(0));
     let out = text(&output.stdout);
-    for c in CODES {
+    for c in all_codes() {
         assert!(
             out.contains(c.code) && out.contains(c.meaning),
             "{}",
@@ -703,6 +703,6 @@ fn cli_codes() -> Outcome {
     }
     let output = sinew(&["check", "--codes", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(json.as_array().map(Vec::len), Some(CODES.len()));
+    assert_eq!(json.as_array().map(Vec::len), Some(all_codes().count()));
     Ok(())
 }

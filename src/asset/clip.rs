@@ -65,6 +65,18 @@ pub enum Keys {
     },
 }
 
+impl Keys {
+    /// What the values take in memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Translation(v) | Self::Scale(v) => size_of_val(&v[..]),
+            Self::Rotation(v) => size_of_val(&v[..]),
+            Self::Weights { values, .. } => size_of_val(&values[..]),
+        }
+    }
+}
+
 impl Clip {
     /// Seconds of the first and the last key of all tracks; `None` where there is no track.
     #[must_use]

@@ -67,6 +67,21 @@ pub enum Format {
     Bvh,
 }
 
+impl Format {
+    /// Its name, for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gltf => "glTF 2.0",
+            Self::Vrm0 => "VRM 0.x",
+            Self::Vrm1 => "VRM 1.0",
+            Self::Vrma => "VRM Animation",
+            Self::Fbx => "FBX",
+            Self::Bvh => "BVH",
+        }
+    }
+}
+
 /// An up axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axis {

@@ -1,6 +1,8 @@
 //! Nodes and their transforms.
 
-use glam::{DMat4, DQuat, DVec3};
+use glam::DMat4;
+
+pub use crate::math::Trs;
 
 /// A node of the file's hierarchy.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,34 +17,6 @@ pub struct Node {
     pub skin: Option<usize>,
     /// Morph target weights in place of the mesh's own.
     pub weights: Option<Vec<f32>>,
-}
-
-/// Translation, rotation and scale: `T * R * S`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trs {
-    pub translation: DVec3,
-    /// Unit length.
-    pub rotation: DQuat,
-    pub scale: DVec3,
-}
-
-impl Default for Trs {
-    fn default() -> Self {
-        Self::IDENTITY
-    }
-}
-
-impl Trs {
-    pub const IDENTITY: Self = Self {
-        translation: DVec3::ZERO,
-        rotation: DQuat::IDENTITY,
-        scale: DVec3::ONE,
-    };
-
-    #[must_use]
-    pub fn matrix(&self) -> DMat4 {
-        DMat4::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
-    }
 }
 
 /// A node's transform. Only one in components can be animated.
@@ -73,14 +47,7 @@ impl LocalTransform {
     pub fn trs(&self) -> Trs {
         match self {
             Self::Trs(trs) => *trs,
-            Self::Matrix(m) => {
-                let (scale, rotation, translation) = m.to_scale_rotation_translation();
-                Trs {
-                    translation,
-                    rotation,
-                    scale,
-                }
-            }
+            Self::Matrix(m) => Trs::from_matrix(m),
         }
     }
 }

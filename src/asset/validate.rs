@@ -93,11 +93,13 @@ impl Asset {
     }
 
     fn validate_uses(&self) -> Result<(), Invalid> {
+        // Once per mesh, since many nodes may show the same one.
+        let highest: Vec<u32> = self.meshes.iter().map(highest_joint).collect();
         for (i, node) in self.nodes.iter().enumerate() {
             let at = format!("nodes[{i}]");
-            let Some(mesh) = node.mesh else { continue };
-            below(&at, "mesh", mesh, self.meshes.len())?;
-            let mesh = &self.meshes[mesh];
+            let Some(index) = node.mesh else { continue };
+            below(&at, "mesh", index, self.meshes.len())?;
+            let mesh = &self.meshes[index];
             if let Some(weights) = &node.weights
                 && weights.len() != mesh.target_names.len()
             {
@@ -107,11 +109,7 @@ impl Asset {
             let Some(skin) = node.skin else { continue };
             below(&at, "skin", skin, self.skins.len())?;
             let joints = self.skins[skin].joints.len();
-            for primitive in &mesh.primitives {
-                let used = primitive.joints.iter().zip(&primitive.weights);
-                let highest = used.filter(|(_, w)| **w != 0.0).map(|(j, _)| *j).max();
-                below(&at, "joint", highest.unwrap_or(0) as usize, joints.max(1))?;
-            }
+            below(&at, "joint", highest[index] as usize, joints.max(1))?;
         }
         Ok(())
     }
@@ -224,6 +222,14 @@ impl Asset {
         }
         Ok(())
     }
+}
+
+/// The highest joint that any weight of the mesh goes to.
+fn highest_joint(mesh: &Mesh) -> u32 {
+    let influences = mesh.primitives.iter();
+    let influences = influences.flat_map(|p| p.joints.iter().zip(&p.weights));
+    let used = influences.filter(|(_, w)| **w != 0.0);
+    used.map(|(j, _)| *j).max().unwrap_or(0)
 }
 
 fn validate_faces(faces: &Faces, points: usize, at: &str) -> Result<(), Invalid> {

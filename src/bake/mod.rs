@@ -15,7 +15,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Invalid, Result, Warning};
-use crate::io::usd::{BakeEdits, OpenOptions, ReadOptions, UsdFile};
+use crate::io::usd::{BakeEdits, ReadOptions, UsdFile};
+use crate::io::{self, OpenOptions};
 use crate::scene::Scene;
 use crate::skel::AnimSource;
 
@@ -173,7 +174,7 @@ pub fn bake(
 }
 
 fn read(input: &Path, output: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {
-    let file = UsdFile::open_with(input, &options.open)?;
+    let file = io::open_with(input, &options.open)?;
     let scene = file.scene(ReadOptions {
         anim_source: options.anim_source,
     })?;

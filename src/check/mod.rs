@@ -16,6 +16,7 @@ mod animations;
 mod bound;
 mod codes;
 mod context;
+mod file_codes;
 mod fix;
 mod influences;
 mod shapes;
@@ -28,10 +29,12 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::io::usd::{OpenOptions, ReadOptions, UsdFile};
+use crate::io::usd::{ReadOptions, UsdFile};
+use crate::io::{self, OpenOptions};
 use crate::skel::AnimSource;
 
-pub use codes::{CODES, Code, Severity, code};
+pub use codes::{CODES, Code, Severity, all_codes, code};
+pub use file_codes::FILE_CODES;
 pub use fix::{FixOptions, FixReport, Mended, fix};
 
 /// What to check against.
@@ -48,7 +51,7 @@ pub struct CheckOptions {
 /// One thing that is wrong or doubtful.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// A code of [`CODES`].
+    /// A code of [`CODES`] or [`FILE_CODES`].
     pub code: &'static str,
     pub severity: Severity,
     /// Prim path, or the file's name where the whole file is meant.
@@ -97,7 +100,7 @@ impl Report {
 /// # Errors
 /// A file that cannot be opened or decoded. Whatever else is wrong is in the report.
 pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Report> {
-    check(&UsdFile::open_with(path, &options.open)?, options)
+    check(&io::open_with(path, &options.open)?, options)
 }
 
 /// Checks an open file.

@@ -2,4 +2,12 @@
 
 pub mod bvh;
 pub mod fbx;
+pub mod gltf;
+mod open;
+mod output;
+mod rigs;
 pub mod usd;
+
+pub use open::{open, open_with, read_asset};
+pub use rigs::{placement, rig, shape_names, skeletons};
+pub use usd::{ClipChoice, OpenOptions};

@@ -21,6 +21,8 @@ pub struct SkelAnimation {
     pub rotations: Sampled<Vec<Quat>>,
     /// Joint-local scales, half precision.
     pub scales: Sampled<Vec<Half3>>,
+    /// The same scales in single precision, where the file that they come from has it (glTF); they are used then.
+    pub float_scales: Option<Sampled<Vec<Vec3>>>,
     /// Blend shape channels.
     pub blend_shapes: Vec<String>,
     /// One weight per channel.
@@ -37,15 +39,21 @@ impl SkelAnimation {
         if n == 0 {
             return None;
         }
-        let (t, r, s) = (
-            self.translations.at(time)?,
-            self.rotations.at(time)?,
-            self.scales.at(time)?,
-        );
-        if t.len() != n || r.len() != n || s.len() != n {
+        let (t, r) = (self.translations.at(time)?, self.rotations.at(time)?);
+        if t.len() != n || r.len() != n {
             return None;
         }
-        let local = make_transforms(&t, &r, &s).ok()?;
+        let local: Vec<DMat4> = match &self.float_scales {
+            Some(scales) => {
+                let s = scales.at(time).filter(|s| s.len() == n)?;
+                let all = t.iter().zip(r.iter()).zip(s.iter());
+                all.map(|((t, r), s)| {
+                    math::make_transform(t.as_dvec3(), r.as_dquat(), s.as_dvec3())
+                })
+                .collect()
+            }
+            None => make_transforms(&t, &r, &*self.scales.at(time)?).ok()?,
+        };
         local.iter().all(math::is_finite).then_some(local)
     }
 

@@ -43,13 +43,13 @@ impl SkeletonInstance {
         self.animation.as_ref().map(|(a, _)| a)
     }
 
-    /// Joint transforms in skeleton space.
+    /// Joint-local transforms.
     ///
     /// # Errors
     /// Rest transforms that are needed but missing (rule 9).
-    pub fn skel_from_joint(&self, time: Time) -> Result<Vec<DMat4>, Invalid> {
+    pub fn joint_local_transforms(&self, time: Time) -> Result<Vec<DMat4>, Invalid> {
         let driven = self.animation.as_ref().map(|(a, m)| (a.as_ref(), m));
-        let local = joint_local_transforms(&self.skeleton, driven, time).ok_or_else(|| {
+        joint_local_transforms(&self.skeleton, driven, time).ok_or_else(|| {
             Invalid::new(
                 self.skeleton.path(),
                 "restTransforms",
@@ -60,7 +60,15 @@ impl SkeletonInstance {
                 "none, or the wrong number",
             )
             .coded("rest-transforms-needed")
-        })?;
+        })
+    }
+
+    /// Joint transforms in skeleton space.
+    ///
+    /// # Errors
+    /// Rest transforms that are needed but missing (rule 9).
+    pub fn skel_from_joint(&self, time: Time) -> Result<Vec<DMat4>, Invalid> {
+        let local = self.joint_local_transforms(time)?;
         let topology = self.skeleton.topology();
         Ok(concat_joint_transforms(topology, &local, None).expect("one per joint"))
     }

@@ -11,6 +11,7 @@ use crate::math;
 pub struct Skeleton {
     path: String,
     joints: Vec<String>,
+    joint_names: Option<Vec<String>>,
     topology: Topology,
     /// Inverse of each bind transform: joint-at-bind from skeleton-world-at-bind.
     inverse_bind: Result<Vec<DMat4>, Invalid>,
@@ -54,7 +55,16 @@ impl Skeleton {
             bind: bind.unwrap_or_default(),
             rest,
             joints,
+            joint_names: None,
         })
+    }
+
+    /// The same skeleton with what its joints are called where the file was made (jointNames), which need not be
+    /// valid paths, nor unique. Names that are not one per joint count as missing.
+    #[must_use]
+    pub fn with_joint_names(mut self, names: Option<Vec<String>>) -> Self {
+        self.joint_names = names.filter(|n| n.len() == self.joints.len());
+        self
     }
 
     /// Prim path.
@@ -67,6 +77,12 @@ impl Skeleton {
     #[must_use]
     pub fn joints(&self) -> &[String] {
         &self.joints
+    }
+
+    /// jointNames, where they are authored and of the right number.
+    #[must_use]
+    pub fn joint_names(&self) -> Option<&[String]> {
+        self.joint_names.as_deref()
     }
 
     /// Joint hierarchy.

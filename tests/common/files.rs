@@ -4,6 +4,11 @@ use std::path::{Path, PathBuf};
 
 /// Every USD file in a folder and below, sorted.
 pub fn usd_files(folder: &Path) -> Vec<PathBuf> {
+    files_of(folder, &["usda", "usdc", "usdz"])
+}
+
+/// Every file of those endings in a folder and below, sorted.
+pub fn files_of(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -15,7 +20,7 @@ pub fn usd_files(folder: &Path) -> Vec<PathBuf> {
                 folders.push(path);
             } else if path
                 .extension()
-                .is_some_and(|e| ["usda", "usdc", "usdz"].iter().any(|k| e == *k))
+                .is_some_and(|e| endings.iter().any(|k| e == *k))
             {
                 out.push(path);
             }

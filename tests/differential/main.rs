@@ -8,7 +8,6 @@
 mod common;
 mod coverage;
 mod total;
-mod worker;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,6 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::files::usd_files;
+use common::worker::Worker;
 use common::{gpu, tolerance};
 use coverage::COVERAGE;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -24,10 +24,12 @@ use serde_json::{Value, json};
 use sinew::Error;
 use sinew::bake::{Backend, BakeOptions, bake};
 use total::Total;
-use worker::Worker;
 
 const CPU_SEEDS: Range<u64> = 0..500;
 const GPU_SEEDS: Range<u64> = 0..50;
+
+/// The script that makes stages, bakes them with usd-core and compares.
+const SCRIPT: &str = "differential/worker.py";
 
 /// Stages that the comparison's own test perturbs.
 const SELF_TEST_SEEDS: Range<u64> = 0..16;
@@ -120,7 +122,7 @@ fn many(
         for thread in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             let (folder, total, next, seeds, backend) = (&folder, &total, &next, &seeds, &backend);
             scope.spawn(move || {
-                let mut worker = Worker::new(python, folder, thread);
+                let mut worker = Worker::new(python, SCRIPT, folder, thread);
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     if seed >= seeds.end {
@@ -220,7 +222,7 @@ fn tolerances() -> Value {
 /// extents of its world. What sinew refuses, Pixar leaves alone or cannot open.
 fn real_file(python: &str, file: &Path) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let mut worker = Worker::new(python, folder.path(), 0)?;
+    let mut worker = Worker::new(python, SCRIPT, folder.path(), 0)?;
     let mut baked = folder.path().join("baked.usdc");
     let options = BakeOptions {
         backend: Backend::Cpu,
@@ -253,7 +255,7 @@ fn real_file(python: &str, file: &Path) -> Result<(), Failed> {
 fn self_test(python: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let folder = folder.path();
-    let mut worker = Worker::new(python, folder, 0)?;
+    let mut worker = Worker::new(python, SCRIPT, folder, 0)?;
     let mut noticed: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     let mut passed = noticed.clone();
     for seed in SELF_TEST_SEEDS {

@@ -17,7 +17,7 @@ use crate::report::{count, print_findings, print_result, thousands};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Character to bake: .usda, .usdc, .usd or .usdz.
+    /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx.
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// File to write; its ending chooses the format. A .usdz packs the textures.
@@ -59,6 +59,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   sinew bake hero.usdz -o hero_baked.usdc
+  sinew bake hero.glb -o hero_run.usdc --clip Run
   sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero
   sinew bake shot.usda -o high.usdc --variant '/Shot/Hero{lod=high}' --search-path /show/assets";
 

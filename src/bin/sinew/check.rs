@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use sinew::check::{CODES, CheckOptions, Finding, Report, Severity, check_file};
+use sinew::check::{CheckOptions, Finding, Report, Severity, all_codes, check_file};
 
 use crate::bake::AnimSourceArg;
 use crate::open::OpenArgs;
@@ -140,11 +140,11 @@ fn to_json(value: &impl Serialize) -> sinew::Result<String> {
 
 fn codes(json: bool) -> sinew::Result<String> {
     if json {
-        return to_json(&CODES);
+        return to_json(&all_codes().collect::<Vec<_>>());
     }
-    let width = CODES.iter().map(|c| c.code.len()).max().unwrap_or(0);
+    let width = all_codes().map(|c| c.code.len()).max().unwrap_or(0);
     let mut out = String::new();
-    for c in CODES {
+    for c in all_codes() {
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,

@@ -2,11 +2,14 @@
 
 mod bake;
 mod check;
+mod convert;
 mod devices;
 mod fix;
+mod humanoid;
 mod inspect;
 mod open;
 mod report;
+mod retarget;
 
 use std::process::ExitCode;
 
@@ -28,12 +31,18 @@ Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.
 enum Command {
     /// Bake skinning into points and normals, as Pixar's bake does.
     Bake(bake::Args),
+    /// Write a glTF, VRM, BVH or FBX file as UsdSkel.
+    Convert(convert::Args),
     /// Show what a file holds: SkelRoots, skeletons, bindings, influences, shapes, times, warnings.
     Inspect(inspect::Args),
     /// Tell everything that is wrong or doubtful in files, with stable codes.
     Check(check::Args),
     /// Mend what can be mended without guessing, into another file.
     Fix(fix::Args),
+    /// Put a humanoid clip (EXT_skeleton_humanoid, .vrma) onto a humanoid model, or describe a model.
+    Humanoid(humanoid::Args),
+    /// Move a clip from one character to another.
+    Retarget(Box<retarget::Args>),
     /// List adapters and the CPU backend, with what --backend auto would take.
     Devices(devices::Args),
 }
@@ -51,9 +60,12 @@ fn main() -> ExitCode {
         .init();
     let work = move || match cli.command {
         Command::Bake(args) => bake::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Convert(args) => convert::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Check(args) => check::run(&args),
         Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Humanoid(args) => humanoid::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Retarget(args) => retarget::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use sinew::io::usd::{OpenOptions, VariantSelection};
+use sinew::io::usd::VariantSelection;
+use sinew::io::{ClipChoice, OpenOptions};
 
 /// How IN is composed.
 #[derive(clap::Args)]
@@ -15,6 +16,9 @@ pub struct OpenArgs {
     /// PXR_AR_DEFAULT_SEARCH_PATH lists. May be repeated.
     #[arg(long, value_name = "DIR")]
     search_path: Vec<PathBuf>,
+    /// Clip to take from a glTF, VRM, BVH or FBX file, instead of its first.
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
 }
 
 impl OpenArgs {
@@ -22,6 +26,10 @@ impl OpenArgs {
         OpenOptions {
             variants: self.variant.clone(),
             search_paths: self.search_path.clone(),
+            clips: match &self.clip {
+                Some(name) => ClipChoice::Named(name.clone()),
+                None => ClipChoice::First,
+            },
         }
     }
 }

@@ -14,9 +14,9 @@ use crate::sampled::{Interpolation, Sampled, Time};
 use crate::skel::{BlendShapeDef, InbetweenDef};
 
 /// What authoring comes across: a request that makes no sense, or openusd's own errors.
-type Authored<T> = std::result::Result<T, Failure>;
+pub(super) type Authored<T> = std::result::Result<T, Failure>;
 
-enum Failure {
+pub(super) enum Failure {
     Ours(Error),
     Theirs(String),
 }
@@ -40,10 +40,12 @@ macro_rules! theirs {
 theirs!(
     openusd::Error,
     usd::StageAuthoringError,
+    sdf::AuthoringError,
+    sdf::EditError,
     sdf::PathParseError
 );
 
-fn refuse<T>(reason: String) -> Authored<T> {
+pub(super) fn refuse<T>(reason: String) -> Authored<T> {
     Err(Failure::Ours(Error::Request(reason)))
 }
 
@@ -128,7 +130,7 @@ impl UsdFile {
         set.map_err(|e| self.failure(e))
     }
 
-    fn failure(&self, failure: Failure) -> Error {
+    pub(super) fn failure(&self, failure: Failure) -> Error {
         match failure {
             Failure::Ours(Error::Invalid(invalid)) => invalid.in_file(self.file()).into(),
             Failure::Ours(Error::Request(text)) => {
@@ -142,7 +144,7 @@ impl UsdFile {
     }
 
     /// An active prim of a schema, where opinions of the root layer count.
-    fn prim_to_edit(&self, path: &str, schema: &str) -> Authored<usd::Prim> {
+    pub(super) fn prim_to_edit(&self, path: &str, schema: &str) -> Authored<usd::Prim> {
         let path = sdf::Path::new(path)?;
         let prim = self.stage.prim(&path)?;
         if !prim.is_valid()? || !prim.is_active()? || !prim.is_a(schema)? {
@@ -348,10 +350,10 @@ fn author_inbetween(
     Ok(())
 }
 
-fn vectors(v: &[glam::Vec3]) -> sdf::Value {
+pub(super) fn vectors(v: &[glam::Vec3]) -> sdf::Value {
     sdf::Value::Vec3fVec(bytemuck::cast_slice(v).to_vec())
 }
 
-fn token_array(names: Vec<String>) -> sdf::Value {
+pub(super) fn token_array(names: Vec<String>) -> sdf::Value {
     sdf::Value::TokenVec(names.into_iter().map(tf::Token::from).collect())
 }

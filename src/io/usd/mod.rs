@@ -1,5 +1,6 @@
 //! Reading and writing USD through openusd. The only place that knows it.
 
+mod animations;
 mod author;
 mod authored;
 mod class_arcs;
@@ -7,8 +8,10 @@ mod clips;
 mod edits;
 mod explain;
 mod extents;
+mod from_asset;
 mod instances;
 mod layer_copy;
+mod made;
 mod mend;
 mod model_bounds;
 mod output;
@@ -17,6 +20,7 @@ mod prototypes;
 mod read;
 mod resolver;
 mod save;
+mod set_animation;
 mod skel_prims;
 mod skinned_prims;
 mod text;
@@ -29,6 +33,8 @@ mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
+pub use from_asset::ClipChoice;
+pub use made::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use mend::{Mend, PrimMend};
 pub use read::{OpenOptions, ReadOptions, UsdFile};
 pub use variants::VariantSelection;

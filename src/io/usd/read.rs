@@ -8,8 +8,10 @@ use openusd::{sdf, usd};
 
 use super::class_arcs;
 use super::explain::explain;
+use super::from_asset::ClipChoice;
+use super::made::MadeStage;
 use super::model_bounds::BoundsReader;
-use super::resolver::{CheckedResolver, SESSION};
+use super::resolver::{CheckedResolver, MemoryFiles, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
 use super::tree::{StageTree, read_tree};
@@ -33,6 +35,8 @@ pub struct OpenOptions {
     /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
     /// working directory.
     pub search_paths: Vec<PathBuf>,
+    /// Which clips of a file of another format than USD.
+    pub clips: ClipChoice,
 }
 
 /// How a file is read.
@@ -52,10 +56,13 @@ fn check_classes(stage: &usd::Stage) -> Result<(), String> {
     class_arcs::check(layers.iter().map(|l| l.data()))
 }
 
-/// An open, composed USD file. It is bound to its thread; the [`Scene`] made from it is not.
+/// An open, composed USD file, or a stage in memory made from another format. It is bound to its thread; the
+/// [`Scene`] made from it is not.
 pub struct UsdFile {
     pub(super) stage: usd::Stage,
     pub(super) opened_with: OpenOptions,
+    /// What the stage in memory has besides its layer; none where the file is USD.
+    pub(super) made: Option<MadeStage>,
     file: PathBuf,
 }
 
@@ -98,19 +105,35 @@ impl UsdFile {
             let text = format!("--search-path: there is no folder {}", folder.display());
             return Err(Error::Request(text));
         }
+        Self::compose(file, name, options, MemoryFiles::new())
+    }
+
+    /// Opens the layer `root`, which may be one of the files in `memory`.
+    pub(super) fn compose(
+        file: &Path,
+        root: &str,
+        options: &OpenOptions,
+        mut memory: MemoryFiles,
+    ) -> Result<Self> {
+        let fail = |reason: String| Error::Open {
+            file: file.to_owned(),
+            reason,
+        };
         // There is always a session layer, for what is said of the stage and of none of its files.
         let session = variants::session_layer(&options.variants).map_err(fail)?;
+        memory.insert(SESSION.to_owned(), session.into());
         let stage = usd::Stage::builder()
             .schema_registry(openusd_schemas::schema_registry())
-            .resolver(CheckedResolver::new(&options.search_paths, Some(session)))
+            .resolver(CheckedResolver::new(&options.search_paths, memory))
             .session_layer(SESSION)
-            .open(name)
+            .open(root)
             .map_err(|e| fail(explain(&e)))?;
         check_classes(&stage).map_err(fail)?;
         variants::check(&stage, &options.variants)?;
         Ok(Self {
             stage,
             opened_with: options.clone(),
+            made: None,
             file: file.to_owned(),
         })
     }
@@ -144,6 +167,7 @@ impl UsdFile {
         };
         let mut builder = SceneBuilder {
             stage,
+            made: self.made.as_ref(),
             tree: &tree,
             interpolation,
             prims: Vec::new(),
@@ -209,6 +233,12 @@ impl UsdFile {
             bindings.push(skin);
         }
         warnings.append(&mut builder.warnings);
+        warnings.extend(
+            self.origin()
+                .map_or(&[][..], |o| &o.warnings)
+                .iter()
+                .cloned(),
+        );
         let bounds = BoundsReader {
             stage,
             tree: &tree,
@@ -285,6 +315,7 @@ impl BindingDefinition {
 
 struct SceneBuilder<'a> {
     stage: &'a usd::Stage,
+    made: Option<&'a MadeStage>,
     tree: &'a StageTree,
     interpolation: Interpolation,
     prims: Vec<ScenePrim>,
@@ -408,10 +439,7 @@ impl SceneBuilder<'_> {
             let animation = match binding::animation_of(&self.tree.tree, i) {
                 Some(a) => Some(match self.animations.get(&a) {
                     Some(known) => known.clone(),
-                    None => {
-                        let prim = self.stage.prim(&self.tree.paths[a])?;
-                        Arc::new(read_animation(&prim, self.interpolation, &mut Vec::new())?)
-                    }
+                    None => Arc::new(self.animation_definition(a, &mut Vec::new())?),
                 }),
                 None => None,
             };
@@ -432,8 +460,10 @@ impl SceneBuilder<'_> {
         let mut animation = match self.animation_definitions.get(&shared) {
             Some(known) => SkelAnimation::clone(known),
             None => {
-                let prim = self.stage.prim(&self.tree.paths[tree_prim])?;
-                read_animation(&prim, self.interpolation, &mut self.warnings)?
+                let mut warnings = std::mem::take(&mut self.warnings);
+                let read = self.animation_definition(tree_prim, &mut warnings);
+                self.warnings = warnings;
+                read?
             }
         };
         animation.path.clone_from(&self.tree.tree[tree_prim].path);
@@ -441,6 +471,17 @@ impl SceneBuilder<'_> {
         let slot = self.animation_definitions.entry(shared);
         slot.or_insert_with(|| animation.clone());
         self.animations.insert(tree_prim, animation.clone());
+        Ok(animation)
+    }
+
+    fn animation_definition(
+        &self,
+        tree_prim: usize,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<SkelAnimation, openusd::Error> {
+        let prim = self.stage.prim(&self.tree.paths[tree_prim])?;
+        let mut animation = read_animation(&prim, self.interpolation, warnings)?;
+        animation.float_scales = self.made.and_then(|m| m.float_scales(&animation.path));
         Ok(animation)
     }
 }

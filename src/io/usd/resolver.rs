@@ -1,9 +1,11 @@
-//! openusd's default resolver, with every layer looked at before it is parsed or composed, and one layer
-//! in memory.
+//! openusd's default resolver, with every layer looked at before it is parsed or composed, and files in
+//! memory.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use openusd::ar::{Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
@@ -14,23 +16,29 @@ use super::{class_arcs, text};
 /// Environment variable with search paths, as ArDefaultResolver has it.
 const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
 
-/// Name of the session layer that a [`CheckedResolver`] holds in memory.
+/// What the names of files in memory begin with; no file on a disk is named so by a layer.
+pub(super) const IN_MEMORY: &str = "sinew:";
+
+/// Name of the session layer.
 pub(super) const SESSION: &str = "sinew:session.usda";
+
+/// Files in memory by name: the session layer, a root layer made from another format, its pictures.
+pub(super) type MemoryFiles = HashMap<String, Arc<[u8]>>;
 
 /// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]), and classes are
 /// followed (see [`class_arcs`]).
 pub(super) struct CheckedResolver {
     files: DefaultResolver,
-    session: Option<Vec<u8>>,
+    memory: MemoryFiles,
 }
 
 impl CheckedResolver {
     /// Search paths are looked in one after another, then those of `PXR_AR_DEFAULT_SEARCH_PATH`; the
     /// working directory comes before all, as in ArDefaultResolver.
-    pub fn new(search_paths: &[PathBuf], session: Option<Vec<u8>>) -> Self {
+    pub fn new(search_paths: &[PathBuf], memory: MemoryFiles) -> Self {
         let here = std::env::current_dir().ok();
         let files = DefaultResolver::with_search_paths(here.into_iter().chain(all(search_paths)));
-        Self { files, session }
+        Self { files, memory }
     }
 }
 
@@ -59,15 +67,15 @@ fn check_crate_version(head: &[u8]) -> io::Result<()> {
 
 impl Resolver for CheckedResolver {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
-        if self.session.is_some() && asset_path == SESSION && anchor.is_none() {
-            return SESSION.to_owned();
+        if self.memory.contains_key(asset_path) {
+            return asset_path.to_owned();
         }
         self.files.create_identifier(asset_path, anchor)
     }
 
     fn resolve(&self, asset_path: &str) -> Option<ResolvedPath> {
-        if self.session.is_some() && asset_path == SESSION {
-            return Some(ResolvedPath::new(SESSION));
+        if self.memory.contains_key(asset_path) {
+            return Some(ResolvedPath::new(asset_path));
         }
         self.files.resolve(asset_path)
     }
@@ -77,10 +85,9 @@ impl Resolver for CheckedResolver {
     }
 
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
-        if let Some(text) = &self.session
-            && resolved_path.to_string() == SESSION
-        {
-            return Ok(Box::new(Cursor::new(text.clone())));
+        // What we made ourselves needs no checks.
+        if let Some(bytes) = self.memory.get(&resolved_path.to_string()) {
+            return Ok(Box::new(Cursor::new(bytes.to_vec())));
         }
         let mut asset = self.files.open_asset(resolved_path)?;
         let mut head = Vec::new();

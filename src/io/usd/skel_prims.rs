@@ -35,7 +35,9 @@ pub(super) fn read_skeleton(
     for (name, matrices) in [("bindTransforms", &bind), ("restTransforms", &rest)] {
         warn_of_projections(prim, name, matrices.iter().flatten(), warnings);
     }
-    Ok(Skeleton::new(prim.path().as_str(), joints, bind, rest))
+    let names = read_uniform(&prim.attribute("jointNames"))?;
+    let skeleton = Skeleton::new(prim.path().as_str(), joints, bind, rest);
+    Ok(skeleton.map(|s| s.with_joint_names(names)))
 }
 
 /// Pixar's code carries a projection through products and drops it at the points; here it is dropped throughout.
@@ -62,6 +64,7 @@ pub(super) fn read_animation(
         translations: read_sampled(&prim.attribute("translations"), interpolation)?,
         rotations: read_sampled(&prim.attribute("rotations"), interpolation)?,
         scales: read_sampled(&prim.attribute("scales"), interpolation)?,
+        float_scales: None,
         blend_shapes: read_uniform(&prim.attribute("blendShapes"))?.unwrap_or_default(),
         blend_shape_weights: read_sampled(&prim.attribute("blendShapeWeights"), interpolation)?,
     };

@@ -7,6 +7,7 @@ use openusd::{gf, sdf, tf, usd_utils};
 use super::edits::{BakeEdits, BakedTransform, Samples};
 use super::explain::explain;
 use super::instances::{Instances, Sharing};
+use super::made::{self, MadeStage};
 use super::read::UsdFile;
 use super::resolver::{self, CheckedResolver};
 use super::values::matrix4d;
@@ -104,13 +105,24 @@ impl UsdFile {
                 author(edit)
             })
             .map_err(|e| fail(explain(&e)))?;
-        if has_extension(out, "usdz") {
-            let resolver = CheckedResolver::new(&self.opened_with.search_paths, None);
-            warnings.extend(package::write_package(layer, out, resolver)?);
-        } else {
-            output::export(&layer, out)?;
-        }
+        warnings.extend(self.write_whole(layer, out)?);
         Ok(warnings)
+    }
+
+    /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
+    /// only in memory are written too.
+    pub(super) fn write_whole(&self, mut layer: sdf::Layer, out: &Path) -> Result<Vec<Warning>> {
+        let pictures = self.made.as_ref().map(MadeStage::pictures);
+        if has_extension(out, "usdz") {
+            let pictures = pictures.cloned().unwrap_or_default();
+            let resolver = CheckedResolver::new(&self.opened_with.search_paths, pictures);
+            return package::write_package(layer, out, resolver);
+        }
+        if let Some(pictures) = pictures {
+            made::write_pictures(&mut layer, pictures, out)?;
+        }
+        output::export(&layer, out)?;
+        Ok(Vec::new())
     }
 
     /// Folders of the layers that the stage is composed from, the root layer's first, and search paths.
@@ -184,12 +196,18 @@ impl UsdFile {
     /// that hold baked prims and come out like no other are overridden to `instanceable = false`.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// A file that cannot be written; an input that is no USD, which no layer can sublayer.
     pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
         let fail = |reason: String| Error::Write {
             file: out.to_owned(),
             reason,
         };
+        if self.made.is_some() {
+            let input = self.file().display();
+            return Err(fail(format!(
+                "a layer of overs needs a USD file below it, and {input} is none: convert it first"
+            )));
+        }
         let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
             .map_err(|e| fail(explain(&e)))?;
         let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
@@ -240,7 +258,7 @@ impl UsdFile {
     }
 }
 
-fn has_extension(file: &Path, extension: &str) -> bool {
+pub(super) fn has_extension(file: &Path, extension: &str) -> bool {
     file.extension()
         .is_some_and(|e| e.eq_ignore_ascii_case(extension))
 }

@@ -1,4 +1,4 @@
-//! The other side of worker.py.
+//! The other side of the Python scripts that answer one line per line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -14,17 +14,25 @@ pub struct Worker {
     output: BufReader<ChildStdout>,
     /// What usd-core warns of.
     log: PathBuf,
+    script: &'static str,
 }
 
 impl Worker {
-    pub fn new(python: &str, folder: &Path, thread: usize) -> Result<Self, String> {
+    /// `script` is below tests; `folder` is where what it warns of goes.
+    pub fn new(
+        python: &str,
+        script: &'static str,
+        folder: &Path,
+        thread: usize,
+    ) -> Result<Self, String> {
         let log = folder.join(format!("python{thread}.log"));
         let fail = |e: std::io::Error| format!("{python}: {e}");
         let mut process = Command::new(python)
-            .arg(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/tests/differential/worker.py"
-            ))
+            .arg(
+                Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join("tests")
+                    .join(script),
+            )
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(File::create(&log).map_err(fail)?)
@@ -37,6 +45,7 @@ impl Worker {
             input,
             output,
             log,
+            script,
         })
     }
 
@@ -50,7 +59,7 @@ impl Worker {
         let answer: Value = serde_json::from_str(&line)
             .map_err(|_| format!("python died; see {}", self.log.display()))?;
         match answer["error"].as_str() {
-            Some(e) => Err(format!("a bug in tests/differential: {e}")),
+            Some(e) => Err(format!("a bug in tests/{}: {e}", self.script)),
             None => Ok(answer),
         }
     }

@@ -1,25 +1,26 @@
 //! `sinew inspect`.
 
+mod describe;
+
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use serde::Serialize;
 use sinew::Warning;
-use sinew::io::usd::{ReadOptions, UsdFile};
+use sinew::io::usd::{ConvertedHumanoid, Origin, ReadOptions, UsdFile};
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, Scene};
+use sinew::scene::{BoundSkin, PlacedSkeleton, Scene};
 use sinew::skel::InfluenceInterpolation;
 
 use crate::bake::AnimSourceArg;
 use crate::open::OpenArgs;
-use crate::report::{count, print_result};
+use crate::report::print_result;
 
 /// Shows what skinning finds in a file.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// File to look at: .usda, .usdc, .usd or .usdz.
+    /// File to look at: USD, glTF, VRM, BVH or FBX.
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// Print one JSON object.
@@ -39,6 +40,9 @@ const EXAMPLES: &str = "Examples:
 #[derive(Serialize)]
 struct Report {
     file: String,
+    /// What the file has where it is no USD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<OriginReport>,
     up_axis: char,
     meters_per_unit: f64,
     time: TimeReport,
@@ -48,6 +52,22 @@ struct Report {
     bindings: Vec<BindingReport>,
     errors: Vec<String>,
     warnings: Vec<Warning>,
+}
+
+/// A file of another format than USD.
+#[derive(Serialize)]
+struct OriginReport {
+    format: &'static str,
+    clips: Vec<ClipReport>,
+    /// Human bones of each humanoid map, with their joints.
+    humanoids: Vec<BTreeMap<&'static str, String>>,
+}
+
+#[derive(Serialize)]
+struct ClipReport {
+    name: String,
+    /// Seconds from the first key to the last.
+    seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -66,6 +86,8 @@ struct SkeletonReport {
     bind_transforms: bool,
     rest_transforms: bool,
     animation: Option<String>,
+    /// Some prim is bound to it.
+    bound: bool,
 }
 
 #[derive(Serialize)]
@@ -113,21 +135,27 @@ struct ShapeReport {
 }
 
 pub fn run(args: &Args) -> sinew::Result<()> {
-    let scene = UsdFile::open_with(&args.input, &args.open.options())?.scene(ReadOptions {
+    let file = sinew::io::open_with(&args.input, &args.open.options())?;
+    let scene = file.scene(ReadOptions {
         anim_source: args.anim_source.into(),
     })?;
-    let report = report(&scene);
+    let report = report(&file, &scene);
     if args.json {
         let text = serde_json::to_string_pretty(&report)
             .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
         return print_result(&(text + "\n"));
     }
-    print_result(&describe(&report))
+    print_result(&describe::describe(&report))
 }
 
-fn report(scene: &Scene) -> Report {
+fn report(file: &UsdFile, scene: &Scene) -> Report {
     let mut animations: Vec<AnimationReport> = Vec::new();
-    for a in &scene.animations {
+    let unbound = scene.unbound_skeletons.iter();
+    let unbound = unbound.filter_map(|s| s.instance.animation());
+    let mut all: Vec<_> = scene.animations.iter().chain(unbound).collect();
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all.dedup_by(|a, b| a.path == b.path);
+    for a in all {
         let mut times: Vec<f64> = a
             .joint_times()
             .chain(a.blend_shape_weights.times())
@@ -143,8 +171,11 @@ fn report(scene: &Scene) -> Report {
             last: times.last().copied(),
         });
     }
+    let bound = scene.instances.iter().map(|p| skeleton(p, true));
+    let unbound = scene.unbound_skeletons.iter().map(|p| skeleton(p, false));
     Report {
         file: scene.file.display().to_string(),
+        origin: file.origin().map(origin),
         up_axis: scene.up_axis,
         meters_per_unit: scene.meters_per_unit,
         time: TimeReport {
@@ -154,25 +185,42 @@ fn report(scene: &Scene) -> Report {
             frames_per_second: scene.time_line.frames_per_second,
         },
         skel_roots: scene.skel_roots.iter().map(|r| r.path.clone()).collect(),
-        skeletons: scene
-            .instances
-            .iter()
-            .map(|p| {
-                let s = p.instance.skeleton();
-                SkeletonReport {
-                    prim: p.path.clone(),
-                    joints: s.joints().len(),
-                    depth: s.topology().depth(),
-                    bind_transforms: s.inverse_bind().is_ok(),
-                    rest_transforms: s.rest().is_some(),
-                    animation: p.instance.animation().map(|a| a.path.clone()),
-                }
-            })
-            .collect(),
+        skeletons: bound.chain(unbound).collect(),
         animations,
         bindings: scene.bound_skins().map(|b| binding(scene, b)).collect(),
         errors: scene.errors.iter().map(ToString::to_string).collect(),
         warnings: scene.warnings.clone(),
+    }
+}
+
+fn skeleton(placed: &PlacedSkeleton, bound: bool) -> SkeletonReport {
+    let s = placed.instance.skeleton();
+    SkeletonReport {
+        prim: placed.path.clone(),
+        joints: s.joints().len(),
+        depth: s.topology().depth(),
+        bind_transforms: s.inverse_bind().is_ok(),
+        rest_transforms: s.rest().is_some(),
+        animation: placed.instance.animation().map(|a| a.path.clone()),
+        bound,
+    }
+}
+
+fn origin(origin: &Origin) -> OriginReport {
+    let clip = |(name, range): &(String, Option<(f64, f64)>)| ClipReport {
+        name: name.clone(),
+        seconds: range.map_or(0.0, |(first, last)| last - first),
+    };
+    let humanoid = |humanoid: &ConvertedHumanoid| {
+        let joint =
+            |(skeleton, joint): &(usize, usize)| origin.skeletons[*skeleton].joints[*joint].clone();
+        let bones = humanoid.bones.iter();
+        bones.map(|(bone, at)| (bone.name(), joint(at))).collect()
+    };
+    OriginReport {
+        format: origin.format.name(),
+        clips: origin.clips.iter().map(clip).collect(),
+        humanoids: origin.humanoids.iter().map(humanoid).collect(),
     }
 }
 
@@ -240,124 +288,5 @@ fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
             })
             .collect(),
         problem: influences.err(),
-    }
-}
-
-/// Writing to a String cannot fail, so its results are dropped.
-fn describe(r: &Report) -> String {
-    let mut out = String::new();
-    let _ = writeln!(out, "{}", r.file);
-    let range = match (r.time.start, r.time.end) {
-        (Some(a), Some(b)) => format!("frames {a} to {b}"),
-        _ => "no time range".into(),
-    };
-    let _ = writeln!(
-        out,
-        "  {range}, {} time codes per second, {}-up, {} m per unit",
-        r.time.time_codes_per_second, r.up_axis, r.meters_per_unit
-    );
-    let _ = writeln!(out, "{}", count(r.skel_roots.len(), "SkelRoot"));
-    for root in &r.skel_roots {
-        let _ = writeln!(out, "  {root}");
-    }
-    let _ = writeln!(out, "{}", count(r.skeletons.len(), "skeleton"));
-    for s in &r.skeletons {
-        let animated = s
-            .animation
-            .as_deref()
-            .map_or("no animation".to_owned(), |a| format!("driven by {a}"));
-        let _ = writeln!(
-            out,
-            "  {}: {}, depth {}, {animated}",
-            s.prim,
-            count(s.joints, "joint"),
-            s.depth
-        );
-    }
-    let _ = writeln!(out, "{}", count(r.animations.len(), "animation"));
-    for a in &r.animations {
-        let span = match (a.first, a.last) {
-            (Some(first), Some(last)) => {
-                format!("{} from {first} to {last}", count(a.samples, "sample"))
-            }
-            _ => "static".into(),
-        };
-        let _ = writeln!(
-            out,
-            "  {}: {}, {}, {span}",
-            a.prim,
-            count(a.joints, "joint"),
-            count(a.channels.len(), "channel")
-        );
-    }
-    let _ = writeln!(out, "{}", count(r.bindings.len(), "bound prim"));
-    for b in &r.bindings {
-        describe_binding(&mut out, b);
-    }
-    for e in &r.errors {
-        let _ = writeln!(out, "error: {e}");
-    }
-    let mut by_code: BTreeMap<&str, Vec<&Warning>> = BTreeMap::new();
-    for w in &r.warnings {
-        by_code.entry(w.code).or_default().push(w);
-    }
-    let _ = writeln!(out, "{}", count(r.warnings.len(), "warning"));
-    for w in by_code.values().flatten() {
-        let _ = writeln!(out, "  {w}");
-    }
-    out
-}
-
-fn describe_binding(out: &mut String, b: &BindingReport) {
-    let _ = writeln!(
-        out,
-        "  {} ({}, {}{})",
-        b.prim,
-        b.r#type,
-        match b.points {
-            0 => "no points".into(),
-            n => count(n, "point"),
-        },
-        b.normals
-            .iter()
-            .map(|n| format!(", {n}"))
-            .collect::<String>()
-    );
-    let arrow = b
-        .animation
-        .as_deref()
-        .map_or(String::new(), |a| format!(" -> {a}"));
-    let _ = writeln!(out, "    -> {}{arrow}", b.skeleton);
-    if let Some(i) = &b.influences {
-        let kind = match i.interpolation {
-            InfluenceInterpolation::Vertex => "vertex",
-            InfluenceInterpolation::Constant => "constant",
-        };
-        let used = i
-            .most_used
-            .map_or(String::new(), |n| format!(", at most {n} used"));
-        let own = if i.own_joint_order {
-            ", joint order of its own"
-        } else {
-            ""
-        };
-        let _ = writeln!(
-            out,
-            "    {} {kind} influence{}{used}{own}",
-            i.element_size,
-            if i.element_size == 1 { "" } else { "s" }
-        );
-    }
-    for s in &b.shapes {
-        let points = s.points.map_or("all points".into(), |n| count(n, "point"));
-        let between = if s.inbetweens.is_empty() {
-            String::new()
-        } else {
-            format!(", in-betweens at {:?}", s.inbetweens)
-        };
-        let _ = writeln!(out, "    shape {} ({points}{between})", s.name);
-    }
-    if let Some(problem) = &b.problem {
-        let _ = writeln!(out, "    not skinned: {problem}");
     }
 }

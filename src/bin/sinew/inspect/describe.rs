@@ -1,0 +1,151 @@
+//! The report as text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use sinew::Warning;
+use sinew::skel::InfluenceInterpolation;
+
+use super::{BindingReport, OriginReport, Report};
+use crate::report::count;
+
+/// Writing to a String cannot fail, so its results are dropped.
+pub fn describe(r: &Report) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", r.file);
+    let range = match (r.time.start, r.time.end) {
+        (Some(a), Some(b)) => format!("frames {a} to {b}"),
+        _ => "no time range".into(),
+    };
+    let _ = writeln!(
+        out,
+        "  {range}, {} time codes per second, {}-up, {} m per unit",
+        r.time.time_codes_per_second, r.up_axis, r.meters_per_unit
+    );
+    if let Some(origin) = &r.origin {
+        describe_origin(&mut out, origin);
+    }
+    let _ = writeln!(out, "{}", count(r.skel_roots.len(), "SkelRoot"));
+    for root in &r.skel_roots {
+        let _ = writeln!(out, "  {root}");
+    }
+    let _ = writeln!(out, "{}", count(r.skeletons.len(), "skeleton"));
+    for s in &r.skeletons {
+        let animated = s
+            .animation
+            .as_deref()
+            .map_or("no animation".to_owned(), |a| format!("driven by {a}"));
+        let _ = writeln!(
+            out,
+            "  {}: {}, depth {}, {animated}{}",
+            s.prim,
+            count(s.joints, "joint"),
+            s.depth,
+            if s.bound { "" } else { ", skins nothing" }
+        );
+    }
+    let _ = writeln!(out, "{}", count(r.animations.len(), "animation"));
+    for a in &r.animations {
+        let span = match (a.first, a.last) {
+            (Some(first), Some(last)) => {
+                format!("{} from {first} to {last}", count(a.samples, "sample"))
+            }
+            _ => "static".into(),
+        };
+        let _ = writeln!(
+            out,
+            "  {}: {}, {}, {span}",
+            a.prim,
+            count(a.joints, "joint"),
+            count(a.channels.len(), "channel")
+        );
+    }
+    let _ = writeln!(out, "{}", count(r.bindings.len(), "bound prim"));
+    for b in &r.bindings {
+        describe_binding(&mut out, b);
+    }
+    for e in &r.errors {
+        let _ = writeln!(out, "error: {e}");
+    }
+    let mut by_code: BTreeMap<&str, Vec<&Warning>> = BTreeMap::new();
+    for w in &r.warnings {
+        by_code.entry(w.code).or_default().push(w);
+    }
+    let _ = writeln!(out, "{}", count(r.warnings.len(), "warning"));
+    for w in by_code.values().flatten() {
+        let _ = writeln!(out, "  {w}");
+    }
+    out
+}
+
+fn describe_origin(out: &mut String, origin: &OriginReport) {
+    let _ = writeln!(out, "  {}", origin.format);
+    let _ = writeln!(out, "{}", count(origin.clips.len(), "clip"));
+    for clip in &origin.clips {
+        let name = match clip.name.as_str() {
+            "" => "without a name",
+            name => name,
+        };
+        let _ = writeln!(out, "  {name}: {:.3} s", clip.seconds);
+    }
+    for (i, bones) in origin.humanoids.iter().enumerate() {
+        let _ = writeln!(out, "humanoid {i}: {}", count(bones.len(), "human bone"));
+        for (bone, joint) in bones {
+            let _ = writeln!(out, "  {bone}: {joint}");
+        }
+    }
+}
+
+fn describe_binding(out: &mut String, b: &BindingReport) {
+    let _ = writeln!(
+        out,
+        "  {} ({}, {}{})",
+        b.prim,
+        b.r#type,
+        match b.points {
+            0 => "no points".into(),
+            n => count(n, "point"),
+        },
+        b.normals
+            .iter()
+            .map(|n| format!(", {n}"))
+            .collect::<String>()
+    );
+    let arrow = b
+        .animation
+        .as_deref()
+        .map_or(String::new(), |a| format!(" -> {a}"));
+    let _ = writeln!(out, "    -> {}{arrow}", b.skeleton);
+    if let Some(i) = &b.influences {
+        let kind = match i.interpolation {
+            InfluenceInterpolation::Vertex => "vertex",
+            InfluenceInterpolation::Constant => "constant",
+        };
+        let used = i
+            .most_used
+            .map_or(String::new(), |n| format!(", at most {n} used"));
+        let own = if i.own_joint_order {
+            ", joint order of its own"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            out,
+            "    {} {kind} influence{}{used}{own}",
+            i.element_size,
+            if i.element_size == 1 { "" } else { "s" }
+        );
+    }
+    for s in &b.shapes {
+        let points = s.points.map_or("all points".into(), |n| count(n, "point"));
+        let between = if s.inbetweens.is_empty() {
+            String::new()
+        } else {
+            format!(", in-betweens at {:?}", s.inbetweens)
+        };
+        let _ = writeln!(out, "    shape {} ({points}{between})", s.name);
+    }
+    if let Some(problem) = &b.problem {
+        let _ = writeln!(out, "    not skinned: {problem}");
+    }
+}

@@ -1,0 +1,178 @@
+//! Which joint follows which, and how that is known.
+
+use std::path::Path;
+
+use sinew::retarget::{BoneMap, Humanoid, Rig, Unrecognised};
+use sinew::{Error, Result, Warning};
+
+/// A bone map and where it comes from.
+pub struct Matching {
+    pub map: BoneMap,
+    pub by: By,
+    pub source: Option<Humanoid>,
+    pub target: Option<Humanoid>,
+}
+
+/// What the map goes by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// MAP.json.
+    Map,
+    /// Human bones on both sides.
+    Bones,
+    /// The same names on both sides.
+    Names,
+}
+
+impl Matching {
+    pub fn find(source: &Rig, target: &Rig, map: Option<&Path>) -> Result<Self> {
+        let (s, t) = (Humanoid::recognise(source), Humanoid::recognise(target));
+        let tagged = |map: BoneMap| match (&s, &t) {
+            (Ok(s), Ok(t)) => map.with_bones((source, s), (target, t)),
+            _ => map,
+        };
+        let (map, by) = if let Some(file) = map {
+            let text = std::fs::read_to_string(file).map_err(|e| Error::Open {
+                file: file.to_owned(),
+                reason: e.to_string(),
+            })?;
+            let map = BoneMap::from_json(&text, &file.display().to_string())?;
+            (tagged(map), By::Map)
+        } else {
+            let bones = match (&s, &t) {
+                (Ok(s), Ok(t)) => Some(BoneMap::between((source, s), (target, t))),
+                _ => None,
+            };
+            let names = BoneMap::same_names(source, target).map(tagged);
+            match (bones, names) {
+                // The same names say more, where they say nothing else.
+                (Some(bones), Some(names)) if holds(&names, &bones) => (names, By::Names),
+                (Some(bones), _) => (bones, By::Bones),
+                (None, Some(names)) => (names, By::Names),
+                (None, None) => return Err(unknown((source, &s), (target, &t))),
+            }
+        };
+        Ok(Self {
+            map,
+            by,
+            source: s.ok(),
+            target: t.ok(),
+        })
+    }
+
+    /// Bones and joints of the source that nothing follows, and names in odd places.
+    pub fn warnings(&self, source: &Rig, target: &Rig) -> Vec<Warning> {
+        let mut out = Vec::new();
+        if self.by == By::Bones
+            && let (Some(s), Some(t)) = (&self.source, &self.target)
+        {
+            for (bone, joint) in s
+                .joints()
+                .iter()
+                .filter(|(b, _)| !t.joints().contains_key(b))
+            {
+                let name = &source.names()[*joint];
+                let message = format!("has no {bone}: nothing follows {name}");
+                out.push(Warning::new(
+                    "retarget-bone-missing",
+                    target.label(),
+                    message,
+                ));
+            }
+            for (rig, humanoid) in [(source, s), (target, t)] {
+                for (bone, joint) in humanoid.misplaced() {
+                    let name = &rig.names()[*joint];
+                    let message = format!(
+                        "{name} is named as the {bone} and does not hang where that belongs: left out"
+                    );
+                    out.push(Warning::new(
+                        "retarget-bone-misplaced",
+                        rig.label(),
+                        message,
+                    ));
+                }
+            }
+        } else if self.by == By::Names {
+            for name in unmatched(source, self.map.pairs.iter().map(|p| p.source.as_str())) {
+                let message = format!("has no joint {name}: nothing follows it");
+                out.push(Warning::new(
+                    "retarget-bone-missing",
+                    target.label(),
+                    message,
+                ));
+            }
+        }
+        out
+    }
+}
+
+/// Names of the joints that no pair holds.
+pub fn unmatched<'a, 'r>(rig: &'r Rig, paired: impl Iterator<Item = &'a str>) -> Vec<&'r str> {
+    let paired: std::collections::HashSet<usize> =
+        paired.filter_map(|n| rig.find(n).ok()).collect();
+    let rest = (0..rig.len()).filter(|j| !paired.contains(j));
+    rest.map(|j| rig.names()[j].as_str()).collect()
+}
+
+fn holds(all: &BoneMap, part: &BoneMap) -> bool {
+    let has = |source: &str, target: &str| {
+        all.pairs
+            .iter()
+            .any(|p| p.source == source && p.target == target)
+    };
+    part.pairs.iter().all(|p| has(&p.source, &p.target))
+}
+
+type Side<'a> = (&'a Rig, &'a std::result::Result<Humanoid, Unrecognised>);
+
+/// Says of each unknown rig what it is closest to, and writes a map to begin with.
+fn unknown(source: Side<'_>, target: Side<'_>) -> Error {
+    let mut text = String::new();
+    for (rig, found) in [source, target] {
+        let Err(unknown) = found else { continue };
+        let closest = match unknown.closest {
+            Some((convention, bones)) => {
+                format!("; {convention} is closest, with {bones} of the 15 main bones")
+            }
+            None => String::new(),
+        };
+        text += &format!(
+            "{}: its joints follow no known naming{closest}. They are {}.\n",
+            rig.label(),
+            rig.names().join(", ")
+        );
+    }
+    let guess = |(rig, found): Side<'_>| match found {
+        Ok(humanoid) => named(rig, humanoid.joints()),
+        Err(unknown) => named(rig, &unknown.guess),
+    };
+    let (from, to) = (guess(source), guess(target));
+    let both: Vec<String> = from
+        .iter()
+        .filter_map(|(bone, s)| {
+            let (_, t) = to.iter().find(|(b, _)| b == bone)?;
+            let quote = |name: &str| serde_json::Value::from(name).to_string();
+            Some(format!("  {}: {}", quote(s), quote(t)))
+        })
+        .collect();
+    text += "Say which joint follows which in a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
+    text += &match both.is_empty() {
+        true => "The names suggest no pair.".to_owned(),
+        false => format!(
+            "What the names suggest, to begin with:\n{{\n{}\n}}",
+            both.join(",\n")
+        ),
+    };
+    Error::Request(text)
+}
+
+fn named(
+    rig: &Rig,
+    joints: &std::collections::BTreeMap<sinew::retarget::Bone, usize>,
+) -> Vec<(sinew::retarget::Bone, String)> {
+    let name = |joint: usize| rig.unique_name(joint).to_owned();
+    joints
+        .iter()
+        .map(|(bone, joint)| (*bone, name(*joint)))
+        .collect()
+}

@@ -1,0 +1,258 @@
+//! `sinew retarget`.
+
+mod matching;
+mod report;
+mod sides;
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use sinew::io::usd::UsdFile;
+use sinew::io::{placement, rig, shape_names};
+use sinew::retarget::{ClipSource, Pose, RetargetOptions, Retargeter, sample_times};
+use sinew::sampled::Time;
+use sinew::scene::{Scene, TimeLine};
+use sinew::skel::{SkelAnimation, SkeletonInstance};
+use sinew::{Error, Result, Warning};
+
+use crate::report::{print_findings, print_result};
+use matching::Matching;
+use report::Report;
+
+/// Moves a clip from one character to another, with other joints, names, axes, proportions and units.
+///
+/// The joints' names say which bone is which: those of Mixamo, VRoid, Unreal, Rigify, Ready Player Me, Unity, Godot and the
+/// VRM Add-on for Blender are known, without regard to case, separators and prefixes; VRM and EXT_skeleton_humanoid
+/// files say it themselves, and rigs with the same names need no such knowledge. What follows what is printed bone by
+/// bone. Turns are measured from the bind poses, joints without a counterpart stay at rest, and the hips move in
+/// proportion to their height above the ground.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// File with the clip and the skeleton that it was made for.
+    #[arg(value_name = "CLIP")]
+    source: PathBuf,
+    /// File with the character that is to move.
+    #[arg(value_name = "TARGET")]
+    target: PathBuf,
+    /// File to write: TARGET with the clip bound to its Skeleton. Its ending chooses the format.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
+    output: PathBuf,
+    /// Which joint follows which: {"source joint": "target joint", ...} by the last parts of joint paths, or
+    /// whole paths where those are not unique. Nothing else follows then.
+    #[arg(long, value_name = "MAP.json")]
+    map: Option<PathBuf>,
+    /// Clip to take, by name or prim path, instead of the one that moves CLIP's skeleton.
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
+    /// Leave horizontal motion of the root out.
+    #[arg(long)]
+    in_place: bool,
+    /// Move the root as far as in CLIP, in metres, instead of in proportion to the hips' heights.
+    #[arg(long)]
+    no_scale: bool,
+    /// Joint of CLIP whose translation goes over, instead of the hips and paired joints above them; a joint above
+    /// the hips carries it besides them.
+    #[arg(long, value_name = "NAME")]
+    root_bone: Option<String>,
+    /// What turns are measured from: bind poses, rest poses, or bind poses with the target's limbs first turned
+    /// to point as the source's do (an A-pose against a T-pose).
+    #[arg(long, value_enum, default_value_t = PoseArg::Bind)]
+    pose: PoseArg,
+    /// Open the arms by so many degrees, or close them where negative.
+    #[arg(
+        long,
+        value_name = "DEGREES",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    arm_space: f64,
+    /// Write the SkelAnimation alone, for TARGET's Skeleton to reference.
+    #[arg(long)]
+    animation_only: bool,
+    /// Skeleton of CLIP, where it has several.
+    #[arg(long, value_name = "PATH")]
+    source_skeleton: Option<String>,
+    /// Skeleton of TARGET, where it has several.
+    #[arg(long, value_name = "PATH")]
+    target_skeleton: Option<String>,
+    /// Print one JSON object; its `map` is a MAP.json.
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but warnings and errors.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const AFTER_HELP: &str = "Examples:
+  sinew retarget walk.usdc hero.usda -o hero_walk.usda
+  sinew retarget walk.usdc hero.usda -o walk_for_hero.usda --animation-only --in-place
+  sinew retarget walk.usdc hero.usda -o hero_walk.usda --json | jq .map > map.json
+  sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PoseArg {
+    Bind,
+    Rest,
+    Align,
+}
+
+impl From<PoseArg> for Pose {
+    fn from(arg: PoseArg) -> Self {
+        match arg {
+            PoseArg::Bind => Self::Bind,
+            PoseArg::Rest => Self::Rest,
+            PoseArg::Align => Self::Align,
+        }
+    }
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let options = RetargetOptions {
+        pose: args.pose.into(),
+        in_place: args.in_place,
+        no_scale: args.no_scale,
+        root_bone: args.root_bone.clone(),
+        arm_space: args.arm_space,
+    };
+    let source_file = UsdFile::open(&args.source)?;
+    let mut target_file = UsdFile::open(&args.target)?;
+    target_file.check_output(&args.output)?;
+    source_file.check_output(&args.output)?;
+    let source_scene = source_file.scene(Default::default())?;
+    let target_scene = target_file.scene(Default::default())?;
+    let (placed, clip) = sides::source(args, &source_file, &source_scene)?;
+    let target = sides::target(args, &target_scene)?;
+    let source_rig = rig(&source_scene, placed)?;
+    let target_rig = rig(&target_scene, target)?;
+    let matching = Matching::find(&source_rig, &target_rig, args.map.as_deref())?;
+    let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
+
+    let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
+    let moves = scene_times(&source_scene, placed.prim);
+    let keys: Vec<f64> = clip.joint_times().chain(moves.iter().copied()).collect();
+    let rate = &source_scene.time_line;
+    let step = rate.time_codes_per_second / rate.frames_per_second;
+    let times = sample_times(keys, step);
+    let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;
+    let source = ClipSource {
+        instance: &instance,
+        world_from_skel: match moves.is_empty() {
+            true => None,
+            false => Some(&world),
+        },
+    };
+    let channels = shape_names(&target_scene, target);
+    let made = retargeter
+        .retarget_clip(&source, &target_rig, &times, &channels)
+        .map_err(|e| e.in_file(&args.source))?;
+
+    let weight_times = made.blend_shape_weights.times();
+    let all: Vec<f64> = times.iter().copied().chain(weight_times).collect();
+    let bounds = (
+        all.iter().copied().min_by(f64::total_cmp),
+        all.iter().copied().max_by(f64::total_cmp),
+    );
+    let time_line = TimeLine {
+        range: bounds.0.zip(bounds.1),
+        ..*rate
+    };
+    let mut warnings = matching.warnings(&source_rig, &target_rig);
+    warnings.extend(retargeter.warnings().iter().cloned());
+    warnings.extend(lost_channels(&clip, &made, &target_rig));
+    warnings.extend(rate_change(
+        &target_scene,
+        target.path.as_str(),
+        &time_line,
+        args,
+    ));
+    let report = Report::new(
+        &matching,
+        (&source_rig, &target_rig),
+        &clip,
+        &time_line,
+        &times,
+        &retargeter,
+    );
+    let target_path = target.path.clone();
+    drop(target_scene);
+    if args.animation_only {
+        let written = target_file.write_animation(&args.output, "Animation", &made, &time_line)?;
+        warnings.extend(written);
+    } else {
+        target_file.set_animation(&target_path, "Animation", &made, &time_line)?;
+        warnings.extend(target_file.write(&args.output)?);
+    }
+    if args.json {
+        print_findings(&[], &warnings);
+        return print_result(&report.json(&args.output, &warnings)?);
+    }
+    print_findings(&[], &warnings);
+    match args.quiet {
+        true => Ok(()),
+        false => print_result(&report.text(&args.output)),
+    }
+}
+
+/// Times at which what a prim stands below moves; none where it stands still.
+fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
+    let times = scene.transform_times(prim);
+    let mut distinct = times.clone();
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup();
+    match distinct.len() {
+        0 | 1 => Vec::new(),
+        _ => distinct,
+    }
+}
+
+fn lost_channels(
+    clip: &SkelAnimation,
+    made: &SkelAnimation,
+    target: &sinew::retarget::Rig,
+) -> Option<Warning> {
+    let kept = &made.blend_shapes;
+    let lost: Vec<&str> = clip
+        .blend_shapes
+        .iter()
+        .filter(|c| !kept.contains(c))
+        .map(String::as_str)
+        .collect();
+    (!lost.is_empty()).then(|| {
+        let message = format!(
+            "its blend shape channels {} are no shapes of {}: left out",
+            lost.join(", "),
+            target.label()
+        );
+        Warning::new("retarget-channels", &clip.path, message)
+    })
+}
+
+/// What else the target's own layer animates runs at another speed where its rate changes.
+fn rate_change(
+    scene: &Scene,
+    skeleton: &str,
+    time_line: &TimeLine,
+    args: &Args,
+) -> Option<Warning> {
+    let was = scene.time_line.time_codes_per_second;
+    let is = time_line.time_codes_per_second;
+    if was == is || args.animation_only {
+        return None;
+    }
+    let others = scene.instances.iter().filter(|i| i.path != skeleton);
+    let others = others.filter_map(|i| i.instance.animation());
+    let animated = others.flat_map(|a| a.joint_times()).next().is_some()
+        || scene.prims.iter().any(|p| p.xform.times().len() > 1);
+    animated.then(|| {
+        let message = format!(
+            "its {was} time codes per second become the clip's {is}: what else this layer animates runs at another speed"
+        );
+        Warning::new("retarget-rate", scene.file.display().to_string(), message)
+    })
+}
+
+/// A request that cannot be met, about a file.
+fn refuse<T>(file: &std::path::Path, reason: &str) -> Result<T> {
+    Err(Error::Request(format!("{}: {reason}", file.display())))
+}

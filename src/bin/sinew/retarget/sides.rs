@@ -1,0 +1,144 @@
+//! Which skeleton and which clip.
+
+use std::sync::Arc;
+
+use sinew::Result;
+use sinew::io::skeletons;
+use sinew::io::usd::UsdFile;
+use sinew::scene::{PlacedSkeleton, Scene};
+use sinew::skel::{AnimMapper, SkelAnimation};
+
+use super::{Args, refuse};
+
+/// The skeleton that the clip was made for, and the clip.
+pub fn source<'a>(
+    args: &Args,
+    file: &UsdFile,
+    scene: &'a Scene,
+) -> Result<(&'a PlacedSkeleton, Arc<SkelAnimation>)> {
+    let all = skeletons(scene);
+    if all.is_empty() {
+        return refuse(
+            &args.source,
+            "holds no skeleton, and what a clip's turns mean depends on the bind pose of the one that it was made for",
+        );
+    }
+    let clips = file.animations()?;
+    let names = || {
+        let names: Vec<&str> = clips.iter().map(|c| c.path.as_str()).collect();
+        match names.is_empty() {
+            true => "it holds none".to_owned(),
+            false => format!("it holds {}", names.join(", ")),
+        }
+    };
+    let moves = |clip: &SkelAnimation, skeleton: &PlacedSkeleton| {
+        let joints = skeleton.instance.skeleton().joints();
+        !AnimMapper::new(&clip.joints, joints).reaches_nothing()
+    };
+    let named = match &args.clip {
+        Some(name) => match clips.iter().find(|c| is_named(&c.path, name)) {
+            Some(clip) => Some(clip),
+            None => {
+                return refuse(
+                    &args.source,
+                    &format!("no clip is named {name}: {}", names()),
+                );
+            }
+        },
+        None => None,
+    };
+    let candidates: Vec<&PlacedSkeleton> = match (&args.source_skeleton, named) {
+        (Some(path), _) => vec![by_path(&args.source, &all, path)?],
+        (None, Some(clip)) => all.iter().copied().filter(|s| moves(clip, s)).collect(),
+        (None, None) => {
+            let moved = |s: &&PlacedSkeleton| s.instance.animation().is_some_and(|a| moves(a, s));
+            let moved: Vec<_> = all.iter().copied().filter(moved).collect();
+            match moved.is_empty() {
+                true => all.clone(),
+                false => moved,
+            }
+        }
+    };
+    let skeleton = match candidates[..] {
+        [one] => one,
+        [] => {
+            return refuse(
+                &args.source,
+                "no skeleton has the joints that the clip moves",
+            );
+        }
+        _ => return several(&args.source, &candidates, "--source-skeleton"),
+    };
+    if let Some(clip) = named {
+        return Ok((skeleton, Arc::new(clip.clone())));
+    }
+    if let Some(clip) = skeleton.instance.animation() {
+        return Ok((skeleton, clip.clone()));
+    }
+    let fitting: Vec<&SkelAnimation> = clips.iter().filter(|c| moves(c, skeleton)).collect();
+    match fitting[..] {
+        [one] => Ok((skeleton, Arc::new(one.clone()))),
+        _ => {
+            let path = &skeleton.path;
+            let reason = format!(
+                "no clip is bound to {path}; choose one with --clip: {}",
+                names()
+            );
+            refuse(&args.source, &reason)
+        }
+    }
+}
+
+/// The skeleton that is to move.
+pub fn target<'a>(args: &Args, scene: &'a Scene) -> Result<&'a PlacedSkeleton> {
+    let all = skeletons(scene);
+    match (&args.target_skeleton, &all[..]) {
+        (Some(path), _) => by_path(&args.target, &all, path),
+        (None, [one]) => Ok(*one),
+        (None, []) => refuse(&args.target, "holds no skeleton"),
+        (None, _) => several(&args.target, &all, "--target-skeleton"),
+    }
+}
+
+fn by_path<'a>(
+    file: &std::path::Path,
+    all: &[&'a PlacedSkeleton],
+    path: &str,
+) -> Result<&'a PlacedSkeleton> {
+    match all.iter().find(|s| s.path == path) {
+        Some(skeleton) => Ok(*skeleton),
+        None => refuse(
+            file,
+            &format!("no skeleton at {path}: it has {}", paths(all)),
+        ),
+    }
+}
+
+fn several<T>(file: &std::path::Path, all: &[&PlacedSkeleton], option: &str) -> Result<T> {
+    let reason = format!(
+        "has several skeletons; choose one with {option}: {}",
+        paths(all)
+    );
+    refuse(file, &reason)
+}
+
+fn paths(all: &[&PlacedSkeleton]) -> String {
+    let paths: Vec<&str> = all.iter().map(|s| s.path.as_str()).collect();
+    paths.join(", ")
+}
+
+/// A prim's path, its name, or a name that the prim's stands for, what no prim name may hold being `_` there.
+fn is_named(path: &str, name: &str) -> bool {
+    let own = path.rsplit('/').next().unwrap_or(path);
+    let as_prim: String = name
+        .chars()
+        .map(|c| {
+            if c == '_' || c.is_alphanumeric() {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    path == name || own == name || own == as_prim
+}

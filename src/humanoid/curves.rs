@@ -1,0 +1,151 @@
+//! Linear maps of curves, key by key, and products of rotation curves.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use crate::asset::{Curve, CurveInterpolation, Keys};
+
+/// `left * q * right` for the q of a curve.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turned<'a> {
+    pub left: DQuat,
+    pub curve: &'a Curve,
+    pub right: DQuat,
+}
+
+/// Products are sampled at least this finely: an eighteenth of half a turn from sample to sample.
+const FINEST_TURN: f64 = std::f64::consts::PI / 18.0;
+/// And no finer than this many samples between two keys.
+const MOST_BETWEEN: usize = 16;
+
+/// `left * q * right` for every key, tangents included: linear, so the curve between the keys follows.
+/// `None` for a curve of another kind.
+pub(super) fn turn(t: &Turned) -> Option<Curve> {
+    let Keys::Rotation(keys) = &t.curve.keys else {
+        return None;
+    };
+    let keys = keys.iter().map(|q| t.left * *q * t.right).collect();
+    Some(Curve {
+        keys: Keys::Rotation(keys),
+        ..same_times(t.curve)
+    })
+}
+
+fn same_times(curve: &Curve) -> Curve {
+    Curve {
+        times: curve.times.clone(),
+        interpolation: curve.interpolation,
+        keys: Keys::Rotation(Vec::new()),
+    }
+}
+
+/// Each key of a translation or scale curve by `value`, and each tangent of a spline by `tangent`, which has to be
+/// the linear part of `value`. The kind of curve stays.
+fn map_vectors(
+    curve: &Curve,
+    value: impl Fn(DVec3) -> DVec3,
+    tangent: impl Fn(DVec3) -> DVec3,
+) -> Option<Curve> {
+    let is_value = |i: usize| curve.interpolation != CurveInterpolation::CubicSpline || i % 3 == 1;
+    let map = |keys: &[DVec3]| {
+        let mapped = keys
+            .iter()
+            .enumerate()
+            .map(|(i, v)| if is_value(i) { value(*v) } else { tangent(*v) });
+        mapped.collect()
+    };
+    let keys = match &curve.keys {
+        Keys::Translation(keys) => Keys::Translation(map(keys)),
+        Keys::Scale(keys) => Keys::Scale(map(keys)),
+        Keys::Rotation(_) | Keys::Weights { .. } => return None,
+    };
+    Some(Curve {
+        keys,
+        ..same_times(curve)
+    })
+}
+
+/// `offset + linear * v` for every key; tangents without the offset.
+pub(super) fn move_by(curve: &Curve, offset: DVec3, linear: DMat3) -> Option<Curve> {
+    map_vectors(curve, |v| offset + linear * v, |v| linear * v)
+}
+
+/// `factor * v`, component by component.
+pub(super) fn scale_by(curve: &Curve, factor: DVec3) -> Option<Curve> {
+    map_vectors(curve, |v| factor * v, |v| factor * v)
+}
+
+/// `left * (product of all parts, in their order) * right` as one curve. One part maps key by key; more are sampled at
+/// the union of their keys, and between where they turn far. `None` where there is no part, or one is no rotation.
+pub(super) fn product(left: DQuat, parts: &[Turned], right: DQuat) -> Option<Curve> {
+    if let [only] = parts {
+        return turn(&Turned {
+            left: left * only.left,
+            curve: only.curve,
+            right: only.right * right,
+        });
+    }
+    let all_step = parts
+        .iter()
+        .all(|p| p.curve.interpolation == CurveInterpolation::Step);
+    let times = sample_times(parts, all_step)?;
+    let mut keys = Vec::with_capacity(times.len());
+    for time in &times {
+        let mut q = left;
+        for part in parts {
+            q = q * part.left * part.curve.rotation(*time)? * part.right;
+        }
+        let q = (q * right).normalize();
+        keys.push(match keys.last() {
+            Some(last) if q.dot(*last) < 0.0 => -q,
+            _ => q,
+        });
+    }
+    let interpolation = if all_step {
+        CurveInterpolation::Step
+    } else {
+        CurveInterpolation::Linear
+    };
+    Some(Curve {
+        times,
+        interpolation,
+        keys: Keys::Rotation(keys),
+    })
+}
+
+/// Every key's time; unless all hold their keys, also times between keys that are far apart in angle, and the last
+/// moment before a held key ends.
+fn sample_times(parts: &[Turned], all_step: bool) -> Option<Vec<f64>> {
+    let mut keys: Vec<f64> = parts.iter().flat_map(|p| &p.curve.times).copied().collect();
+    keys.sort_by(f64::total_cmp);
+    keys.dedup();
+    if all_step || keys.is_empty() {
+        return (!keys.is_empty()).then_some(keys);
+    }
+    let mut times = vec![keys[0]];
+    for pair in keys.windows(2) {
+        let (from, to) = (pair[0], pair[1]);
+        let mut turned = 0.0;
+        let mut held_until_here = false;
+        for part in parts {
+            let [a, b] = [from, to].map(|t| part.curve.rotation(t));
+            match part.curve.interpolation {
+                CurveInterpolation::Step => held_until_here |= a? != b?,
+                CurveInterpolation::Linear => turned += a?.angle_between(b?),
+                // Tangents may swing beyond both ends.
+                CurveInterpolation::CubicSpline => turned = f64::INFINITY,
+            }
+        }
+        let steps = (turned / FINEST_TURN)
+            .ceil()
+            .clamp(1.0, MOST_BETWEEN as f64) as usize;
+        let between = (1..steps).map(|i| from + (to - from) * i as f64 / steps as f64);
+        times.extend(between.filter(|t| *t > from && *t < to));
+        let before = to - (to.abs() * 1e-6).max(1e-5);
+        if held_until_here && times.last().is_some_and(|last| before > *last) {
+            times.push(before);
+        }
+        times.push(to);
+    }
+    times.dedup();
+    Some(times)
+}

@@ -1,0 +1,236 @@
+//! The extension's reference pose: a T-pose with given bone axes.
+
+use glam::{DMat3, DMat4, DQuat, DVec3};
+
+use crate::asset::{Asset, HumanoidSkeleton, LocalTransform, Node, Skin, Trs};
+use crate::retarget::Bone;
+
+/// Half the square root of two: 45 degrees.
+const D: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
+/// A bone's +X and +Y axes in the world of the reference pose (EXT_skeleton_humanoid, "Reference pose"): +Y to the
+/// child, and +X such that turning about it bends the joint as its muscle does: the back, knees and elbows bend, hips
+/// lift the leg forward, arms and fingers go down towards the palm, shoulders up, toes up, thumbs towards the fingers, the
+/// jaw shuts. Right bones mirror left ones.
+fn axes(bone: Bone) -> (DVec3, DVec3) {
+    use Bone::*;
+    let (x, y) = match bone {
+        Hips | Spine | Chest | UpperChest | Neck | Head => (DVec3::X, DVec3::Y),
+        LeftEye | RightEye => (DVec3::X, DVec3::Z),
+        Jaw => (DVec3::NEG_X, DVec3::Z),
+        LeftShoulder => (DVec3::Z, DVec3::X),
+        RightShoulder => (DVec3::NEG_Z, DVec3::NEG_X),
+        LeftLowerArm => (DVec3::NEG_Y, DVec3::X),
+        RightLowerArm => (DVec3::Y, DVec3::NEG_X),
+        LeftThumbMetacarpal | LeftThumbProximal | LeftThumbDistal => {
+            (DVec3::Y, DVec3::new(D, 0.0, D))
+        }
+        RightThumbMetacarpal | RightThumbProximal | RightThumbDistal => {
+            (DVec3::NEG_Y, DVec3::new(-D, 0.0, D))
+        }
+        LeftUpperLeg | RightUpperLeg => (DVec3::NEG_X, DVec3::NEG_Y),
+        LeftLowerLeg | RightLowerLeg => (DVec3::X, DVec3::NEG_Y),
+        LeftFoot | LeftToes | RightFoot | RightToes => (DVec3::NEG_X, DVec3::Z),
+        LeftUpperArm
+        | LeftHand
+        | LeftIndexProximal
+        | LeftIndexIntermediate
+        | LeftIndexDistal
+        | LeftMiddleProximal
+        | LeftMiddleIntermediate
+        | LeftMiddleDistal
+        | LeftRingProximal
+        | LeftRingIntermediate
+        | LeftRingDistal
+        | LeftLittleProximal
+        | LeftLittleIntermediate
+        | LeftLittleDistal => (DVec3::NEG_Z, DVec3::X),
+        RightUpperArm
+        | RightHand
+        | RightIndexProximal
+        | RightIndexIntermediate
+        | RightIndexDistal
+        | RightMiddleProximal
+        | RightMiddleIntermediate
+        | RightMiddleDistal
+        | RightRingProximal
+        | RightRingIntermediate
+        | RightRingDistal
+        | RightLittleProximal
+        | RightLittleIntermediate
+        | RightLittleDistal => (DVec3::Z, DVec3::NEG_X),
+    };
+    (x, y)
+}
+
+/// world_from_bone, without translation, of a bone in the reference pose: W_ref.
+#[must_use]
+pub fn reference_rotation(bone: Bone) -> DQuat {
+    let (x, y) = axes(bone);
+    DQuat::from_mat3(&DMat3::from_cols(x, y, x.cross(y))).normalize()
+}
+
+/// Whether "bends like a muscle contracting" leaves one +X only. Shoulders, upper arms, thumbs, feet, eyes and the jaw bend
+/// more ways than one, and models differ.
+pub(super) fn bends_one_way(bone: Bone) -> bool {
+    let several = [
+        "Shoulder", "UpperArm", "Thumb", "Foot", "Toes", "Eye", "jaw",
+    ];
+    !several.iter().any(|word| bone.name().contains(word))
+}
+
+/// Where a left or middle bone starts, in metres, in the reference pose of a grown-up of 1.7 m.
+fn left_position(bone: Bone) -> Option<DVec3> {
+    use Bone::*;
+    /// The height of arms and hands.
+    const ARM: f64 = 1.38;
+    /// Knuckles and the next two joints of a finger, along x.
+    const FINGER: [f64; 3] = [0.77, 0.81, 0.835];
+    let finger = |joint: usize, z: f64| (FINGER[joint], ARM, z);
+    // From the wrist halfway between x and z.
+    let thumb = |along: f64| (0.70 + along * D, ARM, 0.02 + along * D);
+    let (x, y, z) = match bone {
+        Hips => (0.0, 0.92, 0.0),
+        Spine => (0.0, 1.00, 0.0),
+        Chest => (0.0, 1.12, 0.0),
+        UpperChest => (0.0, 1.24, 0.0),
+        Neck => (0.0, 1.44, 0.0),
+        Head => (0.0, 1.53, 0.0),
+        LeftEye => (0.032, 1.60, 0.08),
+        Jaw => (0.0, 1.55, 0.02),
+        LeftShoulder => (0.04, ARM, 0.0),
+        LeftUpperArm => (0.17, ARM, 0.0),
+        LeftLowerArm => (0.44, ARM, 0.0),
+        LeftHand => (0.69, ARM, 0.0),
+        LeftThumbMetacarpal => thumb(0.0),
+        LeftThumbProximal => thumb(0.045),
+        LeftThumbDistal => thumb(0.08),
+        LeftIndexProximal => finger(0, 0.03),
+        LeftIndexIntermediate => finger(1, 0.03),
+        LeftIndexDistal => finger(2, 0.03),
+        LeftMiddleProximal => finger(0, 0.01),
+        LeftMiddleIntermediate => finger(1, 0.01),
+        LeftMiddleDistal => finger(2, 0.01),
+        LeftRingProximal => finger(0, -0.01),
+        LeftRingIntermediate => finger(1, -0.01),
+        LeftRingDistal => finger(2, -0.01),
+        LeftLittleProximal => finger(0, -0.03),
+        LeftLittleIntermediate => finger(1, -0.03),
+        LeftLittleDistal => finger(2, -0.03),
+        LeftUpperLeg => (0.09, 0.88, 0.0),
+        LeftLowerLeg => (0.09, 0.48, 0.0),
+        LeftFoot => (0.09, 0.08, 0.0),
+        LeftToes => (0.09, 0.08, 0.14),
+        _ => return None,
+    };
+    Some(DVec3::new(x, y, z))
+}
+
+/// Right bones mirror left ones: the same names but for their first word.
+fn position(bone: Bone) -> DVec3 {
+    if let Some(found) = left_position(bone) {
+        return found;
+    }
+    let mirrored = bone
+        .name()
+        .strip_prefix("right")
+        .and_then(|rest| format!("left{rest}").parse().ok())
+        .and_then(left_position);
+    mirrored.unwrap_or_default() * DVec3::new(-1.0, 1.0, 1.0)
+}
+
+/// A model of 55 joints, without meshes, in the reference pose: bind and rest are the same, metres, +Y up, facing +Z.
+/// An EXT_skeleton_humanoid clip whose file has no model can be put onto it ([`super::apply`]), and what comes out
+/// is a rig like any other.
+#[must_use]
+pub fn reference_asset() -> Asset {
+    let world =
+        |bone: Bone| DMat4::from_rotation_translation(reference_rotation(bone), position(bone));
+    let index = |bone: Bone| bone as usize;
+    let nodes = Bone::ALL.iter().map(|&bone| {
+        let parent = bone.parent();
+        let to_parent = parent.map_or(DMat4::IDENTITY, |p| world(p).inverse());
+        let turned = parent.map_or(DQuat::IDENTITY, |p| reference_rotation(p).inverse());
+        Node {
+            name: bone.name().to_owned(),
+            parent: parent.map(index),
+            local: LocalTransform::Trs(Trs {
+                translation: to_parent.transform_point3(position(bone)),
+                rotation: (turned * reference_rotation(bone)).normalize(),
+                scale: DVec3::ONE,
+            }),
+            ..Node::default()
+        }
+    });
+    Asset {
+        meters_per_unit: 1.0,
+        nodes: nodes.collect(),
+        roots: vec![index(Bone::Hips)],
+        skins: vec![Skin {
+            name: "reference".to_owned(),
+            joints: Bone::ALL.iter().map(|&b| index(b)).collect(),
+            inverse_bind: Bone::ALL.iter().map(|&b| world(b).inverse()).collect(),
+        }],
+        humanoids: vec![HumanoidSkeleton {
+            location: "reference pose".to_owned(),
+            root: Some(index(Bone::Hips)),
+            bones: Bone::ALL.iter().map(|&b| (b, index(b))).collect(),
+        }],
+        ..Asset::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bones_point_at_their_children_and_sides_mirror() {
+        let asset = reference_asset();
+        asset.validate().unwrap();
+        assert_eq!(asset.nodes.len(), 55);
+        for bone in Bone::ALL {
+            let node = *bone as usize;
+            let world = asset.rest_world(node);
+            assert!(
+                (world * asset.skins[0].inverse_bind[node]).abs_diff_eq(DMat4::IDENTITY, 1e-12)
+            );
+            // Bones with one child that carries on their line.
+            let child = Bone::ALL.iter().filter(|c| c.parent() == Some(*bone));
+            let child: Vec<_> = child.collect();
+            if let [only] = child[..] {
+                let way = (position(*only) - position(*bone)).normalize();
+                let y = reference_rotation(*bone) * DVec3::Y;
+                // The shin ends above the heel: straight; feet and fingers too.
+                assert!(y.dot(way) > 1.0 - 1e-9, "{bone}: {y} {way}");
+            }
+            if let Some(rest) = bone.name().strip_prefix("left") {
+                let right: Bone = format!("right{rest}").parse().unwrap();
+                let mirror = DVec3::new(-1.0, 1.0, 1.0);
+                assert_eq!(position(right), mirror * position(*bone));
+                // +Y mirrors, and turning about +X is the mirrored turn.
+                let [l, r] = [*bone, right].map(reference_rotation);
+                let tip = |q: DQuat| q * DQuat::from_rotation_x(0.5) * DVec3::Y;
+                assert!((mirror * tip(l)).abs_diff_eq(tip(r), 1e-12), "{bone}");
+            }
+        }
+    }
+
+    #[test]
+    fn turning_about_x_bends_as_muscles_do() {
+        // Where the tip of the bone goes.
+        let goes = |bone: Bone| {
+            let q = reference_rotation(bone);
+            q * DQuat::from_rotation_x(0.1) * DVec3::Y - q * DVec3::Y
+        };
+        assert!(goes(Bone::Spine).z > 0.09);
+        assert!(goes(Bone::LeftShoulder).y > 0.09);
+        assert!(goes(Bone::LeftUpperArm).y < -0.09);
+        assert!(goes(Bone::LeftLowerArm).z > 0.09 && goes(Bone::RightLowerArm).z > 0.09);
+        assert!(goes(Bone::RightIndexDistal).y < -0.09);
+        assert!(goes(Bone::LeftUpperLeg).z > 0.09);
+        assert!(goes(Bone::RightLowerLeg).z < -0.09);
+        assert!(goes(Bone::RightFoot).y > 0.09);
+        assert!(goes(Bone::LeftThumbDistal).x > 0.06);
+    }
+}

@@ -1,0 +1,34 @@
+//! What extensions add to a glTF document beyond its geometry: humanoid skeletons, expressions, clips on human bones.
+//!
+//! EXT_skeleton_humanoid is validated by its own codes ([`humanoid`]); VRM 0.x, VRM 1.0 and VRM Animation by `vrm-*` ones.
+//! What a converter cannot keep (spring bones, constraints, MToon, gaze) is read past, and said to be.
+
+pub mod humanoid;
+mod lookup;
+mod tree;
+mod vrm;
+
+use serde_json::Value;
+
+use crate::asset::Asset;
+use crate::error::{Invalid, Warning};
+
+pub use humanoid::{HumanoidFinding, Severity};
+
+/// Holds a document to the rules of EXT_skeleton_humanoid, before its clips are read; gives what is to be warned about.
+///
+/// # Errors
+/// The first error, with its JSON location and code.
+pub(super) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
+    humanoid::check(document)
+}
+
+/// Adds humanoids, expressions, their clips and what is to be warned about to the asset of a checked document; its nodes,
+/// meshes, skins and clips have the document's own indices.
+///
+/// # Errors
+/// The first error of VRM, with its JSON location and mostly a code.
+pub(super) fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
+    humanoid::apply(document, asset);
+    vrm::apply(document, asset)
+}

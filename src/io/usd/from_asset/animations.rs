@@ -1,0 +1,272 @@
+//! Clips as SkelAnimations: one for each clip and Skeleton.
+
+use glam::{DQuat, DVec3, Vec3};
+use half::f16;
+use openusd::{gf, sdf, tf};
+
+use super::channels::{Channel, Slider};
+use super::clips::CodedClip;
+use super::hierarchy::{components, nearest_components};
+use super::layer::{LayerBuilder, PrimId};
+use super::sampling::{Samples, Tolerated, rotations, sample_times, vectors};
+use super::skeletons::SkeletonPlan;
+use crate::asset::{Asset, Curve, Trs};
+use crate::error::{Result, Warning};
+use crate::sampled::{Interpolation, Sampled};
+
+/// How far samples may stray from cubic curves: joints below each other add up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tolerance {
+    /// Units in the Skeleton's space.
+    pub way: f64,
+    /// Radians, factors of scale, and weights.
+    pub part: f64,
+}
+
+/// A Skeleton's side of a clip.
+pub(super) struct SkelClip<'a> {
+    pub asset: &'a Asset,
+    pub plan: &'a SkeletonPlan,
+    pub channels: &'a [Channel],
+    /// None for the pose and the weights at rest.
+    pub clip: Option<&'a CodedClip>,
+    pub tolerance: Tolerance,
+}
+
+impl SkelClip<'_> {
+    fn curve<'a>(
+        &'a self,
+        joint: usize,
+        of: impl Fn(&'a CodedClip) -> &'a std::collections::HashMap<usize, Curve>,
+    ) -> Option<&'a Curve> {
+        of(self.clip?).get(&self.plan.joints[joint].node?)
+    }
+
+    fn is_moved(&self, joint: usize) -> bool {
+        let t = self.curve(joint, |c| &c.translations);
+        let r = self.curve(joint, |c| &c.rotations);
+        let s = self.curve(joint, |c| &c.scales);
+        t.is_some() || r.is_some() || s.is_some()
+    }
+
+    fn slider_curve(&self, channel: &Channel) -> Option<(&Curve, usize)> {
+        let clip = self.clip?;
+        match channel.slider {
+            Slider::Target { node, target } => Some((clip.weights.get(&node)?, target)),
+            Slider::Expression(i) => Some((clip.expressions.get(&i)?, 0)),
+        }
+    }
+
+    /// Whether the clip moves a joint or a channel.
+    pub fn is_any_moved(&self) -> bool {
+        (0..self.plan.joints.len()).any(|j| self.is_moved(j))
+            || self.channels.iter().any(|c| self.slider_curve(c).is_some())
+    }
+
+    fn rest(&self, joint: usize) -> Trs {
+        match self.plan.joints[joint].node {
+            Some(node) => nearest_components(&self.asset.nodes[node].local),
+            None => Trs::IDENTITY,
+        }
+    }
+
+    /// Joints that the animation lists. One that it does not move stays out where its rest transform is no
+    /// components, or loses digits as half-precision scales: it then comes from restTransforms.
+    fn listed(&self) -> Vec<usize> {
+        let fits = |joint: &usize| {
+            let Some(node) = self.plan.joints[*joint].node else {
+                return true;
+            };
+            let trs = components(&self.asset.nodes[node].local);
+            trs.is_some_and(|trs| is_exact(trs.scale))
+        };
+        let all = 0..self.plan.joints.len();
+        all.filter(|j| self.is_moved(*j) || fits(j)).collect()
+    }
+
+    /// Authors the SkelAnimation. Gives its scales in single precision where half has not all their digits.
+    pub fn author(
+        &self,
+        layer: &mut LayerBuilder,
+        prim: PrimId,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Option<Sampled<Vec<Vec3>>>> {
+        let listed = self.listed();
+        let mut resampled = false;
+        let mut times = |curves: &[Tolerated<'_>], width: usize| {
+            let (times, over) = sample_times(curves, width);
+            resampled |= over;
+            times
+        };
+        let mut exact = None;
+        if !listed.is_empty() {
+            let tokens = listed
+                .iter()
+                .map(|j| tf::Token::from(self.plan.joints[*j].token.as_str()));
+            let tokens = sdf::Value::TokenVec(tokens.collect());
+            layer.uniform(prim, "joints", "token[]", tokens)?;
+
+            let rest: Vec<Trs> = listed.iter().map(|j| self.rest(*j)).collect();
+            let stretch = self.stretch();
+            let of = |map: fn(&CodedClip) -> &std::collections::HashMap<usize, Curve>| {
+                let curves = listed.iter().enumerate();
+                let curves = curves.filter_map(|(i, j)| Some((i, self.curve(*j, map)?)));
+                curves.collect::<Vec<_>>()
+            };
+            let width = listed.len();
+
+            let curves = of(|c| &c.translations);
+            let tolerated =
+                |(i, curve): &(usize, _)| (*curve, self.tolerance.way / stretch[listed[*i]]);
+            let at = times(&curves.iter().map(tolerated).collect::<Vec<_>>(), width);
+            let all: Vec<DVec3> = rest.iter().map(|t| t.translation).collect();
+            let samples = vectors(&all, &curves, &at);
+            author_samples(
+                layer,
+                prim,
+                "translations",
+                "float3[]",
+                samples.map(|v| vec3f(&v)),
+            )?;
+
+            let part = |(_, curve): &(usize, _)| (*curve, self.tolerance.part);
+            let curves = of(|c| &c.rotations);
+            let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width);
+            let all: Vec<DQuat> = rest.iter().map(|t| t.rotation).collect();
+            let samples = rotations(&all, &curves, &at);
+            author_samples(
+                layer,
+                prim,
+                "rotations",
+                "quatf[]",
+                samples.map(|v| quatf(&v)),
+            )?;
+
+            let curves = of(|c| &c.scales);
+            let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width);
+            let all: Vec<DVec3> = rest.iter().map(|t| t.scale).collect();
+            let samples = vectors(&all, &curves, &at);
+            exact = float_scales(&samples);
+            author_samples(layer, prim, "scales", "half3[]", samples.map(|v| vec3h(&v)))?;
+        }
+        if !self.channels.is_empty() {
+            let tokens = self
+                .channels
+                .iter()
+                .map(|c| tf::Token::from(c.token.as_str()));
+            let tokens = sdf::Value::TokenVec(tokens.collect());
+            layer.uniform(prim, "blendShapes", "token[]", tokens)?;
+            let mut curves: Vec<Tolerated<'_>> = Vec::new();
+            for channel in self.channels {
+                // All targets of one mesh share a curve.
+                if let Some((curve, 0)) = self.slider_curve(channel) {
+                    curves.push((curve, self.tolerance.part));
+                }
+            }
+            let at = times(&curves, self.channels.len());
+            let samples = self.weights(&at).map(sdf::Value::FloatVec);
+            author_samples(layer, prim, "blendShapeWeights", "float[]", samples)?;
+        }
+        if resampled {
+            let message =
+                "its keys fall on so many different times that it is sampled at whole time codes";
+            warnings.push(Warning::new(
+                "clip-resampled",
+                layer.path(prim).as_str(),
+                message,
+            ));
+        }
+        Ok(exact)
+    }
+
+    fn weights(&self, times: &[f64]) -> Samples<Vec<f32>> {
+        let at = |time: Option<f64>| {
+            let weight = |channel: &Channel| {
+                let (curve, target) = self.slider_curve(channel)?;
+                curve.weight(target, time?)
+            };
+            let all = self.channels.iter();
+            all.map(|c| weight(c).map_or(c.rest, |w| w as f32))
+                .collect::<Vec<f32>>()
+        };
+        let samples = times.iter().map(|t| (*t, at(Some(*t)))).collect();
+        Samples::new(samples, || at(None))
+    }
+
+    /// How much the Skeleton's space is larger than each joint's parent's at rest.
+    fn stretch(&self) -> Vec<f64> {
+        let mut below = Vec::with_capacity(self.plan.joints.len());
+        let mut own = Vec::with_capacity(self.plan.joints.len());
+        for joint in &self.plan.joints {
+            let above = joint.parent.map_or(1.0, |p: usize| below[p]);
+            let axes = (0..3).map(|i| joint.rest.col(i).length());
+            below.push(above * axes.fold(1e-9, f64::max));
+            own.push(above);
+        }
+        own
+    }
+}
+
+fn author_samples(
+    layer: &mut LayerBuilder,
+    prim: PrimId,
+    name: &str,
+    type_name: &str,
+    samples: Samples<sdf::Value>,
+) -> Result<()> {
+    let attribute = layer.attribute(prim, name, type_name)?;
+    match samples {
+        Samples::Constant(v) => attribute.value(v),
+        Samples::Varying(v) => attribute.samples(v),
+    };
+    Ok(())
+}
+
+/// Relative difference at which a half counts as the number itself.
+const HALF_IS_EXACT: f64 = 1e-6;
+
+fn is_exact(scale: DVec3) -> bool {
+    let exact = |x: f64| (f16::from_f64(x).to_f64() - x).abs() <= HALF_IS_EXACT * x.abs();
+    scale.to_array().into_iter().all(exact)
+}
+
+/// The scales in single precision, where half loses some of it.
+fn float_scales(samples: &Samples<Vec<DVec3>>) -> Option<Sampled<Vec<Vec3>>> {
+    let exact = |v: &[DVec3]| v.iter().all(|s| is_exact(*s));
+    let float = |v: &[DVec3]| v.iter().map(|s| s.as_vec3()).collect::<Vec<Vec3>>();
+    match samples {
+        Samples::Constant(v) if exact(v) => None,
+        Samples::Varying(v) if v.iter().all(|(_, v)| exact(v)) => None,
+        Samples::Constant(v) => Some(Sampled::constant(float(v))),
+        Samples::Varying(v) => {
+            let samples = v.iter().map(|(t, v)| (*t, Some(float(v)))).collect();
+            Some(Sampled::new(None, samples, Interpolation::Linear))
+        }
+    }
+}
+
+fn vec3f(v: &[DVec3]) -> sdf::Value {
+    let v = v
+        .iter()
+        .map(|v| gf::vec3f(v.x as f32, v.y as f32, v.z as f32));
+    sdf::Value::Vec3fVec(v.collect())
+}
+
+fn quatf(v: &[DQuat]) -> sdf::Value {
+    let v = v.iter().map(|q| {
+        let q = q.as_quat();
+        let (x, y, z, w) = (q.x, q.y, q.z, q.w);
+        gf::Quatf { w, x, y, z }
+    });
+    sdf::Value::QuatfVec(v.collect())
+}
+
+fn vec3h(v: &[DVec3]) -> sdf::Value {
+    let half = |x: f64| f16::from_f64(x.clamp(f16::MIN.to_f64(), f16::MAX.to_f64()));
+    let v = v.iter().map(|v| gf::Vec3h {
+        x: half(v.x),
+        y: half(v.y),
+        z: half(v.z),
+    });
+    sdf::Value::Vec3hVec(v.collect())
+}

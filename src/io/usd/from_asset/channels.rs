@@ -1,0 +1,113 @@
+//! Blend shape channels of each Skeleton: morph targets of its meshes, and expressions.
+
+use std::collections::HashMap;
+
+use super::names::{Names, identifier};
+use super::placement::MeshUse;
+use crate::asset::Asset;
+
+/// What a channel's weight follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Slider {
+    /// A morph target weight of a node's mesh.
+    Target { node: usize, target: usize },
+    /// An expression, by index.
+    Expression(usize),
+}
+
+/// A channel of a Skeleton's animations.
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    /// Unique on the Skeleton, and an identifier.
+    pub token: String,
+    pub slider: Slider,
+    /// The weight where no clip moves it.
+    pub rest: f32,
+}
+
+/// One Skeleton's channels.
+#[derive(Debug, Default)]
+pub(super) struct Channels {
+    pub all: Vec<Channel>,
+    index: HashMap<Slider, usize>,
+}
+
+impl Channels {
+    pub fn token(&self, slider: Slider) -> Option<&str> {
+        let index = self.index.get(&slider)?;
+        Some(&self.all[*index].token)
+    }
+
+    fn add(&mut self, slider: Slider, token: String, rest: f32) {
+        self.index.insert(slider, self.all.len());
+        self.all.push(Channel {
+            token,
+            slider,
+            rest,
+        });
+    }
+}
+
+/// Channels of all Skeletons, in their order. Expressions have the first choice of names; then come targets, by their
+/// own name, or with the mesh's in front where another mesh has taken it.
+///
+/// A clip without meshes, such as a VRM animation, has its expressions as channels of the first Skeleton.
+pub(super) fn channels(
+    asset: &Asset,
+    uses: &[MeshUse],
+    skeletons: usize,
+    expressions: &[String],
+) -> Vec<Channels> {
+    let mut all: Vec<Channels> = Vec::new();
+    all.resize_with(skeletons, Channels::default);
+    if asset.meshes.is_empty()
+        && let Some(first) = all.first_mut()
+    {
+        let mut names = Names::default();
+        for (i, name) in expressions.iter().enumerate() {
+            let token = names.unique(&[name, "expression"]);
+            first.add(Slider::Expression(i), token, 0.0);
+        }
+        return all;
+    }
+    for (skeleton, channels) in all.iter_mut().enumerate() {
+        let mut names = Names::default();
+        let uses = || uses.iter().filter(|u| u.skeleton == Some(skeleton));
+        for (i, expression) in asset.expressions.iter().enumerate() {
+            let moves = |u: &MeshUse| expression.binds.iter().any(|b| b.mesh == u.mesh);
+            if uses().any(moves) {
+                let token = names.unique(&[&expression.name, "expression"]);
+                channels.add(Slider::Expression(i), token, 0.0);
+            }
+        }
+        for at in uses() {
+            let (node, mesh) = (&asset.nodes[at.node], &asset.meshes[at.mesh]);
+            let weights = node.weights.as_ref().unwrap_or(&mesh.weights);
+            for (target, name) in mesh.target_names.iter().enumerate() {
+                let slider = Slider::Target {
+                    node: at.node,
+                    target,
+                };
+                if channels.index.contains_key(&slider) {
+                    continue;
+                }
+                let unnamed = format!("target{target}");
+                let plain = match identifier(name) {
+                    name if name.is_empty() => unnamed,
+                    name => name,
+                };
+                let owner = if mesh.name.is_empty() {
+                    &node.name
+                } else {
+                    &mesh.name
+                };
+                let token = match names.is_taken(&plain) && !owner.is_empty() {
+                    true => names.unique(&[&format!("{owner}_{plain}")]),
+                    false => names.unique(&[&plain]),
+                };
+                channels.add(slider, token, weights[target]);
+            }
+        }
+    }
+    all
+}

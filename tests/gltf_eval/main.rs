@@ -1,0 +1,64 @@
+//! The glTF path against an evaluator of the tests' own, which shares no code with sinew, and against usd-core.
+
+mod bodies;
+#[path = "../common/mod.rs"]
+mod common;
+mod fixtures;
+mod hand;
+mod moments;
+mod oracle;
+mod reader;
+mod subjects;
+mod truth;
+mod usdz;
+
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What is done with every file.
+type FileTest = (&'static str, fn(&Path) -> Result<(), Failed>);
+
+const FILE_TESTS: &[FileTest] = &[("reader", reader::same_contents)];
+
+fn main() {
+    let args = Arguments::from_args();
+    let mut trials = hand::trials();
+    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
+    let root = assets.clone().unwrap_or_default();
+    let with_assets = |name: String, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
+        let kind = if assets.is_some() {
+            ""
+        } else {
+            "needs SINEW_ASSETS"
+        };
+        Trial::test(name, run)
+            .with_kind(kind)
+            .with_ignored_flag(assets.is_none())
+    };
+    for file in truth::FILES {
+        let folder = root.join("blender");
+        let name = format!("blender::evaluator::{}", file.0);
+        trials.push(with_assets(
+            name,
+            Box::new(move || truth::evaluator(&folder, file)),
+        ));
+    }
+    for model in usdz::MODELS {
+        let assets = root.clone();
+        let name = format!("usdz::evaluator::{}", model.name);
+        let run = move || usdz::same_as_evaluator(&assets, &model);
+        trials.push(with_assets(name, Box::new(run)));
+    }
+    for subject in subjects::all(assets.as_deref()) {
+        for (name, run) in FILE_TESTS {
+            let file = subject.file.clone();
+            let name = format!("{name}::{}", subject.name);
+            trials.push(match subject.is_asset {
+                true => with_assets(name, Box::new(move || run(&file))),
+                false => Trial::test(name, move || run(&file)),
+            });
+        }
+    }
+    libtest_mimic::run(&args, trials).exit();
+}

@@ -675,10 +675,15 @@ fn real_files() {
         let name = path.display().to_string();
         let asset = gltf::read(&path).unwrap();
         let json = json_of(&std::fs::read(&path).unwrap());
-        // Two files come without their pictures.
-        let said = codes(&asset);
-        let known = said.iter().all(|c| *c == "gltf-image-unreadable");
-        assert!(known && said.len() < 2, "{name}: {:?}", asset.warnings);
+        // Two files come without their pictures, and one was made from more than four influences.
+        let said = match name.rsplit('/').next().unwrap() {
+            "interpolation_test.gltf" | "MorphPrimitivesTest.gltf" => Some("gltf-image-unreadable"),
+            "CesiumMan.glb" => Some("gltf-weight-sum"),
+            _ => None,
+        };
+        let of_reader = |c: &&str| c.starts_with("gltf-");
+        let found: Vec<_> = codes(&asset).into_iter().filter(of_reader).collect();
+        assert_eq!(found, Vec::from_iter(said), "{name}: {:?}", asset.warnings);
 
         assert_eq!(asset.nodes.len(), list(&json, "nodes").len(), "{name}");
         let named = |n: &Value| n["name"].as_str().unwrap_or("").to_owned();
@@ -768,12 +773,5 @@ fn primitive_is_as_stated(p: &Primitive, json: &Value, accessors: &[Value], name
         if let (None, Some(index)) = (&target.point_indices, json.get("POSITION")) {
             bounds(&target.offsets, &accessors[number(index)]);
         }
-    }
-    for point in p.weights.chunks_exact(p.influences.max(1)) {
-        let sum: f32 = point.iter().sum();
-        assert!(
-            (sum - 1.0).abs() < tolerance::REAL_WEIGHT_SUMS,
-            "{name}: {sum}"
-        );
     }
 }

@@ -8,6 +8,7 @@ use super::usd::{ClipChoice, OpenOptions, UsdFile};
 use super::{bvh, fbx, gltf};
 use crate::asset::Asset;
 use crate::error::{Error, Result};
+use crate::humanoid::on_own_skeleton;
 
 /// What reads a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFil
         (Some(_), _) if !options.variants.is_empty() => {
             refuse("there are variants in USD files only".into())
         }
-        (Some(asset), _) => UsdFile::from_asset(&asset, options),
+        (Some(asset), _) => UsdFile::from_asset(&on_own_skeleton(asset), options),
         (None, ClipChoice::Named(name)) => refuse(format!(
             "no clip '{name}' can be chosen: a USD file's animation is what skel:animationSource says"
         )),

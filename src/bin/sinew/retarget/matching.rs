@@ -25,8 +25,17 @@ pub enum By {
 }
 
 impl Matching {
-    pub fn find(source: &Rig, target: &Rig, map: Option<&Path>) -> Result<Self> {
-        let (s, t) = (Humanoid::recognise(source), Humanoid::recognise(target));
+    /// `given` are the humanoid maps of the files.
+    pub fn find(
+        source: &Rig,
+        target: &Rig,
+        given: [Option<Humanoid>; 2],
+        map: Option<&Path>,
+    ) -> Result<Self> {
+        let [s, t] = given;
+        let known =
+            |given: Option<Humanoid>, rig| given.map_or_else(|| Humanoid::recognise(rig), Ok);
+        let (s, t) = (known(s, source), known(t, target));
         let tagged = |map: BoneMap| match (&s, &t) {
             (Ok(s), Ok(t)) => map.with_bones((source, s), (target, t)),
             _ => map,

@@ -53,6 +53,7 @@ fn expect_error(gltf: &GltfMaker, code: &str, location: &str) {
         .map(|f| (f.code, f.location.as_str()))
         .collect();
     assert_eq!(errors, [(code, location)]);
+    assert_eq!(in_table(code), sinew::check::Severity::Error);
     match read(gltf) {
         Err(sinew::Error::Invalid(invalid)) => {
             assert_eq!(invalid.code, Some(errors[0].0));
@@ -69,7 +70,15 @@ fn expect_error(gltf: &GltfMaker, code: &str, location: &str) {
 fn expect_warnings(gltf: &GltfMaker, expected: &[(&str, &str)]) -> Asset {
     let asset = read(gltf).expect("an asset");
     assert_eq!(warnings(&asset), expected);
+    for (code, _) in expected {
+        assert_eq!(in_table(code), sinew::check::Severity::Warning, "{code}");
+    }
     asset
+}
+
+/// What `sinew check` makes of a code.
+fn in_table(code: &str) -> sinew::check::Severity {
+    sinew::check::code(code).expect("a row").severity
 }
 
 /// The JSON of bone `name` in the first skeleton.

@@ -42,6 +42,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const NAMED_IN: &[(&str, &str)] = &[
     ("openusd", "io"),
     ("openusd_schemas", "io"),
+    ("ufbx", "io"),
     ("wgpu", "gpu"),
     ("pollster", "gpu"),
     ("clap", "bin"),

@@ -22,6 +22,7 @@ mod curves;
 mod describe;
 mod expressions;
 mod motion;
+mod own;
 mod reference;
 mod target;
 
@@ -33,6 +34,7 @@ pub use apply::apply;
 pub use binds::BindPoses;
 pub use describe::{bones_by_name, describe};
 pub use expressions::expressions_to_weights;
+pub use own::on_own_skeleton;
 pub use reference::{reference_asset, reference_rotation};
 
 /// How data relative to the bind pose meet a model's bones. Data relative to the rest pose (VRM Animation) have one

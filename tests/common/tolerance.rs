@@ -115,6 +115,25 @@ pub const DIRECTION_IN_F32: f64 = 3e-6;
 pub const RETARGETED_METRES: f64 = 3e-6;
 /// A .usdz by usdzconvert against the .glb that it was made from, relative to the mesh's size.
 pub const USDZ_CONVERT: f64 = 1e-5;
+
+/// Points of a glTF file as sinew skins them, relative to the mesh's size: attributes and keys are f32 on one side, f64 on the
+/// other, and a dozen joints lie between a point and the world.
+pub const GLTF_DIRECT: f64 = 1e-5;
+
+/// Points of a converted file as usd-core skins them, at key times, relative to the mesh's size: SkelAnimation holds f32.
+pub const GLTF_AT_KEYS: f64 = 1e-4;
+
+/// The same where scales are animated: SkelAnimation stores half, with 4.9e-4 to a step.
+pub const GLTF_AT_KEYS_SCALED: f64 = 1e-3;
+
+/// Points between key times, relative to the mesh's size: splines become straight samples, and UsdSkel interpolates halves.
+pub const GLTF_BETWEEN_KEYS: f64 = 4e-3;
+
+/// Unit normals at key times, where morph targets may shorten them before they are normalised.
+pub const GLTF_NORMALS: f64 = 1e-3;
+
+/// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
+pub const GLTF_BAKES: f64 = 1e-5;
 /// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.
 pub const NORMALS_OF_8_BITS: f32 = 0.012;
 
@@ -138,3 +157,12 @@ pub const CONVERTED_SPLINES: f64 = 1.5e-3;
 
 /// Points far from the origin, relative to their distance from it: a few roundings of 6e-8.
 pub const IN_F32: f64 = 5e-7;
+/// Weights from integers of 16 bits.
+pub const SIXTEEN_BIT_WEIGHTS: f32 = 1e-5;
+
+/// Points of our own FBX character at key times, in units of which it is ten tall: points, offsets and weights are f32 in
+/// an asset, and weights are normalised.
+pub const FBX_AT_KEYS: f64 = 1e-5;
+
+/// The same between keys: Euler angles that turn 180 degrees a second, and splines, sampled 72 times a second.
+pub const FBX_BETWEEN_KEYS: f64 = 5e-3;

@@ -6,6 +6,7 @@ mod skeletons;
 
 use std::path::{Path, PathBuf};
 
+use crate::common::gltf_eval::Document;
 use crate::common::gltf_maker::GltfMaker;
 
 /// A fixture: its name, which is the file's too, and what makes it.
@@ -48,6 +49,11 @@ const fn fixture(file: &'static str, make: fn() -> GltfMaker) -> Fixture {
 pub fn written() -> Vec<(&'static str, PathBuf)> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_fixtures");
     std::fs::create_dir_all(&folder).expect("a folder");
-    let write = |f: &Fixture| (f.file, (f.make)().write(&folder, f.file));
+    let write = |f: &Fixture| {
+        let path = (f.make)().write(&folder, f.file);
+        let shows = !Document::open(&path).surfaces(&[], 0.0).is_empty();
+        assert!(shows, "{} shows nothing", f.file);
+        (f.file, path)
+    };
     ALL.iter().map(write).collect()
 }

@@ -3,10 +3,14 @@
 mod bodies;
 #[path = "../common/mod.rs"]
 mod common;
+mod converted;
+mod direct;
 mod fixtures;
 mod hand;
 mod moments;
 mod oracle;
+mod pairing;
+mod play;
 mod reader;
 mod subjects;
 mod truth;
@@ -14,12 +18,25 @@ mod usdz;
 
 use std::path::{Path, PathBuf};
 
+use common::python;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// What is done with every file.
 type FileTest = (&'static str, fn(&Path) -> Result<(), Failed>);
 
-const FILE_TESTS: &[FileTest] = &[("reader", reader::same_contents)];
+const FILE_TESTS: &[FileTest] = &[
+    ("reader", reader::same_contents),
+    ("direct", direct::skins),
+    ("joints", direct::joints),
+];
+
+/// What is done with every file by the help of usd-core.
+type PythonTest = (&'static str, fn(&str, &Path) -> Result<(), Failed>);
+
+const PYTHON_TESTS: &[PythonTest] = &[
+    ("converted", converted::clips),
+    ("all_clips", converted::all_clips),
+];
 
 fn main() {
     let args = Arguments::from_args();
@@ -51,12 +68,21 @@ fn main() {
         trials.push(with_assets(name, Box::new(run)));
     }
     for subject in subjects::all(assets.as_deref()) {
+        let skip = subject.is_asset && assets.is_none();
         for (name, run) in FILE_TESTS {
             let file = subject.file.clone();
             let name = format!("{name}::{}", subject.name);
             trials.push(match subject.is_asset {
                 true => with_assets(name, Box::new(move || run(&file))),
                 false => Trial::test(name, move || run(&file)),
+            });
+        }
+        for (name, run) in PYTHON_TESTS {
+            let file = subject.file.clone();
+            let name = format!("{name}::{}", subject.name);
+            trials.push(match skip {
+                true => with_assets(name, Box::new(|| Ok(()))),
+                false => python::trial(&name, move |python| run(python, &file)),
             });
         }
     }

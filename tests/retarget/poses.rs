@@ -675,15 +675,69 @@ fn frames_allocate_nothing() {
     assert!(counting::allocations(|| drop(std::hint::black_box(vec![0u8; 9]))) > 0);
 }
 
+/// A character's own clips play on it unchanged, stretched and scaled joints too; and in other units.
 #[test]
 fn the_same_rig_gets_its_own_pose_back() {
     let mut rng = Rng::new(18);
     let source = source(&mut rng);
-    let mut retargeter = retargeter(&source, &source, &RetargetOptions::default());
-    let pose = source.random_pose(&mut rng, 3.0);
+    let names = BoneMap::same_names(&source.rig, &source.rig).unwrap();
+    let options = RetargetOptions::default();
+    let mut retargeter = Retargeter::new(&source.rig, &source.rig, &names, &options).unwrap();
+    let mut pose = source.random_pose(&mut rng, 3.0);
+    pose[source.at["LUpperArm"]].translation += DVec3::new(0.1, -0.2, 0.05);
+    pose[source.at["LHand"]].scale = DVec3::new(1.5, 1.0, 0.5);
     let out = moved(&mut retargeter, &source, &pose);
-    for (got, want) in out.iter().zip(&pose) {
-        assert!(got.rotation.dot(want.rotation).abs() > 1.0 - 1e-12);
-        close("translation", got.translation, want.translation, 1e-9);
+    let (want, got) = (source.world(&pose), source.world(&out));
+    for (want, got) in want.iter().zip(&got) {
+        assert!(got.abs_diff_eq(*want, 1e-9), "{got} {want}");
+    }
+    // On another body those joints keep their rest.
+    let other = Build {
+        orient: Box::new(|_| random_turn(&mut rng)),
+        ..Build::default()
+    }
+    .make();
+    let out = moved(
+        &mut self::retargeter(&source, &other, &options),
+        &other,
+        &pose,
+    );
+    for key in ["LUpperArm", "LHand"] {
+        let (got, rest) = (out[other.at[key]], other.rig.rest()[other.at[key]]);
+        assert_eq!((got.translation, got.scale), (rest.translation, rest.scale));
+    }
+    // The same body, in centimetres.
+    let turns: Vec<DQuat> = (0..source.rig.len())
+        .map(|_| random_turn(&mut rng))
+        .collect();
+    let make = |size: f64| {
+        let mut next = turns.iter();
+        Build {
+            orient: Box::new(move |_| *next.next().unwrap()),
+            skel_from_body: DMat4::from_scale(DVec3::splat(size)),
+            placement: Placement {
+                meters_per_unit: 1.0 / size,
+                ..Placement::default()
+            },
+            ..Build::default()
+        }
+        .make()
+    };
+    let (metres, centimetres) = (make(1.0), make(100.0));
+    let mut pose = metres.random_pose(&mut rng, 3.0);
+    pose[metres.at["RLowerLeg"]].translation += DVec3::new(0.1, -0.2, 0.05);
+    let out = moved(
+        &mut self::retargeter(&metres, &centimetres, &options),
+        &centimetres,
+        &pose,
+    );
+    let (want, got) = (metres.world(&pose), centimetres.world(&out));
+    for key in metres.at.keys() {
+        close(
+            key,
+            centimetres.position(&got, key),
+            metres.position(&want, key),
+            1e-9,
+        );
     }
 }

@@ -1,0 +1,212 @@
+//! What `sinew convert` writes, skinned by usd-core's own UsdSkelBakeSkinning, against the evaluator.
+
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Failed;
+use sinew::Error;
+use sinew::bake::{Backend, BakeOptions, bake};
+use sinew::io::usd::UsdFile;
+use sinew::io::{ClipChoice, OpenOptions, open_with};
+
+use crate::common::command::{sinew, stderr, stdout};
+use crate::common::gltf_eval::Document;
+use crate::common::tolerance;
+use crate::moments::Moment;
+use crate::oracle::{Look, Seen, see, validate};
+use crate::pairing::{Allowed, Shown, pair};
+use crate::play::{Play, code};
+
+/// Every clip on its own, in a file of its own: usd-core's picture of it, our bake's, and what both sides' checks say.
+pub fn clips(python: &str, file: &Path) -> Result<(), Failed> {
+    let document = Document::open(file);
+    let folder = tempfile::tempdir()?;
+    for (i, play) in Play::all(&document).into_iter().enumerate() {
+        let out = folder.path().join(format!("{i}.usdc"));
+        one(python, play, file, &out)
+            .map_err(|e| format!("{}: {}", play.name(), e.message().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
+    convert(play, file, out)?;
+    let moments = play.moments();
+    let rate = see(python, Look::Read, out, &[0.0], None)?.stage;
+    let rate = rate["time_codes_per_second"].as_f64().ok_or("a rate")?;
+    let times: Vec<f64> = moments.iter().map(|m| code(m.seconds, rate)).collect();
+    let seen = see(python, Look::Bake, out, &times, None)?;
+    let got = shown(seen);
+    same_picture(play, &moments, &got)?;
+    our_bake(python, out, &moments, &times, &got)?;
+    clean(python, out)
+}
+
+/// Runs the command where a name chooses the clip; the library otherwise.
+fn convert(play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
+    let (Some(from), Some(to)) = (file.to_str(), out.to_str()) else {
+        return Err("a path in UTF-8".into());
+    };
+    let clip = match (play.clip, play.unique_name()) {
+        (None, _) => "all",
+        (Some(_), Some(name)) => name,
+        (Some(_), None) => return Ok(play.open(file)?.save_as(out)?),
+    };
+    let output = sinew(&["convert", from, "-o", to, "--clip", clip]);
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(stderr(&output).into()),
+    }
+}
+
+fn shown(seen: Seen) -> Vec<Shown> {
+    let prims = seen.prims.into_iter();
+    let shown = prims.map(|prim| Shown {
+        name: prim.path,
+        deforms: false,
+        points: prim.points,
+        normals: prim.normals,
+        corners: prim.corners,
+    });
+    shown.collect()
+}
+
+/// Every mesh that the glTF file shows and no other.
+fn same_picture(play: Play<'_>, moments: &[Moment], got: &[Shown]) -> Result<(), Failed> {
+    let want = play.shown(moments);
+    let (pairs, left, more) = pair(&want, got);
+    if let Some(left) = left.first() {
+        return Err(format!("{} is not in the converted file", left.name).into());
+    }
+    if let Some(more) = more.first() {
+        return Err(format!("{} is nothing that the glTF file shows", more.name).into());
+    }
+    let at_keys = match play.scales() {
+        true => tolerance::GLTF_AT_KEYS_SCALED,
+        false => tolerance::GLTF_AT_KEYS,
+    };
+    let allowed = Allowed {
+        points: (at_keys, tolerance::GLTF_BETWEEN_KEYS),
+        normals: tolerance::GLTF_NORMALS,
+        normals_may_lack: false,
+        moments,
+    };
+    pairs.into_iter().try_for_each(|p| allowed.compare(p))
+}
+
+/// Our bake of the converted file, read by usd-core, is usd-core's.
+fn our_bake(
+    python: &str,
+    converted: &Path,
+    moments: &[Moment],
+    times: &[f64],
+    theirs: &[Shown],
+) -> Result<(), Failed> {
+    let out = converted.with_extension("baked.usdc");
+    let options = BakeOptions {
+        backend: Backend::Cpu,
+        ..BakeOptions::default()
+    };
+    let deforms = UsdFile::open(converted)?
+        .scene(Default::default())?
+        .bindings
+        .len();
+    match bake(converted, &out, &options, &mut |_| {}) {
+        Err(Error::NothingToSkin { .. }) if deforms == 0 => return Ok(()),
+        Err(e) => return Err(e.into()),
+        Ok(_) => {}
+    }
+    // Between samples a bake is a straight line, and beyond them it holds.
+    let keys = moments
+        .iter()
+        .zip(times)
+        .enumerate()
+        .filter(|(_, (m, _))| m.is_key);
+    let (places, times): (Vec<usize>, Vec<f64>) = keys.map(|(i, (_, t))| (i, *t)).unzip();
+    let ours = shown(see(python, Look::Read, &out, &times, None)?);
+    assert_eq!(ours.len(), theirs.len());
+    for (ours, theirs) in ours.iter().zip(theirs) {
+        assert_eq!(ours.name, theirs.name);
+        let pick = |all: &[Vec<glam::DVec3>]| -> Vec<_> {
+            places.iter().map(|i| all[*i].clone()).collect()
+        };
+        let theirs = Shown {
+            points: pick(&theirs.points),
+            normals: pick(&theirs.normals),
+            ..theirs.clone()
+        };
+        let moments: Vec<Moment> = places.iter().map(|i| moments[*i]).collect();
+        let allowed = Allowed {
+            points: (tolerance::GLTF_BAKES, tolerance::GLTF_BAKES),
+            normals: tolerance::PIXAR_BAKE_NORMALS,
+            normals_may_lack: false,
+            moments: &moments,
+        };
+        allowed.compare((&theirs, ours))?;
+    }
+    Ok(())
+}
+
+/// `sinew check` and usd-core's validators.
+fn clean(python: &str, converted: &Path) -> Result<(), Failed> {
+    let output = sinew(&["check", converted.to_str().ok_or("a path")?]);
+    if !output.status.success() {
+        return Err(format!("sinew check: {}{}", stdout(&output), stderr(&output)).into());
+    }
+    let errors = validate(python, converted)?;
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(format!("usd-core's validators: {errors:#?}").into()),
+    }
+}
+
+/// All clips in one file: each, bound in turn, moves what its own file shows.
+pub fn all_clips(python: &str, file: &Path) -> Result<(), Failed> {
+    let document = Document::open(file);
+    let folder = tempfile::tempdir()?;
+    let out: PathBuf = folder.path().join("all.usdc");
+    let options = OpenOptions {
+        clips: ClipChoice::All,
+        ..OpenOptions::default()
+    };
+    let opened = open_with(file, &options)?;
+    opened.save_as(&out)?;
+    clean(python, &out)?;
+    let skeletons = &opened.origin().ok_or("an origin")?.skeletons;
+    let [skeleton] = &skeletons[..] else {
+        // What several Skeletons are bound to says no path alone.
+        return Ok(());
+    };
+    let rate = opened
+        .scene(Default::default())?
+        .time_line
+        .time_codes_per_second;
+    let mut left: Vec<&(String, String)> = skeleton.animations.iter().collect();
+    for play in Play::all(&document) {
+        let Some(clip) = play.clip() else { continue };
+        // A clip that moves nothing of the Skeleton may have no SkelAnimation.
+        let moves = clip
+            .channels
+            .iter()
+            .any(|c| skeleton.joint_of_node[c.node].is_some());
+        let found = left.iter().position(|(name, _)| *name == clip.name);
+        let animation = match found {
+            Some(found) => &left.remove(found).1,
+            None if moves => return Err(format!("{}: no SkelAnimation", play.name()).into()),
+            None => continue,
+        };
+        // Nodes that are no joints move by their transforms, which hold the bound clip's samples alone.
+        let others = clip
+            .channels
+            .iter()
+            .any(|c| skeleton.joint_of_node[c.node].is_none());
+        if others {
+            continue;
+        }
+        let moments: Vec<Moment> = play.moments().into_iter().filter(|m| m.is_key).collect();
+        let times: Vec<f64> = moments.iter().map(|m| code(m.seconds, rate)).collect();
+        let seen = see(python, Look::Bake, &out, &times, Some(animation))?;
+        same_picture(play, &moments, &shown(seen))
+            .map_err(|e| format!("{}: {}", play.name(), e.message().unwrap_or_default()))?;
+    }
+    Ok(())
+}

@@ -147,10 +147,6 @@ pub const REAL_WEIGHT_SUMS: f32 = 0.01;
 /// joints below each other are stored in f32, and skinned in f32 by usd-core. The issue asks for 1e-4.
 pub const CONVERTED: f64 = 1e-5;
 
-/// The same at keys where scales are animated, in usd-core: SkelAnimation stores halves of 4.9e-4 to a step. As the issue
-/// has it.
-pub const CONVERTED_HALF_SCALES: f64 = 1e-3;
-
 /// The same between keys of splines, which are followed in straight lines that stray by 3e-4 per joint. The issue asks
 /// for 4e-3.
 pub const CONVERTED_SPLINES: f64 = 1.5e-3;

@@ -127,7 +127,7 @@ fn looked_at(clip: &Clip, rate: f64, baked: bool) -> Vec<(f64, f64)> {
     let scaled = baked && evaluate::has(clip, evaluate::is_scale);
     let splined = evaluate::has(clip, evaluate::is_spline);
     let at_keys = match scaled {
-        true => tolerance::CONVERTED_HALF_SCALES,
+        true => tolerance::GLTF_AT_KEYS_SCALED,
         false => tolerance::CONVERTED,
     };
     let at_middles = match splined {

@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 use sinew::asset::{Asset, CurveInterpolation, Expression, Format, Keys, MorphBind, Target, Track};
 use sinew::retarget::Bone;
 
+/// On the folder of real files.
+type RealTest = (&'static str, fn(&Path));
+
 fn main() {
     let args = Arguments::from_args();
     let plain: [(&str, fn()); 8] = [
@@ -40,7 +43,7 @@ fn main() {
             malformed_files_are_errors_with_their_location,
         ),
     ];
-    let real: [(&str, fn(&Path)); 2] = [
+    let real: [RealTest; 2] = [
         ("real_characters", real_characters),
         ("real_animations", real_animations),
     ];

@@ -124,7 +124,7 @@ fn normalize(rotations: &mut [DQuat], cubic: bool) -> Result<(), usize> {
             return Err(i);
         }
         if !cubic {
-            *rotation = *rotation / length;
+            *rotation /= length;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::usd::{ClipChoice, OpenOptions, UsdFile};
-use super::{bvh, gltf};
+use super::{bvh, fbx, gltf};
 use crate::asset::Asset;
 use crate::error::{Error, Result};
 use crate::humanoid::on_own_skeleton;
@@ -87,10 +87,7 @@ pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
         Reader::Usd => Ok(None),
         Reader::Gltf => gltf::read(file).map(Some),
         Reader::Bvh => bvh::read(file).map(Some),
-        Reader::Fbx => Err(Error::Open {
-            file: file.to_owned(),
-            reason: "FBX is read by builds with the feature fbx".into(),
-        }),
+        Reader::Fbx => fbx::read(file).map(Some),
     }
 }
 

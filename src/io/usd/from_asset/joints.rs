@@ -28,6 +28,8 @@ pub(super) struct Joint {
     pub bind: DMat4,
     /// parent_from_joint at rest.
     pub rest: DMat4,
+    /// How much larger than the node's the joint's frame is; see [`super::rescale`].
+    pub frame: f64,
 }
 
 /// Where the joints stand.
@@ -86,6 +88,7 @@ impl JointTree<'_> {
                 },
                 bind: DMat4::IDENTITY,
                 rest: source.local.matrix(),
+                frame: 1.0,
             });
         }
         self.bind(&mut joints, known);

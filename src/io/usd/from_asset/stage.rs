@@ -13,6 +13,7 @@ use super::layer::{LayerBuilder, PrimId, ROOT};
 use super::materials::author_material;
 use super::meshes::{Bound, author_mesh};
 use super::placement::{MeshUse, Place, place};
+use super::rescale::rescale;
 use super::skeletons::{self, SkeletonPlan};
 use super::time::Rate;
 use super::xforms::author_transform;
@@ -59,6 +60,9 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
     let mut plans = skeletons::plan(asset, &hierarchy, &mut warnings)?;
     let uses = place(asset, &hierarchy, &mut plans);
     check_repeats(asset, &uses)?;
+    for plan in &mut plans {
+        rescale(asset, plan, &clips);
+    }
     let channels = channels(asset, &uses, plans.len(), &expressions);
 
     let mut layer = LayerBuilder::new();

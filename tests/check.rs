@@ -101,7 +101,7 @@ const KNOWN: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda",
+        "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelBakeSkinning/blendshapesWithNormals.usda",
         "animation-source-ignored",
         "",
     ),

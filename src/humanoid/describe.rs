@@ -137,8 +137,8 @@ fn rig_of_joints(asset: &Asset) -> Result<(Rig, Vec<usize>)> {
     let joint_paths = nodes.iter().filter_map(|n| paths.get(n).cloned()).collect();
     let rests = nodes.iter().map(|n| rest[*n]).collect();
     let names = nodes.iter().map(|n| asset.nodes[*n].name.clone()).collect();
-    let skeleton = Skeleton::new("joints", joint_paths, None, Some(rests))?;
-    let skeleton = skeleton.with_joint_names(Some(names));
+    let skeleton =
+        Skeleton::new("joints", joint_paths, None, Some(rests))?.with_joint_names(Some(names));
     let label = asset.file.display().to_string();
     let rig = Rig::new(label, &skeleton, Placement::default())?;
     Ok((rig, nodes))

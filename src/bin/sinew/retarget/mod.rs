@@ -166,7 +166,8 @@ pub fn run(args: &Args) -> Result<()> {
     let origins = [&source_file, &target_file].map(|f| f.origin());
     let converted = origins.iter().flatten().flat_map(|o| &o.warnings);
     let mut warnings: Vec<Warning> = converted.cloned().collect();
-    warnings.extend(matching.warnings(&source_rig, &target_rig));
+    let moved = moved_joints(&instance, &times);
+    warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
     warnings.extend(retargeter.warnings().iter().cloned());
     warnings.extend(lost_channels(&clip, &made, &target_rig));
     warnings.extend(rate_change(
@@ -213,6 +214,26 @@ fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
         0 | 1 => Vec::new(),
         _ => distinct,
     }
+}
+
+/// Whether each joint leaves its rest at any of the times.
+fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
+    const STILL: f64 = 1e-5;
+    let mut moved = vec![false; source.skeleton().joints().len()];
+    let Some(rest) = source.skeleton().rest() else {
+        // All of them are animated, or nothing could be posed.
+        return vec![true; moved.len()];
+    };
+    for time in times {
+        let Ok(pose) = source.joint_local_transforms(Time::At(*time)) else {
+            continue;
+        };
+        for ((moved, pose), rest) in moved.iter_mut().zip(&pose).zip(rest) {
+            let size = rest.w_axis.truncate().length().max(1.0);
+            *moved |= !pose.abs_diff_eq(*rest, STILL * size);
+        }
+    }
+    moved
 }
 
 fn lost_channels(

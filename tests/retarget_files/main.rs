@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod formats;
 #[path = "../retarget/rigs.rs"]
 mod rigs;
 mod stages;
@@ -54,6 +55,7 @@ fn main() {
         "usd_core_reads_the_animation_alone",
         |python| usd_core_reads_the_animation_alone(python),
     ));
+    trials.extend(formats::trials());
     libtest_mimic::run(&args, trials).exit();
 }
 

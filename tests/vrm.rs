@@ -6,15 +6,23 @@ use std::path::{Path, PathBuf};
 
 use common::gltf_maker::GltfMaker;
 use common::mannequin::{Axes, Build, Mannequin};
+use common::rng::Rng;
 use glam::{DQuat, DVec3};
 use libtest_mimic::{Arguments, Trial};
 use serde_json::{Value, json};
 use sinew::asset::{Asset, CurveInterpolation, Expression, Format, Keys, MorphBind, Target, Track};
 use sinew::retarget::Bone;
 
+/// On the folder of real files.
+type RealTest = (&'static str, fn(&Path));
+
 fn main() {
     let args = Arguments::from_args();
-    let plain: [(&str, fn()); 7] = [
+    let plain: [(&str, fn()); 8] = [
+        (
+            "scrambled_files_are_told_not_followed",
+            scrambled_files_are_told_not_followed,
+        ),
         ("vrm_1", vrm_1),
         (
             "vrm_1_says_what_it_reads_past",
@@ -35,7 +43,7 @@ fn main() {
             malformed_files_are_errors_with_their_location,
         ),
     ];
-    let real: [(&str, fn(&Path)); 2] = [
+    let real: [RealTest; 2] = [
         ("real_characters", real_characters),
         ("real_animations", real_animations),
     ];
@@ -787,6 +795,75 @@ fn malformed_files_are_errors_with_their_location() {
         }
     }
     assert!(count >= 40, "{count}");
+}
+
+/// Every value of a document, by JSON pointer.
+fn pointers(value: &Value, at: String, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                pointers(value, format!("{at}/{key}"), out);
+            }
+        }
+        Value::Array(list) => {
+            for (i, value) in list.iter().enumerate() {
+                pointers(value, format!("{at}/{i}"), out);
+            }
+        }
+        _ => {}
+    }
+    out.push(at);
+}
+
+fn scrambled_files_are_told_not_followed() {
+    let mut rng = Rng::new(20_261_121);
+    let (mut refused, mut read) = (0, 0);
+    for (name, good) in [
+        ("made.vrm", vrm1().gltf),
+        ("made.vrm", vrm0().gltf),
+        ("made.vrma", vrma().gltf),
+        ("made.glb", Mannequin::new().with_humanoid().gltf),
+    ] {
+        let mut all = Vec::new();
+        pointers(&good.json, String::new(), &mut all);
+        // What these extensions say, and what they point to.
+        let binary = ["/accessors", "/bufferViews"];
+        all.retain(|p| !p.is_empty() && !binary.iter().any(|b| p.starts_with(b)));
+        for _ in 0..400 {
+            let mut gltf = good.clone();
+            for _ in 0..=rng.below(2) {
+                let value = match rng.below(8) {
+                    0 => json!(null),
+                    1 => json!(-1),
+                    2 => json!(rng.below(60)),
+                    3 => json!(1e300),
+                    4 => json!("leftHand"),
+                    5 => json!([]),
+                    6 => json!({}),
+                    _ => json!([{ "node": rng.below(60) }]),
+                };
+                let pointer = &all[rng.below(all.len())];
+                if let Some(place) = gltf.json.pointer_mut(pointer) {
+                    *place = value;
+                }
+            }
+            match read_as(&gltf, name) {
+                Ok(_) => read += 1,
+                Err(sinew::Error::Invalid(invalid)) => {
+                    assert!(
+                        !invalid.prim.is_empty() && invalid.file.is_some(),
+                        "{invalid}"
+                    );
+                    refused += 1;
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+    assert!(
+        refused > 400 && read > 100,
+        "{refused} refused, {read} read"
+    );
 }
 
 fn real(folder: &Path, name: &str) -> Asset {

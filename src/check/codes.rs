@@ -183,14 +183,4 @@ pub const CODES: &[Code] = &[
     row("prim-transform-singular", Error, "xformOpOrder", "the prim's world transform is singular: points have no place in its space", "look at its scale"),
     row("xform-op-ignored", Warning, "xformOpOrder", "an xformOp without a known kind or a value of a fitting type: left out", "author the op that xformOpOrder names"),
     row("extents-hint-incomplete", Warning, "extent", "a point instancer or volume without an extent, below a prim whose extentsHint is rewritten: the hint leaves it out", "author its extent"),
-    // FBX files
-    row("fbx-repaired", Warning, "", "ufbx mended something broken in the file", "see the message; export it anew where it matters"),
-    row("fbx-dual-quaternion", Warning, "", "dual quaternion skinning in FBX, which becomes linear", "set primvars:skel:skinningMethod to dualQuaternion in what is written, if it should be"),
-    row("fbx-several-skins", Warning, "", "a mesh with more than one skin: the first one counts", "merge them"),
-    row("fbx-geometry-cache", Warning, "", "a geometry cache, which is not read", "bake it into blend shapes or a skin"),
-    row("fbx-nurbs", Warning, "", "a NURBS surface, which is not read", "export it as a mesh"),
-    row("fbx-constraint", Warning, "", "a constraint, which is not evaluated", "bake the animation on export"),
-    row("fbx-image-unreadable", Warning, "", "a texture that is neither embedded nor below the file's folder", "embed textures on export, or copy it there"),
-    row("fbx-image-format", Warning, "", "a texture in a format that USD does not show", "make it PNG or JPEG"),
-    row("fbx-texture-left-out", Warning, "", "roughness or metalness in pictures of their own", "pack them as glTF has them: roughness in green, metalness in blue"),
 ];

@@ -139,6 +139,10 @@ pub const NORMALS_OF_8_BITS: f32 = 0.012;
 
 /// Bounds that a glTF accessor states against its values: some exporters round them in JSON, most to six digits.
 pub const STATED_BOUNDS: f32 = 1e-5;
+
+/// Weights from integers of 16 bits.
+pub const SIXTEEN_BIT_WEIGHTS: f32 = 1e-5;
+
 /// Points of our own FBX character at key times, in units of which it is ten tall: points, offsets and weights are f32 in
 /// an asset, and weights are normalised.
 pub const FBX_AT_KEYS: f64 = 1e-5;

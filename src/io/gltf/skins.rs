@@ -10,7 +10,7 @@ use crate::asset::Skin;
 use crate::error::Invalid;
 
 pub(super) fn read(document: &Document) -> Result<Vec<Skin>, Invalid> {
-    let list = document.json().list("skins")?;
+    let list = document.list_for::<Skin>("skins")?;
     list.iter().map(|skin| read_skin(document, skin)).collect()
 }
 

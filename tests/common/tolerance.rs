@@ -162,3 +162,11 @@ pub const FBX_AT_KEYS: f64 = 1e-5;
 
 /// The same between keys: Euler angles that turn 180 degrees a second, and splines, sampled 72 times a second.
 pub const FBX_BETWEEN_KEYS: f64 = 5e-3;
+
+/// Joints of a converted file in usd-core against f64, relative to the figure's size: f32 translations and quaternions of a dozen
+/// levels.
+pub const JOINTS_IN_USD: f64 = 2e-6;
+
+/// Joints and points of our own FBX character as usd-core has them, at key times, relative to its size: joints are scaled by
+/// 1.1, 0.9 and 1.2, and SkelAnimation stores half.
+pub const FBX_IN_USD: f64 = 1e-3;

@@ -37,10 +37,8 @@ impl Matching {
         let known =
             |given: Option<Humanoid>, rig| given.map_or_else(|| Humanoid::recognise(rig), Ok);
         let (s, t) = (known(s, source), known(t, target));
-        let tagged = |map: BoneMap| match (&s, &t) {
-            (Ok(s), Ok(t)) => map.with_bones((source, s), (target, t)),
-            _ => map,
-        };
+        let tagged =
+            |map: BoneMap| map.with_bones((source, s.as_ref().ok()), (target, t.as_ref().ok()));
         let (map, by) = if let Some(file) = map {
             let text = std::fs::read_to_string(file).map_err(|e| Error::Open {
                 file: file.to_owned(),

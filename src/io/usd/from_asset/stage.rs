@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use glam::{DMat4, Vec3};
+use glam::DMat4;
 use openusd::{sdf, tf};
 
-use super::animations::{SkelClip, Tolerance};
 use super::channels::{Channels, channels};
 use super::clips::{CodedClip, expression_names, moved_nodes, moves};
 use super::hierarchy::Hierarchy;
@@ -14,6 +13,7 @@ use super::materials::author_material;
 use super::meshes::{Bound, author_mesh};
 use super::placement::{MeshUse, Place, place};
 use super::rescale::rescale;
+use super::size::size_of_everything;
 use super::skeletons::{self, SkeletonPlan};
 use super::time::Rate;
 use super::xforms::author_transform;
@@ -25,24 +25,21 @@ use crate::io::usd::values::matrix4d;
 /// Bytes of points, and of what goes with them, that meshes in several places may repeat.
 const MAX_REPEATED: usize = 1 << 30;
 
-/// Of the smallest mesh on a Skeleton, how far samples of cubic curves may stray, per joint.
-const STRAY: f64 = 3e-4;
-
-/// A mesh this much smaller than its Skeleton is no longer followed more closely.
-const SMALLEST: f64 = 0.05;
-
-struct Builder<'a> {
-    asset: &'a Asset,
-    clips: Vec<CodedClip>,
+/// Everything that goes into the layer, and the layer.
+pub(super) struct Builder<'a> {
+    pub asset: &'a Asset,
+    pub clips: Vec<CodedClip>,
     /// The bound one.
-    bound: Option<usize>,
-    hierarchy: Hierarchy,
-    plans: Vec<SkeletonPlan>,
-    uses: Vec<MeshUse>,
-    channels: Vec<Channels>,
-    layer: LayerBuilder,
-    default_prim: PrimId,
-    warnings: Vec<Warning>,
+    pub bound: Option<usize>,
+    pub hierarchy: Hierarchy,
+    pub plans: Vec<SkeletonPlan>,
+    pub uses: Vec<MeshUse>,
+    pub channels: Vec<Channels>,
+    pub layer: LayerBuilder,
+    pub default_prim: PrimId,
+    /// The scope of SkelAnimations, once there are any.
+    pub animations: Option<PrimId>,
+    pub warnings: Vec<Warning>,
 }
 
 pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> {
@@ -86,6 +83,7 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
         channels,
         layer,
         default_prim,
+        animations: None,
         warnings,
     }
     .build()
@@ -150,7 +148,7 @@ impl Builder<'_> {
         let xforms = self.author_xforms()?;
         let skeletons = self.author_skeletons(&xforms)?;
         let images = self.author_meshes(&xforms, &skeletons)?;
-        let (animations, float_scales) = self.author_animations(&skeletons)?;
+        let clips = self.author_animations(&skeletons)?;
         let converted = |(i, plan): (usize, &SkeletonPlan)| {
             let mut joint_of_node = vec![None; self.asset.nodes.len()];
             for (node, joint) in &plan.joint_of_node {
@@ -158,7 +156,7 @@ impl Builder<'_> {
             }
             ConvertedSkeleton {
                 path: self.layer.path(skeletons[i]).as_str().to_owned(),
-                animations: animations[i].clone(),
+                animations: clips.by_skeleton[i].clone(),
                 joint_of_node,
                 joints: plan.joints.iter().map(|j| j.token.clone()).collect(),
             }
@@ -178,7 +176,7 @@ impl Builder<'_> {
             humanoids: humanoids.collect(),
             skeletons,
             images,
-            float_scales,
+            float_scales: clips.float_scales,
             layer: self.layer.finish(),
             warnings: self.warnings,
         })
@@ -198,7 +196,7 @@ impl Builder<'_> {
                 }
             }
         }
-        let size = self.size_of_everything();
+        let size = size_of_everything(self.asset, &self.uses, &self.plans);
         let mut prims = HashMap::with_capacity(needed.len());
         for node in self
             .hierarchy
@@ -343,122 +341,4 @@ impl Builder<'_> {
         images.dedup();
         Ok(images)
     }
-
-    /// SkelAnimations by Skeleton, as clip name and path, and the exact scales of all.
-    #[allow(clippy::type_complexity)]
-    fn author_animations(
-        &mut self,
-        skeletons: &[PrimId],
-    ) -> Result<(
-        Vec<Vec<(String, String)>>,
-        Vec<(String, crate::sampled::Sampled<Vec<Vec3>>)>,
-    )> {
-        let mut scope = None;
-        let mut all = vec![Vec::new(); self.plans.len()];
-        let mut float_scales = Vec::new();
-        for (s, plan) in self.plans.iter().enumerate() {
-            let tolerance = self.tolerance(s);
-            let clips = self
-                .clips
-                .iter()
-                .enumerate()
-                .map(|(i, c)| (Some(i), Some(c)));
-            let mut source = None;
-            // Weights that are not zero at rest need an animation to say so.
-            for (i, clip) in clips.chain([(None, None)]) {
-                let side = SkelClip {
-                    asset: self.asset,
-                    plan,
-                    channels: &self.channels[s].all,
-                    clip,
-                    tolerance,
-                };
-                let at_rest = clip.is_none() && source.is_none();
-                let is_shaped = self.channels[s].all.iter().any(|c| c.rest != 0.0);
-                if !side.is_any_moved() && !(at_rest && is_shaped) {
-                    continue;
-                }
-                let layer = &mut self.layer;
-                let scope = match scope {
-                    Some(scope) => scope,
-                    None => {
-                        *scope.insert(layer.define(self.default_prim, &["Animations"], "Scope")?)
-                    }
-                };
-                let name = clip.map_or("Rest", |c| c.name.as_str());
-                let of_skeleton = match self.plans.len() {
-                    1 => String::new(),
-                    _ => match plan.above.map(|n| self.asset.nodes[n].name.as_str()) {
-                        Some(above) if !above.is_empty() => format!("_{above}"),
-                        _ => format!("_Skeleton{s}"),
-                    },
-                };
-                let name = if name.is_empty() { "Clip" } else { name };
-                let wanted = format!("{name}{of_skeleton}");
-                let prim = layer.define(scope, &[&wanted], "SkelAnimation")?;
-                let exact = side.author(layer, prim, &mut self.warnings)?;
-                let path = layer.path(prim).as_str().to_owned();
-                if let Some(scales) = exact {
-                    float_scales.push((path.clone(), scales));
-                }
-                if i == self.bound {
-                    source = Some(prim);
-                }
-                if let Some(clip) = clip {
-                    all[s].push((clip.name.clone(), path));
-                } else {
-                    source = Some(prim);
-                }
-            }
-            if let Some(source) = source {
-                let target = self.layer.path(source).clone();
-                self.layer
-                    .relationship(skeletons[s], "skel:animationSource", vec![target])?;
-            }
-        }
-        Ok((all, float_scales))
-    }
-
-    /// Diagonals of the primitives of a mesh.
-    fn sizes<'a>(&'a self, at: &'a MeshUse) -> impl Iterator<Item = f64> + 'a {
-        let primitives = at
-            .primitives
-            .iter()
-            .map(|i| &self.asset.meshes[at.mesh].primitives[*i]);
-        primitives.filter_map(|p| {
-            let low = p.points.iter().copied().reduce(Vec3::min)?;
-            let high = p.points.iter().copied().reduce(Vec3::max)?;
-            Some(f64::from(low.distance(high)))
-        })
-    }
-
-    fn size_of_everything(&self) -> f64 {
-        let meshes = self.uses.iter().flat_map(|u| self.sizes(u));
-        let skeletons = self.plans.iter().map(extent);
-        let size = meshes.chain(skeletons).fold(0.0, f64::max);
-        if size > 0.0 { size } else { 1.0 }
-    }
-
-    fn tolerance(&self, skeleton: usize) -> Tolerance {
-        let uses = || self.uses.iter().filter(|u| u.skeleton == Some(skeleton));
-        let sizes = || uses().flat_map(|u| self.sizes(u)).filter(|s| *s > 0.0);
-        let joints = extent(&self.plans[skeleton]);
-        let whole = sizes().fold(joints, f64::max);
-        let whole = if whole > 0.0 { whole } else { 1.0 };
-        let smallest = sizes().fold(whole, f64::min).max(SMALLEST * whole);
-        Tolerance {
-            way: STRAY * smallest,
-            part: STRAY * smallest / whole,
-        }
-    }
-}
-
-/// Diagonal of the box around a Skeleton's joints when bound.
-fn extent(plan: &SkeletonPlan) -> f64 {
-    let places = || plan.joints.iter().map(|j| j.bind.w_axis.truncate());
-    let (low, high) = (
-        places().reduce(glam::DVec3::min),
-        places().reduce(glam::DVec3::max),
-    );
-    low.zip(high).map_or(0.0, |(low, high)| low.distance(high))
 }

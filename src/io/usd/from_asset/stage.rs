@@ -231,8 +231,8 @@ impl Builder<'_> {
                 .map(|(n, _)| *n)
                 .collect();
             let is_bound = self.bound == Some(i);
-            let lost = |n: &&usize| !is_joint(n) && !(is_bound && xforms.contains_key(n));
-            let mut lost: Vec<usize> = moved.iter().filter(lost).copied().collect();
+            let kept = |n: &usize| is_joint(n) || (is_bound && xforms.contains_key(n));
+            let mut lost: Vec<usize> = moved.iter().copied().filter(|n| !kept(n)).collect();
             lost.sort_unstable();
             let Some(first) = lost.first() else { continue };
             let why = match xforms.contains_key(first) {

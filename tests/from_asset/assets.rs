@@ -163,6 +163,8 @@ pub fn character() -> Asset {
     body.targets = vec![target(9, 1.0), sparse_target()];
     let mut second = skinned_strip(5, 3);
     second.targets = vec![target(5, 2.0), MorphTarget::default()];
+    let mut dented = strip(5);
+    dented.targets = vec![target(5, 5.0)];
     let named = |name: &str, primitives| Mesh {
         name: name.into(),
         primitives,
@@ -176,7 +178,11 @@ pub fn character() -> Asset {
         },
         named("HairMesh", vec![skinned_strip(6, 2)]),
         named("SwordMesh", vec![strip(4)]),
-        named("ShieldMesh", vec![strip(5)]),
+        Mesh {
+            target_names: vec!["dent".into()],
+            weights: vec![0.5],
+            ..named("ShieldMesh", vec![dented])
+        },
     ];
     for (at, mesh, skin) in [
         (8, 0, Some(0)),

@@ -38,6 +38,9 @@ impl UsedJoints {
     }
 }
 
+/// Skins of the same joints that are at odds; each such set has a Skeleton of its own.
+const MOST_VARIANTS: usize = 64;
+
 /// Skins of one tree that agree on their bind matrices.
 #[derive(Default)]
 pub(super) struct Variant {
@@ -45,6 +48,8 @@ pub(super) struct Variant {
     pub binds: HashMap<usize, DMat4>,
     /// With the geomBindTransform of each one's meshes.
     pub skins: Vec<(usize, DMat4)>,
+    /// How far out the joints stand.
+    extent: f64,
     /// skeleton_from_mesh at rest, where all joints of the first skin agree on it.
     settled: Option<DMat4>,
 }
@@ -69,22 +74,29 @@ pub(super) fn variants(
     for skin in shown {
         let binds = skin_binds(asset, skin, used.0.get(&skin), warnings)?;
         let settled = settled(asset, above, &binds);
+        let extent = extent_of(&binds);
         let fitting = variants
             .iter_mut()
-            .find_map(|v| Some((v.fit(&binds, settled)?, v)));
-        match fitting {
-            Some((geom_bind, variant)) => {
-                for (node, bind) in binds {
-                    variant.binds.entry(node).or_insert(geom_bind * bind);
-                }
-                variant.skins.push((skin, geom_bind));
+            .find_map(|v| Some((v.fit(&binds, extent, settled)?, v)));
+        if let Some((geom_bind, variant)) = fitting {
+            for (node, bind) in binds {
+                variant.binds.entry(node).or_insert(geom_bind * bind);
             }
-            None => variants.push(Variant {
-                binds: binds.into_iter().collect(),
-                skins: vec![(skin, DMat4::IDENTITY)],
-                settled,
-            }),
+            variant.skins.push((skin, geom_bind));
+            variant.extent = variant.extent.max(extent);
+            continue;
         }
+        if variants.len() == MOST_VARIANTS {
+            let expected = format!("at most {MOST_VARIANTS} bind poses of the same joints");
+            let error = Invalid::new(format!("skins[{skin}]"), "", expected, "another one");
+            return Err(error.in_file(&asset.file).into());
+        }
+        variants.push(Variant {
+            binds: binds.into_iter().collect(),
+            skins: vec![(skin, DMat4::IDENTITY)],
+            extent,
+            settled,
+        });
     }
     if variants.is_empty() {
         variants.push(Variant::default());
@@ -135,7 +147,7 @@ fn settled(asset: &Asset, above: Option<usize>, binds: &[(usize, DMat4)]) -> Opt
         Some(rest * try_inverse(*bind)?)
     });
     let first = all.next()??;
-    let size = extent_of(binds.iter().map(|(_, b)| b));
+    let size = extent_of(binds);
     let same = all.all(|m| m.is_some_and(|m| agree(&first, &m, size)));
     (same && try_inverse(first).is_some()).then_some(first)
 }
@@ -144,10 +156,9 @@ fn settled(asset: &Asset, above: Option<usize>, binds: &[(usize, DMat4)]) -> Opt
 const SAME_BIND: f64 = 2e-5;
 
 /// How far out the joints stand.
-fn extent_of<'a>(binds: impl Iterator<Item = &'a DMat4>) -> f64 {
-    binds
-        .map(|b| b.w_axis.truncate().length())
-        .fold(1e-6, f64::max)
+fn extent_of(binds: &[(usize, DMat4)]) -> f64 {
+    let places = binds.iter().map(|(_, b)| b.w_axis.truncate().length());
+    places.fold(1e-6, f64::max)
 }
 
 fn agree(a: &DMat4, b: &DMat4, size: f64) -> bool {
@@ -159,12 +170,12 @@ fn agree(a: &DMat4, b: &DMat4, size: f64) -> bool {
 
 impl Variant {
     /// geomBindTransform of a skin's meshes, where one constant brings its bind matrices to these.
-    fn fit(&self, binds: &[(usize, DMat4)], settled: Option<DMat4>) -> Option<DMat4> {
+    fn fit(&self, binds: &[(usize, DMat4)], extent: f64, settled: Option<DMat4>) -> Option<DMat4> {
         let mut all = binds.iter().filter_map(|(node, bind)| {
             let known = self.binds.get(node)?;
             Some(try_inverse(*bind).map(|inverse| *known * inverse))
         });
-        let size = extent_of(self.binds.values().chain(binds.iter().map(|(_, b)| b)));
+        let size = self.extent.max(extent);
         let constant = match all.next() {
             Some(first) => first?,
             // Nothing shared: at rest, the meshes are where they should be.

@@ -87,7 +87,7 @@ impl Builder<'_> {
             }
         };
         let prim = layer.define(scope, &[&wanted], "SkelAnimation")?;
-        if let Some(scales) = side.author(layer, prim, &mut self.warnings)? {
+        if let Some(scales) = side.author(layer, prim, (&mut self.values, &mut self.warnings))? {
             let path = layer.path(prim).as_str().to_owned();
             out.float_scales.push((path, scales));
         }

@@ -10,7 +10,7 @@ use glam::DMat4;
 
 use super::binds::{UsedJoints, variants};
 use super::hierarchy::Hierarchy;
-use super::joints::{Joint, JointTree};
+use super::joints::{Joint, JointTree, TokenBytes};
 use crate::asset::Asset;
 use crate::error::{Result, Warning};
 
@@ -63,6 +63,7 @@ pub(super) fn plan(
     adopt_moved(asset, hierarchy, &mut trees);
     let used = UsedJoints::new(asset, hierarchy);
     let mut plans = Vec::new();
+    let mut bytes = TokenBytes::default();
     for tree in &trees {
         let variants = variants(asset, (tree.above, &tree.skins), &used, warnings)?;
         for (i, variant) in variants.into_iter().enumerate() {
@@ -76,7 +77,7 @@ pub(super) fn plan(
                 hierarchy,
                 above: tree.above,
             };
-            let joints = joints.build(&nodes, &variant.binds)?;
+            let joints = joints.build(&nodes, &variant.binds, &mut bytes)?;
             let index = |(i, joint): (usize, &Joint)| Some((joint.node?, i));
             plans.push(SkeletonPlan {
                 above: tree.above,
@@ -180,20 +181,7 @@ fn closure(
 fn merged(asset: &Asset, hierarchy: &Hierarchy, mut groups: Vec<Group>) -> Vec<Tree> {
     loop {
         let mut owner: Vec<Option<usize>> = vec![None; asset.nodes.len()];
-        // Which group each one joins; smaller indices win.
-        let mut joins: Vec<usize> = (0..groups.len()).collect();
-        let find = |joins: &[usize], mut g: usize| {
-            while joins[g] != g {
-                g = joins[g];
-            }
-            g
-        };
-        let unite = |joins: &mut Vec<usize>, a: usize, b: usize| {
-            let (a, b) = (find(joins, a), find(joins, b));
-            let (low, high) = (a.min(b), a.max(b));
-            joins[high] = low;
-            low != high
-        };
+        let mut joins = Joins::new(groups.len());
         let mut met = false;
         let mut trees = Vec::with_capacity(groups.len());
         for (g, group) in groups.iter().enumerate() {
@@ -201,7 +189,7 @@ fn merged(asset: &Asset, hierarchy: &Hierarchy, mut groups: Vec<Group>) -> Vec<T
             let nodes = closure(asset, above, group.members.iter().copied());
             for node in &nodes {
                 match owner[*node] {
-                    Some(other) => met |= unite(&mut joins, g, other),
+                    Some(other) => met |= joins.unite(g, other),
                     None => owner[*node] = Some(g),
                 }
             }
@@ -215,7 +203,7 @@ fn merged(asset: &Asset, hierarchy: &Hierarchy, mut groups: Vec<Group>) -> Vec<T
         for (g, tree) in trees.iter().enumerate() {
             let Some(above) = tree.above else { continue };
             for other in asset.chain(above).filter_map(|n| owner[n]) {
-                met |= unite(&mut joins, g, other);
+                met |= joins.unite(g, other);
             }
         }
         if !met {
@@ -223,12 +211,36 @@ fn merged(asset: &Asset, hierarchy: &Hierarchy, mut groups: Vec<Group>) -> Vec<T
         }
         let mut united: Vec<Group> = vec![Group::default(); groups.len()];
         for (g, group) in groups.into_iter().enumerate() {
-            let into = &mut united[find(&joins, g)];
+            let into = &mut united[joins.find(g)];
             into.members.extend(group.members);
             into.skins.extend(group.skins);
         }
         united.retain(|g| !g.members.is_empty());
         groups = united;
+    }
+}
+
+/// Which group each one joins; of two the smaller index wins.
+struct Joins(Vec<usize>);
+
+impl Joins {
+    fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    fn find(&mut self, mut group: usize) -> usize {
+        while self.0[group] != group {
+            self.0[group] = self.0[self.0[group]];
+            group = self.0[group];
+        }
+        group
+    }
+
+    /// False where they are one already.
+    fn unite(&mut self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b)] = a.min(b);
+        a != b
     }
 }
 

@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use glam::DMat4;
 use openusd::{sdf, tf};
 
-use super::channels::{Channels, channels};
+use super::channels::{Channels, ExpressionBinds, channels};
 use super::clips::{CodedClip, expression_names, moved_nodes, moves};
 use super::hierarchy::Hierarchy;
 use super::layer::{LayerBuilder, PrimId, ROOT};
 use super::materials::author_material;
 use super::meshes::{Bound, author_mesh};
-use super::placement::{MeshUse, Place, place};
+use super::placement::{Homes, MeshUse, Place, place};
 use super::rescale::rescale;
 use super::size::size_of_everything;
 use super::skeletons::{self, SkeletonPlan};
@@ -35,6 +35,9 @@ pub(super) struct Builder<'a> {
     pub plans: Vec<SkeletonPlan>,
     pub uses: Vec<MeshUse>,
     pub channels: Vec<Channels>,
+    pub expressions: ExpressionBinds,
+    /// Values of the clips written so far.
+    pub values: usize,
     pub layer: LayerBuilder,
     pub default_prim: PrimId,
     /// The scope of SkelAnimations, once there are any.
@@ -48,15 +51,19 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
     let rate = Rate::of(asset, &sources);
     let mut warnings = Vec::new();
     let expressions = expression_names(asset, &sources);
+    // Of two of one name the first is meant.
+    let named = expressions.iter().enumerate().rev();
+    let by_name: HashMap<String, usize> = named.map(|(i, n)| (n.clone(), i)).collect();
     let clips: Vec<CodedClip> = chosen
         .iter()
-        .map(|c| CodedClip::new(asset, c, &expressions, &rate, &mut warnings))
+        .map(|c| CodedClip::new(asset, c, &by_name, &rate, &mut warnings))
         .collect();
     let bound = (!clips.is_empty()).then_some(0);
     let hierarchy = Hierarchy::new(asset, moved_nodes(asset))?;
+    let binds = ExpressionBinds::new(asset);
+    check_repeats(asset, &hierarchy, &binds)?;
     let mut plans = skeletons::plan(asset, &hierarchy, &mut warnings)?;
     let uses = place(asset, &hierarchy, &mut plans);
-    check_repeats(asset, &uses)?;
     for plan in &mut plans {
         rescale(asset, plan, &clips);
     }
@@ -81,6 +88,8 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
         plans,
         uses,
         channels,
+        expressions: binds,
+        values: 0,
         layer,
         default_prim,
         animations: None,
@@ -119,25 +128,37 @@ fn author_layer_metadata(
     }
 }
 
-/// A small file can name a large mesh many times over.
-fn check_repeats(asset: &Asset, uses: &[MeshUse]) -> Result<()> {
+/// A small file can name a large mesh many times over, and bind it to many expressions.
+fn check_repeats(
+    asset: &Asset,
+    hierarchy: &Hierarchy,
+    expressions: &ExpressionBinds,
+) -> Result<()> {
     let mut seen = HashSet::new();
     let mut repeated = 0usize;
-    for at in uses {
-        for primitive in &at.primitives {
-            if seen.insert((at.mesh, *primitive)) {
-                continue;
-            }
-            let primitive = &asset.meshes[at.mesh].primitives[*primitive];
+    let shown = hierarchy.order.iter().filter(|n| hierarchy.is_live[**n]);
+    for node in shown {
+        let Some(mesh) = asset.nodes[*node].mesh else {
+            continue;
+        };
+        let is_new = seen.insert(mesh);
+        for primitive in &asset.meshes[mesh].primitives {
+            let expressions = expressions.of_mesh(mesh).len();
             // Targets and influences with the points, and all that faces hold.
-            let per_point = 60 + 8 * primitive.influences + 24 * primitive.targets.len();
+            let own = 60 + 8 * primitive.influences + 24 * primitive.targets.len();
+            let per_point = 24 * expressions + if is_new { 0 } else { own };
             let size = primitive.points.len().saturating_mul(per_point);
-            repeated = repeated.saturating_add(size + 40 * primitive.faces.indices.len());
-            if repeated > MAX_REPEATED {
-                let expected = format!("repeated meshes of {MAX_REPEATED} bytes at most");
-                let error = Invalid::new(format!("nodes[{}]", at.node), "mesh", expected, "more");
-                return Err(error.in_file(&asset.file).into());
-            }
+            let faces = if is_new {
+                0
+            } else {
+                40 * primitive.faces.indices.len()
+            };
+            repeated = repeated.saturating_add(size).saturating_add(faces);
+        }
+        if repeated > MAX_REPEATED {
+            let expected = format!("repeated meshes of {MAX_REPEATED} bytes at most");
+            let error = Invalid::new(format!("nodes[{node}]"), "mesh", expected, "more");
+            return Err(error.in_file(&asset.file).into());
         }
     }
     Ok(())
@@ -162,14 +183,12 @@ impl Builder<'_> {
             }
         };
         let skeletons = self.plans.iter().enumerate().map(converted).collect();
+        let homes = Homes::new(&self.plans);
         let humanoids = self.asset.humanoids.iter().map(|humanoid| {
-            let joint = |node: &usize| {
-                let mut plans = self.plans.iter().enumerate();
-                plans.find_map(|(i, p)| Some((i, *p.joint_of_node.get(node)?)))
-            };
             let bones = humanoid.bones.iter();
+            let bones = bones.filter_map(|(b, n)| Some((*b, *homes.joints.get(n)?)));
             ConvertedHumanoid {
-                bones: bones.filter_map(|(b, n)| Some((*b, joint(n)?))).collect(),
+                bones: bones.collect(),
             }
         });
         Ok(Converted {
@@ -222,7 +241,8 @@ impl Builder<'_> {
 
     /// Clips that are not bound move only joints; nodes that became nothing are moved by none.
     fn warn_of_lost_tracks(&mut self, xforms: &HashMap<usize, PrimId>) {
-        let is_joint = |n: &usize| self.plans.iter().any(|p| p.joint_of_node.contains_key(n));
+        let homes = Homes::new(&self.plans);
+        let is_joint = |n: &usize| homes.joints.contains_key(n);
         for (i, clip) in self.clips.iter().enumerate() {
             let moved: HashSet<usize> = [&clip.translations, &clip.rotations, &clip.scales]
                 .into_iter()
@@ -324,6 +344,7 @@ impl Builder<'_> {
                     plan: &self.plans[s],
                     path,
                     channels: &self.channels[s],
+                    expressions: &self.expressions,
                 });
                 let material = primitive.material.and_then(|m| materials.get(&m));
                 let parent = parent.unwrap_or(self.default_prim);

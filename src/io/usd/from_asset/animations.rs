@@ -8,7 +8,7 @@ use openusd::{gf, sdf, tf};
 
 use super::channels::{Channel, Slider};
 use super::clips::{CodedClip, moves};
-use super::hierarchy::{components, nearest_components};
+use super::hierarchy::components;
 use super::layer::{LayerBuilder, PrimId};
 use super::rescale::is_exact;
 use super::sampling::{Samples, Tolerated, rotations, sample_times, vectors};
@@ -87,7 +87,7 @@ impl<'a> SkelClip<'a> {
         let Some(node) = self.plan.joints[joint].node else {
             return Trs::IDENTITY;
         };
-        let trs = nearest_components(&self.asset.nodes[node].local);
+        let trs = self.asset.nodes[node].local.trs();
         Trs {
             translation: trs.translation / self.frame_above(joint),
             rotation: trs.rotation,

@@ -231,7 +231,7 @@ impl Builder<'_> {
                 .map(|(n, _)| *n)
                 .collect();
             let is_bound = self.bound == Some(i);
-            let lost = |n: &&usize| !is_joint(n) && !(is_bound && xforms.contains_key(n));
+            let lost = |n: &&usize| !(is_joint(n) || is_bound && xforms.contains_key(n));
             let mut lost: Vec<usize> = moved.iter().filter(lost).copied().collect();
             lost.sort_unstable();
             let Some(first) = lost.first() else { continue };
@@ -373,7 +373,7 @@ impl Builder<'_> {
                 };
                 let at_rest = clip.is_none() && source.is_none();
                 let is_shaped = self.channels[s].all.iter().any(|c| c.rest != 0.0);
-                if !side.is_any_moved() && !(at_rest && is_shaped) {
+                if !(side.is_any_moved() || at_rest && is_shaped) {
                     continue;
                 }
                 let layer = &mut self.layer;

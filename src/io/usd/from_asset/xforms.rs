@@ -4,7 +4,7 @@ use glam::{DQuat, DVec3};
 use openusd::{gf, sdf, tf};
 
 use super::clips::CodedClip;
-use super::hierarchy::{components, nearest_components};
+use super::hierarchy::components;
 use super::layer::{LayerBuilder, PrimId};
 use super::sampling::{Samples, rotations, sample_times, vectors};
 use crate::asset::Node;
@@ -33,7 +33,7 @@ pub(super) fn author_transform(
     let mut order: Vec<tf::Token> = Vec::new();
     let trs = match components(&node.local) {
         Some(trs) => trs,
-        None if is_moved => nearest_components(&node.local),
+        None if is_moved => node.local.trs(),
         None => {
             order.push("xformOp:transform".into());
             let value = sdf::Value::Matrix4d(matrix4d(node.local.matrix()));

@@ -7,6 +7,7 @@ use openusd::{sdf, usd};
 use serde_json::json;
 use sinew::asset::{Asset, Clip, CurveInterpolation, Keys, LocalTransform, Target};
 use sinew::io::usd::{ClipChoice, OpenOptions, UsdFile};
+use sinew::sampled::Time;
 use sinew::skel::InbetweenDef;
 
 use crate::assets::{self, character, finished, node, track};
@@ -17,7 +18,8 @@ use crate::{ask_pixar, converted};
 type Outcome = Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 9] = [
+    let all: [(&str, fn() -> Outcome); 10] = [
+        ("a_file_may_be_named_like_a_property", property_name),
         ("joints_keep_their_names", joints),
         ("one_skeleton_serves_two_bind_spaces", one_skeleton),
         ("binds_at_odds_make_two", two_skeletons),
@@ -56,6 +58,29 @@ fn hero(clips: ClipChoice) -> Result<(tempfile::TempDir, usd::Stage), Failed> {
     let folder = tempfile::tempdir()?;
     let stage = save(&character(), clips, &folder.path().join("hero.usda"))?;
     Ok((folder, stage))
+}
+
+fn property_name() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for name in ["scales", "points", "joints", "extent"] {
+        let mut asset = character();
+        asset.file = name.into();
+        for extension in ["usda", "usdc", "usdz"] {
+            let out = folder.path().join(name).with_extension(extension);
+            save(&asset, ClipChoice::First, &out)?;
+            let scene = UsdFile::open(&out)?.scene(Default::default())?;
+            assert!(
+                scene.errors.is_empty() && scene.bindings.len() == 5,
+                "{name}"
+            );
+            let animation = &scene.animations[0];
+            assert!(
+                animation.joint_local_transforms(Time::At(3.0)).is_some(),
+                "{name}"
+            );
+        }
+    }
+    Ok(())
 }
 
 const SKELETON: &str = "/hero_1/Armature/Skeleton";
@@ -321,15 +346,13 @@ fn exact_scales() -> Outcome {
     let scene = file.scene(Default::default())?;
     let animation = scene.animations.first().ok_or("no animation")?;
     let scales = animation.float_scales.as_ref().ok_or("no exact scales")?;
-    let at = scales
-        .at(sinew::sampled::Time::At(30.0 * 0.2))
-        .ok_or("no scales")?;
+    let at = scales.at(Time::At(30.0 * 0.2)).ok_or("no scales")?;
     assert_eq!(at[3], glam::Vec3::new(1.0, 2.0, 0.3));
     // A scale of 1.1 that nothing moves becomes one that half has, by a frame that is a little smaller.
     let file = converted(&character(), "walk")?;
     let scene = file.scene(Default::default())?;
     assert!(scene.animations[0].float_scales.is_none());
-    let scales = scene.animations[0].scales.at(sinew::sampled::Time::Default);
+    let scales = scene.animations[0].scales.at(Time::Default);
     let nearest = half::f16::from_f64(1.1);
     assert_eq!(scales.ok_or("no scales")?[3], [nearest; 3]);
     let skeleton = scene.instances[0].instance.skeleton();

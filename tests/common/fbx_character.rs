@@ -467,6 +467,28 @@ impl Character {
         skinned.map(|p| self.axes.asset_from_file * p).collect()
     }
 
+    /// Which of the points each one of the asset is: primitives, one per material, have the points of their faces, as these
+    /// come.
+    pub fn point_order(&self) -> Vec<usize> {
+        let mut order = Vec::new();
+        for material in 0..2 {
+            let start = order.len();
+            for (face, _) in self.faces.iter().filter(|f| f.1 == material) {
+                // A mirrored world turns faces round, about their first corner.
+                let mut face = face.clone();
+                if self.axes.asset_from_file.determinant() < 0.0 {
+                    face[1..].reverse();
+                }
+                for point in &face {
+                    if !order[start..].contains(point) {
+                        order.push(*point);
+                    }
+                }
+            }
+        }
+        order
+    }
+
     fn geometric(&self) -> DMat4 {
         moved(self.geometric_translation) * euler(0, self.geometric_rotation)
     }

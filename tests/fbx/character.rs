@@ -94,27 +94,6 @@ impl Posed {
     }
 }
 
-/// Which of the maker's points each point of the asset is: primitives have the points of their faces, as these come.
-fn order(character: &Character) -> Vec<usize> {
-    let mut order = Vec::new();
-    for material in 0..2 {
-        let start = order.len();
-        for (face, _) in character.faces.iter().filter(|f| f.1 == material) {
-            // A mirrored world turns faces round, about their first corner.
-            let mut face = face.clone();
-            if character.axes.asset_from_file.determinant() < 0.0 {
-                face[1..].reverse();
-            }
-            for point in &face {
-                if !order[start..].contains(point) {
-                    order.push(*point);
-                }
-            }
-        }
-    }
-    order
-}
-
 fn node(asset: &Asset, name: &str) -> usize {
     let found = asset.nodes.iter().position(|n| n.name == name);
     found.unwrap_or_else(|| panic!("no node {name}"))
@@ -141,7 +120,7 @@ fn compare(character: &Character, asset: &Asset, clip: Option<&Clip>, time: f64,
     }
     let found = posed.vertices(asset, node(asset, "Body_mesh"));
     let want = character.vertices(clip, time);
-    let order = order(character);
+    let order = character.point_order();
     assert_eq!(found.len(), order.len());
     for (found, point) in found.iter().zip(order) {
         let want = want[point];
@@ -197,7 +176,7 @@ fn axes_are_turned_to_y_up() {
         let asset = compare_all(&character);
         // A cap's corners run round it the same way, seen from outside, in every world.
         let cap = &asset.meshes[0].primitives[1].faces.indices[..3];
-        let order = order(&character);
+        let order = character.point_order();
         let first = asset.meshes[0].primitives[0].points.len();
         let [a, b, c] = [0, 1, 2].map(|i| order[first + cap[i] as usize]);
         let outward = |points: &[DVec3]| {
@@ -304,12 +283,12 @@ fn normals_that_no_point_has_two_of_are_per_point() {
 fn clips_have_what_moves() {
     let asset = read(Character::tube().text()).unwrap();
     let still = asset.clip("Still").unwrap();
-    // Held in another pose than the rest one: one key.
+    // Held in another pose than the rest one: a first and a last key.
     // Its pivots make the joint move as it turns.
     assert_eq!(still.tracks.len(), 2);
     for track in &still.tracks {
         assert_eq!(track.target, Target::Node(node(&asset, "mixamorig:Spine")));
-        assert_eq!(track.curve.times.len(), 1);
+        assert_eq!(track.curve.times, [0.0, 0.5]);
     }
     let wave = asset.clip("Wave").unwrap();
     let of = |name: &str| {

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use libtest_mimic::Failed;
 
-use crate::common::compare::compare_within;
+use crate::common::compare::{compare_within, size};
 use crate::moments::Moment;
 
 /// A mesh in the world over time.
@@ -84,7 +84,8 @@ impl Allowed<'_> {
             return Err(format!("{}: other faces at {}", want.name, got.name).into());
         }
         for (i, moment) in self.moments.iter().enumerate() {
-            let size = crate::play::size(&want.points, i);
+            // Of what a clip scales away, the size that it began with.
+            let size = size(&want.points[i]).max(size(&want.points[0]));
             let share = if moment.is_key {
                 self.points.0
             } else {

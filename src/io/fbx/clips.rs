@@ -98,7 +98,7 @@ fn rising<T>(keys: impl Iterator<Item = (f64, T)>) -> (Vec<f64>, Vec<T>) {
     keys.filter(|(time, _)| is_later(*time)).unzip()
 }
 
-/// One key of what does not change, and none of what stays at rest.
+/// The first key and the last one of what does not change, and none of what stays at rest.
 fn shortened<T>(
     mut times: Vec<f64>,
     mut values: Vec<T>,
@@ -108,9 +108,9 @@ fn shortened<T>(
     if values.iter().all(is_rest) {
         return (Vec::new(), Vec::new());
     }
-    if values.windows(2).all(|w| same(&w[0], &w[1])) {
-        times.truncate(1);
-        values.truncate(1);
+    if values.len() > 2 && values.windows(2).all(|w| same(&w[0], &w[1])) {
+        times.drain(1..times.len() - 1);
+        values.drain(1..values.len() - 1);
     }
     (times, values)
 }

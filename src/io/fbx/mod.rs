@@ -7,7 +7,7 @@
 //!   (Maya's segment scale compensation) and that scale is not constant and uniform, a node of its own carries it, `Spine_scale`.
 //! - Clips: one for each animation stack, layers blended. Curves are linear: keys at the file's own, and where FBX
 //!   interpolates otherwise (splines, Euler angles) as many between them as the frame rate, or a multiple of it from
-//!   60 up. A step is two keys a microsecond apart. What does not change has one key, or none where it rests.
+//!   60 up. A step is two keys a microsecond apart. What does not change has two keys, or none where it rests.
 //! - Skins: linear, with any number of influences, normalised as FBX does; points without any go with their mesh's node.
 //!   Dual quaternion skins become linear, with a warning.
 //! - Blend shapes: a channel's last target is the shape, those before it are in-betweens at their full weights.

@@ -2,8 +2,8 @@
 
 use glam::DMat4;
 
-use super::accessor::{Component, Shape};
 use super::document::Document;
+use super::element::{Component, Shape};
 use super::json::Json;
 use super::nodes::affine;
 use crate::asset::Skin;

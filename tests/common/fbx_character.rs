@@ -1,6 +1,7 @@
 //! A small FBX character with all that is odd about FBX, and where its points are at a time: f64, from the definitions
 //! in Autodesk's documentation, nothing from src.
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use glam::{DMat3, DMat4, DVec3};
 
 use super::fbx_maker::{
@@ -85,6 +86,21 @@ pub struct Axes {
     pub asset_from_file: DMat3,
 }
 
+/// A texture of a material.
+#[derive(Clone)]
+pub struct Picture {
+    /// 0 or 1.
+    pub material: usize,
+    /// Of the material, such as `DiffuseColor`.
+    pub property: &'static str,
+    /// From the file's folder, as FBX writes it.
+    pub relative: &'static str,
+    pub embedded: Option<Vec<u8>>,
+    /// Of uvs, with their origin at the lower left.
+    pub translation: DVec3,
+    pub scaling: DVec3,
+}
+
 #[derive(Clone)]
 pub struct Character {
     pub axes: Axes,
@@ -105,6 +121,7 @@ pub struct Character {
     pub clips: Vec<Clip>,
     /// `Linear`, `DualQuaternion`.
     pub skinning: &'static str,
+    pub pictures: Vec<Picture>,
 }
 
 /// Right-handed, +Y up: as the asset has it.
@@ -195,6 +212,7 @@ impl Character {
             channels: tube_channels(),
             clips: tube_clips(),
             skinning: "Linear",
+            pictures: vec![],
         }
     }
 }
@@ -535,16 +553,7 @@ impl Character {
         let (node, geometry) = self.write_mesh(&mut fbx);
         self.write_skin(&mut fbx, geometry, &joints);
         let channels = self.write_channels(&mut fbx, geometry);
-        for (i, color) in [DVec3::new(0.8, 0.4, 0.2), DVec3::new(0.1, 0.2, 0.3)]
-            .into_iter()
-            .enumerate()
-        {
-            let body = properties(&property("DiffuseColor", "Color", color));
-            let name = ["Side", "Cap"][i];
-            let body = format!("ShadingModel: \"lambert\"\n{body}");
-            let material = fbx.object("Material", "Material", name, "", &body);
-            fbx.connect(material, node);
-        }
+        self.write_materials(&mut fbx, node);
         for clip in &self.clips {
             self.write_clip(&mut fbx, clip, &joints, &channels);
         }
@@ -691,6 +700,20 @@ impl Character {
         }
     }
 
+    fn write_materials(&self, fbx: &mut Fbx, node: Id) {
+        let colors = [DVec3::new(0.8, 0.4, 0.2), DVec3::new(0.1, 0.2, 0.3)];
+        for (i, color) in colors.into_iter().enumerate() {
+            let body = properties(&property("DiffuseColor", "Color", color));
+            let body = format!("ShadingModel: \"lambert\"\n{body}");
+            let material = fbx.object("Material", "Material", ["Side", "Cap"][i], "", &body);
+            fbx.connect(material, node);
+            for picture in self.pictures.iter().filter(|p| p.material == i) {
+                let texture = write_picture(fbx, picture);
+                fbx.connect_property(texture, material, picture.property);
+            }
+        }
+    }
+
     fn write_channels(&self, fbx: &mut Fbx, geometry: Id) -> Vec<Id> {
         if self.channels.is_empty() {
             return Vec::new();
@@ -744,4 +767,24 @@ impl Character {
             fbx.animate(layer, channels[*channel], "DeformPercent", &[part]);
         }
     }
+}
+
+fn write_picture(fbx: &mut Fbx, picture: &Picture) -> Id {
+    let name = picture.relative.rsplit('\\').next().unwrap();
+    let names = format!(
+        "FileName: \"C:\\art\\{name}\"\nRelativeFilename: \"{}\"\n",
+        picture.relative
+    );
+    let lines = [
+        property("Translation", "Vector", picture.translation),
+        property("Scaling", "Vector", picture.scaling),
+    ];
+    let body = format!("{names}{}", properties(&lines.concat()));
+    let texture = fbx.object("Texture", "Texture", name, "", &body);
+    let content = picture.embedded.as_ref().map_or(String::new(), |bytes| {
+        format!("Content: ,\n\"{}\"\n", BASE64_STANDARD.encode(bytes))
+    });
+    let video = fbx.object("Video", "Video", name, "Clip", &format!("{names}{content}"));
+    fbx.connect(video, texture);
+    texture
 }

@@ -6,6 +6,7 @@ pub mod cases;
 pub mod character;
 pub mod command;
 pub mod compare;
+pub mod fbx_binary;
 pub mod fbx_character;
 pub mod fbx_maker;
 pub mod files;

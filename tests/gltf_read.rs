@@ -281,7 +281,7 @@ fn every_set_of_influences() {
         5123,
         "VEC4",
         3,
-        &shorts(&[65535, 0, 13107, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        &shorts(&[0, 0, 16384, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
     );
     file.json["accessors"][weights]["normalized"] = json!(true);
     let attributes = "/meshes/0/primitives/0/attributes";
@@ -290,8 +290,18 @@ fn every_set_of_influences() {
     let asset = read(&file);
     let p = &asset.meshes[0].primitives[0];
     assert_eq!(p.influences, 8);
-    assert_eq!(p.joints[..8], [0, 1, 0, 0, 1, 0, 1, 0]);
-    assert_eq!(p.weights[..8], [0.5, 0.5, 0.0, 0.0, 1.0, 0.0, 0.2, 0.0]);
+    // A joint that weighs nothing is 0, and weights are divided by their sum.
+    assert_eq!(p.joints[..8], [0, 1, 0, 0, 0, 0, 1, 0]);
+    let expected = [0.4, 0.4, 0.0, 0.0, 0.0, 0.0, 0.2, 0.0];
+    for (weight, expected) in p.weights[..8].iter().zip(expected) {
+        let apart: f32 = weight - expected;
+        assert!(
+            apart.abs() <= tolerance::SIXTEEN_BIT_WEIGHTS,
+            "{:?}",
+            &p.weights[..8]
+        );
+    }
+    assert_eq!(p.weights[8..16], [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(p.joints.len(), 24);
 }
 
@@ -675,10 +685,15 @@ fn real_files() {
         let name = path.display().to_string();
         let asset = gltf::read(&path).unwrap();
         let json = json_of(&std::fs::read(&path).unwrap());
-        // Two files come without their pictures.
-        let said = codes(&asset);
-        let known = said.iter().all(|c| *c == "gltf-image-unreadable");
-        assert!(known && said.len() < 2, "{name}: {:?}", asset.warnings);
+        // Two files come without their pictures, and one was made from more than four influences.
+        let said = match name.rsplit('/').next().unwrap() {
+            "interpolation_test.gltf" | "MorphPrimitivesTest.gltf" => Some("gltf-image-unreadable"),
+            "CesiumMan.glb" => Some("gltf-weights-sum"),
+            _ => None,
+        };
+        let of_reader = |c: &&str| c.starts_with("gltf-");
+        let found: Vec<_> = codes(&asset).into_iter().filter(of_reader).collect();
+        assert_eq!(found, Vec::from_iter(said), "{name}: {:?}", asset.warnings);
 
         assert_eq!(asset.nodes.len(), list(&json, "nodes").len(), "{name}");
         let named = |n: &Value| n["name"].as_str().unwrap_or("").to_owned();
@@ -711,6 +726,10 @@ fn real_files() {
         assert_eq!(asset.clips.len(), list(&json, "animations").len(), "{name}");
         for (clip, json) in asset.clips.iter().zip(list(&json, "animations")) {
             assert_eq!(clip.name, named(json), "{name}");
+            // Channels of VRM Animation are bones and expressions, not one track each.
+            if name.ends_with(".vrma") {
+                continue;
+            }
             assert_eq!(clip.tracks.len(), list(json, "channels").len(), "{name}");
             for (track, channel) in clip.tracks.iter().zip(list(json, "channels")) {
                 let input = &json["samplers"][number(&channel["sampler"])]["input"];
@@ -768,12 +787,5 @@ fn primitive_is_as_stated(p: &Primitive, json: &Value, accessors: &[Value], name
         if let (None, Some(index)) = (&target.point_indices, json.get("POSITION")) {
             bounds(&target.offsets, &accessors[number(index)]);
         }
-    }
-    for point in p.weights.chunks_exact(p.influences.max(1)) {
-        let sum: f32 = point.iter().sum();
-        assert!(
-            (sum - 1.0).abs() < tolerance::REAL_WEIGHT_SUMS,
-            "{name}: {sum}"
-        );
     }
 }

@@ -1,6 +1,6 @@
 //! Nodes and their transforms.
 
-use glam::{DMat4, DQuat, DVec3};
+use glam::DMat4;
 
 pub use crate::math::Trs;
 

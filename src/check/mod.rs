@@ -19,6 +19,7 @@ mod context;
 mod file_codes;
 mod fix;
 mod influences;
+mod refused;
 mod shapes;
 mod skeletons;
 mod stage;
@@ -28,7 +29,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::usd::{ReadOptions, UsdFile};
 use crate::io::{self, OpenOptions};
 use crate::skel::AnimSource;
@@ -95,12 +96,19 @@ impl Report {
     }
 }
 
-/// Opens and checks a file.
+/// Opens and checks a file. Of a glTF, VRM, BVH or FBX file both what its reader finds, at locations in that file, and the
+/// UsdSkel stage that it becomes are checked.
 ///
 /// # Errors
 /// A file that cannot be opened or decoded. Whatever else is wrong is in the report.
 pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Report> {
-    check(&io::open_with(path, &options.open)?, options)
+    let path = path.as_ref();
+    match io::open_with(path, &options.open) {
+        Ok(file) => check(&file, options),
+        // A USD file is never refused for one of its values.
+        Err(Error::Invalid(invalid)) => Ok(refused::refused(path, &invalid)),
+        Err(e) => Err(e),
+    }
 }
 
 /// Checks an open file.
@@ -126,24 +134,33 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
     }
     let mut list = findings.list;
     let place = |f: &Finding| context.index_of(&f.path);
+    // What is about the whole file comes first, then locations in a file of another format, which are no prims.
+    let whole = scene.file.display().to_string();
     list.sort_by(|a, b| {
-        let key = |f: &Finding| (place(f), std::cmp::Reverse(f.severity));
+        let key = |f: &Finding| (place(f), f.path != whole, std::cmp::Reverse(f.severity));
         key(a).cmp(&key(b))
     });
+    // A fix is written beside what is composed, and a file of another format is not.
+    let is_usd = file.origin().is_none();
     for finding in &mut list {
-        finding.fixable &=
-            place(finding).is_none_or(|i| context.why_unmendable(i, finding.code).is_none());
+        finding.fixable &= is_usd
+            && place(finding).is_none_or(|i| context.why_unmendable(i, finding.code).is_none());
     }
-    let count = |s: Severity| list.iter().filter(|f| f.severity == s).count();
-    Ok(Report {
-        file: file.file().display().to_string(),
+    Ok(report(file.file(), list))
+}
+
+/// The report of these findings.
+fn report(file: &Path, findings: Vec<Finding>) -> Report {
+    let count = |s: Severity| findings.iter().filter(|f| f.severity == s).count();
+    Report {
+        file: file.display().to_string(),
         counts: Counts {
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
         },
-        findings: list,
-    })
+        findings,
+    }
 }
 
 /// Findings so far, each once.

@@ -1,6 +1,7 @@
 //! File formats. Nothing else names a file-format crate.
 
 pub mod bvh;
+pub mod fbx;
 pub mod gltf;
 mod open;
 mod output;
@@ -8,5 +9,5 @@ mod rigs;
 pub mod usd;
 
 pub use open::{open, open_with, read_asset};
-pub use rigs::{placement, rig, shape_names, skeletons};
+pub use rigs::{humanoid, placement, rig, shape_names, skeletons};
 pub use usd::{ClipChoice, OpenOptions};

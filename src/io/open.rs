@@ -5,9 +5,10 @@ use std::io::Read;
 use std::path::Path;
 
 use super::usd::{ClipChoice, OpenOptions, UsdFile};
-use super::{bvh, gltf};
+use super::{bvh, fbx, gltf};
 use crate::asset::Asset;
 use crate::error::{Error, Result};
+use crate::humanoid::on_own_skeleton;
 
 /// What reads a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFil
         (Some(_), _) if !options.variants.is_empty() => {
             refuse("there are variants in USD files only".into())
         }
-        (Some(asset), _) => UsdFile::from_asset(&asset, options),
+        (Some(asset), _) => UsdFile::from_asset(&on_own_skeleton(asset), options),
         (None, ClipChoice::Named(name)) => refuse(format!(
             "no clip '{name}' can be chosen: a USD file's animation is what skel:animationSource says"
         )),
@@ -86,10 +87,7 @@ pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
         Reader::Usd => Ok(None),
         Reader::Gltf => gltf::read(file).map(Some),
         Reader::Bvh => bvh::read(file).map(Some),
-        Reader::Fbx => Err(Error::Open {
-            file: file.to_owned(),
-            reason: "FBX is read by builds with the feature fbx".into(),
-        }),
+        Reader::Fbx => fbx::read(file).map(Some),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use glam::DVec3;
 
+use super::usd::UsdFile;
 use crate::error::Invalid;
-use crate::retarget::{Placement, Rig};
+use crate::retarget::{Humanoid, Placement, Rig};
 use crate::sampled::Time;
 use crate::scene::{PlacedSkeleton, Scene};
 
@@ -56,4 +57,21 @@ pub fn shape_names(scene: &Scene, skeleton: &PlacedSkeleton) -> Vec<String> {
     out.sort();
     out.dedup();
     out
+}
+
+/// The human bones of a skeleton as the file's own humanoid map has them (VRM, EXT_skeleton_humanoid); of several maps
+/// the one with most bones on it. `None` for USD files, and skeletons that no map names.
+#[must_use]
+pub fn humanoid(file: &UsdFile, skeleton: &PlacedSkeleton, rig: &Rig) -> Option<Humanoid> {
+    let origin = file.origin()?;
+    let own = origin
+        .skeletons
+        .iter()
+        .position(|s| s.path == skeleton.path)?;
+    let maps = origin.humanoids.iter().map(|map| {
+        let bones = map.bones.iter().filter(|(_, (s, _))| *s == own);
+        bones.map(|(bone, (_, joint))| (*bone, *joint)).collect()
+    });
+    let most = maps.max_by_key(std::collections::BTreeMap::len)?;
+    (!most.is_empty()).then(|| Humanoid::given(rig, most))
 }

@@ -3,6 +3,7 @@
 //! [`Rig`]s come from UsdSkel skeletons. A [`BoneMap`] says which joint follows which: from MAP.json, or from the human
 //! bones that [`Humanoid::recognise`] finds on both sides. A [`Retargeter`] then moves poses, frame by frame.
 
+mod arms;
 mod bone;
 mod bone_map;
 mod clip;
@@ -12,6 +13,8 @@ mod humanoid;
 mod reference;
 mod retargeter;
 mod rig;
+mod root;
+mod same;
 
 pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};

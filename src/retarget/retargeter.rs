@@ -2,9 +2,11 @@
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-use super::bone_map::{JointPair, some_of};
-use super::reference::{self, Reference, pair_above};
-use super::{Bone, BoneMap, Rig};
+use super::arms::{Arm, arms};
+use super::reference::{self, Reference};
+use super::root::{height_ratio, root_pairs};
+use super::same::{Same, same_joints};
+use super::{BoneMap, Rig};
 use crate::error::{Error, Result, Warning};
 use crate::math::{self, Trs};
 
@@ -45,6 +47,8 @@ struct Joint {
     arm: Option<usize>,
     /// The root, whose translation goes over.
     root: Option<Root>,
+    /// The joint is the same on both sides.
+    same: Option<Same>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,24 +58,15 @@ struct Root {
     target_rest: DVec3,
 }
 
-/// An arm that is opened.
-#[derive(Clone, Debug)]
-struct Arm {
-    /// The pair that carries the arm, or none.
-    chest: Option<usize>,
-    /// Forward in the chest's frame (the target's).
-    axis: DVec3,
-    radians: f64,
-}
-
 /// Moves poses from one rig to another, any number of times, without allocating.
 ///
 /// With S a source joint's turn in the world, B_source and B_target the reference turns of a pair, the target joint is
 /// turned to `S * inverse(B_source) * B_target` in the world, so that its bones point wherever the source's do, for any
 /// joint orients; parents go first, and each local turn is solved from the world turn that is wanted. Joints that
 /// follow none keep their local rest. The root's position is `rest_t + s (p_s - rest_s)` in metres, with s the ratio
-/// of the heights of the hips. Translations of other joints, and scales, are the target's rest: what a source's joints
-/// stretch or scale moves its other joints' positions, and nothing of the target.
+/// of the heights of the hips. Translations of other joints, and scales, are the target's rest, but for joints that are
+/// the same on both sides, in place, axes and parent: what stretches or scales these in the source does so in the
+/// target, so that a character's own clips play on it unchanged.
 ///
 /// Worlds meet with Y up, in metres, each character facing its own way: how it is turned about the vertical axis by
 /// what it stands below does not count, and quarter turns between the two reference poses are evened out.
@@ -177,10 +172,12 @@ impl Retargeter {
                 .w_axis
                 .truncate()
         };
+        let same = same_joints((source, &from), (target, &to), &pairs);
         let mut joints: Vec<Joint> = Vec::with_capacity(pairs.len());
         for (i, pair) in pairs.iter().enumerate() {
             let turned = aligned[i] * to.turn_of(pair.target);
             joints.push(Joint {
+                same: same[i].clone(),
                 source: pair.source,
                 after: from.turn_of(pair.source).inverse() * turned,
                 arm: None,
@@ -190,13 +187,12 @@ impl Retargeter {
                 }),
             });
         }
-        let arms = arms(
-            (target, &to),
-            &pairs,
-            &mut joints,
-            &aligned,
-            options.arm_space,
-        )?;
+        let arms = arms((target, &to), &pairs, &aligned, options.arm_space)?;
+        for (i, arm) in arms.iter().enumerate() {
+            for pair in &arm.pairs {
+                joints[*pair].arm = Some(i);
+            }
+        }
         let mut joint_of = vec![None; target.len()];
         for (i, pair) in pairs.iter().enumerate() {
             joint_of[pair.target] = Some(i);
@@ -264,7 +260,7 @@ impl Retargeter {
             self.source_common[j] = skel * local.matrix();
             self.source_turns[j] = turn * local.rotation;
         }
-        for j in 0..target_local.len() {
+        for (j, out) in target_local.iter_mut().enumerate() {
             let (skel, turn) = match self.target_parents[j] {
                 Some(p) => (self.target_common[p], self.target_turns[p]),
                 None => (self.common_from_target, turn_of(&self.common_from_target)),
@@ -273,6 +269,9 @@ impl Retargeter {
             if let Some(pair) = self.joint_of[j] {
                 let wanted = self.wanted(pair);
                 local.rotation = (turn.inverse() * wanted).normalize();
+                if let Some(same) = &self.joints[pair].same {
+                    same.follow(&source_local[self.joints[pair].source], &mut local);
+                }
                 if let Some(position) = self.root_position(pair)
                     && let Some(inverse) = math::try_inverse(skel)
                 {
@@ -285,7 +284,7 @@ impl Retargeter {
                 false => math::nearest_rotation(DMat3::from_mat4(self.target_common[j]))
                     .unwrap_or(turn * local.rotation),
             };
-            target_local[j] = local;
+            *out = local;
         }
     }
 
@@ -322,135 +321,4 @@ impl Retargeter {
 
 fn turn_of(m: &DMat4) -> DQuat {
     math::nearest_rotation(DMat3::from_mat4(*m)).unwrap_or_default()
-}
-
-/// The pairs whose translation goes over: the hips (or the topmost pair), what is above them, and the one asked
-/// for.
-fn root_pairs(
-    source: &Rig,
-    target: &Rig,
-    pairs: &[JointPair],
-    asked: Option<&str>,
-) -> Result<Vec<usize>> {
-    let hips = pairs.iter().position(|p| p.bone == Some(Bone::Hips));
-    let above =
-        |pair: usize| std::iter::successors(Some(pair), |p| pair_above(target, pairs, &pairs[*p]));
-    if let Some(name) = asked {
-        let named = |p: &JointPair| source.find(name) == Ok(p.source);
-        let pair = pairs.iter().position(named).ok_or_else(|| {
-            let names: Vec<String> = pairs
-                .iter()
-                .map(|p| source.unique_name(p.source).to_owned())
-                .collect();
-            Error::Request(format!(
-                "root bone {name}: no joint of {} that a joint of {} follows has this name; those that do are {}",
-                source.label(),
-                target.label(),
-                some_of(&names)
-            ))
-        })?;
-        // The hips below it bob and sway as before.
-        let hips = hips.filter(|h| *h != pair && above(*h).any(|p| p == pair));
-        return Ok(std::iter::once(pair).chain(hips).collect());
-    }
-    Ok(match hips {
-        Some(hips) => above(hips).collect(),
-        // Pairs are in the order of the target's joints: of a tree of them, the first is the root.
-        None => (0..pairs.len())
-            .filter(|p| pair_above(target, pairs, &pairs[*p]).is_none())
-            .take(1)
-            .collect(),
-    })
-}
-
-/// How much higher the target's hips are than the source's, above the ground: the world's origin, or the rig's lowest
-/// joint where one of them does not stand on the origin.
-fn height_ratio(
-    (source, from): (&Rig, &Reference),
-    (target, to): (&Rig, &Reference),
-    pairs: &[JointPair],
-    roots: &[usize],
-    warnings: &mut Vec<Warning>,
-) -> f64 {
-    let hips = pairs.iter().position(|p| p.bone == Some(Bone::Hips));
-    let Some(hips) = hips.or(roots.last().copied()) else {
-        return 1.0;
-    };
-    let heights = |rig: &Rig, reference: &Reference, joint: usize| {
-        let y = |m: &DMat4| (reference.placed * *m).w_axis.y;
-        let hips = y(&rig.rest_skel()[joint]);
-        let lowest = rig.rest_skel().iter().map(y).fold(f64::INFINITY, f64::min);
-        (hips, lowest)
-    };
-    let (source_hips, source_low) = heights(source, from, pairs[hips].source);
-    let (target_hips, target_low) = heights(target, to, pairs[hips].target);
-    // Ankles and heels are a little off the ground; a table to stand on is more.
-    let stands = |hips: f64, low: f64| hips > 0.0 && low.abs() <= 0.25 * hips.max(hips - low);
-    // Without legs there is nothing else to go by than the origin.
-    let legless = |hips: f64, low: f64| hips - low <= 1e-6 * hips.abs() && hips > 0.0;
-    let on_origin = |hips: f64, low: f64| stands(hips, low) || legless(hips, low);
-    let ratio = if on_origin(source_hips, source_low) && on_origin(target_hips, target_low) {
-        target_hips / source_hips
-    } else {
-        (target_hips - target_low) / (source_hips - source_low)
-    };
-    if ratio.is_finite() && ratio > 1e-6 && ratio < 1e6 {
-        return ratio;
-    }
-    let message = format!(
-        "the heights of the hips ({source_hips:.4} m, in {} {target_hips:.4} m) give no scale for the root's motion: it is not scaled",
-        target.label()
-    );
-    warnings.push(Warning::new("retarget-no-height", source.label(), message));
-    1.0
-}
-
-/// Finds the upper arms and marks all that hangs from them.
-fn arms(
-    (target, to): (&Rig, &Reference),
-    pairs: &[JointPair],
-    joints: &mut [Joint],
-    aligned: &[DQuat],
-    degrees: f64,
-) -> Result<Vec<Arm>> {
-    if degrees == 0.0 {
-        return Ok(Vec::new());
-    }
-    if !degrees.is_finite() {
-        return Err(Error::Request(format!(
-            "arm space {degrees}: not a finite angle"
-        )));
-    }
-    let find = |bone| pairs.iter().position(|p| p.bone == Some(bone));
-    let (Some(left), Some(right)) = (find(Bone::LeftUpperArm), find(Bone::RightUpperArm)) else {
-        return Err(Error::Request(
-            "arm space needs both upper arms, which are not known among the paired joints".into(),
-        ));
-    };
-    let side = to.position(pairs[left].target) - to.position(pairs[right].target);
-    let forward = side.cross(DVec3::Y).normalize_or(DVec3::Z);
-    let mut arms = Vec::new();
-    for (upper, sign) in [(left, 1.0), (right, -1.0)] {
-        let chain = std::iter::successors(Some(upper), |p| pair_above(target, pairs, &pairs[*p]));
-        let is_shoulder = |p: &usize| {
-            matches!(
-                pairs[*p].bone,
-                Some(Bone::LeftShoulder | Bone::RightShoulder)
-            )
-        };
-        let chest = chain.skip(1).find(|p| !is_shoulder(p));
-        let reference = |p: usize| aligned[p] * to.turn_of(pairs[p].target);
-        let axis = chest.map_or(forward, |p| reference(p).inverse() * forward);
-        for (i, pair) in pairs.iter().enumerate() {
-            if target.chain(pair.target).any(|j| j == pairs[upper].target) {
-                joints[i].arm = Some(arms.len());
-            }
-        }
-        arms.push(Arm {
-            chest,
-            axis,
-            radians: sign * degrees.to_radians(),
-        });
-    }
-    Ok(arms)
 }

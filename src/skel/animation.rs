@@ -52,7 +52,7 @@ impl SkelAnimation {
                 })
                 .collect()
             }
-            None => make_transforms(&t, &r, &*self.scales.at(time)?).ok()?,
+            None => make_transforms(&t, &r, &self.scales.at(time)?).ok()?,
         };
         local.iter().all(math::is_finite).then_some(local)
     }

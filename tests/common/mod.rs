@@ -6,6 +6,8 @@ pub mod cases;
 pub mod character;
 pub mod command;
 pub mod compare;
+pub mod fbx_character;
+pub mod fbx_maker;
 pub mod files;
 pub mod gltf_eval;
 pub mod gltf_maker;

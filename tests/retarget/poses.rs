@@ -356,6 +356,42 @@ fn the_root_moves_by_the_formula_and_its_options() {
 }
 
 #[test]
+fn hips_are_as_high_as_they_stand() {
+    let mut rng = Rng::new(21);
+    let source = source(&mut rng);
+    let ratio = |has: &dyn Fn(&str) -> bool, body: DMat4, stands_at: f64| {
+        let target = Build {
+            name: &vroid,
+            has,
+            skel_from_body: body,
+            placement: Placement {
+                world_from_skel: DMat4::from_translation(DVec3::new(0.0, stands_at, 0.0)),
+                ..Placement::default()
+            },
+            ..Build::default()
+        }
+        .make();
+        retargeter(&source, &target, &RetargetOptions::default()).root_scale()
+    };
+    let all = |_: &str| true;
+    let legs_end = |part: &'static str| move |key: &str| !key[1..].starts_with(part);
+    let twice = DMat4::from_scale(DVec3::splat(2.0));
+    // On the ground, with whatever legs it has; on a table; hanging from its hips.
+    for (got, want) in [
+        (ratio(&all, twice, 0.0), 2.0),
+        (ratio(&legs_end("Foot"), twice, 0.0), 2.0),
+        (ratio(&legs_end("LowerLeg"), twice, 0.0), 2.0),
+        (ratio(&all, twice, 0.8), 2.0),
+        (
+            ratio(&all, twice * DMat4::from_translation(DVec3::Y * -0.95), 0.0),
+            2.0,
+        ),
+    ] {
+        assert!((got - want).abs() < 1e-9, "{got} {want}");
+    }
+}
+
+#[test]
 fn a_root_above_the_hips_carries_its_own_motion() {
     let mut rng = Rng::new(10);
     let make = |name: &'static dyn Fn(&str) -> String, size: f64, rng: &mut Rng| {
@@ -377,10 +413,8 @@ fn a_root_above_the_hips_carries_its_own_motion() {
     let mut json = serde_json::to_value(&pairs).unwrap();
     json["root"] = "root".into();
     let map = BoneMap::from_json(&json.to_string(), "map.json").unwrap();
-    let map = map.with_bones(
-        (&source.rig, &humanoid(&source)),
-        (&target.rig, &humanoid(&target)),
-    );
+    let known = humanoid(&source);
+    let map = map.with_bones((&source.rig, Some(&known)), (&target.rig, None));
     let mut retargeter =
         Retargeter::new(&source.rig, &target.rig, &map, &RetargetOptions::default()).unwrap();
     let mut pose = source.random_pose(&mut rng, 1.0);
@@ -675,15 +709,69 @@ fn frames_allocate_nothing() {
     assert!(counting::allocations(|| drop(std::hint::black_box(vec![0u8; 9]))) > 0);
 }
 
+/// A character's own clips play on it unchanged, stretched and scaled joints too; and in other units.
 #[test]
 fn the_same_rig_gets_its_own_pose_back() {
     let mut rng = Rng::new(18);
     let source = source(&mut rng);
-    let mut retargeter = retargeter(&source, &source, &RetargetOptions::default());
-    let pose = source.random_pose(&mut rng, 3.0);
+    let names = BoneMap::same_names(&source.rig, &source.rig).unwrap();
+    let options = RetargetOptions::default();
+    let mut retargeter = Retargeter::new(&source.rig, &source.rig, &names, &options).unwrap();
+    let mut pose = source.random_pose(&mut rng, 3.0);
+    pose[source.at["LUpperArm"]].translation += DVec3::new(0.1, -0.2, 0.05);
+    pose[source.at["LHand"]].scale = DVec3::new(1.5, 1.0, 0.5);
     let out = moved(&mut retargeter, &source, &pose);
-    for (got, want) in out.iter().zip(&pose) {
-        assert!(got.rotation.dot(want.rotation).abs() > 1.0 - 1e-12);
-        close("translation", got.translation, want.translation, 1e-9);
+    let (want, got) = (source.world(&pose), source.world(&out));
+    for (want, got) in want.iter().zip(&got) {
+        assert!(got.abs_diff_eq(*want, 1e-9), "{got} {want}");
+    }
+    // On another body those joints keep their rest.
+    let other = Build {
+        orient: Box::new(|_| random_turn(&mut rng)),
+        ..Build::default()
+    }
+    .make();
+    let out = moved(
+        &mut self::retargeter(&source, &other, &options),
+        &other,
+        &pose,
+    );
+    for key in ["LUpperArm", "LHand"] {
+        let (got, rest) = (out[other.at[key]], other.rig.rest()[other.at[key]]);
+        assert_eq!((got.translation, got.scale), (rest.translation, rest.scale));
+    }
+    // The same body, in centimetres.
+    let turns: Vec<DQuat> = (0..source.rig.len())
+        .map(|_| random_turn(&mut rng))
+        .collect();
+    let make = |size: f64| {
+        let mut next = turns.iter();
+        Build {
+            orient: Box::new(move |_| *next.next().unwrap()),
+            skel_from_body: DMat4::from_scale(DVec3::splat(size)),
+            placement: Placement {
+                meters_per_unit: 1.0 / size,
+                ..Placement::default()
+            },
+            ..Build::default()
+        }
+        .make()
+    };
+    let (metres, centimetres) = (make(1.0), make(100.0));
+    let mut pose = metres.random_pose(&mut rng, 3.0);
+    pose[metres.at["RLowerLeg"]].translation += DVec3::new(0.1, -0.2, 0.05);
+    let out = moved(
+        &mut self::retargeter(&metres, &centimetres, &options),
+        &centimetres,
+        &pose,
+    );
+    let (want, got) = (metres.world(&pose), centimetres.world(&out));
+    for key in metres.at.keys() {
+        close(
+            key,
+            centimetres.position(&got, key),
+            metres.position(&want, key),
+            1e-9,
+        );
     }
 }

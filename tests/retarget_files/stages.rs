@@ -64,7 +64,7 @@ impl Stage<'_> {
         let shapes: String = self
             .shapes
             .iter()
-            .map(|s| format!("def BlendShape \"{s}\" {{ uniform vector3f[] offsets = [(0,0,1),(0,0,1),(0,0,1)] }}\n"))
+            .map(|s| format!("def BlendShape \"{s}\" {{\n uniform vector3f[] offsets = [(0,0,1),(0,0,1),(0,0,1)]\n}}\n"))
             .collect();
         let binding = match self.shapes {
             [] => String::new(),

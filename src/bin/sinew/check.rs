@@ -17,7 +17,7 @@ use crate::report::{count, print_result};
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Files to check: .usda, .usdc, .usd or .usdz.
+    /// Files to check: USD, or glTF, VRM and BVH, both as they are and as the UsdSkel stage they become.
     #[arg(value_name = "IN", required_unless_present = "codes")]
     inputs: Vec<PathBuf>,
     /// Print one JSON object, or an array of them for more than one file.
@@ -50,6 +50,7 @@ probably not what is meant, or that other tools will disagree; the rest is worth
 
 Examples:
   sinew check hero.usdz
+  sinew check avatar.vrm wave.vrma walk.glb
   sinew check *.usda --strict --severity warning --max-influences 4
   sinew check hero.usda --json | jq -r '.findings[] | [.code, .path] | @tsv'";
 

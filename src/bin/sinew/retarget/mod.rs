@@ -1,5 +1,6 @@
 //! `sinew retarget`.
 
+mod files;
 mod matching;
 mod report;
 mod sides;
@@ -7,8 +8,7 @@ mod sides;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use sinew::io::usd::UsdFile;
-use sinew::io::{placement, rig, shape_names};
+use sinew::io::{humanoid, placement, rig, shape_names};
 use sinew::retarget::{ClipSource, Pose, RetargetOptions, Retargeter, sample_times};
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
@@ -29,10 +29,11 @@ use report::Report;
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// File with the clip and the skeleton that it was made for.
+    /// File with the clip and the skeleton that it was made for: USD, glTF, VRM, VRM Animation, BVH or FBX. A clip
+    /// for any humanoid (EXT_skeleton_humanoid) needs no skeleton.
     #[arg(value_name = "CLIP")]
     source: PathBuf,
-    /// File with the character that is to move.
+    /// File with the character that is to move, of any of these formats.
     #[arg(value_name = "TARGET")]
     target: PathBuf,
     /// File to write: TARGET with the clip bound to its Skeleton. Its ending chooses the format.
@@ -87,7 +88,8 @@ pub struct Args {
 const AFTER_HELP: &str = "Examples:
   sinew retarget walk.usdc hero.usda -o hero_walk.usda
   sinew retarget walk.usdc hero.usda -o walk_for_hero.usda --animation-only --in-place
-  sinew retarget walk.usdc hero.usda -o hero_walk.usda --json | jq .map > map.json
+  sinew retarget dances.glb avatar.vrm -o avatar_dance.usdz --clip Waltz
+  sinew retarget walk.bvh hero.usda -o hero_walk.usda --json | jq .map > map.json
   sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -115,17 +117,23 @@ pub fn run(args: &Args) -> Result<()> {
         root_bone: args.root_bone.clone(),
         arm_space: args.arm_space,
     };
-    let source_file = UsdFile::open(&args.source)?;
-    let mut target_file = UsdFile::open(&args.target)?;
+    let mut warnings = Vec::new();
+    let clip_file = files::source(args)?;
+    let mut character = files::target(args, &clip_file, &mut warnings)?;
+    let (source_file, target_file) = (&clip_file.file, &character.file);
     target_file.check_output(&args.output)?;
     source_file.check_output(&args.output)?;
     let source_scene = source_file.scene(Default::default())?;
     let target_scene = target_file.scene(Default::default())?;
-    let (placed, clip) = sides::source(args, &source_file, &source_scene)?;
+    let (placed, clip) = sides::source(args, source_file, &source_scene)?;
     let target = sides::target(args, &target_scene)?;
     let source_rig = rig(&source_scene, placed)?;
     let target_rig = rig(&target_scene, target)?;
-    let matching = Matching::find(&source_rig, &target_rig, args.map.as_deref())?;
+    let given = [
+        humanoid(source_file, placed, &source_rig),
+        humanoid(target_file, target, &target_rig),
+    ];
+    let matching = Matching::find(&source_rig, &target_rig, given, args.map.as_deref())?;
     let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
 
     let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
@@ -143,10 +151,11 @@ pub fn run(args: &Args) -> Result<()> {
         },
     };
     let channels = shape_names(&target_scene, target);
-    let made = retargeter
+    let mut made = retargeter
         .retarget_clip(&source, &target_rig, &times, &channels)
         .map_err(|e| e.in_file(&args.source))?;
 
+    character.add_expressions(&target.path, &mut made, rate.time_codes_per_second);
     let weight_times = made.blend_shape_weights.times();
     let all: Vec<f64> = times.iter().copied().chain(weight_times).collect();
     let bounds = (
@@ -157,7 +166,11 @@ pub fn run(args: &Args) -> Result<()> {
         range: bounds.0.zip(bounds.1),
         ..*rate
     };
-    let mut warnings = matching.warnings(&source_rig, &target_rig);
+    let origins = [source_file, target_file].map(|f| f.origin());
+    let converted = origins.iter().flatten().flat_map(|o| &o.warnings);
+    warnings.extend(converted.cloned());
+    let moved = moved_joints(&instance, &times);
+    warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
     warnings.extend(retargeter.warnings().iter().cloned());
     warnings.extend(lost_channels(&clip, &made, &target_rig));
     warnings.extend(rate_change(
@@ -176,6 +189,7 @@ pub fn run(args: &Args) -> Result<()> {
     );
     let target_path = target.path.clone();
     drop(target_scene);
+    let target_file = &mut character.file;
     if args.animation_only {
         let written = target_file.write_animation(&args.output, "Animation", &made, &time_line)?;
         warnings.extend(written);
@@ -204,6 +218,26 @@ fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
         0 | 1 => Vec::new(),
         _ => distinct,
     }
+}
+
+/// Whether each joint leaves its rest at any of the times.
+fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
+    const STILL: f64 = 1e-5;
+    let mut moved = vec![false; source.skeleton().joints().len()];
+    let Some(rest) = source.skeleton().rest() else {
+        // All of them are animated, or nothing could be posed.
+        return vec![true; moved.len()];
+    };
+    for time in times {
+        let Ok(pose) = source.joint_local_transforms(Time::At(*time)) else {
+            continue;
+        };
+        for ((moved, pose), rest) in moved.iter_mut().zip(&pose).zip(rest) {
+            let size = rest.w_axis.truncate().length().max(1.0);
+            *moved |= !pose.abs_diff_eq(*rest, STILL * size);
+        }
+    }
+    moved
 }
 
 fn lost_channels(

@@ -35,7 +35,9 @@ pub fn source<'a>(
         let joints = skeleton.instance.skeleton().joints();
         !AnimMapper::new(&clip.joints, joints).reaches_nothing()
     };
-    let named = match &args.clip {
+    // Of a file of another format only the clip that is asked for was converted.
+    let asked = args.clip.as_ref().filter(|_| file.origin().is_none());
+    let named = match asked {
         Some(name) => match clips.iter().find(|c| is_named(&c.path, name)) {
             Some(clip) => Some(clip),
             None => {

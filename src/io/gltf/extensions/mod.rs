@@ -8,12 +8,23 @@ mod lookup;
 mod tree;
 mod vrm;
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::asset::Asset;
 use crate::error::{Invalid, Warning};
 
 pub use humanoid::{HumanoidFinding, Severity};
+
+/// What [`humanoid::validate`] finds in a file, whatever else is wrong with it; nothing where it is no glTF.
+#[must_use]
+pub fn humanoid_findings(path: &Path) -> Vec<HumanoidFinding> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let parts = super::container::split(&bytes).ok();
+    let document = parts.and_then(|p| serde_json::from_slice(p.json).ok());
+    document.map_or_else(Vec::new, |document: Value| humanoid::validate(&document))
+}
 
 /// Holds a document to the rules of EXT_skeleton_humanoid, before its clips are read; gives what is to be warned about.
 ///

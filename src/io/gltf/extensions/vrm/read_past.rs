@@ -8,13 +8,13 @@ use crate::error::Warning;
 use super::super::lookup::{list, root_extension};
 
 fn springs(at: &str, count: usize) -> Warning {
-    let message = format!("{count} spring bone chains are read past: they keep their rest pose");
+    let message = format!("spring bones are read past ({count} in all): they keep their rest pose");
     Warning::new("spring-bones-ignored", at, message)
 }
 
 fn mtoon(at: &str, count: usize) -> Warning {
     let message =
-        format!("MToon shading of {count} materials is read past: the plain glTF material counts");
+        format!("MToon shading is read past ({count} in all): the plain glTF material counts");
     Warning::new("mtoon-ignored", at, message)
 }
 
@@ -58,7 +58,7 @@ pub fn warn(document: &Value, asset: &mut Asset) {
         warnings.push(Warning::new(
             "node-constraints-ignored",
             format!("nodes[{first}].extensions.VRMC_node_constraint"),
-            format!("constraints of {count} nodes are read past: they keep their own tracks"),
+            format!("node constraints are read past ({count} in all): nodes keep their own tracks"),
         ));
     }
     let toon = having(document, "materials", "VRMC_materials_mtoon");

@@ -1,0 +1,115 @@
+//! Which joints carry the root's motion, and how it is scaled.
+
+use glam::DMat4;
+
+use super::bone_map::{JointPair, some_of};
+use super::reference::{Reference, pair_above};
+use super::{Bone, Rig};
+use crate::error::{Error, Result, Warning};
+
+/// The pairs whose translation goes over: the hips (or the topmost pair), what is above them, and the one asked
+/// for.
+pub(super) fn root_pairs(
+    source: &Rig,
+    target: &Rig,
+    pairs: &[JointPair],
+    asked: Option<&str>,
+) -> Result<Vec<usize>> {
+    let hips = pairs.iter().position(|p| p.bone == Some(Bone::Hips));
+    let above =
+        |pair: usize| std::iter::successors(Some(pair), |p| pair_above(target, pairs, &pairs[*p]));
+    if let Some(name) = asked {
+        let named = |p: &JointPair| source.find(name) == Ok(p.source);
+        let pair = pairs.iter().position(named).ok_or_else(|| {
+            let names: Vec<String> = pairs
+                .iter()
+                .map(|p| source.unique_name(p.source).to_owned())
+                .collect();
+            Error::Request(format!(
+                "root bone {name}: no joint of {} that a joint of {} follows has this name; those that do are {}",
+                source.label(),
+                target.label(),
+                some_of(&names)
+            ))
+        })?;
+        // The hips below it bob and sway as before.
+        let hips = hips.filter(|h| *h != pair && above(*h).any(|p| p == pair));
+        return Ok(std::iter::once(pair).chain(hips).collect());
+    }
+    Ok(match hips {
+        Some(hips) => above(hips).collect(),
+        // Pairs are in the order of the target's joints: of a tree of them, the first is the root.
+        None => (0..pairs.len())
+            .filter(|p| pair_above(target, pairs, &pairs[*p]).is_none())
+            .take(1)
+            .collect(),
+    })
+}
+
+/// How high the hips are at rest, in metres.
+struct Heights {
+    hips: f64,
+    /// The lower one of the paired feet, where they are known.
+    foot: Option<f64>,
+    lowest: f64,
+    highest: f64,
+}
+
+impl Heights {
+    /// Whether the world's origin is the ground: ankles and heels are a little off it, a table to stand on is more.
+    fn stand_on_origin(&self) -> bool {
+        match self.foot {
+            Some(foot) => foot.abs() <= 0.35 * (self.hips - foot),
+            None => self.hips > 0.05 * (self.highest - self.lowest),
+        }
+    }
+}
+
+/// How much higher the target's hips are than the source's, above the ground: the world's origin, or where one of the rigs
+/// does not stand there, the feet, and the lowest joints where feet are not known.
+pub(super) fn height_ratio(
+    (source, from): (&Rig, &Reference),
+    (target, to): (&Rig, &Reference),
+    pairs: &[JointPair],
+    roots: &[usize],
+    warnings: &mut Vec<Warning>,
+) -> f64 {
+    let find = |bone| pairs.iter().position(|p| p.bone == Some(bone));
+    let Some(hips) = find(Bone::Hips).or(roots.last().copied()) else {
+        return 1.0;
+    };
+    let feet: Vec<usize> = [Bone::LeftFoot, Bone::RightFoot]
+        .into_iter()
+        .filter_map(find)
+        .collect();
+    let heights = |rig: &Rig, reference: &Reference, joint: &dyn Fn(&JointPair) -> usize| {
+        let y = |m: &DMat4| (reference.placed * *m).w_axis.y;
+        let of = |pair: usize| y(&rig.rest_skel()[joint(&pairs[pair])]);
+        let all = rig.rest_skel().iter().map(y);
+        Heights {
+            hips: of(hips),
+            foot: feet.iter().map(|f| of(*f)).min_by(f64::total_cmp),
+            lowest: all.clone().fold(f64::INFINITY, f64::min),
+            highest: all.fold(f64::NEG_INFINITY, f64::max),
+        }
+    };
+    let s = heights(source, from, &|p| p.source);
+    let t = heights(target, to, &|p| p.target);
+    let ratio = if s.stand_on_origin() && t.stand_on_origin() {
+        t.hips / s.hips
+    } else {
+        let ground = |h: &Heights| h.foot.unwrap_or(h.lowest);
+        (t.hips - ground(&t)) / (s.hips - ground(&s))
+    };
+    if ratio.is_finite() && (1e-6..1e6).contains(&ratio) {
+        return ratio;
+    }
+    let message = format!(
+        "the heights of the hips ({:.4} m, in {} {:.4} m) give no scale for the root's motion: it is not scaled",
+        s.hips,
+        target.label(),
+        t.hips,
+    );
+    warnings.push(Warning::new("retarget-no-height", source.label(), message));
+    1.0
+}

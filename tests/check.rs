@@ -101,7 +101,7 @@ const KNOWN: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda",
+        "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelBakeSkinning/blendshapesWithNormals.usda",
         "animation-source-ignored",
         "",
     ),
@@ -302,10 +302,12 @@ const NOT_FINDINGS: &[&str] = &[
     "times-not-baked",
 ];
 
-/// Whatever `Warning::new` and `coded` name below src/io, src/scene and src/skel.
+/// Whatever `Warning::new` and `coded` name below src/humanoid, src/io, src/scene and src/skel.
 fn reader_codes() -> Outcome {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut folders: Vec<PathBuf> = ["io", "scene", "skel"].map(|f| src.join(f)).to_vec();
+    let mut folders: Vec<PathBuf> = ["humanoid", "io", "scene", "skel"]
+        .map(|f| src.join(f))
+        .to_vec();
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder)? {

@@ -281,7 +281,7 @@ fn every_set_of_influences() {
         5123,
         "VEC4",
         3,
-        &shorts(&[65535, 0, 13107, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        &shorts(&[0, 0, 16384, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
     );
     file.json["accessors"][weights]["normalized"] = json!(true);
     let attributes = "/meshes/0/primitives/0/attributes";
@@ -290,8 +290,18 @@ fn every_set_of_influences() {
     let asset = read(&file);
     let p = &asset.meshes[0].primitives[0];
     assert_eq!(p.influences, 8);
-    assert_eq!(p.joints[..8], [0, 1, 0, 0, 1, 0, 1, 0]);
-    assert_eq!(p.weights[..8], [0.5, 0.5, 0.0, 0.0, 1.0, 0.0, 0.2, 0.0]);
+    // A joint that weighs nothing is 0, and weights are divided by their sum.
+    assert_eq!(p.joints[..8], [0, 1, 0, 0, 0, 0, 1, 0]);
+    let expected = [0.4, 0.4, 0.0, 0.0, 0.0, 0.0, 0.2, 0.0];
+    for (weight, expected) in p.weights[..8].iter().zip(expected) {
+        let apart: f32 = weight - expected;
+        assert!(
+            apart.abs() <= tolerance::SIXTEEN_BIT_WEIGHTS,
+            "{:?}",
+            &p.weights[..8]
+        );
+    }
+    assert_eq!(p.weights[8..16], [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(p.joints.len(), 24);
 }
 
@@ -678,7 +688,7 @@ fn real_files() {
         // Two files come without their pictures, and one was made from more than four influences.
         let said = match name.rsplit('/').next().unwrap() {
             "interpolation_test.gltf" | "MorphPrimitivesTest.gltf" => Some("gltf-image-unreadable"),
-            "CesiumMan.glb" => Some("gltf-weight-sum"),
+            "CesiumMan.glb" => Some("gltf-weights-sum"),
             _ => None,
         };
         let of_reader = |c: &&str| c.starts_with("gltf-");
@@ -716,6 +726,10 @@ fn real_files() {
         assert_eq!(asset.clips.len(), list(&json, "animations").len(), "{name}");
         for (clip, json) in asset.clips.iter().zip(list(&json, "animations")) {
             assert_eq!(clip.name, named(json), "{name}");
+            // Channels of VRM Animation are bones and expressions, not one track each.
+            if name.ends_with(".vrma") {
+                continue;
+            }
             assert_eq!(clip.tracks.len(), list(json, "channels").len(), "{name}");
             for (track, channel) in clip.tracks.iter().zip(list(json, "channels")) {
                 let input = &json["samplers"][number(&channel["sampler"])]["input"];

@@ -40,8 +40,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crate, and the only place that may name it.
 const NAMED_IN: &[(&str, &str)] = &[
+    ("base64", "io"),
+    ("meshoptimizer_rs", "io"),
     ("openusd", "io"),
     ("openusd_schemas", "io"),
+    ("percent_encoding", "io"),
     ("ufbx", "io"),
     ("wgpu", "gpu"),
     ("pollster", "gpu"),

@@ -94,7 +94,7 @@ fn angles(name: &str, phase: f32) -> [f32; 3] {
         "UpLeg" => [0.0, -28.0 * swing - 6.0, 0.0],
         "Leg" => [0.0, 8.0 + 48.0 * lift, 0.0],
         "Foot" => [0.0, 12.0 * swing - 4.0, 0.0],
-        "Arm" => [-72.0 * side, 24.0 * swing, 0.0],
+        "Arm" => [-72.0 * side, 0.0, 24.0 * swing * side],
         "ForeArm" => [0.0, 0.0, -side * (18.0 - 14.0 * swing)],
         "Hips" => [2.0 * (TAU * phase).cos(), 0.0, 6.0 * swing],
         "Spine" | "Spine1" | "Spine2" => [-1.0 * (TAU * phase).cos(), 1.5, -4.0 * swing],

@@ -26,7 +26,7 @@ pub enum Target {
     Node(usize),
     /// A human bone, relative to its bind pose (EXT_skeleton_humanoid).
     Bone(Bone),
-    /// A VRM expression's weight, by name.
+    /// A VRM expression's weight, by name; clamped to 0..1 where it is used.
     Expression(String),
 }
 

@@ -83,6 +83,15 @@ pub const FILE_CODES: &[Code] = &[
     row("gltf-quantization-undeclared", Warning, "", "small integers without KHR_mesh_quantization: read all the same", "list the extension"),
     row("gltf-rotation-length", Warning, "", "a node's rotation is not of length 1: made so", "normalise it"),
     row("gltf-not-finite", Warning, "", "values that are not finite: left out where that can be, else an error", "export the file anew"),
+    row("gltf-weights-sum", Warning, "", "weights of some points do not sum to 1: divided by their sum", "normalise them"),
+    row("gltf-instances", Warning, "", "EXT_mesh_gpu_instancing: one of the instances is shown", "export the instances as nodes"),
+    // Human bones moved by a clip
+    row("bind-sheared", Warning, "", "a human bone's bind transform is sheared, which components cannot say: the shear is left out", "bind the bone without shear"),
+    row("bone-missing", Warning, "", "a clip moves a human bone that the model lacks: dropped, or folded into the bones below", "map the bone, or apply the clip with `sinew humanoid --mode collapse`"),
+    row("bone-not-joint", Warning, "", "a human bone's node is no joint: its rest pose stands for its bind pose", "bind a skin to it"),
+    row("hips-height", Warning, "", "there are no hips heights to compare: translations are not scaled", "map the hips on both sides"),
+    row("pose-off-reference", Warning, "", "bone axes are not those of the extension's reference pose: a clip turns them otherwise than it means", REPOSE),
+    row("track-ignored", Warning, "", "a clip moves what no other model has: left out", "animate human bones"),
     // UsdSkel made of a file
     row("bone-tracks-left", Info, "", "tracks of human bones, which move no nodes of the file itself", "apply the clip to a model with `sinew humanoid`"),
     row("clip-resampled", Info, "", "a clip with so many different key times is sampled at whole time codes", "nothing"),

@@ -140,9 +140,11 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
         let key = |f: &Finding| (place(f), f.path != whole, std::cmp::Reverse(f.severity));
         key(a).cmp(&key(b))
     });
+    // A fix is written beside what is composed, and a file of another format is not.
+    let is_usd = file.origin().is_none();
     for finding in &mut list {
-        finding.fixable &=
-            place(finding).is_none_or(|i| context.why_unmendable(i, finding.code).is_none());
+        finding.fixable &= is_usd
+            && place(finding).is_none_or(|i| context.why_unmendable(i, finding.code).is_none());
     }
     Ok(report(file.file(), list))
 }

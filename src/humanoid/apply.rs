@@ -127,7 +127,7 @@ impl<'a> Work<'a> {
         };
         let mut parts: Vec<Turned> = Vec::new();
         for (b, motion) in above.iter().chain(own.map(|m| (bone, m)).iter()) {
-            parts.extend(self.source().turned(*b, motion));
+            parts.extend(self.source().turned(*b, motion, self.options.mode));
         }
         let before = self.tracks.len();
         match relative {
@@ -165,10 +165,10 @@ impl<'a> Work<'a> {
         let b = bound.local;
         // Data in the world of the reference pose to data in this bone's frame: d = frame^-1 N frame.
         let (frame, vectors) = match self.options.mode {
-            // N = W_ref d W_ref^-1, so this is d again.
-            Mode::Literal | Mode::Collapse => {
+            // N = W d W^-1, so this is d again.
+            mode @ (Mode::Literal | Mode::Collapse) => {
                 let turn = self.target.literal_turn();
-                (reference_rotation(bone) * turn, turn.inverse())
+                (self.source().frame(bone, mode) * turn, turn.inverse())
             }
             Mode::Conjugate => {
                 let frame = bound.world;

@@ -58,11 +58,18 @@ pub fn describe(
 pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
     let (rig, nodes) = rig_of_joints(asset)?;
     let found = Humanoid::recognise(&rig).map_err(|unknown| {
-        let node = |joint: usize| nodes.get(joint).map_or("", |n| &asset.nodes[*n].name);
+        // As a map has it: by name, by index where that says nothing.
+        let node = |joint: usize| {
+            let node = *nodes.get(joint)?;
+            let name = &asset.nodes[node].name;
+            let same = asset.nodes.iter().filter(|n| n.name == *name).count();
+            let is_plain = !name.is_empty() && same == 1;
+            Some(if is_plain { format!("\"{name}\"") } else { node.to_string() })
+        };
         let guess: Vec<String> = unknown
             .guess
             .iter()
-            .map(|(bone, joint)| format!("\"{bone}\": \"{}\"", node(*joint)))
+            .filter_map(|(bone, joint)| Some(format!("\"{bone}\": {}", node(*joint)?)))
             .collect();
         let closest = unknown.closest.map_or_else(String::new, |(convention, bones)| {
             format!(" (closest to {}, with {bones} bones)", convention.name())

@@ -45,7 +45,7 @@ pub enum Mode {
     #[default]
     Literal,
     /// As [`Mode::Literal`], but the rotation of a missing bone is multiplied into the nearest bones below it
-    /// that the model has, turned from frame to frame as the reference pose has them.
+    /// that the model has, turned from frame to frame as the clip's own skeleton has them, else the reference pose.
     Collapse,
     /// For models whose bone axes break the reference pose: `d' = K^-1 d K` with `K = W_ref^-1 W_target`, so that the
     /// motion looks as on a model that keeps it. Scales stay along the bone's own axes.

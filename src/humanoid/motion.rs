@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use glam::{DQuat, DVec3};
 
-use super::Report;
 use super::binds::BindPoses;
 use super::curves::Turned;
 use super::reference::reference_rotation;
 use super::target::facing;
+use super::{Mode, Report};
 use crate::asset::{Asset, Clip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, Target, Track};
 use crate::error::Warning;
 use crate::retarget::Bone;
@@ -71,13 +71,27 @@ impl<'a> Source<'a> {
         (self.binds.rest_parent_rotation(node), own)
     }
 
+    /// world_from_bone of bind-relative data, in the canonical world: what turns a missing bone's rotation into those
+    /// below it. The clip's own skeleton knows best; else the reference pose, which [`Mode::Conjugate`] always goes by.
+    pub fn frame(&self, bone: Bone, mode: Mode) -> DQuat {
+        let node = self.humanoid.and_then(|h| h.bones.get(&bone));
+        let own = node.filter(|_| mode != Mode::Conjugate);
+        match own.and_then(|n| self.binds.world(*n)) {
+            Some(world) => {
+                let (_, rotation, _) = world.to_scale_rotation_translation();
+                (self.facing * rotation).normalize()
+            }
+            None => reference_rotation(bone),
+        }
+    }
+
     /// The bone's rotation as what it adds to the world: left and right factors of `N = left * q * right`.
     /// `W L^-1 q W^-1 = P q L^-1 P^-1` with P the parent's.
-    pub fn turned(&self, bone: Bone, motion: &Motion<'a>) -> Option<Turned<'a>> {
+    pub fn turned(&self, bone: Bone, motion: &Motion<'a>, mode: Mode) -> Option<Turned<'a>> {
         let curve = motion.rotation?;
         let (left, right) = match motion.relative {
             Relative::Bind => {
-                let frame = reference_rotation(bone);
+                let frame = self.frame(bone, mode);
                 (frame, frame.inverse())
             }
             Relative::Rest { node } => {

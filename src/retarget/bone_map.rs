@@ -100,19 +100,30 @@ impl BoneMap {
         (pairs.len() * 2 > fewer).then_some(Self { pairs })
     }
 
-    /// Says of each pair which bone it is, where both sides are known to be that bone.
+    /// Says of each pair which bone it is, where a side whose bones are known says so and the other one does not say
+    /// otherwise.
     #[must_use]
-    pub fn with_bones(mut self, source: (&Rig, &Humanoid), target: (&Rig, &Humanoid)) -> Self {
-        let bone_of = |(rig, humanoid): (&Rig, &Humanoid), name: &str| {
-            let joint = rig.find(name).ok()?;
-            let mut all = humanoid.joints().iter();
-            all.find(|(_, j)| **j == joint).map(|(b, _)| *b)
-        };
+    pub fn with_bones(
+        mut self,
+        source: (&Rig, Option<&Humanoid>),
+        target: (&Rig, Option<&Humanoid>),
+    ) -> Self {
+        let [of_source, of_target] = [source, target].map(|(_, humanoid)| {
+            let joints = humanoid.iter().flat_map(|h| h.joints());
+            joints
+                .map(|(bone, joint)| (*joint, *bone))
+                .collect::<BTreeMap<_, _>>()
+        });
         for pair in &mut self.pairs {
-            let bone = bone_of(source, &pair.source);
-            if bone.is_some() && bone == bone_of(target, &pair.target) {
-                pair.bone = bone;
-            }
+            let (from, to) = (source.0.find(&pair.source), target.0.find(&pair.target));
+            let from = from.ok().and_then(|j| of_source.get(&j));
+            let to = to.ok().and_then(|j| of_target.get(&j));
+            pair.bone = match (from, to) {
+                (Some(a), Some(b)) if a != b => None,
+                (Some(_), None) if target.1.is_some() => None,
+                (None, Some(_)) if source.1.is_some() => None,
+                (bone, other) => bone.or(other).copied(),
+            };
         }
         self
     }

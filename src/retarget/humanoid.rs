@@ -18,7 +18,7 @@ pub struct Humanoid {
 pub struct Unrecognised {
     /// The convention that fits best, where one fits at all, and how many of the main bones it finds.
     pub closest: Option<(Convention, usize)>,
-    /// What the names' words suggest.
+    /// What the names' words suggest, or else the skeleton's shape.
     pub guess: BTreeMap<Bone, usize>,
 }
 
@@ -84,7 +84,7 @@ impl Humanoid {
         };
         Err(Unrecognised {
             closest: closest.map(|c| (c, main)),
-            guess: guess::by_words(rig),
+            guess: guess::guess(rig),
         })
     }
 

@@ -260,7 +260,7 @@ impl Retargeter {
             self.source_common[j] = skel * local.matrix();
             self.source_turns[j] = turn * local.rotation;
         }
-        for j in 0..target_local.len() {
+        for (j, out) in target_local.iter_mut().enumerate() {
             let (skel, turn) = match self.target_parents[j] {
                 Some(p) => (self.target_common[p], self.target_turns[p]),
                 None => (self.common_from_target, turn_of(&self.common_from_target)),
@@ -284,7 +284,7 @@ impl Retargeter {
                 false => math::nearest_rotation(DMat3::from_mat4(self.target_common[j]))
                     .unwrap_or(turn * local.rotation),
             };
-            target_local[j] = local;
+            *out = local;
         }
     }
 

@@ -46,8 +46,27 @@ pub(super) fn root_pairs(
     })
 }
 
-/// How much higher the target's hips are than the source's, above the ground: the world's origin, or the rig's lowest
-/// joint where one of them does not stand on the origin.
+/// How high the hips are at rest, in metres.
+struct Heights {
+    hips: f64,
+    /// The lower one of the paired feet, where they are known.
+    foot: Option<f64>,
+    lowest: f64,
+    highest: f64,
+}
+
+impl Heights {
+    /// Whether the world's origin is the ground: ankles and heels are a little off it, a table to stand on is more.
+    fn stand_on_origin(&self) -> bool {
+        match self.foot {
+            Some(foot) => foot.abs() <= 0.35 * (self.hips - foot),
+            None => self.hips > 0.05 * (self.highest - self.lowest),
+        }
+    }
+}
+
+/// How much higher the target's hips are than the source's, above the ground: the world's origin, or where one of the rigs
+/// does not stand there, the feet, and the lowest joints where feet are not known.
 pub(super) fn height_ratio(
     (source, from): (&Rig, &Reference),
     (target, to): (&Rig, &Reference),
@@ -55,34 +74,41 @@ pub(super) fn height_ratio(
     roots: &[usize],
     warnings: &mut Vec<Warning>,
 ) -> f64 {
-    let hips = pairs.iter().position(|p| p.bone == Some(Bone::Hips));
-    let Some(hips) = hips.or(roots.last().copied()) else {
+    let find = |bone| pairs.iter().position(|p| p.bone == Some(bone));
+    let Some(hips) = find(Bone::Hips).or(roots.last().copied()) else {
         return 1.0;
     };
-    let heights = |rig: &Rig, reference: &Reference, joint: usize| {
+    let feet: Vec<usize> = [Bone::LeftFoot, Bone::RightFoot]
+        .into_iter()
+        .filter_map(find)
+        .collect();
+    let heights = |rig: &Rig, reference: &Reference, joint: &dyn Fn(&JointPair) -> usize| {
         let y = |m: &DMat4| (reference.placed * *m).w_axis.y;
-        let hips = y(&rig.rest_skel()[joint]);
-        let lowest = rig.rest_skel().iter().map(y).fold(f64::INFINITY, f64::min);
-        (hips, lowest)
+        let of = |pair: usize| y(&rig.rest_skel()[joint(&pairs[pair])]);
+        let all = rig.rest_skel().iter().map(y);
+        Heights {
+            hips: of(hips),
+            foot: feet.iter().map(|f| of(*f)).min_by(f64::total_cmp),
+            lowest: all.clone().fold(f64::INFINITY, f64::min),
+            highest: all.fold(f64::NEG_INFINITY, f64::max),
+        }
     };
-    let (source_hips, source_low) = heights(source, from, pairs[hips].source);
-    let (target_hips, target_low) = heights(target, to, pairs[hips].target);
-    // Ankles and heels are a little off the ground; a table to stand on is more.
-    let stands = |hips: f64, low: f64| hips > 0.0 && low.abs() <= 0.25 * hips.max(hips - low);
-    // Without legs there is nothing else to go by than the origin.
-    let legless = |hips: f64, low: f64| hips - low <= 1e-6 * hips.abs() && hips > 0.0;
-    let on_origin = |hips: f64, low: f64| stands(hips, low) || legless(hips, low);
-    let ratio = if on_origin(source_hips, source_low) && on_origin(target_hips, target_low) {
-        target_hips / source_hips
+    let s = heights(source, from, &|p| p.source);
+    let t = heights(target, to, &|p| p.target);
+    let ratio = if s.stand_on_origin() && t.stand_on_origin() {
+        t.hips / s.hips
     } else {
-        (target_hips - target_low) / (source_hips - source_low)
+        let ground = |h: &Heights| h.foot.unwrap_or(h.lowest);
+        (t.hips - ground(&t)) / (s.hips - ground(&s))
     };
-    if ratio.is_finite() && ratio > 1e-6 && ratio < 1e6 {
+    if ratio.is_finite() && (1e-6..1e6).contains(&ratio) {
         return ratio;
     }
     let message = format!(
-        "the heights of the hips ({source_hips:.4} m, in {} {target_hips:.4} m) give no scale for the root's motion: it is not scaled",
-        target.label()
+        "the heights of the hips ({:.4} m, in {} {:.4} m) give no scale for the root's motion: it is not scaled",
+        s.hips,
+        target.label(),
+        t.hips,
     );
     warnings.push(Warning::new("retarget-no-height", source.label(), message));
     1.0

@@ -12,6 +12,7 @@ mod oracle;
 mod pairing;
 mod play;
 mod reader;
+mod self_test;
 mod subjects;
 mod truth;
 mod usdz;
@@ -41,6 +42,10 @@ const PYTHON_TESTS: &[PythonTest] = &[
 fn main() {
     let args = Arguments::from_args();
     let mut trials = hand::trials();
+    trials.push(Trial::test(
+        "comparison::notices_what_is_wrong",
+        self_test::notices_what_is_wrong,
+    ));
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let root = assets.clone().unwrap_or_default();
     let with_assets = |name: String, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
@@ -54,18 +59,27 @@ fn main() {
             .with_ignored_flag(assets.is_none())
     };
     for file in truth::FILES {
-        let folder = root.join("blender");
-        let name = format!("blender::evaluator::{}", file.0);
-        trials.push(with_assets(
-            name,
-            Box::new(move || truth::evaluator(&folder, file)),
-        ));
+        for (who, run) in [
+            ("evaluator", truth::evaluator as fn(&Path, truth::File) -> _),
+            ("direct", truth::direct),
+        ] {
+            let folder = root.join("blender");
+            let name = format!("blender::{who}::{}", file.0);
+            trials.push(with_assets(name, Box::new(move || run(&folder, file))));
+        }
     }
-    for model in usdz::MODELS {
-        let assets = root.clone();
-        let name = format!("usdz::evaluator::{}", model.name);
-        let run = move || usdz::same_as_evaluator(&assets, &model);
-        trials.push(with_assets(name, Box::new(run)));
+    for model in &usdz::MODELS {
+        for (who, run) in [
+            (
+                "evaluator",
+                usdz::same_as_evaluator as fn(&Path, &usdz::Model) -> _,
+            ),
+            ("direct", usdz::same_as_direct),
+        ] {
+            let assets = root.clone();
+            let name = format!("usdz::{who}::{}", model.name);
+            trials.push(with_assets(name, Box::new(move || run(&assets, model))));
+        }
     }
     for subject in subjects::all(assets.as_deref()) {
         let skip = subject.is_asset && assets.is_none();

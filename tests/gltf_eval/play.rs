@@ -85,36 +85,39 @@ impl<'a> Play<'a> {
     /// What the evaluator shows at the moments.
     pub fn shown(&self, moments: &[Moment]) -> Vec<Shown> {
         let clips: Vec<&Clip> = self.clip().into_iter().collect();
-        let mut out: Vec<Shown> = Vec::new();
-        for moment in moments {
-            let surfaces = self.document.surfaces(&clips, moment.seconds);
-            for (i, surface) in surfaces.into_iter().enumerate() {
-                let Surface {
-                    node,
-                    primitive,
-                    points,
-                    normals,
-                } = surface;
-                if out.len() == i {
-                    let node_of = &self.document.nodes[node];
-                    let name = &node_of.name;
-                    let mesh = &self.document.meshes[node_of.mesh.expect("it has surfaces")];
-                    let drawn = &mesh.primitives[primitive];
-                    let moves = |t: &Target| t.points.iter().any(|p| *p != DVec3::ZERO);
-                    let deforms = node_of.skin.is_some() || drawn.targets.iter().any(moves);
-                    out.push(Shown {
-                        name: format!("node {node} '{name}' primitive {primitive}"),
-                        deforms,
-                        points: Vec::new(),
-                        normals: Vec::new(),
-                        corners: drawn.corners.clone(),
-                    });
-                }
-                out[i].points.push(points);
-                out[i].normals.push(normals);
+        shown(self.document, &clips, moments)
+    }
+}
+
+/// What the evaluator shows of some clips played together.
+pub fn shown(document: &Document, clips: &[&Clip], moments: &[Moment]) -> Vec<Shown> {
+    let mut out: Vec<Shown> = Vec::new();
+    for moment in moments {
+        let surfaces = document.surfaces(clips, moment.seconds);
+        for (i, surface) in surfaces.into_iter().enumerate() {
+            if out.len() == i {
+                out.push(empty(document, &surface));
             }
+            out[i].points.push(surface.points);
+            out[i].normals.push(surface.normals);
         }
-        out
+    }
+    out
+}
+
+/// A surface at no moment yet.
+fn empty(document: &Document, surface: &Surface) -> Shown {
+    let node = &document.nodes[surface.node];
+    let mesh = &document.meshes[node.mesh.expect("it has surfaces")];
+    let drawn = &mesh.primitives[surface.primitive];
+    let moves = |t: &Target| t.points.iter().any(|p| *p != DVec3::ZERO);
+    let (number, name) = (surface.node, &node.name);
+    Shown {
+        name: format!("node {number} '{name}' primitive {}", surface.primitive),
+        deforms: node.skin.is_some() || drawn.targets.iter().any(moves),
+        points: Vec::new(),
+        normals: Vec::new(),
+        corners: drawn.corners.clone(),
     }
 }
 
@@ -127,9 +130,4 @@ pub fn code(seconds: f64, per_second: f64) -> f64 {
     // A key beside a whole frame stands on it, and a step must not come too soon or too late for that.
     let near = (code - code.round()).abs() <= OFF_FRAME.max(code.abs() * f64::from(f32::EPSILON));
     if near { code.round() } else { code }
-}
-
-pub fn size(frames: &[Vec<DVec3>], frame: usize) -> f64 {
-    use crate::common::compare::size;
-    size(&frames[frame]).max(size(&frames[0]))
 }

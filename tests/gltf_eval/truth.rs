@@ -10,13 +10,21 @@ use std::path::Path;
 use glam::{DMat4, DVec3};
 use libtest_mimic::Failed;
 use openusd::sdf;
+use sinew::asset::Clip;
+use sinew::io::usd::UsdFile;
+use sinew::io::{OpenOptions, gltf};
 
 use crate::common::compare::compare_within;
 use crate::common::gltf_eval::Document;
 use crate::common::{tolerance, usd};
+use crate::moments::Moment;
+use crate::pairing::pair;
+use crate::{direct, play};
 
-/// Files, their truth, a stage with Blender's rest points, and how far off they may be.
-pub const FILES: [(&str, &str, &str, f64); 4] = [
+/// A file, its truth, a stage with Blender's rest points, and how far off the file may be.
+pub type File = (&'static str, &'static str, &'static str, f64);
+
+pub const FILES: [File; 4] = [
     (
         "rig_identity_8infl.glb",
         "rig_identity.truth.npz",
@@ -116,10 +124,7 @@ impl Truth {
 }
 
 /// The evaluator itself against Blender.
-pub fn evaluator(
-    folder: &Path,
-    (file, truth, rest, allowed): (&str, &str, &str, f64),
-) -> Result<(), Failed> {
+pub fn evaluator(folder: &Path, (file, truth, rest, allowed): File) -> Result<(), Failed> {
     let truth = Truth::read(folder, file, truth, rest)?;
     let document = Document::open(&folder.join(file));
     // Blender exports the bones' action and the shape keys' as two animations; it plays both.
@@ -129,6 +134,48 @@ pub fn evaluator(
         for surface in document.surfaces(&clips, seconds) {
             let name = document.nodes[surface.node].name.clone();
             meshes.entry(name).or_default().extend(surface.points);
+        }
+        Ok(meshes)
+    })
+}
+
+/// sinew's scene of the file against Blender.
+pub fn direct(folder: &Path, (file, truth, rest, allowed): File) -> Result<(), Failed> {
+    let truth = Truth::read(folder, file, truth, rest)?;
+    let file = folder.join(file);
+    let document = Document::open(&file);
+    let mut asset = gltf::read(&file)?;
+    // Both actions at once, as above: glTF has no word for that, so they become one clip.
+    let tracks = asset.clips.drain(..).flat_map(|c| c.tracks).collect();
+    asset.clips = vec![Clip {
+        name: "both".to_owned(),
+        tracks,
+    }];
+    let scene = UsdFile::from_asset(&asset, &OpenOptions::default())?.scene(Default::default())?;
+    let mut moments: Vec<Moment> = Vec::new();
+    for (seconds, ..) in &truth.frames {
+        if moments.iter().all(|m| m.seconds != *seconds) {
+            moments.push(Moment {
+                seconds: *seconds,
+                is_key: true,
+            });
+        }
+    }
+    let got = direct::shown(&scene, &moments)?;
+    let clips: Vec<_> = document.clips.iter().collect();
+    let want = play::shown(&document, &clips, &moments);
+    let (pairs, left, more) = pair(&want, &got);
+    assert!(left.is_empty() && more.is_empty(), "other meshes");
+    truth.compare(allowed, |seconds| {
+        let moment = moments.iter().position(|m| m.seconds == seconds);
+        let moment = moment.ok_or("a moment")?;
+        let mut meshes = Meshes::new();
+        for (want, surface) in want.iter().zip(document.surfaces(&[], 0.0)) {
+            let paired = pairs.iter().find(|(w, _)| std::ptr::eq(*w, want));
+            let (_, got) = paired.ok_or("a pair")?;
+            let name = document.nodes[surface.node].name.clone();
+            let mesh = meshes.entry(name).or_default();
+            mesh.extend(&got.points[moment]);
         }
         Ok(meshes)
     })

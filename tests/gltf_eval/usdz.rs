@@ -17,6 +17,7 @@ use sinew::skel::reference;
 use crate::common::compare::{compare_within, size};
 use crate::common::gltf_eval::Document;
 use crate::common::{tolerance, usd};
+use crate::play::code;
 
 pub struct Model {
     pub name: &'static str,
@@ -28,7 +29,7 @@ pub struct Model {
 
 const CODES_PER_SECOND: f64 = 24.0;
 
-pub const MODELS: [Model; 3] = [
+pub static MODELS: [Model; 3] = [
     Model {
         name: "RiggedFigure",
         seconds: |code| code / CODES_PER_SECOND,
@@ -72,6 +73,29 @@ pub fn same_as_evaluator(assets: &Path, model: &Model) -> Result<(), Failed> {
             &want[0].points,
             allowed,
         )?;
+    }
+    Ok(())
+}
+
+/// The .glb as sinew skins it is the .usdz as sinew skins it.
+pub fn same_as_direct(assets: &Path, model: &Model) -> Result<(), Failed> {
+    let name = model.name;
+    let usdz = assets.join(format!("usd-wg-assets/{name}.usdz"));
+    let scene = UsdFile::open(&usdz)?.scene(ReadOptions::default())?;
+    let glb =
+        sinew::io::open(assets.join(format!("gltf/{name}.glb")))?.scene(ReadOptions::default())?;
+    let told = |s: &Scene| (s.up_axis, s.meters_per_unit, s.bindings.len());
+    assert_eq!(told(&glb), told(&scene));
+    for usdz_code in sampled(&usdz) {
+        let seconds = (model.seconds)(usdz_code);
+        let glb_code = code(seconds, glb.time_line.time_codes_per_second);
+        let (want, got) = (
+            points(&scene, Time::At(usdz_code))?,
+            points(&glb, Time::At(glb_code))?,
+        );
+        let got: Vec<DVec3> = got[0].1.iter().map(|p| (model.moved)(*p)).collect();
+        let allowed = tolerance::USDZ_CONVERT * size(&want[0].1);
+        compare_within(&format!("at {seconds} s"), &got, &want[0].1, allowed)?;
     }
     Ok(())
 }

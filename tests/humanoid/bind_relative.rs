@@ -501,6 +501,53 @@ fn a_vrm0_model_moves_as_its_turned_vrm1_twin() {
     assert_eq!(zero.asset.format, Format::Vrm0);
 }
 
+/// The other way that a model comes to face -Z: as a whole, bones' axes and all.
+#[test]
+fn a_vrm0_model_turned_as_a_whole_takes_literal_data_as_they_are() {
+    let (one, _) = crate::rest_relative::twins(&mut Rng::new(23));
+    let mut zero = one.clone();
+    zero.asset.format = Format::Vrm0;
+    let half_turn = DMat4::from_rotation_y(std::f64::consts::PI);
+    let root = half_turn * zero.asset.nodes[0].local.matrix();
+    zero.asset.nodes[0].local = sinew::asset::LocalTransform::Matrix(root);
+    for inverse in &mut zero.asset.skins[0].inverse_bind {
+        *inverse *= half_turn.inverse();
+    }
+    let rng = &mut Rng::new(24);
+    let bones: Vec<Bone> = one.asset.humanoids[0].bones.keys().copied().collect();
+    let data = clip(bones.iter().map(|b| (Target::Bone(*b), rotations(rng))));
+    let applied = [&one, &zero].map(|f| put(&f.asset, &data, Mode::Literal));
+    assert_eq!(applied[0].clip, applied[1].clip);
+    let [a, b] = applied.map(|a| a.clip);
+    crate::rest_relative::check_twins((&one, &a), (&zero, &b), &bones);
+}
+
+/// Axes other than the reference pose's, but the clip's own skeleton has them too: collapsing goes by those.
+#[test]
+fn collapse_goes_by_the_clips_own_skeleton() {
+    let rng = &mut Rng::new(61);
+    let mut source = Figure::random(rng, BONES, false);
+    let rest = source.asset.clone();
+    let joints: Vec<usize> = source.asset.humanoids[0].bones.values().copied().collect();
+    source.skin(&joints, DMat4::IDENTITY, |j| rest.rest_world(j));
+    // The same nodes, one of them no bone any more.
+    let mut target = source.clone();
+    target.asset.humanoids[0].bones.remove(&Bone::LeftShoulder);
+    let data = clip([(Target::Bone(Bone::LeftShoulder), rotations(rng))]);
+    let options = ApplyOptions {
+        mode: Mode::Collapse,
+        ..ApplyOptions::default()
+    };
+    let on_source = apply(&source.asset, &source.asset, &data, &options).unwrap();
+    let on_target = apply(&target.asset, &source.asset, &data, &options).unwrap();
+    let arm = source.at(Bone::LeftUpperArm);
+    for time in times() {
+        let expected = source.turn(&on_source.clip, arm, time);
+        let found = target.turn(&on_target.clip, arm, time);
+        assert!(angle(expected, found) < HUMANOID * 100.0, "{time}");
+    }
+}
+
 #[test]
 fn several_skeletons_are_told_apart() {
     let mut two = reference_asset();

@@ -514,3 +514,32 @@ fn real_clips_on_real_models() {
     }
     assert!(moved > 1000, "{moved}");
 }
+
+/// The best guess at an unknown rig is a map as it stands.
+#[test]
+fn the_guess_for_unknown_names_is_a_map() {
+    let bench = Bench::new();
+    let mut mannequin = Mannequin::new();
+    for node in mannequin.nodes.values() {
+        mannequin.gltf.json["nodes"][*node]["name"] = json!("");
+    }
+    let model = mannequin.gltf.write(bench.folder.path(), "nameless.glb");
+    let out = bench.path("out.glb");
+    let more = ["--describe", "-o", out.to_str().unwrap()];
+    let output = run(&[&model], &more);
+    refused(&output, &out, &["no known convention", "--map"]);
+    let text = stderr(&output);
+    let guess = &text[text.find('{').unwrap()..=text.rfind('}').unwrap()];
+    let map = bench.write("map.json", guess);
+    let output = run(
+        &[&model],
+        &[&more[..], &["--map", map.to_str().unwrap()]].concat(),
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let found = &gltf::read(&out).unwrap().humanoids[0].bones;
+    assert!(found.len() >= 15);
+    assert_eq!(
+        found[&Bone::LeftUpperLeg],
+        mannequin.nodes[&Bone::LeftUpperLeg]
+    );
+}

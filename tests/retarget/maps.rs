@@ -59,7 +59,7 @@ fn mixamo_and_vroid_bodies_match_bone_by_bone() {
     assert_eq!(s.joints().len(), source.at.len());
     assert_eq!(t.joints().len(), source.at.len());
     let map = BoneMap::between((&source.rig, &s), (&target.rig, &t));
-    for (key, _) in &source.at {
+    for key in source.at.keys() {
         let pair = map
             .pairs
             .iter()
@@ -268,6 +268,28 @@ fn an_unknown_rig_gets_a_guess() {
     assert_eq!(guess(Bone::RightUpperArm), Some("arm_joint_R_1"));
     assert_eq!(guess(Bone::LeftLowerLeg), Some("leg_joint_L_2"));
     assert_eq!(guess(Bone::Head), None);
+    // Without words, the shape.
+    let numbered = |key: &str| {
+        let place = crate::rigs::body().iter().position(|p| p.0 == key).unwrap();
+        format!("node{place}")
+    };
+    let body = Build {
+        name: &numbered,
+        ..Build::default()
+    }
+    .make();
+    let unknown = Humanoid::recognise(&body.rig).unwrap_err();
+    for (bone, key) in [
+        (Bone::Hips, "hips"),
+        (Bone::Spine, "spine"),
+        (Bone::Head, "head"),
+        (Bone::LeftUpperArm, "LUpperArm"),
+        (Bone::RightHand, "RHand"),
+        (Bone::LeftFoot, "LFoot"),
+        (Bone::RightUpperLeg, "RUpperLeg"),
+    ] {
+        assert_eq!(unknown.guess.get(&bone), Some(&body.at[key]), "{bone}");
+    }
     let chain = rig(&["Bone", "Bone/Bone_001"]);
     let unknown = Humanoid::recognise(&chain).unwrap_err();
     assert!(unknown.guess.is_empty() && unknown.closest.is_none());

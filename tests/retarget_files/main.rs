@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod formats;
 #[path = "../retarget/rigs.rs"]
 mod rigs;
 mod stages;
@@ -40,6 +41,10 @@ fn main() {
         Trial::test("an_unknown_rig_shows_a_guess", an_unknown_rig_shows_a_guess),
         Trial::test("bad_requests_write_nothing", bad_requests_write_nothing),
         Trial::test(
+            "what_cannot_be_set_is_refused",
+            what_cannot_be_set_is_refused,
+        ),
+        Trial::test(
             "a_moving_root_above_the_skeleton_counts",
             a_moving_root_above_the_skeleton_counts,
         ),
@@ -52,8 +57,9 @@ fn main() {
     }
     trials.push(python::trial(
         "usd_core_reads_the_animation_alone",
-        |python| usd_core_reads_the_animation_alone(python),
+        usd_core_reads_the_animation_alone,
     ));
+    trials.extend(formats::trials());
     libtest_mimic::run(&args, trials).exit();
 }
 
@@ -601,8 +607,116 @@ fn bad_requests_write_nothing() -> Result<(), Failed> {
         &["empty.usda", "no skeleton"],
     );
     refused(&run("gone.usda", "hero.usda"), &out, &["gone.usda"]);
+    // A clip without scales counts for nothing in USD.
+    let walk = std::fs::read_to_string(pair.bench.path("walk.usda"))?;
+    pair.bench.write(
+        "scaleless.usda",
+        walk.replace("half3[] scales", "half3[] widths"),
+    );
+    refused(
+        &run("scaleless.usda", "hero.usda"),
+        &out,
+        &["scaleless.usda", "/Char/Skel/Walk", "scales"],
+    );
     let usage = sinew(&["retarget", "a.usda"]);
     assert_eq!(usage.status.code(), Some(2));
+    Ok(())
+}
+
+/// The library's own doors, and nothing of what they refuse left behind.
+fn what_cannot_be_set_is_refused() -> Result<(), Failed> {
+    use half::f16;
+    use sinew::sampled::Sampled;
+    use sinew::scene::TimeLine;
+    use sinew::skel::SkelAnimation;
+    let pair = pair(12);
+    let mut hero = UsdFile::open(pair.bench.path("hero.usda"))?;
+    let whole = SkelAnimation {
+        joints: vec!["Root".into()],
+        translations: Sampled::constant(vec![glam::Vec3::X]),
+        rotations: Sampled::constant(vec![glam::Quat::IDENTITY]),
+        scales: Sampled::constant(vec![[f16::ONE; 3]]),
+        ..SkelAnimation::default()
+    };
+    let rate = TimeLine {
+        range: None,
+        time_codes_per_second: 24.0,
+        frames_per_second: 24.0,
+    };
+    let text = |file: &UsdFile| {
+        file.save_as(pair.bench.path("text.usda")).unwrap();
+        std::fs::read_to_string(pair.bench.path("text.usda")).unwrap()
+    };
+    let before = text(&hero);
+    let out = pair.bench.path("alone.usda");
+    let mut refuse =
+        |skeleton: &str, name: &str, animation: &SkelAnimation, rate: &TimeLine, words: &[&str]| {
+            let alone = hero.write_animation(&out, name, animation, rate);
+            let set = hero
+                .set_animation(skeleton, name, animation, rate)
+                .unwrap_err()
+                .to_string();
+            for word in words {
+                assert!(set.contains(word), "'{set}' should say '{word}'");
+            }
+            assert_eq!(alone.is_err(), skeleton == SKEL, "{set}");
+        };
+    refuse(
+        "/Char/Body",
+        "A",
+        &whole,
+        &rate,
+        &["Skeleton", "/Char/Body"],
+    );
+    refuse("/Nobody", "A", &whole, &rate, &["/Nobody"]);
+    std::fs::remove_file(&out)?;
+    refuse(SKEL, "two words", &whole, &rate, &["two words"]);
+    let short = SkelAnimation {
+        rotations: Sampled::constant(Vec::new()),
+        ..whole.clone()
+    };
+    refuse(
+        SKEL,
+        "A",
+        &short,
+        &rate,
+        &["hero.usda", "rotations", "1 values", "found 0"],
+    );
+    let without = SkelAnimation {
+        scales: Sampled::default(),
+        ..whole.clone()
+    };
+    refuse(SKEL, "A", &without, &rate, &["scales", "found none"]);
+    let still = TimeLine {
+        frames_per_second: 0.0,
+        ..rate
+    };
+    refuse(SKEL, "A", &whole, &still, &["per second"]);
+    assert!(!out.exists());
+    assert_eq!(text(&hero), before);
+    assert_eq!(
+        hero.set_animation(SKEL, "A", &whole, &rate)?,
+        format!("{SKEL}/A")
+    );
+    assert_eq!(
+        hero.set_animation(SKEL, "A", &whole, &rate)?,
+        format!("{SKEL}/A_2")
+    );
+    let scene = hero.scene(Default::default())?;
+    let bound = scene.instances[0]
+        .instance
+        .animation()
+        .map(|a| a.path.clone());
+    assert_eq!(bound, Some(format!("{SKEL}/A_2")));
+
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/instanced.usda");
+    let mut instanced = UsdFile::open(golden)?;
+    let scene = instanced.scene(Default::default())?;
+    let inside = scene.instances.first().ok_or("a skeleton")?.path.clone();
+    let refused = instanced
+        .set_animation(&inside, "A", &whole, &rate)
+        .unwrap_err();
+    assert!(refused.to_string().contains("instance"), "{refused}");
     Ok(())
 }
 
@@ -630,10 +744,10 @@ fn a_moving_root_above_the_skeleton_counts() -> Result<(), Failed> {
     let own = pair
         .target
         .position(&pair.target.world(pair.target.rig.rest()), "hips");
-    for i in 0..9 {
+    for (i, got) in got.iter().enumerate() {
         // A metre along X, over eight frames.
         let moved = source(i) - rest + DVec3::X * (i as f64 / 8.0);
-        let off = got[i].distance(own + moved * 0.8);
+        let off = got.distance(own + moved * 0.8);
         assert!(off < tolerance::RETARGETED_METRES, "{i}: {off}");
     }
     Ok(())

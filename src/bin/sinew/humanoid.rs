@@ -35,7 +35,7 @@ pub struct Args {
     )]
     clip_file: Option<PathBuf>,
     /// File to write; its ending chooses the format. As glTF it is MODEL's own file with an animation of
-    /// plain node channels more. It cannot be MODEL or CLIP.
+    /// plain node channels more: in the BIN chunk of a .glb, in a data URI of a .gltf. It cannot be MODEL or CLIP.
     #[arg(
         short,
         long,

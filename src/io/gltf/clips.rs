@@ -27,7 +27,7 @@ pub(super) fn read(
         meshes,
         users: &users,
     };
-    let list = document.json().list("animations")?;
+    let list = document.list_for::<Clip>("animations")?;
     let clips = list.iter().map(|animation| reader.clip(animation));
     let clips: Vec<Clip> = clips.collect::<Result<_, _>>()?;
     make_components(document, nodes, &clips);

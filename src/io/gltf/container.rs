@@ -48,11 +48,11 @@ pub(super) fn split(bytes: &[u8]) -> Result<Parts<'_>, Invalid> {
         let size = word(at, &place("length"))? as usize;
         let kind = word(at + 4, &place("type"))?;
         let rest = length.saturating_sub(at + 8);
-        let data = bytes.get(at + 8..at + 8 + size).filter(|_| size <= rest);
-        let data = data.ok_or_else(|| {
+        if size > rest {
             let expected = format!("at most the {rest} bytes that are left");
-            broken(&place("length"), expected, size)
-        })?;
+            return Err(broken(&place("length"), expected, size));
+        }
+        let data = &bytes[at + 8..at + 8 + size];
         match (chunk, kind) {
             (0, JSON) => parts.json = data,
             (0, other) => {

@@ -142,6 +142,13 @@ impl Document {
         self.warnings.take()
     }
 
+    /// The elements of a top-level array, of which each is to become a `T`. Few bytes of JSON make many of some.
+    pub(super) fn list_for<T>(&self, array: &str) -> Result<Vec<Json<'_>>, Invalid> {
+        let count = self.json().count(array)?;
+        self.charge(count, size_of::<T>(), array)?;
+        self.json().list(array)
+    }
+
     /// Accounts for bytes about to be allocated. A file of a few bytes can name the same megabytes, or zeros
     /// that it does not hold, over and over.
     pub(super) fn charge(&self, count: usize, bytes_each: usize, at: &str) -> Result<(), Invalid> {

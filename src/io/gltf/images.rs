@@ -15,7 +15,7 @@ const LARGEST: u64 = 1 << 30;
 pub(super) fn read(document: &Document) -> Result<Vec<Image>, Invalid> {
     let mut names = HashSet::new();
     let mut files = HashSet::new();
-    let list = document.json().list("images")?;
+    let list = document.list_for::<Image>("images")?;
     let mut images = Vec::with_capacity(list.len());
     for (i, json) in list.iter().enumerate() {
         let bytes = bytes(document, json, &mut files)?;

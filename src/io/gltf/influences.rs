@@ -1,7 +1,8 @@
 //! JOINTS_n and WEIGHTS_n: all sets side by side (glTF 2.0, 3.7.3.3).
 
-use super::accessor::{Accessor, Component, Shape};
+use super::accessor::Accessor;
 use super::document::Document;
+use super::element::{Component, Shape};
 use super::json::Json;
 use super::meshes::SkinLimit;
 use crate::error::Invalid;
@@ -72,7 +73,6 @@ pub(super) fn read(
             *joint = 0;
         }
     }
-    warn_of_sums(document, attributes, &out);
     if let Some(SkinLimit { joints, skin }) = limit
         && let Some(i) = out.joints.iter().position(|j| *j as usize >= joints)
     {
@@ -107,19 +107,6 @@ fn normalise(weights: &mut [f32], each: usize) -> usize {
         }
     }
     told
-}
-
-/// Weights are used as they are; where they do not sum to 1 a point leaves the surface (glTF 2.0, 3.7.3.3 asks
-/// for 1).
-fn warn_of_sums(document: &Document, attributes: &Json<'_>, influences: &Influences) {
-    let points = influences.weights.chunks_exact(influences.each.max(1));
-    let off = points.filter(|w| (w.iter().sum::<f32>() - 1.0).abs() > 0.01);
-    let count = off.count();
-    if count > 0 {
-        let message =
-            format!("{count} points whose weights do not sum to 1; they are kept as they are");
-        document.warn("gltf-weight-sum", &attributes.at_key("WEIGHTS_0"), message);
-    }
 }
 
 /// Point by point, the four values of each accessor.

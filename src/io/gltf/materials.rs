@@ -8,7 +8,7 @@ use crate::asset::{AlphaMode, Material, TextureRef, Wrap};
 use crate::error::Invalid;
 
 pub(super) fn read(document: &Document) -> Result<Vec<Material>, Invalid> {
-    let list = document.json().list("materials")?;
+    let list = document.list_for::<Material>("materials")?;
     list.iter().map(|m| read_material(document, m)).collect()
 }
 

@@ -19,7 +19,7 @@ pub(super) fn read(
     nodes: &[Node],
     skins: &[Skin],
 ) -> Result<Vec<Mesh>, Invalid> {
-    let list = document.json().list("meshes")?;
+    let list = document.list_for::<Mesh>("meshes")?;
     let limits = smallest_skins(nodes, skins, list.len());
     let meshes = list.iter().zip(limits);
     meshes

@@ -11,6 +11,7 @@ mod clips;
 mod container;
 mod document;
 mod edit;
+mod element;
 pub mod extensions;
 mod images;
 mod influences;

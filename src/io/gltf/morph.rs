@@ -2,8 +2,9 @@
 
 use glam::Vec3;
 
-use super::accessor::{Accessor, Component, Shape};
+use super::accessor::Accessor;
 use super::document::Document;
+use super::element::{Component, Shape};
 use super::json::Json;
 use super::primitives::{QUANTIZED_POSITION, QUANTIZED_UNIT, attribute};
 use crate::asset::MorphTarget;

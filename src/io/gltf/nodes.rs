@@ -9,7 +9,7 @@ use crate::error::Invalid;
 
 /// All nodes. Weights are checked against the meshes later.
 pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
-    let list = document.json().list("nodes")?;
+    let list = document.list_for::<Node>("nodes")?;
     let mut nodes = Vec::with_capacity(list.len());
     for json in &list {
         let mesh = match json.get("mesh")? {

@@ -2,8 +2,9 @@
 
 use glam::{Vec2, Vec3, Vec4};
 
-use super::accessor::{Accessor, Component, Shape};
+use super::accessor::Accessor;
 use super::document::Document;
+use super::element::{Component, Shape};
 use super::json::Json;
 use super::meshes::SkinLimit;
 use super::triangles::{self, Mode};

@@ -2,8 +2,8 @@
 
 use glam::{DQuat, DVec3};
 
-use super::accessor::{self, Shape};
 use super::document::Document;
+use super::element::{self, Shape};
 use super::json::Json;
 use crate::asset::{Curve, CurveInterpolation, Keys};
 use crate::error::Invalid;
@@ -43,12 +43,12 @@ impl Component {
 }
 
 /// Floats, or small integers that stand for -1 to 1 or 0 to 1.
-const VALUES: &[(accessor::Component, bool)] = &[
-    (accessor::Component::F32, false),
-    (accessor::Component::I8, true),
-    (accessor::Component::U8, true),
-    (accessor::Component::I16, true),
-    (accessor::Component::U16, true),
+const VALUES: &[(element::Component, bool)] = &[
+    (element::Component::F32, false),
+    (element::Component::I8, true),
+    (element::Component::U8, true),
+    (element::Component::I16, true),
+    (element::Component::U16, true),
 ];
 
 pub(super) fn read(
@@ -124,7 +124,7 @@ fn normalize(rotations: &mut [DQuat], cubic: bool) -> Result<(), usize> {
             return Err(i);
         }
         if !cubic {
-            *rotation = *rotation / length;
+            *rotation /= length;
         }
     }
     Ok(())
@@ -134,7 +134,7 @@ fn normalize(rotations: &mut [DQuat], cubic: bool) -> Result<(), usize> {
 fn times(document: &Document, input: &Json<'_>) -> Result<Vec<f64>, Invalid> {
     let accessor = document.accessor(input)?.expect(
         Shape::SCALAR,
-        &[(accessor::Component::F32, false)],
+        &[(element::Component::F32, false)],
         "FLOAT SCALAR",
     )?;
     let times = accessor.read(|[t]| t)?;

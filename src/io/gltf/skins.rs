@@ -2,15 +2,15 @@
 
 use glam::DMat4;
 
-use super::accessor::{Component, Shape};
 use super::document::Document;
+use super::element::{Component, Shape};
 use super::json::Json;
 use super::nodes::affine;
 use crate::asset::Skin;
 use crate::error::Invalid;
 
 pub(super) fn read(document: &Document) -> Result<Vec<Skin>, Invalid> {
-    let list = document.json().list("skins")?;
+    let list = document.list_for::<Skin>("skins")?;
     list.iter().map(|skin| read_skin(document, skin)).collect()
 }
 

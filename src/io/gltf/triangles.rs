@@ -1,7 +1,7 @@
 //! Lists, strips and fans of triangles (glTF 2.0, 3.7.2.1).
 
-use super::accessor::{Component, Shape};
 use super::document::Document;
+use super::element::{Component, Shape};
 use super::json::Json;
 use crate::error::Invalid;
 

@@ -10,6 +10,7 @@ use glam::Vec3;
 use openusd::{sdf, usd_utils};
 
 use super::explain::explain;
+use super::first_token;
 use super::from_asset;
 use super::read::{OpenOptions, UsdFile};
 use super::resolver::{IN_MEMORY, MemoryFiles};
@@ -76,10 +77,9 @@ impl UsdFile {
         };
         let converted = from_asset::author(asset, &options.clips)?;
         let mut root = Cursor::new(Vec::new());
-        sdf::LayerRegistry::find_by_extension("usdc")
-            .ok_or_else(|| fail("no crate format".into()))?
-            .write(&converted.layer, &mut root)
-            .map_err(|e| fail(explain(&e)))?;
+        let format = sdf::LayerRegistry::find_by_extension("usdc")
+            .ok_or_else(|| fail("no crate format".into()))?;
+        first_token::write(format, &converted.layer, &mut root).map_err(|e| fail(explain(&e)))?;
         let picture = |(path, image): &(String, usize)| {
             (
                 path.clone(),

@@ -8,6 +8,7 @@ mod clips;
 mod edits;
 mod explain;
 mod extents;
+mod first_token;
 mod from_asset;
 mod instances;
 mod layer_copy;

@@ -5,6 +5,7 @@ use std::path::Path;
 use openusd::sdf;
 
 use super::explain::explain;
+use super::first_token;
 use crate::error::{Error, Result};
 
 pub(super) use crate::io::output::replace;
@@ -25,6 +26,6 @@ pub(super) fn export(layer: &sdf::Layer, output: &Path) -> Result<()> {
     let format = sdf::LayerRegistry::find_by_extension(extension)
         .ok_or_else(|| fail(format!("no USD format is named .{extension}")))?;
     replace(output, |file| {
-        format.write(layer.data(), file).map_err(|e| explain(&e))
+        first_token::write(format, layer.data(), file).map_err(|e| explain(&e))
     })
 }

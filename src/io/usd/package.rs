@@ -9,6 +9,7 @@ use openusd::ar::{ResolvedPath, Resolver};
 use openusd::{sdf, usd_utils, usdz};
 
 use super::explain::explain;
+use super::first_token;
 use super::output;
 use super::resolver::CheckedResolver;
 use super::udim;
@@ -39,10 +40,9 @@ pub(super) fn write_package(
         .and_then(|s| s.to_str())
         .unwrap_or("scene");
     let mut root = Cursor::new(Vec::new());
-    sdf::LayerRegistry::find_by_extension("usdc")
-        .ok_or_else(|| fail("no crate format".into()))?
-        .write(layer.data(), &mut root)
-        .map_err(|e| fail(explain(&e)))?;
+    let format = sdf::LayerRegistry::find_by_extension("usdc")
+        .ok_or_else(|| fail("no crate format".into()))?;
+    first_token::write(format, layer.data(), &mut root).map_err(|e| fail(explain(&e)))?;
     drop(layer);
     output::replace(output, |file: &mut BufWriter<&mut File>| {
         let mut archive = usdz::ArchiveWriter::new(file);

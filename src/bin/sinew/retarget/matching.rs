@@ -1,8 +1,9 @@
 //! Which joint follows which, and how that is known.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use sinew::retarget::{BoneMap, Humanoid, Rig, Unrecognised};
+use sinew::retarget::{Bone, BoneMap, Humanoid, Rig, Unrecognised};
 use sinew::{Error, Result, Warning};
 
 /// A bone map and where it comes from.
@@ -36,10 +37,8 @@ impl Matching {
         let known =
             |given: Option<Humanoid>, rig| given.map_or_else(|| Humanoid::recognise(rig), Ok);
         let (s, t) = (known(s, source), known(t, target));
-        let tagged = |map: BoneMap| match (&s, &t) {
-            (Ok(s), Ok(t)) => map.with_bones((source, s), (target, t)),
-            _ => map,
-        };
+        let tagged =
+            |map: BoneMap| map.with_bones((source, s.as_ref().ok()), (target, t.as_ref().ok()));
         let (map, by) = if let Some(file) = map {
             let text = std::fs::read_to_string(file).map_err(|e| Error::Open {
                 file: file.to_owned(),
@@ -69,44 +68,53 @@ impl Matching {
         })
     }
 
-    /// Bones and joints of the source that nothing follows, and names in odd places.
-    pub fn warnings(&self, source: &Rig, target: &Rig) -> Vec<Warning> {
+    /// Joints of the source that the clip moves and nothing follows, and names in odd places.
+    pub fn warnings(
+        &self,
+        source: &Rig,
+        target: &Rig,
+        moves: impl Fn(usize) -> bool,
+    ) -> Vec<Warning> {
         let mut out = Vec::new();
-        if self.by == By::Bones
-            && let (Some(s), Some(t)) = (&self.source, &self.target)
-        {
-            for (bone, joint) in s
-                .joints()
-                .iter()
-                .filter(|(b, _)| !t.joints().contains_key(b))
-            {
-                let name = &source.names()[*joint];
-                let message = format!("has no {bone}: nothing follows {name}");
-                out.push(Warning::new(
-                    "retarget-bone-missing",
-                    target.label(),
-                    message,
-                ));
+        let lost: Vec<String> = match (self.by, &self.source, &self.target) {
+            (By::Bones, Some(s), Some(t)) => {
+                let lacks = s
+                    .joints()
+                    .iter()
+                    .filter(|(b, _)| !t.joints().contains_key(b));
+                let lacks = lacks.filter(|(_, joint)| moves(**joint));
+                lacks
+                    .map(|(bone, joint)| format!("{bone} ({})", source.names()[*joint]))
+                    .collect()
             }
-            for (rig, humanoid) in [(source, s), (target, t)] {
-                for (bone, joint) in humanoid.misplaced() {
-                    let name = &rig.names()[*joint];
-                    let message = format!(
-                        "{name} is named as the {bone} and does not hang where that belongs: left out"
-                    );
-                    out.push(Warning::new(
-                        "retarget-bone-misplaced",
-                        rig.label(),
-                        message,
-                    ));
-                }
-            }
-        } else if self.by == By::Names {
-            for name in unmatched(source, self.map.pairs.iter().map(|p| p.source.as_str())) {
-                let message = format!("has no joint {name}: nothing follows it");
+            _ => unmatched(source, self.map.pairs.iter().map(|p| p.source.as_str()))
+                .filter(|joint| moves(*joint))
+                .map(|joint| source.names()[joint].clone())
+                .collect(),
+        };
+        if !lost.is_empty() {
+            let message = format!(
+                "nothing there follows {}, which the clip moves",
+                lost.join(", ")
+            );
+            out.push(Warning::new(
+                "retarget-bone-missing",
+                target.label(),
+                message,
+            ));
+        }
+        if self.by != By::Bones {
+            return out;
+        }
+        for (rig, humanoid) in [(source, &self.source), (target, &self.target)] {
+            for (bone, joint) in humanoid.iter().flat_map(|h| h.misplaced()) {
+                let name = &rig.names()[*joint];
+                let message = format!(
+                    "{name} is named as the {bone} and does not hang where that belongs: left out"
+                );
                 out.push(Warning::new(
-                    "retarget-bone-missing",
-                    target.label(),
+                    "retarget-bone-misplaced",
+                    rig.label(),
                     message,
                 ));
             }
@@ -115,12 +123,13 @@ impl Matching {
     }
 }
 
-/// Names of the joints that no pair holds.
-pub fn unmatched<'a, 'r>(rig: &'r Rig, paired: impl Iterator<Item = &'a str>) -> Vec<&'r str> {
-    let paired: std::collections::HashSet<usize> =
-        paired.filter_map(|n| rig.find(n).ok()).collect();
-    let rest = (0..rig.len()).filter(|j| !paired.contains(j));
-    rest.map(|j| rig.names()[j].as_str()).collect()
+/// The joints that no pair holds.
+pub fn unmatched<'a>(
+    rig: &Rig,
+    paired: impl Iterator<Item = &'a str>,
+) -> impl Iterator<Item = usize> {
+    let paired: HashSet<usize> = paired.filter_map(|n| rig.find(n).ok()).collect();
+    (0..rig.len()).filter(move |j| !paired.contains(j))
 }
 
 fn holds(all: &BoneMap, part: &BoneMap) -> bool {
@@ -130,6 +139,16 @@ fn holds(all: &BoneMap, part: &BoneMap) -> bool {
             .any(|p| p.source == source && p.target == target)
     };
     part.pairs.iter().all(|p| has(&p.source, &p.target))
+}
+
+/// The first of many names.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 100;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 type Side<'a> = (&'a Rig, &'a std::result::Result<Humanoid, Unrecognised>);
@@ -148,7 +167,7 @@ fn unknown(source: Side<'_>, target: Side<'_>) -> Error {
         text += &format!(
             "{}: its joints follow no known naming{closest}. They are {}.\n",
             rig.label(),
-            rig.names().join(", ")
+            some_of(rig.names())
         );
     }
     let guess = |(rig, found): Side<'_>| match found {
@@ -166,19 +185,16 @@ fn unknown(source: Side<'_>, target: Side<'_>) -> Error {
         .collect();
     text += "Say which joint follows which in a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
     text += &match both.is_empty() {
-        true => "The names suggest no pair.".to_owned(),
+        true => "Neither names nor shapes suggest a pair.".to_owned(),
         false => format!(
-            "What the names suggest, to begin with:\n{{\n{}\n}}",
+            "The best guess, to begin with:\n{{\n{}\n}}",
             both.join(",\n")
         ),
     };
     Error::Request(text)
 }
 
-fn named(
-    rig: &Rig,
-    joints: &std::collections::BTreeMap<sinew::retarget::Bone, usize>,
-) -> Vec<(sinew::retarget::Bone, String)> {
+fn named(rig: &Rig, joints: &BTreeMap<Bone, usize>) -> Vec<(Bone, String)> {
     let name = |joint: usize| rig.unique_name(joint).to_owned();
     joints
         .iter()

@@ -117,19 +117,21 @@ pub fn run(args: &Args) -> Result<()> {
         root_bone: args.root_bone.clone(),
         arm_space: args.arm_space,
     };
-    let source_file = files::source(args)?;
-    let mut target_file = files::target(args)?;
+    let mut warnings = Vec::new();
+    let clip_file = files::source(args)?;
+    let mut character = files::target(args, &clip_file, &mut warnings)?;
+    let (source_file, target_file) = (&clip_file.file, &character.file);
     target_file.check_output(&args.output)?;
     source_file.check_output(&args.output)?;
     let source_scene = source_file.scene(Default::default())?;
     let target_scene = target_file.scene(Default::default())?;
-    let (placed, clip) = sides::source(args, &source_file, &source_scene)?;
+    let (placed, clip) = sides::source(args, source_file, &source_scene)?;
     let target = sides::target(args, &target_scene)?;
     let source_rig = rig(&source_scene, placed)?;
     let target_rig = rig(&target_scene, target)?;
     let given = [
-        humanoid(&source_file, placed, &source_rig),
-        humanoid(&target_file, target, &target_rig),
+        humanoid(source_file, placed, &source_rig),
+        humanoid(target_file, target, &target_rig),
     ];
     let matching = Matching::find(&source_rig, &target_rig, given, args.map.as_deref())?;
     let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
@@ -149,10 +151,11 @@ pub fn run(args: &Args) -> Result<()> {
         },
     };
     let channels = shape_names(&target_scene, target);
-    let made = retargeter
+    let mut made = retargeter
         .retarget_clip(&source, &target_rig, &times, &channels)
         .map_err(|e| e.in_file(&args.source))?;
 
+    character.add_expressions(&target.path, &mut made, rate.time_codes_per_second);
     let weight_times = made.blend_shape_weights.times();
     let all: Vec<f64> = times.iter().copied().chain(weight_times).collect();
     let bounds = (
@@ -163,10 +166,11 @@ pub fn run(args: &Args) -> Result<()> {
         range: bounds.0.zip(bounds.1),
         ..*rate
     };
-    let origins = [&source_file, &target_file].map(|f| f.origin());
+    let origins = [source_file, target_file].map(|f| f.origin());
     let converted = origins.iter().flatten().flat_map(|o| &o.warnings);
-    let mut warnings: Vec<Warning> = converted.cloned().collect();
-    warnings.extend(matching.warnings(&source_rig, &target_rig));
+    warnings.extend(converted.cloned());
+    let moved = moved_joints(&instance, &times);
+    warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
     warnings.extend(retargeter.warnings().iter().cloned());
     warnings.extend(lost_channels(&clip, &made, &target_rig));
     warnings.extend(rate_change(
@@ -185,6 +189,7 @@ pub fn run(args: &Args) -> Result<()> {
     );
     let target_path = target.path.clone();
     drop(target_scene);
+    let target_file = &mut character.file;
     if args.animation_only {
         let written = target_file.write_animation(&args.output, "Animation", &made, &time_line)?;
         warnings.extend(written);
@@ -213,6 +218,26 @@ fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
         0 | 1 => Vec::new(),
         _ => distinct,
     }
+}
+
+/// Whether each joint leaves its rest at any of the times.
+fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
+    const STILL: f64 = 1e-5;
+    let mut moved = vec![false; source.skeleton().joints().len()];
+    let Some(rest) = source.skeleton().rest() else {
+        // All of them are animated, or nothing could be posed.
+        return vec![true; moved.len()];
+    };
+    for time in times {
+        let Ok(pose) = source.joint_local_transforms(Time::At(*time)) else {
+            continue;
+        };
+        for ((moved, pose), rest) in moved.iter_mut().zip(&pose).zip(rest) {
+            let size = rest.w_axis.truncate().length().max(1.0);
+            *moved |= !pose.abs_diff_eq(*rest, STILL * size);
+        }
+    }
+    moved
 }
 
 fn lost_channels(

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde::Serialize;
-use sinew::retarget::{Bone, BoneMap, Humanoid, Retargeter, Rig};
+use sinew::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig};
 use sinew::scene::TimeLine;
 use sinew::skel::SkelAnimation;
 use sinew::{Error, Result, Warning};
@@ -62,7 +62,10 @@ impl Report {
             (By::Bones, None) => None,
         };
         let pairs = &matching.map.pairs;
-        let owned = |v: Vec<&str>| v.into_iter().map(str::to_owned).collect();
+        let own = |rig: &Rig, of: fn(&BonePair) -> &str| {
+            let joints = unmatched(rig, pairs.iter().map(of));
+            joints.map(|j| rig.names()[j].clone()).collect()
+        };
         Self {
             clip: clip.path.clone(),
             source: source.label().to_owned(),
@@ -77,8 +80,8 @@ impl Report {
             root_scale: retargeter.root_scale(),
             bones: rows(matching, source, target),
             map: matching.map.clone(),
-            unmatched_source: owned(unmatched(source, pairs.iter().map(|p| p.source.as_str()))),
-            unmatched_target: owned(unmatched(target, pairs.iter().map(|p| p.target.as_str()))),
+            unmatched_source: own(source, |p| &p.source),
+            unmatched_target: own(target, |p| &p.target),
         }
     }
 

@@ -1,13 +1,16 @@
 //! Clips as SkelAnimations: one for each clip and Skeleton.
 
+use std::collections::HashMap;
+
 use glam::{DQuat, DVec3, Vec3};
 use half::f16;
 use openusd::{gf, sdf, tf};
 
 use super::channels::{Channel, Slider};
-use super::clips::CodedClip;
-use super::hierarchy::{components, nearest_components};
+use super::clips::{CodedClip, moves};
+use super::hierarchy::components;
 use super::layer::{LayerBuilder, PrimId};
+use super::rescale::is_exact;
 use super::sampling::{Samples, Tolerated, rotations, sample_times, vectors};
 use super::skeletons::SkeletonPlan;
 use crate::asset::{Asset, Curve, Trs};
@@ -33,11 +36,11 @@ pub(super) struct SkelClip<'a> {
     pub tolerance: Tolerance,
 }
 
-impl SkelClip<'_> {
-    fn curve<'a>(
-        &'a self,
+impl<'a> SkelClip<'a> {
+    fn curve(
+        &self,
         joint: usize,
-        of: impl Fn(&'a CodedClip) -> &'a std::collections::HashMap<usize, Curve>,
+        of: impl Fn(&'a CodedClip) -> &'a HashMap<usize, Curve>,
     ) -> Option<&'a Curve> {
         of(self.clip?).get(&self.plan.joints[joint].node?)
     }
@@ -45,8 +48,25 @@ impl SkelClip<'_> {
     fn is_moved(&self, joint: usize) -> bool {
         let t = self.curve(joint, |c| &c.translations);
         let r = self.curve(joint, |c| &c.rotations);
-        let s = self.curve(joint, |c| &c.scales);
-        t.is_some() || r.is_some() || s.is_some()
+        t.is_some() || r.is_some() || self.scale_curve(joint).is_some()
+    }
+
+    /// A curve that repeats the scale at rest is none: the scale may be another one here.
+    fn scale_curve(&self, joint: usize) -> Option<&'a Curve> {
+        let node = self.plan.joints[joint].node?;
+        let curve = self.curve(joint, |c| &c.scales)?;
+        moves(&self.asset.nodes[node], curve).then_some(curve)
+    }
+
+    /// How much larger the frame of a joint's parent is than its node's.
+    fn frame_above(&self, joint: usize) -> f64 {
+        let parent = self.plan.joints[joint].parent;
+        parent.map_or(1.0, |p| self.plan.joints[p].frame)
+    }
+
+    /// What a scale is multiplied with to be that of the joint's frame.
+    fn scale_factor(&self, joint: usize) -> f64 {
+        self.plan.joints[joint].frame / self.frame_above(joint)
     }
 
     fn slider_curve(&self, channel: &Channel) -> Option<(&Curve, usize)> {
@@ -64,9 +84,14 @@ impl SkelClip<'_> {
     }
 
     fn rest(&self, joint: usize) -> Trs {
-        match self.plan.joints[joint].node {
-            Some(node) => nearest_components(&self.asset.nodes[node].local),
-            None => Trs::IDENTITY,
+        let Some(node) = self.plan.joints[joint].node else {
+            return Trs::IDENTITY;
+        };
+        let trs = self.asset.nodes[node].local.trs();
+        Trs {
+            translation: trs.translation / self.frame_above(joint),
+            rotation: trs.rotation,
+            scale: trs.scale * self.scale_factor(joint),
         }
     }
 
@@ -78,7 +103,7 @@ impl SkelClip<'_> {
                 return true;
             };
             let trs = components(&self.asset.nodes[node].local);
-            trs.is_some_and(|trs| is_exact(trs.scale))
+            trs.is_some_and(|trs| is_exact(trs.scale * self.scale_factor(*joint)))
         };
         let all = 0..self.plan.joints.len();
         all.filter(|j| self.is_moved(*j) || fits(j)).collect()
@@ -93,8 +118,9 @@ impl SkelClip<'_> {
     ) -> Result<Option<Sampled<Vec<Vec3>>>> {
         let listed = self.listed();
         let mut resampled = false;
+        let keys = self.clip.map_or(&[][..], |c| &c.keys);
         let mut times = |curves: &[Tolerated<'_>], width: usize| {
-            let (times, over) = sample_times(curves, width);
+            let (times, over) = sample_times(curves, width, keys);
             resampled |= over;
             times
         };
@@ -108,41 +134,35 @@ impl SkelClip<'_> {
 
             let rest: Vec<Trs> = listed.iter().map(|j| self.rest(*j)).collect();
             let stretch = self.stretch();
-            let of = |map: fn(&CodedClip) -> &std::collections::HashMap<usize, Curve>| {
+            // Curves of listed joints, with what their values are multiplied with.
+            let each = |of: &dyn Fn(usize) -> Option<(&'a Curve, f64)>| {
                 let curves = listed.iter().enumerate();
-                let curves = curves.filter_map(|(i, j)| Some((i, self.curve(*j, map)?)));
+                let curves = curves.filter_map(|(i, j)| of(*j).map(|(c, f)| (i, c, f)));
                 curves.collect::<Vec<_>>()
             };
             let width = listed.len();
 
-            let curves = of(|c| &c.translations);
-            let tolerated =
-                |(i, curve): &(usize, _)| (*curve, self.tolerance.way / stretch[listed[*i]]);
+            let curves: Vec<_> = each(&|j| {
+                let curve = self.curve(j, |c| &c.translations)?;
+                Some((curve, self.frame_above(j).recip()))
+            });
+            let tolerated = |(i, curve, _): &(usize, _, _)| {
+                let stretch = stretch[listed[*i]];
+                (*curve, self.tolerance.way / stretch)
+            };
             let at = times(&curves.iter().map(tolerated).collect::<Vec<_>>(), width);
             let all: Vec<DVec3> = rest.iter().map(|t| t.translation).collect();
-            let samples = vectors(&all, &curves, &at);
-            author_samples(
-                layer,
-                prim,
-                "translations",
-                "float3[]",
-                samples.map(|v| vec3f(&v)),
-            )?;
+            let samples = vectors(&all, &curves, &at).map(|v| vec3f(&v));
+            author_samples(layer, prim, "translations", "float3[]", samples)?;
 
-            let part = |(_, curve): &(usize, _)| (*curve, self.tolerance.part);
-            let curves = of(|c| &c.rotations);
+            let part = |(_, curve, _): &(usize, _, _)| (*curve, self.tolerance.part);
+            let curves = each(&|j| Some((self.curve(j, |c| &c.rotations)?, 1.0)));
             let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width);
             let all: Vec<DQuat> = rest.iter().map(|t| t.rotation).collect();
-            let samples = rotations(&all, &curves, &at);
-            author_samples(
-                layer,
-                prim,
-                "rotations",
-                "quatf[]",
-                samples.map(|v| quatf(&v)),
-            )?;
+            let samples = rotations(&all, &curves, &at).map(|v| quatf(&v));
+            author_samples(layer, prim, "rotations", "quatf[]", samples)?;
 
-            let curves = of(|c| &c.scales);
+            let curves = each(&|j| Some((self.scale_curve(j)?, self.scale_factor(j))));
             let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width);
             let all: Vec<DVec3> = rest.iter().map(|t| t.scale).collect();
             let samples = vectors(&all, &curves, &at);
@@ -220,14 +240,6 @@ fn author_samples(
         Samples::Varying(v) => attribute.samples(v),
     };
     Ok(())
-}
-
-/// Relative difference at which a half counts as the number itself.
-const HALF_IS_EXACT: f64 = 1e-6;
-
-fn is_exact(scale: DVec3) -> bool {
-    let exact = |x: f64| (f16::from_f64(x).to_f64() - x).abs() <= HALF_IS_EXACT * x.abs();
-    scale.to_array().into_iter().all(exact)
 }
 
 /// The scales in single precision, where half loses some of it.

@@ -23,6 +23,8 @@ pub(super) struct CodedClip {
     pub expressions: HashMap<usize, Curve>,
     /// Time codes of the first and the last key.
     pub range: Option<(f64, f64)>,
+    /// Time codes of all keys.
+    pub keys: Vec<f64>,
 }
 
 impl CodedClip {
@@ -50,6 +52,8 @@ impl CodedClip {
                 out.add(asset, track, expressions, rate, warnings);
             }
         }
+        out.keys.sort_by(f64::total_cmp);
+        out.keys.dedup();
         if bones > 0 {
             let message = format!(
                 "{bones} tracks move human bones and no nodes: `sinew humanoid` applies them to a model"
@@ -87,6 +91,7 @@ impl CodedClip {
         };
         by.entry(index).or_insert_with(|| {
             let curve = rate.curve(&track.curve);
+            self.keys.extend(&curve.times);
             let is_expression = matches!(track.target, Target::Expression(_));
             match asset.expressions.get(index) {
                 Some(e) if is_expression && e.is_binary => switched(&curve),

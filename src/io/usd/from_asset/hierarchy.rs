@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use glam::{DMat4, DQuat, DVec3};
+use glam::DMat4;
 
 use crate::asset::{Asset, LocalTransform, Trs};
 use crate::error::{Invalid, Result};
@@ -78,22 +78,10 @@ pub(super) fn components(local: &LocalTransform) -> Option<Trs> {
     (same && is_whole).then_some(trs)
 }
 
-/// Components of any transform, for a node that is animated: what is left out of them is lost.
-pub(super) fn nearest_components(local: &LocalTransform) -> Trs {
-    let trs = local.trs();
-    let whole = trs.rotation.is_normalized() && trs.scale.is_finite();
-    if whole {
-        return trs;
-    }
-    Trs {
-        translation: local.matrix().w_axis.truncate(),
-        rotation: DQuat::IDENTITY,
-        scale: DVec3::ONE,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use glam::{DQuat, DVec3};
+
     use super::*;
 
     #[test]
@@ -109,7 +97,7 @@ mod tests {
         sheared.y_axis += sheared.x_axis * 0.1;
         assert_eq!(components(&LocalTransform::Matrix(sheared)), None);
         let flat = LocalTransform::Matrix(DMat4::from_scale(DVec3::new(1.0, 0.0, 1.0)));
-        assert_eq!(components(&flat), None);
-        assert_eq!(nearest_components(&flat), Trs::IDENTITY);
+        let scale = components(&flat).unwrap().scale;
+        assert_eq!(scale, DVec3::new(1.0, 0.0, 1.0));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use glam::{DMat4, DVec3};
 
-use super::hierarchy::{Hierarchy, nearest_components};
+use super::hierarchy::Hierarchy;
 use super::names::Names;
 use crate::asset::{Asset, Trs};
 use crate::error::{Invalid, Result};
@@ -28,6 +28,8 @@ pub(super) struct Joint {
     pub bind: DMat4,
     /// parent_from_joint at rest.
     pub rest: DMat4,
+    /// How much larger than the node's the joint's frame is; see [`super::rescale`].
+    pub frame: f64,
 }
 
 /// Where the joints stand.
@@ -86,6 +88,7 @@ impl JointTree<'_> {
                 },
                 bind: DMat4::IDENTITY,
                 rest: source.local.matrix(),
+                frame: 1.0,
             });
         }
         self.bind(&mut joints, known);
@@ -127,9 +130,7 @@ impl JointTree<'_> {
 
     /// The node's rest transform without its scale, for a joint that is scaled to nothing at rest.
     fn unscaled(&self, node: Option<usize>) -> DMat4 {
-        let trs = node.map_or(Trs::IDENTITY, |n| {
-            nearest_components(&self.asset.nodes[n].local)
-        });
+        let trs = node.map_or(Trs::IDENTITY, |n| self.asset.nodes[n].local.trs());
         let scale = DVec3::ONE;
         Trs { scale, ..trs }.matrix()
     }

@@ -176,13 +176,19 @@ impl Network<'_> {
     }
 
     fn author_details(&mut self, source: &Material) -> Result<()> {
-        let s = source.normal_scale;
         let normal = Sampling {
             name: "Normal",
-            scale: Vec4::new(2.0 * s, 2.0 * s, 2.0, 1.0),
-            bias: Vec4::new(-s, -s, -1.0, 0.0),
+            scale: Vec4::new(2.0, 2.0, 2.0, 1.0),
+            bias: Vec4::new(-1.0, -1.0, -1.0, 0.0),
             color_space: "raw",
         };
+        // A scale would go into the texture's, where UsdValidation takes nothing but these.
+        if source.normal_texture.is_some() && source.normal_scale != 1.0 {
+            let path = self.layer.path(self.material).as_str();
+            let message = format!("its normals' scale of {} is left out", source.normal_scale);
+            self.warnings
+                .push(Warning::new("normal-scale", path, message));
+        }
         if let Some(texture) = self.texture(source.normal_texture.as_ref(), &normal, &["rgb"])? {
             let rgb = output_path(self.layer, texture, "rgb")?;
             self.connect("normal", "normal3f", rgb)?;
@@ -211,7 +217,8 @@ impl Network<'_> {
                 let rgb = output_path(self.layer, texture, "rgb")?;
                 self.connect("emissiveColor", "color3f", rgb)
             }
-            None if source.emissive.length_squared() > 0.0 => {
+            // Without the picture that is to tell where, nothing glows.
+            None if source.emissive_texture.is_none() && source.emissive.length_squared() > 0.0 => {
                 self.input("emissiveColor", "color3f", color(emissive.scale))
             }
             None => Ok(()),

@@ -15,6 +15,7 @@ mod materials;
 mod meshes;
 mod names;
 mod placement;
+mod rescale;
 mod sampling;
 mod shapes;
 mod skeletons;

@@ -109,6 +109,7 @@ fn still() -> SkeletonPlan {
         name: "root".to_owned(),
         bind: DMat4::IDENTITY,
         rest: DMat4::IDENTITY,
+        frame: 1.0,
     };
     SkeletonPlan {
         above: None,

@@ -18,18 +18,30 @@ const MAX_VALUES: usize = 1 << 24;
 pub(super) type Tolerated<'a> = (&'a Curve, f64);
 
 /// Times at which an array of `width` elements has to be sampled so that straight lines between them follow every
-/// curve: all keys, a time just before each step, and cubic segments halved until they are within tolerance. The
-/// second value is true where these are so many that whole time codes take their place.
-pub(super) fn sample_times(curves: &[Tolerated<'_>], width: usize) -> (Vec<f64>, bool) {
+/// curve: all keys, a time just before each step, and cubic segments halved until they are within tolerance. Where there
+/// are cubic ones, `keys`, those of the whole clip, are among them: it is exact there. The second value is true where
+/// these are so many that whole time codes take their place.
+pub(super) fn sample_times(
+    curves: &[Tolerated<'_>],
+    width: usize,
+    keys: &[f64],
+) -> (Vec<f64>, bool) {
     let limit = (MAX_VALUES / width.max(1)).max(2);
     let mut times: Vec<f64> = Vec::new();
     let mut over = false;
+    let mut keyed = false;
     for (curve, tolerance) in curves {
         times.extend(&curve.times);
         match curve.interpolation {
             CurveInterpolation::Linear => {}
             CurveInterpolation::Step => times.extend(before_steps(curve)),
-            CurveInterpolation::CubicSpline => over |= !halve(curve, *tolerance, limit, &mut times),
+            CurveInterpolation::CubicSpline => {
+                if !keyed {
+                    times.extend(keys);
+                    keyed = true;
+                }
+                over |= !halve(curve, *tolerance, limit, &mut times);
+            }
         }
         // Curves mostly share their keys.
         if times.len() > limit || over {
@@ -159,17 +171,17 @@ impl<T: PartialEq> Samples<T> {
     }
 }
 
-/// Vectors of several parts over time: `rest`, and curves for some of them.
+/// Vectors of several parts over time: `rest`, and curves for some of them, times a factor each.
 pub(super) fn vectors(
     rest: &[DVec3],
-    curves: &[(usize, &Curve)],
+    curves: &[(usize, &Curve, f64)],
     times: &[f64],
 ) -> Samples<Vec<DVec3>> {
     let samples = times.iter().map(|t| {
         let mut all = rest.to_vec();
-        for (i, curve) in curves {
+        for (i, curve, factor) in curves {
             if let Some(v) = curve.vector(*t) {
-                all[*i] = v;
+                all[*i] = v * *factor;
             }
         }
         (*t, all)
@@ -177,15 +189,15 @@ pub(super) fn vectors(
     Samples::new(samples.collect(), || rest.to_vec())
 }
 
-/// Rotations of several parts over time, each on the hemisphere of the sample before.
+/// Rotations of several parts over time, each on the hemisphere of the sample before; factors do not count.
 pub(super) fn rotations(
     rest: &[DQuat],
-    curves: &[(usize, &Curve)],
+    curves: &[(usize, &Curve, f64)],
     times: &[f64],
 ) -> Samples<Vec<DQuat>> {
     let mut last = rest.to_vec();
     let samples = times.iter().map(|t| {
-        for (i, curve) in curves {
+        for (i, curve, _) in curves {
             if let Some(q) = curve.rotation(*t) {
                 last[*i] = if q.dot(last[*i]) < 0.0 { -q } else { q };
             }
@@ -233,9 +245,10 @@ mod tests {
                 1e-3,
             ),
         ] {
-            let (times, over) = sample_times(&[(&curve, 1e-3)], 1);
+            let (times, over) = sample_times(&[(&curve, 1e-3)], 1, &[]);
             assert!(!over && times.len() < 300);
-            let Samples::Varying(samples) = vectors(&[DVec3::ZERO], &[(0, &curve)], &times) else {
+            let Samples::Varying(samples) = vectors(&[DVec3::ZERO], &[(0, &curve, 1.0)], &times)
+            else {
                 panic!("it moves")
             };
             for i in 0..=300 {
@@ -250,9 +263,9 @@ mod tests {
     #[test]
     fn steps_hold_until_their_key() {
         let curve = curve(CurveInterpolation::Step, &[0.0, 1.0, 2.0], &[3.0, 5.0, 5.0]);
-        let (times, _) = sample_times(&[(&curve, 1e-3)], 1);
+        let (times, _) = sample_times(&[(&curve, 1e-3)], 1, &[]);
         assert_eq!(times, [0.0, 1.0 - STEP_GAP, 1.0, 2.0]);
-        let Samples::Varying(samples) = vectors(&[DVec3::ZERO], &[(0, &curve)], &times) else {
+        let Samples::Varying(samples) = vectors(&[DVec3::ZERO], &[(0, &curve, 1.0)], &times) else {
             panic!("it moves")
         };
         assert_eq!(straight(&samples, 0.99), 3.0);
@@ -264,7 +277,7 @@ mod tests {
         let width = MAX_VALUES / 100;
         let times: Vec<f64> = (0..500).map(|i| f64::from(i) * 0.1).collect();
         let curve = curve(CurveInterpolation::Linear, &times, &vec![0.0; 500]);
-        let (found, over) = sample_times(&[(&curve, 1e-3)], width);
+        let (found, over) = sample_times(&[(&curve, 1e-3)], width, &[]);
         assert!(over && found.len() <= 101, "{}", found.len());
         assert_eq!(
             (found[0], found[1], *found.last().unwrap()),
@@ -280,9 +293,11 @@ mod tests {
             interpolation: CurveInterpolation::Linear,
             keys: Keys::Rotation(vec![-turn(0.1), turn(0.4), -turn(0.5)]),
         };
-        let Samples::Varying(samples) =
-            rotations(&[DQuat::IDENTITY], &[(0, &curve)], &curve.times.clone())
-        else {
+        let Samples::Varying(samples) = rotations(
+            &[DQuat::IDENTITY],
+            &[(0, &curve, 1.0)],
+            &curve.times.clone(),
+        ) else {
             panic!("it turns")
         };
         let mut last = DQuat::IDENTITY;

@@ -13,6 +13,7 @@ use super::layer::{LayerBuilder, PrimId, ROOT};
 use super::materials::author_material;
 use super::meshes::{Bound, author_mesh};
 use super::placement::{MeshUse, Place, place};
+use super::rescale::rescale;
 use super::skeletons::{self, SkeletonPlan};
 use super::time::Rate;
 use super::xforms::author_transform;
@@ -59,6 +60,9 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
     let mut plans = skeletons::plan(asset, &hierarchy, &mut warnings)?;
     let uses = place(asset, &hierarchy, &mut plans);
     check_repeats(asset, &uses)?;
+    for plan in &mut plans {
+        rescale(asset, plan, &clips);
+    }
     let channels = channels(asset, &uses, plans.len(), &expressions);
 
     let mut layer = LayerBuilder::new();
@@ -94,13 +98,15 @@ fn author_layer_metadata(
     rate: &Rate,
     range: Option<(f64, f64)>,
 ) {
-    let name = sdf::Value::token(layer.name(default_prim).to_owned());
-    layer.metadata(ROOT, "defaultPrim", name);
     let up = match asset.up_axis {
         Axis::Y => "Y",
         Axis::Z => "Z",
     };
+    // Before any name: openusd 0.8 gives a crate file's first token the number 0, and marks properties by a minus
+    // sign, so that a prim called `scales` would take the attributes of that name for prims.
     layer.metadata(ROOT, "upAxis", sdf::Value::token(up));
+    let name = sdf::Value::token(layer.name(default_prim).to_owned());
+    layer.metadata(ROOT, "defaultPrim", name);
     let per_second = Some(rate.per_second);
     for (key, value) in [
         ("metersPerUnit", Some(asset.meters_per_unit)),
@@ -227,7 +233,7 @@ impl Builder<'_> {
                 .map(|(n, _)| *n)
                 .collect();
             let is_bound = self.bound == Some(i);
-            let lost = |n: &&usize| !is_joint(n) && !(is_bound && xforms.contains_key(n));
+            let lost = |n: &&usize| !(is_joint(n) || is_bound && xforms.contains_key(n));
             let mut lost: Vec<usize> = moved.iter().filter(lost).copied().collect();
             lost.sort_unstable();
             let Some(first) = lost.first() else { continue };
@@ -369,7 +375,7 @@ impl Builder<'_> {
                 };
                 let at_rest = clip.is_none() && source.is_none();
                 let is_shaped = self.channels[s].all.iter().any(|c| c.rest != 0.0);
-                if !side.is_any_moved() && !(at_rest && is_shaped) {
+                if !(side.is_any_moved() || at_rest && is_shaped) {
                     continue;
                 }
                 let layer = &mut self.layer;

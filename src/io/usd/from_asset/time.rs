@@ -75,7 +75,7 @@ impl Rate {
                 }
                 Keys::Rotation(v) => {
                     let tangents = v.iter_mut().enumerate().filter(|(i, _)| is_tangent(*i));
-                    tangents.for_each(|(_, v)| *v = *v * factor);
+                    tangents.for_each(|(_, v)| *v *= factor);
                 }
                 Keys::Weights { count, values } => {
                     for (i, v) in values.iter_mut().enumerate() {

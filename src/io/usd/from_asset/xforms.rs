@@ -4,7 +4,7 @@ use glam::{DQuat, DVec3};
 use openusd::{gf, sdf, tf};
 
 use super::clips::CodedClip;
-use super::hierarchy::{components, nearest_components};
+use super::hierarchy::components;
 use super::layer::{LayerBuilder, PrimId};
 use super::sampling::{Samples, rotations, sample_times, vectors};
 use crate::asset::Node;
@@ -28,11 +28,12 @@ pub(super) fn author_transform(
     let t = clip.and_then(|c| c.translations.get(&index));
     let r = clip.and_then(|c| c.rotations.get(&index));
     let s = clip.and_then(|c| c.scales.get(&index));
+    let keys = clip.map_or(&[][..], |c| &c.keys);
     let is_moved = t.is_some() || r.is_some() || s.is_some();
     let mut order: Vec<tf::Token> = Vec::new();
     let trs = match components(&node.local) {
         Some(trs) => trs,
-        None if is_moved => nearest_components(&node.local),
+        None if is_moved => node.local.trs(),
         None => {
             order.push("xformOp:transform".into());
             let value = sdf::Value::Matrix4d(matrix4d(node.local.matrix()));
@@ -43,8 +44,8 @@ pub(super) fn author_transform(
         }
     };
     if t.is_some() || trs.translation != DVec3::ZERO {
-        let times = t.map(|c| sample_times(&[(c, WAY * size)], 1).0);
-        let curves: Vec<_> = t.map(|c| (0, c)).into_iter().collect();
+        let times = t.map(|c| sample_times(&[(c, WAY * size)], 1, keys).0);
+        let curves: Vec<_> = t.map(|c| (0, c, 1.0)).into_iter().collect();
         let samples = vectors(&[trs.translation], &curves, &times.unwrap_or_default());
         author_op(
             layer,
@@ -56,8 +57,8 @@ pub(super) fn author_transform(
         order.push("xformOp:translate".into());
     }
     if r.is_some() || trs.rotation != DQuat::IDENTITY {
-        let times = r.map(|c| sample_times(&[(c, ANGLE)], 1).0);
-        let curves: Vec<_> = r.map(|c| (0, c)).into_iter().collect();
+        let times = r.map(|c| sample_times(&[(c, ANGLE)], 1, keys).0);
+        let curves: Vec<_> = r.map(|c| (0, c, 1.0)).into_iter().collect();
         let samples = rotations(&[trs.rotation], &curves, &times.unwrap_or_default());
         author_op(
             layer,
@@ -69,8 +70,8 @@ pub(super) fn author_transform(
         order.push("xformOp:orient".into());
     }
     if s.is_some() || trs.scale != DVec3::ONE {
-        let times = s.map(|c| sample_times(&[(c, WAY)], 1).0);
-        let curves: Vec<_> = s.map(|c| (0, c)).into_iter().collect();
+        let times = s.map(|c| sample_times(&[(c, WAY)], 1, keys).0);
+        let curves: Vec<_> = s.map(|c| (0, c, 1.0)).into_iter().collect();
         let samples = vectors(&[trs.scale], &curves, &times.unwrap_or_default());
         author_op(
             layer,

@@ -112,7 +112,7 @@ impl Pose<'_> {
 
     fn up(&self) -> Option<HumanoidFinding> {
         let present = || SPINE.into_iter().filter(|b| self.bones.contains_key(b));
-        let (bottom, top) = (present().next()?, present().last()?);
+        let (bottom, top) = (present().next()?, present().next_back()?);
         let off = degrees(self.direction(bottom, top)?, DVec3::Y);
         off_by(off).map(|found| {
             let expected = format!("{top} straight above {bottom}, towards +Y");

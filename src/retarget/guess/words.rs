@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::conventions::{Part, Place};
-use super::humanoid::MAIN;
-use super::{Bone, Rig};
+use crate::retarget::conventions::{Part, Place};
+use crate::retarget::humanoid::MAIN;
+use crate::retarget::{Bone, Rig};
 
 /// Words, and what each says for the main bones of the trunk, arms and legs.
 const WORDS: &[(&[&str], &[Part])] = &[

@@ -1,0 +1,193 @@
+//! What is refused, and what is warned of.
+
+use glam::DMat4;
+use libtest_mimic::{Failed, Trial};
+use sinew::asset::{Asset, Keys, Mesh, Node, Primitive, Target};
+use sinew::io::usd::{ClipChoice, OpenOptions, UsdFile};
+
+use crate::assets::{character, finished, node};
+use crate::converted;
+
+type Outcome = Result<(), Failed>;
+
+pub fn trials() -> Vec<Trial> {
+    let all: [(&str, fn() -> Outcome); 7] = [
+        (
+            "an_unknown_clip_is_refused_with_those_there_are",
+            unknown_clip,
+        ),
+        ("a_singular_bind_matrix_in_use_is_refused", singular_in_use),
+        (
+            "a_singular_bind_matrix_out_of_use_is_warned_of",
+            singular_out_of_use,
+        ),
+        ("hundreds_of_levels_are_refused", levels),
+        ("a_mesh_in_a_million_places_is_refused", places),
+        ("keys_at_odds_are_sampled_at_whole_codes", odd_keys),
+        ("tracks_that_move_nothing_are_warned_of", lost_tracks),
+    ];
+    all.map(|(name, run)| Trial::test(format!("limits::{name}"), run))
+        .into()
+}
+
+fn first(asset: &Asset) -> sinew::Result<UsdFile> {
+    UsdFile::from_asset(asset, &OpenOptions::default())
+}
+
+fn refusal(asset: &Asset, words: &[&str]) -> Outcome {
+    let text = match first(asset) {
+        Ok(_) => return Err("not refused".into()),
+        Err(e) => e.to_string(),
+    };
+    match words.iter().find(|w| !text.contains(**w)) {
+        Some(word) => Err(format!("'{text}' does not say '{word}'").into()),
+        None => Ok(()),
+    }
+}
+
+fn warnings(asset: &Asset, clips: ClipChoice) -> Result<Vec<(String, String)>, Failed> {
+    let options = OpenOptions {
+        clips,
+        ..OpenOptions::default()
+    };
+    let scene = UsdFile::from_asset(asset, &options)?.scene(Default::default())?;
+    let all = scene
+        .warnings
+        .into_iter()
+        .map(|w| (w.code.to_owned(), w.message));
+    Ok(all.collect())
+}
+
+fn unknown_clip() -> Outcome {
+    let Err(e) = converted(&character(), "fly") else {
+        return Err("not refused".into());
+    };
+    let text = e.message().unwrap_or_default().to_owned();
+    assert!(
+        text.contains("fly") && text.contains("walk, grow"),
+        "{text}"
+    );
+    // Joined by a plus sign both have to be there.
+    assert!(converted(&character(), "walk+fly").is_err());
+    assert!(converted(&character(), "walk+grow").is_ok());
+    Ok(())
+}
+
+fn singular_in_use() -> Outcome {
+    let mut asset = character();
+    asset.skins[0].inverse_bind[1] = DMat4::ZERO;
+    refusal(
+        &asset,
+        &["hero 1.glb", "skins[0]", "joint 1", "mixamorig:Hips"],
+    )?;
+    let mut asset = character();
+    asset.skins[0].inverse_bind[2].x_axis.w = 0.5;
+    refusal(&asset, &["skins[0]", "joint 2", "affine"])
+}
+
+fn singular_out_of_use() -> Outcome {
+    let mut asset = character();
+    // Another joint at the end of the list, which no point names.
+    asset.nodes.push(node("tip", Some(7), [1.0, 0.0, 0.0]));
+    asset.skins[0].joints.push(asset.nodes.len() - 1);
+    asset.skins[0].inverse_bind.push(DMat4::ZERO);
+    let asset = finished(asset);
+    let found = warnings(&asset, ClipChoice::First)?;
+    assert!(
+        found
+            .iter()
+            .any(|(code, text)| code == "singular-bind" && text.contains("tip")),
+        "{found:?}"
+    );
+    assert!(first(&asset)?.scene(Default::default())?.errors.is_empty());
+    Ok(())
+}
+
+fn levels() -> Outcome {
+    let mut asset = Asset::default();
+    for i in 0..5000usize {
+        asset.nodes.push(node("deeper", i.checked_sub(1), [0.0; 3]));
+    }
+    refusal(&finished(asset), &["400 levels"])
+}
+
+fn places() -> Outcome {
+    let mut asset = Asset::default();
+    asset.meshes.push(Mesh {
+        primitives: vec![Primitive {
+            points: vec![glam::Vec3::ZERO; 1000],
+            ..Primitive::default()
+        }],
+        ..Mesh::default()
+    });
+    for _ in 0..100_000 {
+        asset.nodes.push(Node {
+            mesh: Some(0),
+            ..Node::default()
+        });
+    }
+    refusal(&finished(asset), &["repeated meshes"])
+}
+
+/// A thousand joints with a thousand keys each, no two at one time.
+fn odd_keys() -> Outcome {
+    let mut asset = Asset::default();
+    let mut clip = sinew::asset::Clip::default();
+    for i in 0..1000usize {
+        asset.nodes.push(node(
+            "joint",
+            i.checked_sub(1).map(|i| i / 2),
+            [0.0, 1.0, 0.0],
+        ));
+        let times: Vec<f64> = (0..100).map(|k| f64::from(k) + i as f64 * 1e-3).collect();
+        let places = times.iter().map(|t| glam::DVec3::Y * *t).collect();
+        clip.tracks.push(crate::assets::track(
+            Target::Node(i),
+            &times,
+            Default::default(),
+            Keys::Translation(places),
+        ));
+    }
+    asset.clips.push(clip);
+    let found = warnings(&finished(asset), ClipChoice::First)?;
+    assert!(
+        found.iter().any(|(code, _)| code == "clip-resampled"),
+        "{found:?}"
+    );
+    Ok(())
+}
+
+fn lost_tracks() -> Outcome {
+    let mut asset = character();
+    // A camera, say: neither a joint nor a mesh.
+    asset.nodes.push(node("camera", None, [0.0; 3]));
+    let camera = asset.nodes.len() - 1;
+    let places = Keys::Translation(vec![glam::DVec3::X, glam::DVec3::Y]);
+    let moves = crate::assets::track(
+        Target::Node(camera),
+        &[0.0, 1.0],
+        Default::default(),
+        places,
+    );
+    asset.clips[0].tracks.push(moves);
+    let asset = finished(asset);
+    let found = warnings(&asset, ClipChoice::All)?;
+    let lost: Vec<_> = found
+        .iter()
+        .filter(|(code, _)| code == "tracks-left-out")
+        .collect();
+    assert!(lost.len() == 1 && lost[0].1.contains("camera"), "{found:?}");
+    // Bound second, the walk no longer moves the armature either.
+    let mut asset = character();
+    asset.clips.reverse();
+    let found = warnings(&asset, ClipChoice::All)?;
+    let lost: Vec<_> = found
+        .iter()
+        .filter(|(code, _)| code == "tracks-left-out")
+        .collect();
+    assert!(
+        lost.len() == 1 && lost[0].1.contains("Armature"),
+        "{found:?}"
+    );
+    Ok(())
+}

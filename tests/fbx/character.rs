@@ -1,11 +1,9 @@
 //! FBX: a character of our own, with all that is odd about FBX, against f64 maths from the format's definitions.
 
 use crate::common::command::Bench;
-use crate::common::fbx_binary::binary;
-use crate::common::fbx_character::{
-    Axes, Character, Clip, Joint, LEFT_HANDED, Picture, Y_UP, Z_UP,
-};
-use crate::common::fbx_maker;
+use crate::common::fbx::binary::binary;
+use crate::common::fbx::maker;
+use crate::common::fbx::{Axes, Character, Clip, Joint, LEFT_HANDED, Picture, Y_UP, Z_UP};
 use crate::common::rng::Rng;
 use crate::common::tolerance;
 use glam::{DMat4, DVec3};
@@ -472,8 +470,8 @@ fn broken_files_are_refused() {
         &["cannot open"],
     );
     let deep = |levels: i64| {
-        let mut fbx = fbx_maker::Fbx::new(String::new());
-        let mut parent = fbx_maker::ROOT;
+        let mut fbx = maker::Fbx::new(String::new());
+        let mut parent = maker::ROOT;
         for _ in 0..levels {
             let node = fbx.object("Model", "Model", "n", "LimbNode", "");
             fbx.connect(node, parent);

@@ -1,4 +1,4 @@
-//! The binary form of FBX 7.4, from the text that `fbx_maker` writes.
+//! The binary form of FBX 7.4, from the text that `maker` writes.
 
 const MAGIC: &[u8] = b"Kaydara FBX Binary  \0\x1a\0";
 /// Arrays from this many elements on are packed, as exporters do.
@@ -10,8 +10,8 @@ fn words(text: &str) -> Vec<&str> {
     for line in text.lines().filter(|l| !l.starts_with(';')) {
         let mut rest = line.trim_start();
         while !rest.is_empty() {
-            let end = if rest.starts_with('"') {
-                rest[1..].find('"').expect("a closing quote") + 2
+            let end = if let Some(quoted) = rest.strip_prefix('"') {
+                quoted.find('"').expect("a closing quote") + 2
             } else if rest.starts_with(['{', '}']) {
                 1
             } else {

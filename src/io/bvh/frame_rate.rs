@@ -1,7 +1,7 @@
 //! What rate a rounded frame time stands for.
 
 /// A rate further off than this share is another rate, however few digits there are.
-const FURTHEST: f64 = 0.0101;
+const FURTHEST: f64 = 0.0102;
 /// What f64 itself rounds, for times with all their digits.
 const ROUNDING: f64 = 1e-15;
 

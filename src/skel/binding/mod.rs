@@ -287,7 +287,7 @@ fn warn_of_unused_sources(
     let mut used = used.to_vec();
     let skeletons = (0..tree.len()).filter(|i| tree[*i].kind == PrimKind::Skeleton);
     for skeleton in skeletons.filter(|_| reading == AnimSource::AtSkeleton) {
-        if let Some((source, _)) = inherited_animation_source(tree, skeleton) {
+        if let Some((source, Target::Prim(_))) = inherited_animation_source(tree, skeleton) {
             used[source] = true;
         }
     }
@@ -297,12 +297,6 @@ fn warn_of_unused_sources(
             Some(Target::Prim(_) | Target::Missing(_))
         );
         if !authored || used[index] || states[index].skel_root.is_none() {
-            continue;
-        }
-        // It moves the Skeleton, whether or not anything is bound to that.
-        let is_skeleton = prim.kind == PrimKind::Skeleton && prim.has_api;
-        let has_source = matches!(prim.animation_source, Some(Target::Prim(_)));
-        if is_skeleton && has_source && reading == AnimSource::AtSkeleton {
             continue;
         }
         let why = match (prim.has_api, reading) {

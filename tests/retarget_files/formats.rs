@@ -47,6 +47,7 @@ pub fn trials() -> Vec<Trial> {
         "the_mannequin_dances_to_its_clips",
         the_mannequin_dances_to_its_clips,
     );
+    real("own_clips_play_unchanged", own_clips_play_unchanged);
     real("vrm_animations_agree_with_their_own_formula", |assets| {
         for model in ["Example.vrm", "skinned_mesh_parent_vrm1.vrm"] {
             for clip in ["hips_spine_twisting.vrma", "three-vrm-test.vrma"] {
@@ -267,6 +268,46 @@ fn agrees_with_humanoid(model: &Path, clip: &Path, within: f64) -> Result<(), Fa
         }
     }
     assert!(turned > 0.1, "{turned}: nothing moves");
+    Ok(())
+}
+
+/// From a file onto itself: bind poses of other spaces, placements that move, mirrored eyes, tails and all.
+fn own_clips_play_unchanged(assets: &Path) -> Result<(), Failed> {
+    let gl = "pixar-openusd/pxr/usdImaging/usdImagingGL/testenv";
+    for name in [
+        "usd-wg-assets/CesiumMan.usdz",
+        "blender/rig_identity.usda",
+        "maya-usd/skinCluster.usda",
+        "gltf/Fox.glb",
+        "gltf/CesiumMan.glb",
+        &format!("{gl}/testUsdImagingGLSkeleton/skeleton.usda"),
+    ] {
+        let bench = Bench::new();
+        let (file, out) = (assets.join(name), bench.path("out.usdc"));
+        let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
+        let (f, o) = (path(&file), path(&out));
+        let output = sinew(&["retarget", &f, &f, "-o", &o, "--json"]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let report: Value = serde_json::from_slice(&output.stdout)?;
+        let (want, got) = (scene(&file, None)?, scene(&out, None)?);
+        let range = report["first"].as_f64().zip(report["last"].as_f64());
+        let (first, last) = range.ok_or("a range")?;
+        for step in 0..=8 {
+            let time = (first + (last - first) * f64::from(step) / 8.0).round();
+            let (want, got) = (world(&want, time), world(&got, time));
+            let size = want
+                .values()
+                .map(|m| m.w_axis.truncate().length())
+                .fold(0.0, f64::max);
+            for (joint, want) in &want {
+                let off = got[joint].w_axis.distance(want.w_axis);
+                assert!(
+                    off < tolerance::OWN_CLIP * size,
+                    "{name}: {joint} at {time}: {off:.2e}"
+                );
+            }
+        }
+    }
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::Failed;
+use serde_json::Value;
 use sinew::Error;
 use sinew::bake::{Backend, BakeOptions, bake};
 use sinew::io::usd::UsdFile;
@@ -10,6 +11,7 @@ use sinew::io::{ClipChoice, OpenOptions, open_with};
 
 use crate::common::command::{sinew, stderr, stdout};
 use crate::common::gltf_eval::Document;
+use crate::common::gltf_eval::clip::Clip;
 use crate::common::tolerance;
 use crate::moments::Moment;
 use crate::oracle::{Look, Seen, see, validate};
@@ -31,14 +33,53 @@ pub fn clips(python: &str, file: &Path) -> Result<(), Failed> {
 fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
     convert(play, file, out)?;
     let moments = play.moments();
-    let rate = see(python, Look::Read, out, &[0.0], None)?.stage;
-    let rate = rate["time_codes_per_second"].as_f64().ok_or("a rate")?;
+    let stage = see(python, Look::Read, out, &[0.0], None)?.stage;
+    let rate = stage["time_codes_per_second"].as_f64().ok_or("a rate")?;
+    layer(play, &stage, rate)?;
     let times: Vec<f64> = moments.iter().map(|m| code(m.seconds, rate)).collect();
     let seen = see(python, Look::Bake, out, &times, None)?;
     let got = shown(seen);
     same_picture(play, &moments, &got)?;
     our_bake(python, out, &moments, &times, &got)?;
     clean(python, out)
+}
+
+/// What the layer says of itself, and the joints' names as they were.
+fn layer(play: Play<'_>, stage: &Value, rate: f64) -> Result<(), Failed> {
+    assert_eq!(stage["up_axis"], "Y");
+    assert_eq!(stage["meters_per_unit"], 1.0);
+    assert_eq!(stage["frames_per_second"], rate);
+    assert!(stage["default_prim"].is_string(), "{stage}");
+    let range = (stage["start"].as_f64(), stage["end"].as_f64());
+    let (Some(start), Some(end)) = range else {
+        return Err(format!("no range: {stage}").into());
+    };
+    let keys = play.clip().map_or(Vec::new(), Clip::key_times);
+    for seconds in keys.first().into_iter().chain(keys.last()) {
+        let code = code(*seconds, rate);
+        assert!(
+            start <= code && code <= end,
+            "{code} is not in {start} to {end}"
+        );
+    }
+    let names = stage["joint_names"].as_array().into_iter().flatten();
+    let names: Vec<&str> = names
+        .flat_map(|n| n.as_array().into_iter().flatten())
+        .filter_map(Value::as_str)
+        .collect();
+    let document = play.document;
+    let skins = document
+        .shown
+        .iter()
+        .filter_map(|n| document.nodes[*n].skin);
+    for joint in skins.flat_map(|s| &document.skins[s].joints) {
+        let name = document.nodes[*joint].name.as_str();
+        assert!(
+            name.is_empty() || names.contains(&name),
+            "{name} is not in {names:?}"
+        );
+    }
+    Ok(())
 }
 
 /// Runs the command where a name chooses the clip; the library otherwise.

@@ -2,6 +2,7 @@
 
 mod curves;
 mod layouts;
+mod oddities;
 mod skeletons;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +34,13 @@ const ALL: &[Fixture] = &[
     fixture("no_inverse_bind.glb", skeletons::no_inverse_bind),
     fixture("rigid_parts.glb", skeletons::rigid_parts),
     fixture("mesh_below_joint.glb", skeletons::mesh_below_joint),
+    fixture("two_bind_poses.glb", oddities::two_bind_poses),
+    fixture("unused_joints.glb", oddities::unused_joints),
+    fixture("shared_faces.glb", oddities::shared_faces),
+    fixture("joints_with_meshes.glb", oddities::joints_with_meshes),
+    fixture("no_common_root.glb", oddities::no_common_root),
+    fixture("hidden_by_scale.glb", oddities::hidden_by_scale),
+    fixture("sizes.glb", oddities::sizes),
     fixture("joint_sets.glb", layouts::joint_sets),
     fixture("loose_weights.glb", layouts::loose_weights),
     fixture("sparse_morphs.glb", layouts::sparse_morphs),

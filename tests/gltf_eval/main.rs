@@ -12,6 +12,7 @@ mod oracle;
 mod pairing;
 mod play;
 mod reader;
+mod self_test;
 mod subjects;
 mod truth;
 mod usdz;
@@ -41,6 +42,10 @@ const PYTHON_TESTS: &[PythonTest] = &[
 fn main() {
     let args = Arguments::from_args();
     let mut trials = hand::trials();
+    trials.push(Trial::test(
+        "comparison::notices_what_is_wrong",
+        self_test::notices_what_is_wrong,
+    ));
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let root = assets.clone().unwrap_or_default();
     let with_assets = |name: String, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {

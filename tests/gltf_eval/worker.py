@@ -80,7 +80,9 @@ def meshes(stage, times, out):
                 count = 0
                 if normals:
                     normals = per_point(np.array(normals, dtype=np.float64), corners, len(points))
-                    normals = normals @ np.linalg.inv(world[:3, :3]).T @ turn
+                    turned = world[:3, :3]
+                    flat = np.linalg.det(turned) == 0  # Nothing has a normal then.
+                    normals = normals * 0 if flat else normals @ np.linalg.inv(turned).T @ turn
                     length = np.linalg.norm(normals, axis=1, keepdims=True)
                     normals = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
                     file.write(normals.tobytes())

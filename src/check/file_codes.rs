@@ -2,8 +2,8 @@
 //!
 //! The codes of EXT_skeleton_humanoid are in capitals, as other tools that check the extension have them.
 
-use super::codes::Severity::{Error, Info, Warning};
-use super::codes::{Code, row};
+use super::code::Severity::{Error, Info, Warning};
+use super::code::{Code, row};
 
 const CORRECT_BONE: &str = "use one of the extension's 55 names, such as leftUpperArm";
 const REPOSE: &str = "bind the character in the extension's reference pose, or apply clips with `sinew humanoid --mode conjugate`";

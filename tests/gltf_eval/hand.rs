@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use crate::common::gltf_eval::{Document, clip, file};
 
 type Outcome = Result<(), Failed>;
+type Case = (&'static str, fn() -> Outcome);
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 15] = [
+    let all: [Case; 15] = [
         ("base64", base64),
         ("slerp_goes_the_short_way", slerp),
         ("linear_and_its_ends", linear),

@@ -160,10 +160,10 @@ pub const SIXTEEN_BIT_WEIGHTS: f32 = 1e-5;
 
 /// Points of our own FBX character at key times, in units of which it is ten tall: points, offsets and weights are f32 in
 /// an asset, and weights are normalised.
-pub const FBX_AT_KEYS: f64 = 1e-5;
+pub const FBX_AT_KEYS: f64 = 5e-6;
 
 /// The same between keys: Euler angles that turn 180 degrees a second, and splines, sampled 72 times a second.
-pub const FBX_BETWEEN_KEYS: f64 = 5e-3;
+pub const FBX_BETWEEN_KEYS: f64 = 3e-3;
 
 /// Joints of a converted file in usd-core against f64, relative to the figure's size: f32 translations and quaternions of a dozen
 /// levels.

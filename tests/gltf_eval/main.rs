@@ -60,6 +60,7 @@ fn main() {
             .with_kind(kind)
             .with_ignored_flag(assets.is_none())
     };
+    trials.push(Trial::test("seeds::coverage", seeds::coverage));
     let range = seeds::asked(seeds::DIRECT);
     trials.push(Trial::test(
         format!("seeds::direct::{range:?}"),

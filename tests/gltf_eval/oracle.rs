@@ -18,7 +18,7 @@ pub struct MeshPrim {
     pub normals: Vec<Vec<DVec3>>,
     /// Point indices, face by face.
     pub corners: Vec<usize>,
-    /// Time codes of all samples that it depends on.
+    /// Time codes of the samples of what moves it.
     pub sampled: Vec<f64>,
 }
 

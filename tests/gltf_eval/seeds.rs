@@ -1,5 +1,6 @@
 //! Random glTF files: sinew's scene of them, and usd-core's picture of what they are converted to.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,42 @@ pub fn asked(usual: Range<u64>) -> Range<u64> {
     let number = |t: &str| t.parse::<u64>().ok();
     let first = number(first).expect("SINEW_GLTF_SEEDS: a number");
     first..number(end).unwrap_or(first + 1)
+}
+
+/// Every interpolation of every property is in so many clips of the usual seeds.
+pub fn coverage() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for seed in DIRECT {
+        let document = Document::open(&random(seed).write(folder.path(), "seed.glb"));
+        let mut count = |what: String| *seen.entry(what).or_default() += 1;
+        for channel in document.clips.iter().flat_map(|c| &c.channels) {
+            count(format!(
+                "{:?} {:?}",
+                channel.interpolation, channel.property
+            ));
+        }
+        for node in document
+            .shown
+            .iter()
+            .map(|n| &document.nodes[*n])
+            .filter(|n| n.mesh.is_some())
+        {
+            count(
+                if node.skin.is_some() {
+                    "skinned"
+                } else {
+                    "rigid"
+                }
+                .to_owned(),
+            );
+        }
+    }
+    let rare: Vec<_> = seen.iter().filter(|(_, n)| **n < 20).collect();
+    match (seen.len(), rare.is_empty()) {
+        (14, true) => Ok(()),
+        _ => Err(format!("{seen:?}").into()),
+    }
 }
 
 pub fn direct(seeds: Range<u64>) -> Result<(), Failed> {

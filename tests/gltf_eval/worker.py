@@ -96,10 +96,10 @@ def meshes(stage, times, out):
 
 
 def sampled(mesh):
-    """Every time at which the points, or a transform above them, have a sample."""
+    """The times at which the points have a sample; where they never change, those of the transforms above them."""
     times = set(mesh.GetPointsAttr().GetTimeSamples())
-    prim = mesh.GetPrim()
-    while prim.IsA(UsdGeom.Xformable):
+    prim = None if times else mesh.GetPrim()
+    while prim and prim.IsA(UsdGeom.Xformable):
         times.update(UsdGeom.Xformable(prim).GetTimeSamples())
         prim = prim.GetParent()
     return sorted(times)

@@ -126,7 +126,7 @@ fn bvh(python: &str) -> Result<(), Failed> {
 #[cfg(feature = "fbx")]
 mod fbx {
     use super::*;
-    use common::fbx_character::{Character, Y_UP, Z_UP};
+    use common::fbx::{Character, Y_UP, Z_UP};
 
     /// Key times of the tube's first clip, which the Skeleton is bound to.
     const SECONDS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];

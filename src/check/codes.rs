@@ -1,92 +1,13 @@
 //! The table of what [`check`](super::check) can find in a stage.
 
-use serde::Serialize;
-
-use super::file_codes::FILE_CODES;
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Worth knowing; results are as meant.
-    Info,
-    /// There is a result, but probably not what is meant, or other tools will disagree.
-    Warning,
-    /// Pixar's result or sinew's is missing or wrong for some prim.
-    Error,
-}
-
-impl Severity {
-    /// `error`, `warning` or `info`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Info => "info",
-        }
-    }
-}
-
-/// One kind of finding.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Code {
-    /// Stable name: kebab-case, or capitals for EXT_skeleton_humanoid.
-    pub code: &'static str,
-    pub severity: Severity,
-    /// What it means, in one line.
-    pub meaning: &'static str,
-    /// What to do about it.
-    pub advice: &'static str,
-    /// [`fix`](super::fix) can mend it without guessing.
-    pub fixable: bool,
-    /// Property at fault, where the finding names none itself.
-    #[serde(skip)]
-    pub(super) property: &'static str,
-}
-
-/// The row of a code.
-#[must_use]
-pub fn code(name: &str) -> Option<&'static Code> {
-    all_codes().find(|c| c.code == name)
-}
-
-/// Every row there is: of stages, then of files of other formats.
-pub fn all_codes() -> impl Iterator<Item = &'static Code> {
-    CODES.iter().chain(FILE_CODES)
-}
-
-pub(super) const fn row(
-    code: &'static str,
-    severity: Severity,
-    property: &'static str,
-    meaning: &'static str,
-    advice: &'static str,
-) -> Code {
-    Code {
-        code,
-        severity,
-        meaning,
-        advice,
-        fixable: false,
-        property,
-    }
-}
-
-impl Code {
-    const fn mendable(mut self) -> Self {
-        self.fixable = true;
-        self
-    }
-}
-
-use Severity::{Error, Info, Warning};
+use super::code::Severity::{Error, Info, Warning};
+use super::code::{Code, row};
 
 const INDICES: &str = "primvars:skel:jointIndices";
 const WEIGHTS: &str = "primvars:skel:jointWeights";
 const GEOM_BIND: &str = "primvars:skel:geomBindTransform";
 
-/// Every code of stages, by subject; [`FILE_CODES`] has those of other formats.
+/// Every code of stages, by subject; [`FILE_CODES`](super::FILE_CODES) has those of other formats.
 #[rustfmt::skip]
 pub const CODES: &[Code] = &[
     // The file

@@ -2,8 +2,8 @@
 //!
 //! The codes of EXT_skeleton_humanoid are in capitals, as other tools that check the extension have them.
 
-use super::codes::Severity::{Error, Info, Warning};
-use super::codes::{Code, row};
+use super::code::Severity::{Error, Info, Warning};
+use super::code::{Code, row};
 
 const CORRECT_BONE: &str = "use one of the extension's 55 names, such as leftUpperArm";
 const REPOSE: &str = "bind the character in the extension's reference pose, or apply clips with `sinew humanoid --mode conjugate`";
@@ -104,6 +104,7 @@ pub const FILE_CODES: &[Code] = &[
     row("fbx-repaired", Warning, "", "something broken in the file was mended on reading", "see the message; export it anew where it matters"),
     row("fbx-dual-quaternion", Warning, "", "dual quaternion skinning in FBX, which becomes linear", "set primvars:skel:skinningMethod to dualQuaternion in what is written, if it should be"),
     row("fbx-several-skins", Warning, "", "a mesh with more than one skin: the first one counts", "merge them"),
+    row("fbx-skin-ignored", Warning, "", "a skin without joints: the mesh stays as it is", "bind it anew"),
     row("fbx-geometry-cache", Warning, "", "a geometry cache, which is not read", "bake it into blend shapes or a skin"),
     row("fbx-nurbs", Warning, "", "a NURBS surface, which is not read", "export it as a mesh"),
     row("fbx-constraint", Warning, "", "a constraint, which is not evaluated", "bake the animation on export"),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::animations::UNIT;
 use super::context::{Context, INDICES, WEIGHTS};
 use super::influences::{SUM_TOLERANCE, row_size};
-use super::{CheckOptions, Finding, Report, check, codes};
+use super::{CheckOptions, Finding, Report, check, table};
 use crate::error::{Error, Result};
 use crate::io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue, Mend, PrimMend, UsdFile};
 use crate::sampled::Time;
@@ -61,7 +61,7 @@ pub struct FixReport {
 /// be read or written.
 pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<FixReport> {
     for name in &options.only {
-        match codes::code(name) {
+        match table::code(name) {
             Some(c) if c.fixable => {}
             Some(_) => {
                 let text = format!("{name} cannot be mended without guessing");
@@ -86,7 +86,7 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
         left: Vec::new(),
     };
     let wanted = |f: &&Finding| {
-        codes::code(f.code).is_some_and(|c| c.fixable)
+        table::code(f.code).is_some_and(|c| c.fixable)
             && (options.only.is_empty() || options.only.iter().any(|o| o == f.code))
     };
     let mut by_prim: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();

@@ -14,6 +14,7 @@
 
 mod animations;
 mod bound;
+mod code;
 mod codes;
 mod context;
 mod file_codes;
@@ -23,6 +24,7 @@ mod refused;
 mod shapes;
 mod skeletons;
 mod stage;
+mod table;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -34,9 +36,11 @@ use crate::io::usd::{ReadOptions, UsdFile};
 use crate::io::{self, OpenOptions};
 use crate::skel::AnimSource;
 
-pub use codes::{CODES, Code, Severity, all_codes, code};
+pub use code::{Code, Severity};
+pub use codes::CODES;
 pub use file_codes::FILE_CODES;
 pub use fix::{FixOptions, FixReport, Mended, fix};
+pub use table::{all_codes, code};
 
 /// What to check against.
 #[derive(Clone, Debug, Default)]
@@ -178,7 +182,7 @@ impl Findings {
     /// Adds a finding, unless the same code was found at the same place. An empty property is the
     /// code's usual one.
     fn add(&mut self, name: &'static str, path: &str, property: &str, message: impl Into<String>) {
-        let row = codes::code(name);
+        let row = table::code(name);
         let property = match (property, row) {
             ("", Some(row)) => row.property,
             (named, _) => named,

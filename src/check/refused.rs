@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::{Finding, Report, Severity, codes, report};
+use super::{Finding, Report, Severity, report, table};
 use crate::error::Invalid;
 use crate::io::gltf::extensions::{self, humanoid};
 
@@ -44,7 +44,7 @@ fn finding(code: &'static str, severity: Severity, path: &str, message: String) 
         path: path.to_owned(),
         property: String::new(),
         message,
-        advice: codes::code(code).map_or("see the message", |row| row.advice),
+        advice: table::code(code).map_or("see the message", |row| row.advice),
         fixable: false,
     }
 }

@@ -3,9 +3,10 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::curves::{Turned, move_by, product, scale_by};
-use super::motion::{Motion, Motions, Relative, Source, label, list};
+use super::motion::{Motion, Motions, Relative, Source, label};
 use super::reference::reference_rotation;
 use super::target::{Model, height, ratio};
+use super::words::list;
 use super::{Applied, ApplyOptions, MissingBone, Mode, Report};
 use crate::asset::{Asset, Clip, Curve, Target, Track};
 use crate::error::{Error, Result};

@@ -25,6 +25,7 @@ mod motion;
 mod own;
 mod reference;
 mod target;
+mod words;
 
 use crate::asset::{Asset, Clip, LocalTransform, Target};
 use crate::error::Warning;

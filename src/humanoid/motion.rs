@@ -8,6 +8,7 @@ use super::binds::BindPoses;
 use super::curves::Turned;
 use super::reference::reference_rotation;
 use super::target::facing;
+use super::words::list;
 use super::{Mode, Report};
 use crate::asset::{Asset, Clip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, Target, Track};
 use crate::error::Warning;
@@ -247,14 +248,4 @@ pub(super) fn label(asset: &Asset, clip: &Clip) -> String {
 /// `1 track`, `3 tracks`.
 fn tracks(n: usize) -> String {
     format!("{n} track{}", if n == 1 { "" } else { "s" })
-}
-
-/// The first few of a list, and how many more.
-pub(super) fn list<T: ToString>(items: &[T]) -> String {
-    const SHOWN: usize = 8;
-    let shown: Vec<String> = items.iter().take(SHOWN).map(T::to_string).collect();
-    match items.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }

@@ -4,8 +4,8 @@ use glam::{DMat3, DMat4, DQuat, DVec3};
 
 use super::Report;
 use super::binds::BindPoses;
-use super::motion::list;
 use super::reference::{bends_one_way, reference_rotation};
+use super::words::list;
 use crate::asset::{Asset, Axis, Format, HumanoidSkeleton, Trs};
 use crate::error::{Error, Result};
 use crate::retarget::Bone;

@@ -1,12 +1,13 @@
 //! FBX: a character of our own, with all that is odd about FBX, against f64 maths from the format's definitions.
 
 use crate::common::command::Bench;
-use crate::common::fbx_character::{Axes, Character, Clip, LEFT_HANDED, Y_UP, Z_UP};
-use crate::common::fbx_maker;
+use crate::common::fbx::binary::binary;
+use crate::common::fbx::maker;
+use crate::common::fbx::{Axes, Character, Clip, Joint, LEFT_HANDED, Picture, Y_UP, Z_UP};
 use crate::common::rng::Rng;
 use crate::common::tolerance;
 use glam::{DMat4, DVec3};
-use sinew::asset::{Asset, Axis, Format, Keys, Target, Trs};
+use sinew::asset::{Asset, Axis, Format, Keys, Target, TextureRef, Trs};
 use sinew::{Error, io};
 
 fn read(text: impl AsRef<[u8]>) -> Result<Asset, Error> {
@@ -358,6 +359,97 @@ fn units_are_the_file_s() {
     }
 }
 
+#[test]
+fn pictures_are_embedded_or_below_the_folder() {
+    let png = |fill: u8| [&b"\x89PNG\r\n\x1a\n"[..], &[fill; 8]].concat();
+    let picture = |material, property, relative, embedded| Picture {
+        material,
+        property,
+        relative,
+        embedded,
+        translation: DVec3::ZERO,
+        scaling: DVec3::ONE,
+    };
+    let character = Character {
+        pictures: vec![
+            Picture {
+                // Drawn twice as large, a quarter to the right and an eighth up.
+                translation: DVec3::new(0.25, 0.125, 0.0),
+                scaling: DVec3::new(2.0, 2.0, 1.0),
+                ..picture(0, "DiffuseColor", "art\\\\skin.png", None)
+            },
+            picture(0, "NormalMap", "bumps.png", Some(png(2))),
+            picture(1, "DiffuseColor", "..\\\\secret.png", None),
+            picture(1, "EmissiveColor", "art\\\\notes.png", None),
+        ],
+        ..Character::tube()
+    };
+    let bench = Bench::new();
+    for folder in ["in", "in/art"] {
+        std::fs::create_dir(bench.path(folder)).unwrap();
+    }
+    bench.write("in/art/skin.png", png(1));
+    bench.write("secret.png", png(3));
+    bench.write("in/art/notes.png", "no picture");
+    let asset = io::fbx::read(&bench.write("in/tube.fbx", character.text())).unwrap();
+    let material = |name| asset.materials.iter().find(|m| m.name == name).unwrap();
+    let (side, cap) = (material("Side"), material("Cap"));
+    let image = |t: &Option<TextureRef>| &asset.images[t.as_ref().unwrap().image];
+    let color = image(&side.base_color_texture);
+    assert_eq!(
+        (color.file_name.as_str(), &color.bytes),
+        ("skin.png", &png(1))
+    );
+    let bumps = image(&side.normal_texture);
+    assert_eq!(
+        (bumps.file_name.as_str(), &bumps.bytes),
+        ("bumps.png", &png(2))
+    );
+    // A texture replaces the colour.
+    assert_eq!(side.base_color, glam::Vec4::ONE);
+    // Nothing outside the folder is read, and nothing that is no picture.
+    assert!(image(&cap.base_color_texture).bytes.is_empty());
+    assert!(image(&cap.emissive_texture).bytes.is_empty());
+    let mut codes: Vec<&str> = asset.warnings.iter().map(|w| w.code).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, ["fbx-image-format", "fbx-image-unreadable"]);
+
+    let texture = side.base_color_texture.as_ref().unwrap();
+    let transform = texture.transform.unwrap();
+    // FBX's own picture place at its uv (0.5, 0.75), both from the lower left.
+    let place = picture_place(0.5, 0.75);
+    let found = transform.transform_point2(glam::Vec2::new(0.5, 1.0 - 0.75));
+    let want = glam::Vec2::new(place.0, 1.0 - place.1);
+    assert!(found.abs_diff_eq(want, 1e-6), "{found}, not {want}");
+    assert!(side.normal_texture.as_ref().unwrap().transform.is_none());
+}
+
+/// Where in the picture a uv falls: scaled, then moved, as 3ds Max and Maya export it.
+fn picture_place(u: f32, v: f32) -> (f32, f32) {
+    ((u - 0.25) / 2.0, (v - 0.125) / 2.0)
+}
+
+#[test]
+fn a_file_that_asks_for_more_than_its_size_justifies() {
+    let mut character = Character::tube();
+    character.clips.clear();
+    character.channels.clear();
+    // One point has a thousand influences, so that all would have as many.
+    let count = 180_000;
+    character.points = (0..count)
+        .map(|i| DVec3::new(f64::from(i % 7), 1.0, 0.0))
+        .collect();
+    character.faces = (0..count as usize / 3)
+        .map(|i| (vec![3 * i, 3 * i + 1, 3 * i + 2], 0))
+        .collect();
+    character.joints = (0..1_000)
+        .map(|_| Joint::plain("j", None, DVec3::ZERO))
+        .collect();
+    character.weights = vec![vec![(0, 1.0)]; count as usize];
+    character.weights[5] = (0..1_000).map(|j| (j, 1.0)).collect();
+    refused(character.text(), &["as the file's size has it"]);
+}
+
 fn refused(text: impl AsRef<[u8]>, words: &[&str]) {
     let error = read(text).unwrap_err().to_string();
     for word in words.iter().chain(&["tube.fbx"]) {
@@ -378,8 +470,8 @@ fn broken_files_are_refused() {
         &["cannot open"],
     );
     let deep = |levels: i64| {
-        let mut fbx = fbx_maker::Fbx::new(String::new());
-        let mut parent = fbx_maker::ROOT;
+        let mut fbx = maker::Fbx::new(String::new());
+        let mut parent = maker::ROOT;
         for _ in 0..levels {
             let node = fbx.object("Model", "Model", "n", "LimbNode", "");
             fbx.connect(node, parent);
@@ -394,23 +486,36 @@ fn broken_files_are_refused() {
 }
 
 #[test]
+fn binary_files_say_the_same_as_text() {
+    let text = Character::tube().text();
+    let (a, b) = (read(&text).unwrap(), read(binary(&text)).unwrap());
+    assert_eq!((a.nodes, a.skins, a.clips), (b.nodes, b.skins, b.clips));
+    assert_eq!((a.meshes, a.materials), (b.meshes, b.materials));
+}
+
+#[test]
 fn truncations_and_flipped_bytes_do_no_harm() {
-    let bytes = Character::tube().text().into_bytes();
-    for i in 0..200 {
-        // Refused or read: what is read has passed the asset's own validation.
-        let _ = read(&bytes[..bytes.len() * i / 200]);
-    }
+    let text = Character::tube().text();
     let mut rng = Rng::new(11);
-    for _ in 0..300 {
-        let mut bytes = bytes.clone();
-        for _ in 0..=rng.below(4) {
-            let at = rng.below(bytes.len());
-            bytes[at] = match rng.below(2) {
-                0 => rng.bits() as u8,
-                _ => b"0123456789-,{}\"*"[rng.below(16)],
-            };
+    for bytes in [binary(&text), text.into_bytes()] {
+        let mut refused = 0;
+        for i in 0..200 {
+            // Refused or read: what is read has passed the asset's own validation.
+            refused += usize::from(read(&bytes[..bytes.len() * i / 200]).is_err());
         }
-        let _ = read(&bytes);
+        assert!(refused > 50, "{refused}");
+        for _ in 0..400 {
+            let mut bytes = bytes.clone();
+            for _ in 0..=rng.below(4) {
+                let at = rng.below(bytes.len());
+                bytes[at] = match rng.below(3) {
+                    0 => rng.bits() as u8,
+                    1 => 0xff,
+                    _ => b"0123456789-,{}\"*"[rng.below(16)],
+                };
+            }
+            let _ = read(&bytes);
+        }
     }
 }
 

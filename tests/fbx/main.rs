@@ -10,7 +10,7 @@ mod character;
 #[test]
 fn without_the_feature_the_error_says_how_to_get_it() {
     let bench = common::command::Bench::new();
-    let path = bench.write("tube.fbx", common::fbx_character::Character::tube().text());
+    let path = bench.write("tube.fbx", common::fbx::Character::tube().text());
     let error = sinew::io::fbx::read(&path).unwrap_err();
     assert!(matches!(error, sinew::Error::Open { .. }));
     let error = error.to_string();

@@ -59,7 +59,7 @@ fn mixamo_and_vroid_bodies_match_bone_by_bone() {
     assert_eq!(s.joints().len(), source.at.len());
     assert_eq!(t.joints().len(), source.at.len());
     let map = BoneMap::between((&source.rig, &s), (&target.rig, &t));
-    for (key, _) in &source.at {
+    for key in source.at.keys() {
         let pair = map
             .pairs
             .iter()

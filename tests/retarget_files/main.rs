@@ -57,7 +57,7 @@ fn main() {
     }
     trials.push(python::trial(
         "usd_core_reads_the_animation_alone",
-        |python| usd_core_reads_the_animation_alone(python),
+        usd_core_reads_the_animation_alone,
     ));
     trials.extend(formats::trials());
     libtest_mimic::run(&args, trials).exit();
@@ -607,6 +607,17 @@ fn bad_requests_write_nothing() -> Result<(), Failed> {
         &["empty.usda", "no skeleton"],
     );
     refused(&run("gone.usda", "hero.usda"), &out, &["gone.usda"]);
+    // A clip without scales counts for nothing in USD.
+    let walk = std::fs::read_to_string(pair.bench.path("walk.usda"))?;
+    pair.bench.write(
+        "scaleless.usda",
+        walk.replace("half3[] scales", "half3[] widths"),
+    );
+    refused(
+        &run("scaleless.usda", "hero.usda"),
+        &out,
+        &["scaleless.usda", "/Char/Skel/Walk", "scales"],
+    );
     let usage = sinew(&["retarget", "a.usda"]);
     assert_eq!(usage.status.code(), Some(2));
     Ok(())
@@ -733,10 +744,10 @@ fn a_moving_root_above_the_skeleton_counts() -> Result<(), Failed> {
     let own = pair
         .target
         .position(&pair.target.world(pair.target.rig.rest()), "hips");
-    for i in 0..9 {
+    for (i, got) in got.iter().enumerate() {
         // A metre along X, over eight frames.
         let moved = source(i) - rest + DVec3::X * (i as f64 / 8.0);
-        let off = got[i].distance(own + moved * 0.8);
+        let off = got.distance(own + moved * 0.8);
         assert!(off < tolerance::RETARGETED_METRES, "{i}: {off}");
     }
     Ok(())

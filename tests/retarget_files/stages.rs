@@ -7,6 +7,9 @@ use sinew::math::Trs;
 
 use crate::rigs::Made;
 
+/// A pose at each of some times.
+pub type Poses = Vec<(f64, Vec<Trs>)>;
+
 /// A character in a file: /Char/Skel, with a mesh beside it.
 pub struct Stage<'a> {
     pub made: &'a Made,
@@ -14,7 +17,7 @@ pub struct Stage<'a> {
     pub meters_per_unit: f64,
     pub rate: f64,
     /// Clips by name: a pose at each time. The first is bound.
-    pub clips: Vec<(&'a str, Vec<(f64, Vec<Trs>)>)>,
+    pub clips: Vec<(&'a str, Poses)>,
     /// Channels of the clips, with weights at their times.
     pub channels: &'a [&'a str],
     /// Shapes of the mesh.

@@ -134,7 +134,11 @@ impl<'a> Reader<'a> {
                 let message = "dual quaternion skinning becomes linear";
                 warn("fbx-dual-quaternion", message);
             }
-            MeshSkin::new(deformer, nodes).map(Rc::new)
+            let skin = MeshSkin::new(deformer, nodes);
+            if skin.is_none() {
+                warn("fbx-skin-ignored", "a skin without joints: not skinned");
+            }
+            skin.map(Rc::new)
         };
         let skin = self.skins.entry(mesh.element.typed_id);
         skin.or_insert_with(read).clone()

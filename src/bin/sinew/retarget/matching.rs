@@ -141,6 +141,16 @@ fn holds(all: &BoneMap, part: &BoneMap) -> bool {
     part.pairs.iter().all(|p| has(&p.source, &p.target))
 }
 
+/// The first of many names.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 100;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 type Side<'a> = (&'a Rig, &'a std::result::Result<Humanoid, Unrecognised>);
 
 /// Says of each unknown rig what it is closest to, and writes a map to begin with.
@@ -157,7 +167,7 @@ fn unknown(source: Side<'_>, target: Side<'_>) -> Error {
         text += &format!(
             "{}: its joints follow no known naming{closest}. They are {}.\n",
             rig.label(),
-            rig.names().join(", ")
+            some_of(rig.names())
         );
     }
     let guess = |(rig, found): Side<'_>| match found {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sinew::Result;
 use sinew::io::skeletons;
 use sinew::io::usd::UsdFile;
+use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
 use sinew::skel::{AnimMapper, SkelAnimation};
 
@@ -72,14 +73,14 @@ pub fn source<'a>(
         _ => return several(&args.source, &candidates, "--source-skeleton"),
     };
     if let Some(clip) = named {
-        return Ok((skeleton, Arc::new(clip.clone())));
+        return Ok((skeleton, whole(args, Arc::new(clip.clone()))?));
     }
     if let Some(clip) = skeleton.instance.animation() {
-        return Ok((skeleton, clip.clone()));
+        return Ok((skeleton, whole(args, clip.clone())?));
     }
     let fitting: Vec<&SkelAnimation> = clips.iter().filter(|c| moves(c, skeleton)).collect();
     match fitting[..] {
-        [one] => Ok((skeleton, Arc::new(one.clone()))),
+        [one] => Ok((skeleton, whole(args, Arc::new(one.clone()))?)),
         _ => {
             let path = &skeleton.path;
             let reason = format!(
@@ -89,6 +90,22 @@ pub fn source<'a>(
             refuse(&args.source, &reason)
         }
     }
+}
+
+/// Refuses a clip that USD's tools ignore.
+fn whole(args: &Args, clip: Arc<SkelAnimation>) -> Result<Arc<SkelAnimation>> {
+    let time = clip
+        .joint_times()
+        .min_by(f64::total_cmp)
+        .map_or(Time::Default, Time::At);
+    if clip.joint_local_transforms(time).is_none() {
+        let path = &clip.path;
+        let reason = format!(
+            "{path} counts for nothing: it needs translations, rotations and scales, finite and one for each of its joints"
+        );
+        return refuse(&args.source, &reason);
+    }
+    Ok(clip)
 }
 
 /// The skeleton that is to move.

@@ -134,6 +134,9 @@ pub const GLTF_BETWEEN_KEYS: f64 = 1e-3;
 /// Unit normals at key times, where morph targets may shorten them before they are normalised.
 pub const GLTF_NORMALS: f64 = 1e-3;
 
+/// The same where half scales turn them, each joint of a chain by up to 2.4e-4.
+pub const GLTF_NORMALS_SCALED: f64 = 5e-3;
+
 /// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
 pub const GLTF_BAKES: f64 = 1e-5;
 /// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.

@@ -172,3 +172,7 @@ pub const JOINTS_IN_USD: f64 = 2e-6;
 /// Joints and points of our own FBX character as usd-core has them, at key times, relative to its size: joints are scaled by
 /// 1.1, 0.9 and 1.2, and SkelAnimation stores half.
 pub const FBX_IN_USD: f64 = 1e-3;
+
+/// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
+/// f32 translations and quaternions.
+pub const LIMBS_IN_USD: f64 = 1e-5;

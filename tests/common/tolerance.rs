@@ -134,6 +134,9 @@ pub const GLTF_BETWEEN_KEYS: f64 = 1e-3;
 /// Unit normals at key times, where morph targets may shorten them before they are normalised.
 pub const GLTF_NORMALS: f64 = 1e-3;
 
+/// The same where half scales turn them, each joint of a chain by up to 2.4e-4.
+pub const GLTF_NORMALS_SCALED: f64 = 5e-3;
+
 /// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
 pub const GLTF_BAKES: f64 = 1e-5;
 /// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.
@@ -172,6 +175,14 @@ pub const JOINTS_IN_USD: f64 = 2e-6;
 /// Joints and points of our own FBX character as usd-core has them, at key times, relative to its size: joints are scaled by
 /// 1.1, 0.9 and 1.2, and SkelAnimation stores half.
 pub const FBX_IN_USD: f64 = 1e-3;
+
+/// The same of a clip with cubic curves, which were sampled for either side at other times and stray by 3e-4 at each of
+/// the three joints in a row that move.
+pub const SAMPLED_CURVES: f64 = 2e-3;
+
+/// A clip retargeted onto the character that it was made for, of the size of what is posed: rotations that exporters
+/// rounded are of unit length afterwards, f32 down a dozen joints else.
+pub const OWN_CLIP: f64 = 2e-6;
 
 /// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
 /// f32 translations and quaternions.

@@ -30,7 +30,7 @@ pub fn clips(python: &str, file: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
+pub fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
     convert(play, file, out)?;
     let moments = play.moments();
     let stage = see(python, Look::Read, out, &[0.0], None)?.stage;
@@ -40,7 +40,7 @@ fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Fail
     let seen = see(python, Look::Bake, out, &times, None)?;
     let got = shown(seen);
     same_picture(play, &moments, &got)?;
-    our_bake(python, out, &moments, &times, &got)?;
+    our_bake(python, out, &moments, &times, &got, play.least_size(&got))?;
     clean(python, out)
 }
 
@@ -121,14 +121,18 @@ fn same_picture(play: Play<'_>, moments: &[Moment], got: &[Shown]) -> Result<(),
     if let Some(more) = more.first() {
         return Err(format!("{} is nothing that the glTF file shows", more.name).into());
     }
-    let at_keys = match play.scales() {
-        true => tolerance::GLTF_AT_KEYS_SCALED,
-        false => tolerance::GLTF_AT_KEYS,
+    let (at_keys, normals) = match play.scales() {
+        true => (
+            tolerance::GLTF_AT_KEYS_SCALED,
+            tolerance::GLTF_NORMALS_SCALED,
+        ),
+        false => (tolerance::GLTF_AT_KEYS, tolerance::GLTF_NORMALS),
     };
     let allowed = Allowed {
         points: (at_keys, tolerance::GLTF_BETWEEN_KEYS),
-        normals: tolerance::GLTF_NORMALS,
+        normals,
         normals_may_lack: false,
+        size: play.least_size(&want),
         moments,
     };
     pairs.into_iter().try_for_each(|p| allowed.compare(p))
@@ -141,6 +145,7 @@ fn our_bake(
     moments: &[Moment],
     times: &[f64],
     theirs: &[Shown],
+    least_size: f64,
 ) -> Result<(), Failed> {
     let out = converted.with_extension("baked.usdc");
     let options = BakeOptions {
@@ -156,33 +161,25 @@ fn our_bake(
         Err(e) => return Err(e.into()),
         Ok(_) => {}
     }
-    // Between samples a bake is a straight line, and beyond them it holds.
-    let keys = moments
-        .iter()
-        .zip(times)
-        .enumerate()
-        .filter(|(_, (m, _))| m.is_key);
-    let (places, times): (Vec<usize>, Vec<f64>) = keys.map(|(i, (_, t))| (i, *t)).unzip();
-    let ours = shown(see(python, Look::Read, &out, &times, None)?);
-    assert_eq!(ours.len(), theirs.len());
-    for (ours, theirs) in ours.iter().zip(theirs) {
+    let seen = see(python, Look::Read, &out, times, None)?;
+    assert_eq!(seen.prims.len(), theirs.len());
+    let sampled: Vec<Vec<f64>> = seen.prims.iter().map(|p| p.sampled.clone()).collect();
+    for ((ours, theirs), sampled) in shown(seen).iter().zip(theirs).zip(&sampled) {
         assert_eq!(ours.name, theirs.name);
-        let pick = |all: &[Vec<glam::DVec3>]| -> Vec<_> {
-            places.iter().map(|i| all[*i].clone()).collect()
-        };
-        let theirs = Shown {
-            points: pick(&theirs.points),
-            normals: pick(&theirs.normals),
-            ..theirs.clone()
-        };
+        // Between the samples that a prim needs, a bake is a straight line.
+        let is_sampled = |i: &usize| sampled.is_empty() || sampled.contains(&times[*i]);
+        let places: Vec<usize> = (0..times.len()).filter(is_sampled).collect();
         let moments: Vec<Moment> = places.iter().map(|i| moments[*i]).collect();
         let allowed = Allowed {
             points: (tolerance::GLTF_BAKES, tolerance::GLTF_BAKES),
             normals: tolerance::PIXAR_BAKE_NORMALS,
             normals_may_lack: false,
+            size: least_size,
             moments: &moments,
         };
-        allowed.compare((&theirs, ours))?;
+        if !places.is_empty() {
+            allowed.compare((&theirs.at(&places), &ours.at(&places)))?;
+        }
     }
     Ok(())
 }

@@ -44,6 +44,7 @@ const NAMED_IN: &[(&str, &str)] = &[
     ("meshoptimizer_rs", "io"),
     ("openusd", "io"),
     ("openusd_schemas", "io"),
+    ("unicode_ident", "io"),
     ("percent_encoding", "io"),
     ("ufbx", "io"),
     ("wgpu", "gpu"),

@@ -108,7 +108,8 @@ pub const JOINTS_IN_F64: f64 = 1e-12;
 
 /// Numbers that a file stores in f32, relative to the larger of 1 and themselves: half a step of f32.
 pub const STORED_IN_F32: f64 = 6e-8;
-/// The same through a SkelAnimation: quaternions of 6e-8 in f32 on either side, down a dozen joints.
+
+/// Directions of retargeted bones through a SkelAnimation: quaternions of 6e-8 in f32 on either side, down a dozen joints.
 pub const DIRECTION_IN_F32: f64 = 3e-6;
 
 /// Positions of retargeted joints, in metres: f32 translations of a few metres, and turns above them as before.
@@ -176,14 +177,13 @@ pub const JOINTS_IN_USD: f64 = 2e-6;
 /// 1.1, 0.9 and 1.2, and SkelAnimation stores half.
 pub const FBX_IN_USD: f64 = 1e-3;
 
-/// The same of a clip with cubic curves, which were sampled for either side at other times and stray by 3e-4 at each of
+/// Retargeted joints of a clip with cubic curves, which were sampled for either side at other times and stray by 3e-4 at each of
 /// the three joints in a row that move.
 pub const SAMPLED_CURVES: f64 = 2e-3;
 
 /// A clip retargeted onto the character that it was made for, of the size of what is posed: rotations that exporters
 /// rounded are of unit length afterwards, f32 down a dozen joints else.
 pub const OWN_CLIP: f64 = 2e-6;
-
 /// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
 /// f32 translations and quaternions.
 pub const LIMBS_IN_USD: f64 = 1e-5;

@@ -4,10 +4,11 @@ use std::f64::consts::FRAC_PI_2;
 
 use glam::{DMat4, DQuat, DVec3, Mat3, Vec2, Vec3, Vec4};
 use sinew::asset::{
-    AlphaMode, Asset, Clip, Curve, CurveInterpolation as Kind, Expression, Faces, Image, Keys,
-    LocalTransform, Material, Mesh, MorphBind, MorphTarget, Node, Primitive, Skin, Target,
-    TextureRef, Track, Trs, Wrap,
+    AlphaMode, Asset, Clip, Curve, CurveInterpolation as Kind, Expression, Faces, HumanoidSkeleton,
+    Image, Keys, LocalTransform, Material, Mesh, MorphBind, MorphTarget, Node, Primitive, Skin,
+    Target, TextureRef, Track, Trs, Wrap,
 };
+use sinew::retarget::Bone;
 
 pub fn node(name: &str, parent: Option<usize>, translation: [f64; 3]) -> Node {
     Node {
@@ -162,6 +163,8 @@ pub fn character() -> Asset {
     body.targets = vec![target(9, 1.0), sparse_target()];
     let mut second = skinned_strip(5, 3);
     second.targets = vec![target(5, 2.0), MorphTarget::default()];
+    let mut dented = strip(5);
+    dented.targets = vec![target(5, 5.0)];
     let named = |name: &str, primitives| Mesh {
         name: name.into(),
         primitives,
@@ -175,7 +178,11 @@ pub fn character() -> Asset {
         },
         named("HairMesh", vec![skinned_strip(6, 2)]),
         named("SwordMesh", vec![strip(4)]),
-        named("ShieldMesh", vec![strip(5)]),
+        Mesh {
+            target_names: vec!["dent".into()],
+            weights: vec![0.5],
+            ..named("ShieldMesh", vec![dented])
+        },
     ];
     for (at, mesh, skin) in [
         (8, 0, Some(0)),
@@ -370,6 +377,81 @@ pub fn free() -> Asset {
             weights(3, [0.0, 0.2, 1.0, 0.4]),
             weights(4, [1.0, 0.0, 0.0, 0.0]),
         ],
+    }];
+    finished(asset)
+}
+
+/// A mesh a hundred times larger than the skeleton that its bind matrices bring it to, and a spline.
+pub fn centimetres() -> Asset {
+    let mut asset = Asset {
+        file: "centimetres.glb".into(),
+        ..Asset::default()
+    };
+    asset.nodes = vec![
+        node("root", None, [0.0; 3]),
+        node("arm", Some(0), [0.0, 0.5, 0.0]),
+        node("Skin", None, [0.0; 3]),
+    ];
+    let world_from_mesh = DMat4::from_scale(DVec3::splat(0.01));
+    asset.skins = vec![skin(&asset, &[0, 1], world_from_mesh)];
+    let mut mesh = skinned_strip(9, 2);
+    for p in &mut mesh.points {
+        *p *= 100.0;
+    }
+    asset.meshes = vec![Mesh {
+        primitives: vec![mesh],
+        ..Mesh::default()
+    }];
+    (asset.nodes[2].mesh, asset.nodes[2].skin) = (Some(0), Some(0));
+    let v = DVec3::new;
+    let keys = vec![
+        DVec3::ZERO,
+        v(0.0, 0.5, 0.0),
+        v(3.0, 0.0, -9.0),
+        v(-2.0, 5.0, 1.0),
+        v(0.2, 0.6, 0.0),
+        DVec3::ZERO,
+    ];
+    let keys = Keys::Translation(keys);
+    asset.clips = vec![Clip {
+        name: "swing".into(),
+        tracks: vec![track(Target::Node(1), &[0.0, 1.0], Kind::CubicSpline, keys)],
+    }];
+    finished(asset)
+}
+
+/// A humanoid whose meshes hang on its bones, without a skin.
+pub fn puppet() -> Asset {
+    let mut asset = Asset {
+        file: "puppet.vrm".into(),
+        ..Asset::default()
+    };
+    asset.nodes = vec![
+        node("root", None, [0.0; 3]),
+        node("hips", Some(0), [0.0, 1.0, 0.0]),
+        node("head", Some(1), [0.0, 0.6, 0.0]),
+        turned(
+            node("hat", Some(2), [0.0, 0.1, 0.0]),
+            DQuat::from_rotation_z(0.4),
+            2.0,
+        ),
+        node("stand", Some(0), [0.0, 0.0, 0.0]),
+    ];
+    asset.meshes = vec![Mesh {
+        primitives: vec![strip(5)],
+        ..Mesh::default()
+    }];
+    for at in [3, 4] {
+        asset.nodes[at].mesh = Some(0);
+    }
+    asset.humanoids = vec![HumanoidSkeleton {
+        location: "VRMC_vrm".into(),
+        root: None,
+        bones: [(Bone::Hips, 1), (Bone::Head, 2)].into(),
+    }];
+    asset.clips = vec![Clip {
+        name: "nod".into(),
+        tracks: vec![linear_turns(2, [0.0, 0.5, 1.0])],
     }];
     finished(asset)
 }

@@ -11,7 +11,7 @@ use crate::converted;
 type Outcome = Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 7] = [
+    let all: [(&str, fn() -> Outcome); 8] = [
         (
             "an_unknown_clip_is_refused_with_those_there_are",
             unknown_clip,
@@ -23,6 +23,7 @@ pub fn trials() -> Vec<Trial> {
         ),
         ("hundreds_of_levels_are_refused", levels),
         ("a_mesh_in_a_million_places_is_refused", places),
+        ("skins_all_at_odds_are_refused", odd_skins),
         ("keys_at_odds_are_sampled_at_whole_codes", odd_keys),
         ("tracks_that_move_nothing_are_warned_of", lost_tracks),
     ];
@@ -129,7 +130,25 @@ fn places() -> Outcome {
     refusal(&finished(asset), &["repeated meshes"])
 }
 
-/// A thousand joints with a thousand keys each, no two at one time.
+fn odd_skins() -> Outcome {
+    let mut asset = crate::assets::at_odds();
+    let (skin, body) = (asset.skins[1].clone(), asset.nodes[4].clone());
+    for i in 0..100u32 {
+        let mut skin = skin.clone();
+        skin.inverse_bind[1] = DMat4::from_rotation_x(f64::from(i) * 0.05) * skin.inverse_bind[1];
+        asset.nodes.push(Node {
+            skin: Some(asset.skins.len()),
+            ..body.clone()
+        });
+        asset.skins.push(skin);
+    }
+    refusal(
+        &finished(asset),
+        &["odds.glb", "skins[65]", "64 bind poses"],
+    )
+}
+
+/// A thousand joints with a hundred keys each, no two at one time.
 fn odd_keys() -> Outcome {
     let mut asset = Asset::default();
     let mut clip = sinew::asset::Clip::default();

@@ -196,6 +196,7 @@ fn channels() -> Outcome {
     let expected = [
         "smile",
         "blink",
+        "dent",
         "BodyMesh_smile",
         "frown_",
         "Twin_smile",

@@ -14,8 +14,11 @@ use super::rescale::is_exact;
 use super::sampling::{Samples, Tolerated, rotations, sample_times, vectors};
 use super::skeletons::SkeletonPlan;
 use crate::asset::{Asset, Curve, Trs};
-use crate::error::{Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::sampled::{Interpolation, Sampled};
+
+/// Values of all clips together: every joint has one at every key of any joint.
+const MAX_VALUES: usize = 1 << 26;
 
 /// How far samples may stray from cubic curves: joints below each other add up.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +117,7 @@ impl<'a> SkelClip<'a> {
         &self,
         layer: &mut LayerBuilder,
         prim: PrimId,
-        warnings: &mut Vec<Warning>,
+        (values, warnings): (&mut usize, &mut Vec<Warning>),
     ) -> Result<Option<Sampled<Vec<Vec3>>>> {
         let listed = self.listed();
         let mut resampled = false;
@@ -122,7 +125,11 @@ impl<'a> SkelClip<'a> {
         let mut times = |curves: &[Tolerated<'_>], width: usize| {
             let (times, over) = sample_times(curves, width, keys);
             resampled |= over;
-            times
+            *values += times.len() * width;
+            match *values > MAX_VALUES {
+                true => Err(self.too_large()),
+                false => Ok(times),
+            }
         };
         let mut exact = None;
         if !listed.is_empty() {
@@ -150,20 +157,20 @@ impl<'a> SkelClip<'a> {
                 let stretch = stretch[listed[*i]];
                 (*curve, self.tolerance.way / stretch)
             };
-            let at = times(&curves.iter().map(tolerated).collect::<Vec<_>>(), width);
+            let at = times(&curves.iter().map(tolerated).collect::<Vec<_>>(), width)?;
             let all: Vec<DVec3> = rest.iter().map(|t| t.translation).collect();
             let samples = vectors(&all, &curves, &at).map(|v| vec3f(&v));
             author_samples(layer, prim, "translations", "float3[]", samples)?;
 
             let part = |(_, curve, _): &(usize, _, _)| (*curve, self.tolerance.part);
             let curves = each(&|j| Some((self.curve(j, |c| &c.rotations)?, 1.0)));
-            let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width);
+            let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width)?;
             let all: Vec<DQuat> = rest.iter().map(|t| t.rotation).collect();
             let samples = rotations(&all, &curves, &at).map(|v| quatf(&v));
             author_samples(layer, prim, "rotations", "quatf[]", samples)?;
 
             let curves = each(&|j| Some((self.scale_curve(j)?, self.scale_factor(j))));
-            let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width);
+            let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width)?;
             let all: Vec<DVec3> = rest.iter().map(|t| t.scale).collect();
             let samples = vectors(&all, &curves, &at);
             exact = float_scales(&samples);
@@ -183,7 +190,7 @@ impl<'a> SkelClip<'a> {
                     curves.push((curve, self.tolerance.part));
                 }
             }
-            let at = times(&curves, self.channels.len());
+            let at = times(&curves, self.channels.len())?;
             let samples = self.weights(&at).map(sdf::Value::FloatVec);
             author_samples(layer, prim, "blendShapeWeights", "float[]", samples)?;
         }
@@ -197,6 +204,13 @@ impl<'a> SkelClip<'a> {
             ));
         }
         Ok(exact)
+    }
+
+    fn too_large(&self) -> Error {
+        Error::Request(format!(
+            "{}: its clips have more than {MAX_VALUES} values in all: choose one of them",
+            self.asset.file.display()
+        ))
     }
 
     fn weights(&self, times: &[f64]) -> Samples<Vec<f32>> {

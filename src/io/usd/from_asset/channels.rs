@@ -1,6 +1,6 @@
 //! Blend shape channels of each Skeleton: morph targets of its meshes, and expressions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::names::{Names, identifier};
 use super::placement::MeshUse;
@@ -48,6 +48,42 @@ impl Channels {
     }
 }
 
+/// What each expression adds to the targets of each mesh.
+#[derive(Debug, Default)]
+pub(super) struct ExpressionBinds(HashMap<usize, Vec<MeshExpression>>);
+
+/// An expression's part on one mesh.
+#[derive(Debug)]
+pub(super) struct MeshExpression {
+    pub expression: usize,
+    /// Target and weight.
+    pub binds: Vec<(usize, f32)>,
+}
+
+impl ExpressionBinds {
+    pub fn new(asset: &Asset) -> Self {
+        let mut all: HashMap<usize, Vec<MeshExpression>> = HashMap::new();
+        for (expression, source) in asset.expressions.iter().enumerate() {
+            for bind in &source.binds {
+                let of_mesh = all.entry(bind.mesh).or_default();
+                if of_mesh.last().is_none_or(|e| e.expression != expression) {
+                    let binds = Vec::new();
+                    of_mesh.push(MeshExpression { expression, binds });
+                }
+                if let Some(last) = of_mesh.last_mut() {
+                    last.binds.push((bind.target, bind.weight));
+                }
+            }
+        }
+        Self(all)
+    }
+
+    /// In the order of the expressions.
+    pub fn of_mesh(&self, mesh: usize) -> &[MeshExpression] {
+        self.0.get(&mesh).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Channels of all Skeletons, in their order. Expressions have the first choice of names; then come targets, by their
 /// own name, or with the mesh's in front where another mesh has taken it.
 ///
@@ -73,9 +109,9 @@ pub(super) fn channels(
     for (skeleton, channels) in all.iter_mut().enumerate() {
         let mut names = Names::default();
         let uses = || uses.iter().filter(|u| u.skeleton == Some(skeleton));
+        let meshes: HashSet<usize> = uses().map(|u| u.mesh).collect();
         for (i, expression) in asset.expressions.iter().enumerate() {
-            let moves = |u: &MeshUse| expression.binds.iter().any(|b| b.mesh == u.mesh);
-            if uses().any(moves) {
+            if expression.binds.iter().any(|b| meshes.contains(&b.mesh)) {
                 let token = names.unique(&[&expression.name, "expression"]);
                 channels.add(Slider::Expression(i), token, 0.0);
             }

@@ -32,7 +32,7 @@ impl CodedClip {
     pub fn new(
         asset: &Asset,
         chosen: &ChosenClip,
-        expressions: &[String],
+        expressions: &HashMap<String, usize>,
         rate: &Rate,
         warnings: &mut Vec<Warning>,
     ) -> Self {
@@ -67,7 +67,7 @@ impl CodedClip {
         &mut self,
         asset: &Asset,
         track: &Track,
-        expressions: &[String],
+        expressions: &HashMap<String, usize>,
         rate: &Rate,
         warnings: &mut Vec<Warning>,
     ) {
@@ -77,7 +77,7 @@ impl CodedClip {
             (Target::Node(node), Keys::Scale(_)) => (&mut self.scales, *node),
             (Target::Node(node), Keys::Weights { .. }) => (&mut self.weights, *node),
             (Target::Expression(name), Keys::Weights { .. }) => {
-                let Some(i) = expressions.iter().position(|e| e == name) else {
+                let Some(i) = expressions.get(name).copied() else {
                     let message = format!(
                         "a track moves the expression {name}, which the file lacks: left out"
                     );

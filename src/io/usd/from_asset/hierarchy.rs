@@ -63,7 +63,7 @@ impl Hierarchy {
 /// Relative difference at which a matrix counts as made of components.
 const SHEAR: f64 = 1e-6;
 
-/// The components of a transform; `None` where shear, or a scale of nothing, keeps it from having any.
+/// The components of a transform; `None` where shear keeps it from having any.
 pub(super) fn components(local: &LocalTransform) -> Option<Trs> {
     let m = match local {
         LocalTransform::Trs(trs) => return Some(*trs),
@@ -73,9 +73,8 @@ pub(super) fn components(local: &LocalTransform) -> Option<Trs> {
     let found = trs.matrix();
     let size = (0..3).map(|i| m.col(i).length()).fold(0.0, f64::max);
     let same = (0..3).all(|i| (found.col(i) - m.col(i)).length() <= SHEAR * size);
-    let is_whole =
-        found.is_finite() && trs.rotation.is_normalized() && m.row(3) == DMat4::IDENTITY.row(3);
-    (same && is_whole).then_some(trs)
+    let is_affine = m.row(3) == DMat4::IDENTITY.row(3);
+    (same && is_affine).then_some(trs)
 }
 
 #[cfg(test)]
@@ -97,7 +96,11 @@ mod tests {
         sheared.y_axis += sheared.x_axis * 0.1;
         assert_eq!(components(&LocalTransform::Matrix(sheared)), None);
         let flat = LocalTransform::Matrix(DMat4::from_scale(DVec3::new(1.0, 0.0, 1.0)));
-        let scale = components(&flat).unwrap().scale;
-        assert_eq!(scale, DVec3::new(1.0, 0.0, 1.0));
+        let scale = DVec3::new(1.0, 0.0, 1.0);
+        let flattened = Trs {
+            scale,
+            ..Trs::IDENTITY
+        };
+        assert_eq!(components(&flat), Some(flattened));
     }
 }

@@ -10,7 +10,7 @@ use crate::asset::{Asset, Trs};
 use crate::error::{Invalid, Result};
 use crate::math::try_inverse;
 
-/// Bytes of all tokens of a Skeleton; long chains repeat their names in every one.
+/// Bytes of all Skeletons' tokens; long chains repeat their names in every one.
 const MAX_TOKEN_BYTES: usize = 1 << 26;
 
 /// A joint to be written.
@@ -39,6 +39,10 @@ pub(super) struct JointTree<'a> {
     pub above: Option<usize>,
 }
 
+/// Bytes of the tokens so far.
+#[derive(Default)]
+pub(super) struct TokenBytes(usize);
+
 impl JointTree<'_> {
     /// Joints of the nodes, parents first. Those without a known bind transform take their parent's times
     /// their rest; those above all known ones theirs from below; where none is known, the rest pose is bound.
@@ -49,6 +53,7 @@ impl JointTree<'_> {
         &self,
         nodes: &HashSet<usize>,
         known: &HashMap<usize, DMat4>,
+        bytes: &mut TokenBytes,
     ) -> Result<Vec<Joint>> {
         let order = self
             .hierarchy
@@ -60,7 +65,6 @@ impl JointTree<'_> {
         let mut index = HashMap::with_capacity(nodes.len());
         // One for each joint's children, and the roots' at the end.
         let mut names: Vec<Names> = (0..=nodes.len()).map(|_| Names::default()).collect();
-        let mut bytes = 0;
         for node in order {
             let source = &self.asset.nodes[node];
             let parent = source.parent.filter(|p| Some(*p) != self.above);
@@ -71,8 +75,8 @@ impl JointTree<'_> {
                 Some(p) => format!("{}/{name}", joints[p].token),
                 None => name,
             };
-            bytes += token.len();
-            if bytes > MAX_TOKEN_BYTES {
+            bytes.0 += token.len();
+            if bytes.0 > MAX_TOKEN_BYTES {
                 let expected = format!("joint paths of {MAX_TOKEN_BYTES} bytes at most");
                 let error = Invalid::new(format!("nodes[{node}]"), "", expected, "more");
                 return Err(error.in_file(&self.asset.file).into());

@@ -5,7 +5,7 @@
 use openusd::{sdf, tf};
 
 use super::names::Names;
-use crate::error::{Error, Result};
+use crate::error::{Error, Invalid, Result};
 
 /// A prim of the layer that is being built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +27,11 @@ struct Prim {
 pub(super) struct LayerBuilder {
     data: sdf::Data,
     prims: Vec<Prim>,
+    path_bytes: usize,
 }
+
+/// Bytes of all prims' paths; deep hierarchies repeat the names of all above.
+const MAX_PATH_BYTES: usize = 1 << 26;
 
 /// Names are identifiers by now, so this is never seen.
 fn refused(e: &sdf::PathParseError) -> Error {
@@ -47,6 +51,7 @@ impl LayerBuilder {
         Self {
             data: sdf::Data::new(),
             prims: vec![root],
+            path_bytes: 0,
         }
     }
 
@@ -56,6 +61,11 @@ impl LayerBuilder {
         let name = above.names.unique(wanted);
         let path = above.path.append_path(name.as_str());
         let path = path.map_err(|e| refused(&e))?;
+        self.path_bytes += path.as_str().len();
+        if self.path_bytes > MAX_PATH_BYTES {
+            let expected = format!("prim paths of {MAX_PATH_BYTES} bytes at most");
+            return Err(Invalid::new("nodes", "name", expected, "more").into());
+        }
         above.children.push(name.into());
         let specifier = sdf::Value::Specifier(sdf::Specifier::Def);
         let type_name = sdf::Value::token(type_name);

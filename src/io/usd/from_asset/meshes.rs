@@ -3,7 +3,7 @@
 use glam::{DMat4, Vec3};
 use openusd::{gf, sdf};
 
-use super::channels::Channels;
+use super::channels::{Channels, ExpressionBinds};
 use super::layer::{LayerBuilder, PrimId};
 use super::placement::{MeshUse, Place};
 use super::shapes::author_shapes;
@@ -17,6 +17,7 @@ pub(super) struct Bound<'a> {
     pub plan: &'a SkeletonPlan,
     pub path: &'a sdf::Path,
     pub channels: &'a Channels,
+    pub expressions: &'a ExpressionBinds,
 }
 
 /// Authors a Mesh prim below `parent`.
@@ -79,7 +80,8 @@ pub(super) fn author_mesh(
             }
             Place::Free => {}
         }
-        author_shapes(layer, prim, asset, (at, primitive), bound.channels)?;
+        let channels = (bound.channels, bound.expressions);
+        author_shapes(layer, prim, asset, (at, primitive), channels)?;
     }
     Ok(())
 }

@@ -6,6 +6,8 @@
 //! beside it, which so have its space for their own.
 
 mod animations;
+mod binds;
+mod bound_clips;
 mod channels;
 mod clips;
 mod hierarchy;
@@ -18,8 +20,10 @@ mod placement;
 mod rescale;
 mod sampling;
 mod shapes;
+mod size;
 mod skeletons;
 mod stage;
+mod textures;
 mod time;
 mod xforms;
 

@@ -4,11 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use unicode_ident::{is_xid_continue, is_xid_start};
 
+/// Characters of a name that are kept; paths repeat the names of all above.
+const LONGEST: usize = 200;
+
 /// A valid prim name or path element. What no identifier may hold becomes `_`; letters of every script
 /// stay, which USD takes since 24.03. Names that start with a digit get a `_` in front; of nothing comes nothing.
 pub(super) fn identifier(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
+    for c in name.chars().take(LONGEST) {
         let fits = if c.is_ascii() {
             c == '_' || c.is_ascii_alphanumeric()
         } else {

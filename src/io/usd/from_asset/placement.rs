@@ -1,5 +1,7 @@
 //! Where each shown mesh goes: skinned, carried by a joint, or below its own node.
 
+use std::collections::HashMap;
+
 use glam::DMat4;
 
 use super::hierarchy::Hierarchy;
@@ -29,12 +31,39 @@ pub(super) enum Place {
     Free,
 }
 
+/// Where nodes and skins have gone.
+pub(super) struct Homes {
+    /// Skeleton and joint by node; the first one's where several share the node.
+    pub joints: HashMap<usize, (usize, usize)>,
+    /// Skeleton and geomBindTransform by skin.
+    skins: HashMap<usize, (usize, DMat4)>,
+}
+
+impl Homes {
+    pub fn new(plans: &[SkeletonPlan]) -> Self {
+        let mut joints = HashMap::new();
+        let mut skins = HashMap::new();
+        for (i, plan) in plans.iter().enumerate() {
+            for (node, joint) in &plan.joint_of_node {
+                joints.entry(*node).or_insert((i, *joint));
+            }
+            skins.extend(
+                plan.skins
+                    .iter()
+                    .map(|(skin, geom_bind)| (*skin, (i, *geom_bind))),
+            );
+        }
+        Self { joints, skins }
+    }
+}
+
 /// Places every shown mesh. Morph targets need a Skeleton for their channels: where there is none, one is added.
 pub(super) fn place(
     asset: &Asset,
     hierarchy: &Hierarchy,
     plans: &mut Vec<SkeletonPlan>,
 ) -> Vec<MeshUse> {
+    let homes = Homes::new(plans);
     let mut uses = Vec::new();
     for node in hierarchy
         .order
@@ -45,9 +74,7 @@ pub(super) fn place(
         let source = &asset.nodes[node];
         let Some(mesh) = source.mesh else { continue };
         let skinned = source.skin.and_then(|skin| {
-            let fit = |p: &SkeletonPlan| p.skins.iter().find(|(s, _)| *s == skin).map(|(_, g)| *g);
-            let mut plans = plans.iter().enumerate();
-            let (skeleton, geom_bind) = plans.find_map(|(i, p)| Some((i, fit(p)?)))?;
+            let (skeleton, geom_bind) = *homes.skins.get(&skin)?;
             Some((skeleton, Place::Skinned { skin, geom_bind }))
         });
         let primitives = &asset.meshes[mesh].primitives;
@@ -68,7 +95,7 @@ pub(super) fn place(
         if let Some((skeleton, place)) = skinned {
             add(with, Some(skeleton), place);
         }
-        match carried(asset, plans, node) {
+        match carried(asset, plans, &homes, node) {
             Some((skeleton, place)) => add(without, Some(skeleton), place),
             None => add(without, None, Place::Free),
         }
@@ -85,12 +112,15 @@ pub(super) fn place(
 }
 
 /// The joint at or above a node.
-fn carried(asset: &Asset, plans: &[SkeletonPlan], node: usize) -> Option<(usize, Place)> {
+fn carried(
+    asset: &Asset,
+    plans: &[SkeletonPlan],
+    homes: &Homes,
+    node: usize,
+) -> Option<(usize, Place)> {
     let mut joint_from_node = DMat4::IDENTITY;
     for at in asset.chain(node) {
-        let found = plans.iter().enumerate();
-        let mut found = found.filter_map(|(i, p)| Some((i, *p.joint_of_node.get(&at)?)));
-        if let Some((skeleton, joint)) = found.next() {
+        if let Some((skeleton, joint)) = homes.joints.get(&at).copied() {
             let geom_bind = plans[skeleton].joints[joint].bind * joint_from_node;
             return Some((skeleton, Place::Carried { joint, geom_bind }));
         }

@@ -12,7 +12,7 @@ const STEP_GAP: f64 = 1.0 / 1024.0;
 const MAX_HALVINGS: u32 = 10;
 
 /// Values of one component that are authored for all times together.
-const MAX_VALUES: usize = 1 << 24;
+const MAX_VALUES: usize = 1 << 23;
 
 /// A curve and how far samples may stray from it: scene units, radians, a factor or a weight.
 pub(super) type Tolerated<'a> = (&'a Curve, f64);

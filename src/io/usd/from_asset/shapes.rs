@@ -3,7 +3,7 @@
 use glam::Vec3;
 use openusd::{sdf, tf};
 
-use super::channels::{Channels, Slider};
+use super::channels::{Channels, ExpressionBinds, Slider};
 use super::layer::{LayerBuilder, PrimId};
 use super::names::Names;
 use super::placement::MeshUse;
@@ -32,7 +32,7 @@ pub(super) fn author_shapes(
     mesh_prim: PrimId,
     asset: &Asset,
     (at, primitive): (&MeshUse, &Primitive),
-    channels: &Channels,
+    (channels, expressions): (&Channels, &ExpressionBinds),
 ) -> Result<()> {
     let mesh = &asset.meshes[at.mesh];
     let mut tokens: Vec<tf::Token> = Vec::new();
@@ -61,13 +61,9 @@ pub(super) fn author_shapes(
         // Targets of a mesh of several materials mostly move one of them.
         add(layer, slider, &target_shape(primitive, target), alone)?;
     }
-    for (i, expression) in asset.expressions.iter().enumerate() {
-        let binds = expression.binds.iter().filter(|b| b.mesh == at.mesh);
-        let binds: Vec<(usize, f32)> = binds.map(|b| (b.target, b.weight)).collect();
-        if !binds.is_empty() {
-            let shape = sum_of_targets(primitive, &binds);
-            add(layer, Slider::Expression(i), &shape, false)?;
-        }
+    for part in expressions.of_mesh(at.mesh) {
+        let shape = sum_of_targets(primitive, &part.binds);
+        add(layer, Slider::Expression(part.expression), &shape, false)?;
     }
     if !tokens.is_empty() {
         layer.apply(mesh_prim, "SkelBindingAPI");

@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet};
 
 use glam::DMat4;
 
+use super::binds::{UsedJoints, variants};
 use super::hierarchy::Hierarchy;
-use super::joints::{Joint, JointTree};
+use super::joints::{Joint, JointTree, TokenBytes};
 use crate::asset::Asset;
-use crate::error::{Invalid, Result, Warning};
-use crate::math::{is_affine, try_inverse};
+use crate::error::{Result, Warning};
 
 /// A Skeleton to be written.
 #[derive(Debug)]
@@ -52,19 +52,20 @@ pub(super) fn plan(
         .collect();
     if groups.is_empty() {
         groups = bare_trees(asset, hierarchy);
-    } else {
-        let humanoids = asset.humanoids.iter().map(|h| Group {
-            members: h.bones.values().copied().collect(),
-            skins: Vec::new(),
-        });
-        groups.extend(humanoids.filter(|g| !g.members.is_empty()));
     }
+    // Bones are joints whether or not anything is skinned to them: what hangs on them is carried.
+    let humanoids = asset.humanoids.iter().map(|h| Group {
+        members: h.bones.values().copied().collect(),
+        skins: Vec::new(),
+    });
+    groups.extend(humanoids.filter(|g| !g.members.is_empty()));
     let mut trees = merged(asset, hierarchy, groups);
     adopt_moved(asset, hierarchy, &mut trees);
     let used = UsedJoints::new(asset, hierarchy);
     let mut plans = Vec::new();
+    let mut bytes = TokenBytes::default();
     for tree in &trees {
-        let variants = variants(asset, tree, &used, warnings)?;
+        let variants = variants(asset, (tree.above, &tree.skins), &used, warnings)?;
         for (i, variant) in variants.into_iter().enumerate() {
             let nodes = match i {
                 0 => tree.nodes.clone(),
@@ -76,7 +77,7 @@ pub(super) fn plan(
                 hierarchy,
                 above: tree.above,
             };
-            let joints = joints.build(&nodes, &variant.binds)?;
+            let joints = joints.build(&nodes, &variant.binds, &mut bytes)?;
             let index = |(i, joint): (usize, &Joint)| Some((joint.node?, i));
             plans.push(SkeletonPlan {
                 above: tree.above,
@@ -180,20 +181,7 @@ fn closure(
 fn merged(asset: &Asset, hierarchy: &Hierarchy, mut groups: Vec<Group>) -> Vec<Tree> {
     loop {
         let mut owner: Vec<Option<usize>> = vec![None; asset.nodes.len()];
-        // Which group each one joins; smaller indices win.
-        let mut joins: Vec<usize> = (0..groups.len()).collect();
-        let find = |joins: &[usize], mut g: usize| {
-            while joins[g] != g {
-                g = joins[g];
-            }
-            g
-        };
-        let unite = |joins: &mut Vec<usize>, a: usize, b: usize| {
-            let (a, b) = (find(joins, a), find(joins, b));
-            let (low, high) = (a.min(b), a.max(b));
-            joins[high] = low;
-            low != high
-        };
+        let mut joins = Joins::new(groups.len());
         let mut met = false;
         let mut trees = Vec::with_capacity(groups.len());
         for (g, group) in groups.iter().enumerate() {
@@ -201,7 +189,7 @@ fn merged(asset: &Asset, hierarchy: &Hierarchy, mut groups: Vec<Group>) -> Vec<T
             let nodes = closure(asset, above, group.members.iter().copied());
             for node in &nodes {
                 match owner[*node] {
-                    Some(other) => met |= unite(&mut joins, g, other),
+                    Some(other) => met |= joins.unite(g, other),
                     None => owner[*node] = Some(g),
                 }
             }
@@ -215,7 +203,7 @@ fn merged(asset: &Asset, hierarchy: &Hierarchy, mut groups: Vec<Group>) -> Vec<T
         for (g, tree) in trees.iter().enumerate() {
             let Some(above) = tree.above else { continue };
             for other in asset.chain(above).filter_map(|n| owner[n]) {
-                met |= unite(&mut joins, g, other);
+                met |= joins.unite(g, other);
             }
         }
         if !met {
@@ -223,12 +211,36 @@ fn merged(asset: &Asset, hierarchy: &Hierarchy, mut groups: Vec<Group>) -> Vec<T
         }
         let mut united: Vec<Group> = vec![Group::default(); groups.len()];
         for (g, group) in groups.into_iter().enumerate() {
-            let into = &mut united[find(&joins, g)];
+            let into = &mut united[joins.find(g)];
             into.members.extend(group.members);
             into.skins.extend(group.skins);
         }
         united.retain(|g| !g.members.is_empty());
         groups = united;
+    }
+}
+
+/// Which group each one joins; of two the smaller index wins.
+struct Joins(Vec<usize>);
+
+impl Joins {
+    fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    fn find(&mut self, mut group: usize) -> usize {
+        while self.0[group] != group {
+            self.0[group] = self.0[self.0[group]];
+            group = self.0[group];
+        }
+        group
+    }
+
+    /// False where they are one already.
+    fn unite(&mut self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b)] = a.min(b);
+        a != b
     }
 }
 
@@ -253,173 +265,5 @@ fn adopt_moved(asset: &Asset, hierarchy: &Hierarchy, trees: &mut [Tree]) {
                 }
             }
         }
-    }
-}
-
-/// For each skin that a shown mesh uses, which of its joints points are weighted to.
-struct UsedJoints(HashMap<usize, Vec<bool>>);
-
-impl UsedJoints {
-    fn new(asset: &Asset, hierarchy: &Hierarchy) -> Self {
-        let mut used: HashMap<usize, Vec<bool>> = HashMap::new();
-        let mut seen = HashSet::new();
-        for (i, node) in asset.nodes.iter().enumerate() {
-            let (Some(mesh), Some(skin), true) = (node.mesh, node.skin, hierarchy.is_live[i])
-            else {
-                continue;
-            };
-            if !seen.insert((mesh, skin)) {
-                continue;
-            }
-            let joints = asset.skins[skin].joints.len();
-            let of_skin = used.entry(skin).or_insert_with(|| vec![false; joints]);
-            for primitive in &asset.meshes[mesh].primitives {
-                for (joint, weight) in primitive.joints.iter().zip(&primitive.weights) {
-                    if let Some(used) = of_skin.get_mut(*joint as usize) {
-                        *used |= *weight != 0.0;
-                    }
-                }
-            }
-        }
-        Self(used)
-    }
-}
-
-/// Skins of one tree that agree on their bind matrices.
-#[derive(Default)]
-struct Variant {
-    /// skeleton_from_joint at bind time, by node.
-    binds: HashMap<usize, DMat4>,
-    skins: Vec<(usize, DMat4)>,
-    /// skeleton_from_mesh at rest, where all joints of the first skin agree on it.
-    settled: Option<DMat4>,
-}
-
-fn variants(
-    asset: &Asset,
-    tree: &Tree,
-    used: &UsedJoints,
-    warnings: &mut Vec<Warning>,
-) -> Result<Vec<Variant>> {
-    let (mut shown, unshown): (Vec<usize>, Vec<usize>) =
-        tree.skins.iter().partition(|s| used.0.contains_key(s));
-    if shown.is_empty() {
-        shown = unshown;
-    }
-    let mut variants: Vec<Variant> = Vec::new();
-    for skin in shown {
-        let binds = skin_binds(asset, skin, used.0.get(&skin), warnings)?;
-        let settled = settled(asset, tree.above, &binds);
-        let fitting = variants
-            .iter_mut()
-            .find_map(|v| Some((v.fit(&binds, settled)?, v)));
-        match fitting {
-            Some((geom_bind, variant)) => {
-                for (node, bind) in binds {
-                    variant.binds.entry(node).or_insert(geom_bind * bind);
-                }
-                variant.skins.push((skin, geom_bind));
-            }
-            None => variants.push(Variant {
-                binds: binds.into_iter().collect(),
-                skins: vec![(skin, DMat4::IDENTITY)],
-                settled,
-            }),
-        }
-    }
-    if variants.is_empty() {
-        variants.push(Variant::default());
-    }
-    Ok(variants)
-}
-
-/// mesh_from_joint at bind time for a skin's joints. One that nothing uses may be singular; it is left out then.
-fn skin_binds(
-    asset: &Asset,
-    skin: usize,
-    used: Option<&Vec<bool>>,
-    warnings: &mut Vec<Warning>,
-) -> Result<Vec<(usize, DMat4)>> {
-    let at = format!("skins[{skin}]");
-    let pairs = asset.skins[skin]
-        .joints
-        .iter()
-        .zip(&asset.skins[skin].inverse_bind);
-    let mut binds = Vec::new();
-    for (i, (node, inverse)) in pairs.enumerate() {
-        let name = &asset.nodes[*node].name;
-        match try_inverse(*inverse).filter(|_| is_affine(inverse)) {
-            Some(bind) => binds.push((*node, bind)),
-            None if used.is_some_and(|u| u[i]) => {
-                let expected = format!("an affine matrix with an inverse for joint {i} ({name})");
-                let error = Invalid::new(at, "inverseBindMatrices", expected, "one without");
-                return Err(error.coded("singular-bind").in_file(&asset.file).into());
-            }
-            None => warnings.push(
-                Warning::new(
-                    "singular-bind",
-                    &at,
-                    format!("the matrix of joint {i} ({name}), which no point is weighted to, has no inverse: its rest pose takes its place"),
-                )
-                .on("inverseBindMatrices"),
-            ),
-        }
-    }
-    Ok(binds)
-}
-
-/// skeleton_from_mesh at rest, where every joint of a skin gives the same.
-fn settled(asset: &Asset, above: Option<usize>, binds: &[(usize, DMat4)]) -> Option<DMat4> {
-    let mut all = binds.iter().map(|(node, bind)| {
-        let chain = asset.chain(*node).take_while(|n| Some(*n) != above);
-        let rest = chain.fold(DMat4::IDENTITY, |m, n| asset.nodes[n].local.matrix() * m);
-        Some(rest * try_inverse(*bind)?)
-    });
-    let first = all.next()??;
-    let size = extent_of(binds.iter().map(|(_, b)| b));
-    let same = all.all(|m| m.is_some_and(|m| agree(&first, &m, size)));
-    (same && try_inverse(first).is_some()).then_some(first)
-}
-
-/// Relative difference of matrices that count as the same: several roundings of single precision.
-const SAME_BIND: f64 = 2e-5;
-
-/// How far out the joints stand.
-fn extent_of<'a>(binds: impl Iterator<Item = &'a DMat4>) -> f64 {
-    binds
-        .map(|b| b.w_axis.truncate().length())
-        .fold(1e-6, f64::max)
-}
-
-fn agree(a: &DMat4, b: &DMat4, size: f64) -> bool {
-    let axis = (0..3).map(|i| a.col(i).length()).fold(0.0, f64::max);
-    let axes = (0..3).all(|i| (a.col(i) - b.col(i)).length() <= SAME_BIND * axis);
-    axes && (a.w_axis - b.w_axis).length()
-        <= SAME_BIND * (axis * size + a.w_axis.truncate().length())
-}
-
-impl Variant {
-    /// geomBindTransform of a skin's meshes, where one constant brings its bind matrices to these.
-    fn fit(&self, binds: &[(usize, DMat4)], settled: Option<DMat4>) -> Option<DMat4> {
-        let mut all = binds.iter().filter_map(|(node, bind)| {
-            let known = self.binds.get(node)?;
-            Some(try_inverse(*bind).map(|inverse| *known * inverse))
-        });
-        let size = extent_of(self.binds.values().chain(binds.iter().map(|(_, b)| b)));
-        let constant = match all.next() {
-            Some(first) => first?,
-            // Nothing shared: at rest, the meshes are where they should be.
-            None => match (self.settled.and_then(try_inverse), settled) {
-                (Some(mesh_from_skeleton), Some(other)) => mesh_from_skeleton * other,
-                _ => DMat4::IDENTITY,
-            },
-        };
-        let same = all.all(|m| m.is_some_and(|m| agree(&constant, &m, size)));
-        let is_identity = agree(&DMat4::IDENTITY, &constant, size);
-        same.then_some(if is_identity {
-            DMat4::IDENTITY
-        } else {
-            constant
-        })
     }
 }

@@ -2,18 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use glam::{DMat4, Vec3};
+use glam::DMat4;
 use openusd::{sdf, tf};
 
-use super::animations::{SkelClip, Tolerance};
-use super::channels::{Channels, channels};
+use super::channels::{Channels, ExpressionBinds, channels};
 use super::clips::{CodedClip, expression_names, moved_nodes, moves};
 use super::hierarchy::Hierarchy;
 use super::layer::{LayerBuilder, PrimId, ROOT};
 use super::materials::author_material;
 use super::meshes::{Bound, author_mesh};
-use super::placement::{MeshUse, Place, place};
+use super::placement::{Homes, MeshUse, Place, place};
 use super::rescale::rescale;
+use super::size::size_of_everything;
 use super::skeletons::{self, SkeletonPlan};
 use super::time::Rate;
 use super::xforms::author_transform;
@@ -25,24 +25,24 @@ use crate::io::usd::values::matrix4d;
 /// Bytes of points, and of what goes with them, that meshes in several places may repeat.
 const MAX_REPEATED: usize = 1 << 30;
 
-/// Of the smallest mesh on a Skeleton, how far samples of cubic curves may stray, per joint.
-const STRAY: f64 = 3e-4;
-
-/// A mesh this much smaller than its Skeleton is no longer followed more closely.
-const SMALLEST: f64 = 0.05;
-
-struct Builder<'a> {
-    asset: &'a Asset,
-    clips: Vec<CodedClip>,
+/// Everything that goes into the layer, and the layer.
+pub(super) struct Builder<'a> {
+    pub asset: &'a Asset,
+    pub clips: Vec<CodedClip>,
     /// The bound one.
-    bound: Option<usize>,
-    hierarchy: Hierarchy,
-    plans: Vec<SkeletonPlan>,
-    uses: Vec<MeshUse>,
-    channels: Vec<Channels>,
-    layer: LayerBuilder,
-    default_prim: PrimId,
-    warnings: Vec<Warning>,
+    pub bound: Option<usize>,
+    pub hierarchy: Hierarchy,
+    pub plans: Vec<SkeletonPlan>,
+    pub uses: Vec<MeshUse>,
+    pub channels: Vec<Channels>,
+    pub expressions: ExpressionBinds,
+    /// Values of the clips written so far.
+    pub values: usize,
+    pub layer: LayerBuilder,
+    pub default_prim: PrimId,
+    /// The scope of SkelAnimations, once there are any.
+    pub animations: Option<PrimId>,
+    pub warnings: Vec<Warning>,
 }
 
 pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> {
@@ -51,15 +51,19 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
     let rate = Rate::of(asset, &sources);
     let mut warnings = Vec::new();
     let expressions = expression_names(asset, &sources);
+    // Of two of one name the first is meant.
+    let named = expressions.iter().enumerate().rev();
+    let by_name: HashMap<String, usize> = named.map(|(i, n)| (n.clone(), i)).collect();
     let clips: Vec<CodedClip> = chosen
         .iter()
-        .map(|c| CodedClip::new(asset, c, &expressions, &rate, &mut warnings))
+        .map(|c| CodedClip::new(asset, c, &by_name, &rate, &mut warnings))
         .collect();
     let bound = (!clips.is_empty()).then_some(0);
     let hierarchy = Hierarchy::new(asset, moved_nodes(asset))?;
+    let binds = ExpressionBinds::new(asset);
+    check_repeats(asset, &hierarchy, &binds)?;
     let mut plans = skeletons::plan(asset, &hierarchy, &mut warnings)?;
     let uses = place(asset, &hierarchy, &mut plans);
-    check_repeats(asset, &uses)?;
     for plan in &mut plans {
         rescale(asset, plan, &clips);
     }
@@ -84,8 +88,11 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
         plans,
         uses,
         channels,
+        expressions: binds,
+        values: 0,
         layer,
         default_prim,
+        animations: None,
         warnings,
     }
     .build()
@@ -121,25 +128,37 @@ fn author_layer_metadata(
     }
 }
 
-/// A small file can name a large mesh many times over.
-fn check_repeats(asset: &Asset, uses: &[MeshUse]) -> Result<()> {
+/// A small file can name a large mesh many times over, and bind it to many expressions.
+fn check_repeats(
+    asset: &Asset,
+    hierarchy: &Hierarchy,
+    expressions: &ExpressionBinds,
+) -> Result<()> {
     let mut seen = HashSet::new();
     let mut repeated = 0usize;
-    for at in uses {
-        for primitive in &at.primitives {
-            if seen.insert((at.mesh, *primitive)) {
-                continue;
-            }
-            let primitive = &asset.meshes[at.mesh].primitives[*primitive];
+    let shown = hierarchy.order.iter().filter(|n| hierarchy.is_live[**n]);
+    for node in shown {
+        let Some(mesh) = asset.nodes[*node].mesh else {
+            continue;
+        };
+        let is_new = seen.insert(mesh);
+        for primitive in &asset.meshes[mesh].primitives {
+            let expressions = expressions.of_mesh(mesh).len();
             // Targets and influences with the points, and all that faces hold.
-            let per_point = 60 + 8 * primitive.influences + 24 * primitive.targets.len();
+            let own = 60 + 8 * primitive.influences + 24 * primitive.targets.len();
+            let per_point = 24 * expressions + if is_new { 0 } else { own };
             let size = primitive.points.len().saturating_mul(per_point);
-            repeated = repeated.saturating_add(size + 40 * primitive.faces.indices.len());
-            if repeated > MAX_REPEATED {
-                let expected = format!("repeated meshes of {MAX_REPEATED} bytes at most");
-                let error = Invalid::new(format!("nodes[{}]", at.node), "mesh", expected, "more");
-                return Err(error.in_file(&asset.file).into());
-            }
+            let faces = if is_new {
+                0
+            } else {
+                40 * primitive.faces.indices.len()
+            };
+            repeated = repeated.saturating_add(size).saturating_add(faces);
+        }
+        if repeated > MAX_REPEATED {
+            let expected = format!("repeated meshes of {MAX_REPEATED} bytes at most");
+            let error = Invalid::new(format!("nodes[{node}]"), "mesh", expected, "more");
+            return Err(error.in_file(&asset.file).into());
         }
     }
     Ok(())
@@ -150,7 +169,7 @@ impl Builder<'_> {
         let xforms = self.author_xforms()?;
         let skeletons = self.author_skeletons(&xforms)?;
         let images = self.author_meshes(&xforms, &skeletons)?;
-        let (animations, float_scales) = self.author_animations(&skeletons)?;
+        let clips = self.author_animations(&skeletons)?;
         let converted = |(i, plan): (usize, &SkeletonPlan)| {
             let mut joint_of_node = vec![None; self.asset.nodes.len()];
             for (node, joint) in &plan.joint_of_node {
@@ -158,27 +177,25 @@ impl Builder<'_> {
             }
             ConvertedSkeleton {
                 path: self.layer.path(skeletons[i]).as_str().to_owned(),
-                animations: animations[i].clone(),
+                animations: clips.by_skeleton[i].clone(),
                 joint_of_node,
                 joints: plan.joints.iter().map(|j| j.token.clone()).collect(),
             }
         };
         let skeletons = self.plans.iter().enumerate().map(converted).collect();
+        let homes = Homes::new(&self.plans);
         let humanoids = self.asset.humanoids.iter().map(|humanoid| {
-            let joint = |node: &usize| {
-                let mut plans = self.plans.iter().enumerate();
-                plans.find_map(|(i, p)| Some((i, *p.joint_of_node.get(node)?)))
-            };
             let bones = humanoid.bones.iter();
+            let bones = bones.filter_map(|(b, n)| Some((*b, *homes.joints.get(n)?)));
             ConvertedHumanoid {
-                bones: bones.filter_map(|(b, n)| Some((*b, joint(n)?))).collect(),
+                bones: bones.collect(),
             }
         });
         Ok(Converted {
             humanoids: humanoids.collect(),
             skeletons,
             images,
-            float_scales,
+            float_scales: clips.float_scales,
             layer: self.layer.finish(),
             warnings: self.warnings,
         })
@@ -198,7 +215,7 @@ impl Builder<'_> {
                 }
             }
         }
-        let size = self.size_of_everything();
+        let size = size_of_everything(self.asset, &self.uses, &self.plans);
         let mut prims = HashMap::with_capacity(needed.len());
         for node in self
             .hierarchy
@@ -224,7 +241,8 @@ impl Builder<'_> {
 
     /// Clips that are not bound move only joints; nodes that became nothing are moved by none.
     fn warn_of_lost_tracks(&mut self, xforms: &HashMap<usize, PrimId>) {
-        let is_joint = |n: &usize| self.plans.iter().any(|p| p.joint_of_node.contains_key(n));
+        let homes = Homes::new(&self.plans);
+        let is_joint = |n: &usize| homes.joints.contains_key(n);
         for (i, clip) in self.clips.iter().enumerate() {
             let moved: HashSet<usize> = [&clip.translations, &clip.rotations, &clip.scales]
                 .into_iter()
@@ -233,8 +251,8 @@ impl Builder<'_> {
                 .map(|(n, _)| *n)
                 .collect();
             let is_bound = self.bound == Some(i);
-            let lost = |n: &&usize| !(is_joint(n) || is_bound && xforms.contains_key(n));
-            let mut lost: Vec<usize> = moved.iter().filter(lost).copied().collect();
+            let kept = |n: &usize| is_joint(n) || (is_bound && xforms.contains_key(n));
+            let mut lost: Vec<usize> = moved.iter().copied().filter(|n| !kept(n)).collect();
             lost.sort_unstable();
             let Some(first) = lost.first() else { continue };
             let why = match xforms.contains_key(first) {
@@ -326,6 +344,7 @@ impl Builder<'_> {
                     plan: &self.plans[s],
                     path,
                     channels: &self.channels[s],
+                    expressions: &self.expressions,
                 });
                 let material = primitive.material.and_then(|m| materials.get(&m));
                 let parent = parent.unwrap_or(self.default_prim);
@@ -343,122 +362,4 @@ impl Builder<'_> {
         images.dedup();
         Ok(images)
     }
-
-    /// SkelAnimations by Skeleton, as clip name and path, and the exact scales of all.
-    #[allow(clippy::type_complexity)]
-    fn author_animations(
-        &mut self,
-        skeletons: &[PrimId],
-    ) -> Result<(
-        Vec<Vec<(String, String)>>,
-        Vec<(String, crate::sampled::Sampled<Vec<Vec3>>)>,
-    )> {
-        let mut scope = None;
-        let mut all = vec![Vec::new(); self.plans.len()];
-        let mut float_scales = Vec::new();
-        for (s, plan) in self.plans.iter().enumerate() {
-            let tolerance = self.tolerance(s);
-            let clips = self
-                .clips
-                .iter()
-                .enumerate()
-                .map(|(i, c)| (Some(i), Some(c)));
-            let mut source = None;
-            // Weights that are not zero at rest need an animation to say so.
-            for (i, clip) in clips.chain([(None, None)]) {
-                let side = SkelClip {
-                    asset: self.asset,
-                    plan,
-                    channels: &self.channels[s].all,
-                    clip,
-                    tolerance,
-                };
-                let at_rest = clip.is_none() && source.is_none();
-                let is_shaped = self.channels[s].all.iter().any(|c| c.rest != 0.0);
-                if !(side.is_any_moved() || at_rest && is_shaped) {
-                    continue;
-                }
-                let layer = &mut self.layer;
-                let scope = match scope {
-                    Some(scope) => scope,
-                    None => {
-                        *scope.insert(layer.define(self.default_prim, &["Animations"], "Scope")?)
-                    }
-                };
-                let name = clip.map_or("Rest", |c| c.name.as_str());
-                let of_skeleton = match self.plans.len() {
-                    1 => String::new(),
-                    _ => match plan.above.map(|n| self.asset.nodes[n].name.as_str()) {
-                        Some(above) if !above.is_empty() => format!("_{above}"),
-                        _ => format!("_Skeleton{s}"),
-                    },
-                };
-                let name = if name.is_empty() { "Clip" } else { name };
-                let wanted = format!("{name}{of_skeleton}");
-                let prim = layer.define(scope, &[&wanted], "SkelAnimation")?;
-                let exact = side.author(layer, prim, &mut self.warnings)?;
-                let path = layer.path(prim).as_str().to_owned();
-                if let Some(scales) = exact {
-                    float_scales.push((path.clone(), scales));
-                }
-                if i == self.bound {
-                    source = Some(prim);
-                }
-                if let Some(clip) = clip {
-                    all[s].push((clip.name.clone(), path));
-                } else {
-                    source = Some(prim);
-                }
-            }
-            if let Some(source) = source {
-                let target = self.layer.path(source).clone();
-                self.layer
-                    .relationship(skeletons[s], "skel:animationSource", vec![target])?;
-            }
-        }
-        Ok((all, float_scales))
-    }
-
-    /// Diagonals of the primitives of a mesh.
-    fn sizes<'a>(&'a self, at: &'a MeshUse) -> impl Iterator<Item = f64> + 'a {
-        let primitives = at
-            .primitives
-            .iter()
-            .map(|i| &self.asset.meshes[at.mesh].primitives[*i]);
-        primitives.filter_map(|p| {
-            let low = p.points.iter().copied().reduce(Vec3::min)?;
-            let high = p.points.iter().copied().reduce(Vec3::max)?;
-            Some(f64::from(low.distance(high)))
-        })
-    }
-
-    fn size_of_everything(&self) -> f64 {
-        let meshes = self.uses.iter().flat_map(|u| self.sizes(u));
-        let skeletons = self.plans.iter().map(extent);
-        let size = meshes.chain(skeletons).fold(0.0, f64::max);
-        if size > 0.0 { size } else { 1.0 }
-    }
-
-    fn tolerance(&self, skeleton: usize) -> Tolerance {
-        let uses = || self.uses.iter().filter(|u| u.skeleton == Some(skeleton));
-        let sizes = || uses().flat_map(|u| self.sizes(u)).filter(|s| *s > 0.0);
-        let joints = extent(&self.plans[skeleton]);
-        let whole = sizes().fold(joints, f64::max);
-        let whole = if whole > 0.0 { whole } else { 1.0 };
-        let smallest = sizes().fold(whole, f64::min).max(SMALLEST * whole);
-        Tolerance {
-            way: STRAY * smallest,
-            part: STRAY * smallest / whole,
-        }
-    }
-}
-
-/// Diagonal of the box around a Skeleton's joints when bound.
-fn extent(plan: &SkeletonPlan) -> f64 {
-    let places = || plan.joints.iter().map(|j| j.bind.w_axis.truncate());
-    let (low, high) = (
-        places().reduce(glam::DVec3::min),
-        places().reduce(glam::DVec3::max),
-    );
-    low.zip(high).map_or(0.0, |(low, high)| low.distance(high))
 }

@@ -41,7 +41,7 @@ pub(super) struct Rate {
 impl Rate {
     /// The rate that the file names, or the first common one, at which all keys of the clips fall on whole frames.
     pub fn of(asset: &Asset, clips: &[&Clip]) -> Self {
-        let named = asset.frames_per_second.filter(|r| *r > 0.0);
+        let named = asset.frames_per_second.filter(|r| (1e-3..1e6).contains(r));
         let fallback = named.unwrap_or(FALLBACK_RATE);
         let fitting = named
             .into_iter()

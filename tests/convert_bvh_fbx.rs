@@ -16,6 +16,7 @@ fn main() {
     let args = Arguments::from_args();
     let trials = vec![
         python::trial("bvh::joints_in_usd_core", bvh),
+        python::trial("bvh::limbs_on_another_figure", bvh_retargeted),
         fbx_trial("fbx::joints_and_points_in_usd_core"),
     ];
     libtest_mimic::run(&args, trials).exit();
@@ -48,6 +49,11 @@ fn converted(python: &str, bench: &Bench, input: &Path, times: &[f64]) -> Result
             return Err(format!("{args:?}: {}{}", stderr(&output), stdout(&output)).into());
         }
     }
+    read(python, &out, times)
+}
+
+/// What usd-core has.
+fn read(python: &str, file: &Path, times: &[f64]) -> Result<Value, Failed> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/character_readback.py");
     let times = times.iter().map(f64::to_string);
     let output = Command::new(python)
@@ -64,11 +70,6 @@ fn converted(python: &str, bench: &Bench, input: &Path, times: &[f64]) -> Result
 fn vector(value: &Value) -> DVec3 {
     let [x, y, z] = [0, 1, 2].map(|i| value[i].as_f64().unwrap());
     DVec3::new(x, y, z)
-}
-
-fn vectors(value: &Value) -> Vec<DVec3> {
-    let list = value.as_array().expect("a list of vectors");
-    list.iter().map(vector).collect()
 }
 
 /// The key of a time in usd-core's answers, as Python writes numbers.
@@ -123,6 +124,48 @@ fn bvh(python: &str) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Limbs of a figure with other names, in metres, point where the walk's do.
+fn bvh_retargeted(python: &str) -> Result<(), Failed> {
+    let walk = mixamo("mixamorig:", 12, 33);
+    let bench = Bench::new();
+    let (input, out) = (bench.write("walk.bvh", walk.text()), bench.path("out.usda"));
+    let puppet = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets/puppet.glb");
+    let [input, puppet, file] = [&input, &puppet, &out].map(|p| p.to_str().unwrap());
+    let output = sinew(&["retarget", input, puppet, "-o", file, "--pose", "align"]);
+    if !output.status.success() {
+        return Err(stderr(&output).into());
+    }
+    let limbs = [
+        ("Arm", "ForeArm", "UpperArm", "LowerArm"),
+        ("ForeArm", "Hand", "LowerArm", "Hand"),
+        ("UpLeg", "Leg", "UpperLeg", "LowerLeg"),
+        ("Leg", "Foot", "LowerLeg", "Foot"),
+    ];
+    let frames: Vec<f64> = (0..12).map(f64::from).collect();
+    // Seconds at 30 frames each, in the time codes of what was written.
+    let rate = read(python, &out, &[])?["rate"].as_f64().unwrap();
+    let times: Vec<f64> = frames.iter().map(|f| f / 30.0 * rate).collect();
+    let read = read(python, &out, &times)?;
+    for (frame, time) in times.iter().enumerate() {
+        let worlds = walk.world(frame);
+        let place = |name: String| {
+            let part = walk.parts.iter().position(|p| p.name == name);
+            worlds[part.unwrap_or_else(|| panic!("no part {name}"))].1
+        };
+        for (side, small) in [("Left", "left"), ("Right", "right")] {
+            for (from, to, near_joint, far_joint) in limbs {
+                let of = |bone| place(format!("mixamorig:{side}{bone}"));
+                let want = (of(to) - of(from)).normalize();
+                let found = joint(&read, &format!("{small}{far_joint}"), *time)
+                    - joint(&read, &format!("{small}{near_joint}"), *time);
+                let what = format!("{side}{from} in frame {frame}");
+                near(&what, found.normalize(), want, tolerance::LIMBS_IN_USD)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(feature = "fbx")]
 mod fbx {
     use super::*;
@@ -148,6 +191,11 @@ mod fbx {
             }
         }
         Ok(())
+    }
+
+    fn vectors(value: &Value) -> Vec<DVec3> {
+        let list = value.as_array().expect("a list of vectors");
+        list.iter().map(vector).collect()
     }
 
     fn compare(character: &Character, read: &Value, seconds: f64, time: f64) -> Result<(), Failed> {

@@ -72,8 +72,8 @@ impl BoneMap {
         }
     }
 
-    /// Joints of the same name on both sides; `None` unless these are most of either side's joints, hanging from
-    /// each other as on the other side.
+    /// Joints of the same name on both sides, hanging from each other as on the other side; `None` unless these are most
+    /// joints of the smaller rig, and a third of the larger one's.
     #[must_use]
     pub fn same_names(source: &Rig, target: &Rig) -> Option<Self> {
         let mut other = vec![None; target.len()];
@@ -96,8 +96,12 @@ impl BoneMap {
                 });
             }
         }
-        let fewer = source.len().min(target.len());
-        (pairs.len() * 2 > fewer).then_some(Self { pairs })
+        let (fewer, more) = (
+            source.len().min(target.len()),
+            source.len().max(target.len()),
+        );
+        let is_most = pairs.len() * 2 > fewer && pairs.len() * 3 > more;
+        is_most.then_some(Self { pairs })
     }
 
     /// Says of each pair which bone it is, where a side whose bones are known says so and the other one does not say

@@ -39,11 +39,13 @@ pub fn sample_times(keys: impl IntoIterator<Item = f64>, step: f64) -> Vec<f64> 
     times
 }
 
-/// What a clip is played on: a skeleton with its animation, and where it stands at any time.
+/// What a clip is played on: a skeleton with its animation, and where it and the target stand at any time.
 pub struct ClipSource<'a> {
     pub instance: &'a SkeletonInstance,
     /// world_from_skel, where it changes; else the placement of the source's [`Rig`] serves.
     pub world_from_skel: Option<&'a dyn Fn(Time) -> DMat4>,
+    /// The target's, likewise.
+    pub world_from_target: Option<&'a dyn Fn(Time) -> DMat4>,
 }
 
 impl Retargeter {
@@ -64,6 +66,9 @@ impl Retargeter {
         let mut frame = |time: Time, last: Option<&Frame>| {
             if let Some(placement) = source.world_from_skel {
                 self.place_source(placement(time));
+            }
+            if let Some(placement) = source.world_from_target {
+                self.place_target(placement(time));
             }
             let pose = source.instance.joint_local_transforms(time)?;
             let pose: Vec<Trs> = pose.iter().map(Trs::from_matrix).collect();

@@ -105,6 +105,7 @@ pub struct Retargeter {
     joint_of: Vec<Option<usize>>,
     arms: Vec<Arm>,
     common_from_source_world: DMat4,
+    common_from_target_world: DMat4,
     common_from_source: DMat4,
     common_from_target: DMat4,
     root_scale: f64,
@@ -206,6 +207,7 @@ impl Retargeter {
             joint_of,
             arms,
             common_from_source_world: from.common_from_world,
+            common_from_target_world: to.common_from_world,
             common_from_source: from.placed,
             common_from_target: to.placed,
             root_scale,
@@ -234,6 +236,12 @@ impl Retargeter {
     /// [`super::Placement::world_from_skel`] is from the next frame on.
     pub fn place_source(&mut self, world_from_skel: DMat4) {
         self.common_from_source = self.common_from_source_world * world_from_skel;
+    }
+
+    /// As [`Retargeter::place_source`], for a target that stands below animated transforms of its own: the motion in
+    /// the world stays what the source's is.
+    pub fn place_target(&mut self, world_from_skel: DMat4) {
+        self.common_from_target = self.common_from_target_world * world_from_skel;
     }
 
     /// One frame: joint-local transforms of the source's joints in, those of all the target's joints out. Nothing is

@@ -1,6 +1,6 @@
 //! Which joints carry the root's motion, and how it is scaled.
 
-use glam::DMat4;
+use glam::{DMat4, DVec3};
 
 use super::bone_map::{JointPair, some_of};
 use super::reference::{Reference, pair_above};
@@ -66,7 +66,8 @@ impl Heights {
 }
 
 /// How much higher the target's hips are than the source's, above the ground: the world's origin, or where one of the rigs
-/// does not stand there, the feet, and the lowest joints where feet are not known.
+/// does not stand there, the feet, and the lowest joints where feet are not known. Where that says nothing, as for a root on
+/// the ground, how much larger the paired joints lie.
 pub(super) fn height_ratio(
     (source, from): (&Rig, &Reference),
     (target, to): (&Rig, &Reference),
@@ -101,15 +102,34 @@ pub(super) fn height_ratio(
         let ground = |h: &Heights| h.foot.unwrap_or(h.lowest);
         (t.hips - ground(&t)) / (s.hips - ground(&s))
     };
-    if ratio.is_finite() && (1e-6..1e6).contains(&ratio) {
+    let is_usable = |ratio: f64| ratio.is_finite() && (1e-6..1e6).contains(&ratio);
+    if is_usable(ratio) {
         return ratio;
     }
-    let message = format!(
-        "the heights of the hips ({:.4} m, in {} {:.4} m) give no scale for the root's motion: it is not scaled",
-        s.hips,
-        target.label(),
-        t.hips,
+    let spreads = (
+        spread(from, pairs.iter().map(|p| p.source)),
+        spread(to, pairs.iter().map(|p| p.target)),
     );
-    warnings.push(Warning::new("retarget-no-height", source.label(), message));
-    1.0
+    let by_size = Some(spreads.1 / spreads.0)
+        .filter(|r| is_usable(*r))
+        .unwrap_or(1.0);
+    // Rigs of one size need no telling.
+    if (by_size - 1.0).abs() > 1e-3 {
+        let message = format!(
+            "the root is {:.4} m high, and in {} {:.4} m: its motion is scaled by the rigs' sizes instead, times {by_size:.4}",
+            s.hips,
+            target.label(),
+            t.hips,
+        );
+        warnings.push(Warning::new("retarget-no-height", source.label(), message));
+    }
+    by_size
+}
+
+/// How far paired joints lie from their middle.
+fn spread(reference: &Reference, joints: impl Iterator<Item = usize>) -> f64 {
+    let at: Vec<DVec3> = joints.map(|j| reference.position(j)).collect();
+    let middle = at.iter().sum::<DVec3>() / at.len().max(1) as f64;
+    let squares: f64 = at.iter().map(|p| p.distance_squared(middle)).sum();
+    squares.sqrt()
 }

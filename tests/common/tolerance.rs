@@ -108,7 +108,8 @@ pub const JOINTS_IN_F64: f64 = 1e-12;
 
 /// Numbers that a file stores in f32, relative to the larger of 1 and themselves: half a step of f32.
 pub const STORED_IN_F32: f64 = 6e-8;
-/// The same through a SkelAnimation: quaternions of 6e-8 in f32 on either side, down a dozen joints.
+
+/// Directions of retargeted bones through a SkelAnimation: quaternions of 6e-8 in f32 on either side, down a dozen joints.
 pub const DIRECTION_IN_F32: f64 = 3e-6;
 
 /// Positions of retargeted joints, in metres: f32 translations of a few metres, and turns above them as before.
@@ -133,6 +134,9 @@ pub const GLTF_BETWEEN_KEYS: f64 = 1e-3;
 
 /// Unit normals at key times, where morph targets may shorten them before they are normalised.
 pub const GLTF_NORMALS: f64 = 1e-3;
+
+/// The same where half scales turn them, each joint of a chain by up to 2.4e-4.
+pub const GLTF_NORMALS_SCALED: f64 = 5e-3;
 
 /// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
 pub const GLTF_BAKES: f64 = 1e-5;
@@ -160,10 +164,10 @@ pub const SIXTEEN_BIT_WEIGHTS: f32 = 1e-5;
 
 /// Points of our own FBX character at key times, in units of which it is ten tall: points, offsets and weights are f32 in
 /// an asset, and weights are normalised.
-pub const FBX_AT_KEYS: f64 = 1e-5;
+pub const FBX_AT_KEYS: f64 = 5e-6;
 
 /// The same between keys: Euler angles that turn 180 degrees a second, and splines, sampled 72 times a second.
-pub const FBX_BETWEEN_KEYS: f64 = 5e-3;
+pub const FBX_BETWEEN_KEYS: f64 = 3e-3;
 
 /// Joints of a converted file in usd-core against f64, relative to the figure's size: f32 translations and quaternions of a dozen
 /// levels.
@@ -172,3 +176,14 @@ pub const JOINTS_IN_USD: f64 = 2e-6;
 /// Joints and points of our own FBX character as usd-core has them, at key times, relative to its size: joints are scaled by
 /// 1.1, 0.9 and 1.2, and SkelAnimation stores half.
 pub const FBX_IN_USD: f64 = 1e-3;
+
+/// Retargeted joints of a clip with cubic curves, which were sampled for either side at other times and stray by 3e-4 at each of
+/// the three joints in a row that move.
+pub const SAMPLED_CURVES: f64 = 2e-3;
+
+/// A clip retargeted onto the character that it was made for, of the size of what is posed: rotations that exporters
+/// rounded are of unit length afterwards, f32 down a dozen joints else.
+pub const OWN_CLIP: f64 = 2e-6;
+/// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
+/// f32 translations and quaternions.
+pub const LIMBS_IN_USD: f64 = 1e-5;

@@ -9,7 +9,7 @@ use sinew::bake::{Backend, BakeOptions, bake};
 use sinew::io::usd::UsdFile;
 use sinew::io::{ClipChoice, OpenOptions, open_with};
 
-use crate::common::command::{sinew, stderr, stdout};
+use crate::common::command::{self, sinew, stderr, stdout};
 use crate::common::gltf_eval::Document;
 use crate::common::gltf_eval::clip::Clip;
 use crate::common::tolerance;
@@ -18,19 +18,23 @@ use crate::oracle::{Look, Seen, see, validate};
 use crate::pairing::{Allowed, Shown, pair};
 use crate::play::{Play, code};
 
+const FORMS: [&str; 3] = ["usdc", "usda", "usdz"];
+
 /// Every clip on its own, in a file of its own: usd-core's picture of it, our bake's, and what both sides' checks say.
 pub fn clips(python: &str, file: &Path) -> Result<(), Failed> {
     let document = Document::open(file);
     let folder = tempfile::tempdir()?;
     for (i, play) in Play::all(&document).into_iter().enumerate() {
-        let out = folder.path().join(format!("{i}.usdc"));
+        // The forms of USD take turns.
+        let form = FORMS[(i + file.as_os_str().len()) % FORMS.len()];
+        let out = folder.path().join(format!("{i}.{form}"));
         one(python, play, file, &out)
             .map_err(|e| format!("{}: {}", play.name(), e.message().unwrap_or_default()))?;
     }
     Ok(())
 }
 
-fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
+pub fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
     convert(play, file, out)?;
     let moments = play.moments();
     let stage = see(python, Look::Read, out, &[0.0], None)?.stage;
@@ -40,7 +44,7 @@ fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Fail
     let seen = see(python, Look::Bake, out, &times, None)?;
     let got = shown(seen);
     same_picture(play, &moments, &got)?;
-    our_bake(python, out, &moments, &times, &got)?;
+    our_bake(python, out, &moments, &times, &got, play.least_size(&got))?;
     clean(python, out)
 }
 
@@ -121,14 +125,18 @@ fn same_picture(play: Play<'_>, moments: &[Moment], got: &[Shown]) -> Result<(),
     if let Some(more) = more.first() {
         return Err(format!("{} is nothing that the glTF file shows", more.name).into());
     }
-    let at_keys = match play.scales() {
-        true => tolerance::GLTF_AT_KEYS_SCALED,
-        false => tolerance::GLTF_AT_KEYS,
+    let (at_keys, normals) = match play.scales() {
+        true => (
+            tolerance::GLTF_AT_KEYS_SCALED,
+            tolerance::GLTF_NORMALS_SCALED,
+        ),
+        false => (tolerance::GLTF_AT_KEYS, tolerance::GLTF_NORMALS),
     };
     let allowed = Allowed {
         points: (at_keys, tolerance::GLTF_BETWEEN_KEYS),
-        normals: tolerance::GLTF_NORMALS,
+        normals,
         normals_may_lack: false,
+        size: play.least_size(&want),
         moments,
     };
     pairs.into_iter().try_for_each(|p| allowed.compare(p))
@@ -141,6 +149,7 @@ fn our_bake(
     moments: &[Moment],
     times: &[f64],
     theirs: &[Shown],
+    least_size: f64,
 ) -> Result<(), Failed> {
     let out = converted.with_extension("baked.usdc");
     let options = BakeOptions {
@@ -156,33 +165,79 @@ fn our_bake(
         Err(e) => return Err(e.into()),
         Ok(_) => {}
     }
-    // Between samples a bake is a straight line, and beyond them it holds.
-    let keys = moments
-        .iter()
-        .zip(times)
-        .enumerate()
-        .filter(|(_, (m, _))| m.is_key);
-    let (places, times): (Vec<usize>, Vec<f64>) = keys.map(|(i, (_, t))| (i, *t)).unzip();
-    let ours = shown(see(python, Look::Read, &out, &times, None)?);
-    assert_eq!(ours.len(), theirs.len());
-    for (ours, theirs) in ours.iter().zip(theirs) {
+    let ours = see(python, Look::Read, &out, times, None)?;
+    assert_eq!(ours.prims.len(), theirs.len());
+    let sampled: Vec<Vec<f64>> = ours.prims.iter().map(|p| p.sampled.clone()).collect();
+    for ((ours, theirs), sampled) in shown(ours).iter().zip(theirs).zip(&sampled) {
         assert_eq!(ours.name, theirs.name);
-        let pick = |all: &[Vec<glam::DVec3>]| -> Vec<_> {
-            places.iter().map(|i| all[*i].clone()).collect()
-        };
-        let theirs = Shown {
-            points: pick(&theirs.points),
-            normals: pick(&theirs.normals),
-            ..theirs.clone()
-        };
-        let moments: Vec<Moment> = places.iter().map(|i| moments[*i]).collect();
         let allowed = Allowed {
             points: (tolerance::GLTF_BAKES, tolerance::GLTF_BAKES),
             normals: tolerance::PIXAR_BAKE_NORMALS,
             normals_may_lack: false,
-            moments: &moments,
+            size: least_size,
+            moments,
         };
-        allowed.compare((&theirs, ours))?;
+        same_where_sampled(&allowed, (theirs, ours), times, sampled)?;
+    }
+    Ok(())
+}
+
+/// Between the samples that a prim needs, a bake is a straight line.
+fn same_where_sampled(
+    allowed: &Allowed<'_>,
+    (want, got): (&Shown, &Shown),
+    times: &[f64],
+    sampled: &[f64],
+) -> Result<(), Failed> {
+    let is_sampled = |i: &usize| sampled.is_empty() || sampled.contains(&times[*i]);
+    let places: Vec<usize> = (0..times.len()).filter(is_sampled).collect();
+    let moments: Vec<Moment> = places.iter().map(|i| allowed.moments[*i]).collect();
+    if places.is_empty() {
+        return Ok(());
+    }
+    let allowed = Allowed {
+        moments: &moments,
+        ..*allowed
+    };
+    allowed.compare((&want.at(&places), &got.at(&places)))
+}
+
+/// `sinew bake` of the glTF file itself, with its first clip.
+pub fn bakes(python: &str, file: &Path) -> Result<(), Failed> {
+    let document = Document::open(file);
+    let play = Play::all(&document)[0];
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("baked.usdc");
+    let output = command::bake(file, &out, &[]);
+    let scene = sinew::io::open(file)?.scene(Default::default())?;
+    if scene.bindings.is_empty() {
+        // Nothing deforms; the error says so.
+        assert!(!output.status.success(), "baked out of nothing");
+        return Ok(());
+    }
+    if !output.status.success() {
+        return Err(stderr(&output).into());
+    }
+    let rate = scene.time_line.time_codes_per_second;
+    let moments = play.moments();
+    let times: Vec<f64> = moments.iter().map(|m| code(m.seconds, rate)).collect();
+    let seen = see(python, Look::Read, &out, &times, None)?;
+    let sampled: Vec<Vec<f64>> = seen.prims.iter().map(|p| p.sampled.clone()).collect();
+    let got = shown(seen);
+    let want = play.shown(&moments);
+    let (pairs, left, more) = pair(&want, &got);
+    assert!(left.is_empty() && more.is_empty(), "other meshes");
+    let allowed = Allowed {
+        points: (tolerance::GLTF_AT_KEYS, tolerance::GLTF_BETWEEN_KEYS),
+        normals: tolerance::GLTF_NORMALS,
+        normals_may_lack: false,
+        size: 0.0,
+        moments: &moments,
+    };
+    for (want, shown) in pairs {
+        let prim = got.iter().position(|g| std::ptr::eq(g, shown));
+        let sampled = &sampled[prim.ok_or("a prim")?];
+        same_where_sampled(&allowed, (want, shown), &times, sampled)?;
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub fn skins(file: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-fn one(play: Play<'_>, file: &Path) -> Result<(), Failed> {
+pub fn one(play: Play<'_>, file: &Path) -> Result<(), Failed> {
     let moments = play.moments();
     let want = play.shown(&moments);
     let scene = play.open(file)?.scene(ReadOptions::default())?;
@@ -44,6 +44,7 @@ fn one(play: Play<'_>, file: &Path) -> Result<(), Failed> {
         points: (tolerance::GLTF_DIRECT, tolerance::GLTF_BETWEEN_KEYS),
         normals: tolerance::GLTF_NORMALS,
         normals_may_lack: true,
+        size: play.least_size(&want),
         moments: &moments,
     };
     pairs.into_iter().try_for_each(|p| allowed.compare(p))

@@ -11,7 +11,9 @@ mod moments;
 mod oracle;
 mod pairing;
 mod play;
+mod random;
 mod reader;
+mod seeds;
 mod self_test;
 mod subjects;
 mod truth;
@@ -37,6 +39,7 @@ type PythonTest = (&'static str, fn(&str, &Path) -> Result<(), Failed>);
 const PYTHON_TESTS: &[PythonTest] = &[
     ("converted", converted::clips),
     ("all_clips", converted::all_clips),
+    ("baked", converted::bakes),
 ];
 
 fn main() {
@@ -58,6 +61,17 @@ fn main() {
             .with_kind(kind)
             .with_ignored_flag(assets.is_none())
     };
+    trials.push(Trial::test("seeds::coverage", seeds::coverage));
+    let range = seeds::asked(seeds::DIRECT);
+    trials.push(Trial::test(
+        format!("seeds::direct::{range:?}"),
+        move || seeds::direct(range),
+    ));
+    let range = seeds::asked(seeds::CONVERTED);
+    let name = format!("seeds::converted::{range:?}");
+    trials.push(python::trial(&name, move |python| {
+        seeds::converted(python, range)
+    }));
     for file in truth::FILES {
         for (who, run) in [
             ("evaluator", truth::evaluator as fn(&Path, truth::File) -> _),

@@ -12,6 +12,10 @@ pub struct Moment {
 /// Intervals of a clip up to which each is looked into twice.
 const FEW_INTERVALS: usize = 40;
 
+/// Seconds between keys below which nothing is looked at between them: a converted step's old value ends a thousandth of a frame
+/// before its key.
+const CLOSE: f64 = 1e-3;
+
 /// Every key, two moments between each two (one, where there are many), and one beyond either end; one
 /// moment where nothing moves.
 pub fn moments(clip: Option<&Clip>) -> Vec<Moment> {
@@ -27,7 +31,7 @@ pub fn moments(clip: Option<&Clip>) -> Vec<Moment> {
     } else {
         &[0.3, 0.5]
     };
-    for pair in keys.windows(2) {
+    for pair in keys.windows(2).filter(|p| p[1] - p[0] > CLOSE) {
         out.extend(
             shares
                 .iter()

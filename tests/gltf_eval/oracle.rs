@@ -18,6 +18,8 @@ pub struct MeshPrim {
     pub normals: Vec<Vec<DVec3>>,
     /// Point indices, face by face.
     pub corners: Vec<usize>,
+    /// Time codes of the samples of what moves it.
+    pub sampled: Vec<f64>,
 }
 
 /// What a file shows.
@@ -71,6 +73,12 @@ pub fn see(
             path: prim["path"].as_str().unwrap_or_default().to_owned(),
             points: Vec::new(),
             normals: Vec::new(),
+            sampled: prim["sampled"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_f64)
+                .collect(),
             corners: prim["corners"]
                 .as_array()
                 .into_iter()

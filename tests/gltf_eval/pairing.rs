@@ -20,6 +20,18 @@ pub struct Shown {
     pub corners: Vec<usize>,
 }
 
+impl Shown {
+    /// Some of the moments.
+    pub fn at(&self, moments: &[usize]) -> Self {
+        let pick = |all: &[Vec<DVec3>]| moments.iter().map(|i| all[*i].clone()).collect();
+        Self {
+            points: pick(&self.points),
+            normals: pick(&self.normals),
+            ..self.clone()
+        }
+    }
+}
+
 /// Pairs meshes of as many points, the most alike first; gives what is left on either side.
 pub fn pair<'a>(
     want: &'a [Shown],
@@ -68,12 +80,15 @@ fn cost(want: &Shown, got: &Shown) -> Option<f64> {
 }
 
 /// How far points and normals may be apart.
+#[derive(Clone, Copy)]
 pub struct Allowed<'a> {
     /// Of the points of one mesh, at keys and between, relative to its size.
     pub points: (f64, f64),
     /// Of unit normals at keys.
     pub normals: f64,
     pub normals_may_lack: bool,
+    /// Sizes below this one count as this one: of small meshes far down a tree.
+    pub size: f64,
     pub moments: &'a [Moment],
 }
 
@@ -85,7 +100,9 @@ impl Allowed<'_> {
         }
         for (i, moment) in self.moments.iter().enumerate() {
             // Of what a clip scales away, the size that it began with.
-            let size = size(&want.points[i]).max(size(&want.points[0]));
+            let size = size(&want.points[i])
+                .max(size(&want.points[0]))
+                .max(self.size);
             let share = if moment.is_key {
                 self.points.0
             } else {

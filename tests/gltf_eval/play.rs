@@ -7,6 +7,7 @@ use libtest_mimic::Failed;
 use sinew::io::usd::UsdFile;
 use sinew::io::{self, ClipChoice, OpenOptions};
 
+use crate::common::compare::size;
 use crate::common::gltf_eval::clip::{Clip, Property};
 use crate::common::gltf_eval::mesh::Target;
 use crate::common::gltf_eval::{Document, Surface};
@@ -18,22 +19,30 @@ use crate::pairing::Shown;
 pub struct Play<'a> {
     pub document: &'a Document,
     pub clip: Option<usize>,
+    /// Errors count beside the size of the whole picture instead of each mesh's own.
+    pub whole: bool,
 }
 
 impl<'a> Play<'a> {
     /// Every clip, or the rest pose.
     pub fn all(document: &'a Document) -> Vec<Self> {
+        let play = |clip| Self {
+            document,
+            clip,
+            whole: false,
+        };
         match document.clips.len() {
-            0 => vec![Self {
-                document,
-                clip: None,
-            }],
-            n => (0..n)
-                .map(|i| Self {
-                    document,
-                    clip: Some(i),
-                })
-                .collect(),
+            0 => vec![play(None)],
+            n => (0..n).map(|i| play(Some(i))).collect(),
+        }
+    }
+
+    /// The size that smaller meshes count as.
+    pub fn least_size(&self, shown: &[Shown]) -> f64 {
+        let all = shown.iter().flat_map(|s| s.points.iter().flatten());
+        match self.whole {
+            true => size(&all.copied().collect::<Vec<_>>()),
+            false => 0.0,
         }
     }
 

@@ -67,6 +67,7 @@ fn compare(want: &[Shown], got: &[Shown], moments: &[Moment]) -> Result<(), Fail
         points: (SHARE, SHARE),
         normals: 1e-3,
         normals_may_lack: false,
+        size: 0.0,
         moments,
     };
     pairs.into_iter().try_for_each(|p| allowed.compare(p))

@@ -2,7 +2,7 @@
 
 {"bake": FILE, "times": [TIME CODE], "out": FILE}    skins by UsdSkel.BakeSkinning, then reads
 {"read": FILE, "times": [TIME CODE], "out": FILE}    reads
-    Both give {"prims": [{"path", "points", "normals", "corners"}], "stage": {...}} and write, for each time and each
+    Both give {"prims": [{"path", "points", "normals", "corners", "sampled"}], "stage": {...}} and write, for each time and each
     prim, so many points and normals (none, or one per point) as f64, in metres with y up.
     "animation": PATH binds every Skeleton to that SkelAnimation first.
 {"validate": FILE}                                   {"errors": [[validator, error, site, message]]}
@@ -89,10 +89,20 @@ def meshes(stage, times, out):
                     count = len(normals)
                 row = {"path": str(prim.GetPath()), "points": len(points), "normals": count, "corners": corners.tolist()}
                 if len(told) == i:
-                    told.append(row)
-                elif told[i] != row:
+                    told.append(row | {"sampled": sampled(mesh)})
+                elif told[i] != row | {"sampled": told[i]["sampled"]}:
                     raise RuntimeError(f"{row['path']}: other sizes at {time}")
     return told
+
+
+def sampled(mesh):
+    """The times at which the points have a sample; where they never change, those of the transforms above them."""
+    times = set(mesh.GetPointsAttr().GetTimeSamples())
+    prim = None if times else mesh.GetPrim()
+    while prim and prim.IsA(UsdGeom.Xformable):
+        times.update(UsdGeom.Xformable(prim).GetTimeSamples())
+        prim = prim.GetParent()
+    return sorted(times)
 
 
 def facts(stage):

@@ -23,6 +23,16 @@ pub fn trials() -> Vec<Trial> {
             a_clip_for_any_humanoid_needs_no_model,
         ),
     ];
+    out.push(Trial::test(
+        "retargeting_agrees_with_the_humanoid_formulas",
+        || {
+            agrees_with_humanoid(
+                &example("puppet.glb"),
+                &example("bow.glb"),
+                tolerance::SAMPLED_CURVES,
+            )
+        },
+    ));
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let mut real = |name: &str, run: fn(&Path) -> Result<(), Failed>| {
         let (kind, skip) = match &assets {
@@ -37,6 +47,20 @@ pub fn trials() -> Vec<Trial> {
         "the_mannequin_dances_to_its_clips",
         the_mannequin_dances_to_its_clips,
     );
+    real("own_clips_play_unchanged", own_clips_play_unchanged);
+    real("vrm_animations_agree_with_their_own_formula", |assets| {
+        for model in ["Example.vrm", "skinned_mesh_parent_vrm1.vrm"] {
+            for clip in ["hips_spine_twisting.vrma", "three-vrm-test.vrma"] {
+                let (model, clip) = (format!("vrm/{model}"), format!("vrm/{clip}"));
+                agrees_with_humanoid(
+                    &assets.join(model),
+                    &assets.join(clip),
+                    tolerance::DIRECTION_IN_F32,
+                )?;
+            }
+        }
+        Ok(())
+    });
     real(
         "a_mannequins_clip_moves_an_avatar",
         a_mannequins_clip_moves_an_avatar,
@@ -210,6 +234,80 @@ fn a_clip_for_any_humanoid_needs_no_model() -> Result<(), Failed> {
         .map(|i| lean(last * f64::from(i) / 10.0))
         .fold(0.0, f64::max);
     assert!(most > 20.0, "{most} degrees are no bow");
+    Ok(())
+}
+
+/// `sinew humanoid` goes from bone to bone by other formulas, relative to the rest pose or, of an
+/// EXT_skeleton_humanoid clip, to the reference pose (conjugated); no maths is shared.
+fn agrees_with_humanoid(model: &Path, clip: &Path, within: f64) -> Result<(), Failed> {
+    let bench = Bench::new();
+    let (out, theirs) = (bench.path("out.usdc"), bench.path("theirs.usdc"));
+    let report = retarget(clip, model, &out, &[])?;
+    let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
+    let (m, c, t) = (path(model), path(clip), path(&theirs));
+    let output = sinew(&["humanoid", &m, &c, "-o", &t, "--mode", "conjugate"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let (ours, theirs) = (scene(&out, None)?, scene(&theirs, None)?);
+    let last = report["last"].as_f64().ok_or("a range")?;
+    let rate = theirs.time_line.time_codes_per_second / ours.time_line.time_codes_per_second;
+    let rest = world(&theirs, 0.0);
+    let mut turned = 0.0f64;
+    for step in 0..=12 {
+        let time = (last * f64::from(step) / 12.0).round();
+        let (got, want) = (world(&ours, time), world(&theirs, time * rate));
+        for (name, want) in &want {
+            let got = got[name];
+            let off = got.w_axis.distance(want.w_axis);
+            assert!(off < within, "{name} at {time}: {off:.2e} m");
+            let off = got
+                .x_axis
+                .distance(want.x_axis)
+                .max(got.y_axis.distance(want.y_axis));
+            assert!(off < within, "{name} at {time}: {off:.2e}");
+            turned = turned.max(want.y_axis.distance(rest[name].y_axis));
+        }
+    }
+    assert!(turned > 0.1, "{turned}: nothing moves");
+    Ok(())
+}
+
+/// From a file onto itself: bind poses of other spaces, placements that move, mirrored eyes, tails and all.
+fn own_clips_play_unchanged(assets: &Path) -> Result<(), Failed> {
+    let gl = "pixar-openusd/pxr/usdImaging/usdImagingGL/testenv";
+    for name in [
+        "usd-wg-assets/CesiumMan.usdz",
+        "blender/rig_identity.usda",
+        "maya-usd/skinCluster.usda",
+        "gltf/Fox.glb",
+        "gltf/CesiumMan.glb",
+        &format!("{gl}/testUsdImagingGLSkeleton/skeleton.usda"),
+    ] {
+        let bench = Bench::new();
+        let (file, out) = (assets.join(name), bench.path("out.usdc"));
+        let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
+        let (f, o) = (path(&file), path(&out));
+        let output = sinew(&["retarget", &f, &f, "-o", &o, "--json"]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let report: Value = serde_json::from_slice(&output.stdout)?;
+        let (want, got) = (scene(&file, None)?, scene(&out, None)?);
+        let range = report["first"].as_f64().zip(report["last"].as_f64());
+        let (first, last) = range.ok_or("a range")?;
+        for step in 0..=8 {
+            let time = (first + (last - first) * f64::from(step) / 8.0).round();
+            let (want, got) = (world(&want, time), world(&got, time));
+            let size = want
+                .values()
+                .map(|m| m.w_axis.truncate().length())
+                .fold(0.0, f64::max);
+            for (joint, want) in &want {
+                let off = got[joint].w_axis.distance(want.w_axis);
+                assert!(
+                    off < tolerance::OWN_CLIP * size,
+                    "{name}: {joint} at {time}: {off:.2e}"
+                );
+            }
+        }
+    }
     Ok(())
 }
 

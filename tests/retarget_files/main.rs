@@ -750,6 +750,20 @@ fn a_moving_root_above_the_skeleton_counts() -> Result<(), Failed> {
         let off = got.distance(own + moved * 0.8);
         assert!(off < tolerance::RETARGETED_METRES, "{i}: {off}");
     }
+    // What the target stands below may move too: the motion in the world is the clip's.
+    let hero = std::fs::read_to_string(pair.bench.path("hero.usda"))?;
+    let start = hero.find("matrix4d xformOp:transform").unwrap();
+    let end = start + hero[start..].find('\n').unwrap();
+    let moving = "double3 xformOp:translate.timeSamples = { 1: (0.5, 0, 0), 9: (0.5, 4, 0) }";
+    let hero = hero[..start].to_owned() + moving + &hero[end..];
+    let hero = hero.replace("[\"xformOp:transform\"]", "[\"xformOp:translate\"]");
+    pair.bench.write("hero.usda", hero);
+    pair.ran("lifted.usdc", &[]);
+    let lifted = hips(&pair.target, &pair.bench.path("lifted.usdc"));
+    for (i, (lifted, got)) in lifted.iter().zip(&got).enumerate() {
+        let off = (*lifted + DVec3::Y * (i as f64 / 2.0)).distance(*got);
+        assert!(off < tolerance::RETARGETED_METRES, "{i}: {off}");
+    }
     Ok(())
 }
 

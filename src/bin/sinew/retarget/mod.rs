@@ -138,17 +138,21 @@ pub fn run(args: &Args) -> Result<()> {
 
     let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
     let moves = scene_times(&source_scene, placed.prim);
+    let target_moves = scene_times(&target_scene, target.prim);
     let keys: Vec<f64> = clip.joint_times().chain(moves.iter().copied()).collect();
+    let bounds = bounds(&keys);
+    let within = |t: &f64| bounds.is_some_and(|(first, last)| (first..=last).contains(t));
+    let inside = target_moves.iter().copied().filter(within);
+    let keys = keys.iter().copied().chain(inside);
     let rate = &source_scene.time_line;
     let step = rate.time_codes_per_second / rate.frames_per_second;
     let times = sample_times(keys, step);
     let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;
+    let target_world = |time: Time| placement(&target_scene, target, time).world_from_skel;
     let source = ClipSource {
         instance: &instance,
-        world_from_skel: match moves.is_empty() {
-            true => None,
-            false => Some(&world),
-        },
+        world_from_skel: (!moves.is_empty()).then_some(&world as _),
+        world_from_target: (!target_moves.is_empty()).then_some(&target_world as _),
     };
     let channels = shape_names(&target_scene, target);
     let mut made = retargeter
@@ -158,12 +162,8 @@ pub fn run(args: &Args) -> Result<()> {
     character.add_expressions(&target.path, &mut made, rate.time_codes_per_second);
     let weight_times = made.blend_shape_weights.times();
     let all: Vec<f64> = times.iter().copied().chain(weight_times).collect();
-    let bounds = (
-        all.iter().copied().min_by(f64::total_cmp),
-        all.iter().copied().max_by(f64::total_cmp),
-    );
     let time_line = TimeLine {
-        range: bounds.0.zip(bounds.1),
+        range: self::bounds(&all),
         ..*rate
     };
     let origins = [source_file, target_file].map(|f| f.origin());
@@ -206,6 +206,12 @@ pub fn run(args: &Args) -> Result<()> {
         true => Ok(()),
         false => print_result(&report.text(&args.output)),
     }
+}
+
+/// The first and the last time.
+fn bounds(times: &[f64]) -> Option<(f64, f64)> {
+    let first = times.iter().copied().min_by(f64::total_cmp)?;
+    Some((first, times.iter().copied().max_by(f64::total_cmp)?))
 }
 
 /// Times at which what a prim stands below moves; none where it stands still.

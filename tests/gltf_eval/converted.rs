@@ -36,6 +36,11 @@ pub fn clips(python: &str, file: &Path) -> Result<(), Failed> {
 
 pub fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
     convert(play, file, out)?;
+    same_as(python, play, out)
+}
+
+/// A stage shows what the evaluator plays; and its bake, and what both sides' checks say of it.
+pub fn same_as(python: &str, play: Play<'_>, out: &Path) -> Result<(), Failed> {
     let moments = play.moments();
     let stage = see(python, Look::Read, out, &[0.0], None)?.stage;
     let rate = stage["time_codes_per_second"].as_f64().ok_or("a rate")?;

@@ -286,7 +286,7 @@ fn grow() -> Clip {
     }
 }
 
-/// Two skins of the same joints whose bind matrices differ from joint to joint.
+/// Two skins of the same joints whose bind matrices differ from joint to joint; one joint is sheared.
 pub fn at_odds() -> Asset {
     let mut asset = Asset {
         file: "odds.glb".into(),
@@ -299,6 +299,9 @@ pub fn at_odds() -> Asset {
         node("First", None, [0.0; 3]),
         node("Second", None, [0.0; 3]),
     ];
+    let mut sheared = DMat4::from_translation(DVec3::Y);
+    sheared.x_axis += sheared.y_axis * 0.4;
+    asset.nodes[2].local = LocalTransform::Matrix(sheared);
     let first = skin(&asset, &[1, 2], DMat4::IDENTITY);
     let mut second = first.clone();
     second.inverse_bind[1] = DMat4::from_rotation_x(0.5) * second.inverse_bind[1];
@@ -329,7 +332,7 @@ pub fn free() -> Asset {
     let mut shear = DMat4::from_rotation_z(0.3);
     shear.y_axis += shear.x_axis * 0.5;
     asset.nodes = vec![
-        node("Stage", None, [0.0, 1.0, 0.0]),
+        node("舞台", None, [0.0, 1.0, 0.0]),
         turned(
             node("Box", Some(0), [1.0, 0.0, 0.0]),
             DQuat::from_rotation_y(0.5),

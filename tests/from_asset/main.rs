@@ -62,10 +62,10 @@ const CASES: [Case; 7] = [
         make: assets::free,
         clip: "play",
         meshes: &[
-            ("/free/Stage/Box/Box", 1, 0),
-            ("/free/Stage/Box/Sheared/Box", 2, 0),
-            ("/free/Stage/Face/Face", 3, 0),
-            ("/free/Stage/Face_1/Face", 4, 0),
+            ("/free/舞台/Box/Box", 1, 0),
+            ("/free/舞台/Box/Sheared/Box", 2, 0),
+            ("/free/舞台/Face/Face", 3, 0),
+            ("/free/舞台/Face_1/Face", 4, 0),
         ],
     },
     Case {

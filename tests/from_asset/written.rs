@@ -143,6 +143,8 @@ fn two_skeletons() -> Outcome {
         assert_eq!(type_name(&stage, &format!("/odds/root/{prim}")), "Skeleton");
         let animation = format!("/odds/Animations/{animation}");
         assert_eq!(type_name(&stage, &animation), "SkelAnimation");
+        // The sheared joint, which nothing moves, comes from restTransforms.
+        assert_eq!(tokens(&stage, &animation, "joints"), ["a"]);
     }
     Ok(())
 }

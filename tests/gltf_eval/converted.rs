@@ -9,7 +9,7 @@ use sinew::bake::{Backend, BakeOptions, bake};
 use sinew::io::usd::UsdFile;
 use sinew::io::{ClipChoice, OpenOptions, open_with};
 
-use crate::common::command::{sinew, stderr, stdout};
+use crate::common::command::{self, sinew, stderr, stdout};
 use crate::common::gltf_eval::Document;
 use crate::common::gltf_eval::clip::Clip;
 use crate::common::tolerance;
@@ -18,12 +18,16 @@ use crate::oracle::{Look, Seen, see, validate};
 use crate::pairing::{Allowed, Shown, pair};
 use crate::play::{Play, code};
 
+const FORMS: [&str; 3] = ["usdc", "usda", "usdz"];
+
 /// Every clip on its own, in a file of its own: usd-core's picture of it, our bake's, and what both sides' checks say.
 pub fn clips(python: &str, file: &Path) -> Result<(), Failed> {
     let document = Document::open(file);
     let folder = tempfile::tempdir()?;
     for (i, play) in Play::all(&document).into_iter().enumerate() {
-        let out = folder.path().join(format!("{i}.usdc"));
+        // The forms of USD take turns.
+        let form = FORMS[(i + file.as_os_str().len()) % FORMS.len()];
+        let out = folder.path().join(format!("{i}.{form}"));
         one(python, play, file, &out)
             .map_err(|e| format!("{}: {}", play.name(), e.message().unwrap_or_default()))?;
     }
@@ -161,25 +165,79 @@ fn our_bake(
         Err(e) => return Err(e.into()),
         Ok(_) => {}
     }
-    let seen = see(python, Look::Read, &out, times, None)?;
-    assert_eq!(seen.prims.len(), theirs.len());
-    let sampled: Vec<Vec<f64>> = seen.prims.iter().map(|p| p.sampled.clone()).collect();
-    for ((ours, theirs), sampled) in shown(seen).iter().zip(theirs).zip(&sampled) {
+    let ours = see(python, Look::Read, &out, times, None)?;
+    assert_eq!(ours.prims.len(), theirs.len());
+    let sampled: Vec<Vec<f64>> = ours.prims.iter().map(|p| p.sampled.clone()).collect();
+    for ((ours, theirs), sampled) in shown(ours).iter().zip(theirs).zip(&sampled) {
         assert_eq!(ours.name, theirs.name);
-        // Between the samples that a prim needs, a bake is a straight line.
-        let is_sampled = |i: &usize| sampled.is_empty() || sampled.contains(&times[*i]);
-        let places: Vec<usize> = (0..times.len()).filter(is_sampled).collect();
-        let moments: Vec<Moment> = places.iter().map(|i| moments[*i]).collect();
         let allowed = Allowed {
             points: (tolerance::GLTF_BAKES, tolerance::GLTF_BAKES),
             normals: tolerance::PIXAR_BAKE_NORMALS,
             normals_may_lack: false,
             size: least_size,
-            moments: &moments,
+            moments,
         };
-        if !places.is_empty() {
-            allowed.compare((&theirs.at(&places), &ours.at(&places)))?;
-        }
+        same_where_sampled(&allowed, (theirs, ours), times, sampled)?;
+    }
+    Ok(())
+}
+
+/// Between the samples that a prim needs, a bake is a straight line.
+fn same_where_sampled(
+    allowed: &Allowed<'_>,
+    (want, got): (&Shown, &Shown),
+    times: &[f64],
+    sampled: &[f64],
+) -> Result<(), Failed> {
+    let is_sampled = |i: &usize| sampled.is_empty() || sampled.contains(&times[*i]);
+    let places: Vec<usize> = (0..times.len()).filter(is_sampled).collect();
+    let moments: Vec<Moment> = places.iter().map(|i| allowed.moments[*i]).collect();
+    if places.is_empty() {
+        return Ok(());
+    }
+    let allowed = Allowed {
+        moments: &moments,
+        ..*allowed
+    };
+    allowed.compare((&want.at(&places), &got.at(&places)))
+}
+
+/// `sinew bake` of the glTF file itself, with its first clip.
+pub fn bakes(python: &str, file: &Path) -> Result<(), Failed> {
+    let document = Document::open(file);
+    let play = Play::all(&document)[0];
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("baked.usdc");
+    let output = command::bake(file, &out, &[]);
+    let scene = sinew::io::open(file)?.scene(Default::default())?;
+    if scene.bindings.is_empty() {
+        // Nothing deforms; the error says so.
+        assert!(!output.status.success(), "baked out of nothing");
+        return Ok(());
+    }
+    if !output.status.success() {
+        return Err(stderr(&output).into());
+    }
+    let rate = scene.time_line.time_codes_per_second;
+    let moments = play.moments();
+    let times: Vec<f64> = moments.iter().map(|m| code(m.seconds, rate)).collect();
+    let seen = see(python, Look::Read, &out, &times, None)?;
+    let sampled: Vec<Vec<f64>> = seen.prims.iter().map(|p| p.sampled.clone()).collect();
+    let got = shown(seen);
+    let want = play.shown(&moments);
+    let (pairs, left, more) = pair(&want, &got);
+    assert!(left.is_empty() && more.is_empty(), "other meshes");
+    let allowed = Allowed {
+        points: (tolerance::GLTF_AT_KEYS, tolerance::GLTF_BETWEEN_KEYS),
+        normals: tolerance::GLTF_NORMALS,
+        normals_may_lack: false,
+        size: 0.0,
+        moments: &moments,
+    };
+    for (want, shown) in pairs {
+        let prim = got.iter().position(|g| std::ptr::eq(g, shown));
+        let sampled = &sampled[prim.ok_or("a prim")?];
+        same_where_sampled(&allowed, (want, shown), &times, sampled)?;
     }
     Ok(())
 }

@@ -39,6 +39,7 @@ type PythonTest = (&'static str, fn(&str, &Path) -> Result<(), Failed>);
 const PYTHON_TESTS: &[PythonTest] = &[
     ("converted", converted::clips),
     ("all_clips", converted::all_clips),
+    ("baked", converted::bakes),
 ];
 
 fn main() {

@@ -80,6 +80,7 @@ fn cost(want: &Shown, got: &Shown) -> Option<f64> {
 }
 
 /// How far points and normals may be apart.
+#[derive(Clone, Copy)]
 pub struct Allowed<'a> {
     /// Of the points of one mesh, at keys and between, relative to its size.
     pub points: (f64, f64),

@@ -8,7 +8,7 @@ use openusd::{sdf, tf, usd};
 use super::explain::explain;
 use super::read::UsdFile;
 use super::skel_prims::read_shape_parts;
-use super::values::{read_sampled, read_uniform};
+use super::values::{read_sampled, read_uniform, vectors};
 use crate::error::{Error, Invalid, Result};
 use crate::sampled::{Interpolation, Sampled, Time};
 use crate::skel::{BlendShapeDef, InbetweenDef};
@@ -348,10 +348,6 @@ fn author_inbetween(
         )?;
     }
     Ok(())
-}
-
-pub(super) fn vectors(v: &[glam::Vec3]) -> sdf::Value {
-    sdf::Value::Vec3fVec(bytemuck::cast_slice(v).to_vec())
 }
 
 pub(super) fn token_array(names: Vec<String>) -> sdf::Value {

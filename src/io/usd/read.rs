@@ -8,15 +8,15 @@ use openusd::{sdf, usd};
 
 use super::class_arcs;
 use super::explain::explain;
-use super::from_asset::ClipChoice;
 use super::made::MadeStage;
 use super::model_bounds::BoundsReader;
+use super::options::{OpenOptions, ReadOptions};
 use super::resolver::{CheckedResolver, MemoryFiles, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
 use super::tree::{StageTree, read_tree};
 use super::values::read_sampled;
-use super::variants::{self, VariantSelection};
+use super::variants;
 use super::xforms::read_stack;
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::sampled::{Interpolation, Sampled};
@@ -24,27 +24,7 @@ use crate::scene::{
     PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, SkinBinding, TimeLine, XformStack,
 };
 use crate::skel::binding::{self, Binding, PrimKind, Reached};
-use crate::skel::{AnimSource, SkelAnimation, Skeleton, SkeletonInstance};
-
-/// How a stage is composed.
-#[derive(Clone, Debug, Default)]
-pub struct OpenOptions {
-    /// Variants to select, stronger than any selection in the files; of two for one set the last.
-    pub variants: Vec<VariantSelection>,
-    /// Folders where assets named without `./` are looked for, before the folders that
-    /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
-    /// working directory.
-    pub search_paths: Vec<PathBuf>,
-    /// Which clips of a file of another format than USD.
-    pub clips: ClipChoice,
-}
-
-/// How a file is read.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOptions {
-    /// Where a skeleton's animation is looked for.
-    pub anim_source: AnimSource,
-}
+use crate::skel::{SkelAnimation, Skeleton, SkeletonInstance};
 
 /// One layer's classes are looked at as it is read; here, those that the root layer and its sublayers add up to.
 fn check_classes(stage: &usd::Stage) -> Result<(), String> {

@@ -17,13 +17,18 @@ use super::{class_arcs, text};
 const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
 
 /// What the names of files in memory begin with; no file on a disk is named so by a layer.
-pub(super) const IN_MEMORY: &str = "sinew:";
+const IN_MEMORY: &str = "sinew:";
 
 /// Name of the session layer.
 pub(super) const SESSION: &str = "sinew:session.usda";
 
 /// Files in memory by name: the session layer, a root layer made from another format, its pictures.
 pub(super) type MemoryFiles = HashMap<String, Arc<[u8]>>;
+
+/// The asset path of a picture in memory.
+pub(super) fn picture_path(file_name: &str) -> String {
+    format!("{IN_MEMORY}textures/{file_name}")
+}
 
 /// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]), and classes are
 /// followed (see [`class_arcs`]).

@@ -108,6 +108,11 @@ pub(super) fn matrix4d(m: DMat4) -> gf::Matrix4d {
     gf::Matrix4d(m.to_cols_array())
 }
 
+/// A `vector3f[]`, or any other array of three floats.
+pub(super) fn vectors(v: &[glam::Vec3]) -> sdf::Value {
+    sdf::Value::Vec3fVec(bytemuck::cast_slice(v).to_vec())
+}
+
 impl FromUsd for DMat4 {
     fn from_usd(value: sdf::Value) -> Option<Self> {
         match value {

@@ -7,7 +7,7 @@ use openusd::{gf, sdf, tf, usd_utils};
 use super::edits::{BakeEdits, BakedTransform, Samples};
 use super::explain::explain;
 use super::instances::{Instances, Sharing};
-use super::made::{self, MadeStage};
+use super::made;
 use super::read::UsdFile;
 use super::resolver::{self, CheckedResolver};
 use super::values::matrix4d;
@@ -112,7 +112,7 @@ impl UsdFile {
     /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
     /// only in memory are written too.
     pub(super) fn write_whole(&self, mut layer: sdf::Layer, out: &Path) -> Result<Vec<Warning>> {
-        let pictures = self.made.as_ref().map(MadeStage::pictures);
+        let pictures = self.made.as_ref().map(|m| &m.pictures);
         if has_extension(out, "usdz") {
             let pictures = pictures.cloned().unwrap_or_default();
             let resolver = CheckedResolver::new(&self.opened_with.search_paths, pictures);

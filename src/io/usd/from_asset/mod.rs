@@ -30,23 +30,11 @@ mod xforms;
 use glam::Vec3;
 use openusd::sdf;
 
-use super::made::{ConvertedHumanoid, ConvertedSkeleton};
+use super::options::ClipChoice;
+use super::origin::{ConvertedHumanoid, ConvertedSkeleton};
 use crate::asset::Asset;
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Sampled;
-
-/// Which clips are converted. One of them is bound to the Skeletons.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ClipChoice {
-    /// The first of the file, where there is any.
-    #[default]
-    First,
-    /// The one of this name. Where there is none, names joined by `+` are clips that play at once, as one: Blender exports
-    /// a character's bones and its shape keys as two. Where both move the same, the earlier in the list counts.
-    Named(String),
-    /// All; the first is bound.
-    All,
-}
 
 /// What an asset became.
 pub(crate) struct Converted {

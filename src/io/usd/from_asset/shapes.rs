@@ -9,7 +9,7 @@ use super::names::Names;
 use super::placement::MeshUse;
 use crate::asset::{Asset, Primitive};
 use crate::error::Result;
-use crate::io::usd::author::vectors;
+use crate::io::usd::values::vectors;
 
 /// Offsets of every point.
 struct Dense {

@@ -8,7 +8,7 @@ use super::materials::{Network, author_id, output_path};
 use super::meshes::uv_name;
 use crate::asset::{TextureRef, Wrap};
 use crate::error::{Result, Warning};
-use crate::io::usd::made::picture_path;
+use crate::io::usd::resolver::picture_path;
 
 /// Endings of pictures that USD renderers read.
 const READABLE: [&str; 5] = ["png", "jpg", "jpeg", "exr", "avif"];

@@ -244,6 +244,13 @@ fn wrong_requests_write_nothing() {
     );
     let obj = bench.path("out.obj");
     refused(&put(&model, &clip, &obj, &[]), &obj, &["out.obj"]);
+    // Other formats are sent where they are taken.
+    let bvh = bench.write("walk.bvh", "HIERARCHY");
+    let usd = bench.write("hero.usda", "#usda 1.0");
+    let elsewhere = ["takes .gltf", "sinew retarget"];
+    refused(&put(&model, &bvh, &out, &[]), &out, &elsewhere);
+    refused(&put(&usd, &clip, &out, &[]), &out, &elsewhere);
+    refused(&run(&[&usd], &["--describe"]), &out, &elsewhere);
     for input in [&model, &clip] {
         let before = std::fs::read(input).unwrap();
         let output = put(&model, &clip, input, &[]);

@@ -97,7 +97,7 @@ fn angles(name: &str, phase: f32) -> [f32; 3] {
         "Arm" => [-72.0 * side, 0.0, 24.0 * swing * side],
         "ForeArm" => [0.0, 0.0, -side * (18.0 - 14.0 * swing)],
         "Hips" => [2.0 * (TAU * phase).cos(), 0.0, 6.0 * swing],
-        "Spine" | "Spine1" | "Spine2" => [-1.0 * (TAU * phase).cos(), 1.5, -4.0 * swing],
+        "Spine" | "Spine1" | "Spine2" => [-(TAU * phase).cos(), 1.5, -4.0 * swing],
         "Neck" => [0.0, -2.0, 3.0 * swing],
         _ => [0.0; 3],
     }

@@ -9,6 +9,7 @@ use crate::assets::{character, finished, node};
 use crate::converted;
 
 type Outcome = Result<(), Failed>;
+type Run = fn() -> Outcome;
 
 pub fn trials() -> Vec<Trial> {
     let all: [(&str, fn() -> Outcome); 8] = [

@@ -16,6 +16,7 @@ use crate::common::{python, tolerance};
 use crate::{ask_pixar, converted};
 
 type Outcome = Result<(), Failed>;
+type Run = fn() -> Outcome;
 
 pub fn trials() -> Vec<Trial> {
     let all: [(&str, fn() -> Outcome); 11] = [

@@ -9,6 +9,7 @@ mod data;
 mod memory;
 mod random;
 mod scene;
+mod scrambling;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,38 +1,15 @@
 //! Files changed at random: whatever comes of it, no panic, and in time.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sinew::error::Error;
 
-use super::LONGEST;
-use super::common::files::files_of;
 use super::common::rng::Rng;
 use super::common::tiny_gltf::{self, TinyGltf, glb};
 use super::compressed::compressed;
 use super::memory::read;
-
-/// Reads it, whatever comes of it, without a panic and in time.
-#[track_caller]
-fn survives(bytes: &[u8], file: &Path, longest: Duration, what: &dyn Fn() -> String) -> bool {
-    let start = Instant::now();
-    let result = catch_unwind(AssertUnwindSafe(|| read(bytes, file)));
-    let Ok(result) = result else {
-        panic!("{}: a panic", what());
-    };
-    assert!(
-        start.elapsed() < longest,
-        "{}: {:?}",
-        what(),
-        start.elapsed()
-    );
-    if let Err(error) = &result {
-        assert!(matches!(error, Error::Invalid(_)), "{}: {error}", what());
-    }
-    result.is_ok()
-}
+use super::scrambling::{scrambled, survives};
+use super::{LONGEST, refused};
 
 /// Pointers to every value below, itself first.
 fn pointers(value: &Value, at: String, out: &mut Vec<String>) {
@@ -108,28 +85,6 @@ fn random_json() {
     assert!((150..3000).contains(&read), "{read} of 4000 were read");
 }
 
-/// Some bytes changed, cut or repeated.
-fn scrambled(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
-    let mut out = bytes.to_vec();
-    for _ in 0..1 + rng.below(4) {
-        let at = rng.below(out.len());
-        match rng.below(8) {
-            0 => out.truncate(at.max(1)),
-            1 => {
-                let end = (at + 1 + rng.below(16)).min(out.len());
-                out.drain(at..end);
-            }
-            2 => out.insert(at, rng.bits() as u8),
-            3 => out[at] = b"0129-e\"[]{},:"[rng.below(13)],
-            _ => out[at] ^= 1 << rng.below(8),
-        }
-        if out.is_empty() {
-            return vec![b'{'];
-        }
-    }
-    out
-}
-
 #[test]
 fn random_bytes() {
     let character = TinyGltf::character();
@@ -174,31 +129,22 @@ fn random_compressed_bytes() {
     }
 }
 
-/// Real files, scrambled, where `SINEW_ASSETS` names their folder.
+/// What takes the most memory for its bytes.
 #[test]
-fn random_bytes_of_real_files() {
-    let Some(assets) = std::env::var_os("SINEW_ASSETS") else {
-        return;
+fn long_lists_of_nothing() {
+    let list = |name: &str, one: &str| {
+        let elements = vec![one; 300_000].join(",");
+        format!("{{\"asset\":{{\"version\":\"2.0\"}},\"{name}\":[{elements}]}}")
     };
-    let mut files = 0;
-    for path in files_of(Path::new(&assets), &["gltf", "glb", "vrm", "vrma"]) {
-        let bytes = std::fs::read(&path).unwrap();
-        if bytes.len() > 1_000_000 {
-            continue;
-        }
-        files += 1;
-        let start = Instant::now();
-        assert!(
-            survives(&bytes, &path, LONGEST, &|| path.display().to_string()),
-            "{}",
-            path.display()
-        );
-        let longest = start.elapsed() * 10 + LONGEST;
-        for seed in 0..20 {
-            let file = scrambled(&bytes, &mut Rng::new(seed));
-            let what = || format!("{}: seed {seed}", path.display());
-            survives(&file, &path, longest, &what);
-        }
+    let file = Path::new("a.gltf");
+    for name in ["extras", "animations", "scenes"] {
+        read(list(name, "{}").as_bytes(), file).unwrap();
     }
-    assert!(files > 20, "{files} files");
+    read(list("extras", "[]").as_bytes(), file).unwrap();
+    for name in ["nodes", "materials"] {
+        assert_eq!(refused(list(name, "{}").as_bytes()).prim, name);
+    }
+    for name in ["skins", "meshes", "images", "buffers"] {
+        refused(list(name, "{}").as_bytes());
+    }
 }

@@ -1,19 +1,17 @@
 //! The command, and glTF files that it writes.
 
-use std::path::{Path, PathBuf};
-
 use glam::{DMat4, DQuat, DVec3};
 use serde_json::{Value, json};
-use sinew::asset::{Asset, Clip, Keys, LocalTransform, Target};
-use sinew::humanoid::{ApplyOptions, apply, expressions_to_weights};
-use sinew::io::gltf::{self, GltfEdit};
+use sinew::asset::{Asset, LocalTransform};
+use sinew::humanoid::{ApplyOptions, apply};
+use sinew::io::gltf;
 use sinew::retarget::Bone;
 
-use crate::common::command::{Bench, refused, sinew, stderr, stdout};
+use crate::command::{json_of, keeps, put, run, same_clip};
+use crate::common::command::{Bench, refused, stderr, stdout};
 use crate::common::gltf_maker::GltfMaker;
 use crate::common::mannequin::{Axes, Build, Mannequin};
 use crate::common::rng::Rng;
-use crate::common::tolerance::STORED_IN_F32;
 use crate::figure::{rotation, times};
 
 /// A clip file without a model: the extension's channels alone.
@@ -26,63 +24,6 @@ pub fn bone_clip(bones: &[Bone]) -> GltfMaker {
         gltf.bone_channel(animation, bone.name(), &[0.0, 0.5, 1.25], &keys);
     }
     gltf
-}
-
-fn run(args: &[&Path], more: &[&str]) -> std::process::Output {
-    let mut all = vec!["humanoid"];
-    all.extend(args.iter().map(|p| p.to_str().unwrap()));
-    all.extend(more);
-    sinew(&all)
-}
-
-fn put(model: &Path, clip: &Path, out: &Path, more: &[&str]) -> std::process::Output {
-    let mut all = vec!["-o", out.to_str().unwrap()];
-    all.extend(more);
-    run(&[model, clip], &all)
-}
-
-fn json_of(file: &Path) -> Value {
-    GltfEdit::open(file).unwrap().json().clone()
-}
-
-/// Everything that was there is there as it was, but for buffers and what is behind the old ends of lists.
-fn keeps(before: &Value, after: &Value) {
-    for (key, value) in before.as_object().unwrap() {
-        match (key.as_str(), value) {
-            ("buffers" | "images", _) => {}
-            (_, Value::Array(list)) => {
-                let found = after[key].as_array().unwrap();
-                assert_eq!(found[..list.len()], list[..], "{key}");
-            }
-            _ => assert_eq!(&after[key], value, "{key}"),
-        }
-    }
-}
-
-/// f32 of the same numbers.
-fn same_clip(found: &Clip, expected: &Clip) {
-    assert_eq!(found.name, expected.name);
-    assert_eq!(found.tracks.len(), expected.tracks.len());
-    for (a, b) in found.tracks.iter().zip(&expected.tracks) {
-        assert_eq!(a.target, b.target);
-        assert_eq!(a.curve.interpolation, b.curve.interpolation);
-        let close = |a: f64, b: f64| (a - b).abs() <= STORED_IN_F32 * b.abs().max(1.0);
-        let times = a.curve.times.iter().zip(&b.curve.times);
-        assert!(times.clone().all(|(a, b)| close(*a, *b)));
-        assert_eq!(a.curve.times.len(), b.curve.times.len());
-        let numbers = |k: &Keys| -> Vec<f64> {
-            match k {
-                Keys::Translation(v) | Keys::Scale(v) => {
-                    v.iter().flat_map(|v| v.to_array()).collect()
-                }
-                Keys::Rotation(v) => v.iter().flat_map(|q| q.to_array()).collect(),
-                Keys::Weights { values, .. } => values.clone(),
-            }
-        };
-        let (a, b) = (numbers(&a.curve.keys), numbers(&b.curve.keys));
-        assert_eq!(a.len(), b.len());
-        assert!(a.iter().zip(&b).all(|(a, b)| close(*a, *b)), "{a:?} {b:?}");
-    }
 }
 
 fn same_model(a: &Asset, b: &Asset) {
@@ -430,101 +371,6 @@ fn vrm_files_of_both_versions_move_alike() {
             );
         }
     }
-}
-
-fn assets() -> Option<PathBuf> {
-    std::env::var_os("SINEW_ASSETS").map(PathBuf::from)
-}
-
-/// Real clips on real models: finite, the hips where the ratio says, rest where nothing moves.
-#[test]
-fn real_clips_on_real_models() {
-    let Some(assets) = assets() else {
-        eprintln!("left out: needs SINEW_ASSETS");
-        return;
-    };
-    let bench = Bench::new();
-    let manny = bench.path("manny.glb");
-    let plain = assets.join("kaykit_char/res/models/mannequin_v2/manny_med_mod.gltf");
-    let described = run(&[&plain], &["--describe", "-o", manny.to_str().unwrap()]);
-    assert!(described.status.success(), "{}", stderr(&described));
-    let mut models = vec![manny];
-    for entry in std::fs::read_dir(assets.join("vrm")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|e| e == "vrm") {
-            models.push(path);
-        }
-    }
-    assert!(models.len() >= 6);
-    let mut moved = 0;
-    for clip_name in ["three-vrm-test.vrma", "hips_spine_twisting.vrma"] {
-        let source = gltf::read(&assets.join("vrm").join(clip_name)).unwrap();
-        let clip = &source.clips[0];
-        for model in &models {
-            let asset = gltf::read(model).unwrap();
-            let applied = apply(&asset, &source, clip, &ApplyOptions::default()).unwrap();
-            let humanoid = &asset.humanoids[0].bones;
-            let from = crate::figure::Figure {
-                asset: source.clone(),
-            };
-            let to = crate::figure::Figure {
-                asset: asset.clone(),
-            };
-            let none = Clip::default();
-            let (first, last) = clip.range().unwrap();
-            for i in 0..=20 {
-                let time = first + (last - first) * f64::from(i) / 20.0;
-                for (bone, node) in humanoid {
-                    assert!(to.world(&applied.clip, *node, time).is_finite());
-                    let Some(other) = from.bone(*bone) else {
-                        continue;
-                    };
-                    let expected = from.turn(clip, other, time);
-                    let found = to.turn(&applied.clip, *node, time);
-                    let off = crate::figure::angle(expected, found);
-                    assert!(off < 1e-5, "{} {bone} at {time}: {off}", model.display());
-                    moved += 1;
-                }
-                let at = |f: &crate::figure::Figure, c: &Clip| {
-                    f.world(c, f.at(Bone::Hips), time).w_axis.truncate()
-                };
-                let (rest, source_rest) = (at(&to, &none), at(&from, &none));
-                // Hips on the ground, as one of the clips has them, are no measure.
-                let h = match source_rest.y {
-                    0.0 => 1.0,
-                    y => rest.y / y,
-                };
-                let expected = rest + h * (at(&from, clip) - source_rest);
-                let found = at(&to, &applied.clip);
-                assert!(
-                    found.abs_diff_eq(expected, 1e-6),
-                    "{}: {found}, not {expected}",
-                    model.display()
-                );
-            }
-            // Bones that the clip does not move have no track, and so their rest.
-            let tracked = |n: &usize| {
-                applied
-                    .clip
-                    .tracks
-                    .iter()
-                    .any(|t| t.target == Target::Node(*n))
-            };
-            let still = humanoid.values().filter(|n| !tracked(n)).count();
-            assert_eq!(humanoid.len() - still, applied.report.bones.len());
-            assert!(still > 0);
-            let out = bench.path("out.glb");
-            let output = put(model, &assets.join("vrm").join(clip_name), &out, &[]);
-            assert!(output.status.success(), "{}", stderr(&output));
-            let found = gltf::read(&out).unwrap();
-            same_clip(
-                found.clips.last().unwrap(),
-                &expressions_to_weights(&asset, &applied.clip),
-            );
-            keeps(&json_of(model), &json_of(&out));
-        }
-    }
-    assert!(moved > 1000, "{moved}");
 }
 
 /// The best guess at an unknown rig is a map as it stands.

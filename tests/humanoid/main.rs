@@ -4,6 +4,7 @@
 mod common;
 
 mod bind_relative;
+mod command;
 mod figure;
 mod files;
 mod fuzz;

@@ -705,3 +705,67 @@ fn a_kill_leaves_the_old_file() {
         );
     }
 }
+
+/// A picture that a model is read from is not overwritten by another that would have its name.
+#[test]
+fn textures_beside_a_conversion_leave_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [first, second] = [b'1', b'2'].map(|n| [&b"\x89PNG\r\n\x1a\n"[..], &[n]].concat());
+    std::fs::create_dir(at("model_textures")).unwrap();
+    std::fs::write(at("t.png"), &first).unwrap();
+    std::fs::write(at("model_textures/t.png"), &second).unwrap();
+    let mut model = serde_json::json!({
+        "asset": {"version": "2.0"},
+        "buffers": [{
+            "byteLength": 36,
+            "uri": format!("data:application/octet-stream;base64,{}", "AAAA".repeat(12)),
+        }],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3",
+            "min": [0, 0, 0], "max": [0, 0, 0]}],
+        "images": [{"uri": "t.png"}, {"uri": "model_textures/t.png"}],
+        "textures": [{"source": 0}, {"source": 1}],
+        "materials": [{
+            "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}},
+            "emissiveFactor": [1, 1, 1],
+            "emissiveTexture": {"index": 1},
+        }],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
+        "nodes": [{"mesh": 0}],
+        "scenes": [{"nodes": [0]}],
+    });
+    let uvs =
+        serde_json::json!({"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC2"});
+    model["accessors"].as_array_mut().unwrap().push(uvs);
+    std::fs::write(at("model.gltf"), model.to_string()).unwrap();
+    let convert = |out: &str| {
+        let (input, out) = (at("model.gltf"), at(out));
+        let output = sinew(&[
+            "convert",
+            input.to_str().unwrap(),
+            "-o",
+            out.to_str().unwrap(),
+        ]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = std::fs::read_to_string(out).unwrap();
+        let named: Vec<Vec<u8>> = text
+            .split('@')
+            .filter(|part| part.ends_with(".png"))
+            .map(|path| std::fs::read(at(path)).unwrap())
+            .collect();
+        named
+    };
+    // The second time what is there is what would be written.
+    for _ in 0..2 {
+        assert_eq!(convert("model.usda"), [first.clone(), second.clone()]);
+        assert_eq!(std::fs::read(at("model_textures/t.png")).unwrap(), second);
+        assert_eq!(std::fs::read_dir(at("model_textures")).unwrap().count(), 3);
+    }
+    assert_eq!(convert("other.usda"), [first.clone(), second.clone()]);
+    assert_eq!(std::fs::read_dir(at("other_textures")).unwrap().count(), 2);
+    // What is no USD has nothing to mend in place.
+    let (input, out) = (at("model.gltf"), at("fixed.usda"));
+    let output = sinew(&["fix", input.to_str().unwrap(), "-o", out.to_str().unwrap()]);
+    refused(&output, &out, &["model.gltf", "sinew convert"]);
+}

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use sinew::check::{CheckOptions, FixOptions, FixReport, Mended, fix};
+use sinew::io::read_asset;
 use sinew::io::usd::{OpenOptions, UsdFile};
 
 use crate::bake::AnimSourceArg;
@@ -67,6 +68,12 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         search_paths: args.search_path.clone(),
         ..OpenOptions::default()
     };
+    if read_asset(&args.input)?.is_some() {
+        return Err(sinew::Error::Request(format!(
+            "{}: sinew fix mends USD files; `sinew convert` makes one of this",
+            args.input.display()
+        )));
+    }
     let file = UsdFile::open_with(&args.input, &open)?;
     let options = FixOptions {
         check: CheckOptions {

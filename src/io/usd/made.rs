@@ -1,6 +1,6 @@
 //! Stages in memory, made from files of other formats.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -30,7 +30,8 @@ impl MadeStage {
     }
 }
 
-/// Writes the pictures that a layer names into a folder beside `out`, and has the layer name them there.
+/// Writes the pictures that a layer names into a folder beside `out`, and has the layer name them there. A file that is
+/// there already and holds something else stays: it may be one that the pictures were read from.
 ///
 /// # Errors
 /// A folder or a file that cannot be written.
@@ -46,13 +47,13 @@ pub(super) fn write_pictures(
     let stem = out.file_stem().unwrap_or_default().to_string_lossy();
     let folder_name = format!("{stem}_textures");
     let folder = out.with_file_name(&folder_name);
+    let names = file_names(pictures, &folder);
     let mut named = Vec::new();
     usd_utils::modify_asset_paths(
         layer,
-        |path| match pictures.get_key_value(path) {
-            Some((known, _)) => {
-                named.push(known);
-                let file_name = path.rsplit('/').next().unwrap_or(path);
+        |path| match names.get_key_value(path) {
+            Some((known, file_name)) => {
+                named.push(*known);
                 format!("./{folder_name}/{file_name}")
             }
             None => path.to_owned(),
@@ -60,16 +61,38 @@ pub(super) fn write_pictures(
         true,
     )
     .map_err(|e| fail(explain(&e)))?;
-    named.sort();
+    named.sort_unstable();
     named.dedup();
     if !named.is_empty() {
         fs::create_dir_all(&folder).map_err(|e| fail(format!("{}: {e}", folder.display())))?;
     }
     for path in named {
-        let file = folder.join(path.rsplit('/').next().unwrap_or(path));
-        output::replace(&file, |sink| {
+        output::replace(&folder.join(&names[path]), |sink| {
             sink.write_all(&pictures[path]).map_err(|e| e.to_string())
         })?;
     }
     Ok(())
+}
+
+/// A file name in the folder for each picture, by its asset path: its own, or with a number behind it where another file,
+/// or another picture, has that.
+fn file_names<'a>(pictures: &'a MemoryFiles, folder: &Path) -> HashMap<&'a str, String> {
+    let mut paths: Vec<&str> = pictures.keys().map(|k| &**k).collect();
+    paths.sort_unstable();
+    let mut names: HashMap<&str, String> = HashMap::new();
+    let mut taken = HashSet::new();
+    for path in paths {
+        let own = path.rsplit('/').next().unwrap_or(path);
+        let (stem, ending) = own.rsplit_once('.').unwrap_or((own, ""));
+        let is_free = |name: &String| {
+            !taken.contains(name)
+                && fs::read(folder.join(name)).map_or(true, |there| there[..] == pictures[path][..])
+        };
+        let numbered = (2..).map(|n: u64| format!("{stem}_{n}.{ending}"));
+        let mut candidates = std::iter::once(own.to_owned()).chain(numbered);
+        let name = candidates.find(is_free).unwrap_or_else(|| own.to_owned());
+        taken.insert(name.clone());
+        names.insert(path, name);
+    }
+    names
 }

@@ -283,7 +283,7 @@ pub fn all_clips(python: &str, file: &Path) -> Result<(), Failed> {
         let moves = clip
             .channels
             .iter()
-            .any(|c| skeleton.joint_of_node[c.node].is_some());
+            .any(|c| skeleton.joint_of_node.contains_key(&c.node));
         let found = left.iter().position(|(name, _)| *name == clip.name);
         let animation = match found {
             Some(found) => &left.remove(found).1,
@@ -294,7 +294,7 @@ pub fn all_clips(python: &str, file: &Path) -> Result<(), Failed> {
         let others = clip
             .channels
             .iter()
-            .any(|c| skeleton.joint_of_node[c.node].is_none());
+            .any(|c| !skeleton.joint_of_node.contains_key(&c.node));
         if others {
             continue;
         }

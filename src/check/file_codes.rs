@@ -97,6 +97,7 @@ pub const FILE_CODES: &[Code] = &[
     row("clip-resampled", Info, "", "a clip with so many different key times is sampled at whole time codes", "nothing"),
     row("expression-missing", Info, "", "a clip moves an expression that the file lacks", "apply the clip to a model with `sinew humanoid`"),
     row("mesh-empty", Warning, "", "a primitive without points: left out", "remove it"),
+    row("normal-scale", Info, "", "the scale of a normal map, which UsdPreviewSurface cannot say: left out", "scale the picture itself"),
     row("singular-bind", Warning, "", "an inverse bind matrix without an inverse: its rest pose takes its place where no point is weighted to it, else an error", "bind the joint anew"),
     row("texture-format", Warning, "", "a texture that USD renderers do not read: left out", "use PNG or JPEG"),
     row("tracks-left-out", Warning, "", "tracks of nodes that are no joints and carry nothing, or of clips that are not bound: left out", "nothing, where they show nothing"),

@@ -49,7 +49,8 @@ pub(super) fn root_pairs(
 /// How high the hips are at rest, in metres.
 struct Heights {
     hips: f64,
-    /// The lower one of the paired feet, where they are known.
+    /// The lowest of the paired feet and toes, where they are known. Ankles alone may be high above the ground: at a
+    /// third of the hips' height in characters with short legs.
     foot: Option<f64>,
     lowest: f64,
     highest: f64,
@@ -66,7 +67,7 @@ impl Heights {
 }
 
 /// How much higher the target's hips are than the source's, above the ground: the world's origin, or where one of the rigs
-/// does not stand there, the feet, and the lowest joints where feet are not known. Where that says nothing, as for a root on
+/// does not stand there, feet and toes, and the lowest joints where feet are not known. Where that says nothing, as for a root on
 /// the ground, how much larger the paired joints lie.
 pub(super) fn height_ratio(
     (source, from): (&Rig, &Reference),
@@ -79,7 +80,8 @@ pub(super) fn height_ratio(
     let Some(hips) = find(Bone::Hips).or(roots.last().copied()) else {
         return 1.0;
     };
-    let feet: Vec<usize> = [Bone::LeftFoot, Bone::RightFoot]
+    use Bone::{LeftFoot, LeftToes, RightFoot, RightToes};
+    let feet: Vec<usize> = [LeftFoot, RightFoot, LeftToes, RightToes]
         .into_iter()
         .filter_map(find)
         .collect();

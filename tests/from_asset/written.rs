@@ -18,7 +18,8 @@ use crate::{ask_pixar, converted};
 type Outcome = Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 10] = [
+    let all: [(&str, fn() -> Outcome); 11] = [
+        ("only_what_deforms_is_bound", bound),
         ("a_file_may_be_named_like_a_property", property_name),
         ("joints_keep_their_names", joints),
         ("one_skeleton_serves_two_bind_spaces", one_skeleton),
@@ -232,6 +233,29 @@ fn channels() -> Outcome {
         "{} {want}",
         sum[7]
     );
+    Ok(())
+}
+
+/// A primitive that no target of its mesh moves stays unbound where there is no skin.
+fn bound() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut asset = assets::free();
+    let mut still = asset.meshes[0].primitives[0].clone();
+    still.targets = vec![Default::default(); 2];
+    asset.meshes[1].primitives.push(still);
+    let stage = save(
+        &finished(asset),
+        ClipChoice::First,
+        &folder.path().join("free.usda"),
+    )?;
+    for (prim, is_bound) in [("Face", true), ("Face_1", false)] {
+        let prim = stage.prim(format!("/free/舞台/Face/{prim}").as_str())?;
+        assert_eq!(prim.has_api_schema("SkelBindingAPI")?, is_bound);
+        assert_eq!(
+            prim.relationship("skel:skeleton").has_authored_targets()?,
+            is_bound
+        );
+    }
     Ok(())
 }
 

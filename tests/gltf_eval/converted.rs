@@ -11,7 +11,7 @@ use sinew::io::{ClipChoice, OpenOptions, open_with};
 
 use crate::common::command::{self, sinew, stderr, stdout};
 use crate::common::gltf_eval::Document;
-use crate::common::gltf_eval::clip::Clip;
+use crate::common::gltf_eval::clip::{Channel, Clip, Property};
 use crate::common::tolerance;
 use crate::moments::Moment;
 use crate::oracle::{Look, Seen, see, validate};
@@ -36,6 +36,11 @@ pub fn clips(python: &str, file: &Path) -> Result<(), Failed> {
 
 pub fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
     convert(play, file, out)?;
+    same_as(python, play, out)
+}
+
+/// A stage shows what the evaluator plays; and its bake, and what both sides' checks say of it.
+pub fn same_as(python: &str, play: Play<'_>, out: &Path) -> Result<(), Failed> {
     let moments = play.moments();
     let stage = see(python, Look::Read, out, &[0.0], None)?.stage;
     let rate = stage["time_codes_per_second"].as_f64().ok_or("a rate")?;
@@ -267,39 +272,45 @@ pub fn all_clips(python: &str, file: &Path) -> Result<(), Failed> {
     let opened = open_with(file, &options)?;
     opened.save_as(&out)?;
     clean(python, &out)?;
+    let rate = opened
+        .scene(Default::default())?
+        .time_line
+        .time_codes_per_second;
+    let keys = |play: Play<'_>| -> (Vec<Moment>, Vec<f64>) {
+        let moments: Vec<Moment> = play.moments().into_iter().filter(|m| m.is_key).collect();
+        let times = moments.iter().map(|m| code(m.seconds, rate)).collect();
+        (moments, times)
+    };
+    // As it is, the file shows its first clip.
+    let first = Play::all(&document)[0];
+    let (moments, times) = keys(first);
+    let seen = see(python, Look::Bake, &out, &times, None)?;
+    same_picture(first, &moments, &shown(seen))?;
     let skeletons = &opened.origin().ok_or("an origin")?.skeletons;
     let [skeleton] = &skeletons[..] else {
         // What several Skeletons are bound to says no path alone.
         return Ok(());
     };
-    let rate = opened
-        .scene(Default::default())?
-        .time_line
-        .time_codes_per_second;
     let mut left: Vec<&(String, String)> = skeleton.animations.iter().collect();
     for play in Play::all(&document) {
         let Some(clip) = play.clip() else { continue };
-        // A clip that moves nothing of the Skeleton may have no SkelAnimation.
-        let moves = clip
-            .channels
-            .iter()
-            .any(|c| skeleton.joint_of_node.contains_key(&c.node));
+        // Joints and morph weights are in SkelAnimations; other nodes move by their transforms, which hold the bound
+        // clip's samples alone.
+        let in_animation = |c: &Channel| {
+            c.property == Property::Weights || skeleton.joint_of_node.contains_key(&c.node)
+        };
         let found = left.iter().position(|(name, _)| *name == clip.name);
         let animation = match found {
             Some(found) => &left.remove(found).1,
-            None if moves => return Err(format!("{}: no SkelAnimation", play.name()).into()),
+            None if clip.channels.iter().any(in_animation) => {
+                return Err(format!("{}: no SkelAnimation", play.name()).into());
+            }
             None => continue,
         };
-        // Nodes that are no joints move by their transforms, which hold the bound clip's samples alone.
-        let others = clip
-            .channels
-            .iter()
-            .any(|c| !skeleton.joint_of_node.contains_key(&c.node));
-        if others {
+        if !clip.channels.iter().all(in_animation) {
             continue;
         }
-        let moments: Vec<Moment> = play.moments().into_iter().filter(|m| m.is_key).collect();
-        let times: Vec<f64> = moments.iter().map(|m| code(m.seconds, rate)).collect();
+        let (moments, times) = keys(play);
         let seen = see(python, Look::Bake, &out, &times, Some(animation))?;
         same_picture(play, &moments, &shown(seen))
             .map_err(|e| format!("{}: {}", play.name(), e.message().unwrap_or_default()))?;

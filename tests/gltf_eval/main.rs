@@ -7,6 +7,7 @@ mod converted;
 mod direct;
 mod fixtures;
 mod hand;
+mod humanoid_out;
 mod moments;
 mod oracle;
 mod pairing;
@@ -81,6 +82,20 @@ fn main() {
             let name = format!("blender::{who}::{}", file.0);
             trials.push(with_assets(name, Box::new(move || run(&folder, file))));
         }
+    }
+    trials.push(python::trial("humanoid::puppet.glb", |python| {
+        let (model, clip) = humanoid_out::example();
+        humanoid_out::both_forms(python, &model, &clip)
+    }));
+    for (model, clip) in humanoid_out::PAIRS {
+        let name = format!("humanoid::{model}::{clip}");
+        let [model, clip] = [model, clip].map(|f| root.join(f));
+        trials.push(match &assets {
+            None => with_assets(name, Box::new(|| Ok(()))),
+            Some(_) => python::trial(&name, move |python| {
+                humanoid_out::both_forms(python, &model, &clip)
+            }),
+        });
     }
     for model in &usdz::MODELS {
         for (who, run) in [

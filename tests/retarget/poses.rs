@@ -376,6 +376,21 @@ fn hips_are_as_high_as_they_stand() {
     let all = |_: &str| true;
     let legs_end = |part: &'static str| move |key: &str| !key[1..].starts_with(part);
     let twice = DMat4::from_scale(DVec3::splat(2.0));
+    // Legs so short that the ankles are at a third of the hips' height; the soles are on the ground all the same.
+    let stocky = |key: &str, at: DVec3| match key {
+        "LUpperLeg" | "RUpperLeg" => at.with_y(0.24),
+        "LLowerLeg" | "RLowerLeg" => at.with_y(0.17),
+        "hips" => at.with_y(0.27),
+        _ => at,
+    };
+    let stocky = Build {
+        name: &vroid,
+        reshape: &stocky,
+        ..Build::default()
+    }
+    .make();
+    let short = retargeter(&source, &stocky, &RetargetOptions::default()).root_scale();
+    assert!((short - 0.27 / 0.95).abs() < 1e-9, "{short}");
     // On the ground, with whatever legs it has; on a table; hanging from its hips.
     for (got, want) in [
         (ratio(&all, twice, 0.0), 2.0),

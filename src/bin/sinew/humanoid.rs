@@ -104,8 +104,8 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
     for input in [&args.model, clip_file] {
         refuse_same(input, output)?;
     }
-    let model = gltf::read(&args.model)?;
-    let source = gltf::read(clip_file)?;
+    let model = read_gltf(&args.model)?;
+    let source = read_gltf(clip_file)?;
     let clip = choose(&source, args.clip.as_deref())?;
     let options = ApplyOptions {
         mode: match args.mode {
@@ -242,7 +242,7 @@ fn describe_model(args: &Args) -> sinew::Result<()> {
         }
         refuse_same(&args.model, output)?;
     }
-    let model = gltf::read(&args.model)?;
+    let model = read_gltf(&args.model)?;
     let (bones, by) = match (&args.map, model.humanoids.first()) {
         (Some(map), _) => (read_map(map, &model)?, "the map".to_owned()),
         (None, Some(given)) => (given.bones.clone(), given.location.clone()),
@@ -336,6 +336,17 @@ fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> 
         bones.insert(bone, node);
     }
     Ok(bones)
+}
+
+/// Human bones and clips for them are in glTF files only; any ending but those of other formats may be one.
+fn read_gltf(path: &Path) -> sinew::Result<Asset> {
+    match ending(path).as_str() {
+        other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => Err(Error::Request(format!(
+            "{}: sinew humanoid takes .gltf, .glb, .vrm and .vrma files; for .{other} there is `sinew retarget`",
+            path.display()
+        ))),
+        _ => gltf::read(path),
+    }
 }
 
 fn ending(path: &Path) -> String {

@@ -67,8 +67,6 @@ pub(super) fn author_mesh(
         layer.relationship(prim, "material:binding", vec![material.clone()])?;
     }
     if let Some(bound) = bound {
-        layer.apply(prim, "SkelBindingAPI");
-        layer.relationship(prim, "skel:skeleton", vec![bound.path.clone()])?;
         match at.place {
             Place::Skinned { skin, geom_bind } => {
                 author_influences(layer, prim, asset, (primitive, skin), bound.plan)?;
@@ -81,7 +79,12 @@ pub(super) fn author_mesh(
             Place::Free => {}
         }
         let channels = (bound.channels, bound.expressions);
-        author_shapes(layer, prim, asset, (at, primitive), channels)?;
+        let is_shaped = author_shapes(layer, prim, asset, (at, primitive), channels)?;
+        // Targets of another primitive are no reason to be bound.
+        if is_shaped || !matches!(at.place, Place::Free) {
+            layer.apply(prim, "SkelBindingAPI");
+            layer.relationship(prim, "skel:skeleton", vec![bound.path.clone()])?;
+        }
     }
     Ok(())
 }

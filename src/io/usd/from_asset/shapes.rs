@@ -26,14 +26,15 @@ struct DenseInbetween {
     normals: Option<Vec<Vec3>>,
 }
 
-/// Authors the BlendShapes of a mesh prim below it, with the tokens and targets that bind them.
+/// Authors the BlendShapes of a mesh prim below it, with the tokens and targets that bind them; false where
+/// there are none.
 pub(super) fn author_shapes(
     layer: &mut LayerBuilder,
     mesh_prim: PrimId,
     asset: &Asset,
     (at, primitive): (&MeshUse, &Primitive),
     (channels, expressions): (&Channels, &ExpressionBinds),
-) -> Result<()> {
+) -> Result<bool> {
     let mesh = &asset.meshes[at.mesh];
     let mut tokens: Vec<tf::Token> = Vec::new();
     let mut targets = Vec::new();
@@ -65,13 +66,13 @@ pub(super) fn author_shapes(
         let shape = sum_of_targets(primitive, &part.binds);
         add(layer, Slider::Expression(part.expression), &shape, false)?;
     }
-    if !tokens.is_empty() {
-        layer.apply(mesh_prim, "SkelBindingAPI");
-        let value = sdf::Value::TokenVec(tokens);
-        layer.uniform(mesh_prim, "skel:blendShapes", "token[]", value)?;
-        layer.relationship(mesh_prim, "skel:blendShapeTargets", targets)?;
+    if tokens.is_empty() {
+        return Ok(false);
     }
-    Ok(())
+    let value = sdf::Value::TokenVec(tokens);
+    layer.uniform(mesh_prim, "skel:blendShapes", "token[]", value)?;
+    layer.relationship(mesh_prim, "skel:blendShapeTargets", targets)?;
+    Ok(true)
 }
 
 fn has_point_normals(primitive: &Primitive) -> bool {

@@ -9,9 +9,10 @@ use crate::assets::{character, finished, node};
 use crate::converted;
 
 type Outcome = Result<(), Failed>;
+type Case = (&'static str, fn() -> Outcome);
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 11] = [
+    let all: [Case; 11] = [
         (
             "an_unknown_clip_is_refused_with_those_there_are",
             unknown_clip,

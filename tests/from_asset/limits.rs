@@ -9,10 +9,10 @@ use crate::assets::{character, finished, node};
 use crate::converted;
 
 type Outcome = Result<(), Failed>;
-type Run = fn() -> Outcome;
+type Case = (&'static str, fn() -> Outcome);
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 8] = [
+    let all: [Case; 11] = [
         (
             "an_unknown_clip_is_refused_with_those_there_are",
             unknown_clip,
@@ -26,6 +26,9 @@ pub fn trials() -> Vec<Trial> {
         ("a_mesh_in_a_million_places_is_refused", places),
         ("skins_all_at_odds_are_refused", odd_skins),
         ("keys_at_odds_are_sampled_at_whole_codes", odd_keys),
+        ("clips_of_a_joint_among_thousands_are_refused", wide_clips),
+        ("transforms_that_overflow_are_refused", overflow),
+        ("names_may_hold_zero_bytes", zero_bytes),
         ("tracks_that_move_nothing_are_warned_of", lost_tracks),
     ];
     all.map(|(name, run)| Trial::test(format!("limits::{name}"), run))
@@ -174,6 +177,59 @@ fn odd_keys() -> Outcome {
         found.iter().any(|(code, _)| code == "clip-resampled"),
         "{found:?}"
     );
+    Ok(())
+}
+
+/// Every clip is written for all joints, of which it moves one.
+fn wide_clips() -> Outcome {
+    let mut asset = Asset::default();
+    for i in 0..4000usize {
+        asset
+            .nodes
+            .push(node("joint", i.checked_sub(1).map(|_| 0), [0.0; 3]));
+    }
+    let places = Keys::Translation(vec![glam::DVec3::X, glam::DVec3::Y]);
+    let moves = crate::assets::track(Target::Node(1), &[0.0, 1.0], Default::default(), places);
+    let clip = sinew::asset::Clip {
+        tracks: vec![moves],
+        ..Default::default()
+    };
+    asset.clips = vec![clip; 4000];
+    let options = OpenOptions {
+        clips: ClipChoice::All,
+        ..OpenOptions::default()
+    };
+    let refused = UsdFile::from_asset(&finished(asset), &options);
+    let text = refused.err().ok_or("not refused")?.to_string();
+    assert!(
+        text.contains("Animations") && text.contains("MiB at most"),
+        "{text}"
+    );
+    Ok(())
+}
+
+/// Scales below each other, each a number of its own.
+fn overflow() -> Outcome {
+    for scale in [1e38, 1e-30] {
+        let mut asset = Asset::default();
+        for i in 0..100usize {
+            let mut node = node("joint", i.checked_sub(1), [1.0; 3]);
+            node.local = sinew::asset::LocalTransform::Trs(sinew::asset::Trs {
+                scale: glam::DVec3::splat(scale),
+                ..sinew::asset::Trs::IDENTITY
+            });
+            asset.nodes.push(node);
+        }
+        refusal(&finished(asset), &["Skeleton", "overflow"])?;
+    }
+    Ok(())
+}
+
+/// Crate files end each token with one.
+fn zero_bytes() -> Outcome {
+    let mut asset = character();
+    asset.nodes[1].name = "a\0b".to_owned();
+    first(&finished(asset))?.scene(Default::default())?;
     Ok(())
 }
 

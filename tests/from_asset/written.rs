@@ -16,10 +16,10 @@ use crate::common::{python, tolerance};
 use crate::{ask_pixar, converted};
 
 type Outcome = Result<(), Failed>;
-type Run = fn() -> Outcome;
+type Case = (&'static str, fn() -> Outcome);
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 11] = [
+    let all: [Case; 11] = [
         ("only_what_deforms_is_bound", bound),
         ("a_file_may_be_named_like_a_property", property_name),
         ("joints_keep_their_names", joints),

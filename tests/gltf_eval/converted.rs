@@ -297,7 +297,7 @@ pub fn all_clips(python: &str, file: &Path) -> Result<(), Failed> {
         // Joints and morph weights are in SkelAnimations; other nodes move by their transforms, which hold the bound
         // clip's samples alone.
         let in_animation = |c: &Channel| {
-            c.property == Property::Weights || skeleton.joint_of_node[c.node].is_some()
+            c.property == Property::Weights || skeleton.joint_of_node.contains_key(&c.node)
         };
         let found = left.iter().position(|(name, _)| *name == clip.name);
         let animation = match found {

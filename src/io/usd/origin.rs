@@ -1,6 +1,6 @@
 //! What the prims of a stage made from another format stand for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::asset::Format;
 use crate::error::Warning;
@@ -26,8 +26,8 @@ pub struct ConvertedSkeleton {
     pub path: String,
     /// Name of each clip that moves it, and the path of its SkelAnimation; the bound one first.
     pub animations: Vec<(String, String)>,
-    /// Joint of each of the file's nodes.
-    pub joint_of_node: Vec<Option<usize>>,
+    /// Joints by the file's nodes that they were.
+    pub joint_of_node: HashMap<usize, usize>,
     /// Joint paths.
     pub joints: Vec<String>,
 }

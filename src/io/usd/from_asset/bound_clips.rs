@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::animations::SkelClip;
+use super::animations::{SkelClip, Tolerance};
 use super::layer::PrimId;
 use super::size::tolerance;
 use super::stage::Builder;
@@ -24,8 +24,10 @@ impl Builder<'_> {
         for (s, skeleton) in skeletons.iter().enumerate() {
             let mut written = Vec::new();
             let mut source = None;
+            let tolerance = tolerance(self.asset, &self.uses, (s, &self.plans[s]));
             for clip in 0..self.clips.len() {
-                let Some(prim) = self.author_animation(s, Some(clip), &mut out)? else {
+                let Some(prim) = self.author_animation((s, tolerance), Some(clip), &mut out)?
+                else {
                     continue;
                 };
                 let path = self.layer.path(prim).as_str().to_owned();
@@ -37,7 +39,7 @@ impl Builder<'_> {
             // Weights that are not zero at rest need an animation to say so.
             let is_shaped = self.channels[s].all.iter().any(|c| c.rest != 0.0);
             if source.is_none() && is_shaped {
-                source = self.author_animation(s, None, &mut out)?;
+                source = self.author_animation((s, tolerance), None, &mut out)?;
             }
             if let Some(source) = source {
                 let target = self.layer.path(source).clone();
@@ -52,7 +54,7 @@ impl Builder<'_> {
     /// A Skeleton's side of a clip, or its rest; none where the clip does not move it.
     fn author_animation(
         &mut self,
-        skeleton: usize,
+        (skeleton, tolerance): (usize, Tolerance),
         clip: Option<usize>,
         out: &mut WrittenClips,
     ) -> Result<Option<PrimId>> {
@@ -62,7 +64,7 @@ impl Builder<'_> {
             plan,
             channels: &self.channels[skeleton].all,
             clip: clip.map(|c| &self.clips[c]),
-            tolerance: tolerance(self.asset, &self.uses, (skeleton, plan)),
+            tolerance,
         };
         if clip.is_some() && !side.is_any_moved() {
             return Ok(None);

@@ -15,6 +15,8 @@ pub(super) struct Hierarchy {
     pub children: Vec<Vec<usize>>,
     /// Depth first, siblings in the file's order.
     pub order: Vec<usize>,
+    /// Of each node in that order.
+    pub place: Vec<usize>,
     /// Nodes above each.
     pub depth: Vec<usize>,
     /// Shown: at or below a root of the scene.
@@ -29,6 +31,7 @@ impl Hierarchy {
     pub fn new(asset: &Asset, moved: HashSet<usize>) -> Result<Self> {
         let children = asset.children();
         let mut order = Vec::with_capacity(asset.nodes.len());
+        let mut place = vec![0; asset.nodes.len()];
         let mut depths = vec![0; asset.nodes.len()];
         let mut is_live = vec![false; asset.nodes.len()];
         let roots: HashSet<usize> = asset.roots.iter().copied().collect();
@@ -44,6 +47,7 @@ impl Hierarchy {
                 let error = Invalid::new(format!("nodes[{node}]"), "", expected, "more");
                 return Err(error.in_file(&asset.file).into());
             }
+            place[node] = order.len();
             order.push(node);
             is_live[node] = live;
             depths[node] = depth;
@@ -53,6 +57,7 @@ impl Hierarchy {
         Ok(Self {
             children,
             order,
+            place,
             depth: depths,
             is_live,
             moved,

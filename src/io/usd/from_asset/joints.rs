@@ -55,12 +55,8 @@ impl JointTree<'_> {
         known: &HashMap<usize, DMat4>,
         bytes: &mut TokenBytes,
     ) -> Result<Vec<Joint>> {
-        let order = self
-            .hierarchy
-            .order
-            .iter()
-            .copied()
-            .filter(|n| nodes.contains(n));
+        let mut order: Vec<usize> = nodes.iter().copied().collect();
+        order.sort_unstable_by_key(|n| self.hierarchy.place[*n]);
         let mut joints: Vec<Joint> = Vec::with_capacity(nodes.len());
         let mut index = HashMap::with_capacity(nodes.len());
         // One for each joint's children, and the roots' at the end.
@@ -88,7 +84,8 @@ impl JointTree<'_> {
                 token,
                 name: match source.name.is_empty() {
                     true => unnamed,
-                    false => source.name.clone(),
+                    // Crate files end each token with a zero byte.
+                    false => source.name.replace('\0', "\u{fffd}"),
                 },
                 bind: DMat4::IDENTITY,
                 rest: source.local.matrix(),

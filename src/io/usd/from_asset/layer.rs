@@ -4,6 +4,7 @@
 
 use openusd::{sdf, tf};
 
+use super::budget::{Budget, is_finite, value_bytes};
 use super::names::Names;
 use crate::error::{Error, Invalid, Result};
 
@@ -27,11 +28,33 @@ struct Prim {
 pub(super) struct LayerBuilder {
     data: sdf::Data,
     prims: Vec<Prim>,
-    path_bytes: usize,
+    budget: Budget,
+    tally: Tally,
+    /// The latest property.
+    last: sdf::Path,
 }
 
-/// Bytes of all prims' paths; deep hierarchies repeat the names of all above.
-const MAX_PATH_BYTES: usize = 1 << 26;
+/// What is known of the values since the latest property was added.
+#[derive(Default)]
+struct Tally {
+    /// Bytes that the budget does not know of yet.
+    bytes: usize,
+    /// Some number overflowed: those of the file were finite.
+    overflows: bool,
+}
+
+impl Tally {
+    fn add(&mut self, value: &sdf::Value) {
+        self.bytes = self.bytes.saturating_add(value_bytes(value));
+        self.overflows |= !is_finite(value);
+    }
+}
+
+/// Bytes that a prim or a property takes besides its path and its value.
+const EACH: usize = 512;
+
+/// Characters of a path that an error gives.
+const QUOTED: usize = 200;
 
 /// Names are identifiers by now, so this is never seen.
 fn refused(e: &sdf::PathParseError) -> Error {
@@ -39,7 +62,7 @@ fn refused(e: &sdf::PathParseError) -> Error {
 }
 
 impl LayerBuilder {
-    pub fn new() -> Self {
+    pub fn new(budget: Budget) -> Self {
         let root = Prim {
             path: sdf::Path::abs_root(),
             fields: Vec::new(),
@@ -51,8 +74,28 @@ impl LayerBuilder {
         Self {
             data: sdf::Data::new(),
             prims: vec![root],
-            path_bytes: 0,
+            budget,
+            tally: Tally::default(),
+            last: sdf::Path::abs_root(),
         }
+    }
+
+    /// Accounts for something new at a path, and for the values since the last time.
+    fn charge(&mut self, path: &str) -> Result<()> {
+        let tally = std::mem::take(&mut self.tally);
+        let quoted = |path: &str| path.chars().take(QUOTED).collect::<String>();
+        if tally.overflows {
+            let expected = "numbers in the file whose products are finite";
+            let error = Invalid::new(
+                quoted(self.last.as_str()),
+                "",
+                expected,
+                "some that overflow",
+            );
+            return Err(error.coded("overflow").in_file(self.budget.file()).into());
+        }
+        let bytes = tally.bytes.saturating_add(path.len() + EACH);
+        self.budget.charge(bytes, || quoted(path))
     }
 
     /// Adds a prim, named after the first wanted name that is not empty, and numbered where that is taken.
@@ -61,12 +104,8 @@ impl LayerBuilder {
         let name = above.names.unique(wanted);
         let path = above.path.append_path(name.as_str());
         let path = path.map_err(|e| refused(&e))?;
-        self.path_bytes += path.as_str().len();
-        if self.path_bytes > MAX_PATH_BYTES {
-            let expected = format!("prim paths of {MAX_PATH_BYTES} bytes at most");
-            return Err(Invalid::new("nodes", "name", expected, "more").into());
-        }
-        above.children.push(name.into());
+        self.charge(path.as_str())?;
+        self.prims[parent.0].children.push(name.into());
         let specifier = sdf::Value::Specifier(sdf::Specifier::Def);
         let type_name = sdf::Value::token(type_name);
         self.prims.push(Prim {
@@ -105,16 +144,19 @@ impl LayerBuilder {
         }
     }
 
+    /// A new property, and where its values are looked at.
     fn property(
         &mut self,
         prim: PrimId,
         name: &str,
         kind: sdf::SpecType,
-    ) -> Result<&mut sdf::SpecData> {
-        let prim = &mut self.prims[prim.0];
-        let path = prim.path.append_property(name).map_err(|e| refused(&e))?;
-        prim.properties.push(name.into());
-        Ok(self.data.create_spec(path, kind))
+    ) -> Result<(&mut sdf::SpecData, &mut Tally)> {
+        let path = self.prims[prim.0].path.append_property(name);
+        let path = path.map_err(|e| refused(&e))?;
+        self.charge(path.as_str())?;
+        self.prims[prim.0].properties.push(name.into());
+        self.last = path.clone();
+        Ok((self.data.create_spec(path, kind), &mut self.tally))
     }
 
     /// An attribute that may vary over time.
@@ -124,12 +166,12 @@ impl LayerBuilder {
         name: &str,
         type_name: &str,
     ) -> Result<Attribute<'_>> {
-        let spec = self.property(prim, name, sdf::SpecType::Attribute)?;
+        let (spec, tally) = self.property(prim, name, sdf::SpecType::Attribute)?;
         spec.add(
             sdf::FieldKey::TypeName.as_str(),
             sdf::Value::token(type_name),
         );
-        Ok(Attribute { spec })
+        Ok(Attribute { spec, tally })
     }
 
     /// An attribute that does not, with its value.
@@ -154,7 +196,8 @@ impl LayerBuilder {
         name: &str,
         targets: Vec<sdf::Path>,
     ) -> Result<()> {
-        let spec = self.property(prim, name, sdf::SpecType::Relationship)?;
+        let (spec, tally) = self.property(prim, name, sdf::SpecType::Relationship)?;
+        tally.bytes += targets.iter().map(|t| t.as_str().len()).sum::<usize>();
         let uniform = sdf::Value::Variability(sdf::Variability::Uniform);
         spec.add(sdf::FieldKey::Variability.as_str(), uniform);
         let targets = sdf::PathListOp::explicit(targets);
@@ -166,7 +209,11 @@ impl LayerBuilder {
     }
 
     /// The whole layer.
-    pub fn finish(mut self) -> sdf::Data {
+    ///
+    /// # Errors
+    /// Values that overflow, or more of them than the budget allows.
+    pub fn finish(mut self) -> Result<sdf::Data> {
+        self.charge("/")?;
         for (i, prim) in self.prims.into_iter().enumerate() {
             let kind = match i {
                 0 => sdf::SpecType::PseudoRoot,
@@ -192,18 +239,20 @@ impl LayerBuilder {
                 }
             }
         }
-        self.data
+        Ok(self.data)
     }
 }
 
 /// An attribute that is being authored.
 pub(super) struct Attribute<'a> {
     spec: &'a mut sdf::SpecData,
+    tally: &'a mut Tally,
 }
 
 impl Attribute<'_> {
     /// The value without a time.
     pub fn value(self, value: sdf::Value) -> Self {
+        self.tally.add(&value);
         self.spec.add(sdf::FieldKey::Default.as_str(), value);
         self
     }
@@ -211,6 +260,7 @@ impl Attribute<'_> {
     /// Values by ascending time code.
     pub fn samples(self, samples: sdf::TimeSampleMap) -> Self {
         let samples = sdf::Value::TimeSamples(samples);
+        self.tally.add(&samples);
         self.spec.add(sdf::FieldKey::TimeSamples.as_str(), samples);
         self
     }

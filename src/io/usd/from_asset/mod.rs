@@ -8,6 +8,7 @@
 mod animations;
 mod binds;
 mod bound_clips;
+mod budget;
 mod channels;
 mod clips;
 mod hierarchy;

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use glam::DMat4;
 use openusd::{sdf, tf};
 
+use super::budget::Budget;
 use super::channels::{Channels, ExpressionBinds, channels};
 use super::clips::{CodedClip, expression_names, moved_nodes, moves};
 use super::hierarchy::Hierarchy;
@@ -69,7 +70,7 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
     }
     let channels = channels(asset, &uses, plans.len(), &expressions);
 
-    let mut layer = LayerBuilder::new();
+    let mut layer = LayerBuilder::new(Budget::of(asset));
     let stem = asset.file.file_stem().unwrap_or_default().to_string_lossy();
     let root_type = if plans.is_empty() {
         "Xform"
@@ -170,17 +171,11 @@ impl Builder<'_> {
         let skeletons = self.author_skeletons(&xforms)?;
         let images = self.author_meshes(&xforms, &skeletons)?;
         let clips = self.author_animations(&skeletons)?;
-        let converted = |(i, plan): (usize, &SkeletonPlan)| {
-            let mut joint_of_node = vec![None; self.asset.nodes.len()];
-            for (node, joint) in &plan.joint_of_node {
-                joint_of_node[*node] = Some(*joint);
-            }
-            ConvertedSkeleton {
-                path: self.layer.path(skeletons[i]).as_str().to_owned(),
-                animations: clips.by_skeleton[i].clone(),
-                joint_of_node,
-                joints: plan.joints.iter().map(|j| j.token.clone()).collect(),
-            }
+        let converted = |(i, plan): (usize, &SkeletonPlan)| ConvertedSkeleton {
+            path: self.layer.path(skeletons[i]).as_str().to_owned(),
+            animations: clips.by_skeleton[i].clone(),
+            joint_of_node: plan.joint_of_node.clone(),
+            joints: plan.joints.iter().map(|j| j.token.clone()).collect(),
         };
         let skeletons = self.plans.iter().enumerate().map(converted).collect();
         let homes = Homes::new(&self.plans);
@@ -196,7 +191,7 @@ impl Builder<'_> {
             skeletons,
             images,
             float_scales: clips.float_scales,
-            layer: self.layer.finish(),
+            layer: self.layer.finish()?,
             warnings: self.warnings,
         })
     }

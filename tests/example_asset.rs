@@ -1,6 +1,10 @@
-//! The example asset has what the README promises of it.
+//! The example assets have what the README promises of them.
 
+use sinew::check::{CheckOptions, Severity, check_file};
+use sinew::humanoid::{ApplyOptions, apply};
+use sinew::io::read_asset;
 use sinew::io::usd::UsdFile;
+use sinew::retarget::{Humanoid, Placement, Rig};
 use sinew::sampled::Time;
 use sinew::skel::InfluenceInterpolation;
 
@@ -45,4 +49,43 @@ fn has_what_a_demonstration_needs() {
         most > 4 && rigid > 0 && between > 0 && sparse > 0,
         "{most} {rigid} {between} {sparse}"
     );
+}
+
+#[test]
+fn the_puppet_and_its_clips_go_together() {
+    let puppet = "examples/assets/puppet.glb";
+    for file in [
+        puppet,
+        "examples/assets/bow.glb",
+        "examples/assets/walk.bvh",
+    ] {
+        let mut report = check_file(file, &CheckOptions::default()).unwrap();
+        report.keep(Severity::Warning);
+        assert!(report.findings.is_empty(), "{file}: {:?}", report.findings);
+    }
+    let model = read_asset(puppet).unwrap().expect("glTF");
+    assert_eq!(model.humanoids[0].bones.len(), 21);
+    let bow = read_asset("examples/assets/bow.glb")
+        .unwrap()
+        .expect("glTF");
+    let applied = apply(&model, &bow, &bow.clips[0], &ApplyOptions::default()).unwrap();
+    assert_eq!(applied.clip.tracks.len(), bow.clips[0].tracks.len());
+
+    let walk = sinew::open("examples/assets/walk.bvh").unwrap();
+    let scene = walk.scene(Default::default()).unwrap();
+    let skeleton = scene.unbound_skeletons[0].instance.skeleton();
+    let rig = Rig::new("walk", skeleton, Placement::default()).unwrap();
+    let humanoid = Humanoid::recognise(&rig).unwrap();
+    assert!(humanoid.joints().len() >= 20);
+}
+
+/// It has a humanoid's hips, head, hands and feet by name, and nothing between.
+#[test]
+fn the_hatchling_is_no_humanoid() {
+    let scene = UsdFile::open(ASSET).unwrap().scene(Default::default());
+    let scene = scene.unwrap();
+    let skeleton = scene.instances[0].instance.skeleton();
+    let rig = Rig::new("hatchling", skeleton, Placement::default()).unwrap();
+    let unrecognised = Humanoid::recognise(&rig).unwrap_err();
+    assert!(!unrecognised.guess.is_empty());
 }

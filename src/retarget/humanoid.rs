@@ -117,8 +117,17 @@ impl Humanoid {
         &self.misplaced
     }
 
+    /// How many of [`MAIN`] are found. A hand or a foot counts at the end of a limb only: figures that are no humans
+    /// have such names too.
     fn main_count(&self) -> usize {
-        MAIN.iter().filter(|b| self.joints.contains_key(b)).count()
+        let found = |b: &Bone| self.joints.contains_key(b);
+        let limb = |b: &Bone| match b {
+            Bone::LeftHand | Bone::RightHand | Bone::LeftFoot | Bone::RightFoot => {
+                b.ancestors().take(2).any(|a| found(&a))
+            }
+            _ => true,
+        };
+        MAIN.iter().filter(|b| found(b) && limb(b)).count()
     }
 
     fn find(

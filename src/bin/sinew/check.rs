@@ -11,7 +11,7 @@ use sinew::check::{CheckOptions, Finding, Report, Severity, all_codes, check_fil
 
 use crate::bake::AnimSourceArg;
 use crate::open::OpenArgs;
-use crate::report::{count, print_result};
+use crate::report::{count, print_error, print_result};
 
 /// Tells everything that is wrong or doubtful about the skinning in files, and what to do about it.
 #[derive(clap::Args)]
@@ -111,7 +111,7 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
             }
             Err(e) => {
                 unreadable = true;
-                eprintln!("error: {e}");
+                print_error(&e);
                 outcomes.push(Outcome::Failed {
                     file: input.display().to_string(),
                     error: e.to_string(),

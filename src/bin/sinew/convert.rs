@@ -19,7 +19,8 @@ pub struct Args {
     /// File to write; its ending chooses the format. A .usdz packs the textures, beside others they go to OUT_textures/.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
     output: PathBuf,
-    /// Clip to convert; all writes every one, with the skeletons bound to the first.
+    /// Clip to convert, or clips that play at once (A+B); all writes every one, even where one has that name, with the
+    /// skeletons bound to the first.
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     clip: String,
     /// Print nothing but errors.

@@ -79,7 +79,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(e) => {
-            eprintln!("error: {e}");
+            report::print_error(&e);
             ExitCode::FAILURE
         }
     }

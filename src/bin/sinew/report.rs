@@ -29,10 +29,25 @@ pub fn count(n: usize, noun: &str) -> String {
     )
 }
 
+/// Prints an error to stderr, with the code that `sinew check --codes` explains where it has one.
+pub fn print_error(error: &sinew::Error) {
+    match error {
+        sinew::Error::Invalid(invalid) => print_invalid(invalid),
+        other => eprintln!("error: {other}"),
+    }
+}
+
+fn print_invalid(invalid: &Invalid) {
+    match invalid.code {
+        Some(code) => eprintln!("error: {invalid} [{code}]"),
+        None => eprintln!("error: {invalid}"),
+    }
+}
+
 /// Prints errors and warnings to stderr, the first few of each code.
 pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
     for e in errors {
-        eprintln!("error: {e}");
+        print_invalid(e);
     }
     let mut seen: Vec<(&str, usize)> = Vec::new();
     for w in warnings {

@@ -187,14 +187,13 @@ fn author_influences(
     (primitive, skin): (&Primitive, usize),
     plan: &SkeletonPlan,
 ) -> Result<()> {
-    let joints = asset.skins[skin].joints.iter();
-    let joint_of_skin: Vec<i32> = joints
-        .map(|n| plan.joint_of_node.get(n).map_or(0, |j| *j as i32))
-        .collect();
+    // Looked up one by one: thousands of small meshes may share a skin of thousands of joints.
+    let joints = &asset.skins[skin].joints;
+    let joint_of_skin = |joint: u32| plan.joint_of_node.get(joints.get(joint as usize)?);
     // Joints without a weight may be any number in the file, but not in USD.
     let pairs = primitive.joints.iter().zip(&primitive.weights);
-    let indices = pairs.map(|(joint, weight)| match joint_of_skin.get(*joint as usize) {
-        Some(joint) if *weight != 0.0 => *joint,
+    let indices = pairs.map(|(joint, weight)| match joint_of_skin(*joint) {
+        Some(joint) if *weight != 0.0 => *joint as i32,
         _ => 0,
     });
     let indices = sdf::Value::IntVec(indices.collect());

@@ -18,12 +18,7 @@ pub fn describe(
     asset: &Asset,
     bones: &BTreeMap<Bone, usize>,
 ) -> Result<(HumanoidSkeleton, Vec<Bone>)> {
-    let joints: HashSet<usize> = asset
-        .skins
-        .iter()
-        .flat_map(|s| &s.joints)
-        .copied()
-        .collect();
+    let joints = joints(asset);
     let (kept, left): (BTreeMap<Bone, usize>, BTreeMap<Bone, usize>) = bones
         .iter()
         .map(|(b, n)| (*b, *n))
@@ -92,15 +87,16 @@ pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
 /// The longest that all joint paths together may be: names do not count, so this is some thousand joints in a row.
 const LONGEST: usize = 1 << 26;
 
+/// The joints of all skins.
+fn joints(asset: &Asset) -> HashSet<usize> {
+    let joints = asset.skins.iter().flat_map(|s| &s.joints);
+    joints.copied().collect()
+}
+
 /// All joints of all skins as one rig, and the node of each.
 fn rig_of_joints(asset: &Asset) -> Result<(Rig, Vec<usize>)> {
     let refuse = |why: &str| Error::Request(format!("{}: {why}", asset.file.display()));
-    let joints: HashSet<usize> = asset
-        .skins
-        .iter()
-        .flat_map(|s| &s.joints)
-        .copied()
-        .collect();
+    let joints = joints(asset);
     let order = asset.parents_first();
     let nodes: Vec<usize> = order
         .iter()

@@ -98,6 +98,25 @@ bones! {
 }
 
 impl Bone {
+    /// The bones that VRM 1.0 and VRM Animation require of a humanoid.
+    pub const MAIN: [Bone; 15] = [
+        Bone::Hips,
+        Bone::Spine,
+        Bone::Head,
+        Bone::LeftUpperArm,
+        Bone::LeftLowerArm,
+        Bone::LeftHand,
+        Bone::RightUpperArm,
+        Bone::RightLowerArm,
+        Bone::RightHand,
+        Bone::LeftUpperLeg,
+        Bone::LeftLowerLeg,
+        Bone::LeftFoot,
+        Bone::RightUpperLeg,
+        Bone::RightLowerLeg,
+        Bone::RightFoot,
+    ];
+
     /// The bones above, nearest first, up to the hips.
     pub fn ancestors(self) -> impl Iterator<Item = Bone> {
         std::iter::successors(self.parent(), |b| b.parent())

@@ -22,26 +22,7 @@ pub struct Unrecognised {
     pub guess: BTreeMap<Bone, usize>,
 }
 
-/// Bones that VRM requires of a humanoid.
-pub(super) const MAIN: [Bone; 15] = [
-    Bone::Hips,
-    Bone::Spine,
-    Bone::Head,
-    Bone::LeftUpperArm,
-    Bone::LeftLowerArm,
-    Bone::LeftHand,
-    Bone::RightUpperArm,
-    Bone::RightLowerArm,
-    Bone::RightHand,
-    Bone::LeftUpperLeg,
-    Bone::LeftLowerLeg,
-    Bone::LeftFoot,
-    Bone::RightUpperLeg,
-    Bone::RightLowerLeg,
-    Bone::RightFoot,
-];
-
-/// So many of [`MAIN`], the hips among them, make a humanoid.
+/// So many of [`Bone::MAIN`], the hips among them, make a humanoid.
 const ENOUGH: usize = 6;
 
 impl Humanoid {
@@ -117,7 +98,7 @@ impl Humanoid {
         &self.misplaced
     }
 
-    /// How many of [`MAIN`] are found. A hand or a foot counts at the end of a limb only: figures that are no humans
+    /// How many of [`Bone::MAIN`] are found. A hand or a foot counts at the end of a limb only: figures that are no humans
     /// have such names too.
     fn main_count(&self) -> usize {
         let found = |b: &Bone| self.joints.contains_key(b);
@@ -127,7 +108,7 @@ impl Humanoid {
             }
             _ => true,
         };
-        MAIN.iter().filter(|b| found(b) && limb(b)).count()
+        Bone::MAIN.iter().filter(|b| found(b) && limb(b)).count()
     }
 
     fn find(

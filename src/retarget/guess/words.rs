@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::retarget::conventions::{Part, Place};
-use crate::retarget::humanoid::MAIN;
 use crate::retarget::{Bone, Rig};
 
 /// Words, and what each says for the main bones of the trunk, arms and legs.
@@ -33,7 +32,7 @@ pub(super) fn by_words(rig: &Rig) -> BTreeMap<Bone, usize> {
     let joints: Vec<(String, Option<bool>)> = rig.names().iter().map(|n| words(n)).collect();
     // Words that mean one bone go first, and then words that may mean several.
     for several in [false, true] {
-        for bone in MAIN {
+        for bone in Bone::MAIN {
             let place = Place::of(bone);
             let is_sided = !matches!(place.part, Part::Trunk(_));
             if out.contains_key(&bone) {

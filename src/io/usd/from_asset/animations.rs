@@ -160,21 +160,21 @@ impl<'a> SkelClip<'a> {
             let at = times(&curves.iter().map(tolerated).collect::<Vec<_>>(), width)?;
             let all: Vec<DVec3> = rest.iter().map(|t| t.translation).collect();
             let samples = vectors(&all, &curves, &at).map(|v| vec3f(&v));
-            author_samples(layer, prim, "translations", "float3[]", samples)?;
+            layer.sampled(prim, "translations", "float3[]", samples)?;
 
             let part = |(_, curve, _): &(usize, _, _)| (*curve, self.tolerance.part);
             let curves = each(&|j| Some((self.curve(j, |c| &c.rotations)?, 1.0)));
             let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width)?;
             let all: Vec<DQuat> = rest.iter().map(|t| t.rotation).collect();
             let samples = rotations(&all, &curves, &at).map(|v| quatf(&v));
-            author_samples(layer, prim, "rotations", "quatf[]", samples)?;
+            layer.sampled(prim, "rotations", "quatf[]", samples)?;
 
             let curves = each(&|j| Some((self.scale_curve(j)?, self.scale_factor(j))));
             let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width)?;
             let all: Vec<DVec3> = rest.iter().map(|t| t.scale).collect();
             let samples = vectors(&all, &curves, &at);
             exact = float_scales(&samples);
-            author_samples(layer, prim, "scales", "half3[]", samples.map(|v| vec3h(&v)))?;
+            layer.sampled(prim, "scales", "half3[]", samples.map(|v| vec3h(&v)))?;
         }
         if !self.channels.is_empty() {
             let tokens = self
@@ -192,7 +192,7 @@ impl<'a> SkelClip<'a> {
             }
             let at = times(&curves, self.channels.len())?;
             let samples = self.weights(&at).map(sdf::Value::FloatVec);
-            author_samples(layer, prim, "blendShapeWeights", "float[]", samples)?;
+            layer.sampled(prim, "blendShapeWeights", "float[]", samples)?;
         }
         if resampled {
             let message =
@@ -239,21 +239,6 @@ impl<'a> SkelClip<'a> {
         }
         own
     }
-}
-
-fn author_samples(
-    layer: &mut LayerBuilder,
-    prim: PrimId,
-    name: &str,
-    type_name: &str,
-    samples: Samples<sdf::Value>,
-) -> Result<()> {
-    let attribute = layer.attribute(prim, name, type_name)?;
-    match samples {
-        Samples::Constant(v) => attribute.value(v),
-        Samples::Varying(v) => attribute.samples(v),
-    };
-    Ok(())
 }
 
 /// The scales in single precision, where half loses some of it.

@@ -6,6 +6,7 @@ use openusd::{sdf, tf};
 
 use super::budget::{Budget, is_finite, value_bytes};
 use super::names::Names;
+use super::sampling::Samples;
 use crate::error::{Error, Invalid, Result};
 
 /// A prim of the layer that is being built.
@@ -172,6 +173,22 @@ impl LayerBuilder {
             sdf::Value::token(type_name),
         );
         Ok(Attribute { spec, tally })
+    }
+
+    /// An attribute with a value that does not change, or with samples.
+    pub fn sampled(
+        &mut self,
+        prim: PrimId,
+        name: &str,
+        type_name: &str,
+        samples: Samples<sdf::Value>,
+    ) -> Result<()> {
+        let attribute = self.attribute(prim, name, type_name)?;
+        match samples {
+            Samples::Constant(v) => attribute.value(v),
+            Samples::Varying(v) => attribute.samples(v),
+        };
+        Ok(())
     }
 
     /// An attribute that does not, with its value.

@@ -6,7 +6,7 @@ use openusd::{gf, sdf, tf};
 use super::clips::CodedClip;
 use super::hierarchy::components;
 use super::layer::{LayerBuilder, PrimId};
-use super::sampling::{Samples, rotations, sample_times, vectors};
+use super::sampling::{rotations, sample_times, vectors};
 use crate::asset::Node;
 use crate::error::Result;
 use crate::io::usd::values::matrix4d;
@@ -47,8 +47,7 @@ pub(super) fn author_transform(
         let times = t.map(|c| sample_times(&[(c, WAY * size)], 1, keys).0);
         let curves: Vec<_> = t.map(|c| (0, c, 1.0)).into_iter().collect();
         let samples = vectors(&[trs.translation], &curves, &times.unwrap_or_default());
-        author_op(
-            layer,
+        layer.sampled(
             prim,
             "xformOp:translate",
             "double3",
@@ -60,8 +59,7 @@ pub(super) fn author_transform(
         let times = r.map(|c| sample_times(&[(c, ANGLE)], 1, keys).0);
         let curves: Vec<_> = r.map(|c| (0, c, 1.0)).into_iter().collect();
         let samples = rotations(&[trs.rotation], &curves, &times.unwrap_or_default());
-        author_op(
-            layer,
+        layer.sampled(
             prim,
             "xformOp:orient",
             "quatd",
@@ -73,8 +71,7 @@ pub(super) fn author_transform(
         let times = s.map(|c| sample_times(&[(c, WAY)], 1, keys).0);
         let curves: Vec<_> = s.map(|c| (0, c, 1.0)).into_iter().collect();
         let samples = vectors(&[trs.scale], &curves, &times.unwrap_or_default());
-        author_op(
-            layer,
+        layer.sampled(
             prim,
             "xformOp:scale",
             "double3",
@@ -83,21 +80,6 @@ pub(super) fn author_transform(
         order.push("xformOp:scale".into());
     }
     author_order(layer, prim, order)
-}
-
-fn author_op(
-    layer: &mut LayerBuilder,
-    prim: PrimId,
-    name: &str,
-    type_name: &str,
-    samples: Samples<sdf::Value>,
-) -> Result<()> {
-    let attribute = layer.attribute(prim, name, type_name)?;
-    match samples {
-        Samples::Constant(v) => attribute.value(v),
-        Samples::Varying(v) => attribute.samples(v),
-    };
-    Ok(())
 }
 
 fn author_order(layer: &mut LayerBuilder, prim: PrimId, order: Vec<tf::Token>) -> Result<()> {

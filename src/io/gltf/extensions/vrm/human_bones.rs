@@ -10,25 +10,6 @@ use super::super::super::json::Json;
 use super::super::humanoid::misplaced;
 use super::super::tree::Tree;
 
-/// Bones that VRM 1.0 and VRM Animation require.
-pub const REQUIRED: &[Bone] = &[
-    Bone::Hips,
-    Bone::Spine,
-    Bone::Head,
-    Bone::LeftUpperLeg,
-    Bone::LeftLowerLeg,
-    Bone::LeftFoot,
-    Bone::RightUpperLeg,
-    Bone::RightLowerLeg,
-    Bone::RightFoot,
-    Bone::LeftUpperArm,
-    Bone::LeftLowerArm,
-    Bone::LeftHand,
-    Bone::RightUpperArm,
-    Bone::RightLowerArm,
-    Bone::RightHand,
-];
-
 /// Bones that VRM 0.x requires besides.
 pub const REQUIRED_IN_0: &[Bone] = &[Bone::Chest, Bone::Neck];
 

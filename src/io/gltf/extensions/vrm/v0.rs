@@ -6,7 +6,7 @@ use crate::retarget::Bone;
 
 use super::super::super::json::Json;
 use super::expressions::{self, Collected, PRESETS_OF_0};
-use super::human_bones::{self, REQUIRED, REQUIRED_IN_0};
+use super::human_bones::{self, REQUIRED_IN_0};
 
 pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
     humanoid(vrm, asset)?;
@@ -33,7 +33,7 @@ fn humanoid(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
             None => asset.warnings.push(human_bones::unknown(value.at(), name)),
         }
     }
-    human_bones::add(&entries, bones.at(), &[REQUIRED, REQUIRED_IN_0], asset)
+    human_bones::add(&entries, bones.at(), &[&Bone::MAIN, REQUIRED_IN_0], asset)
 }
 
 /// A bone by its name in VRM 0.x, where the thumb's are called like the other fingers'.

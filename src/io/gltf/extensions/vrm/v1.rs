@@ -2,10 +2,11 @@
 
 use crate::asset::{Asset, Expression};
 use crate::error::{Invalid, Warning};
+use crate::retarget::Bone;
 
 use super::super::super::json::Json;
 use super::expressions::{self, Collected, PRESETS};
-use super::human_bones::{self, REQUIRED};
+use super::human_bones;
 use super::spec_version;
 
 pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
@@ -40,7 +41,7 @@ pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
 pub fn humanoid(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
     let bones = human_bones::find(vrm)?;
     let entries = human_bones::by_name(&bones, &mut asset.warnings)?;
-    human_bones::add(&entries, bones.at(), &[REQUIRED], asset)
+    human_bones::add(&entries, bones.at(), &[&Bone::MAIN], asset)
 }
 
 fn expression(

@@ -100,6 +100,8 @@ pub const FILE_CODES: &[Code] = &[
     row("normal-scale", Info, "", "the scale of a normal map, which UsdPreviewSurface cannot say: left out", "scale the picture itself"),
     row("singular-bind", Warning, "", "an inverse bind matrix without an inverse: its rest pose takes its place where no point is weighted to it, else an error", "bind the joint anew"),
     row("texture-format", Warning, "", "a texture that USD renderers do not read: left out", "use PNG or JPEG"),
+    row("too-large", Error, "", "what the file says multiplies to far more than its own size", "look where it comes from; convert clips one by one"),
+    row("overflow", Error, "", "transforms or tangents whose products are no numbers any more", "scale by numbers that can be meant"),
     row("tracks-left-out", Warning, "", "tracks of nodes that are no joints and carry nothing, or of clips that are not bound: left out", "nothing, where they show nothing"),
     // FBX
     row("fbx-repaired", Warning, "", "something broken in the file was mended on reading", "see the message; export it anew where it matters"),

@@ -169,6 +169,8 @@ impl BoneMap {
 fn find(rig: &Rig, name: &str) -> Result<usize> {
     rig.find(name).map_err(|count| {
         let label = rig.label();
+        // Of a name without end its beginning says enough.
+        let name: String = name.chars().take(200).collect();
         Error::Request(match count {
             0 => format!(
                 "the bone map names {name}, and {label} has no such joint: it has {}",

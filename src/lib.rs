@@ -1,12 +1,11 @@
-//! GPU compute skinning for UsdSkel characters: sparse blend shapes with in-betweens, and any number
+//! GPU compute skinning for UsdSkel characters (and glTF, VRM, FBX): sparse blend shapes with in-betweens, and any number
 //! of joint influences, with the same results as Pixar's own code.
 //!
 //! ```
-//! use sinew::io::usd::UsdFile;
 //! use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 //! use sinew::sampled::Time;
 //!
-//! let scene = UsdFile::open("examples/assets/hatchling.usda")?.scene(Default::default())?;
+//! let scene = sinew::open("examples/assets/hatchling.usda")?.scene(Default::default())?; // or .glb, .vrm, ...
 //! let body = scene.resolve("/Hatchling/Geo/Body")?;
 //! let time = Time::At(12.5);
 //! let skin = PackedSkin::pack("/Hatchling/Geo/Body", &*body.skin(time)?)?; // once per prim
@@ -32,7 +31,10 @@
 //!
 //! # Map
 //!
-//! - [`io`] reads a file into a [`scene::Scene`]; it alone knows file formats.
+//! - [`io`] reads a file into a [`scene::Scene`]; it alone knows file formats. [`open`] takes any of them.
+//! - [`asset`] is what glTF, VRM, FBX and BVH have in common, before it becomes UsdSkel.
+//! - [`humanoid`] puts clips on human bones onto the nodes of an asset; [`retarget`] moves poses from one rig to another,
+//!   frame by frame, without allocating.
 //! - [`skel`] is the UsdSkel model: topology, binding, blend shapes, poses, and the f64
 //!   [reference](skel::reference).
 //! - [`kernel`] packs skins and poses into flat buffers; each kernel's WGSL and its CPU mirror, which

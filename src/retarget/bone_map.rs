@@ -42,6 +42,8 @@ impl BoneMap {
     /// What is no JSON object from joint names to joint names, a joint twice on either side, or no joint at all, each
     /// with its place in the file.
     pub fn from_json(text: &str, file: &str) -> Result<Self> {
+        // Windows editors begin files with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let map: Self = serde_json::from_str(text).map_err(|e| {
             let place = format!("line {} column {}", e.line(), e.column());
             let whole = e.to_string();

@@ -347,6 +347,9 @@ fn maps_that_do_not_fit_are_refused() {
     assert!(text.contains("2 joints") && text.contains("path"), "{text}");
     let text = refused(r#"{"A": "X", "C": "X/Y", "A/C/B": "Y"}"#);
     assert!(text.contains("follow both"), "{text}");
+    let marked = BoneMap::from_json("\u{feff}{\"A/C/B\": \"X\", \"A\": \"Y\"}", "map.json");
+    let plain = BoneMap::from_json(r#"{"A/C/B": "X", "A": "Y"}"#, "map.json");
+    assert_eq!(marked.unwrap().pairs, plain.unwrap().pairs);
     let map = BoneMap::from_json(r#"{"A/C/B": "X", "A": "Y"}"#, "map.json").unwrap();
     let options = RetargetOptions {
         root_bone: Some("C".into()),

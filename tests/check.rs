@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use broken::{BASE, Case, cases};
+use common::files::files_of;
 use common::python;
 use common::rng::Rng;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -82,6 +83,9 @@ fn main() {
     }
     libtest_mimic::run(&args, trials).exit();
 }
+
+/// Endings of USD files.
+const USD: &[&str] = &["usda", "usdc", "usdz", "usd"];
 
 /// Real files and something that is known to be wrong with each.
 const KNOWN: &[(&str, &str, &str)] = &[
@@ -231,7 +235,7 @@ print(json.dumps(out))
         command.arg(file);
     }
     if let Some(assets) = std::env::var_os("SINEW_ASSETS") {
-        command.args(usd_files(Path::new(&assets))?);
+        command.args(files_of(Path::new(&assets), USD));
     }
     let output = command.output()?;
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -406,25 +410,9 @@ fn example() -> Outcome {
     }
 }
 
-fn usd_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let (mut folders, mut out) = (vec![folder.to_owned()], Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)? {
-            let path = entry?.path();
-            let kind = path.extension().and_then(|e| e.to_str());
-            if path.is_dir() {
-                folders.push(path);
-            } else if matches!(kind, Some("usda" | "usdc" | "usdz" | "usd")) {
-                out.push(path);
-            }
-        }
-    }
-    Ok(out)
-}
-
 fn all_assets(folder: &Path) -> Outcome {
     let (mut checked, mut refused) = (0, Vec::new());
-    for path in usd_files(folder)? {
+    for path in files_of(folder, USD) {
         match check_file(&path, &CheckOptions::default()) {
             Ok(report) => {
                 checked += 1;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::common::files::files_of;
 use crate::fixtures;
 
 pub struct Subject {
@@ -56,7 +57,7 @@ pub fn all(assets: Option<&Path>) -> Vec<Subject> {
     };
     let mut names = Vec::new();
     for (folder, endings) in FOLDERS {
-        for file in files(&assets.join(folder), endings) {
+        for file in files_of(&assets.join(folder), endings) {
             let name = file
                 .strip_prefix(assets)
                 .expect("below it")
@@ -72,27 +73,5 @@ pub fn all(assets: Option<&Path>) -> Vec<Subject> {
             "{must} is not in SINEW_ASSETS"
         );
     }
-    out
-}
-
-fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
-    let mut folders = vec![folder.to_owned()];
-    let mut out = Vec::new();
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder)
-            .unwrap_or_else(|e| panic!("SINEW_ASSETS: {}: {e}", folder.display()));
-        for entry in entries {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path
-                .extension()
-                .is_some_and(|e| endings.iter().any(|k| e == *k))
-            {
-                out.push(path);
-            }
-        }
-    }
-    out.sort();
     out
 }

@@ -34,6 +34,16 @@ fn source(rng: &mut Rng) -> Made {
     .make()
 }
 
+/// Another naming, and other joint orients.
+fn vroid_target(rng: &mut Rng) -> Made {
+    Build {
+        name: &vroid,
+        orient: Box::new(|_| random_turn(rng)),
+        ..Build::default()
+    }
+    .make()
+}
+
 fn close(what: &str, got: DVec3, want: DVec3, within: f64) {
     let off = got.distance(want);
     assert!(off <= within, "{what}: {got} is {off:.3e} from {want}");
@@ -107,12 +117,7 @@ fn directions_are_the_sources_for_any_joint_orients() {
 fn the_other_order_of_the_products_is_far_off() {
     let mut rng = Rng::new(7);
     let source = source(&mut rng);
-    let target = Build {
-        name: &vroid,
-        orient: Box::new(|_| random_turn(&mut rng)),
-        ..Build::default()
-    }
-    .make();
+    let target = vroid_target(&mut rng);
     let pose = source.random_pose(&mut rng, 1.0);
     let posed = source.world(&pose);
     let turn = |m: &DMat4| m.to_scale_rotation_translation().1;
@@ -137,12 +142,7 @@ fn the_other_order_of_the_products_is_far_off() {
 fn the_local_form_of_the_specification_agrees() {
     let mut rng = Rng::new(11);
     let source = source(&mut rng);
-    let target = Build {
-        name: &vroid,
-        orient: Box::new(|_| random_turn(&mut rng)),
-        ..Build::default()
-    }
-    .make();
+    let target = vroid_target(&mut rng);
     let pose = source.random_pose(&mut rng, 3.0);
     let out = moved(
         &mut retargeter(&source, &target, &RetargetOptions::default()),
@@ -495,12 +495,7 @@ fn bind_transforms_of_another_space_count_as_turned() {
     // Meshes of glTF files may be bound lying down, with a node above that sets all upright.
     let mut rng = Rng::new(13);
     let source = source(&mut rng);
-    let straight = Build {
-        name: &vroid,
-        orient: Box::new(|_| random_turn(&mut rng)),
-        ..Build::default()
-    }
-    .make();
+    let straight = vroid_target(&mut rng);
     let lying = DMat4::from_rotation_x(1.2) * DMat4::from_translation(DVec3::new(0.1, 0.2, 0.3));
     let bind = straight
         .skeleton
@@ -535,12 +530,7 @@ fn bind_transforms_of_another_space_count_as_turned() {
 fn arm_space_opens_the_arms() {
     let mut rng = Rng::new(14);
     let source = source(&mut rng);
-    let target = Build {
-        name: &vroid,
-        orient: Box::new(|_| random_turn(&mut rng)),
-        ..Build::default()
-    }
-    .make();
+    let target = vroid_target(&mut rng);
     let opened = RetargetOptions {
         arm_space: -30.0,
         ..RetargetOptions::default()

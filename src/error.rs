@@ -24,6 +24,7 @@ pub enum Error {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// The GPU side: no adapter, a lost device, a limit.
+    #[cfg(feature = "gpu")]
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
 }

@@ -48,22 +48,33 @@
 //! What is wrong with a file is an [`Invalid`]: file, prim, property, expected, found. Odd things
 //! that can be overlooked are [`Warning`]s with a stable code. Nothing panics on a file's account.
 
+#[cfg(feature = "files")]
 pub mod asset;
+#[cfg(feature = "bake")]
 pub mod bake;
+#[cfg(feature = "files")]
 pub mod check;
 pub mod error;
+#[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(feature = "files")]
 pub mod humanoid;
+#[cfg(feature = "files")]
 pub mod io;
 pub mod kernel;
 pub mod math;
+#[cfg(feature = "retarget")]
 pub mod retarget;
 pub mod sampled;
 pub mod scene;
 pub mod skel;
 
 pub use error::{Error, Invalid, Result, Warning};
+#[cfg(feature = "files")]
 pub use io::open;
+/// The wgpu that [`gpu`] speaks, so that a host can name its types without a second copy.
+#[cfg(feature = "gpu")]
+pub use wgpu;
 
 /// The README's code, compiled and run with the documentation's tests.
 #[cfg(doctest)]

@@ -35,6 +35,7 @@ pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROU
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
+#[cfg(feature = "gpu")]
 pub(crate) use skin::UNIFORM_BYTES;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 pub use skin_on_cpu::{CpuJob, skin_batch_on_cpu, skin_on_cpu};

@@ -129,6 +129,7 @@ impl Palette {
     }
 
     /// Blocks of three vec4s that it takes on a GPU.
+    #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
         let kinds = 1 + usize::from(self.normals.is_some()) + usize::from(self.rigid.is_some());
         self.slots() * kinds

@@ -40,6 +40,7 @@ impl Scene {
     }
 
     /// Every authored time of the transforms on the way.
+    #[cfg(feature = "bake")]
     pub(crate) fn relation_times(&self, relation: &Relation) -> Vec<f64> {
         let prims = relation.to.iter().chain(&relation.from);
         prims.flat_map(|p| self.prims[*p].xform.times()).collect()

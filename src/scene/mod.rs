@@ -23,7 +23,9 @@ use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 pub use bounds::{BoundsNode, BoundsTree, Extent, HintedPrim, Purpose};
 pub use camera::{Frustum, StageCamera};
 pub use geometry::{DrawnMesh, Geometry, Primvar, Subset};
-pub use material::{ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap};
+pub use material::{
+    ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap,
+};
 pub use placement::{PlacedPrim, Placement};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use skin_binding::{

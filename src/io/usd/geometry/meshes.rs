@@ -86,7 +86,9 @@ impl MeshReader<'_> {
             return Ok(Err(missing.coded("points-missing")));
         };
         let count = first.len();
-        let infinite = points.values().find_map(|v| v.iter().position(|p| !p.is_finite()));
+        let infinite = points
+            .values()
+            .find_map(|v| v.iter().position(|p| !p.is_finite()));
         if let Some(at) = infinite {
             let found = format!("others at point {at}");
             let broken = Invalid::new(path, "points", "finite points", found);

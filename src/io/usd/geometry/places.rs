@@ -52,10 +52,7 @@ pub(super) fn walk(
         let prim = stage.prim(&path)?;
         let above = parent.and_then(|p| purposes.get(&p)).cloned();
         let purpose = above.unwrap_or_default().below(&prim)?;
-        let seen = matches!(
-            purpose.purpose(),
-            Some(Purpose::Default | Purpose::Render)
-        );
+        let seen = matches!(purpose.purpose(), Some(Purpose::Default | Purpose::Render));
         purposes.insert(path.clone(), purpose);
         let type_name = prim.type_name()?;
         let type_name = type_name.map_or_else(String::new, |t| t.as_str().to_owned());

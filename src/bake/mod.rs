@@ -8,7 +8,9 @@ mod plan;
 mod samples;
 mod schedule;
 mod sharing;
+mod stream;
 mod tracks;
+mod troubles;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;

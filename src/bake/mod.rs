@@ -2,6 +2,7 @@
 
 mod deform;
 mod extent;
+mod formats;
 mod gpu_batch;
 mod hints;
 mod plan;
@@ -25,6 +26,7 @@ use crate::skel::AnimSource;
 pub use crate::io::usd::{BakedHint, BakedPrim, BakedTransform, Samples};
 pub use crate::scene::OutSpace;
 pub use deform::Backend;
+pub use formats::{Format, VatOptions, VatValues};
 pub use plan::Rigid;
 pub use schedule::FrameRange;
 
@@ -44,9 +46,11 @@ pub struct BakeOptions {
     pub anim_source: AnimSource,
     /// What becomes of prims with constant influences.
     pub rigid: Rigid,
-    /// The space that points end up in. Beyond prim space the prim's own transform is rewritten, so that
-    /// the picture stays the same.
-    pub space: OutSpace,
+    /// The space that points end up in; [`Format::default_space`] where `None`. In USD, beyond prim space, the prim's own
+    /// transform is rewritten, so that the picture stays the same.
+    pub space: Option<OutSpace>,
+    /// How vertex animation textures are written.
+    pub vat: VatOptions,
 }
 
 /// Progress of a bake, for a progress bar.

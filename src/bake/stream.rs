@@ -68,7 +68,7 @@ pub(super) fn deform_frames(
         for (time, bindings) in batch {
             for &b in bindings {
                 for part in &plan.of(b).parts {
-                    packed.pack(b, *part, bound[b], *time, troubles);
+                    packed.pack(plan.of(b), *part, bound[b], *time, troubles);
                 }
             }
         }
@@ -201,25 +201,36 @@ struct StaticSkins(HashMap<(usize, SkinPart), Option<Arc<PackedSkin>>>);
 impl StaticSkins {
     fn pack(
         &mut self,
-        b: usize,
+        plan: &PrimPlan,
         part: SkinPart,
         bound: BoundSkin<'_>,
         time: Time,
         troubles: &mut Troubles,
     ) {
+        let b = plan.binding;
         if bound.binding().rest_is_animated() || self.0.contains_key(&(b, part)) {
             return;
         }
-        let packed = pack(bound, part, time)
+        let packed = pack(bound, part, plan, time)
             .map_err(|e| troubles.whole(b, e))
             .ok();
         self.0.insert((b, part), packed);
     }
 }
 
-fn pack(bound: BoundSkin<'_>, part: SkinPart, time: Time) -> Result<Arc<PackedSkin>, Invalid> {
+fn pack(
+    bound: BoundSkin<'_>,
+    part: SkinPart,
+    plan: &PrimPlan,
+    time: Time,
+) -> Result<Arc<PackedSkin>, Invalid> {
     let skin = bound.skin_part(time, part)?;
-    PackedSkin::pack(&bound.binding().path, &skin).map(Arc::new)
+    let packed = PackedSkin::pack(&bound.binding().path, &skin)?;
+    let packed = match &plan.made_normals {
+        Some(topology) => packed.with_made_normals(topology)?,
+        None => packed,
+    };
+    Ok(Arc::new(packed))
 }
 
 /// What one prim needs at one time.
@@ -280,7 +291,7 @@ fn pose_prim(
     for &part in &plan.parts {
         let skin = match packed.0.get(&(plan.binding, part)) {
             Some(Some(skin)) => skin.clone(),
-            _ => pack(bound, part, time)?,
+            _ => pack(bound, part, plan, time)?,
         };
         let pose = match part.blend_only {
             true => cache.blend_pose(bound, time),

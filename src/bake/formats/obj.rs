@@ -13,7 +13,7 @@ use super::frame::PrimFrame;
 use super::surface::{NormalsOf, Surface};
 use crate::error::Result;
 use crate::io::output::Outputs;
-use crate::scene::{Geometry, Scene};
+use crate::scene::{Material, Scene};
 
 /// Writes the frames, in order.
 pub(super) struct ObjWriter {
@@ -32,9 +32,9 @@ struct Object {
 
 impl ObjWriter {
     /// `files` has a name for each frame of the clip.
-    pub fn new(scene: &Scene, geometry: &Geometry, surfaces: &[Surface<'_>], files: Vec<PathBuf>) -> Self {
+    pub fn new(scene: &Scene, materials: &[Material], surfaces: &[Surface<'_>], files: Vec<PathBuf>) -> Self {
         let mut first = Firsts { point: 1, uv: 1, normal: 1 };
-        let objects = surfaces.iter().map(|s| object(geometry, s, &mut first));
+        let objects = surfaces.iter().map(|s| object(materials, s, &mut first));
         let file = scene.file.file_name().unwrap_or_default().to_string_lossy();
         Self {
             files: files.into_iter(),
@@ -92,7 +92,7 @@ struct Firsts {
     normal: usize,
 }
 
-fn object(geometry: &Geometry, surface: &Surface<'_>, first: &mut Firsts) -> Object {
+fn object(materials: &[Material], surface: &Surface<'_>, first: &mut Firsts) -> Object {
     let mesh = surface.mesh;
     let topology = &mesh.topology;
     let uvs = mesh.uvs.as_ref().and_then(|uvs| uvs.first());
@@ -103,7 +103,7 @@ fn object(geometry: &Geometry, surface: &Surface<'_>, first: &mut Firsts) -> Obj
     }
     let mut faces = String::new();
     for (material, of_material) in surface.faces_by_material() {
-        if let Some(material) = material.and_then(|m| geometry.materials.get(m)) {
+        if let Some(material) = material.and_then(|m| materials.get(m)) {
             let name = material.path.rsplit('/').next().unwrap_or_default();
             let _ = writeln!(faces, "usemtl {name}");
         }

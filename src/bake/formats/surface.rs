@@ -18,6 +18,8 @@ pub(super) struct Surface<'a> {
     pub name: String,
     pub mesh: &'a DrawnMesh,
     pub normals: NormalsOf,
+    /// Whether those are made, so that no vertex is split for authored ones.
+    pub made_normals: bool,
     /// Whether the way to the output's space mirrors, so that faces have to be turned over.
     pub mirrored: bool,
 }

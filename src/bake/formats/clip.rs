@@ -47,7 +47,9 @@ impl Clip {
         let Some(bounds) = bounds else {
             return Ok(clip(vec![Time::Default], step));
         };
-        let of_stage = line.range.filter(|(a, b)| a.is_finite() && b.is_finite() && a <= b);
+        let of_stage = line
+            .range
+            .filter(|(a, b)| a.is_finite() && b.is_finite() && a <= b);
         let (first, last) = of_stage.unwrap_or(bounds);
         if (last - first) / step >= MAX_SAMPLES as f64 {
             return Err(Error::Request(format!(

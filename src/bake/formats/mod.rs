@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::scene::OutSpace;
 
-pub(super) use session::{FramesBaked, FramesToBake, bake_frames};
+pub(super) use session::{FramesToBake, bake_frames};
 pub use vat::{VatOptions, VatValues};
 
 /// What a bake writes, as the ending of the output's name says.

@@ -27,7 +27,9 @@ impl Pattern {
             let place = hashes(rest).or_else(|| percent(rest));
             if let Some((length, width)) = place {
                 if found.is_some() {
-                    return Err("expected one place for the frame number, as in hero.####.obj".into());
+                    return Err(
+                        "expected one place for the frame number, as in hero.####.obj".into(),
+                    );
                 }
                 found = Some((at, at + length, width));
             }
@@ -74,7 +76,9 @@ fn percent(text: &str) -> Option<(usize, usize)> {
         // No number has more digits than this, and a width of a billion is no name.
         some => some.parse().ok().filter(|w| *w <= 32)?,
     };
-    digits[count..].starts_with('d').then_some((count + 2, width))
+    digits[count..]
+        .starts_with('d')
+        .then_some((count + 2, width))
 }
 
 /// A name for each prim path that no other has, on disks that do not tell `A` from `a` either: the last part where that is
@@ -145,7 +149,10 @@ mod tests {
     #[test]
     fn prims_have_names_of_their_own() {
         assert_eq!(unique(&["/A/Body", "/A/Hat"]), ["Body", "Hat"]);
-        assert_eq!(unique(&["/A/Body", "/B/body", "/B/Hat"]), ["A_Body", "B_body", "Hat"]);
+        assert_eq!(
+            unique(&["/A/Body", "/B/body", "/B/Hat"]),
+            ["A_Body", "B_body", "Hat"]
+        );
         let clash = unique(&["/A/B_C/D", "/A_B/C/D", "/A_B_C_D"]);
         assert_eq!(clash, ["A_B_C_D", "A_B_C_D_2", "A_B_C_D_3"]);
     }
@@ -153,7 +160,13 @@ mod tests {
     #[test]
     fn files_beside() {
         let path = Path::new("out/hero.v2.exr");
-        assert_eq!(beside(path, "_normal", None), Path::new("out/hero.v2_normal.exr"));
-        assert_eq!(beside(path, "", Some("json")), Path::new("out/hero.v2.json"));
+        assert_eq!(
+            beside(path, "_normal", None),
+            Path::new("out/hero.v2_normal.exr")
+        );
+        assert_eq!(
+            beside(path, "", Some("json")),
+            Path::new("out/hero.v2.json")
+        );
     }
 }

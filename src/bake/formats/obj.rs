@@ -32,8 +32,17 @@ struct Object {
 
 impl ObjWriter {
     /// `files` has a name for each frame of the clip.
-    pub fn new(scene: &Scene, materials: &[Material], surfaces: &[Surface<'_>], files: Vec<PathBuf>) -> Self {
-        let mut first = Firsts { point: 1, uv: 1, normal: 1 };
+    pub fn new(
+        scene: &Scene,
+        materials: &[Material],
+        surfaces: &[Surface<'_>],
+        files: Vec<PathBuf>,
+    ) -> Self {
+        let mut first = Firsts {
+            point: 1,
+            uv: 1,
+            normal: 1,
+        };
         let objects = surfaces.iter().map(|s| object(materials, s, &mut first));
         let file = scene.file.file_name().unwrap_or_default().to_string_lossy();
         Self {
@@ -53,7 +62,13 @@ impl ObjWriter {
     ///
     /// # Errors
     /// A full disk.
-    pub fn frame(&mut self, outputs: &mut Outputs, clip: &Clip, index: usize, prims: &[PrimFrame]) -> Result<()> {
+    pub fn frame(
+        &mut self,
+        outputs: &mut Outputs,
+        clip: &Clip,
+        index: usize,
+        prims: &[PrimFrame],
+    ) -> Result<()> {
         let Some(file) = self.files.next() else {
             return Ok(());
         };

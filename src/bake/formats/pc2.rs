@@ -46,7 +46,10 @@ impl Pc2Writer {
         for (file, points) in prims {
             let header = header(clip, *points).ok_or_else(|| Error::Write {
                 file: file.clone(),
-                reason: format!("a point cache cannot count {points} points and {} samples", clip.len()),
+                reason: format!(
+                    "a point cache cannot count {points} points and {} samples",
+                    clip.len()
+                ),
             })?;
             files.push((outputs.begin(file)?, header));
         }

@@ -31,11 +31,13 @@ pub(super) fn framed_prims(
     warnings: &mut Vec<Warning>,
 ) -> Vec<FramedPrim> {
     let meshes = geometry.iter().flat_map(|g| g.meshes.iter().enumerate());
-    let mesh_of: HashMap<usize, usize> = meshes.filter_map(|(i, m)| Some((m.binding?, i))).collect();
+    let mesh_of: HashMap<usize, usize> =
+        meshes.filter_map(|(i, m)| Some((m.binding?, i))).collect();
     let mut out = Vec::new();
     for &b in chosen {
         let binding = &scene.bindings[b];
-        let mut leave = |message: &str| warnings.push(Warning::new("left-out", &binding.path, message));
+        let mut leave =
+            |message: &str| warnings.push(Warning::new("left-out", &binding.path, message));
         if !binding.points.has_value() {
             leave("has no points, and only its transform moves: left out");
             continue;
@@ -51,7 +53,9 @@ pub(super) fn framed_prims(
         let Some(&mesh) = mesh_of.get(&b) else {
             let told = geometry.errors.iter().any(|e| e.prim == binding.path);
             if !told {
-                leave("is no mesh that is drawn (curves, points, or of purpose proxy or guide): left out");
+                leave(
+                    "is no mesh that is drawn (curves, points, or of purpose proxy or guide): left out",
+                );
             }
             continue;
         };
@@ -105,7 +109,11 @@ pub(super) fn plan(space: OutSpace, prims: &[FramedPrim]) -> Plan {
 }
 
 /// Whether the way from the prim to the output mirrors.
-pub(super) fn is_mirrored(bound: BoundSkin<'_>, space: OutSpace, time: Time) -> Result<bool, Invalid> {
+pub(super) fn is_mirrored(
+    bound: BoundSkin<'_>,
+    space: OutSpace,
+    time: Time,
+) -> Result<bool, Invalid> {
     let out_from_prim = PoseCache::new(space).out_from_prim(bound, time)?;
     Ok(out_from_prim.is_some_and(|m| m.determinant() < 0.0))
 }
@@ -155,7 +163,12 @@ pub(super) fn frame_of(
     ] {
         if wanted != found {
             let expected = format!("{wanted} of them at every time, as the faces need");
-            return Err(Invalid::new(&mesh.path, property, expected, format!("{found} at time {time}")));
+            return Err(Invalid::new(
+                &mesh.path,
+                property,
+                expected,
+                format!("{found} at time {time}"),
+            ));
         }
     }
     Ok(PrimFrame {
@@ -170,7 +183,10 @@ fn authored(mesh: &DrawnMesh, time: Time, out_from_prim: DMat4) -> Vec<Vec3> {
     };
     let values = primvar.at(time).unwrap_or_default();
     let mut normals: Vec<Vec3> = match &primvar.indices {
-        Some(indices) => indices.iter().filter_map(|i| values.get(*i as usize).copied()).collect(),
+        Some(indices) => indices
+            .iter()
+            .filter_map(|i| values.get(*i as usize).copied())
+            .collect(),
         None => values.to_vec(),
     };
     leave_prim_space(&mut [], Some(&mut normals), out_from_prim);

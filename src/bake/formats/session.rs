@@ -1,6 +1,7 @@
 //! Frames from first to last, into whichever format.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::clip::Clip;
 use super::frame::PrimFrame;
@@ -43,6 +44,8 @@ pub(in crate::bake) struct FramesBaked {
     pub prims: usize,
     /// Points of one frame.
     pub points: usize,
+    /// Posing and deforming alone.
+    pub deform_time: Duration,
     pub errors: Vec<Invalid>,
     pub warnings: Vec<Warning>,
 }
@@ -71,9 +74,26 @@ pub(in crate::bake) fn bake_frames(
     };
     let mut prims = framed_prims(scene, geometry.as_ref(), asked.chosen, &mut out.warnings);
     if let Some(geometry) = &geometry {
-        let is_chosen = |path: &String| asked.chosen.iter().any(|b| scene.bindings[*b].path == *path);
-        out.errors.extend(geometry.errors.iter().filter(|e| is_chosen(&e.prim)).cloned());
-        out.warnings.extend(geometry.warnings.iter().filter(|w| is_chosen(&w.path)).cloned());
+        let is_chosen = |path: &String| {
+            asked
+                .chosen
+                .iter()
+                .any(|b| scene.bindings[*b].path == *path)
+        };
+        out.errors.extend(
+            geometry
+                .errors
+                .iter()
+                .filter(|e| is_chosen(&e.prim))
+                .cloned(),
+        );
+        out.warnings.extend(
+            geometry
+                .warnings
+                .iter()
+                .filter(|w| is_chosen(&w.path))
+                .cloned(),
+        );
     }
     let plan = plan(space, &prims);
     let clip = Clip::new(scene, &plan, asked.options.frames.as_ref())?;
@@ -106,9 +126,23 @@ pub(in crate::bake) fn bake_frames(
         session.outputs.folder(folder)?;
     }
     let mut troubles = Troubles::default();
-    let result = deform_frames(scene, &plan, &schedule, deformer, &mut troubles, progress, &mut |frame| {
-        session.frame(frame)
-    });
+    let start = Instant::now();
+    let mut in_session = Duration::ZERO;
+    let result = deform_frames(
+        scene,
+        &plan,
+        &schedule,
+        deformer,
+        &mut troubles,
+        progress,
+        &mut |frame| {
+            let start = Instant::now();
+            let done = session.frame(frame);
+            in_session += start.elapsed();
+            done
+        },
+    );
+    out.deform_time = start.elapsed().saturating_sub(in_session);
     let missing = session.missing;
     let (mut errors, warnings) = troubles.finish(scene, |_| false);
     if let (Err(e), Some(binding)) = (result, missing) {
@@ -130,9 +164,12 @@ pub(in crate::bake) fn bake_frames(
 
 /// The files of an output.
 enum Files {
-    Obj { folder: Option<PathBuf>, frames: Vec<PathBuf> },
-    /// By prim.
-    Pc2(Vec<PathBuf>),
+    Obj {
+        folder: Option<PathBuf>,
+        frames: Vec<PathBuf>,
+    },
+    /// With the binding of each.
+    Pc2(Vec<(usize, PathBuf)>),
     Vat(VatFiles),
 }
 
@@ -141,35 +178,46 @@ impl Files {
         let output = asked.output;
         Ok(match asked.format {
             Format::Pc2 => {
-                let paths: Vec<&str> = prims.iter().map(|p| asked.scene.bindings[p.binding].path.as_str()).collect();
-                Self::Pc2(pc2::files(output, &paths))
+                let paths: Vec<&str> = prims
+                    .iter()
+                    .map(|p| asked.scene.bindings[p.binding].path.as_str())
+                    .collect();
+                let files = pc2::files(output, &paths);
+                Self::Pc2(prims.iter().map(|p| p.binding).zip(files).collect())
             }
             Format::Exr | Format::Png => Self::Vat(VatFiles::of(output)),
-            Format::Obj | Format::Usd => match Pattern::new(output).map_err(|e| cannot_write(output, e))? {
-                Some(pattern) => Self::Obj {
-                    folder: Some(pattern.folder().to_owned()),
-                    frames: clip.numbers().into_iter().map(|n| pattern.file(n)).collect(),
-                },
-                None if clip.len() == 1 => Self::Obj {
-                    folder: None,
-                    frames: vec![output.to_owned()],
-                },
-                None => {
-                    let example = names::beside(output, ".####", None);
-                    let reason = format!(
-                        "{} frames need a place for the number in the name, such as {}; or take one by --frames",
-                        clip.len(),
-                        example.display()
-                    );
-                    return Err(cannot_write(output, reason));
+            Format::Obj | Format::Usd => {
+                match Pattern::new(output).map_err(|e| cannot_write(output, e))? {
+                    Some(pattern) => Self::Obj {
+                        folder: Some(pattern.folder().to_owned()),
+                        frames: clip
+                            .numbers()
+                            .into_iter()
+                            .map(|n| pattern.file(n))
+                            .collect(),
+                    },
+                    None if clip.len() == 1 => Self::Obj {
+                        folder: None,
+                        frames: vec![output.to_owned()],
+                    },
+                    None => {
+                        let example = names::beside(output, ".####", None);
+                        let reason = format!(
+                            "{} frames need a place for the number in the name, such as {}; or take one by --frames",
+                            clip.len(),
+                            example.display()
+                        );
+                        return Err(cannot_write(output, reason));
+                    }
                 }
-            },
+            }
         })
     }
 
     fn all(&self) -> Vec<&Path> {
         match self {
-            Self::Obj { frames: files, .. } | Self::Pc2(files) => files.iter().map(PathBuf::as_path).collect(),
+            Self::Obj { frames, .. } => frames.iter().map(PathBuf::as_path).collect(),
+            Self::Pc2(files) => files.iter().map(|(_, file)| file.as_path()).collect(),
             Self::Vat(files) => files.all().to_vec(),
         }
     }
@@ -229,17 +277,24 @@ impl Session<'_> {
         let mut came: Vec<_> = frame.deformed;
         if self.writer.is_none() {
             // In the order of the prims, which is that of the schedule.
-            self.prims.retain(|p| came.iter().any(|d| d.binding == p.binding));
+            self.prims
+                .retain(|p| came.iter().any(|d| d.binding == p.binding));
             if self.prims.is_empty() {
                 return Ok(());
             }
         }
         came.retain(|d| self.prims.iter().any(|p| p.binding == d.binding));
-        if let Some(lost) = self.prims.iter().position(|p| came.iter().all(|d| d.binding != p.binding)) {
+        if let Some(lost) = self
+            .prims
+            .iter()
+            .position(|p| came.iter().all(|d| d.binding != p.binding))
+        {
             let binding = self.prims[lost].binding;
             self.missing = Some(binding);
             let path = &self.asked.scene.bindings[binding].path;
-            return Err(Error::Request(format!("{path}: nothing came out at time {time}")));
+            return Err(Error::Request(format!(
+                "{path}: nothing came out at time {time}"
+            )));
         }
         let shapes = match &self.writer {
             Some((_, shapes)) => shapes,
@@ -280,7 +335,9 @@ impl Session<'_> {
 
     fn write(&mut self, frames: &[PrimFrame]) -> Result<()> {
         match &mut self.writer {
-            Some((Writer::Obj(obj), _)) => obj.frame(&mut self.outputs, &self.clip, self.index, frames),
+            Some((Writer::Obj(obj), _)) => {
+                obj.frame(&mut self.outputs, &self.clip, self.index, frames)
+            }
             Some((Writer::Pc2(pc2), _)) => pc2.frame(&mut self.outputs, frames),
             Some((Writer::Vat(vat), _)) => {
                 vat.frame(frames);
@@ -295,14 +352,14 @@ impl Session<'_> {
         let geometry = self.geometry.as_ref();
         Ok(match &self.files {
             Files::Pc2(files) => {
-                let all = self.asked.chosen.iter().filter(|b| scene.bindings[**b].points.has_value());
                 let file_of = |binding: usize| {
-                    let file = all.clone().zip(files).find(|(b, _)| **b == binding);
+                    let file = files.iter().find(|(b, _)| *b == binding);
                     file.map(|(_, file)| file.clone())
                 };
                 let with_points = self.prims.iter().zip(shapes);
-                let prims: Vec<(PathBuf, usize)> =
-                    with_points.filter_map(|(p, s)| Some((file_of(p.binding)?, s.points))).collect();
+                let prims: Vec<(PathBuf, usize)> = with_points
+                    .filter_map(|(p, s)| Some((file_of(p.binding)?, s.points)))
+                    .collect();
                 Writer::Pc2(Pc2Writer::new(&mut self.outputs, &self.clip, &prims)?)
             }
             Files::Obj { frames, .. } => {
@@ -314,9 +371,13 @@ impl Session<'_> {
                 let options = &self.asked.options.vat;
                 let encoding = options.encoding(self.asked.format == Format::Png)?;
                 let surfaces = surfaces(geometry, &self.prims, shapes);
-                let parts = surfaces.iter().map(|s| vat_part(geometry, s)).collect::<Result<_, Invalid>>();
+                let parts = surfaces
+                    .iter()
+                    .map(|s| vat_part(geometry, s))
+                    .collect::<Result<_, Invalid>>();
                 let parts = parts.map_err(|e| e.in_file(&scene.file))?;
-                let writer = VatWriter::new(scene, &self.clip, files.clone(), encoding, options, parts)?;
+                let writer =
+                    VatWriter::new(scene, &self.clip, files.clone(), encoding, options, parts)?;
                 Writer::Vat(Box::new(writer))
             }
         })
@@ -343,7 +404,11 @@ fn mesh_of<'g>(geometry: Option<&'g Geometry>, prim: &FramedPrim) -> Option<&'g 
     geometry?.meshes.get(prim.mesh?)
 }
 
-fn surfaces<'g>(geometry: Option<&'g Geometry>, prims: &[FramedPrim], shapes: &[Shape]) -> Vec<Surface<'g>> {
+fn surfaces<'g>(
+    geometry: Option<&'g Geometry>,
+    prims: &[FramedPrim],
+    shapes: &[Shape],
+) -> Vec<Surface<'g>> {
     let meshes = prims.iter().filter_map(|p| mesh_of(geometry, p));
     let paths: Vec<&str> = meshes.clone().map(|m| m.path.as_str()).collect();
     let names = names::unique(&paths);
@@ -352,7 +417,10 @@ fn surfaces<'g>(geometry: Option<&'g Geometry>, prims: &[FramedPrim], shapes: &[
         .map(|(((mesh, prim), shape), name)| Surface {
             name,
             mesh,
-            normals: prim.normals.as_ref().map_or(NormalsOf::Points, |n| n.kind()),
+            normals: prim
+                .normals
+                .as_ref()
+                .map_or(NormalsOf::Points, |n| n.kind()),
             made_normals: matches!(prim.normals, Some(super::surface::NormalsFrom::Made(_))),
             mirrored: shape.mirrored,
         })
@@ -374,7 +442,9 @@ fn vat_part(geometry: Option<&Geometry>, surface: &Surface<'_>) -> Result<VatPar
     let mut group_of_face = vec![0; mesh.topology.face_count()];
     let mut triangles = Vec::new();
     for (group, (material, faces)) in surface.faces_by_material().into_iter().enumerate() {
-        let path = material.and_then(|m| geometry?.materials.get(m)).map(|m| &m.path);
+        let path = material
+            .and_then(|m| geometry?.materials.get(m))
+            .map(|m| &m.path);
         let name = path.map(|p| p.rsplit('/').next().unwrap_or_default().to_owned());
         triangles.push((name, Vec::new()));
         faces.into_iter().for_each(|f| group_of_face[f] = group);

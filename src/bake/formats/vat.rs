@@ -127,9 +127,11 @@ impl VatWriter {
         parts: Vec<VatPart>,
     ) -> Result<Self> {
         let vertices = parts.iter().map(|p| p.points.len()).sum();
-        let layout = VatLayout::new(vertices, clip.len(), options.max_width).map_err(|reason| Error::Write {
-            file: files.position.clone(),
-            reason,
+        let layout = VatLayout::new(vertices, clip.len(), options.max_width).map_err(|reason| {
+            Error::Write {
+                file: files.position.clone(),
+                reason,
+            }
         })?;
         let texels = vertices * clip.len();
         Ok(Self {
@@ -147,12 +149,15 @@ impl VatWriter {
     /// Adds a frame.
     pub fn frame(&mut self, prims: &[PrimFrame]) {
         for (part, prim) in self.parts.iter().zip(prims) {
-            let position = |p: &u32| (self.out_from_world * prim.points[*p as usize].as_dvec3()).as_vec3();
+            let position =
+                |p: &u32| (self.out_from_world * prim.points[*p as usize].as_dvec3()).as_vec3();
             self.positions.extend(part.points.iter().map(position));
             let normals = prim.normals.as_deref().unwrap_or_default();
             let normal = |n: &u32| {
                 let normal = normals.get(*n as usize).copied().unwrap_or_default();
-                (self.out_from_world * normal.as_dvec3()).normalize_or_zero().as_vec3()
+                (self.out_from_world * normal.as_dvec3())
+                    .normalize_or_zero()
+                    .as_vec3()
             };
             self.normals.extend(part.normals.iter().map(normal));
         }
@@ -179,14 +184,27 @@ impl VatWriter {
             false => range(&self.normals),
         };
         let mut texture = |file: &Path, values: &[Vec3], range| {
-            outputs.file(file, |sink| vat_texture::write(sink, self.encoding, &self.layout, values, range))
+            outputs.file(file, |sink| {
+                vat_texture::write(sink, self.encoding, &self.layout, values, range)
+            })
         };
         texture(&self.files.position, &self.positions, of_positions)?;
         texture(&self.files.normal, &self.normals, of_normals)?;
         let parts: Vec<&MeshPart> = self.parts.iter().map(|p| &p.mesh).collect();
-        let name = self.files.position.file_stem().unwrap_or_default().to_string_lossy();
-        let glb = vat_mesh::glb(&name, &parts, &rest, &self.normals[..vertices], &self.layout)
-            .map_err(|reason| failed(&self.files.mesh, reason))?;
+        let name = self
+            .files
+            .position
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let glb = vat_mesh::glb(
+            &name,
+            &parts,
+            &rest,
+            &self.normals[..vertices],
+            &self.layout,
+        )
+        .map_err(|reason| failed(&self.files.mesh, reason))?;
         outputs.file(&self.files.mesh, |sink| {
             std::io::Write::write_all(sink, &glb).map_err(|e| e.to_string())
         })?;
@@ -245,7 +263,12 @@ impl VatWriter {
             handedness: "right",
             parts,
             source: SourceData {
-                file: scene.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                file: scene
+                    .file
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
                 up_axis: scene.up_axis,
                 meters_per_unit: scene.meters_per_unit,
             },
@@ -261,7 +284,10 @@ fn failed(file: &Path, reason: String) -> Error {
 }
 
 fn file_name(file: &Path) -> String {
-    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    file.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Least and greatest coordinates; zero of nothing.

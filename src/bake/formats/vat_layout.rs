@@ -83,7 +83,10 @@ mod tests {
     #[test]
     fn a_row_for_each_frame() {
         let layout = VatLayout::new(100, 24, 8192).unwrap();
-        assert_eq!((layout.width, layout.height, layout.rows_per_frame), (100, 24, 1));
+        assert_eq!(
+            (layout.width, layout.height, layout.rows_per_frame),
+            (100, 24, 1)
+        );
         assert_eq!(layout.texel(3, 7), (7, 3));
         assert_eq!(layout.uv(0), [0.005, 0.5 / 24.0]);
     }
@@ -91,7 +94,10 @@ mod tests {
     #[test]
     fn wide_frames_go_on_below() {
         let layout = VatLayout::new(10, 3, 4).unwrap();
-        assert_eq!((layout.width, layout.height, layout.rows_per_frame), (4, 9, 3));
+        assert_eq!(
+            (layout.width, layout.height, layout.rows_per_frame),
+            (4, 9, 3)
+        );
         assert_eq!(layout.texel(2, 9), (1, 8));
         let mut seen = vec![0; 30];
         for row in 0..layout.height {
@@ -110,7 +116,12 @@ mod tests {
     #[test]
     fn what_fits_no_texture_is_told() {
         let text = VatLayout::new(100_000, 5_000, 8192).unwrap_err();
-        for word in ["100000 vertices", "65000 rows", "1260 frames", "2340 frames in one 16384 wide"] {
+        for word in [
+            "100000 vertices",
+            "65000 rows",
+            "1260 frames",
+            "2340 frames in one 16384 wide",
+        ] {
             assert!(text.contains(word), "{text} should say {word}");
         }
         assert!(VatLayout::new(usize::MAX / 4, 1, 8192).is_err());

@@ -78,7 +78,10 @@ pub(super) fn glb(
         "buffers": [{ "byteLength": file.bytes.len() }],
     });
     if !materials.is_empty() {
-        root["materials"] = materials.iter().map(|name| json!({ "name": name })).collect();
+        root["materials"] = materials
+            .iter()
+            .map(|name| json!({ "name": name }))
+            .collect();
     }
     file.finish(&root)
 }
@@ -101,7 +104,11 @@ impl Builder {
         accessor
     }
 
-    fn vectors<const N: usize>(&mut self, kind: &str, vectors: impl Iterator<Item = [f32; N]>) -> usize {
+    fn vectors<const N: usize>(
+        &mut self,
+        kind: &str,
+        vectors: impl Iterator<Item = [f32; N]>,
+    ) -> usize {
         let start = self.bytes.len();
         let mut count = 0;
         for number in vectors.inspect(|_| count += 1).flatten() {
@@ -112,12 +119,20 @@ impl Builder {
 
     fn indices(&mut self, triangles: &[[u32; 3]]) -> usize {
         let start = self.bytes.len();
-        self.bytes.extend(triangles.iter().flatten().flat_map(|i| i.to_le_bytes()));
+        self.bytes
+            .extend(triangles.iter().flatten().flat_map(|i| i.to_le_bytes()));
         let count = triangles.len() * 3;
         self.accessor(start, ELEMENT_ARRAY_BUFFER, UNSIGNED_INT, "SCALAR", count)
     }
 
-    fn accessor(&mut self, start: usize, target: u32, component: u32, kind: &str, count: usize) -> usize {
+    fn accessor(
+        &mut self,
+        start: usize,
+        target: u32,
+        component: u32,
+        kind: &str,
+        count: usize,
+    ) -> usize {
         self.views.push(json!({
             "buffer": 0,
             "byteOffset": start,

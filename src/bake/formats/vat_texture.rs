@@ -2,7 +2,10 @@
 
 use std::io::{Seek, Write};
 
-use ::exr::prelude::{Encoding, GetPixel, Image, IntoSample, Layer, LayerAttributes, SpecificChannels, Vec2, WritableImage, f16};
+use ::exr::prelude::{
+    Encoding, GetPixel, Image, IntoSample, Layer, LayerAttributes, SpecificChannels, Vec2,
+    WritableImage, f16,
+};
 use glam::Vec3;
 use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
 
@@ -52,7 +55,10 @@ pub(super) fn write(
         }),
         VatEncoding::Float16 => {
             if low.abs().max(high.abs()).max_element() > f16::MAX.to_f32() {
-                return Err(format!("16-bit floats end at {}, and there is {low} to {high}", f16::MAX));
+                return Err(format!(
+                    "16-bit floats end at {}, and there is {low} to {high}",
+                    f16::MAX
+                ));
             }
             exr(sink, layout, |Vec2(x, y)| {
                 let v = at(x as u32, y as u32).unwrap_or_default();
@@ -60,11 +66,20 @@ pub(super) fn write(
             })
         }
         VatEncoding::Unorm16 => {
-            let texels = texels(layout, |x, y| quantized(at(x, y), [low, high], 65_535.0).map(|q| q as u16));
-            png(sink, layout, bytemuck::cast_slice(&texels), ExtendedColorType::Rgb16)
+            let texels = texels(layout, |x, y| {
+                quantized(at(x, y), [low, high], 65_535.0).map(|q| q as u16)
+            });
+            png(
+                sink,
+                layout,
+                bytemuck::cast_slice(&texels),
+                ExtendedColorType::Rgb16,
+            )
         }
         VatEncoding::Unorm8 => {
-            let texels = texels(layout, |x, y| quantized(at(x, y), [low, high], 255.0).map(|q| q as u8));
+            let texels = texels(layout, |x, y| {
+                quantized(at(x, y), [low, high], 255.0).map(|q| q as u8)
+            });
             png(sink, layout, &texels, ExtendedColorType::Rgb8)
         }
     }
@@ -75,7 +90,9 @@ fn quantized(value: Option<Vec3>, [low, high]: [Vec3; 2], steps: f64) -> [f64; 3
     let value = value.unwrap_or(low).as_dvec3();
     let (low, size) = (low.as_dvec3(), high.as_dvec3() - low.as_dvec3());
     std::array::from_fn(|i| match size[i] > 0.0 {
-        true => ((value[i] - low[i]) / size[i] * steps).round().clamp(0.0, steps),
+        true => ((value[i] - low[i]) / size[i] * steps)
+            .round()
+            .clamp(0.0, steps),
         false => 0.0,
     })
 }
@@ -86,7 +103,12 @@ fn texels<T>(layout: &VatLayout, texel: impl Fn(u32, u32) -> [T; 3]) -> Vec<T> {
     all.flat_map(|(x, y)| texel(x, y)).collect()
 }
 
-fn png(sink: &mut impl Write, layout: &VatLayout, texels: &[u8], color: ExtendedColorType) -> Result<(), String> {
+fn png(
+    sink: &mut impl Write,
+    layout: &VatLayout,
+    texels: &[u8],
+    color: ExtendedColorType,
+) -> Result<(), String> {
     PngEncoder::new(sink)
         .write_image(texels, layout.width, layout.height, color)
         .map_err(|e| e.to_string())
@@ -104,5 +126,8 @@ fn exr<T: IntoSample>(
         Encoding::SMALL_LOSSLESS,
         SpecificChannels::rgb(texel),
     );
-    Image::from_layer(layer).write().to_buffered(sink).map_err(|e| e.to_string())
+    Image::from_layer(layer)
+        .write()
+        .to_buffered(sink)
+        .map_err(|e| e.to_string())
 }

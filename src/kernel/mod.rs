@@ -5,7 +5,8 @@
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
 //!               weights      channel weights -> sub-shape weights
-//!               skin         blend, linear or dual quaternion skinning, post matrix: points and normals
+//!               skin         blend, linear or dual quaternion skinning, post matrix: points, normals, tangents
+//!               made_normals smooth normals from skinned points, for skins without rest normals
 //! ```
 //!
 //! No GPU here: [`crate::gpu`] uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
@@ -34,7 +35,7 @@ mod weights;
 pub use blend::PackedBlend;
 pub use influences::PackedInfluences;
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
-pub use made_normals::MadeNormals;
+pub use made_normals::{MAKE_NORMALS, MadeNormals};
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;

@@ -2,29 +2,40 @@
 
 use std::sync::Arc;
 
+use slotmap::{Key, SlotMap};
+
 use super::error::guarded;
-use super::frame::{self, Instance, OutPlace, dispatches};
+use super::frame::{self, HeldSkin, Instance, dispatches};
 use super::growing::Growing;
+use super::outputs::OutPage;
 use super::skinner::Skinner;
-use super::slices::{self, GpuSkin, SkinPage};
+use super::slices::{self, SkinPage};
 use super::staging::Staging;
 use super::timing::Timing;
 use super::{Deformed, GpuError, GpuTimes};
 use crate::kernel::{PackedPose, PackedSkin};
 
-/// A skin of a [`Crowd`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SkinId(u32);
+slotmap::new_key_type! {
+    /// A skin of a [`Crowd`]. Not an id any more once the skin is removed, whatever is added later. Ids of
+    /// one crowd mean nothing to another.
+    pub struct SkinId;
 
-/// An instance of a [`Crowd`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct InstanceId(pub(super) u32);
-
-#[derive(Debug)]
-pub(super) struct OutPage {
-    pub points: Growing,
-    pub normals: Growing,
+    /// An instance of a [`Crowd`], as [`SkinId`].
+    pub struct InstanceId;
 }
+
+impl InstanceId {
+    /// A small number, which no two instances that are there at a time share: below
+    /// [`Crowd::slot_count`], and used again after a removal. For tables of a host's own.
+    #[must_use]
+    pub fn slot(self) -> u32 {
+        // slotmap has the slot in the low half and counts from 1.
+        (self.data().as_ffi() as u32).saturating_sub(1)
+    }
+}
+
+/// Most instances of a crowd: item tables and slots stay far below what u32 addresses.
+const MAX_INSTANCES: u64 = 1 << 24;
 
 #[derive(Debug)]
 pub(super) struct PoseBuffers {
@@ -35,39 +46,52 @@ pub(super) struct PoseBuffers {
 
 /// Skins, instances and outputs on one device. A lone mesh is a crowd of one.
 ///
+/// Instances come and go one by one: nothing of the others is rebuilt, their ids stay and so do their
+/// places and results. Where a buffer has to grow it is replaced by a larger one with the same
+/// contents (see [`Crowd::outputs_generation`]).
+///
 /// For a bake, make as many instances of a skin as there are times in flight, and pose each at its
 /// own time: one submit skins them all.
 #[derive(Debug)]
 pub struct Crowd {
     pub(super) skinner: Skinner,
-    pub(super) skins: Vec<(Arc<PackedSkin>, GpuSkin)>,
-    pub(super) instances: Vec<Instance>,
+    pub(super) skins: SlotMap<SkinId, HeldSkin>,
+    pub(super) instances: SlotMap<InstanceId, Instance>,
+    /// Instances as they were added; some may be removed since.
+    order: Vec<InstanceId>,
+    /// See [`Crowd::slot_count`].
+    slots: u32,
     pub(super) skin_pages: Vec<SkinPage>,
     pub(super) pose_pages: Vec<PoseBuffers>,
     pub(super) out_pages: Vec<OutPage>,
+    /// Bytes of outputs that instances have.
+    pub(super) output_bytes: u64,
+    /// What the output pages that are gone had counted.
+    retired: u64,
     /// Item tables and dispatch records.
     pub(super) tables: Option<Growing>,
     pub(super) staging: Staging,
     pub(super) readback: Option<wgpu::Buffer>,
     pub(super) timing: Option<Timing>,
-    /// Instances that the last encoded frame wrote.
-    pub(super) encoded: usize,
 }
 
 impl Crowd {
     pub(super) fn new(skinner: &Skinner) -> Self {
         Self {
             skinner: skinner.clone(),
-            skins: Vec::new(),
-            instances: Vec::new(),
+            skins: SlotMap::with_key(),
+            instances: SlotMap::with_key(),
+            order: Vec::new(),
+            slots: 0,
             skin_pages: Vec::new(),
             pose_pages: Vec::new(),
             out_pages: Vec::new(),
+            output_bytes: 0,
+            retired: 0,
             tables: None,
             staging: Staging::new(),
             readback: None,
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
-            encoded: 0,
         }
     }
 
@@ -76,79 +100,218 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Limit`] where one point's data is larger than a binding; out of memory.
     pub fn add_skin(&mut self, skin: Arc<PackedSkin>) -> Result<SkinId, GpuError> {
-        let placed = slices::upload(&self.skinner, &mut self.skin_pages, &skin)?;
-        self.skins.push((skin, placed));
-        Ok(SkinId(self.skins.len() as u32 - 1))
+        let gpu = slices::upload(&self.skinner, &mut self.skin_pages, &skin)?;
+        Ok(self.skins.insert(HeldSkin {
+            packed: skin,
+            gpu,
+            users: 0,
+        }))
     }
 
-    /// Adds an instance and makes room for its results. It needs a pose before the next frame, and
-    /// results of earlier frames may be gone.
+    /// Removes a skin and makes room for others. Frames that are encoded and not yet submitted may find
+    /// another skin's data in its place, so submit them first.
     ///
     /// # Errors
-    /// A skin of another crowd; no memory for the results.
-    pub fn add_instance(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
-        let number = skin.0 as usize;
-        let (_, placed) = self
-            .skins
-            .get(number)
-            .ok_or_else(|| GpuError::Mismatch("a skin of another crowd".into()))?;
-        let limit = self.skinner.limits.binding_bytes;
-        let mut out = Vec::with_capacity(placed.slices.len());
-        for slice in &placed.slices {
-            let bytes = u64::from(slice.item.count) * 12;
-            let fits = |page: &OutPage| {
-                page.points.used + bytes <= limit && page.normals.used + bytes <= limit
-            };
-            if !self.out_pages.last().is_some_and(fits) {
-                let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX;
-                self.out_pages.push(OutPage {
-                    points: Growing::new(&self.skinner, "skin.points", usage, limit)?,
-                    normals: Growing::new(&self.skinner, "skin.normals", usage, limit)?,
-                });
-            }
-            let page = self.out_pages.len() - 1;
-            let take = |buffer: &mut Growing, wanted: bool| -> Result<u32, GpuError> {
-                let first = buffer.used;
-                if wanted {
-                    buffer.reserve(&self.skinner, first + bytes, false)?;
-                    buffer.used += bytes;
-                }
-                Ok((first / 4) as u32)
-            };
-            let buffers = &mut self.out_pages[page];
-            let points = take(&mut buffers.points, slice.has_points())?;
-            let normals = take(&mut buffers.normals, slice.has_normals())?;
-            out.push(OutPlace {
-                page,
-                points,
-                normals,
-            });
+    /// [`GpuError::Mismatch`] for a foreign id, or while instances use the skin.
+    pub fn remove_skin(&mut self, skin: SkinId) -> Result<(), GpuError> {
+        let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
+        if held.users > 0 {
+            let (prim, users) = (held.packed.prim(), held.users);
+            let text = format!("{prim}: {users} instances use the skin that is to be removed");
+            return Err(GpuError::Mismatch(text));
         }
-        self.instances.push(Instance {
-            skin: number,
-            pose: None,
-            out,
-        });
-        self.encoded = 0;
-        Ok(InstanceId(self.instances.len() as u32 - 1))
+        if let Some(held) = self.skins.remove(skin) {
+            held.gpu.held.give_back(&mut self.skin_pages);
+        }
+        Ok(())
     }
 
-    /// Removes all instances and keeps the skins; instance ids begin anew.
+    /// Adds an instance and makes room for its results. It needs a pose before the next frame.
+    ///
+    /// Where its output buffer has to grow, results of submitted frames are copied by a submit of its own;
+    /// those of frames that are encoded and not yet submitted stay behind in the old buffer.
+    ///
+    /// # Errors
+    /// A skin of another crowd; more outputs than [`super::SkinnerOptions::max_output_bytes`]; no memory
+    /// for the results. The crowd is as it was then.
+    pub fn add_instance(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
+        self.check_room(skin, 1)?;
+        self.insert(skin)
+    }
+
+    /// Adds many instances of a skin, or none where not all are to be had; see
+    /// [`Crowd::add_instance`]. Sizes are checked before anything is allocated.
+    ///
+    /// # Errors
+    /// As [`Crowd::add_instance`]; [`GpuError::Limit`] for more instances than 16,777,216.
+    pub fn add_instances(
+        &mut self,
+        skin: SkinId,
+        count: usize,
+    ) -> Result<Vec<InstanceId>, GpuError> {
+        self.reserve_instances(skin, count)?;
+        let mut out = Vec::with_capacity(count);
+        for _ in 0..count {
+            match self.insert(skin) {
+                Ok(id) => out.push(id),
+                Err(error) => {
+                    for id in out {
+                        self.remove_instance(id)?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Makes room for so many more instances of a skin, so that adding them replaces buffers once and
+    /// not time and again.
+    ///
+    /// # Errors
+    /// As [`Crowd::add_instances`]; the crowd is as it was then.
+    pub fn reserve_instances(&mut self, skin: SkinId, count: usize) -> Result<(), GpuError> {
+        let bytes = self.check_room(skin, count as u64)?;
+        let all = (count as u64).saturating_mul(bytes.points);
+        let all_normals = (count as u64).saturating_mul(bytes.normals);
+        if let Some(page) = self.out_pages.last_mut() {
+            page.points.reserve(&self.skinner, all)?;
+            page.normals.reserve(&self.skinner, all_normals)?;
+        } else if count > 0 {
+            let mut page = OutPage::new(&self.skinner)?;
+            page.points.reserve(&self.skinner, all)?;
+            page.normals.reserve(&self.skinner, all_normals)?;
+            self.out_pages.push(page);
+        }
+        self.order.reserve(count);
+        self.instances.reserve(count);
+        Ok(())
+    }
+
+    /// Whether so many more instances of a skin are within the limits; bytes of one.
+    fn check_room(&self, skin: SkinId, count: u64) -> Result<super::outputs::OutBytes, GpuError> {
+        let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
+        let within = |what: &str, asked: Option<u64>, limit: u64| match asked {
+            Some(asked) if asked <= limit => Ok(()),
+            asked => Err(GpuError::Limit {
+                what: format!("{}: {what}", held.packed.prim()),
+                asked: asked.unwrap_or(u64::MAX),
+                limit,
+            }),
+        };
+        let instances = (self.instances.len() as u64).checked_add(count);
+        within("instances of the crowd", instances, MAX_INSTANCES)?;
+        let each = held.gpu.out_bytes();
+        let bytes = (each.points + each.normals).checked_mul(count);
+        let bytes = bytes.and_then(|bytes| bytes.checked_add(self.output_bytes));
+        let limit = self.skinner.limits.output_bytes;
+        within("bytes of the crowd's outputs", bytes, limit)?;
+        Ok(each)
+    }
+
+    fn insert(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
+        let held = self.skins.get_mut(skin).ok_or_else(foreign_skin)?;
+        let out = super::outputs::place(&self.skinner, &mut self.out_pages, &held.gpu)?;
+        held.users += 1;
+        let bytes = held.gpu.out_bytes();
+        self.output_bytes += bytes.points + bytes.normals;
+        let id = self.instances.insert(Instance {
+            skin,
+            pose: None,
+            out,
+            hidden: false,
+            written: false,
+        });
+        self.order.push(id);
+        self.slots = self.slots.max(id.slot() + 1);
+        Ok(id)
+    }
+
+    /// Removes an instance; its place in the outputs serves others that are added later.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or one that was removed.
+    pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
+        let gone = self.instances.remove(instance).ok_or_else(foreign)?;
+        if let Some(held) = self.skins.get_mut(gone.skin) {
+            held.users -= 1;
+            let bytes = held.gpu.out_bytes();
+            self.output_bytes -= bytes.points + bytes.normals;
+            super::outputs::give_back(&mut self.out_pages, &held.gpu, &gone.out);
+        }
+        // Holes cost a look each, so they go once they are half of all.
+        if self.order.len() > 2 * self.instances.len() {
+            let instances = &self.instances;
+            self.order.retain(|id| instances.contains_key(*id));
+        }
+        Ok(())
+    }
+
+    /// Removes all instances and keeps the skins.
     pub fn clear_instances(&mut self) {
         self.instances.clear();
-        self.encoded = 0;
-        for page in &mut self.out_pages {
-            page.points.used = 0;
-            page.normals.used = 0;
+        self.order.clear();
+        self.output_bytes = 0;
+        for (_, held) in &mut self.skins {
+            held.users = 0;
         }
-        // Only the last page is filled, so keep the first and let the others go.
+        // The first page is the fullest, so keep it and let the others go.
+        self.retired = self.outputs_generation() + 1;
+        for page in &mut self.out_pages {
+            page.points.clear();
+            page.normals.clear();
+        }
         self.out_pages.truncate(1);
+        self.retired -= self.out_pages.iter().map(OutPage::replaced).sum::<u64>();
     }
 
     /// Every instance, in the order they were added.
     #[must_use]
     pub fn instances(&self) -> Vec<InstanceId> {
-        (0..self.instances.len() as u32).map(InstanceId).collect()
+        self.in_order().map(|(id, _)| id).collect()
+    }
+
+    /// Number of instances, hidden ones included.
+    #[must_use]
+    pub fn instance_count(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// One more than the largest [`InstanceId::slot`] that there has been.
+    #[must_use]
+    pub fn slot_count(&self) -> u32 {
+        self.slots
+    }
+
+    pub(super) fn in_order(&self) -> impl Iterator<Item = (InstanceId, &Instance)> + Clone + '_ {
+        let found = |id: &InstanceId| self.instances.get(*id).map(|instance| (*id, instance));
+        self.order.iter().filter_map(found)
+    }
+
+    /// Hides an instance, or shows it again. A hidden one keeps its place, its pose and the results
+    /// of the last frame that it was part of, and takes no work; it needs no pose.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn set_hidden(&mut self, instance: InstanceId, hidden: bool) -> Result<(), GpuError> {
+        self.instances.get_mut(instance).ok_or_else(foreign)?.hidden = hidden;
+        Ok(())
+    }
+
+    /// Whether an instance is hidden.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn is_hidden(&self, instance: InstanceId) -> Result<bool, GpuError> {
+        Ok(self.instances.get(instance).ok_or_else(foreign)?.hidden)
+    }
+
+    /// A number that grows whenever adding instances replaced an output buffer. While it stays the same,
+    /// the buffers and offsets of every instance are the same too, and bind groups over them stay
+    /// right.
+    #[must_use]
+    pub fn outputs_generation(&self) -> u64 {
+        self.retired + self.out_pages.iter().map(OutPage::replaced).sum::<u64>()
     }
 
     /// Sets an instance's pose for the frames to come. Poses that share a palette's `Arc` share its
@@ -157,11 +320,8 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Mismatch`] for an id of another crowd or a pose of another skin.
     pub fn set_pose(&mut self, instance: InstanceId, pose: &PackedPose) -> Result<(), GpuError> {
-        let target = self
-            .instances
-            .get_mut(instance.0 as usize)
-            .ok_or_else(foreign)?;
-        let skin = &self.skins[target.skin].0;
+        let target = self.instances.get_mut(instance).ok_or_else(foreign)?;
+        let skin = &self.skins.get(target.skin).ok_or_else(foreign_skin)?.packed;
         pose.fits(skin)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
         target.pose = Some(pose.clone());
@@ -183,13 +343,16 @@ impl Crowd {
         guarded(&device, || self.skinner.queue.submit([encoder.finish()])).map(|_| ())
     }
 
-    /// Encodes and submits a frame, waits and reads every instance, in the order they were added.
+    /// Encodes and submits a frame, waits and reads every instance that is not hidden, in the order
+    /// they were added.
     ///
     /// # Errors
     /// As [`Crowd::encode`] and [`Crowd::read`].
     pub fn run(&mut self) -> Result<Vec<Deformed>, GpuError> {
         self.submit()?;
-        self.read(&self.instances())
+        let shown = self.in_order().filter(|(_, instance)| !instance.hidden);
+        let shown: Vec<InstanceId> = shown.map(|(id, _)| id).collect();
+        self.read(&shown)
     }
 
     /// GPU times of the last frame, once it is submitted; waits for it. `None` without timestamps
@@ -209,8 +372,7 @@ impl Crowd {
     /// # Errors
     /// As [`Crowd::encode`].
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
-        let placed: Vec<&GpuSkin> = self.skins.iter().map(|(_, gpu)| gpu).collect();
-        let frame = frame::plan(&self.skinner.limits, &placed, &self.instances)?;
+        let frame = frame::plan(&self.skinner.limits, &self.skins, self.in_order())?;
         let most = self.skinner.limits.workgroups;
         Ok(frame
             .weights
@@ -228,5 +390,9 @@ impl Crowd {
 }
 
 pub(super) fn foreign() -> GpuError {
-    GpuError::Mismatch("an instance of another crowd, or one that was cleared".into())
+    GpuError::Mismatch("an instance of another crowd, or one that was removed".into())
+}
+
+pub(super) fn foreign_skin() -> GpuError {
+    GpuError::Mismatch("a skin of another crowd, or one that was removed".into())
 }

@@ -4,11 +4,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::GpuError;
+use slotmap::SlotMap;
+
+use super::crowd::foreign_skin;
 use super::skinner::Limits;
 use super::slices::GpuSkin;
+use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    Dispatch, NONE, PackedPose, Palette, SkinItem, UNIFORM_BYTES, WORKGROUP_SIZE, WeightsItem,
+    Dispatch, NONE, PackedPose, PackedSkin, Palette, SkinItem, UNIFORM_BYTES, WORKGROUP_SIZE,
+    WeightsItem,
 };
 use crate::math::Rows;
 
@@ -23,9 +27,22 @@ pub(super) struct OutPlace {
 /// One instance: a skin, its pose, and a place in the outputs for each slice.
 #[derive(Debug)]
 pub(super) struct Instance {
-    pub skin: usize,
+    pub skin: SkinId,
     pub pose: Option<PackedPose>,
     pub out: Vec<OutPlace>,
+    /// Left out of frames.
+    pub hidden: bool,
+    /// Some encoded frame wrote its results.
+    pub written: bool,
+}
+
+/// A skin and its place on the GPU.
+#[derive(Debug)]
+pub(super) struct HeldSkin {
+    pub packed: Arc<PackedSkin>,
+    pub gpu: GpuSkin,
+    /// Instances of it.
+    pub users: usize,
 }
 
 /// Pose data of one page, as uploaded.
@@ -66,6 +83,8 @@ pub(super) struct Group<T> {
 pub(super) struct Groups<T> {
     pub all: Vec<Group<T>>,
     open: HashMap<Pages, usize>,
+    /// The group of the item before.
+    last: Option<usize>,
     max_items: usize,
 }
 
@@ -80,6 +99,7 @@ impl<T> Groups<T> {
         Self {
             all: Vec::new(),
             open: HashMap::new(),
+            last: None,
             max_items,
         }
     }
@@ -101,8 +121,10 @@ impl<T> Groups<T> {
                 && group.workgroups <= u32::MAX / 4
                 && workgroups <= u32::MAX / 4
         };
-        let index = match self.open.get(&pages) {
-            Some(&index) if has_room(&self.all[index]) => index,
+        // Neighbours mostly share their pages.
+        let last = self.last.filter(|&index| self.all[index].pages == pages);
+        let index = match last.or_else(|| self.open.get(&pages).copied()) {
+            Some(index) if has_room(&self.all[index]) => index,
             _ => {
                 self.all.push(Group {
                     pages,
@@ -114,6 +136,7 @@ impl<T> Groups<T> {
                 self.all.len() - 1
             }
         };
+        self.last = Some(index);
         let group = &mut self.all[index];
         group.items.push(make(group.workgroups));
         group.workgroups += workgroups;
@@ -159,25 +182,29 @@ const WITH_DUAL_QUATERNIONS: usize = 4;
 ///
 /// # Errors
 /// An instance without a pose, or a single pose that is larger than a binding.
-pub(super) fn plan(
+pub(super) fn plan<'a>(
     limits: &Limits,
-    skins: &[&GpuSkin],
-    instances: &[Instance],
+    skins: &SlotMap<SkinId, HeldSkin>,
+    instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
 ) -> Result<Frame, GpuError> {
     let mut frame = Frame {
         poses: vec![PosePage::default()],
         weights: Groups::new(limits),
         skin: Groups::new(limits),
     };
-    // First row of each palette that the current page holds.
-    let mut placed: HashMap<*const Palette, u32> = HashMap::new();
-    for (number, instance) in instances.iter().enumerate() {
+    let mut placed = Placed::default();
+    for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
+        let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
         let pose = instance.pose.as_ref().ok_or_else(|| {
-            GpuError::Mismatch(format!("instance {number} has no pose to be skinned by"))
+            let (prim, slot) = (held.packed.prim(), id.slot());
+            GpuError::Mismatch(format!(
+                "{prim}: no pose to skin the instance in slot {slot} by"
+            ))
         })?;
-        let skin = skins[instance.skin];
+        let skin = &held.gpu;
         let sub_shapes = skin.shapes.map_or(0, |s| s.sub_shape_count);
-        let page = open_page(limits, &mut frame.poses, &mut placed, pose, sub_shapes)?;
+        let (page, palette_row) =
+            open_page(limits, &mut frame.poses, &mut placed, pose, sub_shapes)?;
         let poses = &mut frame.poses[page];
 
         let mut item = SkinItem {
@@ -187,7 +214,7 @@ pub(super) fn plan(
             ..SkinItem::default()
         };
         if let Some(palette) = pose.palette() {
-            item.palette = *placed.entry(Arc::as_ptr(palette)).or_insert_with(|| {
+            item.palette = palette_row.unwrap_or_else(|| {
                 let first = poses.palettes.len() as u32 * 3;
                 poses.palettes.extend_from_slice(palette.points());
                 poses
@@ -198,6 +225,7 @@ pub(super) fn plan(
                 }
                 first
             });
+            placed.remember(palette, item.palette);
             let slots = palette.slots() as u32;
             item.normal_palette = item.palette + slots * 3;
             if palette.rigid().is_some() {
@@ -271,23 +299,54 @@ pub(super) fn plan(
     Ok(frame)
 }
 
-/// The page that the next pose goes to: the last one, or a new one where that is full.
+/// First row of each palette that the current page holds.
+#[derive(Debug, Default)]
+struct Placed {
+    /// The palette before: neighbours often share one.
+    last: Option<(*const Palette, u32)>,
+    /// Palettes that something else refers to as well; no other can come again.
+    shared: HashMap<*const Palette, u32>,
+}
+
+impl Placed {
+    fn find(&self, palette: &Arc<Palette>) -> Option<u32> {
+        let address = Arc::as_ptr(palette);
+        match self.last {
+            Some((last, row)) if last == address => Some(row),
+            _ if Arc::strong_count(palette) == 1 => None,
+            _ => self.shared.get(&address).copied(),
+        }
+    }
+
+    fn remember(&mut self, palette: &Arc<Palette>, row: u32) {
+        let now = Some((Arc::as_ptr(palette), row));
+        if self.last != now && Arc::strong_count(palette) > 1 {
+            self.shared.insert(Arc::as_ptr(palette), row);
+        }
+        self.last = now;
+    }
+
+    fn clear(&mut self) {
+        self.last = None;
+        self.shared.clear();
+    }
+}
+
+/// The page that the next pose goes to: the last one, or a new one where that is full; and the first
+/// row of its palette, where the page has it.
 fn open_page(
     limits: &Limits,
     poses: &mut Vec<PosePage>,
-    placed: &mut HashMap<*const Palette, u32>,
+    placed: &mut Placed,
     pose: &PackedPose,
     sub_shapes: u32,
-) -> Result<usize, GpuError> {
+) -> Result<(usize, Option<u32>), GpuError> {
     let limit = limits.binding_bytes;
-    let rows = |counted: &HashMap<*const Palette, u32>| {
-        pose.palette().map_or(0, |palette| {
-            2 + if counted.contains_key(&Arc::as_ptr(palette)) {
-                0
-            } else {
-                palette.blocks()
-            }
-        })
+    let found = pose.palette().and_then(|palette| placed.find(palette));
+    let rows = |found: Option<u32>| match (pose.palette(), found) {
+        (None, _) => 0,
+        (Some(_), Some(_)) => 2,
+        (Some(palette), None) => 2 + palette.blocks(),
     };
     let palette_bytes = |page: &PosePage, rows: usize| {
         (page.palettes.len() + rows) as u64 * size_of::<Rows>() as u64
@@ -303,13 +362,13 @@ fn open_page(
     // A page that has outgrown a uniform, by one large palette, may as well be filled.
     let stays_in_uniform = !poses[last].in_uniforms(limits)
         || poses[last].palettes.is_empty()
-        || palette_bytes(&poses[last], rows(placed)) <= UNIFORM_BYTES;
-    if stays_in_uniform && bytes(&poses[last], rows(placed)) <= limit {
-        return Ok(last);
+        || palette_bytes(&poses[last], rows(found)) <= UNIFORM_BYTES;
+    if stays_in_uniform && bytes(&poses[last], rows(found)) <= limit {
+        return Ok((last, found));
     }
     placed.clear();
     let fresh = PosePage::default();
-    let asked = bytes(&fresh, rows(placed));
+    let asked = bytes(&fresh, rows(None));
     if asked > limit {
         return Err(GpuError::Limit {
             what: "bytes of one palette or one pose's weights".into(),
@@ -318,7 +377,7 @@ fn open_page(
         });
     }
     poses.push(fresh);
-    Ok(last + 1)
+    Ok((last + 1, None))
 }
 
 #[cfg(test)]

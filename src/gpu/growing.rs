@@ -9,8 +9,8 @@ use super::skinner::Skinner;
 #[derive(Debug)]
 pub(super) struct Growing {
     pub buffer: wgpu::Buffer,
-    /// Bytes in use.
-    pub used: u64,
+    /// Times that growing replaced the buffer.
+    pub replaced: u64,
     label: &'static str,
     usage: wgpu::BufferUsages,
     limit: u64,
@@ -31,57 +31,59 @@ impl Growing {
         })?;
         Ok(Self {
             buffer,
-            used: 0,
+            replaced: 0,
             label,
             usage,
             limit,
         })
     }
 
-    /// Room for `bytes` in all; what is in use is kept where `keep`.
-    pub fn reserve(&mut self, skinner: &Skinner, bytes: u64, keep: bool) -> Result<(), GpuError> {
+    /// Most bytes that it may hold.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The error of asking for more.
+    pub fn beyond_limit(&self, asked: u64) -> GpuError {
+        GpuError::Limit {
+            what: self.label.into(),
+            asked,
+            limit: self.limit,
+        }
+    }
+
+    /// Room for `bytes` in all; the first `keep` bytes, where there are some to keep, are copied by a
+    /// submit of its own.
+    pub fn reserve(
+        &mut self,
+        skinner: &Skinner,
+        bytes: u64,
+        keep: Option<u64>,
+    ) -> Result<(), GpuError> {
         if bytes <= self.buffer.size() {
             return Ok(());
         }
         if bytes > self.limit {
-            return Err(GpuError::Limit {
-                what: self.label.into(),
-                asked: bytes,
-                limit: self.limit,
-            });
+            return Err(self.beyond_limit(bytes));
         }
         let size = bytes
             .max(self.buffer.size().saturating_mul(2).min(self.limit))
             .next_multiple_of(16);
         let device = &skinner.device;
-        self.buffer = guarded(device, || {
-            let grown = create(device, self.label, self.usage, size);
-            if keep && self.used > 0 {
+        // Whatever fails, the old buffer stays.
+        let grown = guarded(device, || create(device, self.label, self.usage, size))?;
+        if let Some(bytes) = keep.filter(|bytes| *bytes > 0) {
+            guarded(device, || {
                 let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
                     label: Some(self.label),
                 });
-                encoder.copy_buffer_to_buffer(&self.buffer, 0, &grown, 0, self.used);
+                encoder.copy_buffer_to_buffer(&self.buffer, 0, &grown, 0, bytes);
                 skinner.queue.submit([encoder.finish()]);
-            }
-            grown
-        })?;
+            })?;
+        }
+        self.buffer = grown;
+        self.replaced += 1;
         Ok(())
-    }
-
-    /// Appends data that does not change any more and returns the byte it begins at.
-    pub fn append(&mut self, skinner: &Skinner, parts: &[&[u8]]) -> Result<u64, GpuError> {
-        let first = self.used;
-        let bytes: u64 = parts.iter().map(|p| p.len() as u64).sum();
-        self.reserve(skinner, first + bytes, true)?;
-        guarded(&skinner.device, || {
-            let mut at = first;
-            for part in parts.iter().filter(|p| !p.is_empty()) {
-                skinner.queue.write_buffer(&self.buffer, at, part);
-                at += part.len() as u64;
-            }
-        })?;
-        self.used += bytes;
-        Ok(first)
     }
 
     /// The first `bytes` of it.

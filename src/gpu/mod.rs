@@ -5,11 +5,13 @@
 //! [`Crowd::encode`] records into a caller's encoder and neither submits nor blocks; the reading
 //! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
 
+mod arena;
 mod crowd;
 mod device;
 mod error;
 mod frame;
 mod growing;
+mod outputs;
 mod readback;
 mod record;
 mod results;

@@ -4,22 +4,19 @@ use super::crowd::PoseBuffers;
 use super::error::guarded;
 use super::frame::{self, Frame};
 use super::growing::Growing;
-use super::slices::GpuSkin;
 use super::staging::Upload;
 use super::tables::{Launch, Tables};
 use super::{Crowd, GpuError};
 use crate::kernel::UNIFORM_BYTES;
 
 impl Crowd {
-    /// Records one frame of all instances: uploads, sub-shape weights, skinning. Submits nothing
+    /// Records one frame of all instances that are not hidden: uploads, sub-shape weights, skinning. Submits nothing
     /// and waits for nothing; a later `encode` into the same submit sees its own poses.
     ///
     /// # Errors
     /// An instance without a pose, poses beyond a limit, or no memory.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
-        self.encoded = 0;
-        let placed: Vec<&GpuSkin> = self.skins.iter().map(|(_, gpu)| gpu).collect();
-        let frame = frame::plan(&self.skinner.limits, &placed, &self.instances)?;
+        let frame = frame::plan(&self.skinner.limits, &self.skins, self.in_order())?;
         let (launches, tables) = self.prepare(&frame)?;
         self.upload(encoder, &frame, &tables)?;
 
@@ -48,7 +45,9 @@ impl Crowd {
         if let Some(timing) = &self.timing {
             guarded(&skinner.device, || timing.resolve(encoder))?;
         }
-        self.encoded = self.instances.len();
+        for (_, instance) in &mut self.instances {
+            instance.written |= !instance.hidden;
+        }
         Ok(())
     }
 
@@ -75,13 +74,13 @@ impl Crowd {
             } else {
                 palette_bytes
             };
-            buffers.palettes.reserve(skinner, palette_bytes, false)?;
+            buffers.palettes.reserve(skinner, palette_bytes, None)?;
             buffers
                 .channels
-                .reserve(skinner, size_of_val(&data.channels[..]) as u64, false)?;
+                .reserve(skinner, size_of_val(&data.channels[..]) as u64, None)?;
             buffers
                 .sub_weights
-                .reserve(skinner, u64::from(data.sub_weights) * 4, false)?;
+                .reserve(skinner, u64::from(data.sub_weights) * 4, None)?;
         }
 
         let mut tables = Tables::new(skinner);
@@ -104,7 +103,7 @@ impl Crowd {
                 skinner.limits.buffer_bytes,
             )?),
         };
-        held.reserve(skinner, tables.bytes.len() as u64, false)?;
+        held.reserve(skinner, tables.bytes.len() as u64, None)?;
         let buffer = &held.buffer;
 
         let mut launches = Vec::new();

@@ -2,19 +2,20 @@
 
 use glam::Vec3;
 
-use super::crowd::{OutPage, foreign};
+use super::crowd::{foreign, foreign_skin};
 use super::error::guarded;
-use super::frame::OutPlace;
+use super::frame::{HeldSkin, Instance, OutPlace};
+use super::outputs::OutPage;
 use super::readback::{Fetch, fetch};
 use super::slices::Slice;
 use super::{Crowd, Deformed, GpuError, InstanceId};
-use crate::kernel::PackedSkin;
 
 /// A run of an instance's results where they lie on the GPU: tight f32 triples, in a buffer that a
 /// renderer can bind as vertices or storage.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputSlice<'a> {
-    /// The buffer. Adding instances may replace it.
+    /// The buffer. Adding instances may replace it, and then [`Crowd::outputs_generation`] grows;
+    /// nothing else does.
     pub buffer: &'a wgpu::Buffer,
     /// Byte of the first element.
     pub offset: u64,
@@ -33,7 +34,7 @@ impl Crowd {
     pub fn read(&mut self, instances: &[InstanceId]) -> Result<Vec<Deformed>, GpuError> {
         let mut out = Vec::with_capacity(instances.len());
         for id in instances {
-            let skin = self.skin_of(*id)?;
+            let skin = &self.find(*id)?.1.packed;
             let zeros = |count| vec![Vec3::ZERO; count];
             out.push(Deformed {
                 points: zeros(skin.point_count()),
@@ -52,7 +53,7 @@ impl Crowd {
                     let (now, later) = points.split_at_mut(count);
                     points = later;
                     ranges.push(Fetch {
-                        from: &page.points.buffer,
+                        from: page.points.buffer(),
                         offset: u64::from(place.points) * 4,
                         to: now,
                     });
@@ -61,7 +62,7 @@ impl Crowd {
                     let (now, later) = normals.split_at_mut(count);
                     normals = later;
                     ranges.push(Fetch {
-                        from: &page.normals.buffer,
+                        from: page.normals.buffer(),
                         offset: u64::from(place.normals) * 4,
                         to: now,
                     });
@@ -94,7 +95,7 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn points_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
         self.on_gpu(instance, Slice::has_points, |page, place| {
-            (&page.points.buffer, place.points)
+            (page.points.buffer(), place.points)
         })
     }
 
@@ -104,7 +105,7 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn normals_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
         self.on_gpu(instance, Slice::has_normals, |page, place| {
-            (&page.normals.buffer, place.normals)
+            (page.normals.buffer(), place.normals)
         })
     }
 
@@ -115,7 +116,7 @@ impl Crowd {
             for buffer in self
                 .out_pages
                 .iter()
-                .flat_map(|p| [&p.points.buffer, &p.normals.buffer])
+                .flat_map(|p| [p.points.buffer(), p.normals.buffer()])
             {
                 let values = vec![value; buffer.size() as usize / 4];
                 self.skinner
@@ -131,11 +132,11 @@ impl Crowd {
     pub fn read_behind_outputs(&mut self) -> Result<Vec<f32>, GpuError> {
         let mut out = Vec::new();
         for buffer in self.out_pages.iter().flat_map(|p| [&p.points, &p.normals]) {
-            let count = (buffer.buffer.size() - buffer.used) as usize / 12;
+            let count = (buffer.buffer().size() - buffer.high()) as usize / 12;
             let mut tail = vec![Vec3::ZERO; count];
             let range = Fetch {
-                from: &buffer.buffer,
-                offset: buffer.used,
+                from: buffer.buffer(),
+                offset: buffer.high(),
                 to: &mut tail,
             };
             fetch(&self.skinner, &mut self.readback, &mut [range])?;
@@ -144,12 +145,10 @@ impl Crowd {
         Ok(out)
     }
 
-    fn skin_of(&self, instance: InstanceId) -> Result<&PackedSkin, GpuError> {
-        let instance = self
-            .instances
-            .get(instance.0 as usize)
-            .ok_or_else(foreign)?;
-        Ok(&self.skins[instance.skin].0)
+    pub(super) fn find(&self, id: InstanceId) -> Result<(&Instance, &HeldSkin), GpuError> {
+        let instance = self.instances.get(id).ok_or_else(foreign)?;
+        let held = self.skins.get(instance.skin).ok_or_else(foreign_skin)?;
+        Ok((instance, held))
     }
 
     /// Places of an instance's slices, once a frame has written them.
@@ -157,18 +156,14 @@ impl Crowd {
         &self,
         id: InstanceId,
     ) -> Result<impl Iterator<Item = (OutPlace, &Slice)> + '_, GpuError> {
-        if id.0 as usize >= self.encoded {
+        let (instance, held) = self.find(id)?;
+        if !instance.written {
             return Err(GpuError::Mismatch(
                 "no frame was encoded since this instance was added".into(),
             ));
         }
-        let instance = self.instances.get(id.0 as usize).ok_or_else(foreign)?;
-        let slices = &self.skins[instance.skin].1.slices;
-        Ok(instance
-            .out
-            .iter()
-            .zip(slices)
-            .map(|(place, slice)| (*place, slice)))
+        let places = instance.out.iter().zip(&held.gpu.slices);
+        Ok(places.map(|(place, slice)| (*place, slice)))
     }
 
     fn on_gpu<'a>(
@@ -177,12 +172,8 @@ impl Crowd {
         wanted: impl Fn(&Slice) -> bool,
         pick: impl Fn(&'a OutPage, &OutPlace) -> (&'a wgpu::Buffer, u32),
     ) -> Result<Vec<OutputSlice<'a>>, GpuError> {
-        let instance = self
-            .instances
-            .get(instance.0 as usize)
-            .ok_or_else(foreign)?;
-        let slices = &self.skins[instance.skin].1.slices;
-        let places = instance.out.iter().zip(slices);
+        let (instance, held) = self.find(instance)?;
+        let places = instance.out.iter().zip(&held.gpu.slices);
         let found = places
             .filter(|(_, slice)| wanted(slice))
             .map(|(place, slice)| {

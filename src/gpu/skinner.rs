@@ -11,6 +11,12 @@ pub struct SkinnerOptions {
     pub max_binding_bytes: Option<u64>,
     /// Most workgroups in one dimension, likewise.
     pub max_workgroups_per_dimension: Option<u32>,
+    /// Most bytes of outputs of one crowd, 64 GiB where not said: wgpu does not tell how much memory there
+    /// is, and more instances than that are an error before anything is allocated.
+    pub max_output_bytes: Option<u64>,
+    /// Item tables and palettes in storage buffers even on software adapters, where uniforms of 64 KiB
+    /// are far faster to read and make a dispatch for every 64 KiB of palettes.
+    pub never_in_uniforms: bool,
     /// Measure GPU times, on a device that was opened with `TIMESTAMP_QUERY`.
     pub timestamps: bool,
 }
@@ -20,6 +26,8 @@ pub struct SkinnerOptions {
 pub(super) struct Limits {
     pub binding_bytes: u64,
     pub buffer_bytes: u64,
+    /// Of one crowd's outputs.
+    pub output_bytes: u64,
     pub workgroups: u32,
     /// Alignment of any binding's offset.
     pub alignment: u64,
@@ -91,12 +99,14 @@ impl Skinner {
         let limits = Limits {
             binding_bytes,
             buffer_bytes: of_device.max_buffer_size,
+            output_bytes: options.max_output_bytes.unwrap_or(64 << 30),
             workgroups: options
                 .max_workgroups_per_dimension
                 .unwrap_or(u32::MAX)
                 .clamp(1, of_device.max_compute_workgroups_per_dimension),
             alignment: u64::from(alignment),
-            in_uniforms: device.adapter_info().device_type == wgpu::DeviceType::Cpu
+            in_uniforms: !options.never_in_uniforms
+                && device.adapter_info().device_type == wgpu::DeviceType::Cpu
                 && UNIFORM_BYTES <= binding_bytes.min(uniform_bytes),
         };
         let (weights, skin, skin_in_uniforms) = guarded(device, || {

@@ -2,18 +2,20 @@
 
 mod corners;
 
+use std::ops::Range;
+
 use super::GpuError;
-use super::growing::Growing;
+use super::arena::Arena;
 use super::skinner::Skinner;
 use crate::kernel::{NONE, PackedSkin, SkinItem};
 
 /// One page of static data: what one bind group can hold of each kind.
 #[derive(Debug)]
 pub(super) struct SkinPage {
-    pub rest: Growing,
-    pub influences: Growing,
-    pub blend: Growing,
-    pub shapes: Growing,
+    pub rest: Arena,
+    pub influences: Arena,
+    pub blend: Arena,
+    pub shapes: Arena,
 }
 
 /// A run of points, or of faceVarying normals, whose data lies in one page.
@@ -52,6 +54,7 @@ pub(super) struct ShapeTables {
 /// A skin's place on the GPU.
 #[derive(Debug)]
 pub(super) struct GpuSkin {
+    pub held: Held,
     pub slices: Vec<Slice>,
     pub shapes: Option<ShapeTables>,
 }
@@ -110,7 +113,7 @@ fn most_points(skin: &PackedSkin, first: usize, limit: u64) -> usize {
 impl SkinPage {
     fn new(skinner: &Skinner) -> Result<Self, GpuError> {
         let limit = skinner.limits.binding_bytes;
-        let storage = |label| Growing::new(skinner, label, wgpu::BufferUsages::STORAGE, limit);
+        let storage = |label| Arena::new(skinner, label, wgpu::BufferUsages::STORAGE, limit);
         Ok(Self {
             rest: storage("skin.rest")?,
             influences: storage("skin.influences")?,
@@ -119,28 +122,81 @@ impl SkinPage {
         })
     }
 
-    /// The last page where it has room, else a new one.
+    /// The first page where it has room, else a new one.
     fn with_room(skinner: &Skinner, pages: &mut Vec<Self>, need: &Need) -> Result<usize, GpuError> {
-        let limit = skinner.limits.binding_bytes;
-        if !pages.last().is_some_and(|page| page.has_room(need, limit)) {
-            pages.push(Self::new(skinner)?);
+        if let Some(page) = pages.iter_mut().position(|page| page.has_room(need)) {
+            return Ok(page);
         }
+        pages.push(Self::new(skinner)?);
         Ok(pages.len() - 1)
     }
 
-    fn has_room(&self, need: &Need, limit: u64) -> bool {
-        self.rest.used + need.rest <= limit
-            && self.influences.used + need.influences <= limit
-            && self.blend.used + need.blend <= limit
+    fn has_room(&mut self, need: &Need) -> bool {
+        self.rest.has_room(need.rest)
+            && self.influences.has_room(need.influences)
+            && self.blend.has_room(need.blend)
+    }
+
+    fn arenas(&mut self) -> [&mut Arena; 4] {
+        [
+            &mut self.rest,
+            &mut self.influences,
+            &mut self.blend,
+            &mut self.shapes,
+        ]
     }
 }
 
-/// Uploads a skin, opening pages as needed.
+/// What a skin holds of the pages: of each, of each of its arenas, these bytes.
+#[derive(Debug, Default)]
+pub(super) struct Held(Vec<(usize, usize, Range<u64>)>);
+
+impl Held {
+    /// What was appended to any page since this was called last.
+    fn collect(pages: &mut [SkinPage]) -> Self {
+        let mut out = Vec::new();
+        for (number, page) in pages.iter_mut().enumerate() {
+            for (kind, arena) in page.arenas().into_iter().enumerate() {
+                out.extend(arena.take_appended().into_iter().map(|r| (number, kind, r)));
+            }
+        }
+        Self(out)
+    }
+
+    /// Makes room for other skins.
+    pub fn give_back(self, pages: &mut [SkinPage]) {
+        for (page, kind, range) in self.0 {
+            pages[page].arenas()[kind].give_back(range.start, range.end - range.start);
+        }
+    }
+}
+
+/// Uploads a skin, opening pages as needed. Where that fails, the pages have the room that they had.
 pub(super) fn upload(
     skinner: &Skinner,
     pages: &mut Vec<SkinPage>,
     skin: &PackedSkin,
 ) -> Result<GpuSkin, GpuError> {
+    let placed = place(skinner, pages, skin);
+    let held = Held::collect(pages);
+    match placed {
+        Ok((slices, shapes)) => Ok(GpuSkin {
+            held,
+            slices,
+            shapes,
+        }),
+        Err(error) => {
+            held.give_back(pages);
+            Err(error)
+        }
+    }
+}
+
+fn place(
+    skinner: &Skinner,
+    pages: &mut Vec<SkinPage>,
+    skin: &PackedSkin,
+) -> Result<(Vec<Slice>, Option<ShapeTables>), GpuError> {
     let limit = skinner.limits.binding_bytes;
     let mut slices = Vec::new();
     let mut first = 0;
@@ -167,7 +223,7 @@ pub(super) fn upload(
         .blend()
         .map(|_| upload_shapes(skinner, pages, skin))
         .transpose()?;
-    Ok(GpuSkin { slices, shapes })
+    Ok((slices, shapes))
 }
 
 /// An item that has nothing.
@@ -265,13 +321,13 @@ fn upload_shapes(
             limit,
         });
     }
-    if pages
-        .last()
-        .is_none_or(|page| page.shapes.used + bytes > limit)
-    {
-        pages.push(SkinPage::new(skinner)?);
-    }
-    let page = pages.len() - 1;
+    let page = match pages.iter_mut().position(|p| p.shapes.has_room(bytes)) {
+        Some(page) => page,
+        None => {
+            pages.push(SkinPage::new(skinner)?);
+            pages.len() - 1
+        }
+    };
     let parts: [&[u8]; 2] = [
         bytemuck::cast_slice(blend.slots()),
         bytemuck::cast_slice(blend.positions()),

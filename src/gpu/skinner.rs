@@ -1,7 +1,7 @@
 //! Pipelines, made once and never changed.
 
 use super::error::guarded;
-use super::{Crowd, GpuError, limits};
+use super::{Crowd, GpuError, JointPalettes, limits};
 use crate::kernel::{Access, Kernel, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
 
 /// How a [`Skinner`] uses its device.
@@ -122,6 +122,14 @@ impl Skinner {
     #[must_use]
     pub fn crowd(&self) -> Crowd {
         Crowd::new(self)
+    }
+
+    /// Palettes for a host that skins in a shader of its own.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn joint_palettes(&self) -> Result<JointPalettes, GpuError> {
+        JointPalettes::new(self)
     }
 }
 

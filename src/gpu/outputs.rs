@@ -101,6 +101,10 @@ impl OutPage {
         self.kinds.iter().map(Arena::replaced).sum()
     }
 
+    pub fn buffer_bytes(&self) -> u64 {
+        self.kinds.iter().map(|arena| arena.buffer().size()).sum()
+    }
+
     /// Whether the positions that the last frame left may be somewhere else.
     pub fn lost_positions(&self) -> bool {
         self.kinds[POINTS].replaced() != self.encoded

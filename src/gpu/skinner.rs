@@ -2,8 +2,8 @@
 
 use super::error::guarded;
 use super::pipelines::Pipelines;
-use super::{Crowd, GpuError};
-use crate::kernel::{Access, Kernel, MAKE_NORMALS, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
+use super::{Crowd, GpuError, JointPalettes, limits};
+use crate::kernel::{Kernel, MAKE_NORMALS, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
 
 /// How a [`Skinner`] uses its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,29 +66,18 @@ pub struct Skinner {
 }
 
 impl Skinner {
-    /// Builds the pipelines. The device needs no feature; limits are WebGPU's defaults or more.
+    /// Builds the pipelines on a device of the host's. What the device needs is in
+    /// [`super::needed_limits`] and [`super::needed_features`]; WebGPU's default limits are enough.
     ///
     /// # Errors
-    /// A device below WebGPU's default limits, or one that refuses the shaders.
+    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the shaders.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         options: &SkinnerOptions,
     ) -> Result<Self, GpuError> {
         let of_device = device.limits();
-        let buffers = SKIN
-            .bindings
-            .iter()
-            .filter(|b| b.access != Access::Uniform)
-            .count() as u64;
-        let allowed = u64::from(of_device.max_storage_buffers_per_shader_stage);
-        if buffers > allowed {
-            return Err(GpuError::Limit {
-                what: "storage buffers per stage".into(),
-                asked: buffers,
-                limit: allowed,
-            });
-        }
+        limits::check(&of_device)?;
         #[allow(clippy::unnecessary_cast, reason = "u32 or u64, by wgpu's version")]
         let binding = of_device.max_storage_buffer_binding_size as u64;
         let alignment = of_device
@@ -149,5 +138,13 @@ impl Skinner {
     #[must_use]
     pub fn crowd(&self) -> Crowd {
         Crowd::new(self)
+    }
+
+    /// Palettes for a host that skins in a shader of its own.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn joint_palettes(&self) -> Result<JointPalettes, GpuError> {
+        JointPalettes::new(self)
     }
 }

@@ -33,15 +33,15 @@ mod skin_on_cpu;
 mod weights;
 
 pub use blend::PackedBlend;
-pub use influences::PackedInfluences;
+pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
 pub use made_normals::{MAKE_NORMALS, MadeNormals};
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
 pub use render_vertices::RenderVertices;
-#[cfg(feature = "gpu")]
-pub(crate) use skin::UNIFORM_BYTES;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
+#[cfg(feature = "gpu")]
+pub(crate) use skin::{UNIFORM_BYTES, multiplied};
 pub use skin_on_cpu::{CpuJob, skin_batch_on_cpu, skin_on_cpu};
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};

@@ -159,6 +159,15 @@ pub(super) fn product(a: &Columns, b: &Columns) -> Columns {
     ]
 }
 
+/// `a * b` of affine matrices by rows.
+#[cfg(feature = "gpu")]
+pub(crate) fn multiplied(a: &Rows, b: &Rows) -> Rows {
+    a.map(|row| {
+        let linear = b[0] * row.x + b[1] * row.y + b[2] * row.z;
+        linear + Vec4::W * row.w
+    })
+}
+
 pub(super) fn transform_point(m: &Columns, p: Vec3) -> Vec3 {
     (m[0] * p.x + m[1] * p.y + m[2] * p.z + m[3]).truncate()
 }

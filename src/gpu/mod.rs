@@ -30,7 +30,11 @@ pub use device::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_ada
 pub use error::GpuError;
 pub use joint_palettes::{JointPalettes, PaletteId, PaletteRows};
 pub use limits::{needed_features, needed_limits, wanted_features};
+#[cfg(feature = "render")]
+pub(crate) use error::guarded;
 pub use readback::Deformed;
+#[cfg(feature = "render")]
+pub(crate) use readback::map_and;
 pub use results::OutputSlice;
 pub use skinner::{Skinner, SkinnerOptions};
 pub use target::{Attribute, OutputTarget};

@@ -134,6 +134,18 @@ impl Skinner {
         })
     }
 
+    /// The device that it was made for.
+    #[must_use]
+    pub fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// That device's queue.
+    #[must_use]
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.queue
+    }
+
     /// An empty crowd on this skinner's device.
     #[must_use]
     pub fn crowd(&self) -> Crowd {

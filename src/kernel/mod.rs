@@ -24,12 +24,14 @@ mod made_normals;
 mod packed_skin;
 mod palette;
 mod pose;
+mod render_mesh;
 mod render_vertices;
 mod rigid;
 mod skin;
 #[cfg(target_arch = "x86_64")]
 mod skin_avx2;
 mod skin_on_cpu;
+mod triangulate;
 mod weights;
 
 pub use blend::PackedBlend;
@@ -39,6 +41,7 @@ pub use made_normals::{MAKE_NORMALS, MadeNormals};
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
+pub use render_mesh::{RenderInputs, RenderMesh};
 pub use render_vertices::RenderVertices;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]

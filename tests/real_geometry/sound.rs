@@ -5,9 +5,9 @@ use std::path::Path;
 
 use glam::{DVec3, Vec3};
 use sinew::io::usd::UsdFile;
-use sinew::kernel::{RenderInputs, RenderMesh};
+use sinew::kernel::{PackedPose, PackedSkin, RenderInputs, RenderMesh, skin_on_cpu};
 use sinew::sampled::Time;
-use sinew::scene::{ColorSource, DrawnMesh, Geometry, Scene};
+use sinew::scene::{ColorSource, DrawnMesh, Geometry, PoseCache, Scene, SkinPart};
 use sinew::skel::MeshTopology;
 
 use crate::EVERY_FORMAT;
@@ -110,9 +110,53 @@ fn same_area(what: &str, topology: &MeshTopology, points: &[Vec3], mesh: &Render
     }
 }
 
+/// Skinned render vertices are the skinned points and normals that they show.
+fn vertices_follow_points(what: &str, scene: &Scene, mesh: &DrawnMesh) -> Option<()> {
+    let bound = scene.resolve(&mesh.path).ok()?;
+    let time = bound
+        .binding()
+        .points
+        .times()
+        .next()
+        .map_or(Time::At(1.0), Time::At);
+    let part = SkinPart {
+        normals: mesh.skin_normals.unwrap_or(0),
+        ..SkinPart::default()
+    };
+    let skin = PackedSkin::pack(what, &*bound.skin_part(time, part).ok()?).ok()?;
+    let pose = PackedPose::pack(&skin, &PoseCache::default().pose(bound, time).ok()?);
+    let render = render_mesh(mesh);
+    let shown = skin
+        .clone()
+        .with_vertices(render.render_vertices(&skin))
+        .unwrap();
+    let run = |skin: &PackedSkin| {
+        let mut points = vec![Vec3::ZERO; skin.output_count()];
+        let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
+        let some = !normals.is_empty();
+        skin_on_cpu(skin, &pose, &mut points, some.then_some(&mut normals));
+        (points, normals)
+    };
+    let ((points, normals), (on_vertices, vertex_normals)) = (run(&skin), run(&shown));
+    for (vertex, point) in render.points.iter().enumerate() {
+        assert_eq!(
+            on_vertices[vertex], points[*point as usize],
+            "{what}: vertex {vertex}"
+        );
+        if !normals.is_empty() {
+            let element = match skin.normal_points() {
+                Some(_) => render.corners[vertex],
+                None => *point,
+            };
+            assert_eq!(vertex_normals[vertex], normals[element as usize], "{what}");
+        }
+    }
+    Some(())
+}
+
 /// Real files, with what skinning binds.
 pub fn every_file(assets: &Path) {
-    let (mut files, mut meshes, mut bound, mut textures) = (0, 0, 0, 0);
+    let (mut files, mut meshes, mut bound, mut skinned, mut textures) = (0, 0, 0, 0, 0);
     let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
     for path in files_of(assets, EVERY_FORMAT) {
         let what = path.display().to_string();
@@ -149,6 +193,9 @@ pub fn every_file(assets: &Path) {
             *codes.entry(error.code.unwrap()).or_default() += 1;
             assert!(error.file.is_some(), "{error}");
         }
+        for mesh in geometry.meshes.iter().filter(|m| m.binding.is_some()) {
+            skinned += usize::from(vertices_follow_points(&what, &scene, mesh).is_some());
+        }
         files += 1;
         meshes += geometry.meshes.len();
         bound += geometry
@@ -159,9 +206,9 @@ pub fn every_file(assets: &Path) {
         textures += geometry.textures.len();
     }
     println!(
-        "{files} files, {meshes} meshes, {bound} of them bound, {textures} textures; {codes:?}"
+        "{files} files, {meshes} meshes, {bound} of them bound, {skinned} skinned, {textures} textures; {codes:?}"
     );
-    assert!(files >= 70 && meshes >= 150 && bound >= 100 && textures >= 7);
+    assert!(files >= 70 && meshes >= 150 && bound >= 100 && skinned >= 90 && textures >= 7);
 }
 
 /// The stage made for it.

@@ -32,6 +32,7 @@ pub use joint_palettes::{JointPalettes, PaletteId, PaletteRows};
 pub use limits::{needed_features, needed_limits, wanted_features};
 #[cfg(feature = "render")]
 pub(crate) use error::guarded;
+pub use limits::{needed_features, needed_limits, wanted_features};
 pub use readback::Deformed;
 #[cfg(feature = "render")]
 pub(crate) use readback::map_and;

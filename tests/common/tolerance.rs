@@ -187,3 +187,15 @@ pub const OWN_CLIP: f64 = 2e-6;
 /// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
 /// f32 translations and quaternions.
 pub const LIMBS_IN_USD: f64 = 1e-5;
+
+/// Sums of uvs and colours against usd-core's, per value: its Python adds in f64 what is f32 on either side, so only the order
+/// of additions is left; values reach some hundreds.
+pub const SUMS_OF_VALUES: f64 = 1e-9;
+
+/// Frustums of cameras against GfCamera, relative: both compute in f64 from the same f32 attributes, but GfCamera keeps
+/// interpolated attributes in f32.
+pub const FRUSTUMS: f64 = 1e-6;
+
+/// World transforms against UsdGeomXformCache, relative to the largest element: f64 on either side, of attributes that may be
+/// interpolated in f32 and rotations that are normalised in another order.
+pub const TRANSFORMS: f64 = 1e-6;

@@ -23,12 +23,14 @@ mod made_normals;
 mod packed_skin;
 mod palette;
 mod pose;
+mod render_mesh;
 mod render_vertices;
 mod rigid;
 mod skin;
 #[cfg(target_arch = "x86_64")]
 mod skin_avx2;
 mod skin_on_cpu;
+mod triangulate;
 mod weights;
 
 pub use blend::PackedBlend;
@@ -38,6 +40,7 @@ pub use made_normals::MadeNormals;
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
+pub use render_mesh::{RenderInputs, RenderMesh};
 pub use render_vertices::RenderVertices;
 #[cfg(feature = "gpu")]
 pub(crate) use skin::UNIFORM_BYTES;

@@ -398,12 +398,7 @@ fn batch() -> Result<(), Failed> {
         .iter()
         .zip(&poses)
         .zip(&mut points)
-        .map(|((skin, pose), points)| CpuJob {
-            skin,
-            pose,
-            points,
-            normals: None,
-        })
+        .map(|((skin, pose), points)| CpuJob::new(skin, pose, points))
         .collect();
     skin_batch_on_cpu(&mut jobs);
     for ((skin, pose), points) in packed.iter().zip(&poses).zip(&points) {

@@ -35,9 +35,10 @@ pub(super) struct Job {
 impl Job {
     pub fn new(skin: Arc<PackedSkin>, pose: PackedPose) -> Self {
         let zeros = |count| vec![Vec3::ZERO; count];
-        let normals = skin.normals().map(|_| zeros(skin.normal_count()));
+        let normals = skin.has_output_normals();
+        let normals = normals.then(|| zeros(skin.output_normal_count()));
         Self {
-            points: zeros(skin.point_count()),
+            points: zeros(skin.output_count()),
             skin,
             pose,
             normals,
@@ -91,6 +92,7 @@ impl Deformer {
                         pose: &j.pose,
                         points: &mut j.points,
                         normals: j.normals.as_deref_mut(),
+                        tangents: None,
                     })
                     .collect();
                 skin_batch_on_cpu(&mut cpu);

@@ -101,6 +101,11 @@ impl PackedBlend {
         }
     }
 
+    /// Leaves normals alone from here on.
+    pub(super) fn drop_normals(&mut self) {
+        self.normal_offsets = None;
+    }
+
     /// (point, entry) of a sub-shape's entries, ascending by point.
     pub(super) fn places(&self, sub_shape: usize) -> &[[u32; 2]] {
         &self.places

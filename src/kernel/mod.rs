@@ -19,9 +19,11 @@ mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod lanes_avx2;
 mod layout;
+mod made_normals;
 mod packed_skin;
 mod palette;
 mod pose;
+mod render_vertices;
 mod rigid;
 mod skin;
 #[cfg(target_arch = "x86_64")]
@@ -32,9 +34,11 @@ mod weights;
 pub use blend::PackedBlend;
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
+pub use made_normals::MadeNormals;
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
+pub use render_vertices::RenderVertices;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]
 pub(crate) use skin::{UNIFORM_BYTES, multiplied};

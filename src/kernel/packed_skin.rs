@@ -1,11 +1,11 @@
 //! The static half of one prim, flat.
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
 use super::palette::OwnSlots;
-use super::{PackedBlend, PackedInfluences};
+use super::{MadeNormals, PackedBlend, PackedInfluences, RenderVertices};
 use crate::error::Invalid;
-use crate::skel::{Skin, SkinningMethod};
+use crate::skel::{MeshTopology, Skin, SkinningMethod};
 
 /// Palette slots that a u16 index reaches.
 const MAX_SLOTS: usize = 65_535;
@@ -23,6 +23,8 @@ pub struct PackedSkin {
     slots: u32,
     pub(super) own_slots: OwnSlots,
     channels: usize,
+    pub(super) made_normals: Option<MadeNormals>,
+    pub(super) vertices: Option<RenderVertices>,
 }
 
 impl PackedSkin {
@@ -73,7 +75,68 @@ impl PackedSkin {
             slots: slots as u32,
             own_slots,
             channels: skin.shapes().len(),
+            made_normals: None,
+            vertices: None,
         })
+    }
+
+    /// The same skin with smooth normals that are made from the deformed points, in place of any rest normals: for meshes
+    /// without authored ones. They are in the space of the points and of unit length; zero where a point has no face, or
+    /// none of any area. Every face corner adds the cross product of its edges, as Hydra's smooth normals do.
+    ///
+    /// # Errors
+    /// Faces of points that the skin lacks, or whose points are not all shown by its render vertices.
+    pub fn with_made_normals(mut self, topology: &MeshTopology) -> Result<Self, Invalid> {
+        let made = MadeNormals::pack(&self.prim, topology, self.points.len())?;
+        self.normals = None;
+        self.normal_points = None;
+        if let Some(blend) = &mut self.blend {
+            blend.drop_normals();
+        }
+        if let Some(vertices) = &mut self.vertices {
+            vertices.normals = None;
+        }
+        self.made_normals = Some(made);
+        self.check_neighbors()?;
+        Ok(self)
+    }
+
+    /// The same skin with results per render vertex, points as well as normals, in the order of the vertices.
+    ///
+    /// # Errors
+    /// Vertices of points or normals that the skin lacks, normals of another point, lists of different lengths, tangents
+    /// that are not finite; points without a vertex that made normals need.
+    pub fn with_vertices(mut self, vertices: RenderVertices) -> Result<Self, Invalid> {
+        vertices.check(
+            &self.prim,
+            self.points.len(),
+            self.normals.is_some(),
+            self.normal_points.as_deref(),
+        )?;
+        self.vertices = Some(vertices);
+        self.check_neighbors()?;
+        Ok(self)
+    }
+
+    /// Made normals read the results of neighbours, so each of these needs a vertex.
+    fn check_neighbors(&self) -> Result<(), Invalid> {
+        let (Some(made), Some(vertices)) = (&self.made_normals, &self.vertices) else {
+            return Ok(());
+        };
+        let mut shown = vec![false; self.points.len()];
+        for point in vertices.points() {
+            shown[*point as usize] = true;
+        }
+        let mut neighbors = made.neighbors().iter().flatten();
+        match neighbors.find(|point| !shown[**point as usize]) {
+            None => Ok(()),
+            Some(point) => Err(Invalid::new(
+                &self.prim,
+                "render vertices",
+                "a vertex of each point that has faces, for made normals",
+                format!("none of point {point}"),
+            )),
+        }
     }
 
     /// Prim path, for messages.
@@ -112,10 +175,52 @@ impl PackedSkin {
         self.normal_points.as_deref()
     }
 
-    /// Number of normals: what a result has of them; 0 without any.
+    /// Number of rest normals; 0 without any.
     #[must_use]
     pub fn normal_count(&self) -> usize {
         self.normals.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Render vertices, where results are one per vertex.
+    #[must_use]
+    pub fn vertices(&self) -> Option<&RenderVertices> {
+        self.vertices.as_ref()
+    }
+
+    /// What smooth normals are made from, where they are.
+    #[must_use]
+    pub fn made_normals(&self) -> Option<&MadeNormals> {
+        self.made_normals.as_ref()
+    }
+
+    /// Positions in a result: render vertices where there are some, else points.
+    #[must_use]
+    pub fn output_count(&self) -> usize {
+        self.vertices
+            .as_ref()
+            .map_or(self.points.len(), RenderVertices::count)
+    }
+
+    /// Whether results have normals, from rest normals or made ones.
+    #[must_use]
+    pub fn has_output_normals(&self) -> bool {
+        self.normals.is_some() || self.made_normals.is_some()
+    }
+
+    /// Normals in a result: one per render vertex where there are some, else one per point or per face corner; 0 without any.
+    #[must_use]
+    pub fn output_normal_count(&self) -> usize {
+        match (&self.vertices, &self.normals) {
+            _ if !self.has_output_normals() => 0,
+            (None, Some(normals)) => normals.len(),
+            _ => self.output_count(),
+        }
+    }
+
+    /// Rest tangents, one per render vertex; as many are in a result.
+    #[must_use]
+    pub fn tangents(&self) -> Option<&[Vec4]> {
+        self.vertices.as_ref()?.tangents()
     }
 
     /// How joint transforms are combined; a pose's palette has to be made for it.

@@ -9,7 +9,7 @@ use super::skin::{
     Active, Columns, blend_chunk, columns, normalized, product, skin_normals, skin_points,
     transform_vector,
 };
-use super::{PackedInfluences, PackedPose, PackedSkin};
+use super::{PackedInfluences, PackedPose, PackedSkin, RenderVertices};
 use crate::math::Rows;
 
 /// Points per task: small enough to stay in the first cache, large enough not to feel the task.
@@ -20,18 +20,73 @@ const CHUNK: usize = 1024;
 pub struct CpuJob<'a> {
     pub skin: &'a PackedSkin,
     pub pose: &'a PackedPose,
-    /// As many as the skin's points.
+    /// As many as [`PackedSkin::output_count`].
     pub points: &'a mut [Vec3],
-    /// As many as the skin's normals, for a skin with some; `None` leaves normals alone.
+    /// As many as [`PackedSkin::output_normal_count`], for a skin with some; `None` leaves normals alone.
     pub normals: Option<&'a mut [Vec3]>,
+    /// As many as the skin's render vertices, for a skin with tangents; `None` leaves them alone.
+    pub tangents: Option<&'a mut [Vec4]>,
+}
+
+impl<'a> CpuJob<'a> {
+    /// A job that asks for points alone.
+    pub fn new(skin: &'a PackedSkin, pose: &'a PackedPose, points: &'a mut [Vec3]) -> Self {
+        Self {
+            skin,
+            pose,
+            points,
+            normals: None,
+            tangents: None,
+        }
+    }
+
+    /// Carries it out; see [`skin_on_cpu`].
+    ///
+    /// # Panics
+    /// As [`skin_on_cpu`].
+    pub fn run(&mut self) {
+        let (skin, prim) = (self.skin, self.skin.prim());
+        assert_eq!(
+            self.points.len(),
+            skin.output_count(),
+            "{prim}: output points"
+        );
+        if let Some(normals) = &self.normals {
+            assert!(
+                skin.has_output_normals(),
+                "{prim}: normals of a skin without any"
+            );
+            assert_eq!(
+                normals.len(),
+                skin.output_normal_count(),
+                "{prim}: output normals"
+            );
+        }
+        if let Some(tangents) = &self.tangents {
+            let own = skin.tangents().map(<[_]>::len);
+            assert_eq!(Some(tangents.len()), own, "{prim}: output tangents");
+        }
+        if let Err(reason) = self.pose.fits(skin) {
+            panic!("{prim}: {reason}");
+        }
+        let with_rest_normals = self.normals.is_some() && skin.normals().is_some();
+        let plan = Plan::new(skin, self.pose, with_rest_normals, self.tangents.is_some());
+        match skin.vertices() {
+            None => plan.deform(self.points, self.normals.as_deref_mut()),
+            Some(vertices) => plan.show(vertices, self.points, self.normals.as_deref_mut()),
+        }
+        if let (Some(vertices), Some(tangents)) = (skin.vertices(), &mut self.tangents) {
+            plan.run_tangents(vertices, tangents);
+        }
+    }
 }
 
 /// Deforms one prim: blends, skins and leaves skeleton space (rules 13 to 27). Every element of the
-/// outputs is written. They are in the space of the pose's `out_from_skel`, or in prim space for a
-/// prim that only blends.
+/// outputs is written, in the order and number of [`PackedSkin::output_count`]. They are in the space of
+/// the pose's `out_from_skel`, or in prim space for a prim that only blends.
 ///
 /// # Panics
-/// Where an output is not as long as the skin's points or normals, normals are asked of a skin without any,
+/// Where an output is not as long as the skin says, normals are asked of a skin without any,
 /// or the pose was packed for another skin.
 pub fn skin_on_cpu(
     skin: &PackedSkin,
@@ -39,44 +94,9 @@ pub fn skin_on_cpu(
     points: &mut [Vec3],
     normals: Option<&mut [Vec3]>,
 ) {
-    assert_eq!(
-        points.len(),
-        skin.point_count(),
-        "{}: output points",
-        skin.prim()
-    );
-    if let Some(normals) = &normals {
-        assert_eq!(
-            normals.len(),
-            skin.normal_count(),
-            "{}: output normals",
-            skin.prim()
-        );
-        assert!(
-            skin.normals().is_some(),
-            "{}: normals of a skin without any",
-            skin.prim()
-        );
-    }
-    if let Err(reason) = pose.fits(skin) {
-        panic!("{}: {reason}", skin.prim());
-    }
-    let plan = Plan::new(skin, pose, normals.is_some());
-    let chunks = points.par_chunks_mut(CHUNK).enumerate();
-    match (normals, skin.normal_points()) {
-        (Some(normals), Some(corners)) => {
-            chunks.for_each(|(i, points)| plan.run(i * CHUNK, points, None));
-            normals
-                .par_chunks_mut(CHUNK)
-                .zip(corners.par_chunks(CHUNK))
-                .enumerate()
-                .for_each(|(i, (normals, corners))| plan.run_corners(i * CHUNK, corners, normals));
-        }
-        (Some(normals), None) => chunks
-            .zip(normals.par_chunks_mut(CHUNK))
-            .for_each(|((i, points), normals)| plan.run(i * CHUNK, points, Some(normals))),
-        (None, _) => chunks.for_each(|(i, points)| plan.run(i * CHUNK, points, None)),
-    }
+    let mut job = CpuJob::new(skin, pose, points);
+    job.normals = normals;
+    job.run();
 }
 
 /// Deforms many prims, or one prim at many times, in parallel over all of them.
@@ -84,8 +104,7 @@ pub fn skin_on_cpu(
 /// # Panics
 /// As [`skin_on_cpu`].
 pub fn skin_batch_on_cpu(jobs: &mut [CpuJob<'_>]) {
-    jobs.par_iter_mut()
-        .for_each(|job| skin_on_cpu(job.skin, job.pose, job.points, job.normals.as_deref_mut()));
+    jobs.par_iter_mut().for_each(CpuJob::run);
 }
 
 /// What all chunks of one prim share.
@@ -102,6 +121,8 @@ struct Plan<'a> {
     post_normal: Option<Columns>,
     /// By dual quaternions.
     rigid: Option<Rigid<'a>>,
+    /// The motions without their translations, where tangents are asked for.
+    turns: Vec<[Vec4; 3]>,
 }
 
 /// What dual quaternion skinning does after the linear part.
@@ -115,7 +136,12 @@ struct Rigid<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(skin: &'a PackedSkin, pose: &'a PackedPose, with_normals: bool) -> Self {
+    fn new(
+        skin: &'a PackedSkin,
+        pose: &'a PackedPose,
+        with_normals: bool,
+        with_tangents: bool,
+    ) -> Self {
         // Where a shape has normal offsets, normals are normalised, active or not (rule 19).
         let active = skin
             .blend()
@@ -144,6 +170,8 @@ impl<'a> Plan<'a> {
             .and_then(|p| p.normals())
             .filter(|_| with_normals)
             .unwrap_or(&[]);
+        let motions = rigid.as_ref().filter(|_| with_tangents);
+        let motions = motions.map_or(&[][..], |r| r.motions);
         let translation = match &rigid {
             Some(_) => Vec4::ZERO,
             None => post[3].truncate().extend(0.0),
@@ -160,11 +188,120 @@ impl<'a> Plan<'a> {
                 .collect(),
             post_normal: (!is_identity(pose.post_normal())).then(|| columns(pose.post_normal())),
             rigid,
+            turns: motions
+                .iter()
+                .map(|[real, _, turn]| [*real, Vec4::ZERO, *turn])
+                .collect(),
         }
     }
 
     fn influences(&self) -> Option<&'a PackedInfluences> {
         self.skin.influences().filter(|_| !self.points.is_empty())
+    }
+
+    /// Deforms all points, and the rest normals or those made, where asked for.
+    fn deform(&self, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {
+        let chunks = |points: &mut [Vec3]| {
+            let chunks = points.par_chunks_mut(CHUNK).enumerate();
+            chunks.for_each(|(i, points)| self.run(i * CHUNK, points, None));
+        };
+        let Some(normals) = normals else {
+            return chunks(points);
+        };
+        if let Some(made) = self.skin.made_normals() {
+            chunks(points);
+            let normals = normals.par_iter_mut().enumerate();
+            normals.for_each(|(i, normal)| *normal = made.of_point(points, i));
+        } else if let Some(corners) = self.skin.normal_points() {
+            chunks(points);
+            normals
+                .par_chunks_mut(CHUNK)
+                .zip(corners.par_chunks(CHUNK))
+                .enumerate()
+                .for_each(|(i, (normals, corners))| self.run_corners(i * CHUNK, corners, normals));
+        } else {
+            points
+                .par_chunks_mut(CHUNK)
+                .zip(normals.par_chunks_mut(CHUNK))
+                .enumerate()
+                .for_each(|(i, (points, normals))| self.run(i * CHUNK, points, Some(normals)));
+        }
+    }
+
+    /// Deforms each point once and hands its results to the vertices that show it.
+    fn show(&self, vertices: &RenderVertices, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {
+        let mut of_points = vec![Vec3::ZERO; self.skin.point_count()];
+        let own_count = match self.skin.normals() {
+            Some(normals) => normals.len(),
+            None => self.skin.point_count(),
+        };
+        let mut own_normals = normals.as_ref().map(|_| vec![Vec3::ZERO; own_count]);
+        self.deform(&mut of_points, own_normals.as_deref_mut());
+        let spread = |from: &[Vec3], places: &[u32], to: &mut [Vec3]| {
+            to.par_iter_mut()
+                .zip(places)
+                .for_each(|(to, place)| *to = from[*place as usize]);
+        };
+        spread(&of_points, vertices.points(), points);
+        if let (Some(normals), Some(own)) = (normals, own_normals) {
+            let places = vertices.normals().unwrap_or(vertices.points());
+            spread(&own, places, normals);
+        }
+    }
+
+    /// Carries rest tangents along with the points, by the linear parts of what moves these.
+    fn run_tangents(&self, vertices: &RenderVertices, tangents: &mut [Vec4]) {
+        let matrices: Vec<[Vec4; 3]> = self
+            .points
+            .iter()
+            .map(|[x, y, z, _]| [*x, *y, *z])
+            .collect();
+        let rest = vertices.tangents().unwrap_or_default();
+        tangents
+            .par_chunks_mut(CHUNK)
+            .zip(rest.par_chunks(CHUNK))
+            .zip(vertices.points().par_chunks(CHUNK))
+            .for_each(|((tangents, rest), points)| {
+                let (mut values, mut out) = ([Vec3::ZERO; CHUNK], [Vec3::ZERO; CHUNK]);
+                let (values, out) = (&mut values[..rest.len()], &mut out[..rest.len()]);
+                for (value, tangent) in values.iter_mut().zip(rest) {
+                    *value = tangent.truncate();
+                }
+                match self.influences() {
+                    Some(influences) => {
+                        let mut buffer = Vec::new();
+                        let records = influences.gathered(points, &mut buffer);
+                        self.skin_tangents(records, &matrices, values, out);
+                    }
+                    None => out.copy_from_slice(values),
+                }
+                for ((to, value), tangent) in tangents.iter_mut().zip(out).zip(rest) {
+                    *to = normalized(*value).extend(tangent.w);
+                }
+            });
+    }
+
+    fn skin_tangents(
+        &self,
+        records: Records<'_>,
+        matrices: &[[Vec4; 3]],
+        rest: &[Vec3],
+        out: &mut [Vec3],
+    ) {
+        let Some(rigid) = &self.rigid else {
+            skin_normals(records, matrices, rest, out, |t| t);
+            return;
+        };
+        let without_translation = |[x, y, z]: [Vec4; 3]| [x, y, z, Vec4::ZERO];
+        let bind = matrices.last().filter(|_| !rigid.scales_points);
+        match bind {
+            Some(_) => out.copy_from_slice(rest),
+            None => skin_normals(records, matrices, rest, out, |t| t),
+        }
+        let bind = bind.copied().map(without_translation);
+        let [x, y, z, _] = rigid.post;
+        let post = without_translation([x, y, z]);
+        move_points(records, &self.turns, bind.as_ref(), &post, out);
     }
 
     /// Deforms the points of a chunk, and their normals, where asked for.

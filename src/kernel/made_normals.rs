@@ -1,0 +1,113 @@
+//! Smooth normals from deformed points, `shaders/made_normals.wgsl` and its mirror.
+
+use glam::Vec3;
+
+use crate::error::Invalid;
+use crate::skel::MeshTopology;
+
+/// The neighbours of each point round its face corners (compressed sparse rows), so that a kernel gathers and needs no
+/// atomics. Faces that are holes, or have fewer than three corners, count for nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MadeNormals {
+    rows: Vec<u32>,
+    neighbors: Vec<[u32; 2]>,
+}
+
+impl MadeNormals {
+    pub(super) fn pack(
+        prim: &str,
+        topology: &MeshTopology,
+        point_count: usize,
+    ) -> Result<Self, Invalid> {
+        const INDICES: &str = "faceVertexIndices";
+        let mut corners = topology.corner_points().iter().enumerate();
+        if let Some((corner, point)) = corners.find(|(_, p)| **p as usize >= point_count) {
+            let found = format!("{point} at {corner}");
+            let expected = format!("indices of {point_count} points");
+            return Err(Invalid::new(prim, INDICES, expected, found).coded("mesh-topology"));
+        }
+        // Two words each.
+        let words = topology.corner_count() as u64 * 2;
+        super::packed_skin::fits_u32(prim, INDICES, "words of neighbours", words)?;
+
+        let mut made = Self {
+            rows: vec![0; point_count + 1],
+            neighbors: Vec::new(),
+        };
+        // Count, sum up, fill: a counting sort by point that keeps the order of faces.
+        for_each_corner(topology, |point, _| made.rows[point as usize + 1] += 1);
+        for i in 1..made.rows.len() {
+            made.rows[i] += made.rows[i - 1];
+        }
+        made.neighbors = vec![[0; 2]; made.rows[point_count] as usize];
+        let mut next = made.rows.clone();
+        for_each_corner(topology, |point, neighbors| {
+            let at = &mut next[point as usize];
+            made.neighbors[*at as usize] = neighbors;
+            *at += 1;
+        });
+        Ok(made)
+    }
+
+    /// First corner of each point, and one more for the end.
+    #[must_use]
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// Two neighbours of each corner's point, counter-clockwise seen from outside: the next in its face, and the one before.
+    #[must_use]
+    pub fn neighbors(&self) -> &[[u32; 2]] {
+        &self.neighbors
+    }
+
+    /// The mirror: the normal of one point. Every corner adds the cross product of its two edges, so large ones count for
+    /// more; a point without faces, or whose faces have no area, has a normal of zero.
+    pub(super) fn of_point(&self, points: &[Vec3], point: usize) -> Vec3 {
+        let p = points[point];
+        let corners = self.rows[point] as usize..self.rows[point + 1] as usize;
+        let mut sum = Vec3::ZERO;
+        for [next, previous] in &self.neighbors[corners] {
+            sum += (points[*next as usize] - p).cross(points[*previous as usize] - p);
+        }
+        unit(sum)
+    }
+}
+
+/// Areas outside count as none: their products leave f32.
+const SMALLEST: f32 = 1e-30;
+const LARGEST: f32 = 1e38;
+
+/// Of unit length however short it was, for areas go by the square of a mesh's unit.
+fn unit(v: Vec3) -> Vec3 {
+    let v_abs = v.abs();
+    let size = v_abs.x + v_abs.y + v_abs.z;
+    // Not so for NaN.
+    if size > SMALLEST && size < LARGEST {
+        (v / size).normalize()
+    } else {
+        Vec3::ZERO
+    }
+}
+
+/// Calls `f(point, [next, previous])` for the corners that count, face by face.
+fn for_each_corner(topology: &MeshTopology, mut f: impl FnMut(u32, [u32; 2])) {
+    let mut holes = topology.holes().iter().copied().peekable();
+    for face in 0..topology.face_count() {
+        if holes.next_if(|hole| *hole as usize == face).is_some() {
+            continue;
+        }
+        let points = &topology.corner_points()[topology.corners(face)];
+        if points.len() < 3 {
+            continue;
+        }
+        for (i, point) in points.iter().enumerate() {
+            let next = points[(i + 1) % points.len()];
+            let previous = points[(i + points.len() - 1) % points.len()];
+            match topology.is_left_handed() {
+                true => f(*point, [previous, next]),
+                false => f(*point, [next, previous]),
+            }
+        }
+    }
+}

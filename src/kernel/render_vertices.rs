@@ -1,0 +1,138 @@
+//! Vertices as a renderer draws them, where they are other than the points of the prim.
+
+use glam::Vec4;
+
+use crate::error::Invalid;
+use crate::kernel::packed_skin::fits_u32;
+
+/// Which point, and which rest normal, each render vertex shows: points split at UV seams and at face corners with
+/// normals of their own, in whatever order a vertex buffer wants. See [`PackedSkin::with_vertices`].
+///
+/// [`PackedSkin::with_vertices`]: super::PackedSkin::with_vertices
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RenderVertices {
+    pub(super) points: Vec<u32>,
+    pub(super) normals: Option<Vec<u32>>,
+    pub(super) tangents: Option<Vec<Vec4>>,
+}
+
+impl RenderVertices {
+    /// The point of each vertex. A point may have many vertices, or none.
+    #[must_use]
+    pub fn new(points: Vec<u32>) -> Self {
+        Self {
+            points,
+            ..Self::default()
+        }
+    }
+
+    /// The rest normal of each vertex, as an index into the skin's. Wanted where normals are one per face corner; where they
+    /// are one per point, each vertex has that of its point.
+    #[must_use]
+    pub fn with_normals(self, normals: Vec<u32>) -> Self {
+        Self {
+            normals: Some(normals),
+            ..self
+        }
+    }
+
+    /// The rest tangent of each vertex in prim space; w is the handedness, 1 or -1, and goes through as it is. Results are
+    /// unit vectors, carried by the blended matrices of the points and not by those of the normals. Shapes move no tangents:
+    /// UsdSkel has no offsets for them.
+    #[must_use]
+    pub fn with_tangents(self, tangents: Vec<Vec4>) -> Self {
+        Self {
+            tangents: Some(tangents),
+            ..self
+        }
+    }
+
+    /// Number of vertices.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.points.len()
+    }
+
+    /// The point of each vertex.
+    #[must_use]
+    pub fn points(&self) -> &[u32] {
+        &self.points
+    }
+
+    /// The rest normal of each vertex, where they are not those of its point.
+    #[must_use]
+    pub fn normals(&self) -> Option<&[u32]> {
+        self.normals.as_deref()
+    }
+
+    /// Rest tangents, one per vertex.
+    #[must_use]
+    pub fn tangents(&self) -> Option<&[Vec4]> {
+        self.tangents.as_deref()
+    }
+
+    /// Checks everything against a skin of so many points, with normals of these points where they are one per corner.
+    pub(super) fn check(
+        &self,
+        prim: &str,
+        point_count: usize,
+        has_normals: bool,
+        normal_points: Option<&[u32]>,
+    ) -> Result<(), Invalid> {
+        const WHAT: &str = "render vertices";
+        let wrong =
+            |expected: String, found: String| Err(Invalid::new(prim, WHAT, expected, found));
+        // Kernels count floats, three or four per vertex.
+        fits_u32(
+            prim,
+            WHAT,
+            "floats of vertices",
+            (self.count() as u64 + 1) * 4,
+        )?;
+        let mut points = self.points.iter().enumerate();
+        if let Some((vertex, point)) = points.find(|(_, p)| **p as usize >= point_count) {
+            let found = format!("point {point} at vertex {vertex}");
+            return wrong(format!("points below {point_count}"), found);
+        }
+        match (&self.normals, normal_points) {
+            (None, Some(_)) => {
+                let expected =
+                    "the normal of each vertex, because the skin's are one per face corner";
+                return wrong(expected.into(), "none".into());
+            }
+            (Some(_), None) if !has_normals => {
+                return wrong("a skin with rest normals".into(), "none".into());
+            }
+            (Some(normals), of_corners) => {
+                if normals.len() != self.count() {
+                    let found = format!("{} normals", normals.len());
+                    return wrong(format!("{} normals", self.count()), found);
+                }
+                // A normal takes the influences of its vertex's point.
+                let point_of = |normal: u32| match of_corners {
+                    Some(points) => points.get(normal as usize).copied(),
+                    None => Some(normal),
+                };
+                let mut pairs = normals.iter().zip(&self.points).enumerate();
+                if let Some((vertex, (normal, point))) =
+                    pairs.find(|(_, (n, p))| point_of(**n) != Some(**p))
+                {
+                    let found = format!("normal {normal} at vertex {vertex}");
+                    return wrong(format!("a normal of point {point}"), found);
+                }
+            }
+            (None, None) => {}
+        }
+        if let Some(tangents) = &self.tangents {
+            if tangents.len() != self.count() {
+                let found = format!("{} tangents", tangents.len());
+                return wrong(format!("{} tangents", self.count()), found);
+            }
+            if let Some(vertex) = tangents.iter().position(|t| !t.is_finite()) {
+                let found = format!("{} at vertex {vertex}", tangents[vertex]);
+                return wrong("finite tangents".into(), found);
+            }
+        }
+        Ok(())
+    }
+}

@@ -314,6 +314,20 @@ impl Crowd {
         self.retired + self.out_pages.iter().map(OutPage::replaced).sum::<u64>()
     }
 
+    /// Bytes of all buffers that this crowd holds on the device, used or not; staging is not among them.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> u64 {
+        let skins = self.skin_pages.iter().map(SkinPage::buffer_bytes);
+        let outputs = self.out_pages.iter().map(OutPage::buffer_bytes);
+        let poses = self.pose_pages.iter().map(|page| {
+            page.palettes.buffer.size()
+                + page.channels.buffer.size()
+                + page.sub_weights.buffer.size()
+        });
+        let tables = self.tables.iter().map(|tables| tables.buffer.size());
+        skins.chain(outputs).chain(poses).chain(tables).sum()
+    }
+
     /// Sets an instance's pose for the frames to come. Poses that share a palette's `Arc` share its
     /// upload.
     ///

@@ -116,11 +116,9 @@ impl GpuDevice {
                 },
                 available: adapters.iter().map(|a| a.get_info().name).collect(),
             })?;
-        let timestamps =
-            wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("sinew"),
-            required_features: adapter.features() & timestamps,
+            required_features: adapter.features() & super::wanted_features(),
             required_limits: adapter.limits(),
             ..Default::default()
         };

@@ -11,6 +11,7 @@ mod device;
 mod error;
 mod frame;
 mod growing;
+mod limits;
 mod outputs;
 mod readback;
 mod record;
@@ -24,7 +25,12 @@ mod timing;
 pub use crowd::{Crowd, InstanceId, SkinId};
 pub use device::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
 pub use error::GpuError;
+pub use limits::{needed_features, needed_limits, wanted_features};
+#[cfg(feature = "render")]
+pub(crate) use error::guarded;
 pub use readback::Deformed;
+#[cfg(feature = "render")]
+pub(crate) use readback::map_and;
 pub use results::OutputSlice;
 pub use skinner::{Skinner, SkinnerOptions};
 pub use timing::GpuTimes;

@@ -63,6 +63,10 @@ impl OutPage {
         self.points.replaced() + self.normals.replaced()
     }
 
+    pub fn buffer_bytes(&self) -> u64 {
+        self.points.buffer().size() + self.normals.buffer().size()
+    }
+
     fn take(&mut self, skinner: &Skinner, bytes: OutBytes) -> Result<(u32, u32), GpuError> {
         let points = self.points.take(skinner, bytes.points)?;
         match self.normals.take(skinner, bytes.normals) {

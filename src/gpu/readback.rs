@@ -86,7 +86,7 @@ pub(super) fn fetch(
 }
 
 /// Maps a buffer's first bytes, waits, and hands them to `f`.
-pub(super) fn map_and<T>(
+pub(crate) fn map_and<T>(
     device: &wgpu::Device,
     buffer: &wgpu::Buffer,
     bytes: u64,

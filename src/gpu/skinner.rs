@@ -1,7 +1,7 @@
 //! Pipelines, made once and never changed.
 
 use super::error::guarded;
-use super::{Crowd, GpuError};
+use super::{Crowd, GpuError, limits};
 use crate::kernel::{Access, Kernel, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
 
 /// How a [`Skinner`] uses its device.
@@ -57,29 +57,18 @@ pub struct Skinner {
 }
 
 impl Skinner {
-    /// Builds the pipelines. The device needs no feature; limits are WebGPU's defaults or more.
+    /// Builds the pipelines on a device of the host's. What the device needs is in
+    /// [`super::needed_limits`] and [`super::needed_features`]; WebGPU's default limits are enough.
     ///
     /// # Errors
-    /// A device below WebGPU's default limits, or one that refuses the shaders.
+    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the shaders.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         options: &SkinnerOptions,
     ) -> Result<Self, GpuError> {
         let of_device = device.limits();
-        let buffers = SKIN
-            .bindings
-            .iter()
-            .filter(|b| b.access != Access::Uniform)
-            .count() as u64;
-        let allowed = u64::from(of_device.max_storage_buffers_per_shader_stage);
-        if buffers > allowed {
-            return Err(GpuError::Limit {
-                what: "storage buffers per stage".into(),
-                asked: buffers,
-                limit: allowed,
-            });
-        }
+        limits::check(&of_device)?;
         #[allow(clippy::unnecessary_cast, reason = "u32 or u64, by wgpu's version")]
         let binding = of_device.max_storage_buffer_binding_size as u64;
         let alignment = of_device
@@ -127,6 +116,18 @@ impl Skinner {
             skin,
             skin_in_uniforms,
         })
+    }
+
+    /// The device that it was made for.
+    #[must_use]
+    pub fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// That device's queue.
+    #[must_use]
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.queue
     }
 
     /// An empty crowd on this skinner's device.

@@ -137,6 +137,11 @@ impl SkinPage {
             && self.blend.has_room(need.blend)
     }
 
+    pub fn buffer_bytes(&self) -> u64 {
+        let arenas = [&self.rest, &self.influences, &self.blend, &self.shapes];
+        arenas.map(|arena| arena.buffer().size()).iter().sum()
+    }
+
     fn arenas(&mut self) -> [&mut Arena; 4] {
         [
             &mut self.rest,

@@ -24,3 +24,30 @@ pub fn device() -> Result<&'static GpuDevice, String> {
         .as_ref()
         .map_err(|e| format!("{e}; set {NO_GPU}=1 to leave GPU trials out"))
 }
+
+/// A device as a host of WebGPU's default limits opens it, no feature asked for.
+pub fn default_device() -> Result<&'static (wgpu::Device, wgpu::Queue), String> {
+    static DEVICE: OnceLock<Result<(wgpu::Device, wgpu::Queue), String>> = OnceLock::new();
+    DEVICE
+        .get_or_init(|| device_with(wgpu::Limits::default()))
+        .as_ref()
+        .map_err(Clone::clone)
+}
+
+/// A device of its own with these limits and no more.
+pub fn device_with(limits: wgpu::Limits) -> Result<(wgpu::Device, wgpu::Queue), String> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default()))
+        .map_err(|e| format!("{e}; set {NO_GPU}=1 to leave GPU trials out"))?;
+    let descriptor = wgpu::DeviceDescriptor {
+        label: Some("test"),
+        required_limits: limits.clone(),
+        ..Default::default()
+    };
+    let made =
+        pollster::block_on(adapter.request_device(&descriptor)).map_err(|e| e.to_string())?;
+    if made.0.limits() != limits {
+        return Err("the device has other limits than asked for".into());
+    }
+    Ok(made)
+}

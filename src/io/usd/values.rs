@@ -1,6 +1,6 @@
 //! From openusd's values to sinew's: typed reads, time samples, row vectors to column vectors.
 
-use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3};
+use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3, Vec4};
 use half::f16;
 use openusd::{gf, sdf, usd};
 
@@ -210,6 +210,15 @@ impl FromUsd for Vec2 {
     fn from_usd(value: sdf::Value) -> Option<Self> {
         match value {
             sdf::Value::Vec2f(v) => Some(Vec2::new(v.x, v.y)),
+            _ => None,
+        }
+    }
+}
+
+impl FromUsd for Vec4 {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        match value {
+            sdf::Value::Vec4f(v) => Some(Vec4::new(v.x, v.y, v.z, v.w)),
             _ => None,
         }
     }

@@ -1,15 +1,28 @@
 //! A stage's [`Geometry`]: what a renderer draws.
 
+mod bindings;
+mod cameras;
+mod materials;
 mod meshes;
 mod places;
+mod points;
+mod primvars;
+mod shading;
+mod subsets;
+mod textures;
+
+use std::collections::HashSet;
 
 use super::explain::explain;
 use super::read::UsdFile;
+use super::resolver::CheckedResolver;
 use super::values::stage_interpolation;
 use crate::error::{Error, Result};
-use crate::scene::{Geometry, Scene};
+use crate::scene::{Geometry, Placement, Scene};
+use materials::MaterialReader;
 use meshes::MeshReader;
 use places::{Places, walk};
+use textures::TextureReader;
 
 impl UsdFile {
     /// Reads what a renderer draws: meshes, skinned or not, with their materials and textures, and cameras. `scene` is
@@ -38,27 +51,41 @@ impl UsdFile {
 
     fn read_geometry(&self, scene: &Scene) -> Result<Geometry, openusd::Error> {
         let mut out = Geometry::default();
-        let interpolation = stage_interpolation(&self.stage);
-        let drawn = walk(&self.stage, &mut out.warnings)?;
-        let mut places = Places::new(&self.stage, interpolation);
+        let stage = &self.stage;
+        let interpolation = stage_interpolation(stage);
+        let drawn = walk(stage, &mut out.warnings)?;
+        let mut places = Places::new(stage, interpolation);
         for path in drawn.meshes.iter().chain(&drawn.cameras) {
             places.add(path, &mut out.warnings)?;
         }
         let (prims, places) = places.finish();
-        let bindings = scene.bindings.iter().enumerate();
-        let reader = MeshReader {
-            stage: &self.stage,
+        let pictures = self.made.as_ref().map(|m| m.pictures.clone());
+        let resolver =
+            CheckedResolver::new(&self.opened_with.search_paths, pictures.unwrap_or_default());
+        let mut reader = MeshReader::new(
+            stage,
             interpolation,
-            prims: &prims,
-            places: &places,
-            bindings: bindings.map(|(i, b)| (b.path.as_str(), (i, b))).collect(),
-        };
+            (&prims, &places),
+            &scene.bindings,
+            MaterialReader::new(stage, TextureReader::new(resolver)),
+        );
         reader.read(&drawn.meshes, &mut out)?;
-        out.errors = out
-            .errors
-            .into_iter()
-            .map(|e| e.in_file(self.file()))
+        (out.materials, out.textures) = reader.finish();
+        for path in &drawn.cameras {
+            let place = Placement::new(prims.clone(), places[path]);
+            let camera = cameras::read(&stage.prim(path)?, place, interpolation)?;
+            out.cameras.push(camera);
+        }
+        let errors = out.errors.into_iter();
+        out.errors = errors.map(|e| e.in_file(self.file())).collect();
+        // Transforms above skinned prims were read for the scene too.
+        let told: HashSet<(&str, &str, &str)> = scene
+            .warnings
+            .iter()
+            .map(|w| (w.code, w.path.as_str(), w.message.as_str()))
             .collect();
+        out.warnings
+            .retain(|w| !told.contains(&(w.code, w.path.as_str(), w.message.as_str())));
         Ok(out)
     }
 }

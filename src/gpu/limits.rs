@@ -1,0 +1,139 @@
+//! What a device has to offer.
+
+use super::GpuError;
+use crate::kernel::{Access, Kernel, SKIN, WEIGHTS, WORKGROUP_SIZE};
+
+/// Kernels that every skinner makes pipelines of.
+const KERNELS: &[&Kernel] = &[&WEIGHTS, &SKIN];
+
+/// Bytes of a binding below which work is not cut into pieces any more.
+const LEAST_BINDING: u64 = 64 << 10;
+
+/// The limits that this crate's pipelines need, all within WebGPU's defaults; the rest as low as any
+/// device has it. Ask for them together with your own:
+///
+/// ```
+/// let mine = sinew::wgpu::Limits { max_vertex_buffers: 4, ..Default::default() };
+/// let limits = sinew::gpu::needed_limits().or_better_values_from(&mine);
+/// assert!(limits.max_storage_buffers_per_shader_stage >= 8);
+/// ```
+///
+/// Larger bindings and buffers than these make fewer dispatches of large crowds; smaller bindings than
+/// these do too, down to 64 KiB, with more dispatches.
+#[must_use]
+pub fn needed_limits() -> wgpu::Limits {
+    let count = |uniform: bool| {
+        let of = |kernel: &&Kernel| {
+            let bindings = kernel.bindings.iter();
+            bindings
+                .filter(|b| (b.access == Access::Uniform) == uniform)
+                .count() as u32
+        };
+        KERNELS.iter().map(of).max().unwrap_or(0)
+    };
+    let bindings = |kernel: &&Kernel| {
+        kernel
+            .bindings
+            .iter()
+            .map(|b| b.index + 1)
+            .max()
+            .unwrap_or(0)
+    };
+    let defaults = wgpu::Limits::defaults();
+    wgpu::Limits {
+        max_bind_groups: 1,
+        max_bindings_per_bind_group: KERNELS.iter().map(bindings).max().unwrap_or(0),
+        max_storage_buffers_per_shader_stage: count(false),
+        max_uniform_buffers_per_shader_stage: count(true),
+        max_storage_buffer_binding_size: defaults.max_storage_buffer_binding_size,
+        max_buffer_size: defaults.max_buffer_size,
+        max_compute_invocations_per_workgroup: WORKGROUP_SIZE,
+        max_compute_workgroup_size_x: WORKGROUP_SIZE,
+        max_compute_workgroup_size_y: 1,
+        max_compute_workgroup_size_z: 1,
+        max_compute_workgroups_per_dimension: defaults.max_compute_workgroups_per_dimension,
+        ..wgpu::Limits::downlevel_webgl2_defaults()
+    }
+}
+
+/// The features that this crate needs: none.
+#[must_use]
+pub fn needed_features() -> wgpu::Features {
+    wgpu::Features::empty()
+}
+
+/// The features that are made use of where a device has them: `TIMESTAMP_QUERY`, for
+/// [`super::Crowd::last_gpu_time`].
+#[must_use]
+pub fn wanted_features() -> wgpu::Features {
+    wgpu::Features::TIMESTAMP_QUERY
+}
+
+/// Whether pipelines can be made with these limits; names the first that is too low.
+pub(super) fn check(device: &wgpu::Limits) -> Result<(), GpuError> {
+    let least = wgpu::Limits {
+        max_storage_buffer_binding_size: LEAST_BINDING as _,
+        max_buffer_size: LEAST_BINDING,
+        max_compute_workgroups_per_dimension: 1,
+        ..needed_limits()
+    };
+    let mut result = Ok(());
+    least.check_limits_with_fail_fn(device, true, |name, asked, limit| {
+        result = Err(GpuError::Limit {
+            what: name.into(),
+            asked,
+            limit,
+        });
+    });
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_are_within_webgpu() {
+        assert!(needed_limits().check_limits(&wgpu::Limits::defaults()));
+        assert!(check(&wgpu::Limits::defaults()).is_ok());
+        assert!(check(&needed_limits()).is_ok());
+    }
+
+    #[test]
+    fn each_limit_that_is_missing_is_named() {
+        let full = needed_limits();
+        let cases: [(&str, fn(&mut wgpu::Limits)); 8] = [
+            ("max_storage_buffers_per_shader_stage", |l| {
+                l.max_storage_buffers_per_shader_stage -= 1
+            }),
+            ("max_uniform_buffers_per_shader_stage", |l| {
+                l.max_uniform_buffers_per_shader_stage -= 1
+            }),
+            ("max_compute_invocations_per_workgroup", |l| {
+                l.max_compute_invocations_per_workgroup = 32
+            }),
+            ("max_compute_workgroup_size_x", |l| {
+                l.max_compute_workgroup_size_x = 32
+            }),
+            ("max_compute_workgroups_per_dimension", |l| {
+                l.max_compute_workgroups_per_dimension = 0
+            }),
+            ("max_storage_buffer_binding_size", |l| {
+                l.max_storage_buffer_binding_size = 4096
+            }),
+            ("max_buffer_size", |l| l.max_buffer_size = 4096),
+            ("max_bind_groups", |l| l.max_bind_groups = 0),
+        ];
+        for (name, lower) in cases {
+            let mut limits = full.clone();
+            lower(&mut limits);
+            match check(&limits) {
+                Err(GpuError::Limit { what, asked, limit }) => {
+                    assert_eq!(what, name);
+                    assert!(asked > limit, "{name}");
+                }
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Crowds, apart from the kernels' arithmetic (tests/kernels.rs): instances that come and go, limits, bounds,
+//! palettes, reading, lost devices.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod instances;
+mod made;
+
+use common::gpu;
+use libtest_mimic::{Arguments, Failed, Trial};
+use made::Gpu;
+
+type Run = fn(&Gpu) -> Result<(), Failed>;
+
+fn main() {
+    let args = Arguments::from_args();
+    let ignored = gpu::ignored();
+    let mut trials = Vec::new();
+    // Everything on a device with all that the adapter gives, and on one with WebGPU's default limits.
+    for (name, run) in instances::TRIALS.iter().copied() {
+        for (device, open) in [
+            ("adapter_limits", Gpu::shared as fn() -> Result<Gpu, Failed>),
+            ("default_limits", Gpu::default_limits),
+        ] {
+            trials.push(
+                Trial::test(format!("{device}::{name}"), move || {
+                    let gpu = open()?;
+                    run(&gpu)?;
+                    gpu.check()
+                })
+                .with_ignored_flag(ignored),
+            );
+        }
+    }
+    libtest_mimic::run(&args, trials).exit();
+}

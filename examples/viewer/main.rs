@@ -20,7 +20,7 @@ mod steps;
 mod theme;
 mod watch;
 
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -98,13 +98,6 @@ fn read_stdin(proxy: EventLoopProxy<Wake>) -> Result<(), String> {
     };
     let thread = std::thread::Builder::new().name("script".into()).spawn(read);
     thread.map(drop).map_err(|e| format!("cannot start a thread: {e}"))
-}
-
-/// A line on stdout, at once.
-fn write_line(line: &str) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    out.flush()
 }
 
 /// On a machine without Wayland Mesa's device-select layer complains on stderr, once per instance.

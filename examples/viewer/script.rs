@@ -1,6 +1,7 @@
 //! Actions from a script: what a person would do with mouse and keys, and screenshots. Each is answered with a line
 //! of JSON on stdout.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -115,6 +116,13 @@ pub fn parse(line: &str) -> Result<Option<Step>, String> {
         _ => return Err(bad()),
     };
     Ok(Some(step))
+}
+
+/// Writes a line to stdout, at once.
+pub fn write_line(line: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
 }
 
 /// Steps that wait for their turn.

@@ -229,6 +229,7 @@ impl State {
             Action::Joints => flip(&mut self.look.joints),
             Action::Names => flip(&mut self.names),
             Action::Heat => self.toggle_heat(),
+            Action::Surface => flip(&mut self.look.surface),
             Action::Wireframe => flip(&mut self.look.wireframe),
             Action::Normals => flip(&mut self.look.normals),
             Action::Bounds => flip(&mut self.look.bounds),

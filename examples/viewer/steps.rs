@@ -162,7 +162,7 @@ impl App {
         report["step"] = json!(line);
         report["failed"] = json!(failed);
         // Whoever reads may have hung up.
-        let _ = super::write_line(&report.to_string());
+        let _ = super::script::write_line(&report.to_string());
     }
 
     /// What the window shows, for a script to judge.

@@ -187,3 +187,7 @@ pub const OWN_CLIP: f64 = 2e-6;
 /// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
 /// f32 translations and quaternions.
 pub const LIMBS_IN_USD: f64 = 1e-5;
+
+/// Pixels that a window's surfaces and the reference's triangles both cover, over those that either covers: edges are
+/// blurred over a pixel by multisampling, which is about 2 % of a character some hundred pixels high.
+pub const SILHOUETTE_OVERLAP: f64 = 0.97;

@@ -65,7 +65,7 @@ fn look(ui: &mut Ui, state: &mut State) {
         check(ui, state.look.bounds, "Bounds", "b", Action::Bounds);
         check(ui, state.look.grid, "Ground grid", "g", Action::Grid);
         ui.end_row();
-        ui.checkbox(&mut state.look.surface, "Surface");
+        check(ui, state.look.surface, "Surfaces", "s", Action::Surface);
         ui.end_row();
     });
     if let Some(action) = pressed {

@@ -208,7 +208,6 @@ impl App {
     fn wishes(&mut self) {
         for wish in std::mem::take(&mut self.state.wishes) {
             match wish {
-                Wish::Open(path) => self.open(path, None),
                 Wish::Reload => self.reload(),
                 Wish::Clip(number) => self.play_clip(number),
                 Wish::Camera(number) => {

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
+use glam::{DMat4, DVec2};
 use sinew::gpu::{Skinner, SkinnerOptions};
-use sinew::render::{Bounds, Camera, Control, DrawBackend, Renderer, Stage};
+use sinew::render::{Bounds, Camera, Control, DrawBackend, Fixed, Lens, Renderer, Stage};
 use sinew::sampled::Time;
 use sinew::wgpu;
 
@@ -36,7 +37,7 @@ impl Drawing {
         let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", screen.adapter.name);
         let skinner = Skinner::new(&screen.device, &screen.queue, &options);
         let skinner = skinner.map_err(|e| failed(&e))?;
-        let renderer = Renderer::new(&screen.device, &screen.queue, PICTURE_FORMAT, SAMPLES);
+        let renderer = Renderer::new(&screen.device, PICTURE_FORMAT, SAMPLES);
         Ok(Self {
             skinner,
             renderer: renderer.map_err(|e| failed(&e))?,
@@ -109,15 +110,33 @@ impl Drawing {
         self.stage.as_ref().map_or(Bounds::EMPTY, Stage::bounds)
     }
 
-    pub fn stage(&self) -> Option<&Stage> {
-        self.stage.as_ref()
-    }
-
     /// A camera of the file, at the time shown.
     pub fn camera(&self, number: usize, state: &State) -> Option<Camera> {
         let stage = self.stage.as_ref()?;
         let camera = stage.cameras().get(number)?;
-        Camera::of_stage(stage.up_axis(), camera, Time::At(state.clock.time))
+        let time = Time::At(state.clock.time);
+        let m = camera.world_from_camera(time);
+        let axes = [m.x_axis, m.y_axis, m.z_axis].map(|a| a.truncate().try_normalize());
+        let [Some(x), Some(y), Some(z)] = axes else {
+            return None;
+        };
+        // A camera's scale does not count.
+        let world_from_camera =
+            DMat4::from_cols(x.extend(0.0), y.extend(0.0), z.extend(0.0), m.w_axis);
+        let frustum = camera.frustum(time);
+        let [low, high] = frustum.window;
+        let seen = (high - low).cmpgt(DVec2::ZERO).all();
+        let lens = if frustum.perspective {
+            Lens::Perspective { low, high }
+        } else {
+            Lens::Orthographic { low, high }
+        };
+        let fixed = Fixed {
+            world_from_camera,
+            lens,
+            near: frustum.near_far.x,
+        };
+        (seen && world_from_camera.is_finite()).then(|| Camera::fixed(stage.up_axis(), fixed))
     }
 
     /// Records skinning and the picture.

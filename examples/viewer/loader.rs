@@ -58,7 +58,7 @@ fn read(request: &Request) -> Result<Ready, String> {
         options.clips = ClipChoice::Named(clip.clone());
         file = open_with(&request.path, &options).map_err(text)?;
     }
-    let mut loaded = Loaded::of(&file, &options).map_err(text)?;
+    let loaded = Loaded::of(&file, &options).map_err(text)?;
     let mut files = file.layer_files();
     if !files.contains(&request.path) {
         files.push(request.path.clone());

@@ -14,7 +14,6 @@ use super::moves::{self, Move};
 /// What only the application can do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
-    Open(PathBuf),
     /// Read the file again, with the clip that is chosen.
     Reload,
     /// The file again, with another clip of it.

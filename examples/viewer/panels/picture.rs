@@ -152,14 +152,12 @@ fn legend(ui: &Ui, state: &State, rect: Rect) {
     let steps = 48;
     for i in 0..steps {
         let part = i as f32 / (steps - 1) as f32;
-        let [r, g, b] = sinew::render::heat_color(part);
         let width = bar.width() / steps as f32;
         let cell = Rect::from_min_size(
             bar.min + Vec2::new(i as f32 * width, 0.0),
             Vec2::new(width + 0.5, bar.height()),
         );
-        let byte = |c: f32| (c.clamp(0.0, 1.0) * 255.0).round() as u8;
-        painter.rect_filled(cell, CornerRadius::ZERO, Color32::from_rgb(byte(r), byte(g), byte(b)));
+        painter.rect_filled(cell, CornerRadius::ZERO, theme::heat(part));
     }
     let font = FontId::proportional(11.0);
     let color = Color32::from_gray(240);
@@ -181,7 +179,7 @@ fn error(ui: &mut Ui, state: &mut State, rect: Rect) {
         .stroke(Stroke::new(1.0, theme::ERROR))
         .corner_radius(8)
         .inner_margin(Margin::same(12));
-    egui::Area::new(egui::Id::new("error"))
+    egui::Area::new(egui::Id::unique("viewer.error"))
         .fixed_pos(Pos2::new(rect.center().x - width * 0.5, rect.top() + 18.0))
         .show(ui.ctx(), |ui| {
             frame.show(ui, |ui| {

@@ -57,6 +57,7 @@ fn script_of(args: &args::Args) -> Result<Script, String> {
     let mut lines = args.screenshots()?;
     lines.extend(args.script_file()?);
     script.ended = !lines.is_empty();
+    script.answers = args.script.is_some();
     for (line, step) in lines {
         script.push(&line, step);
     }

@@ -202,19 +202,19 @@ impl Screen {
     pub fn paint(
         &mut self,
         ctx: &egui::Context,
-        output: egui::FullOutput,
+        mut output: egui::FullOutput,
         mut encoder: wgpu::CommandEncoder,
         capture: bool,
     ) -> Result<Painted, String> {
-        for (id, deltas) in &output.textures_delta.set {
-            for delta in deltas {
+        for (id, deltas) in output.textures_delta.set.drain() {
+            for delta in &deltas {
                 self.painter
-                    .update_texture(&self.device, &self.queue, *id, delta);
+                    .update_texture(&self.device, &self.queue, id, delta);
             }
         }
         let result = self.paint_shapes(ctx, output.shapes, &mut encoder, capture, output.pixels_per_point);
-        for id in &output.textures_delta.free {
-            self.painter.free_texture(id);
+        for id in output.textures_delta.free.drain() {
+            self.painter.free_texture(&id);
         }
         let (frame, copy, more) = result;
         self.queue

@@ -137,6 +137,8 @@ pub struct Script {
     pub ended: bool,
     /// Steps that failed.
     pub failures: usize,
+    /// Steps are answered on stdout.
+    pub answers: bool,
 }
 
 impl Script {

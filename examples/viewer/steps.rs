@@ -158,6 +158,12 @@ impl App {
     }
 
     fn answer(&self, line: &str, failed: Option<&str>) {
+        if let Some(reason) = failed {
+            log::error!("{line}: {reason}");
+        }
+        if !self.script.answers {
+            return;
+        }
         let mut report = self.report();
         report["step"] = json!(line);
         report["failed"] = json!(failed);

@@ -15,13 +15,22 @@ pub fn show(ui: &mut Ui, state: &mut State) {
                     .on_hover_text(model.path.display().to_string());
                 let counts = model.counts;
                 let text = format!(
-                    "{} points · {} triangles · {} of {} meshes skinned",
+                    "{} points · {} triangles · {}",
                     thousands(counts.points),
                     thousands(counts.triangles),
-                    counts.skinned_meshes,
-                    counts.meshes
+                    if counts.meshes == 1 {
+                        "1 mesh".to_owned()
+                    } else {
+                        format!("{} meshes", counts.meshes)
+                    }
                 );
-                ui.label(RichText::new(text).color(theme::WEAK));
+                let hint = format!(
+                    "{} points of {} meshes are skinned or blended at each frame",
+                    thousands(counts.deformed_points),
+                    counts.skinned_meshes
+                );
+                ui.label(RichText::new(text).color(theme::WEAK))
+                    .on_hover_text(hint);
             }
             None => {
                 ui.label(RichText::new("no file").color(theme::WEAK));

@@ -3,6 +3,7 @@
 use egui::{RichText, ScrollArea, Sense, Ui};
 use sinew::render::JointId;
 
+use super::icons;
 use crate::model::{has_children, rows};
 use crate::state::State;
 use crate::theme;
@@ -52,6 +53,8 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         ui.label(RichText::new("none of that name").color(theme::WEAK));
     }
     let height = ui.text_style_height(&egui::TextStyle::Body);
+    ui.spacing_mut().interact_size.y = height;
+    ui.spacing_mut().item_spacing.y = 2.0;
     ScrollArea::vertical()
         .id_salt("joints")
         .max_height(230.0)
@@ -79,16 +82,11 @@ pub fn show(ui: &mut Ui, state: &mut State) {
 fn row(ui: &mut Ui, state: &mut State, id: JointId, joint: &crate::model::Joint, branches: bool) {
     let searching = !state.joint_search.trim().is_empty();
     ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 3.0;
         if !searching {
             ui.add_space(joint.depth.min(16) as f32 * 9.0);
             let folded = state.folded.contains(&id);
-            let mark = match (branches, folded) {
-                (false, _) => "   ",
-                (true, true) => "⏵",
-                (true, false) => "⏷",
-            };
-            let mark = egui::Label::new(RichText::new(mark).color(theme::WEAK)).sense(Sense::click());
-            if ui.add(mark).clicked() && branches && !state.folded.remove(&id) {
+            if icons::fold(ui, branches, folded).clicked() && branches && !state.folded.remove(&id) {
                 state.folded.insert(id);
             }
         }

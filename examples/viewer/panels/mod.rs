@@ -2,6 +2,7 @@
 
 mod bar;
 mod help;
+mod icons;
 mod joints;
 mod picture;
 mod settings;

@@ -2,6 +2,7 @@
 
 use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, Sense, Stroke, Ui, Vec2};
 
+use super::icons::{self, Icon};
 use crate::clock::Clock;
 use crate::keys::Action;
 use crate::state::State;
@@ -12,19 +13,22 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         let moves = state.clock.moves();
         ui.add_enabled_ui(moves, |ui| {
             let mut pressed = None;
-            let mut button = |ui: &mut Ui, text: &str, hint: &str, action: Action| {
-                let size = Vec2::new(27.0, 24.0);
-                let button = egui::Button::new(RichText::new(text).size(13.0)).min_size(size);
-                if ui.add(button).on_hover_text(hint).clicked() {
+            let mut button = |ui: &mut Ui, icon: Icon, hint: &str, action: Action| {
+                if icons::button(ui, icon, hint).clicked() {
                     pressed = Some(action);
                 }
             };
-            button(ui, "⏮", "to the first frame (Home)", Action::First);
-            button(ui, "◀", "one frame back (,)", Action::StepBack);
-            let play = if state.clock.playing { "⏸" } else { "▶" };
+            ui.spacing_mut().item_spacing.x = 3.0;
+            let play = if state.clock.playing {
+                Icon::Pause
+            } else {
+                Icon::Play
+            };
+            button(ui, Icon::First, "to the first frame (Home)", Action::First);
+            button(ui, Icon::Back, "one frame back (,)", Action::StepBack);
             button(ui, play, "play or pause (Space)", Action::PlayPause);
-            button(ui, "▶▏", "one frame on (.)", Action::StepOn);
-            button(ui, "⏭", "to the last frame (End)", Action::Last);
+            button(ui, Icon::On, "one frame on (.)", Action::StepOn);
+            button(ui, Icon::Last, "to the last frame (End)", Action::Last);
             if let Some(action) = pressed {
                 state.act(action);
             }

@@ -217,3 +217,6 @@ pub const VAT_HALF_FLOAT: f32 = 4.9e-4;
 
 /// Half floats below 6e-5 have steps of this.
 pub const VAT_SMALLEST_HALF_FLOAT: f32 = 6e-8;
+/// Pixels that a window's surfaces and the reference's triangles both cover, over those that either covers: edges are
+/// blurred over a pixel by multisampling, which is about 2 % of a character some hundred pixels high.
+pub const SILHOUETTE_OVERLAP: f64 = 0.97;

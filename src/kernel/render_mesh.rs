@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use glam::{Vec2, Vec3};
 
 use super::triangulate::triangulate;
+use super::{PackedSkin, RenderVertices};
 use crate::error::Invalid;
 use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
@@ -109,6 +110,17 @@ impl RenderMesh {
             }
         }
         Ok(out.finish())
+    }
+
+    /// The vertices for a skin of the same mesh ([`PackedSkin::with_vertices`]), with its rest normals where it has any. They
+    /// are those of this mesh where both were made with the same ones.
+    #[must_use]
+    pub fn render_vertices(&self, skin: &PackedSkin) -> RenderVertices {
+        let vertices = RenderVertices::new(self.points.clone());
+        match skin.normal_points() {
+            Some(_) => vertices.with_normals(self.corners.clone()),
+            None => vertices,
+        }
     }
 }
 

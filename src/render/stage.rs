@@ -135,7 +135,7 @@ impl Stage {
             let deform = match deformed {
                 None => None,
                 Some((binding, part)) => {
-                    match deform::pack(bound[binding], part, self.time, self.control.method) {
+                    match deform::pack(bound[binding], mesh, part, self.time, self.control.method) {
                         Ok(skin) => Some(Deform {
                             binding,
                             part,
@@ -152,7 +152,7 @@ impl Stage {
                 }
             };
             let device = self.skinner.device();
-            meshes.push(guarded(device, || {
+            let made = guarded(device, || {
                 StageMesh::new(
                     device,
                     &self.layouts,
@@ -163,7 +163,11 @@ impl Stage {
                     &self.materials,
                     self.time,
                 )
-            })?);
+            })?;
+            match made {
+                Ok(made) => meshes.push(made),
+                Err(e) => tell(&mut self.messages, e.in_file(&self.scene.file).to_string()),
+            }
         }
         self.meshes = meshes;
         Ok(())
@@ -193,7 +197,7 @@ impl Stage {
                 .and_then(|m| {
                     stage_mesh.local_from_mesh = m;
                     match &mut stage_mesh.deform {
-                        Some(deform) => posing.pose(deform),
+                        Some(deform) => posing.pose(mesh, deform),
                         None => Ok(()),
                     }
                 });

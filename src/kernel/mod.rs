@@ -42,5 +42,5 @@ pub use render_vertices::RenderVertices;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]
 pub(crate) use skin::{UNIFORM_BYTES, multiplied};
-pub use skin_on_cpu::{CpuJob, skin_batch_on_cpu, skin_on_cpu};
+pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};

@@ -187,3 +187,7 @@ pub const OWN_CLIP: f64 = 2e-6;
 /// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
 /// f32 translations and quaternions.
 pub const LIMBS_IN_USD: f64 = 1e-5;
+
+/// Two ways of multiplying the same f64 transforms, one of them through an inverse; relative to the largest
+/// coordinate.
+pub const SAME_IN_F64: f64 = 1e-9;

@@ -3,14 +3,16 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
-use sinew::kernel::{Access, Kernel, SKIN, SKIN_IN_UNIFORMS, WEIGHTS, WORKGROUP_SIZE};
+use sinew::kernel::{
+    Access, BOUNDS, BOXES, Kernel, SKIN, SKIN_IN_UNIFORMS, WEIGHTS, WORKGROUP_SIZE,
+};
 
 type Check = fn(&Kernel) -> Result<(), String>;
 
 fn main() {
     let args = Arguments::from_args();
     let mut trials = Vec::new();
-    for kernel in [WEIGHTS, SKIN, SKIN_IN_UNIFORMS] {
+    for kernel in [WEIGHTS, SKIN, SKIN_IN_UNIFORMS, BOUNDS, BOXES] {
         let checks: [(&str, Check); 8] = [
             ("validates", |k| validated(k).map(drop)),
             ("to_spirv", spirv),

@@ -6,13 +6,15 @@
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
 //!               weights      channel weights -> sub-shape weights
 //!               skin         blend, linear or dual quaternion skinning, post matrix: points and normals
+//!               bounds       boxes around the points
 //! ```
 //!
 //! No GPU here: [`crate::gpu`] uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
-//! Indices are integers, never floats; sums run in a fixed order and without atomics, so that a run
-//! repeats bit for bit.
+//! Indices are integers, never floats; sums run in a fixed order and without atomics (maxima have
+//! none), so that a run repeats bit for bit.
 
 mod blend;
+mod bounds;
 mod influences;
 mod joint_parts;
 mod lanes;
@@ -32,6 +34,9 @@ mod skin_on_cpu;
 mod weights;
 
 pub use blend::PackedBlend;
+#[cfg(feature = "gpu")]
+pub(crate) use bounds::POSITIONS_PER_WORKGROUP;
+pub use bounds::{BOUNDS, BOXES, BoundsItem, bounds_on_cpu};
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
 pub use made_normals::MadeNormals;

@@ -41,6 +41,7 @@
 //!   is the CPU backend, live side by side.
 //! - [`gpu`] runs the WGSL; it alone knows wgpu.
 //! - [`bake`] turns frames into files.
+//! - [`render`] draws characters, in a window or without one.
 //! - [`check`] tells what is wrong or doubtful in a file, and mends what can be mended without guessing.
 //!
 //! # Errors
@@ -63,6 +64,8 @@ pub mod humanoid;
 pub mod io;
 pub mod kernel;
 pub mod math;
+#[cfg(feature = "render")]
+pub mod render;
 #[cfg(feature = "retarget")]
 pub mod retarget;
 pub mod sampled;

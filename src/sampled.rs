@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
+use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3};
 use half::f16;
 
 /// A moment on the stage's time line, or the default (time-less) value.
@@ -73,6 +73,10 @@ fn lerp_vec3(a: Vec3, b: Vec3, alpha: f64) -> Vec3 {
     Vec3::new(term(a.x, b.x), term(a.y, b.y), term(a.z, b.z))
 }
 
+fn lerp_vec2(a: Vec2, b: Vec2, alpha: f64) -> Vec2 {
+    lerp_vec3(a.extend(0.0), b.extend(0.0), alpha).truncate()
+}
+
 /// GfVec3h multiplies and adds half by half, each step rounded.
 fn lerp_half3(a: &Half3, b: &Half3, alpha: f64) -> Half3 {
     let part = |x: f16, s: f64| f16::from_f32(x.to_f32() * s as f32);
@@ -122,6 +126,21 @@ fn lerp_matrix(a: &DMat4, b: &DMat4, alpha: f64) -> DMat4 {
 impl Lerp for Vec<f32> {
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
         lerp_array(a, b, |a, b| lerp_f32(*a, *b, alpha))
+    }
+}
+impl Lerp for f32 {
+    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+        Some(lerp_f32(*a, *b, alpha))
+    }
+}
+impl Lerp for Vec2 {
+    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+        Some(lerp_vec2(*a, *b, alpha))
+    }
+}
+impl Lerp for Vec<Vec2> {
+    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+        lerp_array(a, b, |a, b| lerp_vec2(*a, *b, alpha))
     }
 }
 impl Lerp for Vec<Vec3> {

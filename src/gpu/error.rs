@@ -60,7 +60,7 @@ impl From<wgpu::Error> for GpuError {
 
 /// Runs `f` with this thread's errors of `device` caught, in place of wgpu's panic. Scopes resolve
 /// at once on native backends, so nothing blocks.
-pub(super) fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
+pub(crate) fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
     use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
     let scopes = [OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter));
     let out = f();

@@ -9,5 +9,6 @@ mod rigs;
 pub mod usd;
 
 pub use open::{open, open_with, read_asset};
+pub use output::{OutputsHeld, discard_unfinished};
 pub use rigs::{humanoid, placement, rig, shape_names, skeletons};
 pub use usd::{ClipChoice, OpenOptions};

@@ -1,13 +1,55 @@
 //! Files that appear under their name only when they are whole.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::{Error, Result};
 
 /// openusd writes value by value, tens of thousands of them; unbuffered they cost more than the bake.
 const BUFFER: usize = 1 << 20;
+
+/// What is on disk and not yet finished, in this process.
+static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished {
+    files: BTreeSet::new(),
+    folders: BTreeSet::new(),
+});
+
+struct Unfinished {
+    /// Under temporary names.
+    files: BTreeSet<PathBuf>,
+    /// Made for files that have no name yet.
+    folders: BTreeSet<PathBuf>,
+}
+
+fn unfinished() -> MutexGuard<'static, Unfinished> {
+    // Sets of paths are whole whatever panicked beside them.
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps every output of this process from being finished, as long as it lives.
+#[must_use = "outputs go on once it is dropped"]
+pub struct OutputsHeld(#[expect(dead_code)] MutexGuard<'static, Unfinished>);
+
+/// Removes every file that this process is writing, and every folder that it made for them, so that nothing is left
+/// half-written: for a handler of Ctrl-C, which ends the process afterwards. Files that are finished stay. While the
+/// result is held, whoever wants to begin or to finish a file waits.
+pub fn discard_unfinished() -> OutputsHeld {
+    let mut held = unfinished();
+    for file in std::mem::take(&mut held.files) {
+        // It may be gone already.
+        let _ = fs::remove_file(file);
+    }
+    // The innermost first; one that holds finished files stays.
+    for folder in std::mem::take(&mut held.folders).iter().rev() {
+        let _ = fs::remove_dir(folder);
+    }
+    OutputsHeld(held)
+}
 
 /// Has `write` fill a file beside `output`, buffered, and renames it there.
 ///
@@ -17,24 +59,114 @@ pub(crate) fn replace(
     output: &Path,
     write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), String>,
 ) -> Result<()> {
-    let fail = |reason: String| Error::Write {
-        file: output.to_owned(),
-        reason,
-    };
-    let mut temporary = temporary_beside(output).map_err(|e| fail(e.to_string()))?;
-    let mut sink = BufWriter::with_capacity(BUFFER, temporary.as_file_mut());
-    write(&mut sink).map_err(fail)?;
-    sink.flush().map_err(|e| fail(e.to_string()))?;
-    drop(sink);
-    temporary
-        .persist(output)
-        .map_err(|e| fail(e.error.to_string()))?;
-    Ok(())
+    let mut outputs = Outputs::default();
+    outputs.file(output, write)?;
+    outputs.finish()
 }
 
-/// A file in the output's folder, so that renaming it never crosses disks; it is removed again where
-/// the bake fails. It gets the permissions of the file that it replaces, or those of any new file.
-fn temporary_beside(output: &Path) -> std::io::Result<tempfile::NamedTempFile<File>> {
+/// Several files, with folders for them, that appear together: all are written beside their names first. Dropped
+/// without [`Outputs::finish`], none is left.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    files: Vec<(TempPath, PathBuf)>,
+    /// That were not there before.
+    folders: Vec<PathBuf>,
+}
+
+impl Outputs {
+    /// Makes a folder, and those above it, where there is none.
+    ///
+    /// # Errors
+    /// A folder that cannot be made.
+    pub fn folder(&mut self, folder: &Path) -> Result<()> {
+        let above = folder.ancestors().filter(|f| !f.as_os_str().is_empty());
+        let missing: Vec<&Path> = above.take_while(|f| !f.exists()).collect();
+        for new in missing.into_iter().rev() {
+            let mut unfinished = unfinished();
+            match fs::create_dir(new) {
+                Ok(()) => {
+                    unfinished.folders.insert(new.to_owned());
+                    self.folders.push(new.to_owned());
+                }
+                // Somebody else was faster, and it is theirs.
+                Err(_) if new.is_dir() => {}
+                Err(e) => return Err(failed(new, e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has `write` fill a file beside `output`, buffered.
+    ///
+    /// # Errors
+    /// As [`replace`].
+    pub fn file(
+        &mut self,
+        output: &Path,
+        write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), String>,
+    ) -> Result<()> {
+        let (mut file, path) = {
+            let mut unfinished = unfinished();
+            let temporary = temporary_beside(output).map_err(|e| failed(output, e))?;
+            unfinished.files.insert(temporary.path().to_owned());
+            temporary.into_parts()
+        };
+        self.files.push((path, output.to_owned()));
+        let mut sink = BufWriter::with_capacity(BUFFER, &mut file);
+        write(&mut sink).map_err(|reason| failed(output, reason))?;
+        sink.flush().map_err(|e| failed(output, e))
+    }
+
+    /// Gives every file its name.
+    ///
+    /// # Errors
+    /// A name that is taken by a folder; what comes before it in order has its name then.
+    pub fn finish(mut self) -> Result<()> {
+        let mut unfinished = unfinished();
+        // In the order in which they were written: what refers to others comes after them.
+        let mut files = std::mem::take(&mut self.files).into_iter();
+        while let Some((temporary, output)) = files.next() {
+            unfinished.files.remove::<Path>(&temporary);
+            if let Err(e) = temporary.persist(&output) {
+                self.files.extend(files);
+                return Err(failed(&output, e.error));
+            }
+        }
+        for folder in self.folders.drain(..) {
+            unfinished.folders.remove(&folder);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        if self.files.is_empty() && self.folders.is_empty() {
+            return;
+        }
+        let mut unfinished = unfinished();
+        for (temporary, _) in self.files.drain(..) {
+            unfinished.files.remove::<Path>(&temporary);
+            // Removed as it is dropped.
+            drop(temporary);
+        }
+        for folder in self.folders.drain(..).rev() {
+            unfinished.folders.remove(&folder);
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+fn failed(file: &Path, reason: impl ToString) -> Error {
+    Error::Write {
+        file: file.to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+/// A file in the output's folder, so that renaming it never crosses disks. It gets the permissions of the file that it
+/// replaces, or those of any new file.
+fn temporary_beside(output: &Path) -> std::io::Result<NamedTempFile<File>> {
     let folder = match output.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
         _ => Path::new("."),
@@ -51,4 +183,63 @@ fn temporary_beside(output: &Path) -> std::io::Result<tempfile::NamedTempFile<Fi
         file.as_file().set_permissions(old.permissions())?;
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn text(outputs: &mut Outputs, file: &Path, text: &str) {
+        outputs
+            .file(file, |sink| {
+                sink.write_all(text.as_bytes()).map_err(|e| e.to_string())
+            })
+            .unwrap();
+    }
+
+    #[test]
+    fn files_appear_together_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("b.txt"), "old").unwrap();
+        let mut outputs = Outputs::default();
+        outputs.folder(&at("new/deep")).unwrap();
+        text(&mut outputs, &at("new/deep/a.txt"), "a");
+        text(&mut outputs, &at("b.txt"), "b");
+        let failed = outputs.file(&at("c.txt"), |_| Err("no more".into()));
+        assert!(failed.unwrap_err().to_string().contains("no more"));
+        assert_eq!(fs::read_to_string(at("b.txt")).unwrap(), "old");
+        drop(outputs);
+        assert_eq!(names(folder.path()), ["b.txt"]);
+
+        let mut outputs = Outputs::default();
+        outputs.folder(&at("new/deep")).unwrap();
+        text(&mut outputs, &at("new/deep/a.txt"), "a");
+        text(&mut outputs, &at("b.txt"), "b");
+        outputs.finish().unwrap();
+        assert_eq!(names(folder.path()), ["b.txt", "new"]);
+        assert_eq!(names(&at("new/deep")), ["a.txt"]);
+        assert_eq!(fs::read_to_string(at("b.txt")).unwrap(), "b");
+        assert!(
+            unfinished()
+                .files
+                .iter()
+                .all(|f| !f.starts_with(folder.path()))
+        );
+        assert!(
+            unfinished()
+                .folders
+                .iter()
+                .all(|f| !f.starts_with(folder.path()))
+        );
+    }
 }

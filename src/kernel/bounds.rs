@@ -44,6 +44,7 @@ pub const BOUNDS: Kernel = Kernel {
     ],
     structs: &[Dispatch::LAYOUT, BoundsItem::LAYOUT],
     overrides: &[],
+    slots: &[],
 };
 
 /// Keys -> boxes.
@@ -61,6 +62,7 @@ pub const BOXES: Kernel = Kernel {
     ],
     structs: &[Dispatch::LAYOUT],
     overrides: &[],
+    slots: &[],
 };
 
 const fn binding(index: u32, name: &'static str, access: Access, min_bytes: usize) -> Binding {

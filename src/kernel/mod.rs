@@ -5,7 +5,8 @@
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
 //!               weights      channel weights -> sub-shape weights
-//!               skin         blend, linear or dual quaternion skinning, post matrix: points and normals
+//!               skin         blend, linear or dual quaternion skinning, post matrix: points, normals, tangents
+//!               made_normals smooth normals from skinned points, for skins without rest normals
 //!               bounds       boxes around the points
 //! ```
 //!
@@ -25,12 +26,14 @@ mod made_normals;
 mod packed_skin;
 mod palette;
 mod pose;
+mod render_mesh;
 mod render_vertices;
 mod rigid;
 mod skin;
 #[cfg(target_arch = "x86_64")]
 mod skin_avx2;
 mod skin_on_cpu;
+mod triangulate;
 mod weights;
 
 pub use blend::PackedBlend;
@@ -39,10 +42,11 @@ pub(crate) use bounds::POSITIONS_PER_WORKGROUP;
 pub use bounds::{BOUNDS, BOXES, BoundsItem, bounds_on_cpu};
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
-pub use made_normals::MadeNormals;
+pub use made_normals::{MAKE_NORMALS, MadeNormals};
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
+pub use render_mesh::{RenderInputs, RenderMesh};
 pub use render_vertices::RenderVertices;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]

@@ -1,7 +1,11 @@
 //! A [`Scene`]: everything skinning needs from a file, as plain data that threads can share.
 
 mod bounds;
+mod camera;
 mod extent;
+mod geometry;
+mod material;
+mod placement;
 mod pose_cache;
 mod relation;
 mod skin_binding;
@@ -17,6 +21,12 @@ use crate::sampled::{Sampled, Time};
 use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 
 pub use bounds::{BoundsNode, BoundsTree, Extent, HintedPrim, Purpose};
+pub use camera::{Frustum, StageCamera};
+pub use geometry::{DrawnMesh, Geometry, Primvar, Subset};
+pub use material::{
+    ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap,
+};
+pub use placement::{PlacedPrim, Placement};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use skin_binding::{
     ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart,

@@ -1,15 +1,14 @@
 //! `sinew bake`.
 
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
-use sinew::bake::{Backend, BakeOptions, BakeReport, FrameRange, OutSpace, Progress, Rigid, bake};
+use sinew::bake::{Backend, BakeOptions, BakeReport, FrameRange, OutSpace, Rigid, bake};
 use sinew::skel::AnimSource;
 
 use crate::open::OpenArgs;
+use crate::progress::Progress;
 use crate::report::{count, print_findings, print_result, thousands};
 
 /// Bakes blend shapes and skinning into the points (and normals) of every bound prim, in the prim's
@@ -138,29 +137,17 @@ pub fn run(args: &Args) -> sinew::Result<()> {
             SpaceArg::World => OutSpace::World,
         },
     };
-    let bar = if args.quiet || !std::io::stderr().is_terminal() {
-        ProgressBar::hidden()
-    } else {
-        ProgressBar::new(0)
-    };
-    bar.set_style(
-        ProgressStyle::with_template("{msg:10} {bar:40} {pos}/{len} samples {elapsed}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    let result = bake(
-        &args.input,
-        &args.output,
-        &options,
-        &mut |progress| match progress {
-            Progress::Deforming { done, total } => {
-                bar.set_message("deforming");
-                bar.set_length(total as u64);
-                bar.set_position(done as u64);
-            }
-            Progress::Writing => bar.set_message("writing"),
-        },
-    );
-    bar.finish_and_clear();
+    let mut progress = Progress::new(args.quiet);
+    progress.doing(&format!("reading {}", args.input.display()));
+    let result = bake(&args.input, &args.output, &options, &mut |now| match now {
+        sinew::bake::Progress::Deforming { done, total } => {
+            progress.done("deforming", "samples", done, total);
+        }
+        sinew::bake::Progress::Writing => {
+            progress.doing(&format!("writing {}", args.output.display()));
+        }
+    });
+    drop(progress);
     let report = result?;
     if args.quiet {
         print_findings(&report.errors, &[]);

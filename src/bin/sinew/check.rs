@@ -11,7 +11,8 @@ use sinew::check::{CheckOptions, Finding, Report, Severity, all_codes, check_fil
 
 use crate::bake::AnimSourceArg;
 use crate::open::OpenArgs;
-use crate::report::{count, print_error, print_result};
+use crate::progress::Progress;
+use crate::report::{count, print_error, print_result, to_json};
 
 /// Tells everything that is wrong or doubtful about the skinning in files, and what to do about it.
 #[derive(clap::Args)]
@@ -99,19 +100,25 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let (mut unreadable, mut bad) = (false, false);
     let mut outcomes = Vec::with_capacity(args.inputs.len());
-    for input in &args.inputs {
+    let mut progress = Progress::new(false);
+    for (i, input) in args.inputs.iter().enumerate() {
+        let what = format!("checking {}", input.display());
+        match args.inputs.len() {
+            1 => progress.doing(&what),
+            all => progress.done(&what, "files", i, all),
+        }
         match check_file(input, &options) {
             Ok(mut report) => {
                 bad |= report.counts.errors > 0 || (args.strict && report.counts.warnings > 0);
                 report.keep(args.severity.into());
                 if !args.json {
-                    print_result(&describe(&report, colour))?;
+                    progress.aside(|| print_result(&describe(&report, colour)))?;
                 }
                 outcomes.push(Outcome::Checked(report));
             }
             Err(e) => {
                 unreadable = true;
-                print_error(&e);
+                progress.aside(|| print_error(&e));
                 outcomes.push(Outcome::Failed {
                     file: input.display().to_string(),
                     error: e.to_string(),
@@ -119,6 +126,7 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
             }
         }
     }
+    drop(progress);
     if args.json {
         let text = match outcomes.as_slice() {
             [one] => to_json(one)?,
@@ -131,12 +139,6 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
         (false, true) => ExitCode::FAILURE,
         (false, false) => ExitCode::SUCCESS,
     })
-}
-
-fn to_json(value: &impl Serialize) -> sinew::Result<String> {
-    serde_json::to_string_pretty(value)
-        .map(|text| text + "\n")
-        .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))
 }
 
 fn codes(json: bool) -> sinew::Result<String> {

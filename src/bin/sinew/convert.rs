@@ -3,10 +3,14 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use sinew::io::usd::BakeEdits;
+use serde::Serialize;
+use sinew::Warning;
+use sinew::io::usd::{BakeEdits, Origin};
 use sinew::io::{ClipChoice, OpenOptions};
+use sinew::scene::{PlacedSkeleton, Scene};
 
-use crate::report::{count, print_findings, print_result};
+use crate::progress::Progress;
+use crate::report::{count, print_findings, print_result, to_json};
 
 /// Writes a character of any format as UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend shapes,
 /// materials as UsdPreviewSurface with their textures.
@@ -23,6 +27,9 @@ pub struct Args {
     /// skeletons bound to the first.
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     clip: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
     /// Print nothing but errors.
     #[arg(short, long)]
     quiet: bool,
@@ -31,7 +38,36 @@ pub struct Args {
 const EXAMPLES: &str = "Examples:
   sinew convert hero.glb -o hero.usdz
   sinew convert avatar.vrm -o avatar.usda --clip Wave
-  sinew convert walk.bvh -o walk.usda";
+  sinew convert walk.bvh -o walk.usda
+  sinew convert hero.glb -o hero.usdc --json | jq -r '.clips[].animation'";
+
+/// What was written.
+#[derive(Serialize)]
+struct Report {
+    output: String,
+    skeletons: Vec<SkeletonReport>,
+    /// Paths of skinned prims.
+    skinned: Vec<String>,
+    /// One for each Skeleton that a clip moves; none of a USD file, whose animation stays as it is.
+    clips: Vec<ClipReport>,
+    errors: Vec<String>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct SkeletonReport {
+    prim: String,
+    joints: usize,
+}
+
+#[derive(Serialize)]
+struct ClipReport {
+    /// Empty where it has none.
+    name: String,
+    skeleton: String,
+    /// Path of the SkelAnimation.
+    animation: String,
+}
 
 pub fn run(args: &Args) -> sinew::Result<()> {
     let choice = match args.clip.as_str() {
@@ -42,36 +78,67 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         clips: choice,
         ..OpenOptions::default()
     };
+    let mut progress = Progress::new(args.quiet);
+    progress.doing(&format!("reading {}", args.input.display()));
     let file = sinew::io::open_with(&args.input, &options)?;
     let scene = file.scene(Default::default())?;
     let mut warnings = scene.warnings.clone();
     file.check_output(&args.output)?;
+    progress.doing(&format!("writing {}", args.output.display()));
     if file.origin().is_some() {
         file.save_as(&args.output)?;
     } else {
         warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);
     }
+    drop(progress);
     print_findings(&scene.errors, if args.quiet { &[] } else { &warnings });
-    if args.quiet {
-        return Ok(());
+    let report = report(args, &scene, file.origin(), warnings);
+    match (args.json, args.quiet) {
+        (true, _) => print_result(&to_json(&report)?),
+        (false, true) => Ok(()),
+        (false, false) => print_result(&describe(&report)),
     }
-    let mut out = format!("{}\n", args.output.display());
-    let joints = |s: &sinew::scene::PlacedSkeleton| s.instance.skeleton().joints().len();
+}
+
+fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<Warning>) -> Report {
+    let skeleton = |s: &PlacedSkeleton| SkeletonReport {
+        prim: s.path.clone(),
+        joints: s.instance.skeleton().joints().len(),
+    };
     let skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);
-    // Writing to a String cannot fail.
-    for s in skeletons {
-        let _ = writeln!(out, "  {}: {}", s.path, count(joints(s), "joint"));
-    }
-    let _ = writeln!(out, "  {}", count(scene.bindings.len(), "skinned prim"));
-    for skeleton in file.origin().iter().flat_map(|o| &o.skeletons) {
-        for (clip, animation) in &skeleton.animations {
-            let clip = if clip.is_empty() {
-                "without a name"
-            } else {
-                clip
-            };
-            let _ = writeln!(out, "  clip {clip}: {animation}");
+    let mut clips = Vec::new();
+    for skeleton in origin.iter().flat_map(|o| &o.skeletons) {
+        for (name, animation) in &skeleton.animations {
+            clips.push(ClipReport {
+                name: name.clone(),
+                skeleton: skeleton.path.clone(),
+                animation: animation.clone(),
+            });
         }
     }
-    print_result(&out)
+    Report {
+        output: args.output.display().to_string(),
+        skeletons: skeletons.map(skeleton).collect(),
+        skinned: scene.bindings.iter().map(|b| b.path.clone()).collect(),
+        clips,
+        errors: scene.errors.iter().map(ToString::to_string).collect(),
+        warnings,
+    }
+}
+
+/// Writing to a String cannot fail.
+fn describe(report: &Report) -> String {
+    let mut out = format!("{}\n", report.output);
+    for s in &report.skeletons {
+        let _ = writeln!(out, "  {}: {}", s.prim, count(s.joints, "joint"));
+    }
+    let _ = writeln!(out, "  {}", count(report.skinned.len(), "skinned prim"));
+    for c in &report.clips {
+        let name = match c.name.as_str() {
+            "" => "without a name",
+            name => name,
+        };
+        let _ = writeln!(out, "  clip {name}: {}", c.animation);
+    }
+    out
 }

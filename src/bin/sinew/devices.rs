@@ -5,12 +5,12 @@ use std::fmt::Write;
 use serde::Serialize;
 use sinew::gpu::{AdapterReport, list_adapters};
 
-use crate::report::print_result;
+use crate::report::{print_result, to_json};
 
 /// Lists GPU adapters and the CPU backend. `*` marks what --backend auto takes.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  sinew devices\n  sinew bake in.usda -o out.usdc --adapter llvmpipe"
+    after_help = "Examples:\n  sinew devices\n  sinew devices --json | jq -r .auto\n  sinew bake in.usda -o out.usdc --adapter llvmpipe"
 )]
 pub struct Args {
     /// Print one JSON object.
@@ -34,9 +34,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         adapters,
     };
     if args.json {
-        let text = serde_json::to_string_pretty(&report)
-            .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
-        return print_result(&(text + "\n"));
+        return print_result(&to_json(&report)?);
     }
     print_result(&describe(&report))
 }

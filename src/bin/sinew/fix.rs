@@ -9,7 +9,8 @@ use sinew::io::usd::{OpenOptions, UsdFile};
 
 use crate::bake::AnimSourceArg;
 use crate::check::{at_least_one, describe};
-use crate::report::{count, print_result};
+use crate::progress::Progress;
+use crate::report::{count, print_result, to_json};
 
 /// Mends what `sinew check` finds and what can be mended without guessing, into another file, and checks
 /// that.
@@ -68,6 +69,8 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         search_paths: args.search_path.clone(),
         ..OpenOptions::default()
     };
+    let mut progress = Progress::new(false);
+    progress.doing(&format!("mending {}", args.input.display()));
     if read_asset(&args.input)?.is_some() {
         return Err(sinew::Error::Request(format!(
             "{}: sinew fix mends USD files; `sinew convert` makes one of this",
@@ -85,10 +88,9 @@ pub fn run(args: &Args) -> sinew::Result<()> {
     };
     let out = args.output.as_deref().filter(|_| !args.dry_run);
     let report = fix(&file, out, &options)?;
+    drop(progress);
     if args.json {
-        let text = serde_json::to_string_pretty(&report)
-            .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
-        return print_result(&(text + "\n"));
+        return print_result(&to_json(&report)?);
     }
     print_result(&tell(args, &report))
 }

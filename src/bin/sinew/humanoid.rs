@@ -5,17 +5,19 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use serde::Serialize;
 use sinew::asset::{Asset, Clip};
 use sinew::error::{Error, Invalid, Warning};
 use sinew::humanoid::{
-    Applied, ApplyOptions, Mode, Report, apply, bones_by_name, describe, expressions_to_weights,
+    Applied, ApplyOptions, Mode, apply, bones_by_name, describe, expressions_to_weights,
 };
 use sinew::io::OpenOptions;
 use sinew::io::gltf::{self, GltfEdit, described_as};
 use sinew::io::usd::UsdFile;
 use sinew::retarget::Bone;
 
-use crate::report::{count, print_findings, print_result};
+use crate::progress::Progress;
+use crate::report::{count, print_findings, print_result, to_json};
 
 /// Puts a humanoid clip onto a humanoid model: EXT_skeleton_humanoid clips and .vrma clips, onto models described
 /// by EXT_skeleton_humanoid, VRM 1.0 or VRM 0.x, any pairing. Or describes a model (--describe).
@@ -62,6 +64,9 @@ pub struct Args {
     /// Bones for --describe: {"hips": "Bip001 Pelvis", ...}, human bone to node, by name or index.
     #[arg(long, value_name = "MAP.json", requires = "describe")]
     map: Option<PathBuf>,
+    /// Print one JSON object. A description printed for want of an OUT is one anyway.
+    #[arg(long)]
+    json: bool,
 }
 
 const AFTER_HELP: &str = "\
@@ -74,7 +79,41 @@ Examples:
   sinew humanoid avatar.vrm dance.vrma -o avatar_dance.glb
   sinew humanoid crowd.glb wave.gltf -o crowd_wave.usda --skeleton 1 --mode conjugate --scale-translation
   sinew humanoid --describe mannequin.gltf -o mannequin_humanoid.glb
-  sinew humanoid --describe robot.glb --map bones.json -o robot_humanoid.glb";
+  sinew humanoid --describe robot.glb --map bones.json -o robot_humanoid.glb
+  sinew humanoid hero.glb wave.glb -o hero_wave.usdc --json | jq '.missing[].bone'";
+
+/// A clip on a model.
+#[derive(Serialize)]
+struct Report {
+    output: String,
+    clip: String,
+    bones: Vec<&'static str>,
+    /// Bones that the clip moves and the model lacks.
+    missing: Vec<MissingReport>,
+    expressions: Vec<String>,
+    hips_scale: Option<f64>,
+    errors: Vec<String>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct MissingReport {
+    bone: &'static str,
+    folded_into: Vec<&'static str>,
+}
+
+/// A described model.
+#[derive(Serialize)]
+struct DescribedReport {
+    output: String,
+    /// Human bones and the nodes that they are.
+    bones: BTreeMap<&'static str, String>,
+    /// What said which bone is which.
+    by: String,
+    /// Bones that the model lacks.
+    lacking: Vec<&'static str>,
+    warnings: Vec<Warning>,
+}
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ModeArg {
@@ -104,9 +143,11 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
     for input in [&args.model, clip_file] {
         refuse_same(input, output)?;
     }
+    let mut progress = Progress::new(false);
+    progress.doing(&format!("reading {}", args.model.display()));
     let model = read_gltf(&args.model)?;
     let source = read_gltf(clip_file)?;
-    let clip = choose(&source, args.clip.as_deref())?;
+    let clip = progress.aside(|| choose(&source, args.clip.as_deref()))?;
     let options = ApplyOptions {
         mode: match args.mode {
             ModeArg::Literal => Mode::Literal,
@@ -117,15 +158,39 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
         skeleton: args.skeleton,
     };
     let applied = apply(&model, &source, clip, &options)?;
-    let report = applied.report.clone();
+    let done = applied.report.clone();
     let name = applied.clip.name.clone();
-    if is_gltf {
-        as_gltf(&args.model, &model, &source, &applied, output)?;
+    progress.doing(&format!("writing {}", output.display()));
+    let (errors, warnings) = if is_gltf {
+        as_gltf(&args.model, &model, &source, &applied, output)?
     } else {
-        as_usd(applied, model, &source, output)?;
-    }
-    print_result(&summary(output, &name, &report))
+        as_usd(applied, model, &source, output)?
+    };
+    drop(progress);
+    print_findings(&errors, &warnings);
+    let names = |bones: &[Bone]| bones.iter().map(|b| b.name()).collect();
+    let missing = done.missing.iter().map(|m| MissingReport {
+        bone: m.bone.name(),
+        folded_into: names(&m.folded_into),
+    });
+    let report = Report {
+        output: output.display().to_string(),
+        clip: name,
+        bones: names(&done.bones),
+        missing: missing.collect(),
+        expressions: done.expressions,
+        hips_scale: done.hips_scale,
+        errors: errors.iter().map(ToString::to_string).collect(),
+        warnings,
+    };
+    print_result(&match args.json {
+        true => to_json(&report)?,
+        false => summary(&report),
+    })
 }
+
+/// What is wrong with the files, and what is odd.
+type Findings = (Vec<Invalid>, Vec<Warning>);
 
 /// The model's file with one more animation.
 fn as_gltf(
@@ -134,7 +199,7 @@ fn as_gltf(
     source: &Asset,
     applied: &Applied,
     output: &Path,
-) -> sinew::Result<()> {
+) -> sinew::Result<Findings> {
     let mut edit = GltfEdit::open(file)?;
     edit.add_clip(model, &expressions_to_weights(model, &applied.clip))?;
     let unwritten = edit.save(output)?;
@@ -144,20 +209,23 @@ fn as_gltf(
         &applied.report.warnings,
         &unwritten,
     ];
-    print_findings(&[], &once(told.into_iter().flatten()));
-    Ok(())
+    Ok((Vec::new(), once(told.into_iter().flatten())))
 }
 
 /// The model with this clip alone, as `sinew convert` writes it.
-fn as_usd(applied: Applied, model: Asset, source: &Asset, output: &Path) -> sinew::Result<()> {
+fn as_usd(
+    applied: Applied,
+    model: Asset,
+    source: &Asset,
+    output: &Path,
+) -> sinew::Result<Findings> {
     let mut asset = applied.into_asset(model);
     let told = source.warnings.iter().chain(&asset.warnings);
     asset.warnings = once(told);
     let file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
     let scene = file.scene(Default::default())?;
     file.save_as(output)?;
-    print_findings(&scene.errors, &scene.warnings);
-    Ok(())
+    Ok((scene.errors, scene.warnings))
 }
 
 /// Without repetitions: a file may be both model and clip.
@@ -199,31 +267,26 @@ fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a Clip> 
     }
 }
 
-fn summary(output: &Path, name: &str, report: &Report) -> String {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "{}", output.display());
+/// Writing to a String cannot fail.
+fn summary(report: &Report) -> String {
+    let mut out = format!("{}\n", report.output);
+    let clip = match report.clip.as_str() {
+        "" => "unnamed clip".to_owned(),
+        name => format!("clip \"{name}\""),
+    };
     let _ = writeln!(
         out,
-        "  {}: {}, {}",
-        if name.is_empty() {
-            "unnamed clip".to_owned()
-        } else {
-            format!("clip \"{name}\"")
-        },
+        "  {clip}: {}, {}",
         count(report.bones.len(), "bone"),
         count(report.expressions.len(), "expression")
     );
     if !report.missing.is_empty() {
-        let folded = report
-            .missing
-            .iter()
-            .filter(|m| !m.folded_into.is_empty())
-            .count();
+        let folded = report.missing.iter().filter(|m| !m.folded_into.is_empty());
         let _ = writeln!(
             out,
-            "  {} missing in the model, {folded} of them folded into others",
-            count(report.missing.len(), "bone")
+            "  {} missing in the model, {} of them folded into others",
+            count(report.missing.len(), "bone"),
+            folded.count()
         );
     }
     if let Some(scale) = report.hips_scale {
@@ -256,30 +319,44 @@ fn describe_model(args: &Args) -> sinew::Result<()> {
     let mut edit = GltfEdit::open(&args.model)?;
     edit.describe(&skeleton)?;
     let Some(output) = &args.output else {
-        let text = serde_json::to_string_pretty(&described_as(&skeleton))
-            .map_err(|e| Error::Request(format!("cannot print JSON: {e}")))?;
-        return print_result(&(text + "\n"));
+        return print_result(&to_json(&described_as(&skeleton))?);
     };
     let warnings = edit.save(output)?;
     print_findings(&[], &warnings);
-    let mut out = format!("{}\n", output.display());
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "  {}, by {by}", count(skeleton.bones.len(), "bone"));
-    let lacking: Vec<&str> = Bone::ALL
-        .iter()
-        .filter(|b| !skeleton.bones.contains_key(b))
-        .map(|b| b.name())
-        .collect();
-    if !lacking.is_empty() {
-        const SHOWN: usize = 8;
-        let shown = lacking.iter().take(SHOWN).copied().collect::<Vec<_>>();
-        let more = match lacking.len().saturating_sub(SHOWN) {
+    let lacking = Bone::ALL.iter().filter(|b| !skeleton.bones.contains_key(b));
+    let report = DescribedReport {
+        output: output.display().to_string(),
+        bones: skeleton
+            .bones
+            .iter()
+            .map(|(bone, node)| (bone.name(), model.nodes[*node].name.clone()))
+            .collect(),
+        by,
+        lacking: lacking.map(|b| b.name()).collect(),
+        warnings,
+    };
+    print_result(&match args.json {
+        true => to_json(&report)?,
+        false => told(&report),
+    })
+}
+
+/// Writing to a String cannot fail.
+fn told(report: &DescribedReport) -> String {
+    const SHOWN: usize = 8;
+    let mut out = format!("{}\n", report.output);
+    let bones = count(report.bones.len(), "bone");
+    let _ = writeln!(out, "  {bones}, by {}", report.by);
+    if !report.lacking.is_empty() {
+        let shown = report.lacking.iter().take(SHOWN).copied();
+        let more = match report.lacking.len().saturating_sub(SHOWN) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let _ = writeln!(out, "  without {}{more}", shown.join(", "));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "  without {shown}{more}");
     }
-    print_result(&out)
+    out
 }
 
 /// `{"hips": "Bip001 Pelvis"}` or `{"hips": 3}`.

@@ -2,12 +2,15 @@
 
 mod bake;
 mod check;
+mod completions;
 mod convert;
 mod devices;
 mod fix;
 mod humanoid;
 mod inspect;
+mod interrupt;
 mod open;
+mod progress;
 mod report;
 mod retarget;
 
@@ -23,9 +26,15 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 done, 1 failed (an old OUT is left as it was), 2 wrong usage.
-Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.";
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 failed (an old OUT is left as it was), 2 wrong usage, 130 interrupted (Ctrl-C or SIGTERM:
+likewise, and nothing half-written is left).
+Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.
+
+Examples:
+  sinew inspect hero.usdz
+  sinew bake hero.usdz -o hero_baked.usdc
+  sinew COMMAND --help";
 
 #[derive(Subcommand)]
 enum Command {
@@ -45,6 +54,8 @@ enum Command {
     Retarget(Box<retarget::Args>),
     /// List adapters and the CPU backend, with what --backend auto would take.
     Devices(devices::Args),
+    /// Print completions for a shell.
+    Completions(completions::Args),
 }
 
 /// Layers nest and parsers recurse: more stack than a main thread is given everywhere.
@@ -58,6 +69,7 @@ fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
         .format_timestamp(None)
         .init();
+    interrupt::handle();
     let work = move || match cli.command {
         Command::Bake(args) => bake::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Convert(args) => convert::run(&args).map(|()| ExitCode::SUCCESS),
@@ -67,6 +79,7 @@ fn main() -> ExitCode {
         Command::Humanoid(args) => humanoid::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Retarget(args) => retarget::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
         Ok(thread) => match thread.join() {

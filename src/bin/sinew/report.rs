@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use serde::Serialize;
 use sinew::{Invalid, Warning};
 
 /// How often one kind of warning is printed in full.
@@ -71,6 +72,13 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
             n - SHOWN
         );
     }
+}
+
+/// One JSON value, on lines of its own.
+pub fn to_json(value: &impl Serialize) -> sinew::Result<String> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))
 }
 
 /// Writes results to stdout; a reader that hangs up early (`| head`) is no error.

@@ -12,7 +12,7 @@ use super::explain::explain;
 use super::origin::Origin;
 use super::resolver::MemoryFiles;
 use crate::error::{Error, Result};
-use crate::io::output;
+use crate::io::output::Outputs;
 use crate::sampled::Sampled;
 
 /// What a stage made from another format has besides its layer.
@@ -31,7 +31,8 @@ impl MadeStage {
 }
 
 /// Writes the pictures that a layer names into a folder beside `out`, and has the layer name them there. A file that is
-/// there already and holds something else stays: it may be one that the pictures were read from.
+/// there already and holds something else stays: it may be one that the pictures were read from. They appear with what
+/// else is in `outputs`.
 ///
 /// # Errors
 /// A folder or a file that cannot be written.
@@ -39,6 +40,7 @@ pub(super) fn write_pictures(
     layer: &mut sdf::Layer,
     pictures: &MemoryFiles,
     out: &Path,
+    outputs: &mut Outputs,
 ) -> Result<()> {
     let fail = |reason: String| Error::Write {
         file: out.to_owned(),
@@ -64,10 +66,10 @@ pub(super) fn write_pictures(
     named.sort_unstable();
     named.dedup();
     if !named.is_empty() {
-        fs::create_dir_all(&folder).map_err(|e| fail(format!("{}: {e}", folder.display())))?;
+        outputs.folder(&folder)?;
     }
     for path in named {
-        output::replace(&folder.join(&names[path]), |sink| {
+        outputs.file(&folder.join(&names[path]), |sink| {
             sink.write_all(&pictures[path]).map_err(|e| e.to_string())
         })?;
     }

@@ -11,6 +11,7 @@ mod explain;
 mod extents;
 mod first_token;
 mod from_asset;
+mod geometry;
 mod instances;
 mod layer_copy;
 mod made;

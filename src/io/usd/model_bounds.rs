@@ -204,10 +204,10 @@ impl BoundsReader<'_> {
 
 /// UsdGeomImageable::PurposeInfo: the purpose that the prim authors or inherits.
 #[derive(Clone, Default)]
-struct Inherited(Option<String>);
+pub(super) struct Inherited(Option<String>);
 
 impl Inherited {
-    fn below(&self, prim: &usd::Prim) -> Result<Self, openusd::Error> {
+    pub fn below(&self, prim: &usd::Prim) -> Result<Self, openusd::Error> {
         Ok(Self(authored_purpose(prim)?.or_else(|| self.0.clone())))
     }
 
@@ -222,7 +222,7 @@ impl Inherited {
         Ok(Self(None))
     }
 
-    fn purpose(&self) -> Option<Purpose> {
+    pub fn purpose(&self) -> Option<Purpose> {
         match &self.0 {
             Some(token) => Purpose::from_token(token),
             None => Some(Purpose::Default),
@@ -238,7 +238,7 @@ fn authored_purpose(prim: &usd::Prim) -> Result<Option<String>, openusd::Error> 
     Ok(read::<Token>(&attribute)?.map(|t| t.0))
 }
 
-fn read_invisible(
+pub(super) fn read_invisible(
     prim: &usd::Prim,
     interpolation: Interpolation,
 ) -> Result<Sampled<bool>, openusd::Error> {

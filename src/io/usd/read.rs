@@ -15,7 +15,7 @@ use super::resolver::{CheckedResolver, MemoryFiles, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
 use super::tree::{StageTree, read_tree};
-use super::values::read_sampled;
+use super::values::{read_sampled, stage_interpolation};
 use super::variants;
 use super::xforms::read_stack;
 use crate::error::{Error, Invalid, Result, Warning};
@@ -141,10 +141,7 @@ impl UsdFile {
         let tree = read_tree(stage)?;
         let resolution = binding::resolve(&tree.tree, options.anim_source);
         let mut warnings = resolution.warnings;
-        let interpolation = match stage.interpolation_type() {
-            usd::InterpolationType::Held => Interpolation::Held,
-            usd::InterpolationType::Linear => Interpolation::Linear,
-        };
+        let interpolation = stage_interpolation(stage);
         let mut builder = SceneBuilder {
             stage,
             made: self.made.as_ref(),

@@ -1,6 +1,6 @@
 //! From openusd's values to sinew's: typed reads, time samples, row vectors to column vectors.
 
-use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
+use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3, Vec4};
 use half::f16;
 use openusd::{gf, sdf, usd};
 
@@ -185,6 +185,68 @@ impl FromUsd for DQuat {
             sdf::Value::Quatd(q) => Some(DQuat::from_xyzw(q.x, q.y, q.z, q.w)),
             _ => None,
         }
+    }
+}
+
+impl FromUsd for bool {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        match value {
+            sdf::Value::Bool(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+impl FromUsd for f32 {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        match value {
+            sdf::Value::Float(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+impl FromUsd for Vec2 {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        match value {
+            sdf::Value::Vec2f(v) => Some(Vec2::new(v.x, v.y)),
+            _ => None,
+        }
+    }
+}
+
+impl FromUsd for Vec4 {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        match value {
+            sdf::Value::Vec4f(v) => Some(Vec4::new(v.x, v.y, v.z, v.w)),
+            _ => None,
+        }
+    }
+}
+
+/// Texture coordinates in whatever precision (texCoord2h, texCoord2f, texCoord2d, and the same of float2).
+impl FromUsd for Vec<Vec2> {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        match value {
+            sdf::Value::Vec2fVec(v) => Some(bytemuck::cast_vec(v)),
+            sdf::Value::Vec2hVec(v) => {
+                let wide = |v: gf::Vec2h| Vec2::new(v.x.to_f32(), v.y.to_f32());
+                Some(v.into_iter().map(wide).collect())
+            }
+            sdf::Value::Vec2dVec(v) => {
+                let narrow = |v: gf::Vec2d| Vec2::new(v.x as f32, v.y as f32);
+                Some(v.into_iter().map(narrow).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How the stage interpolates between samples.
+pub(super) fn stage_interpolation(stage: &usd::Stage) -> Interpolation {
+    match stage.interpolation_type() {
+        usd::InterpolationType::Held => Interpolation::Held,
+        usd::InterpolationType::Linear => Interpolation::Linear,
     }
 }
 

@@ -118,10 +118,12 @@ impl UsdFile {
             let resolver = CheckedResolver::new(&self.opened_with.search_paths, pictures);
             return package::write_package(layer, out, resolver);
         }
+        let mut outputs = output::Outputs::default();
         if let Some(pictures) = pictures {
-            made::write_pictures(&mut layer, pictures, out)?;
+            made::write_pictures(&mut layer, pictures, out, &mut outputs)?;
         }
-        output::export(&layer, out)?;
+        output::export_with(&layer, out, &mut outputs)?;
+        outputs.finish()?;
         Ok(Vec::new())
     }
 

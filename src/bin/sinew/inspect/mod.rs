@@ -14,7 +14,8 @@ use sinew::skel::InfluenceInterpolation;
 
 use crate::bake::AnimSourceArg;
 use crate::open::OpenArgs;
-use crate::report::print_result;
+use crate::progress::Progress;
+use crate::report::{print_result, to_json};
 
 /// Shows what skinning finds in a file.
 #[derive(clap::Args)]
@@ -135,15 +136,16 @@ struct ShapeReport {
 }
 
 pub fn run(args: &Args) -> sinew::Result<()> {
+    let mut progress = Progress::new(false);
+    progress.doing(&format!("reading {}", args.input.display()));
     let file = sinew::io::open_with(&args.input, &args.open.options())?;
     let scene = file.scene(ReadOptions {
         anim_source: args.anim_source.into(),
     })?;
     let report = report(&file, &scene);
+    drop(progress);
     if args.json {
-        let text = serde_json::to_string_pretty(&report)
-            .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
-        return print_result(&(text + "\n"));
+        return print_result(&to_json(&report)?);
     }
     print_result(&describe::describe(&report))
 }

@@ -15,6 +15,7 @@ use sinew::scene::{Scene, TimeLine};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
 use sinew::{Error, Result, Warning};
 
+use crate::progress::Progress;
 use crate::report::{print_findings, print_result};
 use matching::Matching;
 use report::Report;
@@ -118,7 +119,10 @@ pub fn run(args: &Args) -> Result<()> {
         arm_space: args.arm_space,
     };
     let mut warnings = Vec::new();
+    let mut progress = Progress::new(args.quiet);
+    progress.doing(&format!("reading {}", args.source.display()));
     let clip_file = files::source(args)?;
+    progress.doing(&format!("reading {}", args.target.display()));
     let mut character = files::target(args, &clip_file, &mut warnings)?;
     let (source_file, target_file) = (&clip_file.file, &character.file);
     target_file.check_output(&args.output)?;
@@ -154,6 +158,7 @@ pub fn run(args: &Args) -> Result<()> {
         world_from_skel: (!moves.is_empty()).then_some(&world as _),
         world_from_target: (!target_moves.is_empty()).then_some(&target_world as _),
     };
+    progress.doing("retargeting");
     let channels = shape_names(&target_scene, target);
     let mut made = retargeter
         .retarget_clip(&source, &target_rig, &times, &channels)
@@ -189,6 +194,7 @@ pub fn run(args: &Args) -> Result<()> {
     );
     let target_path = target.path.clone();
     drop(target_scene);
+    progress.doing(&format!("writing {}", args.output.display()));
     let target_file = &mut character.file;
     if args.animation_only {
         let written = target_file.write_animation(&args.output, "Animation", &made, &time_line)?;
@@ -197,6 +203,7 @@ pub fn run(args: &Args) -> Result<()> {
         target_file.set_animation(&target_path, "Animation", &made, &time_line)?;
         warnings.extend(target_file.write(&args.output)?);
     }
+    drop(progress);
     if args.json {
         print_findings(&[], &warnings);
         return print_result(&report.json(&args.output, &warnings)?);

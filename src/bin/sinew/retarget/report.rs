@@ -7,10 +7,10 @@ use serde::Serialize;
 use sinew::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig};
 use sinew::scene::TimeLine;
 use sinew::skel::SkelAnimation;
-use sinew::{Error, Result, Warning};
+use sinew::{Result, Warning};
 
 use super::matching::{By, Matching, unmatched};
-use crate::report::count;
+use crate::report::{count, to_json};
 
 /// What was done.
 #[derive(Serialize)]
@@ -98,9 +98,7 @@ impl Report {
             report: self,
             warnings,
         };
-        let text = serde_json::to_string_pretty(&whole);
-        let text = text.map_err(|e| Error::Request(e.to_string()))?;
-        Ok(text + "\n")
+        to_json(&whole)
     }
 
     pub fn text(&self, output: &Path) -> String {

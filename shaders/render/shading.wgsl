@@ -1,0 +1,57 @@
+// Three lights and a hemisphere on a rough or metallic surface.
+
+const PI: f32 = 3.14159265;
+
+struct Surface {
+    albedo: vec3f,
+    roughness: f32,
+    metallic: f32,
+    normal: vec3f,
+    to_eye: vec3f,
+}
+
+// GGX with the height-correlated Smith term in its usual approximation, and Lambert below.
+fn lit(s: Surface, to_light: vec3f, color: vec3f) -> vec3f {
+    let n_l = dot(s.normal, to_light);
+    if n_l <= 0.0 {
+        return vec3f(0.0);
+    }
+    let half_way = normalize(to_light + s.to_eye);
+    let n_v = max(dot(s.normal, s.to_eye), 1e-3);
+    let n_h = max(dot(s.normal, half_way), 0.0);
+    let v_h = max(dot(s.to_eye, half_way), 0.0);
+    let a = s.roughness * s.roughness;
+    let spread = n_h * n_h * (a * a - 1.0) + 1.0;
+    let distribution = a * a / (PI * spread * spread);
+    let visibility = 0.5 / mix(2.0 * n_l * n_v, n_l + n_v, a);
+    let at_front = mix(vec3f(0.04), s.albedo, s.metallic);
+    let fresnel = at_front + (1.0 - at_front) * pow(1.0 - v_h, 5.0);
+    let diffuse = s.albedo * (1.0 - s.metallic) * (1.0 - fresnel) / PI;
+    return (diffuse + fresnel * min(distribution * visibility, 16.0)) * color * n_l * PI;
+}
+
+fn shaded(s: Surface) -> vec3f {
+    var light = lit(s, frame.key.xyz, frame.key_color.rgb);
+    light += lit(s, frame.fill.xyz, frame.fill_color.rgb);
+    light += lit(s, frame.rim.xyz, frame.rim_color.rgb);
+    let around = mix(frame.bounce.rgb, frame.sky.rgb, 0.5 + 0.5 * dot(s.normal, frame.up.xyz));
+    // What surrounds it is seen in rough metal as a blur of the same light.
+    light += s.albedo * around;
+    return light;
+}
+
+// Keeps colours that a screen can show and compresses only what is brighter (Khronos' PBR neutral tone mapper).
+fn toned(light: vec3f) -> vec3f {
+    let start = 0.8 - 0.04;
+    let low = min(light.r, min(light.g, light.b));
+    let offset = select(0.04, low - 6.25 * low * low, low < 0.08);
+    let color = light - offset;
+    let peak = max(color.r, max(color.g, color.b));
+    if peak < start {
+        return color;
+    }
+    let d = 1.0 - start;
+    let new_peak = 1.0 - d * d / (peak + d - start);
+    let grey = 1.0 - 1.0 / (0.15 * (peak - new_peak) + 1.0);
+    return mix(color * (new_peak / peak), vec3f(new_peak), grey);
+}

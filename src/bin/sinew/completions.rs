@@ -1,0 +1,28 @@
+//! `sinew completions`.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::Cli;
+use crate::report::print_result;
+
+/// Prints what a shell needs to complete this command's words.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+const EXAMPLES: &str = "Examples:
+  sinew completions bash > ~/.local/share/bash-completion/completions/sinew
+  sinew completions zsh > \"${fpath[1]}/_sinew\"
+  sinew completions fish > ~/.config/fish/completions/sinew.fish
+  sinew completions powershell >> $PROFILE";
+
+pub fn run(args: &Args) -> sinew::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "sinew", &mut script);
+    print_result(&String::from_utf8_lossy(&script))
+}

@@ -1,0 +1,95 @@
+//! How far a long work is, and how long it will take, on stderr where that is a terminal.
+
+use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// The line that stands in the terminal, for whoever has to take it away from another thread.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// A line that is replaced as the work goes on, and gone when this is dropped. It shows nothing where stderr is no
+/// terminal.
+pub struct Progress {
+    bar: ProgressBar,
+    /// What is being done, and whether its end is known.
+    stage: Option<(String, bool)>,
+}
+
+impl Progress {
+    /// `quiet` shows nothing anywhere.
+    pub fn new(quiet: bool) -> Self {
+        let bar = match quiet || !std::io::stderr().is_terminal() {
+            true => ProgressBar::hidden(),
+            false => ProgressBar::new_spinner(),
+        };
+        if !bar.is_hidden() {
+            *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
+        Self { bar, stage: None }
+    }
+
+    /// Work whose end is not known: "reading hero.usdz".
+    pub fn doing(&mut self, what: &str) {
+        self.begin(what, None);
+    }
+
+    /// So many of the `total` `units` ("samples", "frames", "files") are done.
+    pub fn done(&mut self, what: &str, units: &str, done: usize, total: usize) {
+        self.begin(what, Some(units));
+        self.bar.set_length(total as u64);
+        self.bar.set_position(done as u64);
+    }
+
+    /// Runs something that prints, with the line out of its way.
+    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
+    fn begin(&mut self, what: &str, units: Option<&str>) {
+        let stage = (what.to_owned(), units.is_some());
+        if self.bar.is_hidden() || self.stage.as_ref() == Some(&stage) {
+            return;
+        }
+        let template = match units {
+            Some(units) => format!("{{msg}} {{wide_bar}} {{pos}}/{{len}} {units}, {{eta}} left"),
+            None => "{spinner} {msg} {elapsed}".to_owned(),
+        };
+        let style = ProgressStyle::with_template(&template);
+        self.bar
+            .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar.set_message(what.to_owned());
+        // What a stage takes says nothing about the next one.
+        self.bar.reset();
+        self.stage = Some(stage);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Takes the line away.
+pub fn clear() {
+    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bar) = &*shown {
+        bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quiet_one_shows_nothing() {
+        let mut progress = Progress::new(true);
+        progress.done("deforming", "samples", 3, 12);
+        assert!(progress.bar.is_hidden() && progress.stage.is_none());
+    }
+}

@@ -1,0 +1,475 @@
+//! Triangles and render vertices of a mesh, for renderers.
+
+use std::collections::{HashMap, HashSet};
+
+use glam::{Vec2, Vec3};
+
+use super::triangulate::triangulate;
+use crate::error::Invalid;
+use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
+
+/// What a [`RenderMesh`] is made of, at rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RenderInputs<'a> {
+    /// Rest points in prim space, which say how faces that are not convex are cut.
+    pub points: &'a [Vec3],
+    pub normals: Option<PrimvarSlice<'a, Vec3>>,
+    /// Texture coordinates.
+    pub uvs: Option<PrimvarSlice<'a, Vec2>>,
+    pub colors: Option<PrimvarSlice<'a, Vec3>>,
+    pub opacities: Option<PrimvarSlice<'a, f32>>,
+}
+
+/// A mesh as GPUs draw it: vertices that are split where normals, uvs or colours differ, and triangles of them.
+///
+/// ```
+/// use glam::{Vec2, Vec3};
+/// use sinew::kernel::{RenderInputs, RenderMesh};
+/// use sinew::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
+///
+/// // Two squares with an edge in common, and a UV seam there.
+/// let points = [0.0, 1.0, 2.0].map(|x| [Vec3::new(x, 0.0, 0.0), Vec3::new(x, 1.0, 0.0)]).concat();
+/// let faces = MeshTopology::new("/Mesh", &[4, 4], &[0, 2, 3, 1, 2, 4, 5, 3], false, points.len())?;
+/// let square = [Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
+/// let uvs = [square, square].concat();
+/// let mesh = RenderMesh::new(
+///     "/Mesh",
+///     &faces,
+///     &RenderInputs {
+///         points: &points,
+///         uvs: Some(PrimvarSlice::new(PrimvarInterpolation::FaceVarying, &uvs)),
+///         ..Default::default()
+///     },
+/// )?;
+/// assert_eq!((mesh.points.len(), mesh.triangles.len(), mesh.edges.len()), (8, 4, 7));
+/// # Ok::<(), sinew::Invalid>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RenderMesh {
+    /// The point of each vertex. Vertices are in the order in which triangles meet them; points that no triangle has are left
+    /// out.
+    pub points: Vec<u32>,
+    /// The rest normal that each vertex has, as the skin counts them: its point, or a face corner. None where there are no
+    /// normals or they are one per face or mesh, which skinning leaves alone.
+    pub skin_normals: Option<Vec<u32>>,
+    /// The first face corner that each vertex stands for.
+    pub corners: Vec<u32>,
+    /// Rest normals of vertices in prim space.
+    pub normals: Option<Vec<Vec3>>,
+    pub uvs: Option<Vec<Vec2>>,
+    pub colors: Option<Vec<Vec3>>,
+    pub opacities: Option<Vec<f32>>,
+    /// Vertices, counter-clockwise seen from outside whatever the orientation, in the order of the faces.
+    pub triangles: Vec<[u32; 3]>,
+    /// The face that each triangle is of; ascending.
+    pub face_of_triangle: Vec<u32>,
+    /// Sides of faces as vertices, each once whatever vertices its points have.
+    pub edges: Vec<[u32; 2]>,
+}
+
+impl RenderMesh {
+    /// Cuts faces into triangles and corners into vertices. Holes and faces of fewer than three corners are left out. Takes
+    /// time in proportion to the corners, but for faces that are not convex.
+    ///
+    /// The same input gives the same output. `prim` is its path, for messages.
+    ///
+    /// # Errors
+    /// Points that are fewer than the faces ask for or not finite; values that are not one per element.
+    pub fn new(
+        prim: &str,
+        topology: &MeshTopology,
+        inputs: &RenderInputs<'_>,
+    ) -> Result<Self, Invalid> {
+        inputs.check(prim, topology)?;
+        let mut out = Builder::new(topology, inputs);
+        let mut triangles = Vec::new();
+        let mut face_points = Vec::new();
+        let mut holes = topology.holes().iter().peekable();
+        for face in 0..topology.face_count() {
+            if holes.next_if(|h| **h as usize == face).is_some() {
+                continue;
+            }
+            let corners = topology.corners(face);
+            let points = &topology.corner_points()[corners.clone()];
+            face_points.clear();
+            face_points.extend(points.iter().map(|p| inputs.points[*p as usize]));
+            triangulate(&face_points, &mut triangles);
+            for triangle in &triangles {
+                let [a, b, c] = *triangle;
+                let outward = match topology.is_left_handed() {
+                    true => [a, c, b],
+                    false => [a, b, c],
+                };
+                let vertices = outward.map(|i| out.vertex(face, corners.start + i));
+                out.mesh.triangles.push(vertices);
+                out.mesh.face_of_triangle.push(face as u32);
+            }
+            if !triangles.is_empty() {
+                out.sides(face, corners);
+            }
+        }
+        Ok(out.finish())
+    }
+}
+
+impl RenderInputs<'_> {
+    fn check(&self, prim: &str, topology: &MeshTopology) -> Result<(), Invalid> {
+        let count = self.points.len();
+        if let Some(point) = topology
+            .corner_points()
+            .iter()
+            .find(|p| **p as usize >= count)
+        {
+            let found = format!("a corner at point {point}");
+            return Err(
+                Invalid::new(prim, "points", format!("corners of {count} points"), found)
+                    .coded("mesh-topology"),
+            );
+        }
+        if let Some(at) = self.points.iter().position(|p| !p.is_finite()) {
+            let found = format!("{} at {at}", self.points[at]);
+            return Err(
+                Invalid::new(prim, "points", "finite points", found).coded("points-not-finite")
+            );
+        }
+        if let Some(normals) = &self.normals {
+            normals.check(prim, "normals", topology, count)?;
+        }
+        if let Some(uvs) = &self.uvs {
+            uvs.check(prim, "uvs", topology, count)?;
+        }
+        if let Some(colors) = &self.colors {
+            colors.check(prim, "colors", topology, count)?;
+        }
+        if let Some(opacities) = &self.opacities {
+            opacities.check(prim, "opacities", topology, count)?;
+        }
+        Ok(())
+    }
+}
+
+/// What vertices of one point are told apart by: the bits of their values.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Look([u32; 9]);
+
+struct Builder<'a> {
+    topology: &'a MeshTopology,
+    inputs: &'a RenderInputs<'a>,
+    mesh: RenderMesh,
+    vertices: HashMap<(u32, Look), u32>,
+    /// Points at the ends of edges, the lower first.
+    sides: HashSet<[u32; 2]>,
+    /// Whether corners of one point may look different at all.
+    splits: bool,
+}
+
+impl<'a> Builder<'a> {
+    fn new(topology: &'a MeshTopology, inputs: &'a RenderInputs<'a>) -> Self {
+        let splits = |i: PrimvarInterpolation| {
+            matches!(
+                i,
+                PrimvarInterpolation::FaceVarying | PrimvarInterpolation::Uniform
+            )
+        };
+        let interpolations = [
+            inputs.normals.map(|v| v.interpolation),
+            inputs.uvs.map(|v| v.interpolation),
+            inputs.colors.map(|v| v.interpolation),
+            inputs.opacities.map(|v| v.interpolation),
+        ];
+        Self {
+            topology,
+            inputs,
+            mesh: RenderMesh::default(),
+            vertices: HashMap::with_capacity(inputs.points.len().min(topology.corner_count())),
+            sides: HashSet::new(),
+            splits: interpolations.into_iter().flatten().any(splits),
+        }
+    }
+
+    /// The vertex of a face corner.
+    fn vertex(&mut self, face: usize, corner: usize) -> u32 {
+        let point = self.topology.corner_points()[corner];
+        let look = match self.splits {
+            true => self.look(face, corner, point),
+            false => Look::default(),
+        };
+        let next = self.mesh.points.len() as u32;
+        let vertex = *self.vertices.entry((point, look)).or_insert(next);
+        if vertex == next {
+            self.mesh.points.push(point);
+            self.mesh.corners.push(corner as u32);
+            let inputs = self.inputs;
+            put(&mut self.mesh.normals, inputs.normals, face, corner, point);
+            put(&mut self.mesh.uvs, inputs.uvs, face, corner, point);
+            put(&mut self.mesh.colors, inputs.colors, face, corner, point);
+            put(
+                &mut self.mesh.opacities,
+                inputs.opacities,
+                face,
+                corner,
+                point,
+            );
+        }
+        vertex
+    }
+
+    fn look(&self, face: usize, corner: usize, point: u32) -> Look {
+        let mut look = Look::default();
+        let mut write = |from: usize, values: &[f32]| {
+            for (to, value) in look.0[from..].iter_mut().zip(values) {
+                // Both zeros are one.
+                *to = (value + 0.0).to_bits();
+            }
+        };
+        if let Some(v) = &self.inputs.normals {
+            write(0, &v.values[v.index(face, corner, point)].to_array());
+        }
+        if let Some(v) = &self.inputs.uvs {
+            write(3, &v.values[v.index(face, corner, point)].to_array());
+        }
+        if let Some(v) = &self.inputs.colors {
+            write(5, &v.values[v.index(face, corner, point)].to_array());
+        }
+        if let Some(v) = &self.inputs.opacities {
+            write(8, &[v.values[v.index(face, corner, point)]]);
+        }
+        look
+    }
+
+    /// The sides of a face that no face before it has.
+    fn sides(&mut self, face: usize, corners: std::ops::Range<usize>) {
+        for corner in corners.clone() {
+            let next = match corner + 1 == corners.end {
+                true => corners.start,
+                false => corner + 1,
+            };
+            let points = self.topology.corner_points();
+            let (a, b) = (points[corner], points[next]);
+            if a != b && self.sides.insert([a.min(b), a.max(b)]) {
+                let side = [self.vertex(face, corner), self.vertex(face, next)];
+                self.mesh.edges.push(side);
+            }
+        }
+    }
+
+    fn finish(self) -> RenderMesh {
+        let mut mesh = self.mesh;
+        mesh.skin_normals = match self.inputs.normals.map(|n| n.interpolation) {
+            Some(PrimvarInterpolation::Vertex) => Some(mesh.points.clone()),
+            Some(PrimvarInterpolation::FaceVarying) => Some(mesh.corners.clone()),
+            _ => None,
+        };
+        // A mesh without faces has what was asked for too: none of each.
+        let inputs = self.inputs;
+        mesh.normals = inputs.normals.map(|_| mesh.normals.unwrap_or_default());
+        mesh.uvs = inputs.uvs.map(|_| mesh.uvs.unwrap_or_default());
+        mesh.colors = inputs.colors.map(|_| mesh.colors.unwrap_or_default());
+        mesh.opacities = inputs.opacities.map(|_| mesh.opacities.unwrap_or_default());
+        mesh
+    }
+}
+
+fn put<T: Copy>(
+    to: &mut Option<Vec<T>>,
+    from: Option<PrimvarSlice<'_, T>>,
+    face: usize,
+    corner: usize,
+    point: u32,
+) {
+    if let Some(from) = from {
+        let value = from.values[from.index(face, corner, point)];
+        to.get_or_insert_default().push(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUBE_FACES: [i32; 24] = [
+        0, 3, 2, 1, 4, 5, 6, 7, 0, 1, 5, 4, 1, 2, 6, 5, 2, 3, 7, 6, 3, 0, 4, 7,
+    ];
+
+    fn cube_points() -> Vec<Vec3> {
+        let corner = |x, y, z| Vec3::new(x, y, z);
+        let low = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)];
+        let at = |z: f32| low.map(|(x, y)| corner(x, y, z));
+        [at(0.0), at(1.0)].concat()
+    }
+
+    fn cube(left_handed: bool) -> MeshTopology {
+        let mut indices = CUBE_FACES;
+        if left_handed {
+            indices.chunks_mut(4).for_each(<[i32]>::reverse);
+        }
+        MeshTopology::new("/Cube", &[4; 6], &indices, left_handed, 8).unwrap()
+    }
+
+    fn face_normal(points: &[Vec3], [a, b, c]: [u32; 3], mesh: &RenderMesh) -> Vec3 {
+        let at = |v: u32| points[mesh.points[v as usize] as usize];
+        (at(b) - at(a)).cross(at(c) - at(a))
+    }
+
+    #[test]
+    fn a_cube_is_closed_and_faces_outward_either_way_round() {
+        let points = cube_points();
+        let inputs = RenderInputs {
+            points: &points,
+            ..Default::default()
+        };
+        for left_handed in [false, true] {
+            let topology = cube(left_handed);
+            let mesh = RenderMesh::new("/Cube", &topology, &inputs).unwrap();
+            assert_eq!((mesh.points.len(), mesh.triangles.len()), (8, 12));
+            assert_eq!(mesh.edges.len(), 12, "8 - 12 + 6 = 2");
+            assert_eq!(mesh.face_of_triangle[..4], [0, 0, 1, 1]);
+            let volume: f32 = mesh
+                .triangles
+                .iter()
+                .map(|t| {
+                    let a = points[mesh.points[t[0] as usize] as usize];
+                    face_normal(&points, *t, &mesh).dot(a) / 6.0
+                })
+                .sum();
+            assert!((volume - 1.0).abs() < 1e-6, "{volume}: outward is positive");
+            // Closed: each directed side has its opposite.
+            let sides: HashSet<[u32; 2]> = mesh
+                .triangles
+                .iter()
+                .flat_map(|t| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]])
+                .collect();
+            assert_eq!(sides.len(), 36);
+            assert!(sides.iter().all(|[a, b]| sides.contains(&[*b, *a])));
+            // In order of first use.
+            let mut seen = 0;
+            for vertex in mesh.triangles.iter().flatten() {
+                assert!(*vertex <= seen);
+                seen = seen.max(vertex + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn hard_normals_split_points_and_say_which_the_skin_has() {
+        let points = cube_points();
+        let topology = cube(false);
+        let per_face: Vec<Vec3> = (0..6)
+            .map(|f| {
+                let c = topology.corners(f).start;
+                let p = |i: usize| points[topology.corner_points()[c + i] as usize];
+                (p(1) - p(0)).cross(p(2) - p(0)).normalize()
+            })
+            .collect();
+        let per_corner: Vec<Vec3> = per_face.iter().flat_map(|n| [*n; 4]).collect();
+        let with = |normals| RenderInputs {
+            points: &points,
+            normals: Some(normals),
+            ..Default::default()
+        };
+        let slice = PrimvarSlice::new(PrimvarInterpolation::FaceVarying, &per_corner);
+        let mesh = RenderMesh::new("/Cube", &topology, &with(slice)).unwrap();
+        assert_eq!((mesh.points.len(), mesh.edges.len()), (24, 12));
+        let normals = mesh.normals.as_ref().unwrap();
+        for ((normal, corner), point) in normals
+            .iter()
+            .zip(mesh.skin_normals.as_ref().unwrap())
+            .zip(&mesh.points)
+        {
+            assert_eq!(per_corner[*corner as usize], *normal);
+            assert_eq!(topology.corner_points()[*corner as usize], *point);
+        }
+        for t in &mesh.triangles {
+            let normal = face_normal(&points, *t, &mesh);
+            assert!(normal.dot(normals[t[0] as usize]) > 0.0);
+        }
+        // The same as uniform and as indexed ones.
+        let uniform = PrimvarSlice::new(PrimvarInterpolation::Uniform, &per_face);
+        let same = RenderMesh::new("/Cube", &topology, &with(uniform)).unwrap();
+        assert_eq!(same.skin_normals, None);
+        assert_eq!(same.normals, mesh.normals);
+        let indices: Vec<u32> = (0..24).map(|c| c / 4).collect();
+        let indexed = PrimvarSlice {
+            indices: Some(&indices),
+            ..PrimvarSlice::new(PrimvarInterpolation::FaceVarying, &per_face)
+        };
+        assert_eq!(
+            RenderMesh::new("/Cube", &topology, &with(indexed)).unwrap(),
+            mesh
+        );
+        // Normals that agree at a point split nothing.
+        let smooth: Vec<Vec3> = points.iter().map(|p| (*p - 0.5).normalize()).collect();
+        let smooth = PrimvarSlice::new(PrimvarInterpolation::Vertex, &smooth);
+        let mesh = RenderMesh::new("/Cube", &topology, &with(smooth)).unwrap();
+        assert_eq!(mesh.points.len(), 8);
+        assert_eq!(mesh.skin_normals.as_deref(), Some(&mesh.points[..]));
+    }
+
+    #[test]
+    fn holes_slivers_and_unused_points_are_left_out() {
+        let mut points = cube_points();
+        points.push(Vec3::splat(9.0));
+        let counts = [4, 2, 4, 0, 1, 3];
+        let indices = [0, 3, 2, 1, 5, 6, 4, 5, 6, 7, 2, 0, 1, 5];
+        let topology = MeshTopology::new("/M", &counts, &indices, false, 9).unwrap();
+        let topology = topology.with_holes(&[2]);
+        let colors: Vec<Vec3> = (0..6).map(|f| Vec3::splat(f as f32)).collect();
+        let inputs = RenderInputs {
+            points: &points,
+            colors: Some(PrimvarSlice::new(PrimvarInterpolation::Uniform, &colors)),
+            ..Default::default()
+        };
+        let mesh = RenderMesh::new("/M", &topology, &inputs).unwrap();
+        assert_eq!(mesh.face_of_triangle, [0, 0, 5]);
+        assert_eq!(
+            mesh.points,
+            [0, 3, 2, 1, 0, 1, 5],
+            "0 and 1 are of two colours"
+        );
+        assert_eq!(mesh.colors.unwrap()[4], Vec3::splat(5.0));
+        assert_eq!(mesh.edges.len(), 6, "one side is common");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let points = cube_points();
+        let topology = cube(false);
+        let uvs = vec![Vec2::ZERO; 24];
+        let bad_points = [&points[..7], &[Vec3::NAN; 8]];
+        for points in bad_points {
+            let inputs = RenderInputs {
+                points,
+                ..Default::default()
+            };
+            let error = RenderMesh::new("/M", &topology, &inputs).unwrap_err();
+            assert_eq!(error.property, "points", "{error}");
+        }
+        use PrimvarInterpolation::{Constant, FaceVarying, Uniform, Vertex};
+        for (interpolation, values, indices) in [
+            (FaceVarying, 23, None),
+            (Vertex, 24, None),
+            (Uniform, 24, None),
+            (Constant, 0, None),
+            (Vertex, 2, Some([0, 1, 0, 1, 0, 1, 0, 2])),
+        ] {
+            let slice = PrimvarSlice {
+                interpolation,
+                values: &uvs[..values],
+                indices: indices.as_ref().map(<[u32; 8]>::as_slice),
+            };
+            let inputs = RenderInputs {
+                points: &points,
+                uvs: Some(slice),
+                ..Default::default()
+            };
+            let error = RenderMesh::new("/M", &topology, &inputs).unwrap_err();
+            assert_eq!(error.code, Some("primvar-count"), "{error}");
+        }
+    }
+
+    #[test]
+    fn nothing_makes_nothing() {
+        let mesh = RenderMesh::new("/M", &MeshTopology::default(), &RenderInputs::default());
+        assert_eq!(mesh.unwrap(), RenderMesh::default());
+    }
+}

@@ -1,0 +1,118 @@
+//! Boxes in world space.
+
+use glam::{DMat4, DVec3};
+
+/// An axis-aligned box in world space, in the stage's units; empty where nothing was added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    pub low: DVec3,
+    pub high: DVec3,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl Bounds {
+    /// Holds no point.
+    pub const EMPTY: Self = Self {
+        low: DVec3::INFINITY,
+        high: DVec3::NEG_INFINITY,
+    };
+
+    /// The box around points; those that are not finite count for nothing.
+    #[must_use]
+    pub fn of(points: impl IntoIterator<Item = DVec3>) -> Self {
+        let mut out = Self::EMPTY;
+        for p in points {
+            out.add(p);
+        }
+        out
+    }
+
+    pub fn add(&mut self, point: DVec3) {
+        if point.is_finite() {
+            self.low = self.low.min(point);
+            self.high = self.high.max(point);
+        }
+    }
+
+    /// The box around this one and another.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+        }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.low.cmple(self.high).all()
+    }
+
+    /// The middle; the origin where the box is empty.
+    #[must_use]
+    pub fn center(&self) -> DVec3 {
+        if self.is_empty() {
+            DVec3::ZERO
+        } else {
+            (self.low + self.high) * 0.5
+        }
+    }
+
+    /// Lengths of the edges, zero where the box is empty.
+    #[must_use]
+    pub fn size(&self) -> DVec3 {
+        if self.is_empty() {
+            DVec3::ZERO
+        } else {
+            self.high - self.low
+        }
+    }
+
+    /// Length from corner to corner.
+    #[must_use]
+    pub fn diagonal(&self) -> f64 {
+        self.size().length()
+    }
+
+    /// The eight corners; bit 0 of the index chooses the high x, bit 1 y, bit 2 z.
+    #[must_use]
+    pub fn corners(&self) -> [DVec3; 8] {
+        std::array::from_fn(|i| {
+            let pick = |bit: usize, axis: usize| match i >> bit & 1 {
+                0 => self.low[axis],
+                _ => self.high[axis],
+            };
+            DVec3::new(pick(0, 0), pick(1, 1), pick(2, 2))
+        })
+    }
+
+    /// The box around this one's corners, transformed.
+    #[must_use]
+    pub fn transformed(&self, m: DMat4) -> Self {
+        if self.is_empty() {
+            return *self;
+        }
+        Self::of(self.corners().map(|c| m.transform_point3(c)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_unite_and_move() {
+        let a = Bounds::of([DVec3::ZERO, DVec3::new(1.0, 2.0, 3.0), DVec3::NAN]);
+        assert_eq!(a.center(), DVec3::new(0.5, 1.0, 1.5));
+        assert!(Bounds::EMPTY.is_empty() && Bounds::EMPTY.union(a) == a);
+        assert_eq!(Bounds::EMPTY.center(), DVec3::ZERO);
+        let moved = a.transformed(DMat4::from_translation(DVec3::X));
+        assert_eq!(moved.low, DVec3::X);
+        assert!(Bounds::EMPTY.transformed(DMat4::IDENTITY).is_empty());
+    }
+}

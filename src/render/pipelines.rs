@@ -1,0 +1,297 @@
+//! Render pipelines, made once per target format.
+
+use super::layouts;
+use super::shaders::{
+    BACKGROUND, BONES, GROUND, LINES, MESH_LINES, SHADOW, SHADOW_MESH, SURFACE, Shader,
+};
+
+/// Depth of a picture: reversed, so that f32 is spread evenly over it.
+pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+
+/// Darkness of a shadow.
+pub(super) const SHADOW_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
+
+/// Bytes of a render vertex: point, normal, uv, colour.
+pub(super) const VERTEX_BYTES: u64 = 20;
+
+#[derive(Debug)]
+pub(super) struct Pipelines {
+    pub frame: wgpu::BindGroupLayout,
+    pub picture: wgpu::BindGroupLayout,
+    pub fetched: wgpu::BindGroupLayout,
+    pub opaque: wgpu::RenderPipeline,
+    pub blended: wgpu::RenderPipeline,
+    pub background: wgpu::RenderPipeline,
+    pub ground: wgpu::RenderPipeline,
+    pub edges: wgpu::RenderPipeline,
+    pub normals: wgpu::RenderPipeline,
+    pub lines: wgpu::RenderPipeline,
+    pub bones: wgpu::RenderPipeline,
+    pub shadow_mesh: wgpu::RenderPipeline,
+    pub shadow_across: wgpu::RenderPipeline,
+    pub shadow_along: wgpu::RenderPipeline,
+}
+
+/// What differs between pipelines.
+struct Wanted<'a> {
+    shader: &'a Shader,
+    vertex: &'a str,
+    fragment: &'a str,
+    groups: &'a [&'a wgpu::BindGroupLayout],
+    buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
+    topology: wgpu::PrimitiveTopology,
+    format: wgpu::TextureFormat,
+    samples: u32,
+    blend: Option<wgpu::BlendState>,
+    /// Comparison, and whether depth is written.
+    depth: Option<(wgpu::CompareFunction, bool)>,
+    constants: &'a [(&'a str, f64)],
+}
+
+impl Pipelines {
+    pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat, samples: u32) -> Self {
+        use wgpu::CompareFunction::{Always, GreaterEqual};
+        use wgpu::PrimitiveTopology::{TriangleList, TriangleStrip};
+        let frame = layouts::frame(device);
+        let geometry = layouts::geometry(device);
+        let material = layouts::material(device);
+        let (picture, fetched) = (
+            layouts::picture(device, true),
+            layouts::picture(device, false),
+        );
+        let over = Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING);
+        let encode = f64::from(!format.is_srgb());
+        let constants = [("ENCODE_SRGB", encode)];
+        let surface_constants = |blended: f64| [("ENCODE_SRGB", encode), ("BLENDED", blended)];
+        let (opaque_constants, blended_constants) =
+            (surface_constants(0.0), surface_constants(1.0));
+
+        let vertex = [
+            attribute(0, 0, wgpu::VertexFormat::Uint32),
+            attribute(1, 4, wgpu::VertexFormat::Uint32),
+            attribute(2, 8, wgpu::VertexFormat::Float32x2),
+            attribute(3, 16, wgpu::VertexFormat::Unorm8x4),
+        ];
+        let vertices = [Some(buffer(
+            VERTEX_BYTES,
+            wgpu::VertexStepMode::Vertex,
+            &vertex,
+        ))];
+        let per_vertex = [Some(buffer(
+            VERTEX_BYTES,
+            wgpu::VertexStepMode::Instance,
+            &vertex[..2],
+        ))];
+        let positions = [Some(buffer(
+            VERTEX_BYTES,
+            wgpu::VertexStepMode::Vertex,
+            &vertex[..1],
+        ))];
+        let ends = [attribute(0, 0, wgpu::VertexFormat::Uint32x2)];
+        let ends = [Some(buffer(8, wgpu::VertexStepMode::Instance, &ends))];
+        let line = [
+            attribute(0, 0, wgpu::VertexFormat::Float32x3),
+            attribute(1, 12, wgpu::VertexFormat::Float32x3),
+            attribute(2, 24, wgpu::VertexFormat::Float32x4),
+        ];
+        let line = [Some(buffer(40, wgpu::VertexStepMode::Instance, &line))];
+        let bone = [
+            attribute(0, 0, wgpu::VertexFormat::Float32x3),
+            attribute(1, 12, wgpu::VertexFormat::Float32x4),
+        ];
+        let bone = [Some(buffer(28, wgpu::VertexStepMode::Vertex, &bone))];
+
+        let surface = Wanted {
+            shader: &SURFACE,
+            vertex: "vertex",
+            fragment: "fragment",
+            groups: &[&frame, &geometry, &material],
+            buffers: &vertices,
+            topology: TriangleList,
+            format,
+            samples,
+            blend: over,
+            depth: Some((GreaterEqual, true)),
+            constants: &opaque_constants,
+        };
+        let lines = Wanted {
+            shader: &MESH_LINES,
+            vertex: "edge",
+            groups: &[&frame, &geometry],
+            buffers: &ends,
+            constants: &constants,
+            ..surface
+        };
+        let shadow = Wanted {
+            shader: &SHADOW,
+            vertex: "vertex",
+            fragment: "across",
+            groups: &[],
+            buffers: &[],
+            topology: TriangleList,
+            format: SHADOW_FORMAT,
+            samples: 1,
+            blend: None,
+            depth: None,
+            constants: &[],
+        };
+        // Group 0 is the frame everywhere; the blur has none.
+        let blur_groups = [&frame, &fetched];
+        Self {
+            opaque: surface.make(device),
+            blended: Wanted {
+                depth: Some((GreaterEqual, false)),
+                constants: &blended_constants,
+                ..surface
+            }
+            .make(device),
+            background: Wanted {
+                shader: &BACKGROUND,
+                groups: &[&frame],
+                buffers: &[],
+                depth: Some((Always, false)),
+                constants: &constants,
+                ..surface
+            }
+            .make(device),
+            ground: Wanted {
+                shader: &GROUND,
+                groups: &[&frame, &picture],
+                buffers: &[],
+                topology: TriangleStrip,
+                depth: Some((GreaterEqual, false)),
+                constants: &constants,
+                ..surface
+            }
+            .make(device),
+            edges: lines.make(device),
+            normals: Wanted {
+                vertex: "normal",
+                buffers: &per_vertex,
+                ..lines
+            }
+            .make(device),
+            lines: Wanted {
+                shader: &LINES,
+                vertex: "free",
+                groups: &[&frame],
+                buffers: &line,
+                ..lines
+            }
+            .make(device),
+            bones: Wanted {
+                shader: &BONES,
+                groups: &[&frame],
+                buffers: &bone,
+                constants: &constants,
+                ..surface
+            }
+            .make(device),
+            shadow_mesh: Wanted {
+                shader: &SHADOW_MESH,
+                fragment: "fragment",
+                groups: &[&frame, &geometry],
+                buffers: &positions,
+                depth: Some((GreaterEqual, true)),
+                ..shadow
+            }
+            .make(device),
+            shadow_across: Wanted {
+                groups: &blur_groups,
+                ..shadow
+            }
+            .make(device),
+            shadow_along: Wanted {
+                fragment: "along",
+                groups: &blur_groups,
+                ..shadow
+            }
+            .make(device),
+            frame,
+            picture,
+            fetched,
+        }
+    }
+}
+
+impl Wanted<'_> {
+    fn make(&self, device: &wgpu::Device) -> wgpu::RenderPipeline {
+        let label = Some(self.shader.name);
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label,
+            source: wgpu::ShaderSource::Wgsl(self.shader.wgsl.into()),
+        });
+        let groups: Vec<_> = self.groups.iter().map(|g| Some(*g)).collect();
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label,
+            bind_group_layouts: &groups,
+            immediate_size: 0,
+        });
+        let options = || wgpu::PipelineCompilationOptions {
+            constants: self.constants,
+            ..Default::default()
+        };
+        let targets = [Some(wgpu::ColorTargetState {
+            format: self.format,
+            blend: self.blend,
+            write_mask: wgpu::ColorWrites::ALL,
+        })];
+        device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label,
+            layout: Some(&layout),
+            vertex: wgpu::VertexState {
+                module: &module,
+                entry_point: Some(self.vertex),
+                compilation_options: options(),
+                buffers: self.buffers,
+            },
+            primitive: wgpu::PrimitiveState {
+                topology: self.topology,
+                ..Default::default()
+            },
+            depth_stencil: self.depth.map(|(compare, write)| wgpu::DepthStencilState {
+                format: DEPTH,
+                depth_write_enabled: Some(write),
+                depth_compare: Some(compare),
+                stencil: Default::default(),
+                bias: Default::default(),
+            }),
+            multisample: wgpu::MultisampleState {
+                count: self.samples,
+                ..Default::default()
+            },
+            fragment: Some(wgpu::FragmentState {
+                module: &module,
+                entry_point: Some(self.fragment),
+                compilation_options: options(),
+                targets: &targets,
+            }),
+            multiview_mask: None,
+            cache: None,
+        })
+    }
+}
+
+fn attribute(
+    shader_location: u32,
+    offset: u64,
+    format: wgpu::VertexFormat,
+) -> wgpu::VertexAttribute {
+    wgpu::VertexAttribute {
+        format,
+        offset,
+        shader_location,
+    }
+}
+
+fn buffer(
+    array_stride: u64,
+    step_mode: wgpu::VertexStepMode,
+    attributes: &[wgpu::VertexAttribute],
+) -> wgpu::VertexBufferLayout<'_> {
+    wgpu::VertexBufferLayout {
+        array_stride,
+        step_mode,
+        attributes,
+    }
+}

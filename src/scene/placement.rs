@@ -1,0 +1,128 @@
+//! Where drawn prims and cameras stand, and whether they are seen, over time.
+
+use std::sync::Arc;
+
+use glam::DMat4;
+
+use super::XformStack;
+use crate::sampled::{Sampled, Time};
+
+/// A drawn prim, a camera, or an ancestor of these.
+#[derive(Clone, Debug, Default)]
+pub struct PlacedPrim {
+    pub path: String,
+    /// Parent's index, below this prim's own.
+    pub parent: Option<usize>,
+    pub xform: XformStack,
+    /// The prim's own visibility is `invisible`; what lies below is not seen either.
+    pub invisible: Sampled<bool>,
+}
+
+/// The place of one prim in a hierarchy that many share.
+#[derive(Clone, Debug, Default)]
+pub struct Placement {
+    prims: Arc<[PlacedPrim]>,
+    prim: usize,
+}
+
+impl Placement {
+    /// The place of `prims[prim]`; parents come before their children. A place that is not there is the world's origin.
+    #[must_use]
+    pub fn new(prims: Arc<[PlacedPrim]>, prim: usize) -> Self {
+        Self { prims, prim }
+    }
+
+    /// world_from_prim at a time, in stage units (UsdGeomXformable::ComputeLocalToWorldTransform).
+    #[must_use]
+    pub fn world_from_prim(&self, time: Time) -> DMat4 {
+        self.moving()
+            .fold(DMat4::IDENTITY, |m, p| p.xform.local(time) * m)
+    }
+
+    /// Whether neither the prim nor one above it is invisible (UsdGeomImageable::ComputeVisibility).
+    #[must_use]
+    pub fn is_visible(&self, time: Time) -> bool {
+        self.chain()
+            .all(|p| p.invisible.at(time).is_none_or(|invisible| !*invisible))
+    }
+
+    /// Every authored time of transforms and visibility, unsorted.
+    #[must_use]
+    pub fn times(&self) -> Vec<f64> {
+        let moves = self.moving().flat_map(|p| p.xform.times());
+        moves
+            .chain(self.chain().flat_map(|p| p.invisible.times()))
+            .collect()
+    }
+
+    /// The prim and those above it, nearest first.
+    fn chain(&self) -> impl Iterator<Item = &PlacedPrim> {
+        let above = |p: &&PlacedPrim| self.prims.get(p.parent?);
+        std::iter::successors(self.prims.get(self.prim), above)
+    }
+
+    /// Those of the chain whose transforms count: up to one that resets the stack.
+    fn moving(&self) -> impl Iterator<Item = &PlacedPrim> {
+        self.chain().scan(false, |done, p| {
+            let counts = !std::mem::replace(done, p.xform.resets);
+            counts.then_some(p)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+    use crate::sampled::Interpolation;
+    use crate::scene::{OpKind, OpValue, XformOp};
+
+    fn moved(path: &str, parent: Option<usize>, x: f64) -> PlacedPrim {
+        let name = "xformOp:translate".to_owned();
+        let value = OpValue::Vec3(Sampled::constant(DVec3::X * x));
+        let ops = vec![XformOp {
+            kind: OpKind::Translate,
+            name,
+            invert: false,
+            value,
+        }];
+        PlacedPrim {
+            path: path.into(),
+            parent,
+            xform: XformStack { ops, resets: false },
+            invisible: Sampled::default(),
+        }
+    }
+
+    #[test]
+    fn transforms_multiply_up_to_one_that_resets() {
+        let mut prims = vec![
+            moved("/A", None, 1.0),
+            moved("/A/B", Some(0), 10.0),
+            moved("/A/B/C", Some(1), 100.0),
+        ];
+        let x = |prims: &[PlacedPrim]| {
+            let place = Placement::new(prims.into(), 2);
+            place.world_from_prim(Time::Default).w_axis.x
+        };
+        assert_eq!(x(&prims), 111.0);
+        prims[1].xform.resets = true;
+        assert_eq!(x(&prims), 110.0);
+    }
+
+    #[test]
+    fn what_is_below_something_invisible_is_not_seen() {
+        let mut prims = vec![moved("/A", None, 0.0), moved("/A/B", Some(0), 0.0)];
+        let blink = vec![(1.0, Some(false)), (2.0, Some(true)), (3.0, None)];
+        prims[0].invisible = Sampled::new(None, blink, Interpolation::Linear);
+        let place = Placement::new(prims.into(), 1);
+        let seen = [1.0, 1.9, 2.0, 2.9, 3.0].map(|t| place.is_visible(Time::At(t)));
+        assert_eq!(seen, [true, true, false, false, true]);
+        assert!(place.is_visible(Time::Default));
+        assert!(
+            Placement::default().is_visible(Time::Default),
+            "no place at all"
+        );
+    }
+}

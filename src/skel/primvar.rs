@@ -1,0 +1,133 @@
+//! Values on the faces of a mesh (UsdGeomPrimvar): one for all, or one per face, point or face corner.
+
+use super::MeshTopology;
+use crate::error::Invalid;
+
+/// What of a mesh a primvar has a value for. `varying` is the same as `vertex` on a mesh of polygons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PrimvarInterpolation {
+    /// One for the whole mesh.
+    #[default]
+    Constant,
+    /// One per face.
+    Uniform,
+    /// One per point.
+    Vertex,
+    /// One per face corner.
+    FaceVarying,
+}
+
+impl PrimvarInterpolation {
+    /// The interpolation of a token; `None` for one that UsdGeom does not know.
+    #[must_use]
+    pub fn from_token(token: &str) -> Option<Self> {
+        Some(match token {
+            "constant" => Self::Constant,
+            "uniform" => Self::Uniform,
+            "vertex" | "varying" => Self::Vertex,
+            "faceVarying" => Self::FaceVarying,
+            _ => return None,
+        })
+    }
+
+    /// How many values a mesh needs.
+    #[must_use]
+    pub fn count(self, topology: &MeshTopology, points: usize) -> usize {
+        match self {
+            Self::Constant => 1,
+            Self::Uniform => topology.face_count(),
+            Self::Vertex => points,
+            Self::FaceVarying => topology.corner_count(),
+        }
+    }
+
+    /// What the values are one of each for, in words.
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Uniform => "uniform (one per face)",
+            Self::Vertex => "vertex (one per point)",
+            Self::FaceVarying => "faceVarying (one per face corner)",
+        }
+    }
+
+    /// Which of the values one corner of a face takes.
+    #[must_use]
+    pub(crate) fn element(self, face: usize, corner: usize, point: u32) -> usize {
+        match self {
+            Self::Constant => 0,
+            Self::Uniform => face,
+            Self::Vertex => point as usize,
+            Self::FaceVarying => corner,
+        }
+    }
+}
+
+/// The values of a primvar at one time.
+#[derive(Clone, Copy, Debug)]
+pub struct PrimvarSlice<'a, T> {
+    pub interpolation: PrimvarInterpolation,
+    pub values: &'a [T],
+    /// Which of `values` each element takes; as many as the interpolation asks for. Without them there is one value per
+    /// element.
+    pub indices: Option<&'a [u32]>,
+}
+
+impl<'a, T> PrimvarSlice<'a, T> {
+    /// Values without indices.
+    #[must_use]
+    pub fn new(interpolation: PrimvarInterpolation, values: &'a [T]) -> Self {
+        Self {
+            interpolation,
+            values,
+            indices: None,
+        }
+    }
+
+    /// Checks that each element has a value. `prim` and `property` are for messages.
+    ///
+    /// # Errors
+    /// Another number of values, or of indices, than the mesh asks for; indices of no value.
+    pub fn check(
+        &self,
+        prim: &str,
+        property: &str,
+        topology: &MeshTopology,
+        points: usize,
+    ) -> Result<(), Invalid> {
+        let fail = |expected: String, found: String| {
+            Err(Invalid::new(prim, property, expected, found).coded("primvar-count"))
+        };
+        let wanted = self.interpolation.count(topology, points);
+        let there = self.indices.map_or(self.values.len(), <[u32]>::len);
+        // One constant is asked for; arrays of several are common, and the first is meant.
+        let enough =
+            there == wanted || self.interpolation == PrimvarInterpolation::Constant && there > 0;
+        if !enough {
+            let what = match self.indices {
+                Some(_) => "indices",
+                None => "values",
+            };
+            let noun = self.interpolation.noun();
+            return fail(format!("{wanted} {what}, {noun}"), there.to_string());
+        }
+        let values = self.values.len();
+        let mut indices = self.indices.unwrap_or_default().iter().enumerate();
+        match indices.find(|(_, i)| **i as usize >= values) {
+            Some((at, index)) => fail(
+                format!("indices of {values} values"),
+                format!("{index} at {at}"),
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<T: Copy> PrimvarSlice<'_, T> {
+    /// Where among the values that of one corner stands; [`PrimvarSlice::check`] comes first.
+    pub(crate) fn index(&self, face: usize, corner: usize, point: u32) -> usize {
+        let element = self.interpolation.element(face, corner, point);
+        self.indices.map_or(element, |i| i[element] as usize)
+    }
+}

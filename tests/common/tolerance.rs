@@ -233,3 +233,6 @@ pub const VAT_SMALLEST_HALF_FLOAT: f32 = 6e-8;
 /// Pixels that a window's surfaces and the reference's triangles both cover, over those that either covers: edges are
 /// blurred over a pixel by multisampling, which is about 2 % of a character some hundred pixels high.
 pub const SILHOUETTE_OVERLAP: f64 = 0.97;
+/// Two ways of multiplying the same f64 transforms, one of them through an inverse; relative to the largest
+/// coordinate.
+pub const SAME_IN_F64: f64 = 1e-9;

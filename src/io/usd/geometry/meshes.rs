@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use glam::Vec3;
 use openusd::{sdf, usd};
 
 use super::bindings::MaterialBindings;
@@ -36,6 +37,9 @@ pub(super) struct MeshReader<'a> {
     definitions: HashMap<Definition, Result<usize, Invalid>>,
     /// Subsets by the place in the prototype, or the path.
     subsets: HashMap<sdf::Path, Subsets>,
+    /// displayColor and displayOpacity by the prim that authors them, or its place in the prototype.
+    colors: HashMap<sdf::Path, Option<Primvar<Vec3>>>,
+    opacities: HashMap<sdf::Path, Option<Primvar<f32>>>,
 }
 
 type Subsets = Arc<Vec<(sdf::Path, Arc<Vec<u32>>)>>;
@@ -58,6 +62,8 @@ impl<'a> MeshReader<'a> {
             material_bindings: MaterialBindings::default(),
             definitions: HashMap::new(),
             subsets: HashMap::new(),
+            colors: HashMap::new(),
+            opacities: HashMap::new(),
         }
     }
 
@@ -136,8 +142,9 @@ impl<'a> MeshReader<'a> {
             points: mesh.point_count(),
             warnings: &mut out.warnings,
         };
-        mesh.display_color = primvars.inherited("primvars:displayColor")?;
-        mesh.display_opacity = primvars.inherited("primvars:displayOpacity")?;
+        mesh.display_color = primvars.inherited("primvars:displayColor", &mut self.colors)?;
+        mesh.display_opacity =
+            primvars.inherited("primvars:displayOpacity", &mut self.opacities)?;
         Ok(Ok(mesh))
     }
 
@@ -254,7 +261,7 @@ impl<'a> MeshReader<'a> {
 }
 
 /// Which of a binding's normals these are.
-fn skin_normals(normals: Option<&Primvar<glam::Vec3>>, binding: &SkinBinding) -> Option<usize> {
+fn skin_normals(normals: Option<&Primvar<Vec3>>, binding: &SkinBinding) -> Option<usize> {
     let normals = normals?;
     let deformed = [
         PrimvarInterpolation::Vertex,

@@ -167,7 +167,9 @@ impl App {
 
     fn set_title(&self) {
         if let (Some(screen), Some(model)) = (&self.screen, &self.state.model) {
-            screen.window.set_title(&format!("{} - sinew viewer", model.name()));
+            screen
+                .window
+                .set_title(&format!("{} - sinew viewer", model.name()));
         }
     }
 
@@ -195,7 +197,8 @@ impl App {
         let again = |action: Option<keys::Action>| {
             // Held keys move the camera and step; they do not flicker switches.
             action.is_some_and(|a| {
-                super::moves::of_action(a).is_some() || matches!(a, keys::Action::StepOn | keys::Action::StepBack)
+                super::moves::of_action(a).is_some()
+                    || matches!(a, keys::Action::StepOn | keys::Action::StepBack)
             })
         };
         if let Some(name) = named
@@ -211,10 +214,17 @@ impl App {
                 Wish::Reload => self.reload(),
                 Wish::Clip(number) => self.play_clip(number),
                 Wish::Camera(number) => {
-                    let camera = self.drawing.as_ref().and_then(|d| d.camera(number, &self.state));
+                    let camera = self
+                        .drawing
+                        .as_ref()
+                        .and_then(|d| d.camera(number, &self.state));
                     match camera {
                         Some(camera) => self.state.camera = camera,
-                        None => self.state.error = Some("this camera has no lens, or a transform that is singular".into()),
+                        None => {
+                            self.state.error = Some(
+                                "this camera has no lens, or a transform that is singular".into(),
+                            )
+                        }
                     }
                 }
                 Wish::Quit => self.quit = true,
@@ -264,9 +274,15 @@ impl App {
     }
 
     /// One frame; gives the window's picture where the script wants it.
-    pub fn frame(&mut self, event_loop: &ActiveEventLoop, capture: bool) -> Result<Painted, String> {
+    pub fn frame(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        capture: bool,
+    ) -> Result<Painted, String> {
         self.tick();
-        let (Some(screen), Some(drawing), Some(input)) = (&mut self.screen, &mut self.drawing, &mut self.input) else {
+        let (Some(screen), Some(drawing), Some(input)) =
+            (&mut self.screen, &mut self.drawing, &mut self.input)
+        else {
             return Ok(Painted::Skipped);
         };
         let state = &mut self.state;
@@ -282,8 +298,15 @@ impl App {
         let id = screen.picture_id();
         let raw = input.take_egui_input(&window);
         let output = self.egui.run_ui(raw, |ui| panels::show(ui, state, id));
-        input.handle_platform_output_with_event_loop(&window, event_loop, output.platform_output.clone());
-        let delay = output.viewport_output.get(&egui::ViewportId::ROOT).map(|v| v.repaint_delay);
+        input.handle_platform_output_with_event_loop(
+            &window,
+            event_loop,
+            output.platform_output.clone(),
+        );
+        let delay = output
+            .viewport_output
+            .get(&egui::ViewportId::ROOT)
+            .map(|v| v.repaint_delay);
         self.repaint_at = delay.and_then(|d| Instant::now().checked_add(d));
 
         let [_, _, width, height] = state.viewport;
@@ -440,7 +463,9 @@ impl App {
 
     pub fn resize_window(&mut self, width: u32, height: u32) {
         if let Some(screen) = &mut self.screen {
-            let asked = screen.window.request_inner_size(PhysicalSize::new(width, height));
+            let asked = screen
+                .window
+                .request_inner_size(PhysicalSize::new(width, height));
             if let Some(size) = asked {
                 screen.resize(size.width, size.height);
             }

@@ -139,7 +139,11 @@ pub const GROUPS: &[(&str, &[Row])] = &[
             row(Action::Reload, "r", "read the file again"),
             row(Action::Panels, "Tab", "show or hide the panels"),
             row(Action::Help, "?", "this list"),
-            row(Action::Close, "Escape", "close this list, a message, or the choice of a joint"),
+            row(
+                Action::Close,
+                "Escape",
+                "close this list, a message, or the choice of a joint",
+            ),
             row(Action::Quit, "q", "quit"),
         ],
     ),

@@ -41,7 +41,10 @@ impl App {
                 }
                 Ok(Taken::Later) if waited > PATIENCE => {
                     let line = self.script.done();
-                    self.refuse(&line, &format!("nothing happened in {} s", PATIENCE.as_secs()));
+                    self.refuse(
+                        &line,
+                        &format!("nothing happened in {} s", PATIENCE.as_secs()),
+                    );
                 }
                 Ok(Taken::Later) => break,
                 Err(e) => {
@@ -136,13 +139,23 @@ impl App {
         wish: fn(usize) -> Wish,
         list: impl Fn(&super::model::Model) -> &Vec<String>,
     ) -> Result<Wish, String> {
-        let found = self.state.model.as_ref().and_then(|m| list(m).iter().position(|n| n == name));
-        found.map(wish).ok_or_else(|| format!("no {what} is called '{name}'"))
+        let found = self
+            .state
+            .model
+            .as_ref()
+            .and_then(|m| list(m).iter().position(|n| n == name));
+        found
+            .map(wish)
+            .ok_or_else(|| format!("no {what} is called '{name}'"))
     }
 
     /// Draws a frame and writes what the window shows. The outer error ends the viewer.
     #[allow(clippy::type_complexity, reason = "two kinds of failure")]
-    fn shot(&mut self, event_loop: &ActiveEventLoop, path: &Path) -> Result<Result<Taken, String>, String> {
+    fn shot(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        path: &Path,
+    ) -> Result<Result<Taken, String>, String> {
         let image = match self.frame(event_loop, true)? {
             Painted::Captured(image) => image,
             Painted::Shown | Painted::Skipped => return Ok(Ok(Taken::Later)),

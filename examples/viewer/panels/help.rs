@@ -79,7 +79,11 @@ fn merged(rows: &'static [Row]) -> Vec<(String, &'static str)> {
 
 /// The four arrow keys, with what is held with them.
 fn arrows(keys: &str) -> String {
-    let held = if keys.starts_with("Shift+") { "Shift+" } else { "" };
+    let held = if keys.starts_with("Shift+") {
+        "Shift+"
+    } else {
+        ""
+    };
     format!("{held}arrows")
 }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use glam::{DMat3, DVec3, Vec3};
 use serde::Serialize;
 
+use super::Format;
 use super::clip::Clip;
 use super::frame::PrimFrame;
 use super::names::beside;
-use super::Format;
 use super::vat_layout::{MAX_SIDE, VatLayout};
 use super::vat_mesh::{self, MeshPart};
 use super::vat_texture::{self, VatEncoding};

@@ -8,8 +8,9 @@ use openusd::{sdf, usd};
 
 use super::bindings::MaterialBindings;
 use super::materials::MaterialReader;
+use super::points;
 use super::primvars::PrimvarReader;
-use super::{points, subsets};
+use super::subsets::{self, SubsetFaces};
 use crate::error::{Invalid, Warning};
 use crate::io::usd::values::{Token, read_uniform};
 use crate::sampled::Interpolation;
@@ -36,13 +37,11 @@ pub(super) struct MeshReader<'a> {
     /// Index into the meshes, or what is wrong with all of them.
     definitions: HashMap<Definition, Result<usize, Invalid>>,
     /// Subsets by the place in the prototype, or the path.
-    subsets: HashMap<sdf::Path, Subsets>,
+    subsets: HashMap<sdf::Path, Arc<Vec<SubsetFaces>>>,
     /// displayColor and displayOpacity by the prim that authors them, or its place in the prototype.
     colors: HashMap<sdf::Path, Option<Primvar<Vec3>>>,
     opacities: HashMap<sdf::Path, Option<Primvar<f32>>>,
 }
-
-type Subsets = Arc<Vec<(sdf::Path, Arc<Vec<u32>>)>>;
 
 impl<'a> MeshReader<'a> {
     pub fn new(
@@ -175,16 +174,16 @@ impl<'a> MeshReader<'a> {
             }
         };
         let mut out = Vec::with_capacity(known.len());
-        for (first, faces) in known.iter() {
+        for subset in known.iter() {
             // The same name below another instance's mesh.
-            let name = first.name().unwrap_or_default();
+            let name = subset.path.name().unwrap_or_default();
             let Ok(path) = prim.path().append_path(name) else {
                 continue;
             };
             out.push(Subset {
                 material: self.material(&path, warnings)?,
                 path: path.as_str().to_owned(),
-                faces: faces.clone(),
+                faces: subset.faces.clone(),
             });
         }
         Ok(out)

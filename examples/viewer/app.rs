@@ -50,6 +50,8 @@ pub struct App {
     /// Files that were read, or failed to be.
     pub loads: u64,
     last_frame: Option<Instant>,
+    /// When a script that waits looks again; nothing is drawn before.
+    pub next_step: Option<Instant>,
     /// When egui wants to be drawn again.
     repaint_at: Option<Instant>,
     shift: bool,
@@ -91,6 +93,7 @@ impl App {
             requests: 0,
             loads: 0,
             last_frame: None,
+            next_step: None,
             repaint_at: None,
             shift: false,
             lost_before: false,
@@ -167,7 +170,9 @@ impl App {
 
     fn set_title(&self) {
         if let (Some(screen), Some(model)) = (&self.screen, &self.state.model) {
-            screen.window.set_title(&format!("{} - sinew viewer", model.name()));
+            screen
+                .window
+                .set_title(&format!("{} - sinew viewer", model.name()));
         }
     }
 
@@ -195,7 +200,8 @@ impl App {
         let again = |action: Option<keys::Action>| {
             // Held keys move the camera and step; they do not flicker switches.
             action.is_some_and(|a| {
-                super::moves::of_action(a).is_some() || matches!(a, keys::Action::StepOn | keys::Action::StepBack)
+                super::moves::of_action(a).is_some()
+                    || matches!(a, keys::Action::StepOn | keys::Action::StepBack)
             })
         };
         if let Some(name) = named
@@ -211,10 +217,17 @@ impl App {
                 Wish::Reload => self.reload(),
                 Wish::Clip(number) => self.play_clip(number),
                 Wish::Camera(number) => {
-                    let camera = self.drawing.as_ref().and_then(|d| d.camera(number, &self.state));
+                    let camera = self
+                        .drawing
+                        .as_ref()
+                        .and_then(|d| d.camera(number, &self.state));
                     match camera {
                         Some(camera) => self.state.camera = camera,
-                        None => self.state.error = Some("this camera has no lens, or a transform that is singular".into()),
+                        None => {
+                            self.state.error = Some(
+                                "this camera has no lens, or a transform that is singular".into(),
+                            )
+                        }
                     }
                 }
                 Wish::Quit => self.quit = true,
@@ -264,9 +277,15 @@ impl App {
     }
 
     /// One frame; gives the window's picture where the script wants it.
-    pub fn frame(&mut self, event_loop: &ActiveEventLoop, capture: bool) -> Result<Painted, String> {
+    pub fn frame(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        capture: bool,
+    ) -> Result<Painted, String> {
         self.tick();
-        let (Some(screen), Some(drawing), Some(input)) = (&mut self.screen, &mut self.drawing, &mut self.input) else {
+        let (Some(screen), Some(drawing), Some(input)) =
+            (&mut self.screen, &mut self.drawing, &mut self.input)
+        else {
             return Ok(Painted::Skipped);
         };
         let state = &mut self.state;
@@ -282,8 +301,15 @@ impl App {
         let id = screen.picture_id();
         let raw = input.take_egui_input(&window);
         let output = self.egui.run_ui(raw, |ui| panels::show(ui, state, id));
-        input.handle_platform_output_with_event_loop(&window, event_loop, output.platform_output.clone());
-        let delay = output.viewport_output.get(&egui::ViewportId::ROOT).map(|v| v.repaint_delay);
+        input.handle_platform_output_with_event_loop(
+            &window,
+            event_loop,
+            output.platform_output.clone(),
+        );
+        let delay = output
+            .viewport_output
+            .get(&egui::ViewportId::ROOT)
+            .map(|v| v.repaint_delay);
         self.repaint_at = delay.and_then(|d| Instant::now().checked_add(d));
 
         let [_, _, width, height] = state.viewport;
@@ -412,7 +438,12 @@ impl ApplicationHandler<Wake> for App {
             self.changed = None;
             self.reload();
         }
-        if self.state.clock.playing || !self.script.is_empty() || self.script.ended {
+        let script = !self.script.is_empty() || self.script.ended;
+        if let Some(at) = self.next_step.filter(|at| script && *at > now) {
+            event_loop.set_control_flow(ControlFlow::WaitUntil(at));
+            return;
+        }
+        if self.state.clock.playing || script {
             self.redraw();
             event_loop.set_control_flow(ControlFlow::Poll);
             return;
@@ -440,7 +471,9 @@ impl App {
 
     pub fn resize_window(&mut self, width: u32, height: u32) {
         if let Some(screen) = &mut self.screen {
-            let asked = screen.window.request_inner_size(PhysicalSize::new(width, height));
+            let asked = screen
+                .window
+                .request_inner_size(PhysicalSize::new(width, height));
             if let Some(size) = asked {
                 screen.resize(size.width, size.height);
             }

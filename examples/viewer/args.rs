@@ -60,7 +60,13 @@ impl Args {
         let mut lines = Vec::new();
         if !self.screenshot.is_empty() {
             lines.push(("settle".to_owned(), Step::Settle));
-            lines.push(("key Home".into(), Step::Key { name: "Home".into(), shift: false }));
+            lines.push((
+                "key Home".into(),
+                Step::Key {
+                    name: "Home".into(),
+                    shift: false,
+                },
+            ));
         }
         for (i, path) in self.screenshot.iter().enumerate() {
             if let Some(time) = self.time.get(i) {
@@ -73,7 +79,11 @@ impl Args {
 
     /// The steps of a script that is a file.
     pub fn script_file(&self) -> Result<Vec<(String, Step)>, String> {
-        let Some(path) = self.script.as_ref().filter(|p| *p != std::path::Path::new("-")) else {
+        let Some(path) = self
+            .script
+            .as_ref()
+            .filter(|p| *p != std::path::Path::new("-"))
+        else {
             return Ok(Vec::new());
         };
         let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -94,11 +104,20 @@ mod tests {
     #[test]
     fn screenshots_have_a_time_each_or_none() {
         let args = |more: &[&str]| {
-            let words = ["viewer", "a.glb", "--screenshot", "x.png", "--screenshot", "y.png"];
+            let words = [
+                "viewer",
+                "a.glb",
+                "--screenshot",
+                "x.png",
+                "--screenshot",
+                "y.png",
+            ];
             Args::try_parse_from(words.iter().chain(more)).unwrap()
         };
         assert_eq!(args(&[]).screenshots().unwrap().len(), 4);
-        let two = args(&["--time", "-1", "--time", "2"]).screenshots().unwrap();
+        let two = args(&["--time", "-1", "--time", "2"])
+            .screenshots()
+            .unwrap();
         assert_eq!(two[2].1, Step::Time(-1.0));
         assert!(args(&["--time", "1"]).screenshots().is_err());
     }

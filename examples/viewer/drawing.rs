@@ -156,9 +156,10 @@ impl Drawing {
         stage.encode(encoder).map_err(text)?;
         if state.control.backend == DrawBackend::Cpu {
             let seconds = began.elapsed().as_secs_f64();
-            state
-                .stats
-                .count_skinning(Some(seconds), "on the CPU, until its results are ready for upload");
+            state.stats.count_skinning(
+                Some(seconds),
+                "on the CPU, until its results are ready for upload",
+            );
         }
         self.renderer
             .draw(encoder, view, size, stage, &state.camera, &state.look)
@@ -167,7 +168,8 @@ impl Drawing {
 
     /// Looks at the GPU's clock after a frame was submitted, now and then.
     pub fn measure(&mut self, state: &mut State) {
-        let due = self.measured.elapsed().as_secs_f64() > MEASURE_EVERY || state.stats.skin.is_none();
+        let due =
+            self.measured.elapsed().as_secs_f64() > MEASURE_EVERY || state.stats.skin.is_none();
         let Some(stage) = self.stage.as_ref().filter(|_| due) else {
             return;
         };
@@ -175,7 +177,9 @@ impl Drawing {
             self.measured = Instant::now();
             let times = stage.last_gpu_time().ok().flatten();
             let seconds = times.map(|t| (t.weights + t.skin).as_secs_f64());
-            state.stats.count_skinning(seconds, "by the GPU's own clock");
+            state
+                .stats
+                .count_skinning(seconds, "by the GPU's own clock");
         }
     }
 }

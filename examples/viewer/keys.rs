@@ -128,7 +128,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
     (
         "Skinning",
         &[
-            row(Action::Method, "m", "as authored, linear, dual quaternion"),
+            row(Action::Method, "m", "method: authored, linear, dual quat."),
             row(Action::Backend, "p", "GPU or CPU"),
             row(Action::Difference, "d", "difference between GPU and CPU"),
         ],
@@ -139,7 +139,11 @@ pub const GROUPS: &[(&str, &[Row])] = &[
             row(Action::Reload, "r", "read the file again"),
             row(Action::Panels, "Tab", "show or hide the panels"),
             row(Action::Help, "?", "this list"),
-            row(Action::Close, "Escape", "close this list, a message, or the choice of a joint"),
+            row(
+                Action::Close,
+                "Escape",
+                "close list or message, let go of joint",
+            ),
             row(Action::Quit, "q", "quit"),
         ],
     ),
@@ -148,10 +152,10 @@ pub const GROUPS: &[(&str, &[Row])] = &[
 /// What the mouse does, for the same list.
 pub const MOUSE: &[(&str, &str)] = &[
     ("left drag", "orbit"),
-    ("middle or right drag, Shift + left drag", "pan"),
+    ("right or middle drag, Shift + drag", "pan"),
     ("wheel", "nearer or farther"),
     ("double click", "frame all"),
-    ("click a joint", "choose it (with joints shown)"),
+    ("click a joint", "choose it (key j)"),
     ("drop a file", "open it"),
 ];
 

@@ -34,15 +34,23 @@ pub struct Ready {
 const STACK: usize = 256 << 20;
 
 /// Reads on a new thread and calls `done` there.
-pub fn start(request: Request, done: impl FnOnce(Request, Result<Ready, String>) + Send + 'static) -> Result<(), String> {
+pub fn start(
+    request: Request,
+    done: impl FnOnce(Request, Result<Ready, String>) + Send + 'static,
+) -> Result<(), String> {
     let work = move || {
         let result = catch_unwind(AssertUnwindSafe(|| read(&request)));
         let result = result.unwrap_or_else(|_| {
-            Err(format!("{}: reading it failed; this is a bug in sinew", request.path.display()))
+            Err(format!(
+                "{}: reading it failed; this is a bug in sinew",
+                request.path.display()
+            ))
         });
         done(request, result);
     };
-    let thread = std::thread::Builder::new().name("loader".into()).stack_size(STACK);
+    let thread = std::thread::Builder::new()
+        .name("loader".into())
+        .stack_size(STACK);
     thread
         .spawn(work)
         .map(drop)
@@ -79,7 +87,14 @@ fn read(request: &Request) -> Result<Ready, String> {
 /// The SkelAnimations of a USD file, in place of the one that each Skeleton is bound to.
 fn choose(ready: &mut Ready, animations: Vec<SkelAnimation>, wanted: Option<&str>) {
     // One that is bound anyway is no choice.
-    if animations.len() < 2 && ready.loaded.scene.instances.iter().any(|i| i.instance.animation().is_some()) {
+    if animations.len() < 2
+        && ready
+            .loaded
+            .scene
+            .instances
+            .iter()
+            .any(|i| i.instance.animation().is_some())
+    {
         return;
     }
     ready.clips = animations.iter().map(|a| a.path.clone()).collect();
@@ -93,7 +108,8 @@ fn choose(ready: &mut Ready, animations: Vec<SkelAnimation>, wanted: Option<&str
 /// Has an animation drive every Skeleton whose joints or shapes it names.
 fn play(loaded: &mut Loaded, animation: &Arc<SkelAnimation>) {
     let scene = &mut loaded.scene;
-    let tokens = |slots: &[ShapeSlot]| -> Vec<String> { slots.iter().map(|s| s.token.clone()).collect() };
+    let tokens =
+        |slots: &[ShapeSlot]| -> Vec<String> { slots.iter().map(|s| s.token.clone()).collect() };
     let moves = |placed: &PlacedSkeleton| {
         let joints = placed.instance.skeleton().joints();
         !AnimMapper::new(&animation.joints, joints).reaches_nothing()

@@ -32,7 +32,8 @@ use script::Script;
 fn main() -> ExitCode {
     quiet_headless_drivers();
     let args = args::Args::parse();
-    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error,egui_winit=error";
+    let default_filter =
+        "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error,egui_winit=error";
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
         .format_timestamp(None)
         .init();
@@ -97,8 +98,12 @@ fn read_stdin(proxy: EventLoopProxy<Wake>) -> Result<(), String> {
         // The window may be closed by now.
         let _ = proxy.send_event(Wake::NoMoreLines);
     };
-    let thread = std::thread::Builder::new().name("script".into()).spawn(read);
-    thread.map(drop).map_err(|e| format!("cannot start a thread: {e}"))
+    let thread = std::thread::Builder::new()
+        .name("script".into())
+        .spawn(read);
+    thread
+        .map(drop)
+        .map_err(|e| format!("cannot start a thread: {e}"))
 }
 
 /// On a machine without Wayland Mesa's device-select layer complains on stderr, once per instance.

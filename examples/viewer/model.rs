@@ -134,11 +134,7 @@ fn skeleton_info(skeleton: &StageSkeleton) -> SkeletonInfo {
 }
 
 /// Rows of the joint list: those that a search finds, else the tree without what is folded.
-pub fn rows(
-    skeleton: &SkeletonInfo,
-    search: &str,
-    folded: impl Fn(usize) -> bool,
-) -> Vec<usize> {
+pub fn rows(skeleton: &SkeletonInfo, search: &str, folded: impl Fn(usize) -> bool) -> Vec<usize> {
     let search = search.trim().to_lowercase();
     let all = 0..skeleton.joints.len();
     if !search.is_empty() {

@@ -49,7 +49,8 @@ pub fn of_pointer(pointer: Pointer, height: f32) -> Vec<Move> {
         });
     }
     let pinch = f64::from(pointer.pinch);
-    let factor = (-f64::from(pointer.scroll) / SCROLL).exp() / if pinch > 0.0 { pinch } else { 1.0 };
+    let factor =
+        (-f64::from(pointer.scroll) / SCROLL).exp() / if pinch > 0.0 { pinch } else { 1.0 };
     if factor != 1.0 {
         moves.push(Move::Zoom(factor));
     }
@@ -165,10 +166,7 @@ mod tests {
             },
         ] {
             let moves = of_pointer(pointer, 100.0);
-            assert!(
-                matches!(moves[..], [Move::Zoom(f)] if f < 1.0),
-                "{moves:?}"
-            );
+            assert!(matches!(moves[..], [Move::Zoom(f)] if f < 1.0), "{moves:?}");
         }
     }
 

@@ -212,7 +212,13 @@ impl Screen {
                     .update_texture(&self.device, &self.queue, id, delta);
             }
         }
-        let result = self.paint_shapes(ctx, output.shapes, &mut encoder, capture, output.pixels_per_point);
+        let result = self.paint_shapes(
+            ctx,
+            output.shapes,
+            &mut encoder,
+            capture,
+            output.pixels_per_point,
+        );
         for id in output.textures_delta.free.drain() {
             self.painter.free_texture(&id);
         }
@@ -256,9 +262,9 @@ impl Screen {
             pixels_per_point,
         };
         let jobs = ctx.tessellate(shapes, pixels_per_point);
-        let more =
-            self.painter
-                .update_buffers(&self.device, &self.queue, encoder, &jobs, &screen);
+        let more = self
+            .painter
+            .update_buffers(&self.device, &self.queue, encoder, &jobs, &screen);
         let view = target.create_view(&wgpu::TextureViewDescriptor::default());
         let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("viewer.window"),
@@ -288,7 +294,10 @@ impl Screen {
                 Current::Timeout | Current::Occluded | Current::Validation => return None,
                 Current::Outdated => self.surface.configure(&self.device, &self.config),
                 Current::Lost => {
-                    self.surface = self.instance.create_surface(Arc::clone(&self.window)).ok()?;
+                    self.surface = self
+                        .instance
+                        .create_surface(Arc::clone(&self.window))
+                        .ok()?;
                     self.surface.configure(&self.device, &self.config);
                 }
             }
@@ -382,9 +391,10 @@ impl Copy {
     fn read(self, device: &wgpu::Device) -> Result<RgbaImage, String> {
         let failed = |e: &dyn std::fmt::Display| format!("the window cannot be read back: {e}");
         let (sender, receiver) = std::sync::mpsc::channel();
-        self.buffer.map_async(wgpu::MapMode::Read, .., move |result| {
-            let _ = sender.send(result);
-        });
+        self.buffer
+            .map_async(wgpu::MapMode::Read, .., move |result| {
+                let _ = sender.send(result);
+            });
         device
             .poll(wgpu::PollType::wait_indefinitely())
             .map_err(|e| failed(&e))?;

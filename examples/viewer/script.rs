@@ -12,14 +12,23 @@ use sinew::skel::SkinningMethod;
 pub enum Step {
     /// As if the file had been dropped into the window.
     Drop(PathBuf),
-    Key { name: String, shift: bool },
+    Key {
+        name: String,
+        shift: bool,
+    },
     /// Points that the pointer is dragged by, as the left or another button does.
-    Drag { by: [f32; 2], left: bool },
+    Drag {
+        by: [f32; 2],
+        left: bool,
+    },
     Scroll(f32),
     Time(f64),
     /// Chooses a joint by its name.
     Joint(String),
-    Shape { name: String, weight: f32 },
+    Shape {
+        name: String,
+        weight: f32,
+    },
     Clip(String),
     Method(Option<SkinningMethod>),
     Camera(String),
@@ -165,7 +174,9 @@ impl Script {
     pub fn done(&mut self) -> String {
         self.began = None;
         self.frames = 0;
-        self.steps.pop_front().map_or_else(String::new, |(line, _)| line)
+        self.steps
+            .pop_front()
+            .map_or_else(String::new, |(line, _)| line)
     }
 }
 
@@ -190,9 +201,23 @@ mod tests {
     #[test]
     fn names_may_hold_spaces_and_what_is_wrong_is_told() {
         let shape = parse("shape my smile 0.5").unwrap().unwrap();
-        assert_eq!(shape, Step::Shape { name: "my smile".into(), weight: 0.5 });
+        assert_eq!(
+            shape,
+            Step::Shape {
+                name: "my smile".into(),
+                weight: 0.5
+            }
+        );
         assert_eq!(parse(" # note").unwrap(), None);
-        for wrong in ["jump", "time", "time nan", "size 3", "wait -1", "method cubic", "shot"] {
+        for wrong in [
+            "jump",
+            "time",
+            "time nan",
+            "size 3",
+            "wait -1",
+            "method cubic",
+            "shot",
+        ] {
             let e = parse(wrong).unwrap_err();
             assert!(e.contains(wrong), "{e}");
         }

@@ -155,7 +155,9 @@ impl State {
         if self.look.chosen.is_some_and(|id| !there(id)) {
             self.choose(None);
         }
-        self.control.weights.retain(|name, _| model.shapes.contains(name));
+        self.control
+            .weights
+            .retain(|name, _| model.shapes.contains(name));
         self.difference = None;
         self.error = None;
         self.loading = None;
@@ -190,7 +192,10 @@ impl State {
     /// Frames all that is shown.
     pub fn frame_all(&mut self) {
         if self.bounds.is_empty() {
-            self.camera.frame(&Bounds::of([glam::DVec3::splat(-1.0), glam::DVec3::ONE]), self.aspect());
+            self.camera.frame(
+                &Bounds::of([glam::DVec3::splat(-1.0), glam::DVec3::ONE]),
+                self.aspect(),
+            );
         } else {
             self.camera.frame(&self.bounds, self.aspect());
         }

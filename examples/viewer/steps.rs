@@ -1,6 +1,7 @@
 //! Takes the steps of a script, and answers each.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use winit::event_loop::ActiveEventLoop;
@@ -13,6 +14,9 @@ use super::state::Wish;
 
 /// Frames drawn before a picture is taken: egui needs some to lay a new window out.
 const FRAMES: u32 = 3;
+
+/// A script that waits for a file looks this often.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What became of a step.
 enum Taken {
@@ -41,9 +45,19 @@ impl App {
                 }
                 Ok(Taken::Later) if waited > PATIENCE => {
                     let line = self.script.done();
-                    self.refuse(&line, &format!("nothing happened in {} s", PATIENCE.as_secs()));
+                    self.refuse(
+                        &line,
+                        &format!("nothing happened in {} s", PATIENCE.as_secs()),
+                    );
                 }
-                Ok(Taken::Later) => break,
+                Ok(Taken::Later) => {
+                    let rests = matches!(step, Step::Settle | Step::Loads(_) | Step::Wait(_));
+                    if rests && !self.state.clock.playing {
+                        self.next_step = Some(Instant::now() + LOOK_AGAIN);
+                        return Ok(());
+                    }
+                    break;
+                }
                 Err(e) => {
                     let line = self.script.done();
                     self.refuse(&line, &e);
@@ -59,7 +73,7 @@ impl App {
         Ok(())
     }
 
-    fn take(&mut self, step: &Step, waited: std::time::Duration) -> Result<Taken, String> {
+    fn take(&mut self, step: &Step, waited: Duration) -> Result<Taken, String> {
         let later = |done: bool| if done { Taken::Done } else { Taken::Later };
         let still = Pointer {
             pinch: 1.0,
@@ -136,13 +150,23 @@ impl App {
         wish: fn(usize) -> Wish,
         list: impl Fn(&super::model::Model) -> &Vec<String>,
     ) -> Result<Wish, String> {
-        let found = self.state.model.as_ref().and_then(|m| list(m).iter().position(|n| n == name));
-        found.map(wish).ok_or_else(|| format!("no {what} is called '{name}'"))
+        let found = self
+            .state
+            .model
+            .as_ref()
+            .and_then(|m| list(m).iter().position(|n| n == name));
+        found
+            .map(wish)
+            .ok_or_else(|| format!("no {what} is called '{name}'"))
     }
 
     /// Draws a frame and writes what the window shows. The outer error ends the viewer.
     #[allow(clippy::type_complexity, reason = "two kinds of failure")]
-    fn shot(&mut self, event_loop: &ActiveEventLoop, path: &Path) -> Result<Result<Taken, String>, String> {
+    fn shot(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        path: &Path,
+    ) -> Result<Result<Taken, String>, String> {
         let image = match self.frame(event_loop, true)? {
             Painted::Captured(image) => image,
             Painted::Shown | Painted::Skipped => return Ok(Ok(Taken::Later)),

@@ -25,9 +25,9 @@ mod timing;
 pub use crowd::{Crowd, InstanceId, SkinId};
 pub use device::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
 pub use error::GpuError;
-pub use limits::{needed_features, needed_limits, wanted_features};
 #[cfg(feature = "render")]
 pub(crate) use error::guarded;
+pub use limits::{needed_features, needed_limits, wanted_features};
 pub use readback::Deformed;
 #[cfg(feature = "render")]
 pub(crate) use readback::map_and;

@@ -27,7 +27,9 @@ pub fn triangles(file: &str, time: f64) -> Result<Vec<[DVec3; 3]>, String> {
             None => {
                 let world_from_prim = mesh.world_from_prim(time);
                 let rest = mesh.points.at(time).ok_or("a mesh without points")?;
-                rest.iter().map(|p| world_from_prim.transform_point3(p.as_dvec3())).collect()
+                rest.iter()
+                    .map(|p| world_from_prim.transform_point3(p.as_dvec3()))
+                    .collect()
             }
         };
         let topology = &mesh.topology;
@@ -78,7 +80,8 @@ fn fill(mask: &mut [bool], width: u32, height: u32, [a, b, c]: [DVec2; 3]) {
 
 /// Pixels in both over pixels in either.
 pub fn overlap(a: &[bool], b: &[bool]) -> f64 {
-    let count = |f: &dyn Fn(bool, bool) -> bool| a.iter().zip(b).filter(|(a, b)| f(**a, **b)).count();
+    let count =
+        |f: &dyn Fn(bool, bool) -> bool| a.iter().zip(b).filter(|(a, b)| f(**a, **b)).count();
     let either = count(&|a, b| a || b);
     count(&|a, b| a && b) as f64 / either.max(1) as f64
 }

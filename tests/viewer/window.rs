@@ -26,7 +26,9 @@ pub fn missing() -> Option<String> {
         return Some("Xvfb is for Linux".into());
     }
     let version = Command::new("Xvfb").arg("-help").output();
-    version.err().map(|e| format!("Xvfb cannot be run ({e}); Debian has it as xvfb"))
+    version
+        .err()
+        .map(|e| format!("Xvfb cannot be run ({e}); Debian has it as xvfb"))
 }
 
 /// An X server in memory; ends with the value.
@@ -38,14 +40,24 @@ pub struct Display {
 impl Display {
     pub fn new() -> Result<Self, String> {
         let mut server = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-screen", "0", "1600x1000x24", "-nolisten", "tcp"])
+            .args([
+                "-displayfd",
+                "1",
+                "-screen",
+                "0",
+                "1600x1000x24",
+                "-nolisten",
+                "tcp",
+            ])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .map_err(|e| format!("Xvfb: {e}"))?;
         let mut number = String::new();
         if let Some(out) = server.stdout.take() {
-            BufReader::new(out).read_line(&mut number).map_err(|e| e.to_string())?;
+            BufReader::new(out)
+                .read_line(&mut number)
+                .map_err(|e| e.to_string())?;
         }
         let number = number.trim();
         if number.is_empty() {
@@ -70,7 +82,13 @@ pub fn executable() -> Result<&'static Path, String> {
     let built = BUILT.get_or_init(|| {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        cargo.args(["build", "--locked", "--ignore-rust-version", "--example", "viewer"]);
+        cargo.args([
+            "build",
+            "--locked",
+            "--ignore-rust-version",
+            "--example",
+            "viewer",
+        ]);
         cargo.arg("--message-format=json-render-diagnostics");
         if cfg!(feature = "fbx") {
             cargo.args(["--features", "fbx"]);
@@ -78,11 +96,16 @@ pub fn executable() -> Result<&'static Path, String> {
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
-        let output = cargo.stderr(Stdio::inherit()).output().map_err(|e| e.to_string())?;
+        let output = cargo
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|e| e.to_string())?;
         let lines = output.stdout.split(|b| *b == b'\n');
         let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         let made = messages.filter(|m| m["target"]["name"] == "viewer");
-        let path = made.filter_map(|m| m["executable"].as_str().map(PathBuf::from)).last();
+        let path = made
+            .filter_map(|m| m["executable"].as_str().map(PathBuf::from))
+            .last();
         path.ok_or_else(|| "cargo built no viewer".into())
     });
     built.as_deref().map_err(Clone::clone)
@@ -100,7 +123,7 @@ pub struct Viewer {
 impl Viewer {
     pub fn start(display: &Display, args: &[&str]) -> Result<Self, String> {
         let mut child = command(display)?
-            .args(["--size", "1280x800", "--script", "-"])
+            .args(["--size", "1000x660", "--script", "-"])
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -129,7 +152,8 @@ impl Viewer {
         let input = self.input.as_mut().ok_or("the viewer has ended")?;
         writeln!(input, "{line}").map_err(|e| format!("{line}: {e}"))?;
         let answer = self.answers.recv_timeout(PATIENCE);
-        let answer = answer.map_err(|_| format!("{line}: no answer; ended: {:?}", self.child.try_wait()))?;
+        let answer =
+            answer.map_err(|_| format!("{line}: no answer; ended: {:?}", self.child.try_wait()))?;
         self.last = serde_json::from_str(&answer).map_err(|e| format!("{answer}: {e}"))?;
         Ok(&self.last)
     }

@@ -74,7 +74,11 @@ fn triangle(painter: &Painter, center: Pos2, size: f32, right: bool, color: Colo
 pub fn fold(ui: &mut Ui, branches: bool, folded: bool) -> Response {
     let (rect, response) = ui.allocate_exact_size(Vec2::new(11.0, 14.0), Sense::click());
     if branches {
-        let color = ui.style().interact(&response).text_color().gamma_multiply(0.7);
+        let color = ui
+            .style()
+            .interact(&response)
+            .text_color()
+            .gamma_multiply(0.7);
         let center = rect.center();
         if folded {
             triangle(ui.painter(), center, 3.2, true, color);

@@ -15,7 +15,11 @@ pub fn show(ui: &mut Ui, state: &mut State) {
     ui.horizontal(|ui| {
         let mut heat = state.heat;
         let hint = "weights of the chosen joint as colours (h)";
-        if ui.toggle_value(&mut heat, "Weights").on_hover_text(hint).clicked() {
+        if ui
+            .toggle_value(&mut heat, "Weights")
+            .on_hover_text(hint)
+            .clicked()
+        {
             state.model = Some(model.clone());
             state.act(crate::keys::Action::Heat);
             state.model = None;
@@ -31,7 +35,7 @@ pub fn show(ui: &mut Ui, state: &mut State) {
     });
     let search = egui::TextEdit::singleline(&mut state.joint_search)
         .hint_text("search joints")
-        .desired_width(f32::INFINITY);
+        .desired_width(ui.available_width() - 16.0);
     ui.add(search);
     // One list over all skeletons: a heading and its joints.
     let mut lines: Vec<(usize, Option<usize>)> = Vec::new();
@@ -71,7 +75,13 @@ pub fn show(ui: &mut Ui, state: &mut State) {
                             skeleton: number,
                             joint,
                         };
-                        row(ui, state, id, &skeleton.joints[joint], has_children(skeleton, joint));
+                        row(
+                            ui,
+                            state,
+                            id,
+                            &skeleton.joints[joint],
+                            has_children(skeleton, joint),
+                        );
                     }
                 }
             }
@@ -86,7 +96,8 @@ fn row(ui: &mut Ui, state: &mut State, id: JointId, joint: &crate::model::Joint,
         if !searching {
             ui.add_space(joint.depth.min(16) as f32 * 9.0);
             let folded = state.folded.contains(&id);
-            if icons::fold(ui, branches, folded).clicked() && branches && !state.folded.remove(&id) {
+            if icons::fold(ui, branches, folded).clicked() && branches && !state.folded.remove(&id)
+            {
                 state.folded.insert(id);
             }
         }

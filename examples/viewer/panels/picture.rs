@@ -43,7 +43,11 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
             drag: [drag.x, drag.y],
             left: response.dragged_by(egui::PointerButton::Primary),
             shift: input.modifiers.shift,
-            scroll: if over { input.smooth_scroll_delta().y } else { 0.0 },
+            scroll: if over {
+                input.smooth_scroll_delta().y
+            } else {
+                0.0
+            },
             pinch: if over { input.zoom_delta() } else { 1.0 },
         }
     });
@@ -53,7 +57,15 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
     if response.double_clicked() {
         state.refit = true;
     }
-    joints(ui, state, rect, response.clicked().then(|| response.interact_pointer_pos()).flatten());
+    joints(
+        ui,
+        state,
+        rect,
+        response
+            .clicked()
+            .then(|| response.interact_pointer_pos())
+            .flatten(),
+    );
     if state.heat && state.control.heat.is_some() {
         legend(ui, state, rect);
     }
@@ -61,16 +73,24 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
         let font = FontId::proportional(19.0);
         let text = "drop a character here";
         let color = Color32::from_gray(236);
-        ui.painter().text(rect.center(), Align2::CENTER_CENTER, text, font, color);
+        ui.painter()
+            .text(rect.center(), Align2::CENTER_CENTER, text, font, color);
         let font = FontId::proportional(12.5);
         let below = rect.center() + Vec2::new(0.0, 26.0);
         let text = "usd · usda · usdc · usdz · gltf · glb · vrm · vrma · bvh · fbx        ? lists the keys";
-        ui.painter().text(below, Align2::CENTER_CENTER, text, font, Color32::from_gray(205));
+        ui.painter().text(
+            below,
+            Align2::CENTER_CENTER,
+            text,
+            font,
+            Color32::from_gray(205),
+        );
     }
     if state.hovering {
         let stroke = Stroke::new(3.0, theme::ACCENT);
         let inside = egui::StrokeKind::Inside;
-        ui.painter().rect_stroke(rect, CornerRadius::same(4), stroke, inside);
+        ui.painter()
+            .rect_stroke(rect, CornerRadius::same(4), stroke, inside);
     }
     if state.error.is_some() {
         error(ui, state, rect);
@@ -118,14 +138,22 @@ fn joints(ui: &Ui, state: &mut State, rect: Rect, click: Option<Pos2>) {
 /// Writes a name beside a joint, unless it would cover another one.
 fn name_at(painter: &egui::Painter, at: Pos2, name: &str, chosen: bool, written: &mut Vec<Rect>) {
     let font = FontId::proportional(if chosen { 12.5 } else { 10.5 });
-    let color = if chosen { theme::ACCENT } else { Color32::from_gray(245) };
+    let color = if chosen {
+        theme::ACCENT
+    } else {
+        Color32::from_gray(245)
+    };
     let text = painter.layout_no_wrap(name.to_owned(), font, color);
     let place = Rect::from_min_size(at + Vec2::new(8.0, -text.size().y * 0.5), text.size());
     if !chosen && written.iter().any(|r| r.intersects(place)) {
         return;
     }
     let back = place.expand2(Vec2::new(3.0, 0.5));
-    painter.rect_filled(back, 3.0, Color32::from_black_alpha(if chosen { 210 } else { 130 }));
+    painter.rect_filled(
+        back,
+        3.0,
+        Color32::from_black_alpha(if chosen { 210 } else { 130 }),
+    );
     painter.galley(place.min, text, color);
     written.push(place);
 }
@@ -145,7 +173,8 @@ fn legend(ui: &Ui, state: &State, rect: Rect) {
         Vec2::new(150.0, 10.0),
     );
     painter.rect_filled(
-        bar.expand2(Vec2::new(10.0, 20.0)).translate(Vec2::new(0.0, -4.0)),
+        bar.expand2(Vec2::new(10.0, 20.0))
+            .translate(Vec2::new(0.0, -4.0)),
         6.0,
         Color32::from_black_alpha(140),
     );
@@ -164,7 +193,13 @@ fn legend(ui: &Ui, state: &State, rect: Rect) {
     let above = bar.left_top() - Vec2::new(0.0, 3.0);
     let text = format!("weight of {}", joint.name);
     painter.text(above, Align2::LEFT_BOTTOM, text, font.clone(), color);
-    painter.text(bar.left_bottom(), Align2::LEFT_TOP, "0", font.clone(), color);
+    painter.text(
+        bar.left_bottom(),
+        Align2::LEFT_TOP,
+        "0",
+        font.clone(),
+        color,
+    );
     painter.text(bar.right_bottom(), Align2::RIGHT_TOP, "1", font, color);
 }
 

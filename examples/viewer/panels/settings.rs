@@ -48,59 +48,71 @@ pub fn show(ui: &mut Ui, state: &mut State) {
 
 fn look(ui: &mut Ui, state: &mut State) {
     let mut pressed = None;
-    Grid::new("look").num_columns(2).spacing([18.0, 4.0]).show(ui, |ui| {
-        let mut check = |ui: &mut Ui, on: bool, text: &str, key: &str, action: Action| {
-            let mut on = on;
-            let hint = format!("key: {key}");
-            if ui.checkbox(&mut on, text).on_hover_text(hint).clicked() {
-                pressed = Some(action);
-            }
-        };
-        check(ui, state.look.joints, "Joints", "j", Action::Joints);
-        check(ui, state.names, "Joint names", "n", Action::Names);
-        ui.end_row();
-        check(ui, state.look.wireframe, "Wireframe", "w", Action::Wireframe);
-        check(ui, state.look.normals, "Normals", "v", Action::Normals);
-        ui.end_row();
-        check(ui, state.look.bounds, "Bounds", "b", Action::Bounds);
-        check(ui, state.look.grid, "Ground grid", "g", Action::Grid);
-        ui.end_row();
-        check(ui, state.look.surface, "Surfaces", "s", Action::Surface);
-        ui.end_row();
-    });
+    Grid::new("look")
+        .num_columns(2)
+        .spacing([18.0, 4.0])
+        .show(ui, |ui| {
+            let mut check = |ui: &mut Ui, on: bool, text: &str, key: &str, action: Action| {
+                let mut on = on;
+                let hint = format!("key: {key}");
+                if ui.checkbox(&mut on, text).on_hover_text(hint).clicked() {
+                    pressed = Some(action);
+                }
+            };
+            check(ui, state.look.joints, "Joints", "j", Action::Joints);
+            check(ui, state.names, "Joint names", "n", Action::Names);
+            ui.end_row();
+            check(
+                ui,
+                state.look.wireframe,
+                "Wireframe",
+                "w",
+                Action::Wireframe,
+            );
+            check(ui, state.look.normals, "Normals", "v", Action::Normals);
+            ui.end_row();
+            check(ui, state.look.bounds, "Bounds", "b", Action::Bounds);
+            check(ui, state.look.grid, "Ground grid", "g", Action::Grid);
+            ui.end_row();
+            check(ui, state.look.surface, "Surfaces", "s", Action::Surface);
+            ui.end_row();
+        });
     if let Some(action) = pressed {
         state.act(action);
     }
 }
 
 fn skinning(ui: &mut Ui, state: &mut State) {
-    Grid::new("skinning").num_columns(2).spacing([10.0, 5.0]).show(ui, |ui| {
-        ui.label("Method");
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = 3.0;
-            let method = &mut state.control.method;
-            ui.selectable_value(method, None, "Authored");
-            ui.selectable_value(method, Some(SkinningMethod::ClassicLinear), "Linear");
-            ui.selectable_value(method, Some(SkinningMethod::DualQuaternion), "Dual quat.");
+    Grid::new("skinning")
+        .num_columns(2)
+        .spacing([10.0, 5.0])
+        .show(ui, |ui| {
+            ui.label("Method");
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 3.0;
+                let method = &mut state.control.method;
+                ui.selectable_value(method, None, "Authored");
+                ui.selectable_value(method, Some(SkinningMethod::ClassicLinear), "Linear");
+                ui.selectable_value(method, Some(SkinningMethod::DualQuaternion), "Dual quat.");
+            });
+            ui.end_row();
+            ui.label("Backend");
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 3.0;
+                let backend = &mut state.control.backend;
+                ui.selectable_value(backend, DrawBackend::Gpu, "GPU");
+                ui.selectable_value(backend, DrawBackend::Cpu, "CPU");
+            });
+            ui.end_row();
+            let mut compare = state.compare;
+            ui.checkbox(&mut compare, "GPU − CPU")
+                .on_hover_text("compare both at each time shown (d)");
+            if compare != state.compare {
+                state.act(Action::Difference);
+            }
+            difference(ui, state);
+            ui.end_row();
         });
-        ui.end_row();
-        ui.label("Backend");
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = 3.0;
-            let backend = &mut state.control.backend;
-            ui.selectable_value(backend, DrawBackend::Gpu, "GPU");
-            ui.selectable_value(backend, DrawBackend::Cpu, "CPU");
-        });
-        ui.end_row();
-        let mut compare = state.compare;
-        ui.checkbox(&mut compare, "GPU − CPU")
-            .on_hover_text("compare both at each time shown (d)");
-        if compare != state.compare {
-            state.act(Action::Difference);
-        }
-        difference(ui, state);
-        ui.end_row();
-    });
 }
 
 /// The largest distance between a point of both backends.
@@ -109,7 +121,11 @@ fn difference(ui: &mut Ui, state: &State) {
         (Some(Ok(d)), true) => {
             let size = state.bounds.diagonal();
             let part = if size > 0.0 { d / size } else { 0.0 };
-            let color = if part < 1e-5 { theme::GOOD } else { theme::WARNING };
+            let color = if part < 1e-5 {
+                theme::GOOD
+            } else {
+                theme::WARNING
+            };
             let text = format!("{d:.2e} units");
             ui.label(RichText::new(text).color(color)).on_hover_text(format!(
                 "the largest distance between a point of the GPU and of the CPU: {part:.1e} of the character's size"
@@ -191,7 +207,11 @@ fn sliders(ui: &mut Ui, state: &mut State) {
                         .clamping(egui::SliderClamping::Never)
                         .fixed_decimals(2);
                     let changed = ui.add(slider).changed();
-                    let color = if own.is_some() { theme::ACCENT } else { theme::TEXT };
+                    let color = if own.is_some() {
+                        theme::ACCENT
+                    } else {
+                        theme::TEXT
+                    };
                     let label = egui::Label::new(RichText::new(*name).color(color)).truncate();
                     let label = ui.add(label.sense(egui::Sense::click()));
                     if label.on_hover_text("click to let go of it").clicked() {
@@ -208,27 +228,42 @@ fn stage(ui: &mut Ui, state: &State) {
     let Some(model) = &state.model else { return };
     let size = state.bounds.size();
     let metres = size * model.meters_per_unit;
-    Grid::new("stage").num_columns(2).spacing([10.0, 3.0]).show(ui, |ui| {
-        let mut line = |name: &str, value: String| {
-            ui.label(RichText::new(name).color(theme::WEAK));
-            ui.label(value);
-            ui.end_row();
-        };
-        line("Up axis", model.up_axis.to_string());
-        line("Metres per unit", model.meters_per_unit.to_string());
-        line("Size", format!("{:.2} × {:.2} × {:.2} units", size.x, size.y, size.z));
-        line("", format!("{:.2} × {:.2} × {:.2} m", metres.x, metres.y, metres.z));
-        let times = model.times;
-        line(
-            "Time codes",
-            format!("{} to {}, {} per second", times.start, times.end, times.codes_per_second),
-        );
-    });
+    Grid::new("stage")
+        .num_columns(2)
+        .spacing([10.0, 3.0])
+        .show(ui, |ui| {
+            let mut line = |name: &str, value: String| {
+                ui.label(RichText::new(name).color(theme::WEAK));
+                ui.label(value);
+                ui.end_row();
+            };
+            line("Up axis", model.up_axis.to_string());
+            line("Metres per unit", model.meters_per_unit.to_string());
+            line(
+                "Size",
+                format!("{:.2} × {:.2} × {:.2} units", size.x, size.y, size.z),
+            );
+            line(
+                "",
+                format!("{:.2} × {:.2} × {:.2} m", metres.x, metres.y, metres.z),
+            );
+            let times = model.times;
+            line(
+                "Time codes",
+                format!(
+                    "{} to {}, {} per second",
+                    times.start, times.end, times.codes_per_second
+                ),
+            );
+        });
 }
 
 fn messages(ui: &mut Ui, state: &State) {
     let Some(model) = &state.model else { return };
-    for (texts, color) in [(&model.errors, theme::ERROR), (&model.warnings, theme::WARNING)] {
+    for (texts, color) in [
+        (&model.errors, theme::ERROR),
+        (&model.warnings, theme::WARNING),
+    ] {
         for text in texts.iter().take(50) {
             ui.label(RichText::new(text).small().color(color));
         }

@@ -98,16 +98,21 @@ fn rail(ui: &mut Ui, clock: &mut Clock) {
         painter.text(below, Align2::CENTER_BOTTOM, text, font, theme::WEAK);
         return;
     }
-    let at = |time: f64| {
-        line.left() + ((time - clock.start) / clock.length()) as f32 * line.width()
-    };
+    let at =
+        |time: f64| line.left() + ((time - clock.start) / clock.length()) as f32 * line.width();
     for tick in ticks(clock, line.width()) {
         let x = at(tick);
         let stroke = Stroke::new(1.0, Color32::from_gray(88));
         painter.line_segment([Pos2::new(x, y + 4.0), Pos2::new(x, y + 8.0)], stroke);
         let font = FontId::proportional(10.0);
         let below = Pos2::new(x, rect.bottom());
-        painter.text(below, Align2::CENTER_BOTTOM, format!("{tick}"), font, theme::WEAK);
+        painter.text(
+            below,
+            Align2::CENTER_BOTTOM,
+            format!("{tick}"),
+            font,
+            theme::WEAK,
+        );
     }
     let x = at(clock.time);
     let played = Rect::from_min_max(track.min, Pos2::new(x, track.max.y));

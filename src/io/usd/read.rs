@@ -131,7 +131,9 @@ impl UsdFile {
         let mut out = vec![self.file.clone()];
         for layer in self.stage.layer_identifiers() {
             // `package.usdz[layer.usdc]`
-            let layer = layer.split_once('[').map_or(layer.as_str(), |(package, _)| package);
+            let layer = layer
+                .split_once('[')
+                .map_or(layer.as_str(), |(package, _)| package);
             let path = PathBuf::from(layer);
             if path.is_file() && !out.contains(&path) {
                 out.push(path);

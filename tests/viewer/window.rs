@@ -123,7 +123,7 @@ pub struct Viewer {
 impl Viewer {
     pub fn start(display: &Display, args: &[&str]) -> Result<Self, String> {
         let mut child = command(display)?
-            .args(["--size", "1280x800", "--script", "-"])
+            .args(["--size", "1000x660", "--script", "-"])
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

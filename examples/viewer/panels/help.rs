@@ -12,7 +12,10 @@ pub fn show(ctx: &Context, state: &mut State) {
         .anchor(Align2::CENTER_CENTER, Vec2::ZERO)
         .resizable(false)
         .collapsible(false)
+        .scroll(true)
         .show(ctx, |ui| {
+            ui.spacing_mut().item_spacing.y = 3.0;
+            ui.spacing_mut().interact_size.y = 16.0;
             ui.horizontal_top(|ui| {
                 ui.vertical(|ui| {
                     groups(ui, &[0, 2]);
@@ -44,8 +47,8 @@ fn mouse(ui: &mut Ui) {
     heading(ui, "Mouse");
     egui::Grid::new("mouse").num_columns(2).show(ui, |ui| {
         for (what, text) in MOUSE {
-            ui.label(RichText::new(*what).color(theme::ACCENT));
-            ui.label(*text);
+            ui.add(egui::Label::new(RichText::new(*what).color(theme::ACCENT)).extend());
+            ui.add(egui::Label::new(*text).extend());
             ui.end_row();
         }
     });
@@ -53,11 +56,12 @@ fn mouse(ui: &mut Ui) {
 
 fn heading(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).strong().color(theme::STRONG));
+    ui.add_space(1.0);
 }
 
 fn line(ui: &mut Ui, keys: &str, text: &str) {
     ui.label(RichText::new(keys).monospace().color(theme::ACCENT));
-    ui.add(egui::Label::new(text).wrap());
+    ui.add(egui::Label::new(text).extend());
     ui.end_row();
 }
 

@@ -1,52 +1,68 @@
-// Blend shapes, and linear blend or dual quaternion skinning of points and normals: one invocation per
-// point, or per faceVarying normal.
+// Blend shapes, and linear blend or dual quaternion skinning of points, normals and tangents: one invocation
+// per result. That is a point, a render vertex, or a faceVarying normal.
 // Items and palettes are declared apart, in skin_in_storage.wgsl or skin_in_uniforms.wgsl.
 
 override WITH_NORMALS: bool = true;
 override WITH_BLEND: bool = true;
 override WITH_DUAL_QUATERNIONS: bool = true;
+// Results that look their points up: render vertices and faceVarying normals.
+override WITH_SOURCES: bool = true;
+override WITH_TANGENTS: bool = true;
+override WITH_PREVIOUS: bool = true;
 
-struct SkinItem {
-    first_workgroup: u32,
-    count: u32,
-    rest_points: u32,
-    rest_normals: u32,
-    normal_records: u32,
-    influences: u32,
-    influence_stride: u32,
-    influence_count: u32,
-    palette: u32,
-    normal_palette: u32,
-    motions: u32,
-    bind: u32,
-    normal_bind: u32,
-    post: u32,
-    blend_rows: u32,
-    blend_offsets: u32,
-    blend_normal_offsets: u32,
-    sub_weights: u32,
-    out_points: u32,
-    out_normals: u32,
-}
+// Which output binding each kind of result goes to; points go to the first. Results that share a buffer
+// share a binding, for WebGPU binds no writable bytes twice.
+override NORMALS_SLOT: u32 = 1u;
+override TANGENTS_SLOT: u32 = 2u;
+override PREVIOUS_SLOT: u32 = 3u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
-@group(0) @binding(2) var<storage, read> rest: array<f32>;
-@group(0) @binding(3) var<storage, read> influences: array<u32>;
-@group(0) @binding(5) var<storage, read> blend: array<u32>;
-@group(0) @binding(6) var<storage, read> sub_weights: array<f32>;
-@group(0) @binding(7) var<storage, read_write> out_points: array<f32>;
-@group(0) @binding(8) var<storage, read_write> out_normals: array<f32>;
+// What does not change with time: rest values, influences, blend entries.
+@group(0) @binding(2) var<storage, read> skins: array<u32>;
+@group(0) @binding(4) var<storage, read> sub_weights: array<f32>;
+@group(0) @binding(5) var<storage, read_write> out_0: array<f32>;
+@group(0) @binding(6) var<storage, read_write> out_1: array<f32>;
+@group(0) @binding(7) var<storage, read_write> out_2: array<f32>;
+@group(0) @binding(8) var<storage, read_write> out_3: array<f32>;
 
-fn rest_at(at: u32) -> vec3<f32> {
-    return vec3<f32>(rest[at], rest[at + 1u], rest[at + 2u]);
-}
-
-fn offset_at(at: u32) -> vec3<f32> {
-    return bitcast<vec3<f32>>(vec3<u32>(blend[at], blend[at + 1u], blend[at + 2u]));
+fn vector_at(at: u32) -> vec3<f32> {
+    return bitcast<vec3<f32>>(vec3<u32>(skins[at], skins[at + 1u], skins[at + 2u]));
 }
 
 fn rows_at(at: u32) -> Rows {
     return Rows(palettes[at], palettes[at + 1u], palettes[at + 2u]);
+}
+
+fn put(slot: u32, at: u32, v: vec3<f32>) {
+    if slot == 0u {
+        out_0[at] = v.x;
+        out_0[at + 1u] = v.y;
+        out_0[at + 2u] = v.z;
+    } else if slot == 1u {
+        out_1[at] = v.x;
+        out_1[at + 1u] = v.y;
+        out_1[at + 2u] = v.z;
+    } else if slot == 2u {
+        out_2[at] = v.x;
+        out_2[at + 1u] = v.y;
+        out_2[at + 2u] = v.z;
+    } else {
+        out_3[at] = v.x;
+        out_3[at + 1u] = v.y;
+        out_3[at + 2u] = v.z;
+    }
+}
+
+fn put_one(slot: u32, at: u32, value: f32) {
+    if slot == 0u {
+        out_0[at] = value;
+    } else if slot == 1u {
+        out_1[at] = value;
+    } else if slot == 2u {
+        out_2[at] = value;
+    } else {
+        out_3[at] = value;
+    }
 }
 
 @compute @workgroup_size(64)
@@ -56,32 +72,41 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let item = items[item_of(workgroup)];
-    let point = (workgroup - item.first_workgroup) * 64u + lane;
-    if point >= item.count {
+    let number = (workgroup - item.first_workgroup) * 64u + lane;
+    if number >= item.count {
         return;
     }
-    let points = !WITH_NORMALS || item.rest_points != NONE;
+    // Its point, among those of the item.
+    var point = number;
+    if WITH_SOURCES && item.sources != NONE {
+        point = skins[item.sources + number];
+    }
+    // Without normals and sources there is nothing but points.
+    let points = !(WITH_NORMALS && WITH_SOURCES) || item.rest_points != NONE;
     let normals = WITH_NORMALS && item.rest_normals != NONE;
+    let tangents = WITH_TANGENTS && item.rest_tangents != NONE;
 
     var p = vec3<f32>(0.0);
     if points {
-        p = rest_at(item.rest_points + point * 3u);
+        p = vector_at(item.rest_points + point * 3u);
     }
     var n = vec3<f32>(0.0);
     if normals {
-        n = rest_at(item.rest_normals + point * 3u);
+        n = vector_at(item.rest_normals + number * 3u);
+    }
+    var t = vec3<f32>(0.0);
+    if tangents {
+        t = vector_at(item.rest_tangents + number * 4u);
     }
 
     if WITH_BLEND && item.blend_rows != NONE {
-        let end = blend[item.blend_rows + point + 1u];
-        // Sub-shape numbers follow the rows, of which there is one more than points.
-        let sub_shapes = item.blend_rows + item.count + 1u;
-        for (var entry = blend[item.blend_rows + point]; entry < end; entry++) {
-            let weight = sub_weights[item.sub_weights + blend[sub_shapes + entry]];
+        let end = skins[item.blend_rows + point + 1u];
+        for (var entry = skins[item.blend_rows + point]; entry < end; entry++) {
+            let weight = sub_weights[item.sub_weights + skins[item.blend_sub_shapes + entry]];
             if weight != 0.0 {
-                p += weight * offset_at(item.blend_offsets + entry * 3u);
+                p += weight * vector_at(item.blend_offsets + entry * 3u);
                 if normals && item.blend_normal_offsets != NONE {
-                    n += weight * offset_at(item.blend_normal_offsets + entry * 3u);
+                    n += weight * vector_at(item.blend_normal_offsets + entry * 3u);
                 }
             }
         }
@@ -92,11 +117,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 
     if item.influence_count > 0u {
-        var number = point;
-        if WITH_NORMALS && item.normal_records != NONE {
-            number = influences[item.normal_records + point];
-        }
-        let record = item.influences + number * item.influence_stride;
+        let record = item.influences + point * item.influence_stride;
         let weights = record + (item.influence_count + 1u) / 2u;
         let none = vec4<f32>(0.0);
         var m = Rows(none, none, none);
@@ -108,9 +129,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         var pivot = 0u;
         var largest = 0.0;
         for (var i = 0u; i < item.influence_count; i++) {
-            if (i & 1u) == 0u { pair = influences[record + i / 2u]; } else { pair >>= 16u; }
+            if (i & 1u) == 0u { pair = skins[record + i / 2u]; } else { pair >>= 16u; }
             let slot = (pair & 0xffffu) * 3u;
-            let weight = bitcast<f32>(influences[weights + i]);
+            let weight = bitcast<f32>(skins[weights + i]);
             if WITH_DUAL_QUATERNIONS && (i == 0u || largest < weight) {
                 largest = weight;
                 pivot = slot;
@@ -136,31 +157,49 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         p = transform_point(m, p);
         n = transform_vector(normal_m, n);
+        if WITH_TANGENTS {
+            t = transform_vector(m, t);
+        }
         if WITH_DUAL_QUATERNIONS && item.motions != NONE {
             let motion = blended_motion(item.motions, pivot, record, item.influence_count);
             if motion.moves_points {
                 p = turned(motion.real, p) + motion.translation;
+                if WITH_TANGENTS {
+                    t = turned(motion.real, t);
+                }
             }
             if motion.turns_normals {
                 n = turned(motion.turn, n);
             }
         }
-        p = transform_point(rows_at(item.post), p);
+        let post = rows_at(item.post);
+        p = transform_point(post, p);
+        if WITH_TANGENTS {
+            t = transform_vector(post, t);
+        }
         // Normalised in skeleton space, and not again on the way out of it.
         n = transform_vector(rows_at(item.post + 3u), normalized(n));
     }
 
     if points {
-        let to = item.out_points + point * 3u;
-        out_points[to] = p.x;
-        out_points[to + 1u] = p.y;
-        out_points[to + 2u] = p.z;
+        let to = item.out_points + number * item.points_stride;
+        if WITH_PREVIOUS && item.out_previous != NONE {
+            // What the frame before left here.
+            var before = p;
+            if item.is_fresh == 0u {
+                before = vec3<f32>(out_0[to], out_0[to + 1u], out_0[to + 2u]);
+            }
+            put(PREVIOUS_SLOT, item.out_previous + number * item.previous_stride, before);
+        }
+        put(0u, to, p);
     }
     if normals {
-        let to_normal = item.out_normals + point * 3u;
-        out_normals[to_normal] = n.x;
-        out_normals[to_normal + 1u] = n.y;
-        out_normals[to_normal + 2u] = n.z;
+        put(NORMALS_SLOT, item.out_normals + number * item.normals_stride, n);
+    }
+    if tangents {
+        let to_tangent = item.out_tangents + number * item.tangents_stride;
+        put(TANGENTS_SLOT, to_tangent, normalized(t));
+        put_one(TANGENTS_SLOT, to_tangent + 3u, bitcast<f32>(skins[item.rest_tangents + number * 4u + 3u]));
     }
 }
 
@@ -175,7 +214,7 @@ struct Motion {
 
 // Slot of a record's influence, times three.
 fn slot_at(record: u32, i: u32) -> u32 {
-    return (influences[record + i / 2u] >> (i % 2u * 16u) & 0xffffu) * 3u;
+    return (skins[record + i / 2u] >> (i % 2u * 16u) & 0xffffu) * 3u;
 }
 
 // Rules 25 to 27. Per slot: rotation, half the translation times it, rotation of normals.
@@ -190,7 +229,7 @@ fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32) -> Motion {
     var sum = 0.0;
     for (var i = 0u; i < count; i++) {
         let at = motions + slot_at(record, i);
-        let weight = bitcast<f32>(influences[weights + i]);
+        let weight = bitcast<f32>(skins[weights + i]);
         let joint = palettes[at];
         let signed_weight = select(weight, -weight, dot(joint, pivot_real) < 0.0);
         real += signed_weight * joint;

@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("scene", &["error", "math", "sampled", "skel"]),
     ("kernel", &["error", "math", "skel"]),
-    ("gpu", &["kernel", "math"]),
+    ("gpu", &["kernel", "math", "skel"]),
     (
         "io",
         &[

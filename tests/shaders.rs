@@ -3,14 +3,16 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
-use sinew::kernel::{Access, Kernel, SKIN, SKIN_IN_UNIFORMS, WEIGHTS, WORKGROUP_SIZE};
+use sinew::kernel::{
+    Access, Kernel, MAKE_NORMALS, SKIN, SKIN_IN_UNIFORMS, WEIGHTS, WORKGROUP_SIZE,
+};
 
 type Check = fn(&Kernel) -> Result<(), String>;
 
 fn main() {
     let args = Arguments::from_args();
     let mut trials = Vec::new();
-    for kernel in [WEIGHTS, SKIN, SKIN_IN_UNIFORMS] {
+    for kernel in [WEIGHTS, SKIN, SKIN_IN_UNIFORMS, MAKE_NORMALS] {
         let checks: [(&str, Check); 8] = [
             ("validates", |k| validated(k).map(drop)),
             ("to_spirv", spirv),
@@ -54,25 +56,32 @@ fn validated(kernel: &Kernel) -> Result<(Module, ModuleInfo), String> {
 /// Every variant of a kernel with its overrides settled, as the writers want it.
 fn variants(kernel: &Kernel) -> Result<Vec<(Module, ModuleInfo)>, String> {
     let (module, info) = validated(kernel)?;
-    (0..1u32 << kernel.overrides.len())
-        .map(|bits| {
-            let mut constants = naga::back::PipelineConstants::default();
-            for (i, name) in kernel.overrides.iter().enumerate() {
-                constants.insert((*name).to_owned(), f64::from(bits >> i & 1));
-            }
-            let stage = (naga::ShaderStage::Compute, kernel.entry);
-            let (module, _) = naga::back::pipeline_constants::process_overrides(
-                &module,
-                &info,
-                Some(stage),
-                &constants,
-            )
-            .map_err(|e| e.to_string())?;
-            let module = module.into_owned();
-            let info = validate(&module)?;
-            Ok((module, info))
-        })
-        .collect()
+    // Outputs in buffers of their own, all in one, and two that share.
+    let slots = [[1, 2, 3], [0, 0, 0], [0, 1, 1]];
+    let slots = &slots[..if kernel.slots.is_empty() { 1 } else { 3 }];
+    let all =
+        (0..1u32 << kernel.overrides.len()).flat_map(|bits| slots.iter().map(move |s| (bits, s)));
+    all.map(|(bits, slots)| {
+        let mut constants = naga::back::PipelineConstants::default();
+        for (i, name) in kernel.overrides.iter().enumerate() {
+            constants.insert((*name).to_owned(), f64::from(bits >> i & 1));
+        }
+        for (name, slot) in kernel.slots.iter().zip(slots) {
+            constants.insert((*name).to_owned(), f64::from(*slot));
+        }
+        let stage = (naga::ShaderStage::Compute, kernel.entry);
+        let (module, _) = naga::back::pipeline_constants::process_overrides(
+            &module,
+            &info,
+            Some(stage),
+            &constants,
+        )
+        .map_err(|e| e.to_string())?;
+        let module = module.into_owned();
+        let info = validate(&module)?;
+        Ok((module, info))
+    })
+    .collect()
 }
 
 fn not_empty(text: &str) -> Result<(), String> {
@@ -281,7 +290,8 @@ fn entry(kernel: &Kernel) -> Result<(), String> {
         .iter()
         .map(|(_, o)| o.name.clone().unwrap_or_default())
         .collect();
-    let mut rust: Vec<_> = kernel.overrides.iter().map(|o| (*o).to_owned()).collect();
+    let names = kernel.overrides.iter().chain(kernel.slots);
+    let mut rust: Vec<_> = names.map(|o| (*o).to_owned()).collect();
     wgsl.sort();
     rust.sort();
     if wgsl == rust {
@@ -294,12 +304,12 @@ fn entry(kernel: &Kernel) -> Result<(), String> {
 /// The comparison itself notices a difference.
 fn changed_struct() -> Result<(), Failed> {
     let swapped = SKIN.wgsl.replace(
-        "    count: u32,\n    rest_points: u32,",
-        "    rest_points: u32,\n    count: u32,",
+        "    count: u32,\n    sources: u32,",
+        "    sources: u32,\n    count: u32,",
     );
     let wider = SKIN.wgsl.replace(
-        "    out_normals: u32,\n}",
-        "    out_normals: u32,\n    more: u32,\n}",
+        "    is_fresh: u32,\n}",
+        "    is_fresh: u32,\n    more: u32,\n}",
     );
     let retyped = SKIN.wgsl.replace("    post: u32,", "    post: f32,");
     for text in [swapped, wider, retyped] {

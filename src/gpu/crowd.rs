@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use slotmap::{Key, SlotMap};
 
+use super::arena::Arena;
 use super::error::guarded;
-use super::frame::{self, HeldSkin, Instance, dispatches};
+use super::frame::{HeldSkin, Instance, dispatches};
 use super::growing::Growing;
-use super::outputs::OutPage;
+use super::outputs::{self, OutBytes, OutPage, OutPlace, OutSets};
 use super::skinner::Skinner;
-use super::slices::{self, SkinPage};
+use super::slices;
 use super::staging::Staging;
 use super::timing::Timing;
-use super::{Deformed, GpuError, GpuTimes};
+use super::{Deformed, GpuError, GpuTimes, OutputTarget};
 use crate::kernel::{PackedPose, PackedSkin};
 
 slotmap::new_key_type! {
@@ -61,9 +62,12 @@ pub struct Crowd {
     order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
     slots: u32,
-    pub(super) skin_pages: Vec<SkinPage>,
+    pub(super) skin_pages: Vec<Arena>,
     pub(super) pose_pages: Vec<PoseBuffers>,
     pub(super) out_pages: Vec<OutPage>,
+    pub(super) out_sets: OutSets,
+    /// Where results go unless told otherwise.
+    own_target: Arc<OutputTarget>,
     /// Bytes of outputs that instances have.
     pub(super) output_bytes: u64,
     /// What the output pages that are gone had counted.
@@ -86,6 +90,8 @@ impl Crowd {
             skin_pages: Vec::new(),
             pose_pages: Vec::new(),
             out_pages: Vec::new(),
+            out_sets: OutSets::default(),
+            own_target: Arc::default(),
             output_bytes: 0,
             retired: 0,
             tables: None,
@@ -135,8 +141,62 @@ impl Crowd {
     /// A skin of another crowd; more outputs than [`super::SkinnerOptions::max_output_bytes`]; no memory
     /// for the results. The crowd is as it was then.
     pub fn add_instance(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
-        self.check_room(skin, 1)?;
-        self.insert(skin)
+        self.add_instance_to(skin, OutputTarget::default())
+    }
+
+    /// Adds an instance whose results go where the caller wants them; see [`Crowd::add_instance`].
+    ///
+    /// # Errors
+    /// As [`Crowd::add_instance`]; [`GpuError::Mismatch`] for a buffer without usage `STORAGE`, one that is too
+    /// small, offsets or strides that are no multiples of 4, strides that are less than an element, kinds of results
+    /// that would lie upon each other, and normals or tangents in a buffer that the skin has none for;
+    /// [`GpuError::Limit`] for results that spread over more of a buffer than a binding holds.
+    pub fn add_instance_to(
+        &mut self,
+        skin: SkinId,
+        target: OutputTarget,
+    ) -> Result<InstanceId, GpuError> {
+        let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
+        target.check(&held.packed)?;
+        self.check_room(skin, 1, &target)?;
+        let target = match target == *self.own_target {
+            true => Arc::clone(&self.own_target),
+            false => Arc::new(target),
+        };
+        self.insert(skin, target)
+    }
+
+    /// Has an instance's results go somewhere else from the next frame on, which has no frame before it.
+    ///
+    /// # Errors
+    /// As [`Crowd::add_instance_to`]; the instance is as it was then.
+    pub fn set_target(
+        &mut self,
+        instance: InstanceId,
+        target: OutputTarget,
+    ) -> Result<(), GpuError> {
+        let skin = self.instances.get(instance).ok_or_else(foreign)?.skin;
+        let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
+        target.check(&held.packed)?;
+        self.check_room(skin, 1, &target)?;
+        let out = self.place(skin, &target)?;
+        let bytes = self.out_bytes(skin, &target)?.total();
+        let now = self.instances.get_mut(instance).ok_or_else(foreign)?;
+        let old = std::mem::replace(&mut now.out, out);
+        let old_target = std::mem::replace(&mut now.target, Arc::new(target));
+        (now.fresh, now.written) = (true, false);
+        self.output_bytes += bytes;
+        self.free(skin, &old_target, &old);
+        Ok(())
+    }
+
+    /// Has the next frame take its positions for those of the frame before, as after a cut or a teleport.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn reset_previous(&mut self, instance: InstanceId) -> Result<(), GpuError> {
+        self.instances.get_mut(instance).ok_or_else(foreign)?.fresh = true;
+        Ok(())
     }
 
     /// Adds many instances of a skin, or none where not all are to be had; see
@@ -152,7 +212,7 @@ impl Crowd {
         self.reserve_instances(skin, count)?;
         let mut out = Vec::with_capacity(count);
         for _ in 0..count {
-            match self.insert(skin) {
+            match self.insert(skin, Arc::clone(&self.own_target)) {
                 Ok(id) => out.push(id),
                 Err(error) => {
                     for id in out {
@@ -171,16 +231,13 @@ impl Crowd {
     /// # Errors
     /// As [`Crowd::add_instances`]; the crowd is as it was then.
     pub fn reserve_instances(&mut self, skin: SkinId, count: usize) -> Result<(), GpuError> {
-        let bytes = self.check_room(skin, count as u64)?;
-        let all = (count as u64).saturating_mul(bytes.points);
-        let all_normals = (count as u64).saturating_mul(bytes.normals);
+        let each = self.check_room(skin, count as u64, &self.own_target)?;
+        let all = each.0.map(|bytes| (count as u64).saturating_mul(bytes));
         if let Some(page) = self.out_pages.last_mut() {
-            page.points.reserve(&self.skinner, all)?;
-            page.normals.reserve(&self.skinner, all_normals)?;
+            page.reserve(&self.skinner, all)?;
         } else if count > 0 {
             let mut page = OutPage::new(&self.skinner)?;
-            page.points.reserve(&self.skinner, all)?;
-            page.normals.reserve(&self.skinner, all_normals)?;
+            page.reserve(&self.skinner, all)?;
             self.out_pages.push(page);
         }
         self.order.reserve(count);
@@ -189,7 +246,12 @@ impl Crowd {
     }
 
     /// Whether so many more instances of a skin are within the limits; bytes of one.
-    fn check_room(&self, skin: SkinId, count: u64) -> Result<super::outputs::OutBytes, GpuError> {
+    fn check_room(
+        &self,
+        skin: SkinId,
+        count: u64,
+        target: &OutputTarget,
+    ) -> Result<OutBytes, GpuError> {
         let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
         let within = |what: &str, asked: Option<u64>, limit: u64| match asked {
             Some(asked) if asked <= limit => Ok(()),
@@ -201,25 +263,56 @@ impl Crowd {
         };
         let instances = (self.instances.len() as u64).checked_add(count);
         within("instances of the crowd", instances, MAX_INSTANCES)?;
-        let each = held.gpu.out_bytes();
-        let bytes = (each.points + each.normals).checked_mul(count);
+        let each = self.out_bytes(skin, target)?;
+        let bytes = each.total().checked_mul(count);
         let bytes = bytes.and_then(|bytes| bytes.checked_add(self.output_bytes));
         let limit = self.skinner.limits.output_bytes;
         within("bytes of the crowd's outputs", bytes, limit)?;
         Ok(each)
     }
 
-    fn insert(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
+    /// Bytes of the crowd's own buffers that an instance takes.
+    fn out_bytes(&self, skin: SkinId, target: &OutputTarget) -> Result<OutBytes, GpuError> {
+        let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
+        Ok(held.gpu.out_bytes(&target.kinds(&held.packed)))
+    }
+
+    /// Finds room for an instance's results.
+    fn place(&mut self, skin: SkinId, target: &OutputTarget) -> Result<Vec<OutPlace>, GpuError> {
+        let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
+        outputs::place(
+            &self.skinner,
+            &mut self.out_pages,
+            &mut self.out_sets,
+            &held.gpu,
+            held.packed.prim(),
+            &target.kinds(&held.packed),
+        )
+    }
+
+    /// Makes the room of an instance's results free again.
+    fn free(&mut self, skin: SkinId, target: &OutputTarget, out: &[OutPlace]) {
+        let Some(held) = self.skins.get(skin) else {
+            return;
+        };
+        let wanted = target.kinds(&held.packed);
+        self.output_bytes -= held.gpu.out_bytes(&wanted).total();
+        let (pages, sets) = (&mut self.out_pages, &mut self.out_sets);
+        outputs::give_back(pages, sets, &held.gpu, &wanted, out);
+    }
+
+    fn insert(&mut self, skin: SkinId, target: Arc<OutputTarget>) -> Result<InstanceId, GpuError> {
+        let out = self.place(skin, &target)?;
+        self.output_bytes += self.out_bytes(skin, &target)?.total();
         let held = self.skins.get_mut(skin).ok_or_else(foreign_skin)?;
-        let out = super::outputs::place(&self.skinner, &mut self.out_pages, &held.gpu)?;
         held.users += 1;
-        let bytes = held.gpu.out_bytes();
-        self.output_bytes += bytes.points + bytes.normals;
         let id = self.instances.insert(Instance {
             skin,
             pose: None,
+            target,
             out,
             hidden: false,
+            fresh: true,
             written: false,
         });
         self.order.push(id);
@@ -233,11 +326,9 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id, or one that was removed.
     pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         let gone = self.instances.remove(instance).ok_or_else(foreign)?;
+        self.free(gone.skin, &gone.target, &gone.out);
         if let Some(held) = self.skins.get_mut(gone.skin) {
             held.users -= 1;
-            let bytes = held.gpu.out_bytes();
-            self.output_bytes -= bytes.points + bytes.normals;
-            super::outputs::give_back(&mut self.out_pages, &held.gpu, &gone.out);
         }
         // Holes cost a look each, so they go once they are half of all.
         if self.order.len() > 2 * self.instances.len() {
@@ -257,10 +348,8 @@ impl Crowd {
         }
         // The first page is the fullest, so keep it and let the others go.
         self.retired = self.outputs_generation() + 1;
-        for page in &mut self.out_pages {
-            page.points.clear();
-            page.normals.clear();
-        }
+        self.out_pages.iter_mut().for_each(OutPage::clear);
+        self.out_sets.clear();
         self.out_pages.truncate(1);
         self.retired -= self.out_pages.iter().map(OutPage::replaced).sum::<u64>();
     }
@@ -317,7 +406,7 @@ impl Crowd {
     /// Bytes of all buffers that this crowd holds on the device, used or not; staging is not among them.
     #[must_use]
     pub fn buffer_bytes(&self) -> u64 {
-        let skins = self.skin_pages.iter().map(SkinPage::buffer_bytes);
+        let skins = self.skin_pages.iter().map(|page| page.buffer().size());
         let outputs = self.out_pages.iter().map(OutPage::buffer_bytes);
         let poses = self.pose_pages.iter().map(|page| {
             page.palettes.buffer.size()
@@ -376,7 +465,7 @@ impl Crowd {
     /// A lost device.
     pub fn last_gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
         match &self.timing {
-            Some(timing) if timing.wrote != [false; 2] => timing.read(&self.skinner).map(Some),
+            Some(timing) if timing.wrote.contains(&true) => timing.read(&self.skinner).map(Some),
             _ => Ok(None),
         }
     }
@@ -386,7 +475,7 @@ impl Crowd {
     /// # Errors
     /// As [`Crowd::encode`].
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
-        let frame = frame::plan(&self.skinner.limits, &self.skins, self.in_order())?;
+        let frame = self.plan()?;
         let most = self.skinner.limits.workgroups;
         Ok(frame
             .weights
@@ -394,10 +483,9 @@ impl Crowd {
             .iter()
             .map(|g| dispatches(g, most).len())
             .sum::<usize>()
-            + frame
-                .skin
-                .all
-                .iter()
+            + [&frame.skin, &frame.made_normals]
+                .into_iter()
+                .flat_map(|groups| &groups.all)
                 .map(|g| dispatches(g, most).len())
                 .sum::<usize>())
     }

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use slotmap::SlotMap;
 
 use super::crowd::foreign_skin;
+use super::outputs::{OutPage, OutPlace};
 use super::skinner::Limits;
-use super::slices::GpuSkin;
+use super::slices::{GpuSkin, Slice};
+use super::target::{Attribute, NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
     Dispatch, NONE, PackedPose, PackedSkin, Palette, SkinItem, UNIFORM_BYTES, WORKGROUP_SIZE,
@@ -16,22 +18,17 @@ use crate::kernel::{
 };
 use crate::math::Rows;
 
-/// Where a slice's results go: floats in an output page.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OutPlace {
-    pub page: usize,
-    pub points: u32,
-    pub normals: u32,
-}
-
 /// One instance: a skin, its pose, and a place in the outputs for each slice.
 #[derive(Debug)]
 pub(super) struct Instance {
     pub skin: SkinId,
     pub pose: Option<PackedPose>,
+    pub target: Arc<OutputTarget>,
     pub out: Vec<OutPlace>,
     /// Left out of frames.
     pub hidden: bool,
+    /// No frame before this one left its positions.
+    pub fresh: bool,
     /// Some encoded frame wrote its results.
     pub written: bool,
 }
@@ -60,7 +57,8 @@ impl PosePage {
     }
 }
 
-/// Pages that one dispatch binds: skin or shapes, pose, output (unused by weights).
+/// Pages that one dispatch binds: skin or shapes, pose (unused by made normals), output set (unused by
+/// weights).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pages {
     pub skin: usize,
@@ -89,11 +87,11 @@ pub(super) struct Groups<T> {
 }
 
 impl<T> Groups<T> {
-    fn new(limits: &Limits) -> Self {
-        let bytes = if limits.in_uniforms {
-            UNIFORM_BYTES
-        } else {
-            limits.binding_bytes
+    /// Tables that fit a binding, or a uniform.
+    fn new(limits: &Limits, in_uniforms: bool) -> Self {
+        let bytes = match in_uniforms {
+            true => UNIFORM_BYTES,
+            false => limits.binding_bytes,
         };
         let max_items = (bytes as usize / size_of::<T>()).max(1);
         Self {
@@ -171,12 +169,16 @@ pub(super) struct Frame {
     pub poses: Vec<PosePage>,
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
+    pub made_normals: Groups<SkinItem>,
 }
 
 /// Override bits of the skin kernel, in the order of its list.
-const WITH_NORMALS: usize = 1;
+pub(super) const WITH_NORMALS: usize = 1;
 const WITH_BLEND: usize = 2;
 const WITH_DUAL_QUATERNIONS: usize = 4;
+const WITH_SOURCES: usize = 8;
+pub(super) const WITH_TANGENTS: usize = 16;
+pub(super) const WITH_PREVIOUS: usize = 32;
 
 /// Places all poses and lists all items.
 ///
@@ -185,12 +187,14 @@ const WITH_DUAL_QUATERNIONS: usize = 4;
 pub(super) fn plan<'a>(
     limits: &Limits,
     skins: &SlotMap<SkinId, HeldSkin>,
+    out_pages: &[OutPage],
     instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
 ) -> Result<Frame, GpuError> {
     let mut frame = Frame {
         poses: vec![PosePage::default()],
-        weights: Groups::new(limits),
-        skin: Groups::new(limits),
+        weights: Groups::new(limits, false),
+        skin: Groups::new(limits, limits.in_uniforms),
+        made_normals: Groups::new(limits, false),
     };
     let mut placed = Placed::default();
     for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
@@ -263,40 +267,80 @@ pub(super) fn plan<'a>(
                 });
         }
         for (slice, out) in skin.slices.iter().zip(&instance.out) {
-            let rest = slice.item;
-            let pages = Pages {
-                skin: slice.page,
-                pose: page,
-                out: out.page,
-            };
-            let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
-            let variant = needs(slice.has_normals(), WITH_NORMALS)
-                | needs(rest.blend_rows != NONE, WITH_BLEND)
-                | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS);
-            let influence_count = if pose.palette().is_some() {
-                rest.influence_count
-            } else {
-                0
-            };
-            frame
-                .skin
-                .push(pages, rest.count, variant, |first_workgroup| SkinItem {
-                    first_workgroup,
-                    influence_count,
-                    palette: item.palette,
-                    normal_palette: item.normal_palette,
-                    motions: item.motions,
-                    bind: item.bind,
-                    normal_bind: item.normal_bind,
-                    post: item.post,
-                    sub_weights: item.sub_weights,
-                    out_points: out.points,
-                    out_normals: out.normals,
-                    ..rest
-                });
+            let is_own = instance.target.positions == Attribute::Own;
+            let lost = is_own && out_pages[out.page].lost_positions();
+            let is_fresh = instance.fresh || lost;
+            frame.push(slice, out, page, pose.palette().is_some(), is_fresh, &item);
         }
     }
     Ok(frame)
+}
+
+impl Frame {
+    /// Adds a slice of an instance; `of_instance` has what the pose says.
+    fn push(
+        &mut self,
+        slice: &Slice,
+        out: &OutPlace,
+        pose: usize,
+        is_posed: bool,
+        is_fresh: bool,
+        of_instance: &SkinItem,
+    ) {
+        let fixed = &slice.item;
+        let place = |kind: usize| out.kinds[kind].unwrap_or_default();
+        let (points, normals) = (place(POINTS), place(NORMALS));
+        let (tangents, previous) = (place(TANGENTS), place(PREVIOUS));
+        let with = |kind: usize| out.kinds[kind].is_some();
+        let kept = |wanted: bool, offset: u32| if wanted { offset } else { NONE };
+        let item = SkinItem {
+            influence_count: if is_posed { fixed.influence_count } else { 0 },
+            palette: of_instance.palette,
+            normal_palette: of_instance.normal_palette,
+            motions: of_instance.motions,
+            bind: of_instance.bind,
+            normal_bind: of_instance.normal_bind,
+            post: of_instance.post,
+            sub_weights: of_instance.sub_weights,
+            rest_normals: kept(with(NORMALS), fixed.rest_normals),
+            rest_tangents: kept(with(TANGENTS), fixed.rest_tangents),
+            first_point: out.first_point,
+            out_points: points.first,
+            points_stride: points.stride,
+            out_normals: normals.first,
+            normals_stride: normals.stride,
+            out_tangents: tangents.first,
+            tangents_stride: tangents.stride,
+            out_previous: kept(with(PREVIOUS), previous.first),
+            previous_stride: previous.stride,
+            is_fresh: is_fresh.into(),
+            ..*fixed
+        };
+        if !slice.has_points() && !with(NORMALS) {
+            return;
+        }
+        let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
+        let variant = needs(item.rest_normals != NONE, WITH_NORMALS)
+            | needs(item.blend_rows != NONE, WITH_BLEND)
+            | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS)
+            | needs(item.sources != NONE || !slice.has_points(), WITH_SOURCES)
+            | needs(item.rest_tangents != NONE, WITH_TANGENTS)
+            | needs(item.out_previous != NONE, WITH_PREVIOUS);
+        let pages = Pages {
+            skin: slice.page,
+            pose,
+            out: out.set,
+        };
+        let numbered = |first_workgroup| SkinItem {
+            first_workgroup,
+            ..item
+        };
+        self.skin.push(pages, item.count, variant, numbered);
+        if slice.makes_normals() && with(NORMALS) {
+            let pages = Pages { pose: 0, ..pages };
+            self.made_normals.push(pages, item.count, 0, numbered);
+        }
+    }
 }
 
 /// First row of each palette that the current page holds.

@@ -60,18 +60,11 @@ impl Growing {
         bytes: u64,
         keep: Option<u64>,
     ) -> Result<(), GpuError> {
-        if bytes <= self.buffer.size() {
-            return Ok(());
-        }
-        if bytes > self.limit {
-            return Err(self.beyond_limit(bytes));
-        }
-        let size = bytes
-            .max(self.buffer.size().saturating_mul(2).min(self.limit))
-            .next_multiple_of(16);
-        let device = &skinner.device;
         // Whatever fails, the old buffer stays.
-        let grown = guarded(device, || create(device, self.label, self.usage, size))?;
+        let Some(grown) = self.grown(skinner, bytes)? else {
+            return Ok(());
+        };
+        let device = &skinner.device;
         if let Some(bytes) = keep.filter(|bytes| *bytes > 0) {
             guarded(device, || {
                 let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
@@ -81,9 +74,50 @@ impl Growing {
                 skinner.queue.submit([encoder.finish()]);
             })?;
         }
+        self.replace(grown);
+        Ok(())
+    }
+
+    /// As [`Growing::reserve`], and the copy goes into `encoder`.
+    pub fn reserve_in(
+        &mut self,
+        skinner: &Skinner,
+        bytes: u64,
+        keep: u64,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
+        let Some(grown) = self.grown(skinner, bytes)? else {
+            return Ok(());
+        };
+        if keep > 0 {
+            guarded(&skinner.device, || {
+                encoder.copy_buffer_to_buffer(&self.buffer, 0, &grown, 0, keep);
+            })?;
+        }
+        self.replace(grown);
+        Ok(())
+    }
+
+    /// A larger buffer, where this one has no room for `bytes`.
+    fn grown(&self, skinner: &Skinner, bytes: u64) -> Result<Option<wgpu::Buffer>, GpuError> {
+        if bytes <= self.buffer.size() {
+            return Ok(None);
+        }
+        if bytes > self.limit {
+            return Err(self.beyond_limit(bytes));
+        }
+        let size = bytes
+            .max(self.buffer.size().saturating_mul(2).min(self.limit))
+            .next_multiple_of(16);
+        guarded(&skinner.device, || {
+            create(&skinner.device, self.label, self.usage, size)
+        })
+        .map(Some)
+    }
+
+    fn replace(&mut self, grown: wgpu::Buffer) {
         self.buffer = grown;
         self.replaced += 1;
-        Ok(())
     }
 
     /// The first `bytes` of it.

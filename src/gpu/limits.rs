@@ -1,10 +1,10 @@
 //! What a device has to offer.
 
 use super::GpuError;
-use crate::kernel::{Access, Kernel, SKIN, WEIGHTS, WORKGROUP_SIZE};
+use crate::kernel::{Access, Kernel, MAKE_NORMALS, SKIN, WEIGHTS, WORKGROUP_SIZE};
 
 /// Kernels that every skinner makes pipelines of.
-const KERNELS: &[&Kernel] = &[&WEIGHTS, &SKIN];
+const KERNELS: &[&Kernel] = &[&WEIGHTS, &SKIN, &MAKE_NORMALS];
 
 /// Bytes of a binding below which work is not cut into pieces any more.
 const LEAST_BINDING: u64 = 64 << 10;

@@ -11,8 +11,10 @@ mod device;
 mod error;
 mod frame;
 mod growing;
+mod joint_palettes;
 mod limits;
 mod outputs;
+mod pipelines;
 mod readback;
 mod record;
 mod results;
@@ -20,6 +22,7 @@ mod skinner;
 mod slices;
 mod staging;
 mod tables;
+mod target;
 mod timing;
 
 pub use crowd::{Crowd, InstanceId, SkinId};
@@ -27,10 +30,12 @@ pub use device::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_ada
 pub use error::GpuError;
 #[cfg(feature = "render")]
 pub(crate) use error::guarded;
+pub use joint_palettes::{JointPalettes, PaletteId, PaletteRows};
 pub use limits::{needed_features, needed_limits, wanted_features};
 pub use readback::Deformed;
 #[cfg(feature = "render")]
 pub(crate) use readback::map_and;
 pub use results::OutputSlice;
 pub use skinner::{Skinner, SkinnerOptions};
+pub use target::{Attribute, OutputTarget};
 pub use timing::GpuTimes;

@@ -1,6 +1,6 @@
 //! Results back on the CPU.
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
 use super::GpuError;
 use super::error::guarded;
@@ -11,8 +11,12 @@ use super::skinner::Skinner;
 pub struct Deformed {
     /// Points in the space that the pose leads to.
     pub points: Vec<Vec3>,
-    /// Normals, for a skin that has them.
+    /// Normals, where the instance has them written.
     pub normals: Option<Vec<Vec3>>,
+    /// Tangents with their handedness, where the instance has them written.
+    pub tangents: Option<Vec<Vec4>>,
+    /// Positions of the frame before, where the instance has them written.
+    pub previous: Option<Vec<Vec3>>,
 }
 
 /// Bytes in one mapped buffer at most: enough for many frames, little enough to be had anywhere.
@@ -25,7 +29,28 @@ const CALLBACK: std::time::Duration = std::time::Duration::from_secs(10);
 pub(super) struct Fetch<'a> {
     pub from: &'a wgpu::Buffer,
     pub offset: u64,
-    pub to: &'a mut [Vec3],
+    /// Bytes of an element, and from one to the next.
+    pub width: usize,
+    pub stride: usize,
+    pub to: &'a mut [u8],
+}
+
+impl Fetch<'_> {
+    /// Bytes to copy, gaps included.
+    fn bytes(&self) -> u64 {
+        match self.to.len() / self.width {
+            0 => 0,
+            count => (count - 1) as u64 * self.stride as u64 + self.width as u64,
+        }
+    }
+
+    /// Takes the elements out of what was copied.
+    fn take(&mut self, copied: &[u8]) {
+        let elements = copied.chunks(self.stride);
+        for (to, from) in self.to.chunks_exact_mut(self.width).zip(elements) {
+            to.copy_from_slice(&from[..self.width]);
+        }
+    }
 }
 
 /// Copies all ranges, as many per map as fit.
@@ -35,15 +60,14 @@ pub(super) fn fetch(
     ranges: &mut [Fetch<'_>],
 ) -> Result<(), GpuError> {
     let device = &skinner.device;
-    let bytes = |f: &Fetch<'_>| size_of_val(f.to) as u64;
     let mut rest = ranges;
     while !rest.is_empty() {
         let mut total = 0;
         let mut count = 0;
         while count < rest.len()
-            && (count == 0 || total + bytes(&rest[count]) <= BATCH.min(skinner.limits.buffer_bytes))
+            && (count == 0 || total + rest[count].bytes() <= BATCH.min(skinner.limits.buffer_bytes))
         {
-            total += bytes(&rest[count]);
+            total += rest[count].bytes();
             count += 1;
         }
         let (batch, later) = rest.split_at_mut(count);
@@ -68,16 +92,17 @@ pub(super) fn fetch(
             });
             let mut at = 0;
             for range in batch.iter().filter(|f| !f.to.is_empty()) {
-                encoder.copy_buffer_to_buffer(range.from, range.offset, buffer, at, bytes(range));
-                at += bytes(range);
+                let bytes = range.bytes();
+                encoder.copy_buffer_to_buffer(range.from, range.offset, buffer, at, bytes);
+                at += bytes;
             }
             skinner.queue.submit([encoder.finish()]);
             map_and(device, buffer, total, |data| {
                 let mut at = 0;
                 for range in batch.iter_mut() {
-                    let to: &mut [u8] = bytemuck::cast_slice_mut(range.to);
-                    to.copy_from_slice(&data[at..at + to.len()]);
-                    at += to.len();
+                    let end = at + range.bytes() as usize;
+                    range.take(&data[at..end]);
+                    at = end;
                 }
             })
         })??;

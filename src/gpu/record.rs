@@ -4,8 +4,11 @@ use super::crowd::PoseBuffers;
 use super::error::guarded;
 use super::frame::{self, Frame};
 use super::growing::Growing;
+use super::outputs::OutPage;
+use super::pipelines::Variant;
 use super::staging::Upload;
 use super::tables::{Launch, Tables};
+use super::target::NORMALS;
 use super::{Crowd, GpuError};
 use crate::kernel::UNIFORM_BYTES;
 
@@ -16,12 +19,13 @@ impl Crowd {
     /// # Errors
     /// An instance without a pose, poses beyond a limit, or no memory.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
-        let frame = frame::plan(&self.skinner.limits, &self.skins, self.in_order())?;
+        let frame = self.plan()?;
         let (launches, tables) = self.prepare(&frame)?;
         self.upload(encoder, &frame, &tables)?;
 
         let skinner = &self.skinner;
-        for (kernel, label) in ["sinew.weights", "sinew.skin"].into_iter().enumerate() {
+        let labels = ["sinew.weights", "sinew.skin", "sinew.made_normals"];
+        for (kernel, label) in labels.into_iter().enumerate() {
             let mut mine = launches.iter().filter(|l| l.kernel == kernel).peekable();
             let has_work = mine.peek().is_some();
             if let Some(timing) = &mut self.timing {
@@ -47,8 +51,16 @@ impl Crowd {
         }
         for (_, instance) in &mut self.instances {
             instance.written |= !instance.hidden;
+            // A hidden one's positions are of a frame longer ago.
+            instance.fresh = instance.hidden;
         }
+        self.out_pages.iter_mut().for_each(OutPage::set_encoded);
         Ok(())
+    }
+
+    pub(super) fn plan(&self) -> Result<Frame, GpuError> {
+        let limits = &self.skinner.limits;
+        frame::plan(limits, &self.skins, &self.out_pages, self.in_order())
     }
 
     /// Makes room for a frame, lays out its tables and binds everything.
@@ -94,6 +106,7 @@ impl Crowd {
                 0
             },
         );
+        let made = tables.lay(&frame.made_normals.all, skinner.limits.workgroups, 0);
         let held = match &mut self.tables {
             Some(held) => held,
             none => none.insert(Growing::new(
@@ -107,52 +120,66 @@ impl Crowd {
         let buffer = &held.buffer;
 
         let mut launches = Vec::new();
-        guarded(&skinner.device, || {
-            for laid in weights {
-                let pages = frame.weights.all[laid.group].pages;
-                let pose = &self.pose_pages[pages.pose];
-                let others = [
-                    self.skin_pages[pages.skin].shapes.whole(),
-                    pose.channels.whole(),
-                    pose.sub_weights.whole(),
-                ];
-                launches.push(laid.launch(skinner, 0, &skinner.weights, buffer, 0, others));
-            }
-            for laid in skin {
-                let group = &frame.skin.all[laid.group];
-                let (skin, pose) = (
-                    &self.skin_pages[group.pages.skin],
-                    &self.pose_pages[group.pages.pose],
-                );
-                let out = &self.out_pages[group.pages.out];
-                let in_uniforms = skinner
-                    .skin_in_uniforms
-                    .as_ref()
-                    .filter(|_| frame.poses[group.pages.pose].in_uniforms(&skinner.limits));
-                let palettes = if in_uniforms.is_some() {
-                    pose.palettes.start(UNIFORM_BYTES)
-                } else {
-                    pose.palettes.whole()
-                };
-                let others = [
-                    skin.rest.whole(),
-                    skin.influences.whole(),
-                    palettes,
-                    skin.blend.whole(),
-                    pose.sub_weights.whole(),
-                    out.points.whole(),
-                    out.normals.whole(),
-                ];
-                launches.push(laid.launch(
-                    skinner,
-                    1,
-                    in_uniforms.unwrap_or(&skinner.skin),
-                    buffer,
-                    group.variant,
-                    others,
-                ));
-            }
-        })?;
+        let device = &skinner.device;
+        for laid in weights {
+            let pages = frame.weights.all[laid.group].pages;
+            let pose = &self.pose_pages[pages.pose];
+            let others = [
+                self.skin_pages[pages.skin].whole(),
+                pose.channels.whole(),
+                pose.sub_weights.whole(),
+            ];
+            let kernel = &skinner.weights;
+            let pipeline = kernel.get(device, Variant::default())?;
+            launches.push(laid.launch(skinner, 0, kernel, pipeline, buffer, others)?);
+        }
+        for laid in skin {
+            let group = &frame.skin.all[laid.group];
+            let (pages, pose) = (group.pages, &self.pose_pages[group.pages.pose]);
+            let set = self.out_sets.get(pages.out);
+            let in_uniforms = skinner
+                .skin_in_uniforms
+                .as_ref()
+                .filter(|_| frame.poses[pages.pose].in_uniforms(&skinner.limits));
+            let palettes = match in_uniforms {
+                Some(_) => pose.palettes.start(UNIFORM_BYTES),
+                None => pose.palettes.whole(),
+            };
+            let out = |slot| set.binding(skinner, &self.out_pages, slot);
+            let others = [
+                self.skin_pages[pages.skin].whole(),
+                palettes,
+                pose.sub_weights.whole(),
+                out(0),
+                out(1),
+                out(2),
+                out(3),
+            ];
+            let kernel = in_uniforms.unwrap_or(&skinner.skin);
+            let pipeline = kernel.get(device, set.skin_variant(group.variant))?;
+            launches.push(laid.launch(skinner, 1, kernel, pipeline, buffer, others)?);
+        }
+        for laid in made {
+            let pages = frame.made_normals.all[laid.group].pages;
+            let set = self.out_sets.get(pages.out);
+            let slot = set.slots[NORMALS];
+            let normals = match slot {
+                0 => skinner.unused[0].as_entire_binding(),
+                slot => set.binding(skinner, &self.out_pages, slot.into()),
+            };
+            let others = [
+                self.skin_pages[pages.skin].whole(),
+                set.binding(skinner, &self.out_pages, 0),
+                normals,
+            ];
+            let kernel = &skinner.made_normals;
+            let variant = Variant {
+                bits: 0,
+                slots: [slot.min(1), 0, 0],
+            };
+            let pipeline = kernel.get(device, variant)?;
+            launches.push(laid.launch(skinner, 2, kernel, pipeline, buffer, others)?);
+        }
         Ok((launches, tables.bytes))
     }
 

@@ -1,27 +1,30 @@
 //! A crowd's results: read back, or where they lie on the GPU.
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
+use super::arena::Arena;
 use super::crowd::{foreign, foreign_skin};
 use super::error::guarded;
-use super::frame::{HeldSkin, Instance, OutPlace};
-use super::outputs::OutPage;
+use super::frame::{HeldSkin, Instance};
+use super::outputs::{OutBuffer, has};
 use super::readback::{Fetch, fetch};
-use super::slices::Slice;
+use super::target::{KINDS, NORMALS, POINTS, PREVIOUS, TANGENTS, WIDTHS, counts};
 use super::{Crowd, Deformed, GpuError, InstanceId};
 
-/// A run of an instance's results where they lie on the GPU: tight f32 triples, in a buffer that a
+/// A run of an instance's results where they lie on the GPU: f32 triples, four to a tangent, in a buffer that a
 /// renderer can bind as vertices or storage.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputSlice<'a> {
-    /// The buffer. Adding instances may replace it, and then [`Crowd::outputs_generation`] grows;
+    /// The buffer. Adding instances may replace one of the crowd's own, and then [`Crowd::outputs_generation`] grows;
     /// nothing else does.
     pub buffer: &'a wgpu::Buffer,
     /// Byte of the first element.
     pub offset: u64,
-    /// First point, or normal, of the run.
+    /// Bytes from one element to the next: 12, or 16 for tangents, in the crowd's own buffers.
+    pub stride: u64,
+    /// First point, render vertex, or faceVarying normal of the run.
     pub first: usize,
-    /// Points, or normals, in the run.
+    /// Elements in the run.
     pub count: usize,
 }
 
@@ -30,46 +33,59 @@ impl Crowd {
     /// buffer as fit.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id or before a frame was encoded; a lost device.
+    /// [`GpuError::Mismatch`] for a foreign id, before a frame was encoded, or for results in a buffer of the
+    /// caller's without usage `COPY_SRC`; a lost device.
     pub fn read(&mut self, instances: &[InstanceId]) -> Result<Vec<Deformed>, GpuError> {
         let mut out = Vec::with_capacity(instances.len());
         for id in instances {
-            let skin = &self.find(*id)?.1.packed;
-            let zeros = |count| vec![Vec3::ZERO; count];
+            let (instance, held) = self.find(*id)?;
+            if !instance.written {
+                return Err(GpuError::Mismatch(
+                    "no frame was encoded since this instance was added".into(),
+                ));
+            }
+            let (counts, wanted) = (counts(&held.packed), instance.target.kinds(&held.packed));
+            let count = |kind: usize| wanted[kind].and(counts[kind]);
+            let zeros = |kind: usize| count(kind).map(|n| vec![Vec3::ZERO; n]);
             out.push(Deformed {
-                points: zeros(skin.point_count()),
-                normals: skin.normals().map(|_| zeros(skin.normal_count())),
+                points: zeros(POINTS).unwrap_or_default(),
+                normals: zeros(NORMALS),
+                tangents: count(TANGENTS).map(|n| vec![Vec4::ZERO; n]),
+                previous: zeros(PREVIOUS),
             });
         }
+        // Ranges borrow the crowd.
+        let mut staging = self.readback.take();
         let mut ranges = Vec::new();
         for (id, deformed) in instances.iter().zip(&mut out) {
-            let places = self.places(*id)?;
-            let mut points = &mut deformed.points[..];
-            let mut normals = deformed.normals.as_deref_mut().unwrap_or_default();
-            for (place, slice) in places {
-                let page = &self.out_pages[place.page];
-                let count = slice.item.count as usize;
-                if slice.has_points() {
-                    let (now, later) = points.split_at_mut(count);
-                    points = later;
+            let rest: [&mut [u8]; KINDS] = [
+                bytemuck::cast_slice_mut(&mut deformed.points),
+                bytemuck::cast_slice_mut(deformed.normals.as_deref_mut().unwrap_or_default()),
+                bytemuck::cast_slice_mut(deformed.tangents.as_deref_mut().unwrap_or_default()),
+                bytemuck::cast_slice_mut(deformed.previous.as_deref_mut().unwrap_or_default()),
+            ];
+            for (kind, mut rest) in rest.into_iter().enumerate() {
+                for slice in self.on_gpu(*id, kind)? {
+                    if !slice.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC) {
+                        return Err(GpuError::Mismatch(
+                            "results in a buffer without usage COPY_SRC cannot be read".into(),
+                        ));
+                    }
+                    let width = WIDTHS[kind] as usize;
+                    let (to, later) = rest.split_at_mut(slice.count * width);
+                    rest = later;
                     ranges.push(Fetch {
-                        from: page.points.buffer(),
-                        offset: u64::from(place.points) * 4,
-                        to: now,
-                    });
-                }
-                if slice.has_normals() {
-                    let (now, later) = normals.split_at_mut(count);
-                    normals = later;
-                    ranges.push(Fetch {
-                        from: page.normals.buffer(),
-                        offset: u64::from(place.normals) * 4,
-                        to: now,
+                        from: slice.buffer,
+                        offset: slice.offset,
+                        width,
+                        stride: slice.stride as usize,
+                        to,
                     });
                 }
             }
         }
-        fetch(&self.skinner, &mut self.readback, &mut ranges)?;
+        fetch(&self.skinner, &mut staging, &mut ranges)?;
+        self.readback = staging;
         Ok(out)
     }
 
@@ -89,24 +105,36 @@ impl Crowd {
         Ok(self.read(&[instance])?.remove(0).normals)
     }
 
-    /// Where an instance's points lie on the GPU, usually one run.
+    /// Where an instance's positions lie on the GPU, usually one run.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn points_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
-        self.on_gpu(instance, Slice::has_points, |page, place| {
-            (page.points.buffer(), place.points)
-        })
+        self.on_gpu(instance, POINTS)
     }
 
-    /// Where an instance's normals lie on the GPU; empty for a skin without normals.
+    /// Where an instance's normals lie on the GPU; empty where it has none.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn normals_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
-        self.on_gpu(instance, Slice::has_normals, |page, place| {
-            (page.normals.buffer(), place.normals)
-        })
+        self.on_gpu(instance, NORMALS)
+    }
+
+    /// Where an instance's tangents lie on the GPU; empty where it has none.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn tangents_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        self.on_gpu(instance, TANGENTS)
+    }
+
+    /// Where an instance's positions of the frame before lie on the GPU; empty where it was not asked for them.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn previous_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        self.on_gpu(instance, PREVIOUS)
     }
 
     /// Fills every output buffer with one value, to see what a frame writes.
@@ -116,7 +144,8 @@ impl Crowd {
             for buffer in self
                 .out_pages
                 .iter()
-                .flat_map(|p| [p.points.buffer(), p.normals.buffer()])
+                .flat_map(|p| &p.kinds)
+                .map(Arena::buffer)
             {
                 let values = vec![value; buffer.size() as usize / 4];
                 self.skinner
@@ -131,16 +160,18 @@ impl Crowd {
     #[doc(hidden)]
     pub fn read_behind_outputs(&mut self) -> Result<Vec<f32>, GpuError> {
         let mut out = Vec::new();
-        for buffer in self.out_pages.iter().flat_map(|p| [&p.points, &p.normals]) {
-            let count = (buffer.buffer().size() - buffer.high()) as usize / 12;
-            let mut tail = vec![Vec3::ZERO; count];
+        for buffer in self.out_pages.iter().flat_map(|p| &p.kinds) {
+            let count = (buffer.buffer().size() - buffer.high()) as usize / 4;
+            let mut tail = vec![0.0f32; count];
             let range = Fetch {
                 from: buffer.buffer(),
                 offset: buffer.high(),
-                to: &mut tail,
+                width: 4,
+                stride: 4,
+                to: bytemuck::cast_slice_mut(&mut tail),
             };
             fetch(&self.skinner, &mut self.readback, &mut [range])?;
-            out.extend(tail.iter().flat_map(|v| v.to_array()));
+            out.extend(tail);
         }
         Ok(out)
     }
@@ -151,40 +182,25 @@ impl Crowd {
         Ok((instance, held))
     }
 
-    /// Places of an instance's slices, once a frame has written them.
-    fn places(
-        &self,
-        id: InstanceId,
-    ) -> Result<impl Iterator<Item = (OutPlace, &Slice)> + '_, GpuError> {
-        let (instance, held) = self.find(id)?;
-        if !instance.written {
-            return Err(GpuError::Mismatch(
-                "no frame was encoded since this instance was added".into(),
-            ));
-        }
-        let places = instance.out.iter().zip(&held.gpu.slices);
-        Ok(places.map(|(place, slice)| (*place, slice)))
-    }
-
-    fn on_gpu<'a>(
-        &'a self,
-        instance: InstanceId,
-        wanted: impl Fn(&Slice) -> bool,
-        pick: impl Fn(&'a OutPage, &OutPlace) -> (&'a wgpu::Buffer, u32),
-    ) -> Result<Vec<OutputSlice<'a>>, GpuError> {
+    fn on_gpu(&self, instance: InstanceId, kind: usize) -> Result<Vec<OutputSlice<'_>>, GpuError> {
         let (instance, held) = self.find(instance)?;
         let places = instance.out.iter().zip(&held.gpu.slices);
-        let found = places
-            .filter(|(_, slice)| wanted(slice))
-            .map(|(place, slice)| {
-                let (buffer, float) = pick(&self.out_pages[place.page], place);
-                OutputSlice {
-                    buffer,
-                    offset: u64::from(float) * 4,
-                    first: slice.first,
-                    count: slice.item.count as usize,
-                }
-            });
+        let found = places.filter_map(|(out, slice)| {
+            let place = out.kinds[kind].filter(|_| has(slice, kind))?;
+            let set = self.out_sets.get(out.set);
+            let (buffer, window) = match &set.buffers[usize::from(set.slots[kind])] {
+                OutBuffer::Own(page, kind) => (self.out_pages[*page].kinds[*kind].buffer(), 0),
+                OutBuffer::Of(buffer, window) => (buffer, *window),
+                OutBuffer::Unused => return None,
+            };
+            Some(OutputSlice {
+                buffer,
+                offset: window + u64::from(place.first) * 4,
+                stride: u64::from(place.stride) * 4,
+                first: slice.first,
+                count: slice.item.count as usize,
+            })
+        });
         Ok(found.collect())
     }
 }

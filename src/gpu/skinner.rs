@@ -1,8 +1,9 @@
-//! Pipelines, made once and never changed.
+//! A device with its kernels, and the limits that work is cut to.
 
 use super::error::guarded;
-use super::{Crowd, GpuError, limits};
-use crate::kernel::{Access, Kernel, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
+use super::pipelines::Pipelines;
+use super::{Crowd, GpuError, JointPalettes, limits};
+use crate::kernel::{Kernel, MAKE_NORMALS, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
 
 /// How a [`Skinner`] uses its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,15 +36,20 @@ pub(super) struct Limits {
     pub in_uniforms: bool,
 }
 
-/// Layout and variants of one kernel.
-#[derive(Clone, Debug)]
-pub(super) struct Pipelines {
-    pub layout: wgpu::BindGroupLayout,
-    /// By override bits, the first override in bit 0.
-    pub variants: Vec<wgpu::ComputePipeline>,
+impl Limits {
+    /// A buffer from some byte on, as far as a binding reaches.
+    pub fn window<'a>(&self, buffer: &'a wgpu::Buffer, first: u64) -> wgpu::BindingResource<'a> {
+        let size = (buffer.size() - first).min(self.binding_bytes) & !3;
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer,
+            offset: first,
+            size: wgpu::BufferSize::new(size),
+        })
+    }
 }
 
-/// Immutable pipelines on one device; a [`Crowd`] holds what they work on.
+/// Pipelines on one device; a [`Crowd`] holds what they work on. Clones share them, and each variant of a kernel is
+/// compiled when a frame needs it first.
 #[derive(Clone, Debug)]
 pub struct Skinner {
     pub(super) device: wgpu::Device,
@@ -54,6 +60,9 @@ pub struct Skinner {
     pub(super) skin: Pipelines,
     /// Only where [`Limits::in_uniforms`].
     pub(super) skin_in_uniforms: Option<Pipelines>,
+    pub(super) made_normals: Pipelines,
+    /// Stand in for output bindings that nothing is written to; no two for one buffer.
+    pub(super) unused: [wgpu::Buffer; 4],
 }
 
 impl Skinner {
@@ -98,13 +107,18 @@ impl Skinner {
                 && device.adapter_info().device_type == wgpu::DeviceType::Cpu
                 && UNIFORM_BYTES <= binding_bytes.min(uniform_bytes),
         };
-        let (weights, skin, skin_in_uniforms) = guarded(device, || {
-            let in_uniforms = || pipelines(device, &SKIN_IN_UNIFORMS);
-            (
-                pipelines(device, &WEIGHTS),
-                pipelines(device, &SKIN),
-                limits.in_uniforms.then(in_uniforms),
-            )
+        let of = |kernel: &'static Kernel| Pipelines::new(device, kernel);
+        let (weights, skin, made_normals) = (of(&WEIGHTS)?, of(&SKIN)?, of(&MAKE_NORMALS)?);
+        let in_uniforms = limits.in_uniforms.then(|| of(&SKIN_IN_UNIFORMS));
+        let unused = guarded(device, || {
+            [(); 4].map(|()| {
+                device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("sinew.unused"),
+                    size: 16,
+                    usage: wgpu::BufferUsages::STORAGE,
+                    mapped_at_creation: false,
+                })
+            })
         })?;
         Ok(Self {
             device: device.clone(),
@@ -114,7 +128,9 @@ impl Skinner {
                 && device.features().contains(wgpu::Features::TIMESTAMP_QUERY),
             weights,
             skin,
-            skin_in_uniforms,
+            skin_in_uniforms: in_uniforms.transpose()?,
+            made_normals,
+            unused,
         })
     }
 
@@ -135,62 +151,12 @@ impl Skinner {
     pub fn crowd(&self) -> Crowd {
         Crowd::new(self)
     }
-}
 
-fn pipelines(device: &wgpu::Device, kernel: &Kernel) -> Pipelines {
-    let entries: Vec<_> = kernel
-        .bindings
-        .iter()
-        .map(|binding| wgpu::BindGroupLayoutEntry {
-            binding: binding.index,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty: match binding.access {
-                    Access::Uniform => wgpu::BufferBindingType::Uniform,
-                    access => wgpu::BufferBindingType::Storage {
-                        read_only: access == Access::Read,
-                    },
-                },
-                has_dynamic_offset: false,
-                min_binding_size: wgpu::BufferSize::new(binding.min_bytes),
-            },
-            count: None,
-        })
-        .collect();
-    let label = format!("sinew.{}", kernel.name);
-    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some(&label),
-        entries: &entries,
-    });
-    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: Some(&label),
-        bind_group_layouts: &[Some(&layout)],
-        immediate_size: 0,
-    });
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some(&label),
-        source: wgpu::ShaderSource::Wgsl(kernel.wgsl.into()),
-    });
-    let variants = (0..1u32 << kernel.overrides.len())
-        .map(|bits| {
-            let constants: Vec<(&str, f64)> = kernel
-                .overrides
-                .iter()
-                .enumerate()
-                .map(|(i, name)| (*name, f64::from(bits >> i & 1)))
-                .collect();
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(&label),
-                layout: Some(&pipeline_layout),
-                module: &module,
-                entry_point: Some(kernel.entry),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &constants,
-                    ..Default::default()
-                },
-                cache: None,
-            })
-        })
-        .collect();
-    Pipelines { layout, variants }
+    /// Palettes for a host that skins in a shader of its own.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn joint_palettes(&self) -> Result<JointPalettes, GpuError> {
+        JointPalettes::new(self)
+    }
 }

@@ -1,6 +1,7 @@
 //! Skins on the GPU: cut into slices that fit a binding, and packed into pages.
 
-mod corners;
+mod run;
+mod words;
 
 use std::ops::Range;
 
@@ -8,21 +9,13 @@ use super::GpuError;
 use super::arena::Arena;
 use super::skinner::Skinner;
 use crate::kernel::{NONE, PackedSkin, SkinItem};
+use run::{Results, Run, Sizes};
 
-/// One page of static data: what one bind group can hold of each kind.
-#[derive(Debug)]
-pub(super) struct SkinPage {
-    pub rest: Arena,
-    pub influences: Arena,
-    pub blend: Arena,
-    pub shapes: Arena,
-}
-
-/// A run of points, or of faceVarying normals, whose data lies in one page.
+/// A run of results whose static data lies in one page, which is what one bind group holds of it.
 #[derive(Clone, Debug)]
 pub(super) struct Slice {
     pub page: usize,
-    /// Number of its first point or faceVarying normal.
+    /// Number of its first result.
     pub first: usize,
     /// Everything of the item that does not depend on instance and pose.
     pub item: SkinItem,
@@ -34,8 +27,17 @@ impl Slice {
         self.item.rest_points != NONE
     }
 
+    /// From rest normals, or made ones.
     pub fn has_normals(&self) -> bool {
-        self.item.rest_normals != NONE
+        self.item.rest_normals != NONE || self.makes_normals()
+    }
+
+    pub fn makes_normals(&self) -> bool {
+        self.item.neighbor_rows != NONE
+    }
+
+    pub fn has_tangents(&self) -> bool {
+        self.item.rest_tangents != NONE
     }
 }
 
@@ -59,119 +61,24 @@ pub(super) struct GpuSkin {
     pub shapes: Option<ShapeTables>,
 }
 
-/// Bytes that a run of points or normals takes in a page.
-struct Need {
-    rest: u64,
-    influences: u64,
-    blend: u64,
-}
-
-/// What points `first..first + count` need.
-fn need(skin: &PackedSkin, first: usize, count: usize) -> Need {
-    let n = count as u64;
-    let influences = skin.influences().map_or(0, |i| {
-        let records = if i.is_constant() { 1 } else { n };
-        records * u64::from(i.record_words()) * 4
-    });
-    let blend = skin.blend().map_or(0, |b| {
-        let entries = u64::from(b.rows()[first + count] - b.rows()[first]);
-        let floats = if b.normal_offsets().is_some() { 6 } else { 3 };
-        (n + 1 + entries * (1 + floats)) * 4
-    });
-    Need {
-        rest: n * if skin.has_point_normals() { 24 } else { 12 },
-        influences,
-        blend,
-    }
-}
-
-impl Need {
-    fn largest(&self) -> u64 {
-        self.rest.max(self.influences).max(self.blend)
-    }
-}
-
-/// Most points from `first` on whose data fits `limit` bytes of each kind.
-fn most_points(skin: &PackedSkin, first: usize, limit: u64) -> usize {
-    let left = skin.point_count() - first;
-    if need(skin, first, left).largest() <= limit {
-        return left;
-    }
-    // What a run needs only grows with it, so halving finds the longest that fits.
-    let (mut fits, mut too_many) = (0, left);
-    while too_many - fits > 1 {
-        let middle = fits + (too_many - fits) / 2;
-        if need(skin, first, middle).largest() <= limit {
-            fits = middle;
-        } else {
-            too_many = middle;
-        }
-    }
-    fits
-}
-
-impl SkinPage {
-    fn new(skinner: &Skinner) -> Result<Self, GpuError> {
-        let limit = skinner.limits.binding_bytes;
-        let storage = |label| Arena::new(skinner, label, wgpu::BufferUsages::STORAGE, limit);
-        Ok(Self {
-            rest: storage("skin.rest")?,
-            influences: storage("skin.influences")?,
-            blend: storage("skin.blend")?,
-            shapes: storage("weights.shapes")?,
-        })
-    }
-
-    /// The first page where it has room, else a new one.
-    fn with_room(skinner: &Skinner, pages: &mut Vec<Self>, need: &Need) -> Result<usize, GpuError> {
-        if let Some(page) = pages.iter_mut().position(|page| page.has_room(need)) {
-            return Ok(page);
-        }
-        pages.push(Self::new(skinner)?);
-        Ok(pages.len() - 1)
-    }
-
-    fn has_room(&mut self, need: &Need) -> bool {
-        self.rest.has_room(need.rest)
-            && self.influences.has_room(need.influences)
-            && self.blend.has_room(need.blend)
-    }
-
-    pub fn buffer_bytes(&self) -> u64 {
-        let arenas = [&self.rest, &self.influences, &self.blend, &self.shapes];
-        arenas.map(|arena| arena.buffer().size()).iter().sum()
-    }
-
-    fn arenas(&mut self) -> [&mut Arena; 4] {
-        [
-            &mut self.rest,
-            &mut self.influences,
-            &mut self.blend,
-            &mut self.shapes,
-        ]
-    }
-}
-
-/// What a skin holds of the pages: of each, of each of its arenas, these bytes.
+/// What a skin holds of the pages: of each of them, these bytes.
 #[derive(Debug, Default)]
-pub(super) struct Held(Vec<(usize, usize, Range<u64>)>);
+pub(super) struct Held(Vec<(usize, Range<u64>)>);
 
 impl Held {
     /// What was appended to any page since this was called last.
-    fn collect(pages: &mut [SkinPage]) -> Self {
+    fn collect(pages: &mut [Arena]) -> Self {
         let mut out = Vec::new();
         for (number, page) in pages.iter_mut().enumerate() {
-            for (kind, arena) in page.arenas().into_iter().enumerate() {
-                out.extend(arena.take_appended().into_iter().map(|r| (number, kind, r)));
-            }
+            out.extend(page.take_appended().into_iter().map(|r| (number, r)));
         }
         Self(out)
     }
 
     /// Makes room for other skins.
-    pub fn give_back(self, pages: &mut [SkinPage]) {
-        for (page, kind, range) in self.0 {
-            pages[page].arenas()[kind].give_back(range.start, range.end - range.start);
+    pub fn give_back(self, pages: &mut [Arena]) {
+        for (page, range) in self.0 {
+            pages[page].give_back(range.start, range.end - range.start);
         }
     }
 }
@@ -179,7 +86,7 @@ impl Held {
 /// Uploads a skin, opening pages as needed. Where that fails, the pages have the room that they had.
 pub(super) fn upload(
     skinner: &Skinner,
-    pages: &mut Vec<SkinPage>,
+    pages: &mut Vec<Arena>,
     skin: &PackedSkin,
 ) -> Result<GpuSkin, GpuError> {
     let placed = place(skinner, pages, skin);
@@ -199,30 +106,17 @@ pub(super) fn upload(
 
 fn place(
     skinner: &Skinner,
-    pages: &mut Vec<SkinPage>,
+    pages: &mut Vec<Arena>,
     skin: &PackedSkin,
 ) -> Result<(Vec<Slice>, Option<ShapeTables>), GpuError> {
-    let limit = skinner.limits.binding_bytes;
     let mut slices = Vec::new();
-    let mut first = 0;
-    while first < skin.point_count() {
-        let count = most_points(skin, first, limit);
-        if count == 0 {
-            let asked = need(skin, first, 1).largest();
-            return Err(GpuError::Limit {
-                what: format!("{}: bytes of point {first}", skin.prim()),
-                asked,
-                limit,
-            });
-        }
-        let need = need(skin, first, count);
-        let page = SkinPage::with_room(skinner, pages, &need)?;
-        let item = upload_slice(skinner, &mut pages[page], skin, first, count)?;
-        slices.push(Slice { page, first, item });
-        first += count;
-    }
-    if let (Some(normals), Some(points)) = (skin.normals(), skin.normal_points()) {
-        corners::upload(skinner, pages, skin, normals, points, &mut slices)?;
+    let results = match skin.vertices() {
+        Some(vertices) => Results::Vertices(vertices.points()),
+        None => Results::Points,
+    };
+    upload_runs(skinner, pages, skin, results, &mut slices)?;
+    if let (None, Some(points)) = (skin.vertices(), skin.normal_points()) {
+        upload_runs(skinner, pages, skin, Results::Corners(points), &mut slices)?;
     }
     let shapes = skin
         .blend()
@@ -231,89 +125,58 @@ fn place(
     Ok((slices, shapes))
 }
 
-/// An item that has nothing.
-fn empty_item() -> SkinItem {
-    SkinItem {
-        rest_points: NONE,
-        rest_normals: NONE,
-        normal_records: NONE,
-        motions: NONE,
-        bind: NONE,
-        normal_bind: NONE,
-        blend_rows: NONE,
-        blend_normal_offsets: NONE,
-        ..SkinItem::default()
+fn upload_runs(
+    skinner: &Skinner,
+    pages: &mut Vec<Arena>,
+    skin: &PackedSkin,
+    results: Results<'_>,
+    slices: &mut Vec<Slice>,
+) -> Result<(), GpuError> {
+    let limit = skinner.limits.binding_bytes;
+    let sizes = Sizes::new(skin, results);
+    let shown = words::shown_by(skin);
+    let mut first = 0;
+    while first < results.count(skin) {
+        let run = Run::longest(skin, results, &sizes, first, limit);
+        if run.count == 0 {
+            return Err(GpuError::Limit {
+                what: format!("{}: bytes of {} {first}", skin.prim(), results.name()),
+                asked: sizes.of_one(skin, results, first),
+                limit,
+            });
+        }
+        let (words, mut item) = words::pack(skin, results, &run, &shown);
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        let (page, at) = append(skinner, pages, &[bytes])?;
+        words::rebase(&mut item, at);
+        slices.push(Slice { page, first, item });
+        first += run.count;
     }
+    Ok(())
 }
 
-fn upload_slice(
+/// Puts data into the first page with room for it; its page and first word.
+fn append(
     skinner: &Skinner,
-    page: &mut SkinPage,
-    skin: &PackedSkin,
-    first: usize,
-    count: usize,
-) -> Result<SkinItem, GpuError> {
-    // Pages hold less than 4 GiB, so a count of words fits u32.
-    let word = |byte: u64| (byte / 4) as u32;
-    let range = first..first + count;
-    let mut item = SkinItem {
-        count: count as u32,
-        rest_points: word(page.rest.append(
-            skinner,
-            &[bytemuck::cast_slice(&skin.points()[range.clone()])],
-        )?),
-        ..empty_item()
-    };
-    if let Some(normals) = skin.normals().filter(|_| skin.has_point_normals()) {
-        item.rest_normals = word(
-            page.rest
-                .append(skinner, &[bytemuck::cast_slice(&normals[range.clone()])])?,
-        );
-    }
-    if let Some(influences) = skin.influences() {
-        let words = influences.record_words() as usize;
-        let records = if influences.is_constant() {
-            0..words
-        } else {
-            first * words..(first + count) * words
-        };
-        item.influences = word(page.influences.append(
-            skinner,
-            &[bytemuck::cast_slice(&influences.words()[records])],
-        )?);
-        item.influence_stride = influences.stride();
-        item.influence_count = influences.count();
-    }
-    if let Some(blend) = skin.blend() {
-        let rows = &blend.rows()[first..=first + count];
-        let entries = rows[0] as usize..rows[count] as usize;
-        // Rows count from the slice's own first entry.
-        let own_rows: Vec<u32> = rows.iter().map(|row| row - rows[0]).collect();
-        let normals = blend
-            .normal_offsets()
-            .map_or(&[][..], |n| &n[entries.clone()]);
-        let at = word(page.blend.append(
-            skinner,
-            &[
-                bytemuck::cast_slice(&own_rows),
-                bytemuck::cast_slice(&blend.sub_shapes()[entries.clone()]),
-                bytemuck::cast_slice(&blend.offsets()[entries.clone()]),
-                bytemuck::cast_slice(normals),
-            ],
-        )?);
-        item.blend_rows = at;
-        // Sub-shape numbers follow the rows.
-        item.blend_offsets = at + count as u32 + 1 + entries.len() as u32;
-        if blend.normal_offsets().is_some() {
-            item.blend_normal_offsets = item.blend_offsets + 3 * entries.len() as u32;
+    pages: &mut Vec<Arena>,
+    parts: &[&[u8]],
+) -> Result<(usize, u32), GpuError> {
+    let bytes = parts.iter().map(|p| p.len() as u64).sum();
+    let page = match pages.iter_mut().position(|page| page.has_room(bytes)) {
+        Some(page) => page,
+        None => {
+            let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
+            pages.push(Arena::new(skinner, "skin.skins", storage, limit)?);
+            pages.len() - 1
         }
-    }
-    Ok(item)
+    };
+    // Pages hold less than 4 GiB, so a count of words fits u32.
+    Ok((page, (pages[page].append(skinner, parts)? / 4) as u32))
 }
 
 fn upload_shapes(
     skinner: &Skinner,
-    pages: &mut Vec<SkinPage>,
+    pages: &mut Vec<Arena>,
     skin: &PackedSkin,
 ) -> Result<ShapeTables, GpuError> {
     let blend = skin.blend().expect("asked for only with shapes");
@@ -326,18 +189,11 @@ fn upload_shapes(
             limit,
         });
     }
-    let page = match pages.iter_mut().position(|p| p.shapes.has_room(bytes)) {
-        Some(page) => page,
-        None => {
-            pages.push(SkinPage::new(skinner)?);
-            pages.len() - 1
-        }
-    };
     let parts: [&[u8]; 2] = [
         bytemuck::cast_slice(blend.slots()),
         bytemuck::cast_slice(blend.positions()),
     ];
-    let slots = (pages[page].shapes.append(skinner, &parts)? / 4) as u32;
+    let (page, slots) = append(skinner, pages, &parts)?;
     Ok(ShapeTables {
         page,
         slots,

@@ -1,7 +1,10 @@
 //! Item tables and dispatch records of a frame, laid out in one buffer and bound.
 
+use super::GpuError;
+use super::error::guarded;
 use super::frame::{Group, dispatches};
-use super::skinner::{Pipelines, Skinner};
+use super::pipelines::Pipelines;
+use super::skinner::Skinner;
 
 /// One dispatch of a frame.
 pub(super) struct Launch {
@@ -74,10 +77,10 @@ impl Laid {
         skinner: &Skinner,
         kernel: usize,
         pipelines: &Pipelines,
+        pipeline: wgpu::ComputePipeline,
         tables: &wgpu::Buffer,
-        variant: usize,
         others: [wgpu::BindingResource<'_>; N],
-    ) -> Launch {
+    ) -> Result<Launch, GpuError> {
         let part = |(offset, size)| {
             wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                 buffer: tables,
@@ -94,18 +97,19 @@ impl Laid {
                 resource,
             })
             .collect();
-        let binds = skinner
-            .device
-            .create_bind_group(&wgpu::BindGroupDescriptor {
+        let device = &skinner.device;
+        let binds = guarded(device, || {
+            device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: Some("sinew.frame"),
                 layout: &pipelines.layout,
                 entries: &entries,
-            });
-        Launch {
+            })
+        })?;
+        Ok(Launch {
             kernel,
-            pipeline: pipelines.variants[variant].clone(),
+            pipeline,
             binds,
             size: self.size,
-        }
+        })
     }
 }

@@ -13,9 +13,12 @@ pub struct GpuTimes {
     pub weights: Duration,
     /// Blend and skin.
     pub skin: Duration,
+    /// Made normals; zero where no skin has some.
+    pub made_normals: Duration,
 }
 
-const QUERIES: u32 = 4;
+const PASSES: usize = 3;
+const QUERIES: u32 = 2 * PASSES as u32;
 const BYTES: u64 = QUERIES as u64 * 8;
 
 /// Timestamps of the last encoded frame.
@@ -25,7 +28,7 @@ pub(super) struct Timing {
     resolved: wgpu::Buffer,
     readable: wgpu::Buffer,
     /// Which passes the last frame had.
-    pub wrote: [bool; 2],
+    pub wrote: [bool; PASSES],
 }
 
 impl Timing {
@@ -46,11 +49,11 @@ impl Timing {
             }),
             resolved: buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
             readable: buffer(wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ),
-            wrote: [false; 2],
+            wrote: [false; PASSES],
         }
     }
 
-    /// Timestamps around pass 0 (weights) or 1 (skin).
+    /// Timestamps around pass 0 (weights), 1 (skin) or 2 (made normals).
     pub fn around(&self, pass: u32) -> wgpu::ComputePassTimestampWrites<'_> {
         wgpu::ComputePassTimestampWrites {
             query_set: &self.set,
@@ -98,6 +101,7 @@ impl Timing {
         Ok(GpuTimes {
             weights: time(0),
             skin: time(1),
+            made_normals: time(2),
         })
     }
 }

@@ -17,6 +17,19 @@ pub struct PackedInfluences {
     pub(super) constant: bool,
 }
 
+/// See [`PackedInfluences::largest`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LargestInfluences<const N: usize> {
+    /// Palette slots, the largest weight first.
+    pub slots: [u16; N],
+    /// Their weights.
+    pub weights: [f32; N],
+    /// Share of all weights that was dropped, in `0..=1`: 0 where nothing is lost. For weights that are not
+    /// negative, a linearly skinned point is off by at most this share times the weights' sum times the largest
+    /// distance between two of the places that its joints alone would take it to.
+    pub dropped: f32,
+}
+
 /// Records of a run of points or normals, as the CPU's loops read them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records<'a> {
@@ -96,6 +109,57 @@ impl PackedInfluences {
             count: self.count as usize,
             constant: false,
         }
+    }
+
+    /// Palette slot and weight of each of a point's influences, in their authored order; the same for
+    /// every point where they are constant.
+    ///
+    /// # Panics
+    /// A point that there is not.
+    pub fn of_point(&self, point: usize) -> impl ExactSizeIterator<Item = (u16, f32)> + '_ {
+        let record = self.of_points(point, 1).words;
+        let (slots, weights) = record.split_at(self.count.div_ceil(2) as usize);
+        let slot = move |i: usize| (slots[i / 2] >> (i % 2 * 16) & 0xffff) as u16;
+        let weights = weights.iter().map(|w| f32::from_bits(*w));
+        weights
+            .enumerate()
+            .map(move |(i, weight)| (slot(i), weight))
+    }
+
+    /// A point's `N` influences of the largest weights, whatever their sign, for vertex attributes of a fixed
+    /// number; places that are left over have slot 0 and weight 0. Where influences are dropped, the
+    /// others are scaled so that the sum of all weights stays (which need not be 1, rule 21).
+    ///
+    /// # Panics
+    /// As [`PackedInfluences::of_point`].
+    #[must_use]
+    pub fn largest<const N: usize>(&self, point: usize) -> LargestInfluences<N> {
+        let mut all: Vec<(u16, f32)> = self.of_point(point).collect();
+        // Stable: of equal weights the first authored stays.
+        all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        let sum = |part: &[(u16, f32)]| part.iter().map(|(_, w)| f64::from(*w)).sum::<f64>();
+        let size = |part: &[(u16, f32)]| part.iter().map(|(_, w)| f64::from(w.abs())).sum::<f64>();
+        let kept = all.len().min(N);
+        let (of_all, of_kept) = (sum(&all), sum(&all[..kept]));
+        let lost = size(&all[kept..]);
+        let scale = match lost > 0.0 && of_kept != 0.0 {
+            true => of_all / of_kept,
+            false => 1.0,
+        };
+        let mut out = LargestInfluences {
+            slots: [0; N],
+            weights: [0.0; N],
+            dropped: if lost > 0.0 {
+                (lost / size(&all)) as f32
+            } else {
+                0.0
+            },
+        };
+        for (i, (slot, weight)) in all[..kept].iter().enumerate() {
+            out.slots[i] = *slot;
+            out.weights[i] = (f64::from(*weight) * scale) as f32;
+        }
+        out
     }
 
     /// The records.

@@ -24,6 +24,22 @@ pub struct Binding {
     pub min_bytes: u64,
 }
 
+impl Binding {
+    pub(super) const fn new(
+        index: u32,
+        name: &'static str,
+        access: Access,
+        min_bytes: u64,
+    ) -> Self {
+        Self {
+            index,
+            name,
+            access,
+            min_bytes,
+        }
+    }
+}
+
 /// Size and members of a `#[repr(C)]` struct that a shader reads.
 #[derive(Clone, Copy, Debug)]
 pub struct StructLayout {
@@ -50,6 +66,8 @@ pub struct Kernel {
     pub structs: &'static [StructLayout],
     /// Names of its boolean `override` constants.
     pub overrides: &'static [&'static str],
+    /// Names of its u32 `override` constants that say which output binding a kind of result goes to.
+    pub slots: &'static [&'static str],
 }
 
 /// Defines a `#[repr(C)]` struct of scalars together with its [`StructLayout`].

@@ -2,8 +2,31 @@
 
 use glam::Vec3;
 
+use super::{Access, Binding, Dispatch, Kernel, SkinItem};
 use crate::error::Invalid;
 use crate::skel::MeshTopology;
+
+/// The kernel's WGSL and layout. It follows [`super::SKIN`] and takes the same items.
+pub const MAKE_NORMALS: Kernel = Kernel {
+    name: "made_normals",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/common/skin_item.wgsl"),
+        include_str!("../../shaders/made_normals.wgsl"),
+    ),
+    entry: "main",
+    bindings: &[
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
+        Binding::new(1, "items", Access::Read, size_of::<SkinItem>() as u64),
+        Binding::new(2, "skins", Access::Read, 4),
+        Binding::new(3, "out_0", Access::ReadWrite, 4),
+        Binding::new(4, "out_1", Access::ReadWrite, 4),
+    ],
+    structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
+    overrides: &[],
+    slots: &["NORMALS_SLOT"],
+};
 
 /// The neighbours of each point round its face corners (compressed sparse rows), so that a kernel gathers and needs no
 /// atomics. Faces that are holes, or have fewer than three corners, count for nothing.

@@ -5,7 +5,8 @@
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
 //!               weights      channel weights -> sub-shape weights
-//!               skin         blend, linear or dual quaternion skinning, post matrix: points and normals
+//!               skin         blend, linear or dual quaternion skinning, post matrix: points, normals, tangents
+//!               made_normals smooth normals from skinned points, for skins without rest normals
 //! ```
 //!
 //! No GPU here: [`crate::gpu`] uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
@@ -34,16 +35,16 @@ mod triangulate;
 mod weights;
 
 pub use blend::PackedBlend;
-pub use influences::PackedInfluences;
+pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
-pub use made_normals::MadeNormals;
+pub use made_normals::{MAKE_NORMALS, MadeNormals};
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
 pub use render_mesh::{RenderInputs, RenderMesh};
 pub use render_vertices::RenderVertices;
-#[cfg(feature = "gpu")]
-pub(crate) use skin::UNIFORM_BYTES;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
+#[cfg(feature = "gpu")]
+pub(crate) use skin::{UNIFORM_BYTES, multiplied};
 pub use skin_on_cpu::{CpuJob, skin_batch_on_cpu, skin_on_cpu};
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};

@@ -12,22 +12,24 @@ use super::{Access, Binding, Dispatch, Kernel, PackedBlend};
 use crate::math::Rows;
 
 gpu_struct! {
-    /// One range of points of one instance, or of its faceVarying normals. All offsets count elements
-    /// of the bound buffer: floats, words, or vec4s for palettes; [`super::NONE`] where there is
-    /// nothing.
+    /// A range of results of one instance: points, render vertices, or faceVarying normals alone. All offsets
+    /// and strides count elements of the bound buffer: words, floats, or vec4s for palettes;
+    /// [`super::NONE`] where there is nothing.
     pub struct SkinItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
-        /// Points of this range, or faceVarying normals.
+        /// Results of this range.
         count: u32,
-        /// First float of its rest points, or NONE for faceVarying normals.
+        /// First word of the numbers of each result's point among those of the range, or NONE where they
+        /// are in order.
+        sources: u32,
+        /// First word of its rest points, or NONE for faceVarying normals.
         rest_points: u32,
-        /// First float of its rest normals, or NONE.
+        /// First word of its rest normals, one per result, or NONE.
         rest_normals: u32,
-        /// First word (of the influences' buffer) of the records' numbers of faceVarying normals, or
-        /// NONE where records are in order.
-        normal_records: u32,
-        /// First word of its influence records.
+        /// First word of its rest tangents, one per result, or NONE.
+        rest_tangents: u32,
+        /// First word of its influence records, one per point.
         influences: u32,
         /// Words from one point's record to the next, 0 where constant.
         influence_stride: u32,
@@ -45,19 +47,37 @@ gpu_struct! {
         normal_bind: u32,
         /// Three rows out of skeleton space for points, then three for normals.
         post: u32,
-        /// First word of its entry rows (one per point and one more), or NONE without shapes. Its
-        /// entries' sub-shape numbers follow.
+        /// First word of its entry rows (one per point and one more), or NONE without shapes.
         blend_rows: u32,
+        /// First word of its entries' sub-shape numbers.
+        blend_sub_shapes: u32,
         /// First word of its entries' point offsets.
         blend_offsets: u32,
         /// First word of its entries' normal offsets, or NONE.
         blend_normal_offsets: u32,
         /// First of its instance's sub-shape weights.
         sub_weights: u32,
-        /// First float of its output points.
+        /// First word of its neighbour rows (one per point and one more), or NONE where no normals are made.
+        neighbor_rows: u32,
+        /// First word of its neighbours, which are numbered through all results of the instance.
+        neighbors: u32,
+        /// Float of the instance's first position.
+        first_point: u32,
+        /// Float of its own first position.
         out_points: u32,
-        /// First float of its output normals.
+        /// Floats from one position to the next.
+        points_stride: u32,
+        /// The same for its normals.
         out_normals: u32,
+        normals_stride: u32,
+        /// The same for its tangents, four floats each.
+        out_tangents: u32,
+        tangents_stride: u32,
+        /// The same for where positions go before they are overwritten, or NONE.
+        out_previous: u32,
+        previous_stride: u32,
+        /// 1 where nothing of a frame before is there: the previous positions are the new ones.
+        is_fresh: u32,
     }
 }
 
@@ -67,6 +87,7 @@ pub const SKIN: Kernel = Kernel {
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
         include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/common/skin_item.wgsl"),
         include_str!("../../shaders/common/vectors.wgsl"),
         include_str!("../../shaders/skin_in_storage.wgsl"),
         include_str!("../../shaders/skin.wgsl"),
@@ -74,7 +95,15 @@ pub const SKIN: Kernel = Kernel {
     entry: "main",
     bindings: &bindings(Access::Read, size_of::<SkinItem>() as u64, 16),
     structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
-    overrides: &["WITH_NORMALS", "WITH_BLEND", "WITH_DUAL_QUATERNIONS"],
+    overrides: &[
+        "WITH_NORMALS",
+        "WITH_BLEND",
+        "WITH_DUAL_QUATERNIONS",
+        "WITH_SOURCES",
+        "WITH_TANGENTS",
+        "WITH_PREVIOUS",
+    ],
+    slots: &["NORMALS_SLOT", "TANGENTS_SLOT", "PREVIOUS_SLOT"],
 };
 
 /// Bytes of the item table and of the palettes that [`SKIN_IN_UNIFORMS`] binds: what WebGPU promises.
@@ -88,6 +117,7 @@ pub const SKIN_IN_UNIFORMS: Kernel = Kernel {
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
         include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/common/skin_item.wgsl"),
         include_str!("../../shaders/common/vectors.wgsl"),
         include_str!("../../shaders/skin_in_uniforms.wgsl"),
         include_str!("../../shaders/skin.wgsl"),
@@ -97,24 +127,16 @@ pub const SKIN_IN_UNIFORMS: Kernel = Kernel {
 };
 
 const fn bindings(tables: Access, items_bytes: u64, palette_bytes: u64) -> [Binding; 9] {
-    const fn binding(index: u32, name: &'static str, access: Access, min_bytes: u64) -> Binding {
-        Binding {
-            index,
-            name,
-            access,
-            min_bytes,
-        }
-    }
     [
-        binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        binding(1, "items", tables, items_bytes),
-        binding(2, "rest", Access::Read, 4),
-        binding(3, "influences", Access::Read, 4),
-        binding(4, "palettes", tables, palette_bytes),
-        binding(5, "blend", Access::Read, 4),
-        binding(6, "sub_weights", Access::Read, 4),
-        binding(7, "out_points", Access::ReadWrite, 4),
-        binding(8, "out_normals", Access::ReadWrite, 4),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
+        Binding::new(1, "items", tables, items_bytes),
+        Binding::new(2, "skins", Access::Read, 4),
+        Binding::new(3, "palettes", tables, palette_bytes),
+        Binding::new(4, "sub_weights", Access::Read, 4),
+        Binding::new(5, "out_0", Access::ReadWrite, 4),
+        Binding::new(6, "out_1", Access::ReadWrite, 4),
+        Binding::new(7, "out_2", Access::ReadWrite, 4),
+        Binding::new(8, "out_3", Access::ReadWrite, 4),
     ]
 }
 
@@ -135,6 +157,15 @@ pub(super) fn product(a: &Columns, b: &Columns) -> Columns {
         linear(b[2]),
         linear(b[3]) + a[3],
     ]
+}
+
+/// `a * b` of affine matrices by rows.
+#[cfg(feature = "gpu")]
+pub(crate) fn multiplied(a: &Rows, b: &Rows) -> Rows {
+    a.map(|row| {
+        let linear = b[0] * row.x + b[1] * row.y + b[2] * row.z;
+        linear + Vec4::W * row.w
+    })
 }
 
 pub(super) fn transform_point(m: &Columns, p: Vec3) -> Vec3 {

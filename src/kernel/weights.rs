@@ -32,39 +32,15 @@ pub const WEIGHTS: Kernel = Kernel {
     ),
     entry: "main",
     bindings: &[
-        Binding {
-            index: 0,
-            name: "dispatch",
-            access: Access::Uniform,
-            min_bytes: size_of::<Dispatch>() as u64,
-        },
-        Binding {
-            index: 1,
-            name: "items",
-            access: Access::Read,
-            min_bytes: size_of::<WeightsItem>() as u64,
-        },
-        Binding {
-            index: 2,
-            name: "shapes",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 3,
-            name: "channels",
-            access: Access::Read,
-            min_bytes: 4,
-        },
-        Binding {
-            index: 4,
-            name: "sub_weights",
-            access: Access::ReadWrite,
-            min_bytes: 4,
-        },
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
+        Binding::new(1, "items", Access::Read, size_of::<WeightsItem>() as u64),
+        Binding::new(2, "shapes", Access::Read, 4),
+        Binding::new(3, "channels", Access::Read, 4),
+        Binding::new(4, "sub_weights", Access::ReadWrite, 4),
     ],
     structs: &[Dispatch::LAYOUT, WeightsItem::LAYOUT],
     overrides: &[],
+    slots: &[],
 };
 
 /// The mirror: splits each channel's weight among its slot's sub-shapes.

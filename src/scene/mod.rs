@@ -165,6 +165,31 @@ impl Scene {
         chain.iter().map(local).fold(DMat4::IDENTITY, |m, l| l * m)
     }
 
+    /// World transforms of a skeleton's joints at a time, in the order of
+    /// [`crate::skel::Skeleton::joints`]; `instance` counts [`Scene::instances`]. Column `w_axis` is a joint's
+    /// place, in the stage's units.
+    ///
+    /// # Errors
+    /// Rest transforms that are needed but missing (rule 9).
+    pub fn world_from_joints(&self, instance: usize, time: Time) -> Result<Vec<DMat4>, Invalid> {
+        let world_from_skel = self.world_from_prim(self.instances[instance].prim, time);
+        self.joints_from(world_from_skel, instance, time)
+    }
+
+    fn joints_from(
+        &self,
+        out_from_skel: DMat4,
+        instance: usize,
+        time: Time,
+    ) -> Result<Vec<DMat4>, Invalid> {
+        let joints = self.instances[instance].instance.skel_from_joint(time);
+        let mut joints = joints.map_err(|e| e.in_file(&self.file))?;
+        for joint in &mut joints {
+            *joint = out_from_skel * *joint;
+        }
+        Ok(joints)
+    }
+
     /// Every authored time of the transforms that [`Scene::world_from_prim`] multiplies.
     #[must_use]
     pub fn transform_times(&self, prim: usize) -> Vec<f64> {
@@ -221,6 +246,14 @@ impl<'a> BoundSkin<'a> {
     /// transform, up to the ancestor that it shares with the Skeleton, is singular.
     pub fn pose(&self, time: Time) -> Result<Pose, Invalid> {
         PoseCache::default().pose(*self, time)
+    }
+
+    /// World transforms of its skeleton's joints, as [`Scene::world_from_joints`].
+    ///
+    /// # Errors
+    /// As [`Scene::world_from_joints`].
+    pub fn world_from_joints(&self, time: Time) -> Result<Vec<DMat4>, Invalid> {
+        self.scene.world_from_joints(self.binding.instance, time)
     }
 
     /// The transform that a rigid prim gets in place of its own at a time: parent_from_prim, or

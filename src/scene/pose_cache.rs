@@ -53,13 +53,7 @@ impl PoseCache {
             return Ok(pose);
         }
         pose.skinning = Some(self.skinning(bound, time)?);
-        pose.out_from_skel = match self.space {
-            OutSpace::Prim => {
-                self.relative(bound, bound.binding.prim, bound.skeleton().prim, time)?
-            }
-            OutSpace::Skel => DMat4::IDENTITY,
-            OutSpace::World => self.world_from_skel(bound, time),
-        };
+        pose.out_from_skel = self.out_from_skel(bound, time)?;
         Ok(pose)
     }
 
@@ -107,8 +101,32 @@ impl PoseCache {
     /// As [`BoundSkin::pose`], for the parent's transform instead of the prim's; influences
     /// that are broken, or not constant.
     pub fn rigid_transform(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {
-        let scene = bound.scene;
-        let in_file = |e: Invalid| e.in_file(&scene.file);
+        let skel_from_prim = self.rigid_skel_from_prim(bound, time)?;
+        let prim = &bound.scene.prims[bound.binding.prim];
+        let out_from_skel = match prim.parent.filter(|_| !prim.xform.resets) {
+            Some(parent) => self.relative(bound, parent, bound.skeleton().prim, time)?,
+            None => self.world_from_skel(bound, time),
+        };
+        Ok(out_from_skel * skel_from_prim)
+    }
+
+    /// What takes a rigid prim's points, as they rest or as they blend, to this cache's space: all of
+    /// skinning by constant influences in one transform (rule 28), for a renderer that draws such prims as
+    /// instances.
+    ///
+    /// # Errors
+    /// As [`PoseCache::pose`]; influences that are broken, or not constant.
+    pub fn rigid_out_from_prim(
+        &mut self,
+        bound: BoundSkin<'_>,
+        time: Time,
+    ) -> Result<DMat4, Invalid> {
+        let skel_from_prim = self.rigid_skel_from_prim(bound, time)?;
+        Ok(self.out_from_skel(bound, time)? * skel_from_prim)
+    }
+
+    fn rigid_skel_from_prim(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {
+        let in_file = |e: Invalid| e.in_file(&bound.scene.file);
         let binding = bound.binding;
         let instance = &bound.skeleton().instance;
         let influences = binding
@@ -131,7 +149,7 @@ impl PoseCache {
                 .collect(),
             None => skinning.to_vec(),
         };
-        let skel_from_prim = skin_transform(
+        skin_transform(
             binding.method,
             geom_bind(bound, time)?,
             &joints,
@@ -145,13 +163,31 @@ impl PoseCache {
                 "influences that fit the skeleton",
                 e.to_string(),
             ))
-        })?;
-        let prim = &scene.prims[binding.prim];
-        let out_from_skel = match prim.parent.filter(|_| !prim.xform.resets) {
-            Some(parent) => self.relative(bound, parent, bound.skeleton().prim, time)?,
-            None => self.world_from_skel(bound, time),
-        };
-        Ok(out_from_skel * skel_from_prim)
+        })
+    }
+
+    fn out_from_skel(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {
+        match self.space {
+            OutSpace::Prim => self.relative(bound, bound.binding.prim, bound.skeleton().prim, time),
+            OutSpace::Skel => Ok(DMat4::IDENTITY),
+            OutSpace::World => Ok(self.world_from_skel(bound, time)),
+        }
+    }
+
+    /// World transforms of the joints of the prim's skeleton, in the order of
+    /// [`crate::skel::Skeleton::joints`]: where they are, whatever their bind poses.
+    ///
+    /// # Errors
+    /// Rest transforms that are needed but missing (rule 9).
+    pub fn world_from_joints(
+        &mut self,
+        bound: BoundSkin<'_>,
+        time: Time,
+    ) -> Result<Vec<DMat4>, Invalid> {
+        let world_from_skel = self.world_from_skel(bound, time);
+        bound
+            .scene
+            .joints_from(world_from_skel, bound.binding.instance, time)
     }
 
     fn skinning(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<Arc<Vec<DMat4>>, Invalid> {

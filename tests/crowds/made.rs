@@ -41,6 +41,23 @@ impl Gpu {
         Ok(Skinner::new(&self.device, &self.queue, options)?)
     }
 
+    /// What a buffer holds, after all that is submitted.
+    pub fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer) -> Result<Vec<T>, Failed> {
+        let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("test.read"),
+            size: buffer.size(),
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
+        self.queue.submit([encoder.finish()]);
+        copy.map_async(wgpu::MapMode::Read, .., |result| result.expect("mapped"));
+        self.device.poll(wgpu::PollType::wait_indefinitely())?;
+        let view = copy.get_mapped_range(..)?;
+        Ok(bytemuck::pod_collect_to_vec(&view))
+    }
+
     pub fn crowd(&self) -> Result<Crowd, Failed> {
         Ok(self.skinner(&SkinnerOptions::default())?.crowd())
     }
@@ -68,7 +85,11 @@ impl Made {
         let mut points = vec![Vec3::NAN; self.packed.point_count()];
         let mut normals = self.packed.normals().map(|n| vec![Vec3::NAN; n.len()]);
         skin_on_cpu(&self.packed, pose, &mut points, normals.as_deref_mut());
-        Deformed { points, normals }
+        Deformed {
+            points,
+            normals,
+            ..Deformed::default()
+        }
     }
 }
 

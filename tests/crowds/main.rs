@@ -5,6 +5,7 @@
 mod common;
 mod instances;
 mod made;
+mod palettes;
 
 use common::gpu;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -17,7 +18,8 @@ fn main() {
     let ignored = gpu::ignored();
     let mut trials = Vec::new();
     // Everything on a device with all that the adapter gives, and on one with WebGPU's default limits.
-    for (name, run) in instances::TRIALS.iter().copied() {
+    let all = [instances::TRIALS, palettes::TRIALS];
+    for (name, run) in all.concat() {
         for (device, open) in [
             ("adapter_limits", Gpu::shared as fn() -> Result<Gpu, Failed>),
             ("default_limits", Gpu::default_limits),

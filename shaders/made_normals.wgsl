@@ -1,0 +1,61 @@
+// Smooth normals from deformed points: one invocation per point, or per render vertex. Each gathers round the
+// corners of its point, in the order of faces.
+
+// Which output binding normals go to; points are in the first.
+override NORMALS_SLOT: u32 = 1u;
+
+@group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(1) var<storage, read> items: array<SkinItem>;
+@group(0) @binding(2) var<storage, read> skins: array<u32>;
+// Read alone where normals go elsewhere; where they share the buffer, WebGPU has but one binding of it.
+@group(0) @binding(3) var<storage, read_write> out_0: array<f32>;
+@group(0) @binding(4) var<storage, read_write> out_1: array<f32>;
+
+fn position_at(at: u32) -> vec3<f32> {
+    return vec3<f32>(out_0[at], out_0[at + 1u], out_0[at + 2u]);
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
+    if workgroup >= dispatch.end_workgroup {
+        return;
+    }
+    let item = items[item_of(workgroup)];
+    let number = (workgroup - item.first_workgroup) * 64u + lane;
+    if number >= item.count {
+        return;
+    }
+    var point = number;
+    if item.sources != NONE {
+        point = skins[item.sources + number];
+    }
+    let p = position_at(item.out_points + number * item.points_stride);
+    let end = skins[item.neighbor_rows + point + 1u];
+    var n = vec3<f32>(0.0);
+    for (var corner = skins[item.neighbor_rows + point]; corner < end; corner++) {
+        // Neighbours are numbered through the whole skin's results.
+        let next = skins[item.neighbors + corner * 2u];
+        let previous = skins[item.neighbors + corner * 2u + 1u];
+        let to_next = position_at(item.first_point + next * item.points_stride) - p;
+        let to_previous = position_at(item.first_point + previous * item.points_stride) - p;
+        n += cross(to_next, to_previous);
+    }
+    // However short, for areas go by the square of a mesh's unit; beyond f32 there is no direction.
+    let size = abs(n.x) + abs(n.y) + abs(n.z);
+    var unit = vec3<f32>(0.0);
+    if size > 1e-30 && size < 1e38 {
+        let scaled = n / size;
+        unit = scaled * inverseSqrt(dot(scaled, scaled));
+    }
+    let to = item.out_normals + number * item.normals_stride;
+    if NORMALS_SLOT == 0u {
+        out_0[to] = unit.x;
+        out_0[to + 1u] = unit.y;
+        out_0[to + 2u] = unit.z;
+    } else {
+        out_1[to] = unit.x;
+        out_1[to + 1u] = unit.y;
+        out_1[to + 2u] = unit.z;
+    }
+}

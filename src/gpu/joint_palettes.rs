@@ -1,0 +1,356 @@
+//! Joint palettes for hosts that skin in a shader of their own.
+
+use std::ops::Range;
+
+use glam::DMat4;
+use range_alloc::RangeAllocator;
+use slotmap::SlotMap;
+
+use super::GpuError;
+use super::error::guarded;
+use super::growing::Growing;
+use super::skinner::Skinner;
+use super::staging::{Staging, Upload};
+use crate::kernel::{PackedPose, PackedSkin, Palette, multiplied};
+use crate::math::{self, Rows};
+use crate::skel::SkinningMethod;
+
+slotmap::new_key_type! {
+    /// A palette, or a transform, of [`JointPalettes`]. Not an id any more once it is removed.
+    pub struct PaletteId;
+}
+
+/// Where a palette's matrices lie in [`JointPalettes::buffer`] and, for the frame before, in
+/// [`JointPalettes::previous`]: numbers of rows, of which a shader reads an `array<vec4<f32>>`. A 3x4
+/// matrix is three of them, `p' = (dot(row0, (p, 1)), dot(row1, (p, 1)), dot(row2, (p, 1)))`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaletteRows {
+    /// First row of the points' matrices: that of palette slot `s` begins at `points + 3 * s`. They take prim
+    /// space to skeleton space, geomBindTransform included.
+    pub points: u32,
+    /// The same for normals, where there are some: the inverse transpose, fourth column zero.
+    pub normals: Option<u32>,
+    /// First row of the joints' rigid motions, for dual quaternions: per slot the rotation of points as
+    /// (x, y, z, w), half the translation times it, the rotation of normals.
+    pub motions: Option<u32>,
+    /// Three rows from skeleton space to where results are wanted, then three for normals. They come after
+    /// the weighted sum: only where weights sum to 1 is it the same to fold them into each joint
+    /// ([`JointPalettes::set_pose_folded`]). `None` for a lone transform.
+    pub post: Option<u32>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    rows: PaletteRows,
+    /// Of [`JointPalettes::blocks`].
+    place: Range<u32>,
+    /// Slots of a palette; `None` for a transform.
+    palette: Option<(usize, SkinningMethod)>,
+    /// Changed since the last frame.
+    changed: bool,
+    /// Not in any frame yet: its previous pose is the current one.
+    fresh: bool,
+}
+
+/// Joint palettes of many skeleton instances in one storage buffer, with those of the frame before in another,
+/// for hosts that skin in their vertex stage; and transforms of rigid prims in the same buffers.
+///
+/// Palettes are those of [`PackedPose`], so results are the same as a crowd's; [`PackedSkin::influences`] has
+/// slots and weights for vertex attributes. Prims that share a palette (skeleton instance,
+/// geomBindTransform, method) need one id.
+#[derive(Debug)]
+pub struct JointPalettes {
+    skinner: Skinner,
+    entries: SlotMap<PaletteId, Entry>,
+    free: RangeAllocator<u32>,
+    /// What `current` holds, or will after the next frame.
+    blocks: Vec<Rows>,
+    current: Growing,
+    previous: Growing,
+    /// Blocks that the last frame left in `current`.
+    encoded: u64,
+    staging: Staging,
+}
+
+const BLOCK: u64 = size_of::<Rows>() as u64;
+
+impl JointPalettes {
+    pub(super) fn new(skinner: &Skinner) -> Result<Self, GpuError> {
+        let limit = skinner.limits.binding_bytes;
+        let buffer = |label| Growing::new(skinner, label, wgpu::BufferUsages::STORAGE, limit);
+        Ok(Self {
+            skinner: skinner.clone(),
+            entries: SlotMap::with_key(),
+            // Rows are counted in u32, three to a block.
+            free: RangeAllocator::new(0..(limit / BLOCK).min(u64::from(u32::MAX / 3)) as u32),
+            blocks: Vec::new(),
+            current: buffer("palettes.current")?,
+            previous: buffer("palettes.previous")?,
+            encoded: 0,
+            staging: Staging::new(),
+        })
+    }
+
+    /// Makes room for the palette of a skin's poses. Rows are zero until it has one.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a skin that only blends, which [`JointPalettes::add_transform`] serves;
+    /// [`GpuError::Limit`] where all palettes together are larger than a binding.
+    pub fn add(&mut self, skin: &PackedSkin) -> Result<PaletteId, GpuError> {
+        if skin.influences().is_none() {
+            let text = format!("{}: no influences, so no palette", skin.prim());
+            return Err(GpuError::Mismatch(text));
+        }
+        let slots = skin.palette_slots() as u32;
+        let normals = skin.normals().is_some();
+        let motions = skin.method() == SkinningMethod::DualQuaternion;
+        let kinds = 1 + u32::from(normals) + u32::from(motions);
+        let place = self.place(slots * kinds + 2)?;
+        let block = |kind: u32| (place.start + kind * slots) * 3;
+        let rows = PaletteRows {
+            points: block(0),
+            normals: normals.then(|| block(1)),
+            motions: motions.then(|| block(kinds - 1)),
+            post: Some(block(kinds)),
+        };
+        Ok(self.insert(rows, place, Some((slots as usize, skin.method()))))
+    }
+
+    /// Makes room for one transform, such as a rigid prim's
+    /// ([`crate::scene::PoseCache::rigid_out_from_prim`]), with the matrix of its normals.
+    ///
+    /// # Errors
+    /// As [`JointPalettes::add`].
+    pub fn add_transform(&mut self) -> Result<PaletteId, GpuError> {
+        let place = self.place(2)?;
+        let rows = PaletteRows {
+            points: place.start * 3,
+            normals: Some(place.start * 3 + 3),
+            motions: None,
+            post: None,
+        };
+        Ok(self.insert(rows, place, None))
+    }
+
+    fn place(&mut self, blocks: u32) -> Result<Range<u32>, GpuError> {
+        let place = self.free.allocate_range(blocks).map_err(|_| {
+            let asked = (self.blocks.len() as u64 + u64::from(blocks)) * BLOCK;
+            self.current.beyond_limit(asked)
+        })?;
+        let end = self.blocks.len().max(place.end as usize);
+        self.blocks.resize(end, Rows::default());
+        self.blocks[place.start as usize..place.end as usize].fill(Rows::default());
+        Ok(place)
+    }
+
+    fn insert(
+        &mut self,
+        rows: PaletteRows,
+        place: Range<u32>,
+        palette: Option<(usize, SkinningMethod)>,
+    ) -> PaletteId {
+        self.entries.insert(Entry {
+            rows,
+            place,
+            palette,
+            changed: true,
+            fresh: true,
+        })
+    }
+
+    /// Removes a palette or transform; its place serves others.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn remove(&mut self, id: PaletteId) -> Result<(), GpuError> {
+        let entry = self.entries.remove(id).ok_or_else(foreign)?;
+        self.free.free_range(entry.place);
+        Ok(())
+    }
+
+    /// Where its rows lie; they stay there until it is removed.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn rows(&self, id: PaletteId) -> Result<PaletteRows, GpuError> {
+        Ok(self.entries.get(id).ok_or_else(foreign)?.rows)
+    }
+
+    /// Sets the pose of a palette for the frames to come, with the way out of skeleton space apart.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or a pose of another skin than was added.
+    pub fn set_pose(&mut self, id: PaletteId, pose: &PackedPose) -> Result<(), GpuError> {
+        let (to, palette) = self.blocks_of(id, pose)?;
+        let parts = [
+            palette.points(),
+            palette.normals().unwrap_or_default(),
+            palette.rigid().map_or(&[][..], |rigid| rigid.motions()),
+            &[*pose.post(), *pose.post_normal()],
+        ];
+        write(to, parts.into_iter().flatten().copied());
+        Ok(())
+    }
+
+    /// The same with the way out of skeleton space multiplied into every joint, and identity in its place:
+    /// what a shader that knows nothing of it wants. Where a point's weights do not sum to 1 its translation
+    /// is scaled by the sum, which is wrong by as much. Normals point the right way and are as long as the
+    /// way out makes them.
+    ///
+    /// # Errors
+    /// As [`JointPalettes::set_pose`]; [`GpuError::Mismatch`] for dual quaternions, whose joints cannot
+    /// hold it.
+    pub fn set_pose_folded(&mut self, id: PaletteId, pose: &PackedPose) -> Result<(), GpuError> {
+        let (to, palette) = self.blocks_of(id, pose)?;
+        if palette.method() != SkinningMethod::ClassicLinear {
+            let text = "the way out of skeleton space does not fold into dual quaternions";
+            return Err(GpuError::Mismatch(text.into()));
+        }
+        let points = palette.points().iter().map(|m| multiplied(pose.post(), m));
+        let normals = palette.normals().unwrap_or_default().iter();
+        let normals = normals.map(|m| multiplied(pose.post_normal(), m));
+        let identity = math::rows(DMat4::IDENTITY);
+        write(to, points.chain(normals).chain([identity, identity]));
+        Ok(())
+    }
+
+    /// Sets a transform for the frames to come, such as `world_from_prim` of a rigid prim.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or that of a palette.
+    pub fn set_transform(&mut self, id: PaletteId, out_from_prim: DMat4) -> Result<(), GpuError> {
+        let entry = self.entries.get_mut(id).ok_or_else(foreign)?;
+        if entry.palette.is_some() {
+            return Err(GpuError::Mismatch("a palette is set by poses".into()));
+        }
+        entry.changed = true;
+        let to = &mut self.blocks[entry.place.start as usize..entry.place.end as usize];
+        let normals = math::rows3(math::normal_matrix(out_from_prim));
+        write(to, [math::rows(out_from_prim), normals]);
+        Ok(())
+    }
+
+    /// The blocks of a palette, to be written, and what a pose has for them.
+    fn blocks_of<'a>(
+        &mut self,
+        id: PaletteId,
+        pose: &'a PackedPose,
+    ) -> Result<(&mut [Rows], &'a Palette), GpuError> {
+        let entry = self.entries.get_mut(id).ok_or_else(foreign)?;
+        let mismatch = |text: String| Err(GpuError::Mismatch(text));
+        let Some((slots, method)) = entry.palette else {
+            return mismatch("a lone transform is set by set_transform".into());
+        };
+        let Some(palette) = pose.palette() else {
+            return mismatch("expected a pose with a palette, found one that only blends".into());
+        };
+        let fits = (
+            palette.slots(),
+            palette.method(),
+            palette.normals().is_some(),
+        );
+        if fits != (slots, method, entry.rows.normals.is_some()) {
+            return mismatch(format!(
+                "expected a {method:?} palette of {slots} slots, found {:?} of {} ({} normals)",
+                palette.method(),
+                palette.slots(),
+                if fits.2 { "with" } else { "without" }
+            ));
+        }
+        entry.changed = true;
+        let place = entry.place.start as usize..entry.place.end as usize;
+        Ok((&mut self.blocks[place], palette))
+    }
+
+    /// Records one frame: what is current becomes previous, then changed palettes are uploaded. A palette that
+    /// is new has its first pose for both. Submits nothing; a later frame in the same submit sees its own.
+    ///
+    /// The buffers may be replaced here, and only here, where palettes were added (see
+    /// [`JointPalettes::generation`]).
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        let skinner = &self.skinner;
+        let bytes = self.blocks.len() as u64 * BLOCK;
+        let before = self.encoded * BLOCK;
+        self.current.reserve_in(skinner, bytes, before, encoder)?;
+        self.previous.reserve_in(skinner, bytes, 0, encoder)?;
+        if before > 0 {
+            guarded(&skinner.device, || {
+                encoder.copy_buffer_to_buffer(
+                    &self.current.buffer,
+                    0,
+                    &self.previous.buffer,
+                    0,
+                    before,
+                );
+            })?;
+        }
+        let places = |wanted: fn(&Entry) -> bool| {
+            let entries = self.entries.values().filter(move |e| wanted(e));
+            merged(entries.map(|e| e.place.clone()).collect())
+        };
+        let changed = places(|e| e.changed).into_iter();
+        let changed = changed.map(|place| upload(&self.current, &self.blocks, place));
+        let fresh = places(|e| e.fresh).into_iter();
+        let fresh = fresh.map(|place| upload(&self.previous, &self.blocks, place));
+        let uploads: Vec<Upload<'_>> = changed.chain(fresh).collect();
+        self.staging.record(skinner, encoder, &uploads)?;
+        for entry in self.entries.values_mut() {
+            (entry.changed, entry.fresh) = (false, false);
+        }
+        self.encoded = self.blocks.len() as u64;
+        Ok(())
+    }
+
+    /// This frame's rows, to be bound as `array<vec4<f32>>` (read-only storage).
+    #[must_use]
+    pub fn buffer(&self) -> &wgpu::Buffer {
+        &self.current.buffer
+    }
+
+    /// The rows of the frame before, at the same places.
+    #[must_use]
+    pub fn previous(&self) -> &wgpu::Buffer {
+        &self.previous.buffer
+    }
+
+    /// A number that grows whenever [`JointPalettes::encode`] replaced a buffer: bind groups over it are to be
+    /// made again.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.current.replaced + self.previous.replaced
+    }
+}
+
+fn upload<'a>(to: &'a Growing, blocks: &'a [Rows], place: Range<u32>) -> Upload<'a> {
+    Upload {
+        to: &to.buffer,
+        offset: u64::from(place.start) * BLOCK,
+        bytes: bytemuck::cast_slice(&blocks[place.start as usize..place.end as usize]),
+    }
+}
+
+fn write(to: &mut [Rows], from: impl IntoIterator<Item = Rows>) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from;
+    }
+}
+
+/// Ranges with neighbours joined.
+fn merged(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut out: Vec<Range<u32>> = Vec::new();
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => out.push(range),
+        }
+    }
+    out
+}
+
+fn foreign() -> GpuError {
+    GpuError::Mismatch("a palette of another host, or one that was removed".into())
+}

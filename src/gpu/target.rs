@@ -1,0 +1,178 @@
+//! Where an instance's results go: buffers of the crowd's own, or the caller's.
+
+use super::GpuError;
+use crate::kernel::PackedSkin;
+
+/// Where one kind of result goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Attribute {
+    /// A buffer of the crowd's, tight: 12 bytes each, 16 for tangents.
+    #[default]
+    Own,
+    /// The caller's buffer. Nothing but the results is written: what lies between them stays.
+    In {
+        /// With usage `STORAGE`, and `COPY_SRC` where results are to be read back by the crowd.
+        buffer: wgpu::Buffer,
+        /// Byte of the first; a multiple of 4.
+        offset: u64,
+        /// Bytes from one to the next; a multiple of 4.
+        stride: u64,
+    },
+}
+
+/// Where the results of an instance go, for [`super::Crowd::add_instance_to`].
+///
+/// Several kinds may share a buffer, as an interleaved vertex buffer has them. Instances that write to the same
+/// places write over each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputTarget {
+    /// Points, or render vertices where the skin has some: 3 floats each.
+    pub positions: Attribute,
+    /// Normals, 3 floats each, or `None` to leave them out. One per face corner where rest normals are and the skin has no
+    /// render vertices. A skin without normals may be asked for [`Attribute::Own`] ones, and has none.
+    pub normals: Option<Attribute>,
+    /// Tangents, 4 floats each, or `None` to leave them out. A skin without tangents may be asked for
+    /// [`Attribute::Own`] ones, and has none.
+    pub tangents: Option<Attribute>,
+    /// The positions of the frame before, for motion vectors, 3 floats each: what the last encoded frame wrote. The same as
+    /// the positions in the first frame, after [`super::Crowd::reset_previous`], and when the instance was hidden.
+    pub previous: Option<Attribute>,
+}
+
+impl Default for OutputTarget {
+    /// The crowd's own buffers for everything but the positions of the frame before.
+    fn default() -> Self {
+        Self {
+            positions: Attribute::Own,
+            normals: Some(Attribute::Own),
+            tangents: Some(Attribute::Own),
+            previous: None,
+        }
+    }
+}
+
+/// Kinds of results: positions, normals, tangents, previous positions.
+pub(super) const KINDS: usize = 4;
+pub(super) const POINTS: usize = 0;
+pub(super) const NORMALS: usize = 1;
+pub(super) const TANGENTS: usize = 2;
+pub(super) const PREVIOUS: usize = 3;
+
+const NAMES: [&str; KINDS] = ["positions", "normals", "tangents", "previous positions"];
+
+/// Bytes of one element of each kind.
+pub(super) const WIDTHS: [u64; KINDS] = [12, 12, 16, 12];
+
+/// Bytes of a buffer that one kind of result may touch.
+struct Span<'a> {
+    kind: usize,
+    buffer: &'a wgpu::Buffer,
+    offset: u64,
+    stride: u64,
+    end: u64,
+}
+
+impl OutputTarget {
+    /// By kind, with what the skin lacks left out.
+    pub(super) fn kinds(&self, skin: &PackedSkin) -> [Option<&Attribute>; KINDS] {
+        let counts = counts(skin);
+        let all = [
+            Some(&self.positions),
+            self.normals.as_ref(),
+            self.tangents.as_ref(),
+            self.previous.as_ref(),
+        ];
+        // Zero points are no lack.
+        std::array::from_fn(|kind| all[kind].filter(|_| counts[kind].is_some()))
+    }
+
+    /// Whether the skin's results fit where they are to go.
+    pub(super) fn check(&self, skin: &PackedSkin) -> Result<(), GpuError> {
+        let wrong = |kind: usize, text: String| {
+            let text = format!("{}: {}: {text}", skin.prim(), NAMES[kind]);
+            Err(GpuError::Mismatch(text))
+        };
+        for (kind, attribute) in [(NORMALS, &self.normals), (TANGENTS, &self.tangents)] {
+            if matches!(attribute, Some(Attribute::In { .. })) && counts(skin)[kind].is_none() {
+                return wrong(kind, "the skin has none to write".into());
+            }
+        }
+        let mut spans: Vec<Span<'_>> = Vec::new();
+        for (kind, attribute) in self.kinds(skin).into_iter().enumerate() {
+            let Some(Attribute::In {
+                buffer,
+                offset,
+                stride,
+            }) = attribute
+            else {
+                continue;
+            };
+            let (offset, stride, width) = (*offset, *stride, WIDTHS[kind]);
+            if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+                let usage = buffer.usage();
+                return wrong(
+                    kind,
+                    format!("a buffer with usage {usage:?} and not STORAGE"),
+                );
+            }
+            if offset % 4 != 0 || stride % 4 != 0 {
+                let text = "offset and stride have to be multiples of 4";
+                return wrong(kind, format!("{text}, and are {offset} and {stride}"));
+            }
+            if stride < width {
+                let text = format!("a stride of {stride} bytes, and elements of {width}");
+                return wrong(kind, text);
+            }
+            let count = counts(skin)[kind].unwrap_or(0) as u64;
+            let last = count.checked_sub(1).map(|n| n.checked_mul(stride));
+            let end = match last {
+                None => Some(offset),
+                Some(last) => last.and_then(|l| l.checked_add(width)?.checked_add(offset)),
+            };
+            let Some(end) = end.filter(|end| *end <= buffer.size()) else {
+                let size = buffer.size();
+                let asked = end.map_or("more than 2^64".into(), |end| end.to_string());
+                let text = format!("{count} of them end at byte {asked}");
+                return wrong(kind, format!("{text}, and the buffer has {size} bytes"));
+            };
+            let span = Span {
+                kind,
+                buffer,
+                offset,
+                stride,
+                end,
+            };
+            if let Some(other) = spans.iter().find(|other| overlap(other, &span)) {
+                let text = format!("they would lie upon the {}", NAMES[other.kind]);
+                return wrong(kind, text);
+            }
+            spans.push(span);
+        }
+        Ok(())
+    }
+}
+
+/// Whether two kinds of results would write the same bytes. Spans of different strides that cross are taken
+/// for that.
+fn overlap(a: &Span<'_>, b: &Span<'_>) -> bool {
+    if a.buffer != b.buffer || a.end <= b.offset || b.end <= a.offset {
+        return false;
+    }
+    if a.stride != b.stride {
+        return true;
+    }
+    // Interleaved: elements of one lie in the gaps of the other.
+    let from_a_to_b = (b.offset as i128 - a.offset as i128).rem_euclid(a.stride.into()) as u64;
+    from_a_to_b < WIDTHS[a.kind] || from_a_to_b + WIDTHS[b.kind] > a.stride
+}
+
+/// How many of each kind a skin's results have; `None` for what it lacks.
+pub(super) fn counts(skin: &PackedSkin) -> [Option<usize>; KINDS] {
+    let normals = skin.has_output_normals();
+    [
+        Some(skin.output_count()),
+        normals.then(|| skin.output_normal_count()),
+        skin.tangents().map(<[_]>::len),
+        Some(skin.output_count()),
+    ]
+}

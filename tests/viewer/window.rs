@@ -22,6 +22,9 @@ pub fn shots() -> PathBuf {
 
 /// Why there is no display for the viewer here, if there is none.
 pub fn missing() -> Option<String> {
+    if std::env::var("SINEW_NO_DISPLAY").is_ok_and(|v| v == "1") {
+        return Some("SINEW_NO_DISPLAY=1".into());
+    }
     if !cfg!(target_os = "linux") {
         return Some("Xvfb is for Linux".into());
     }

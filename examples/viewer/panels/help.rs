@@ -1,34 +1,40 @@
 //! The list of keys on `?`.
 
-use egui::{Align2, Context, RichText, Ui, Vec2};
+use egui::{Align2, Context, RichText, ScrollArea, Ui, Vec2};
 
 use crate::keys::{GROUPS, MOUSE, Row};
 use crate::state::State;
 use crate::theme;
 
 pub fn show(ctx: &Context, state: &mut State) {
+    let room = ctx.content_rect().size() - Vec2::new(90.0, 130.0);
     egui::Window::new("Keys")
         .open(&mut state.help)
         .anchor(Align2::CENTER_CENTER, Vec2::ZERO)
-        .resizable(false)
+        .auto_sized()
         .collapsible(false)
-        .scroll(true)
         .show(ctx, |ui| {
-            ui.spacing_mut().item_spacing.y = 3.0;
-            ui.spacing_mut().interact_size.y = 16.0;
-            ui.horizontal_top(|ui| {
-                ui.vertical(|ui| {
-                    groups(ui, &[0, 2]);
-                });
-                ui.add_space(26.0);
-                ui.vertical(|ui| {
-                    groups(ui, &[1]);
-                    mouse(ui);
-                });
-                ui.add_space(26.0);
-                ui.vertical(|ui| groups(ui, &[3, 4]));
-            });
+            // A small window scrolls.
+            ScrollArea::both()
+                .max_width(room.x)
+                .max_height(room.y)
+                .show(ui, columns);
         });
+}
+
+fn columns(ui: &mut Ui) {
+    ui.spacing_mut().item_spacing.y = 3.0;
+    ui.spacing_mut().interact_size.y = 16.0;
+    ui.horizontal_top(|ui| {
+        ui.vertical(|ui| groups(ui, &[0, 2]));
+        ui.add_space(22.0);
+        ui.vertical(|ui| {
+            groups(ui, &[1]);
+            mouse(ui);
+        });
+        ui.add_space(22.0);
+        ui.vertical(|ui| groups(ui, &[3, 4]));
+    });
 }
 
 fn groups(ui: &mut Ui, which: &[usize]) {

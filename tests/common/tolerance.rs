@@ -27,6 +27,19 @@ pub const MIRROR_POINTS: f64 = 4e-6;
 /// CPU mirror against GPU, normals.
 pub const MIRROR_NORMALS: f64 = 4e-5;
 
+/// f64 reference against f32 kernels, unit tangents: as [`NORMALS`], and negative weights shorten them just so.
+pub const TANGENTS: f64 = 4e-5;
+
+/// Smooth normals in f64 of the points that a kernel made, against those that it made of them: a few roundings of 6e-8, of
+/// a sum that is down to [`CANCELLED_AREAS`] of its terms.
+pub const MADE_NORMALS: f64 = 3e-4;
+
+/// Share of its terms that the sum of areas round a point has to be, for its direction to mean something.
+pub const CANCELLED_AREAS: f64 = 1e-3;
+
+/// Normals of a sphere of 24 by 12 quads against those of the sphere: chords of 15 degrees, unevenly round the poles.
+pub const SPHERE_OF_QUADS: f64 = 0.02;
+
 /// f64 reference against Pixar's bake, points, relative to the size of the mesh. Pixar skins in f32
 /// and moves to prim space in f32; `slerp_half` has joints scaled far beyond the mesh's rest size.
 pub const PIXAR_REFERENCE_POINTS: f64 = 2e-6;
@@ -220,3 +233,6 @@ pub const VAT_SMALLEST_HALF_FLOAT: f32 = 6e-8;
 /// Pixels that a window's surfaces and the reference's triangles both cover, over those that either covers: edges are
 /// blurred over a pixel by multisampling, which is about 2 % of a character some hundred pixels high.
 pub const SILHOUETTE_OVERLAP: f64 = 0.97;
+/// Two ways of multiplying the same f64 transforms, one of them through an inverse; relative to the largest
+/// coordinate.
+pub const SAME_IN_F64: f64 = 1e-9;

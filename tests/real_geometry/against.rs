@@ -1,5 +1,6 @@
 //! Comparison with usd-core.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,6 +58,61 @@ pub fn compare(python: &str, files: &[PathBuf]) -> Result<(), Failed> {
     }
     println!("{meshes} meshes and {cameras} cameras are the same");
     assert!(meshes >= files.len() / 2, "{meshes} meshes");
+    Ok(())
+}
+
+/// One change of ours after another, each of which has to be seen.
+pub fn notices(python: &str, path: &Path) -> Result<(), Failed> {
+    let output = Command::new(python)
+        .args(["-c", SCRIPT])
+        .arg(path)
+        .output()?;
+    let theirs: Value = serde_json::from_slice(&output.stdout)?;
+    let theirs = &theirs[path.to_str().ok_or("UTF-8")?];
+    let file = sinew::open(path)?;
+    let ours = file.geometry(&file.scene(Default::default())?)?;
+    stage_is_same("unchanged", &ours, theirs);
+    let other_uvs = |g: &mut Geometry| {
+        let uvs = g.meshes[0].uvs.as_mut().unwrap();
+        uvs.values = uvs.values.map(|v| v.iter().map(|uv| *uv + 1e-3).collect());
+    };
+    let changes: [(&str, &dyn Fn(&mut Geometry)); 11] = [
+        ("a mesh less", &|g| drop(g.meshes.pop())),
+        ("a camera less", &|g| drop(g.cameras.pop())),
+        ("another place", &|g| {
+            g.meshes[0].place = g.meshes[1].place.clone()
+        }),
+        ("another sight", &|g| {
+            g.meshes[2].place = g.meshes[3].place.clone()
+        }),
+        ("other faces", &|g| {
+            g.meshes[0].topology = g.meshes[1].topology.clone()
+        }),
+        ("one side", &|g| g.meshes[0].double_sided ^= true),
+        ("other uvs", &other_uvs),
+        ("other colours", &|g| {
+            g.meshes[0].display_color = g.meshes[1].display_color.clone()
+        }),
+        ("another material", &|g| {
+            g.meshes[0].material = g.meshes[1].material
+        }),
+        ("another roughness", &|g| {
+            g.materials[0].roughness.value += 1e-3
+        }),
+        ("another lens", &|g| {
+            let (a, b) = (
+                g.cameras[1].vertical_offset.clone(),
+                g.cameras[1].horizontal_offset.clone(),
+            );
+            (g.cameras[1].horizontal_offset, g.cameras[1].vertical_offset) = (a, b);
+        }),
+    ];
+    for (what, change) in changes {
+        let mut changed = ours.clone();
+        change(&mut changed);
+        let compared = catch_unwind(AssertUnwindSafe(|| stage_is_same(what, &changed, theirs)));
+        assert!(compared.is_err(), "{what} is not noticed");
+    }
     Ok(())
 }
 

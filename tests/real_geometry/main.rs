@@ -2,6 +2,7 @@
 //! where `SINEW_PYTHON` names a Python with it.
 
 mod against;
+mod changed;
 #[path = "../common/mod.rs"]
 mod common;
 mod sound;
@@ -51,9 +52,13 @@ fn main() {
         plain("made_stage", sound::made_stage),
         plain("pictures_of_every_kind_of_file", sound::pictures),
         plain("hostile_stages", sound::hostile),
+        plain("stages_changed_at_random", changed::nothing_panics),
         real("every_real_file", sound::every_file),
         python::trial("usd_core::made_stage", |python| {
             against::compare(python, &[made()])
+        }),
+        python::trial("usd_core::the_comparison_notices_differences", |python| {
+            against::notices(python, &made())
         }),
         python::trial("usd_core::examples", move |python| {
             against::compare_folder(python, &own, 4)

@@ -39,7 +39,7 @@ fn render_mesh(mesh: &DrawnMesh) -> RenderMesh {
 }
 
 /// Every index means something, and triangles cover the faces.
-fn holds_together(what: &str, scene: &Scene, geometry: &Geometry) {
+pub fn holds_together(what: &str, scene: &Scene, geometry: &Geometry) {
     let materials = geometry.materials.len();
     for texture in geometry.materials.iter().flat_map(|m| m.textures()) {
         let picture = &geometry.textures[texture.texture];

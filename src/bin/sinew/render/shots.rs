@@ -202,27 +202,31 @@ pub fn eye<'a>(
         let mut distance = 0.0f64;
         for time in measured {
             stage.set_time(time, &control)?;
-            camera.frame(&stage.bounds(), aspect);
-            distance = distance.max(camera.orbit_mut(&Bounds::EMPTY).distance);
+            camera.orbit_mut(&Bounds::EMPTY).target = stage.bounds().center();
+            distance = distance.max(camera.distance_to_fit(&stage.outline(), aspect));
         }
         camera.orbit_mut(&Bounds::EMPTY).distance = distance / args.zoom;
         return Ok(Eye::Following(camera));
     }
-    let mut bounds = Bounds::EMPTY;
+    let mut points = Vec::new();
     for time in measured {
         stage.set_time(time, &control)?;
-        bounds = bounds.union(stage.bounds());
+        points.extend(stage.outline());
     }
-    // From wherever it is seen farthest away, so that a turntable neither cuts anything nor breathes.
-    let mut distance = 0.0f64;
-    for shot in shots.iter().take(360) {
-        let mut turned = camera;
-        turned.orbit(shot.turn.to_radians(), 0.0, &bounds);
-        turned.frame(&bounds, aspect);
-        distance = distance.max(turned.orbit_mut(&bounds).distance);
+    if args.turntable.is_some() {
+        // From wherever it is seen farthest away, so that nothing is cut and the distance stays.
+        camera.orbit_mut(&Bounds::EMPTY).target = Bounds::of(points.iter().copied()).center();
+        let mut distance = 0.0f64;
+        for shot in shots.iter().take(72) {
+            let mut turned = camera;
+            turned.orbit(shot.turn.to_radians(), 0.0, &Bounds::EMPTY);
+            distance = distance.max(turned.distance_to_fit(&points, aspect));
+        }
+        camera.orbit_mut(&Bounds::EMPTY).distance = distance;
+    } else {
+        camera.frame_points(&points, aspect);
     }
-    camera.frame(&bounds, aspect);
-    camera.orbit_mut(&bounds).distance = distance / args.zoom;
+    camera.orbit_mut(&Bounds::EMPTY).distance /= args.zoom;
     Ok(Eye::Orbit(camera))
 }
 

@@ -29,6 +29,23 @@ pub enum VatValues {
 }
 
 /// How vertex animation textures are written.
+///
+/// A set is four files: OUT (`.exr` or `.png`) with a position per texel, `OUT_normal` with normals, `OUT_mesh.glb`, which is
+/// the character at the first frame, and `OUT.json`. All are in glTF's space: right-handed, Y up, metres; what an importer
+/// does to the mesh (Unity's negate x, Unreal's swap y and z and take centimetres) a shader has to do to the values.
+///
+/// A texture has a row per frame, the first on top, and a column per vertex of the mesh file; `rowsPerFrame` rows, one below the
+/// other, where that would be wider than `max_width`. The mesh's second UV set is the middle of each vertex's texel in the
+/// first frame, so a vertex shader needs no vertex numbers, and importers may sort vertices as they like:
+///
+/// ```glsl
+/// vec2 uv = uv2 + vec2(0.0, float(frame * rowsPerFrame) / float(height)); // minus, where v runs upward
+/// vec3 position = vertex + texture(positions, uv).rgb;                    // "values": "offset"
+/// vec3 normal = texture(normals, uv).rgb;
+/// ```
+///
+/// PNG holds shares of a range that the JSON file states: `mix(min, max, texel)`, for normals -1 to 1. Textures have to be
+/// imported as data: nearest texel, no mipmaps, no compression, no sRGB. Between frames a shader mixes two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VatOptions {
     pub values: VatValues,

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use slotmap::{Key, SlotMap};
 
 use super::arena::Arena;
+use super::bounds::Bounds;
 use super::error::guarded;
-use super::frame::{HeldSkin, Instance, dispatches};
+use super::frame::{HeldSkin, Instance, cut};
 use super::growing::Growing;
 use super::outputs::{self, OutBytes, OutPage, OutPlace, OutSets};
+use super::readback::Reads;
 use super::skinner::Skinner;
 use super::slices;
 use super::staging::Staging;
 use super::timing::Timing;
 use super::{Deformed, GpuError, GpuTimes, OutputTarget};
-use crate::kernel::{PackedPose, PackedSkin};
+use crate::kernel::{PackedPose, PackedSkin, WORKGROUP_SIZE};
 
 slotmap::new_key_type! {
     /// A skin of a [`Crowd`]. Not an id any more once the skin is removed, whatever is added later. Ids of
@@ -61,7 +63,7 @@ pub struct Crowd {
     /// Instances as they were added; some may be removed since.
     order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
-    slots: u32,
+    pub(super) slots: u32,
     pub(super) skin_pages: Vec<Arena>,
     pub(super) pose_pages: Vec<PoseBuffers>,
     pub(super) out_pages: Vec<OutPage>,
@@ -75,8 +77,11 @@ pub struct Crowd {
     /// Item tables and dispatch records.
     pub(super) tables: Option<Growing>,
     pub(super) staging: Staging,
-    pub(super) readback: Option<wgpu::Buffer>,
+    pub(super) reads: Reads,
     pub(super) timing: Option<Timing>,
+    pub(super) bounds: Option<Bounds>,
+    /// Frames that were encoded.
+    pub(super) frames: u64,
 }
 
 impl Crowd {
@@ -96,8 +101,10 @@ impl Crowd {
             retired: 0,
             tables: None,
             staging: Staging::new(),
-            readback: None,
+            reads: Reads::new(),
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
+            bounds: None,
+            frames: 0,
         }
     }
 
@@ -314,6 +321,7 @@ impl Crowd {
             hidden: false,
             fresh: true,
             written: false,
+            since: self.frames + 1,
         });
         self.order.push(id);
         self.slots = self.slots.max(id.slot() + 1);
@@ -413,8 +421,13 @@ impl Crowd {
                 + page.channels.buffer.size()
                 + page.sub_weights.buffer.size()
         });
-        let tables = self.tables.iter().map(|tables| tables.buffer.size());
-        skins.chain(outputs).chain(poses).chain(tables).sum()
+        let bounds = self.bounds.iter().flat_map(|b| [&b.keys, &b.boxes]);
+        let others = self
+            .tables
+            .iter()
+            .chain(bounds)
+            .map(|held| held.buffer.size());
+        skins.chain(outputs).chain(poses).chain(others).sum()
     }
 
     /// Sets an instance's pose for the frames to come. Poses that share a palette's `Arc` share its
@@ -477,17 +490,21 @@ impl Crowd {
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
         let frame = self.plan()?;
         let most = self.skinner.limits.workgroups;
-        Ok(frame
-            .weights
-            .all
-            .iter()
-            .map(|g| dispatches(g, most).len())
-            .sum::<usize>()
-            + [&frame.skin, &frame.made_normals]
+        let count = |groups: Vec<u32>| -> usize {
+            let dispatches = groups
                 .into_iter()
-                .flat_map(|groups| &groups.all)
-                .map(|g| dispatches(g, most).len())
-                .sum::<usize>())
+                .map(|workgroups| cut(workgroups, 0, most).len());
+            dispatches.sum()
+        };
+        let boxes = self
+            .bounds
+            .as_ref()
+            .map(|_| self.slots.div_ceil(WORKGROUP_SIZE));
+        Ok(count(frame.weights.workgroups())
+            + count(frame.skin.workgroups())
+            + count(frame.made_normals.workgroups())
+            + count(frame.bounds.workgroups())
+            + count(boxes.into_iter().collect()))
     }
 }
 

@@ -45,7 +45,7 @@ fn scene(file: &Path) -> Scene {
 fn baked(input: &Path, output: &Path, space: OutSpace, rigid: Rigid) -> openusd::usd::Stage {
     let options = BakeOptions {
         backend: Backend::Cpu,
-        space,
+        space: Some(space),
         rigid,
         ..BakeOptions::default()
     };

@@ -38,7 +38,7 @@ fn baked(stage: &str, space: OutSpace, rigid: Rigid) -> Baked {
     let out = folder.path().join("out.usdc");
     let options = BakeOptions {
         backend: Backend::Cpu,
-        space,
+        space: Some(space),
         rigid,
         ..BakeOptions::default()
     };

@@ -2,16 +2,19 @@
 
 mod deform;
 mod extent;
+mod formats;
 mod gpu_batch;
 mod hints;
 mod plan;
 mod samples;
 mod schedule;
 mod sharing;
+mod stream;
 mod tracks;
+mod troubles;
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Invalid, Result, Warning};
@@ -23,6 +26,8 @@ use crate::skel::AnimSource;
 pub use crate::io::usd::{BakedHint, BakedPrim, BakedTransform, Samples};
 pub use crate::scene::OutSpace;
 pub use deform::Backend;
+use formats::FramesToBake;
+pub use formats::{Format, VatOptions, VatValues};
 pub use plan::Rigid;
 pub use schedule::FrameRange;
 
@@ -42,9 +47,11 @@ pub struct BakeOptions {
     pub anim_source: AnimSource,
     /// What becomes of prims with constant influences.
     pub rigid: Rigid,
-    /// The space that points end up in. Beyond prim space the prim's own transform is rewritten, so that
-    /// the picture stays the same.
-    pub space: OutSpace,
+    /// The space that points end up in; [`Format::default_space`] where `None`. In USD, beyond prim space, the prim's own
+    /// transform is rewritten, so that the picture stays the same.
+    pub space: Option<OutSpace>,
+    /// How vertex animation textures are written.
+    pub vat: VatOptions,
 }
 
 /// Progress of a bake, for a progress bar.
@@ -65,6 +72,10 @@ pub struct BakeReport {
     pub shared: usize,
     /// Those of them that constant influences move by their transform.
     pub moved: usize,
+    /// Frames, in formats that hold frames one by one; 0 in USD, where prims have times of their own.
+    pub frames: usize,
+    /// What was written: OUT, or the files that its name stands for.
+    pub files: Vec<PathBuf>,
     /// Points that were deformed, once each.
     pub points: usize,
     /// (prim, time) pairs.
@@ -82,11 +93,12 @@ pub struct BakeReport {
     pub warnings: Vec<Warning>,
 }
 
-/// Bakes `input` into `output` (.usda, .usdc, .usd or .usdz).
+/// Bakes `input` into `output`, in the [`Format`] that its ending says.
 ///
-/// Points and normals end up in each prim's own space (rule 30), an extent beside them, and every
-/// baked SkelRoot becomes an Xform so that nothing skins twice (rule 32). The output appears under
-/// its name only when it is whole.
+/// In USD, points and normals end up in each prim's own space (rule 30), an extent beside them, and every
+/// baked SkelRoot becomes an Xform so that nothing skins twice (rule 32). Other formats hold frames at even steps: those
+/// asked for, or the stage's from startTimeCode to endTimeCode, with the rigid prims' points moved. Files appear under their
+/// names only when all are whole.
 ///
 /// # Errors
 /// An input that cannot be read, an output that cannot be written or is (part of) the input, a
@@ -99,11 +111,12 @@ pub fn bake(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<BakeReport> {
     let start = Instant::now();
-    check_output_name(output, options)?;
+    let format = Format::of(output)?;
+    check_output(output, format, options)?;
     // Drivers take their time to load, so they do it while the file is read.
     let (read, deformer) = std::thread::scope(|scope| {
         let deformer = scope.spawn(|| deform::Deformer::new(&options.backend));
-        let read = read(input, output, options);
+        let read = read(input, options);
         (read, deformer.join())
     });
     let (file, scene) = read?;
@@ -114,28 +127,60 @@ pub fn bake(
     if chosen.is_empty() {
         return Err(nothing_to_skin(&scene, &errors, &warnings));
     }
+    let mut report = BakeReport {
+        prims: 0,
+        shared: 0,
+        moved: 0,
+        frames: 0,
+        files: vec![output.to_owned()],
+        points: 0,
+        samples: 0,
+        deformed_points: 0,
+        backend: deformer.describe(),
+        elapsed: Duration::ZERO,
+        deform_time: Duration::ZERO,
+        errors: Vec::new(),
+        warnings: Vec::new(),
+    };
     let deform_start = Instant::now();
+    if format != Format::Usd {
+        let asked = FramesToBake {
+            file: &file,
+            scene: &scene,
+            output,
+            format,
+            options,
+            chosen: &chosen,
+        };
+        let baked = formats::bake_frames(asked, &mut deformer, progress)?;
+        errors.extend(baked.errors);
+        warnings.extend(baked.warnings);
+        if baked.prims == 0 {
+            return Err(nothing_to_skin(&scene, &errors, &warnings));
+        }
+        report.deform_time = baked.deform_time;
+        report.files = baked.files;
+        report.frames = baked.frames;
+        report.prims = baked.prims;
+        report.points = baked.points;
+        report.samples = baked.prims * baked.frames;
+        report.deformed_points = baked.points as u64 * baked.frames as u64;
+        report.errors = errors;
+        report.warnings = warnings;
+        report.elapsed = start.elapsed();
+        return Ok(report);
+    }
+    file.check_output(output)?;
     let tracks = tracks::bake_tracks(&scene, &chosen, options, &mut deformer, progress)?;
-    let deform_time = deform_start.elapsed();
+    report.deform_time = deform_start.elapsed();
     errors.extend(tracks.errors);
     warnings.extend(tracks.warnings);
     if tracks.prims.is_empty() {
         return Err(nothing_to_skin(&scene, &errors, &warnings));
     }
 
-    let mut report = BakeReport {
-        prims: 0,
-        shared: 0,
-        moved: 0,
-        points: 0,
-        samples: 0,
-        deformed_points: 0,
-        backend: deformer.describe(),
-        elapsed: Duration::ZERO,
-        deform_time,
-        errors,
-        warnings,
-    };
+    report.errors = errors;
+    report.warnings = warnings;
     let places: HashSet<&str> = tracks.prims.values().flat_map(BakedPrim::places).collect();
     let bound = scene.bindings.iter();
     let roots = bound
@@ -173,36 +218,37 @@ pub fn bake(
     Ok(report)
 }
 
-fn read(input: &Path, output: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {
+fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {
     let file = io::open_with(input, &options.open)?;
     let scene = file.scene(ReadOptions {
         anim_source: options.anim_source,
     })?;
-    file.check_output(output)?;
     Ok((file, scene))
 }
 
-fn check_output_name(output: &Path, options: &BakeOptions) -> Result<()> {
+fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<()> {
     let fail = |reason: &str| {
         Err(Error::Write {
             file: output.to_owned(),
             reason: reason.to_owned(),
         })
     };
-    let extension = output.extension().and_then(|e| e.to_str());
-    match extension.map(str::to_ascii_lowercase).as_deref() {
-        Some("usda" | "usdc" | "usd") => {}
-        Some("usdz") if options.layer => {
-            return fail("a .usdz has to be self-contained; write the layer as .usda or .usdc");
-        }
-        Some("usdz") => {}
-        _ => return fail("expected a name that ends in .usda, .usdc, .usd or .usdz"),
+    if options.layer && format != Format::Usd {
+        return fail("a layer is written as .usda or .usdc");
+    }
+    if options.layer
+        && output
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
+    {
+        return fail("a .usdz has to be self-contained; write the layer as .usda or .usdc");
     }
     let folder = match output.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
         _ => Path::new("."),
     };
-    if !folder.is_dir() {
+    let is_made = format == Format::Obj && formats::is_sequence(output);
+    if !folder.is_dir() && !is_made {
         return fail(&format!("there is no folder {}", folder.display()));
     }
     if output.is_dir() {

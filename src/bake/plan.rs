@@ -1,6 +1,7 @@
 //! What is computed of which prim.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use glam::DMat4;
 
@@ -8,6 +9,7 @@ use super::BakeOptions;
 use crate::error::Invalid;
 use crate::sampled::Time;
 use crate::scene::{BoundSkin, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart};
+use crate::skel::MeshTopology;
 
 /// What becomes of prims with constant influences (rule 28).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(super) struct PrimPlan {
     pub transform: Option<TransformKind>,
     /// The skins that are deformed: none, one, or one for each kind of normals.
     pub parts: Vec<SkinPart>,
+    /// Faces from which every part's normals are made, in place of its own.
+    pub made_normals: Option<Arc<MeshTopology>>,
 }
 
 /// What a written transform is.
@@ -50,8 +54,33 @@ impl Plan {
     pub fn new(scene: &Scene, chosen: &[usize], options: &BakeOptions) -> Self {
         let plan = |&b: &usize| (b, prim_plan(b, &scene.bindings[b], options));
         Self {
-            space: options.space,
+            space: options.space.unwrap_or_default(),
             prims: chosen.iter().map(plan).collect(),
+        }
+    }
+
+    /// The work that gives points in `space`, and no transforms: of each binding one skin, with normals that are made
+    /// from the deformed points where a topology comes along.
+    pub fn of_points(
+        space: OutSpace,
+        parts: impl Iterator<Item = (usize, SkinPart, Option<Arc<MeshTopology>>)>,
+    ) -> Self {
+        let plan = |(binding, part, made_normals)| {
+            let plan = PrimPlan {
+                binding,
+                transform: match space {
+                    OutSpace::Prim => None,
+                    OutSpace::Skel => Some(TransformKind::Skeleton),
+                    OutSpace::World => Some(TransformKind::World),
+                },
+                parts: vec![part],
+                made_normals,
+            };
+            (binding, plan)
+        };
+        Self {
+            space,
+            prims: parts.map(plan).collect(),
         }
     }
 
@@ -78,7 +107,7 @@ fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan
             normals,
         }));
     }
-    let transform = match options.space {
+    let transform = match options.space.unwrap_or_default() {
         _ if moves_transform => Some(TransformKind::Rigid),
         // Shapes that nothing weighs leave the prim alone, in its own space.
         _ if parts.is_empty() => None,
@@ -90,6 +119,7 @@ fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan
         binding: b,
         transform,
         parts,
+        made_normals: None,
     }
 }
 

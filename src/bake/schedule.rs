@@ -6,7 +6,7 @@ use crate::sampled::Time;
 use crate::scene::{Scene, TimeLine};
 
 /// More samples than any shot has; a file or a request that asks for more is a mistake.
-const MAX_SAMPLES: usize = 1_000_000;
+pub(super) const MAX_SAMPLES: usize = 1_000_000;
 
 /// Frames asked for by hand: `first`, `first + step`, ... up to `last`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,11 +61,14 @@ impl FrameRange {
     /// 0.1 reach their end.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
-        let count = ((self.last - self.first) / self.step + 5e-4).floor() as usize;
-        (0..=count)
-            .map(|i| self.first + self.step * i as f64)
-            .collect()
+        frames_of(self.first, self.last, self.step).collect()
     }
+}
+
+/// `first`, `first + step`, ... up to `last`, and half a thousandth of a step beyond.
+pub(super) fn frames_of(first: f64, last: f64, step: f64) -> impl Iterator<Item = f64> {
+    let count = ((last - first) / step + 5e-4).floor() as usize;
+    (0..=count).map(move |i| first + step * i as f64)
 }
 
 /// The times at which the prims of one skeleton are sampled.

@@ -4,7 +4,7 @@ pub mod bvh;
 pub mod fbx;
 pub mod gltf;
 mod open;
-mod output;
+pub(crate) mod output;
 mod rigs;
 pub mod usd;
 

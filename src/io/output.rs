@@ -73,6 +73,10 @@ pub(crate) struct Outputs {
     folders: Vec<PathBuf>,
 }
 
+/// A file of [`Outputs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutputId(usize);
+
 impl Outputs {
     /// Makes a folder, and those above it, where there is none.
     ///
@@ -105,16 +109,48 @@ impl Outputs {
         output: &Path,
         write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), String>,
     ) -> Result<()> {
-        let (mut file, path) = {
+        let mut file = self.create(output)?;
+        let mut sink = BufWriter::with_capacity(BUFFER, &mut file);
+        write(&mut sink).map_err(|reason| failed(output, reason))?;
+        sink.flush().map_err(|e| failed(output, e))
+    }
+
+    /// Begins a file beside `output` that is filled by [`Outputs::append`]; it is not held open in between.
+    ///
+    /// # Errors
+    /// A folder that cannot be written to.
+    pub fn begin(&mut self, output: &Path) -> Result<OutputId> {
+        self.create(output)?;
+        Ok(OutputId(self.files.len() - 1))
+    }
+
+    /// Adds to a file of [`Outputs::begin`].
+    ///
+    /// # Errors
+    /// A full disk.
+    pub fn append(&mut self, file: OutputId, bytes: &[u8]) -> Result<()> {
+        let (temporary, output) = &self.files[file.0];
+        let append = || {
+            let mut file = File::options().append(true).open(temporary)?;
+            file.write_all(bytes)
+        };
+        append().map_err(|e| failed(output, e))
+    }
+
+    fn create(&mut self, output: &Path) -> Result<File> {
+        let (file, path) = {
             let mut unfinished = unfinished();
             let temporary = temporary_beside(output).map_err(|e| failed(output, e))?;
             unfinished.files.insert(temporary.path().to_owned());
             temporary.into_parts()
         };
         self.files.push((path, output.to_owned()));
-        let mut sink = BufWriter::with_capacity(BUFFER, &mut file);
-        write(&mut sink).map_err(|reason| failed(output, reason))?;
-        sink.flush().map_err(|e| failed(output, e))
+        Ok(file)
+    }
+
+    /// Every file, by the name that it will have, in the order in which they were begun.
+    pub fn names(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|(_, output)| output.as_path())
     }
 
     /// Gives every file its name.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use glam::{DMat3, DMat4};
 
 use super::{PackedSkin, Palette};
+use crate::error::Invalid;
 use crate::math::{self, Rows};
 use crate::skel::Pose;
 
@@ -19,6 +20,14 @@ pub struct PackedPose {
     scales: [bool; 2],
 }
 
+/// Why a pose is one for another skin.
+#[derive(Debug, thiserror::Error)]
+#[error("expected {expected}, found {found}")]
+pub(crate) struct Misfit {
+    expected: String,
+    found: String,
+}
+
 impl PackedPose {
     /// Packs a pose for a skin, with a palette of its own.
     ///
@@ -26,6 +35,45 @@ impl PackedPose {
     /// Where the pose was made for another skin: another number of joints or blend shape slots.
     #[must_use]
     pub fn pack(skin: &PackedSkin, pose: &Pose) -> Self {
+        let out = Self::build(skin, pose);
+        out.expect_fits(skin);
+        out
+    }
+
+    /// As [`PackedPose::pack`], for a pose that a host made.
+    ///
+    /// # Errors
+    /// A pose for another skin: another number of joints or of channel weights; matrices or weights that are not finite.
+    pub fn try_pack(skin: &PackedSkin, pose: &Pose) -> Result<Self, Invalid> {
+        let wrong = |property: &str, expected: &str, found: String| {
+            Err(Invalid::new(skin.prim(), property, expected, found))
+        };
+        for (name, m) in [
+            ("geomBindTransform", &pose.geom_bind),
+            ("out_from_skel", &pose.out_from_skel),
+        ] {
+            if !math::is_finite(m) {
+                return wrong(name, "a finite matrix", m.to_string());
+            }
+        }
+        let weights = &pose.channel_weights;
+        if let Some(i) = weights.iter().position(|w| !w.is_finite()) {
+            let found = format!("{} at {i}", weights[i]);
+            return wrong("blendShapeWeights", "finite weights", found);
+        }
+        let joints = pose.skinning.iter().flat_map(|s| s.iter());
+        if let Some((i, m)) = joints.enumerate().find(|(_, m)| !math::is_finite(m)) {
+            let found = format!("{m} for joint {i}");
+            return wrong("joints", "finite skinning transforms", found);
+        }
+        let out = Self::build(skin, pose);
+        match out.fits(skin) {
+            Ok(()) => Ok(out),
+            Err(Misfit { expected, found }) => wrong("", &expected, found),
+        }
+    }
+
+    fn build(skin: &PackedSkin, pose: &Pose) -> Self {
         let palette = match (&pose.skinning, skin.influences()) {
             (Some(skinning), Some(_)) => Some(Arc::new(Palette::pack(
                 skin.method(),
@@ -35,12 +83,8 @@ impl PackedPose {
             ))),
             _ => None,
         };
-        Self::with_palette(
-            skin,
-            palette,
-            pose.out_from_skel,
-            pose.channel_weights.clone(),
-        )
+        let weights = pose.channel_weights.clone();
+        Self::over_palette(skin, palette, pose.out_from_skel, weights)
     }
 
     /// A pose over a palette that other prims of the same skeleton instance, geomBindTransform and
@@ -52,6 +96,17 @@ impl PackedPose {
     /// and the palette no normal matrices.
     #[must_use]
     pub fn with_palette(
+        skin: &PackedSkin,
+        palette: Option<Arc<Palette>>,
+        out_from_skel: DMat4,
+        channel_weights: Vec<f32>,
+    ) -> Self {
+        let out = Self::over_palette(skin, palette, out_from_skel, channel_weights);
+        out.expect_fits(skin);
+        out
+    }
+
+    fn over_palette(
         skin: &PackedSkin,
         palette: Option<Arc<Palette>>,
         out_from_skel: DMat4,
@@ -69,43 +124,45 @@ impl PackedPose {
         let scales = palette
             .as_ref()
             .map_or([true; 2], |p| p.scales(&skin.own_slots));
-        let out = Self {
+        Self {
             palette,
             scales,
             post,
             post_normal,
             channel_weights,
-        };
-        if let Err(reason) = out.fits(skin) {
-            panic!("{}: {reason}", skin.prim());
         }
-        out
     }
 
-    /// Whether this pose is one for `skin`; the text says what is not.
-    pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), String> {
+    fn expect_fits(&self, skin: &PackedSkin) {
+        if let Err(reason) = self.fits(skin) {
+            panic!("{}: {reason}", skin.prim());
+        }
+    }
+
+    /// Whether this pose is one for `skin`, and what is not.
+    pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Misfit> {
+        let misfit = |expected: String, found: String| Err(Misfit { expected, found });
         if self.channel_weights.len() != skin.channel_count() {
-            let (want, found) = (skin.channel_count(), self.channel_weights.len());
-            return Err(format!(
-                "expected a pose with {want} channel weights, found {found}"
-            ));
+            let expected = format!("a pose with {} channel weights", skin.channel_count());
+            return misfit(expected, self.channel_weights.len().to_string());
         }
         let Some(palette) = &self.palette else {
             return Ok(());
         };
         if skin.influences().is_none() {
-            return Err("expected a pose without a palette, for a prim that only blends".into());
+            let expected = "a pose without a palette, for a prim that only blends";
+            return misfit(expected.into(), "one".into());
         }
         if palette.slots() != skin.palette_slots() {
-            let (want, found) = (skin.palette_slots(), palette.slots());
-            return Err(format!("expected a palette of {want} slots, found {found}"));
+            let expected = format!("a palette of {} slots", skin.palette_slots());
+            return misfit(expected, palette.slots().to_string());
         }
         if palette.method() != skin.method() {
-            let (want, found) = (skin.method(), palette.method());
-            return Err(format!("expected a {want:?} palette, found {found:?}"));
+            let expected = format!("a {:?} palette", skin.method());
+            return misfit(expected, format!("{:?}", palette.method()));
         }
         if skin.normals().is_some() && palette.normals().is_none() {
-            return Err("expected a palette with normal matrices, found none".into());
+            return misfit("a palette with normal matrices".into(), "none".into());
         }
         Ok(())
     }

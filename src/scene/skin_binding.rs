@@ -8,7 +8,7 @@ use crate::error::Invalid;
 use crate::sampled::{Sampled, Time};
 use crate::skel::{
     AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, RestNormals, SkeletonInstance,
-    Skin, SkinningMethod, WEIGHT_EPSILON,
+    Skin, SkinningMethod, WEIGHT_EPSILON, joint_map,
 };
 
 /// Influences as authored, over time.
@@ -279,14 +279,8 @@ impl SkinBinding {
     /// The prim's own joint order -> the skeleton's, where it has its own (rule 11).
     #[must_use]
     pub fn joint_map(&self, instance: &SkeletonInstance) -> Option<Vec<Option<u32>>> {
-        // From the skeleton's order, as Pixar maps: it decides which of equal tokens are served.
-        self.joints.as_ref().map(|own| {
-            let skeleton = instance.skeleton().joints();
-            let joints: Vec<_> = (0..skeleton.len() as u32).map(Some).collect();
-            let mut map = vec![None; own.len()];
-            AnimMapper::new(skeleton, own).remap(&joints, &mut map);
-            map
-        })
+        let own = self.joints.as_ref()?;
+        Some(joint_map(own, instance.skeleton().joints()))
     }
 
     fn build_skin(

@@ -15,6 +15,7 @@ mod primvar;
 pub mod reference;
 mod skeleton;
 mod skin;
+mod skin_builder;
 pub(crate) mod topology;
 pub mod utils;
 
@@ -30,6 +31,7 @@ pub use normals::RestNormals;
 pub use pose::{Pose, SkeletonInstance};
 pub use primvar::{PrimvarInterpolation, PrimvarSlice};
 pub use skeleton::Skeleton;
-pub use skin::Skin;
+pub use skin::{Skin, joint_map};
+pub use skin_builder::SkinBuilder;
 pub use topology::{Topology, TopologyError};
 pub use utils::{skeleton_extent, skin_transform};

@@ -8,6 +8,7 @@ use super::animation::joint_local_transforms;
 use super::utils::concat_joint_transforms;
 use super::{AnimMapper, SkelAnimation, Skeleton};
 use crate::error::Invalid;
+use crate::math;
 use crate::sampled::Time;
 
 /// A Skeleton and the animation that drives it: what UsdSkelSkeletonQuery is.
@@ -79,14 +80,18 @@ impl SkeletonInstance {
     /// # Errors
     /// Missing rest transforms (rule 9); missing, wrong-sized or singular bind transforms (rule 10).
     pub fn skinning_transforms(&self, time: Time) -> Result<Vec<DMat4>, Invalid> {
-        let inverse_bind = self.skeleton.inverse_bind()?;
-        let posed = self.skel_from_joint(time)?;
-        Ok(posed
-            .iter()
-            .zip(inverse_bind)
-            .map(|(p, b)| *p * *b)
-            .collect())
+        skinning_transforms(&self.skeleton, &self.skel_from_joint(time)?)
     }
+}
+
+/// Joint transform times inverse bind transform (rule 10).
+fn skinning_transforms(
+    skeleton: &Skeleton,
+    skel_from_joint: &[DMat4],
+) -> Result<Vec<DMat4>, Invalid> {
+    let inverse_bind = skeleton.inverse_bind()?;
+    let joints = skel_from_joint.iter().zip(inverse_bind);
+    Ok(joints.map(|(p, b)| *p * *b).collect())
 }
 
 /// Everything that poses one skin at one time.
@@ -101,4 +106,110 @@ pub struct Pose {
     /// Skeleton space to wherever the result is wanted (for a bake, the prim's own space). Not
     /// applied to a prim that only blends, which stays in its own space (rule 20).
     pub out_from_skel: DMat4,
+}
+
+impl Pose {
+    /// From each joint's transform in its parent's space (a root's in skeleton space).
+    ///
+    /// geomBindTransform and the way out of skeleton space are identity, and there are no channel weights:
+    /// [`Pose::with_geom_bind`], [`Pose::with_out_from_skel`], [`Pose::with_weights`].
+    ///
+    /// # Errors
+    /// Another number of transforms than joints, transforms that are not finite, a skeleton without bind transforms.
+    pub fn from_local(skeleton: &Skeleton, parent_from_joint: &[DMat4]) -> Result<Self, Invalid> {
+        check_joints(skeleton, parent_from_joint)?;
+        let topology = skeleton.topology();
+        let posed = concat_joint_transforms(topology, parent_from_joint, None);
+        Self::from_skel_space(skeleton, &posed.expect("one per joint"))
+    }
+
+    /// From each joint's transform in skeleton space; else as [`Pose::from_local`].
+    ///
+    /// # Errors
+    /// As [`Pose::from_local`].
+    pub fn from_skel_space(
+        skeleton: &Skeleton,
+        skel_from_joint: &[DMat4],
+    ) -> Result<Self, Invalid> {
+        check_joints(skeleton, skel_from_joint)?;
+        let skinning = skinning_transforms(skeleton, skel_from_joint)?;
+        Ok(Self {
+            skinning: Some(Arc::new(skinning)),
+            ..Self::of_shapes(Vec::new())
+        })
+    }
+
+    /// Of a prim that only blends: a channel weight for each of its blend shapes.
+    #[must_use]
+    pub fn of_shapes(channel_weights: Vec<f32>) -> Self {
+        Self {
+            skinning: None,
+            geom_bind: DMat4::IDENTITY,
+            channel_weights,
+            out_from_skel: DMat4::IDENTITY,
+        }
+    }
+
+    /// The same pose with a channel weight for each blend shape slot.
+    #[must_use]
+    pub fn with_weights(mut self, channel_weights: Vec<f32>) -> Self {
+        self.channel_weights = channel_weights;
+        self
+    }
+
+    /// The same pose of a mesh that was bound elsewhere than its points say: from the mesh's own space to skeleton
+    /// space at bind (geomBindTransform).
+    #[must_use]
+    pub fn with_geom_bind(mut self, geom_bind: DMat4) -> Self {
+        self.geom_bind = geom_bind;
+        self
+    }
+
+    /// The same pose with results elsewhere than in skeleton space: in the world by `world_from_skel`, for one.
+    #[must_use]
+    pub fn with_out_from_skel(mut self, out_from_skel: DMat4) -> Self {
+        self.out_from_skel = out_from_skel;
+        self
+    }
+}
+
+fn check_joints(skeleton: &Skeleton, transforms: &[DMat4]) -> Result<(), Invalid> {
+    let joints = skeleton.joints();
+    let wrong = |found: String| {
+        let expected = format!("{} finite matrices, one per joint", joints.len());
+        Err(Invalid::new(skeleton.path(), "joints", expected, found))
+    };
+    if transforms.len() != joints.len() {
+        return wrong(transforms.len().to_string());
+    }
+    match transforms.iter().position(|m| !math::is_finite(m)) {
+        Some(joint) => wrong(format!("{} for joint {}", transforms[joint], joints[joint])),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+
+    #[test]
+    fn local_and_skeleton_space_pose_alike() {
+        let names = ["A", "B"].map(String::from).to_vec();
+        let step = DMat4::from_translation(DVec3::X);
+        let bind = vec![step, step * step];
+        let skeleton = Skeleton::from_parents("Rig", names, &[None, Some(0)], bind, None).unwrap();
+        let turn = DMat4::from_rotation_y(0.5);
+        let local = [step * turn, step * turn];
+        let skel = [local[0], local[0] * local[1]];
+        let a = Pose::from_local(&skeleton, &local).unwrap();
+        let b = Pose::from_skel_space(&skeleton, &skel).unwrap();
+        assert_eq!(a.skinning, b.skinning);
+        assert!(a.skinning.unwrap()[0].abs_diff_eq(local[0] * step.inverse(), 1e-12));
+        for wrong in [&local[1..], &[DMat4::NAN; 2]] {
+            let text = Pose::from_local(&skeleton, wrong).unwrap_err().to_string();
+            assert!(text.contains("2 finite matrices"), "{text}");
+        }
+    }
 }

@@ -59,6 +59,60 @@ impl Skeleton {
         })
     }
 
+    /// Builds a skeleton from a host's own arrays.
+    ///
+    /// - `path`: a name for messages.
+    /// - `joints`: a name for each joint, which animations and joint orders of meshes find it by.
+    /// - `parents`: the parent of each joint, which comes before it; `None` for a root.
+    /// - `bind`: skeleton space from joint space in the pose in which meshes are bound.
+    /// - `rest`: the parent's space from joint space at rest, for joints that a clip leaves alone.
+    ///
+    /// # Errors
+    /// Arrays whose sizes do not agree; parents that are not there or come after their children; bind transforms that
+    /// are not finite or singular; rest transforms that are not finite.
+    pub fn from_parents(
+        path: impl Into<String>,
+        joints: Vec<String>,
+        parents: &[Option<u32>],
+        bind: Vec<DMat4>,
+        rest: Option<Vec<DMat4>>,
+    ) -> Result<Self, Invalid> {
+        let path = path.into();
+        let wrong = |property: &str, expected: String, found: String| {
+            Err(Invalid::new(&path, property, expected, found))
+        };
+        let count = joints.len();
+        if parents.len() != count {
+            let expected = format!("{count} parents, one per joint");
+            return wrong("joints", expected, parents.len().to_string());
+        }
+        let topology = Topology::from_parents(parents.to_vec());
+        if let Err(e) = topology.validate(&joints) {
+            let expected = "parents before their children";
+            return wrong("joints", expected.into(), e.to_string());
+        }
+        let inverse_bind = invert_bind(&path, &joints, Some(&bind))?;
+        if let Some(rest) = &rest {
+            let expected = || format!("{count} finite matrices, one per joint");
+            if rest.len() != count {
+                return wrong("restTransforms", expected(), rest.len().to_string());
+            }
+            if let Some(joint) = rest.iter().position(|m| !math::is_finite(m)) {
+                let found = format!("{} for joint {}", rest[joint], joints[joint]);
+                return wrong("restTransforms", expected(), found);
+            }
+        }
+        Ok(Self {
+            path,
+            joints,
+            joint_names: None,
+            topology,
+            inverse_bind: Ok(inverse_bind),
+            bind,
+            rest,
+        })
+    }
+
     /// The same skeleton with what its joints are called where the file was made (jointNames), which need not be
     /// valid paths, nor unique. Names that are not one per joint count as missing.
     #[must_use]
@@ -146,4 +200,46 @@ fn invert_bind(
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+
+    #[test]
+    fn parents_make_the_hierarchy() {
+        let names = ["Hip", "not/a path", "Hip"].map(String::from).to_vec();
+        let bind = vec![DMat4::from_translation(DVec3::X); 3];
+        let make = |parents: &[Option<u32>], bind: &[DMat4], rest: Option<Vec<DMat4>>| {
+            Skeleton::from_parents("Rig", names.clone(), parents, bind.to_vec(), rest)
+        };
+        let tree = [None, Some(0), Some(1)];
+        let skeleton = make(&tree, &bind, Some(bind.clone())).unwrap();
+        let parents: Vec<_> = skeleton.topology().parents().collect();
+        assert_eq!(parents, [None, Some(0), Some(1)]);
+        let inverse = skeleton.inverse_bind().unwrap();
+        assert_eq!(inverse[2], DMat4::from_translation(-DVec3::X));
+        let nan = vec![DMat4::NAN; 3];
+        for (made, words) in [
+            (make(&tree[..2], &bind, None), "3 parents"),
+            (
+                make(&[None, Some(2), None], &bind, None),
+                "comes before its parent",
+            ),
+            (make(&[None, Some(9), None], &bind, None), "joint 9 (?)"),
+            (make(&tree, &bind[1..], None), "3 matrices"),
+            (make(&tree, &[DMat4::ZERO; 3], None), "singular"),
+            (
+                make(&tree, &bind, Some(Vec::new())),
+                "restTransforms: expected 3",
+            ),
+            (make(&tree, &bind, Some(nan)), "for joint Hip"),
+        ] {
+            let text = made.unwrap_err().to_string();
+            assert!(text.contains(words), "'{text}' should say '{words}'");
+        }
+        assert!(Skeleton::from_parents("None", vec![], &[], vec![], None).is_ok());
+    }
 }

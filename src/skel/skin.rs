@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::{BlendShape, InfluenceInterpolation, JointInfluences, RestNormals, SkinningMethod};
+use super::{
+    AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, RestNormals, SkinningMethod,
+};
 use crate::error::Invalid;
 
 /// Rest points, normals, influences and shapes of one skinnable prim, validated against each other.
@@ -173,6 +175,16 @@ impl Skin {
         let per_point = self.normals.as_ref().is_some_and(|n| n.points.is_none());
         per_point && self.shapes.iter().flatten().any(|s| s.has_normal_offsets())
     }
+}
+
+/// For each joint of a prim's own order the skeleton's joint of that token, `None` where it has none (rule 11). It maps
+/// from the skeleton's order, as Pixar does, which decides which of equal tokens are served.
+#[must_use]
+pub fn joint_map(own: &[String], skeleton: &[String]) -> Vec<Option<u32>> {
+    let joints: Vec<_> = (0..skeleton.len() as u32).map(Some).collect();
+    let mut map = vec![None; own.len()];
+    AnimMapper::new(skeleton, own).remap(&joints, &mut map);
+    map
 }
 
 pub(super) fn check_finite(prim: &str, property: &str, values: &[Vec3]) -> Result<(), Invalid> {

@@ -4,23 +4,34 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use sinew::bake::{Backend, BakeOptions, BakeReport, FrameRange, OutSpace, Rigid, bake};
+use serde::Serialize;
+use sinew::Warning;
+use sinew::bake::{
+    Backend, BakeOptions, BakeReport, Format, FrameRange, OutSpace, Rigid, VatOptions, VatValues,
+    bake,
+};
 use sinew::skel::AnimSource;
 
 use crate::open::OpenArgs;
 use crate::progress::Progress;
-use crate::report::{count, print_findings, print_result, thousands};
+use crate::report::{count, print_findings, print_result, thousands, to_json};
 
-/// Bakes blend shapes and skinning into the points (and normals) of every bound prim, in the prim's
-/// own space, writes extents, and retypes SkelRoots to Xform so that nothing skins twice.
+/// Bakes blend shapes and skinning into the points (and normals) of every bound prim: into USD, an OBJ sequence, point
+/// caches, or vertex animation textures.
+///
+/// USD: in the prim's own space, with extents, and SkelRoots become Xforms so that nothing skins twice. Other formats have
+/// no sample times, so a clip is sampled at even steps: --frames, or from the stage's start to its end at its frames per
+/// second. They hold what is skinned or blended, with rigid prims' points moved; other meshes are left out.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// File to write; its ending chooses the format. A .usdz packs the textures.
-    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
+    /// File to write; its ending chooses the format. A .usdz packs the textures. An .obj wants a place for the frame number,
+    /// #### or %04d, unless there is one frame; the folder is made. A .pc2 is one prim's; of several, OUT_PRIM.pc2 each. An
+    /// .exr or .png is the position texture of a set, with OUT_normal beside it, OUT_mesh.glb and OUT.json.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png}")]
     output: PathBuf,
     /// Frames to sample, instead of the authored times and the stage's frames between them.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
@@ -34,7 +45,7 @@ pub struct Args {
     /// Bake this prim, or all skinned prims below it. May be repeated.
     #[arg(long, value_name = "PATH")]
     prim: Vec<String>,
-    /// Write a layer of overs that sublayers IN, instead of one self-contained file.
+    /// Write a layer of overs that sublayers IN, instead of one self-contained file. USD only.
     #[arg(long)]
     layer: bool,
     #[command(flatten)]
@@ -44,13 +55,26 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
     anim_source: AnimSourceArg,
     /// What moves a prim with constant influences: its transform, as in Pixar's bake, or its points, as
-    /// in Hydra. Prims without points always move by transform.
+    /// in Hydra. Prims without points always move by transform. USD only: elsewhere points move.
     #[arg(long, value_enum)]
     rigid: Option<RigidArg>,
-    /// Space that points and normals end up in. For skel and world the prim's transform is rewritten,
-    /// so that the picture stays the same; constant influences then move points too.
-    #[arg(long, value_enum, default_value_t = SpaceArg::Prim)]
-    space: SpaceArg,
+    /// Space that points and normals end up in: prim for USD and .pc2, world for others, where this does not say. In USD, for
+    /// skel and world the prim's transform is rewritten, so that the picture stays the same; constant influences then move
+    /// points too.
+    #[arg(long, value_enum)]
+    space: Option<SpaceArg>,
+    /// What position textures hold: how far a vertex is from where OUT_mesh.glb has it (the default), or where it is.
+    #[arg(long, value_enum)]
+    vat_values: Option<VatValuesArg>,
+    /// Bits of a texture's channels: 32 (the default) or 16 in .exr, 16 (the default) or 8 in .png.
+    #[arg(long, value_name = "BITS")]
+    vat_bits: Option<u8>,
+    /// Texels across, at most: 8192 without this. Frames of more vertices take several rows.
+    #[arg(long, value_name = "TEXELS")]
+    vat_width: Option<u32>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
     /// Print nothing but errors.
     #[arg(short, long)]
     quiet: bool,
@@ -60,7 +84,11 @@ const EXAMPLES: &str = "Examples:
   sinew bake hero.usdz -o hero_baked.usdc
   sinew bake hero.glb -o hero_run.usdc --clip Run
   sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero
-  sinew bake shot.usda -o high.usdc --variant '/Shot/Hero{lod=high}' --search-path /show/assets";
+  sinew bake shot.usda -o high.usdc --variant '/Shot/Hero{lod=high}' --search-path /show/assets
+  sinew bake hero.usdz -o frames/hero.####.obj --frames 1:48
+  sinew bake hero.usdz -o hero.pc2 --prim /Hero/Geo/Body
+  sinew bake hero.glb -o hero.exr --clip Run
+  sinew bake hero.glb -o hero.png --vat-bits 8 --vat-values position --json";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BackendArg {
@@ -82,9 +110,18 @@ enum SpaceArg {
     World,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum VatValuesArg {
+    Offset,
+    Position,
+}
+
 impl Args {
-    fn rigid(&self) -> sinew::Result<Rigid> {
-        match (self.rigid, self.space) {
+    fn rigid(&self, format: Format) -> sinew::Result<Rigid> {
+        match (self.rigid, self.space.unwrap_or(SpaceArg::Prim)) {
+            (Some(RigidArg::Xform), _) if format != Format::Usd => Err(sinew::Error::Request(
+                "--rigid xform moves prims by their transforms, which only USD has".into(),
+            )),
             (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => {
                 Err(sinew::Error::Request(
                     "--rigid xform leaves points in prim space, which --space asks to leave".into(),
@@ -93,6 +130,33 @@ impl Args {
             (Some(RigidArg::Xform), _) | (None, SpaceArg::Prim) => Ok(Rigid::Xform),
             (Some(RigidArg::Points), _) | (None, _) => Ok(Rigid::Points),
         }
+    }
+}
+
+impl Args {
+    fn vat(&self, format: Format) -> sinew::Result<VatOptions> {
+        let given = [
+            ("--vat-values", self.vat_values.is_some()),
+            ("--vat-bits", self.vat_bits.is_some()),
+            ("--vat-width", self.vat_width.is_some()),
+        ];
+        if let Some((option, _)) = given
+            .iter()
+            .find(|(_, is_given)| *is_given && !format.is_vat())
+        {
+            return Err(sinew::Error::Request(format!(
+                "{option} is for vertex animation textures, .exr or .png"
+            )));
+        }
+        let default = VatOptions::default();
+        Ok(VatOptions {
+            values: match self.vat_values {
+                Some(VatValuesArg::Position) => VatValues::Position,
+                Some(VatValuesArg::Offset) | None => VatValues::Offset,
+            },
+            bits: self.vat_bits,
+            max_width: self.vat_width.unwrap_or(default.max_width),
+        })
     }
 }
 
@@ -112,6 +176,7 @@ impl From<AnimSourceArg> for AnimSource {
 }
 
 pub fn run(args: &Args) -> sinew::Result<()> {
+    let format = Format::of(&args.output)?;
     let backend = match (&args.adapter, args.backend) {
         (Some(_), BackendArg::Cpu) => {
             return Err(sinew::Error::Request(
@@ -130,12 +195,13 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         prims: args.prim.clone(),
         layer: args.layer,
         anim_source: args.anim_source.into(),
-        rigid: args.rigid()?,
-        space: match args.space {
+        rigid: args.rigid(format)?,
+        space: args.space.map(|space| match space {
             SpaceArg::Prim => OutSpace::Prim,
             SpaceArg::Skel => OutSpace::Skel,
             SpaceArg::World => OutSpace::World,
-        },
+        }),
+        vat: args.vat(format)?,
     };
     let mut progress = Progress::new(args.quiet);
     progress.doing(&format!("reading {}", args.input.display()));
@@ -149,26 +215,92 @@ pub fn run(args: &Args) -> sinew::Result<()> {
     });
     drop(progress);
     let report = result?;
-    if args.quiet {
-        print_findings(&report.errors, &[]);
-        return Ok(());
+    print_findings(
+        &report.errors,
+        if args.quiet { &[] } else { &report.warnings },
+    );
+    match (args.json, args.quiet) {
+        (true, _) => print_result(&to_json(&JsonReport::of(&report))?),
+        (false, true) => Ok(()),
+        (false, false) => print_result(&summary(&report)),
     }
-    print_findings(&report.errors, &report.warnings);
-    print_result(&summary(args, &report))
 }
 
-fn summary(args: &Args, report: &BakeReport) -> String {
+/// What was written, for scripts.
+#[derive(Serialize)]
+struct JsonReport<'a> {
+    files: Vec<String>,
+    prims: usize,
+    /// Of the prims, those deformed once with another instance's.
+    shared: usize,
+    /// Of the prims, those moved by their transform.
+    moved: usize,
+    points: usize,
+    /// (prim, time) pairs.
+    samples: usize,
+    /// 0 in USD, where prims have times of their own.
+    frames: usize,
+    backend: &'a str,
+    seconds: f64,
+    deform_seconds: f64,
+    deformed_points: u64,
+    errors: Vec<String>,
+    warnings: &'a [Warning],
+}
+
+impl<'a> JsonReport<'a> {
+    fn of(report: &'a BakeReport) -> Self {
+        Self {
+            files: report
+                .files
+                .iter()
+                .map(|f| f.display().to_string())
+                .collect(),
+            prims: report.prims,
+            shared: report.shared,
+            moved: report.moved,
+            points: report.points,
+            samples: report.samples,
+            frames: report.frames,
+            backend: &report.backend,
+            seconds: report.elapsed.as_secs_f64(),
+            deform_seconds: report.deform_time.as_secs_f64(),
+            deformed_points: report.deformed_points,
+            errors: report.errors.iter().map(ToString::to_string).collect(),
+            warnings: &report.warnings,
+        }
+    }
+}
+
+/// The first files of a long list, one per line.
+fn listed(files: &[PathBuf]) -> String {
+    const SHOWN: usize = 4;
     let mut out = String::new();
+    for file in files.iter().take(SHOWN) {
+        let _ = writeln!(out, "{}", file.display());
+    }
+    if let [.., last] = files
+        && files.len() > SHOWN
+    {
+        let _ = writeln!(out, "... {} ({} files)", last.display(), files.len());
+    }
+    out
+}
+
+fn summary(report: &BakeReport) -> String {
+    let mut out = listed(&report.files);
     let deform = report.deform_time.as_secs_f64();
     let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
+    let times = match report.frames {
+        0 => count(report.samples, "sample"),
+        frames => count(frames, "frame"),
+    };
     // Writing to a String cannot fail.
-    let _ = writeln!(out, "{}", args.output.display());
     let _ = writeln!(
         out,
-        "  {}, {}, {}",
+        "  {}, {}, {times}",
         count(report.prims, "prim"),
         count(report.points, "point"),
-        count(report.samples, "sample"),
     );
     if report.shared > 0 {
         let _ = writeln!(

@@ -1,10 +1,11 @@
 //! How far a long work is, and how long it will take, on stderr where that is a terminal.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 /// The line that stands in the terminal, for whoever has to take it away from another thread.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
@@ -38,8 +39,8 @@ impl Progress {
 
     /// So many of the `total` `units` ("samples", "frames", "files") are done.
     pub fn done(&mut self, what: &str, units: &str, done: usize, total: usize) {
-        self.begin(what, Some(units));
         self.bar.set_length(total as u64);
+        self.begin(what, Some(units));
         self.bar.set_position(done as u64);
     }
 
@@ -54,16 +55,24 @@ impl Progress {
             return;
         }
         let template = match units {
-            Some(units) => format!("{{msg}} {{wide_bar}} {{pos}}/{{len}} {units}, {{eta}} left"),
+            Some(units) => format!("{{msg}} {{wide_bar}} {{pos}}/{{len}} {units}{{left}}"),
             None => "{spinner} {msg} {elapsed}".to_owned(),
         };
         let style = ProgressStyle::with_template(&template);
-        self.bar
-            .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        self.bar.set_message(what.to_owned());
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         // What a stage takes says nothing about the next one.
         self.bar.reset();
+        self.bar.set_message(what.to_owned());
+        self.bar.set_style(style.with_key("left", left));
         self.stage = Some(stage);
+    }
+}
+
+/// The time left, once something is known of it.
+fn left(state: &ProgressState, out: &mut dyn Write) {
+    if state.pos() > 0 {
+        // Formatting into a terminal's line cannot fail.
+        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
     }
 }
 

@@ -1,0 +1,173 @@
+//! The mesh that vertex animation textures move, as binary glTF: one mesh, a primitive per prim and material. Its second UV set
+//! is where each vertex has its texel in the first frame.
+
+use glam::{Vec2, Vec3};
+use serde_json::{Value, json};
+
+use super::vat_layout::VatLayout;
+
+const FLOAT: u32 = 5126;
+const UNSIGNED_INT: u32 = 5125;
+const ARRAY_BUFFER: u32 = 34962;
+const ELEMENT_ARRAY_BUFFER: u32 = 34963;
+
+/// Vertices of one prim, in the order of its texels.
+pub(super) struct MeshPart {
+    pub vertices: usize,
+    /// v upward, as in USD.
+    pub uvs: Option<Vec<Vec2>>,
+    /// Triangles of each material, counter-clockwise seen from outside, by vertex of this part; the material's name with them.
+    pub triangles: Vec<(Option<String>, Vec<[u32; 3]>)>,
+}
+
+/// A whole .glb file. `positions` and `normals` are those of all parts one behind the other, in glTF's space.
+///
+/// # Errors
+/// More than glTF's 4 GiB.
+pub(super) fn glb(
+    name: &str,
+    parts: &[&MeshPart],
+    positions: &[Vec3],
+    normals: &[Vec3],
+    layout: &VatLayout,
+) -> Result<Vec<u8>, String> {
+    let mut file = Builder::default();
+    let mut materials: Vec<&str> = Vec::new();
+    let mut primitives = Vec::new();
+    let mut first = 0;
+    for part in parts {
+        let vertices = first..first + part.vertices;
+        first = vertices.end;
+        let positions = &positions[vertices.clone()];
+        // glTF wants unit vectors, and some points have no face to take one from.
+        let unit = |n: &Vec3| n.try_normalize().unwrap_or(Vec3::Y).to_array();
+        let texel = |v: usize| layout.uv(v as u32);
+        let mut attributes = json!({
+            "POSITION": file.positions(positions),
+            "NORMAL": file.vectors("VEC3", normals[vertices.clone()].iter().map(unit)),
+            "TEXCOORD_1": file.vectors("VEC2", vertices.clone().map(texel)),
+        });
+        // A second set without a first is not allowed.
+        let uv = |v: usize| part.uvs.as_ref().map_or(Vec2::ZERO, |uvs| uvs[v]);
+        let uvs = (0..part.vertices).map(|v| [uv(v).x, 1.0 - uv(v).y]);
+        attributes["TEXCOORD_0"] = file.vectors("VEC2", uvs).into();
+        for (material, triangles) in &part.triangles {
+            let mut primitive = json!({
+                "attributes": attributes,
+                "indices": file.indices(triangles),
+            });
+            if let Some(material) = material {
+                let known = materials.iter().position(|m| m == material);
+                let index = known.unwrap_or_else(|| {
+                    materials.push(material);
+                    materials.len() - 1
+                });
+                primitive["material"] = index.into();
+            }
+            primitives.push(primitive);
+        }
+    }
+    let mut root = json!({
+        "asset": { "version": "2.0", "generator": concat!("sinew ", env!("CARGO_PKG_VERSION")) },
+        "scene": 0,
+        "scenes": [{ "nodes": [0] }],
+        "nodes": [{ "name": name, "mesh": 0 }],
+        "meshes": [{ "name": name, "primitives": primitives }],
+        "accessors": file.accessors,
+        "bufferViews": file.views,
+        "buffers": [{ "byteLength": file.bytes.len() }],
+    });
+    if !materials.is_empty() {
+        root["materials"] = materials
+            .iter()
+            .map(|name| json!({ "name": name }))
+            .collect();
+    }
+    file.finish(&root)
+}
+
+#[derive(Default)]
+struct Builder {
+    bytes: Vec<u8>,
+    views: Vec<Value>,
+    accessors: Vec<Value>,
+}
+
+impl Builder {
+    fn positions(&mut self, positions: &[Vec3]) -> usize {
+        let accessor = self.vectors("VEC3", positions.iter().map(Vec3::to_array));
+        let all = || positions.iter().copied();
+        let low = all().reduce(Vec3::min).unwrap_or_default();
+        let high = all().reduce(Vec3::max).unwrap_or_default();
+        self.accessors[accessor]["min"] = json!(low.to_array());
+        self.accessors[accessor]["max"] = json!(high.to_array());
+        accessor
+    }
+
+    fn vectors<const N: usize>(
+        &mut self,
+        kind: &str,
+        vectors: impl Iterator<Item = [f32; N]>,
+    ) -> usize {
+        let start = self.bytes.len();
+        let mut count = 0;
+        for number in vectors.inspect(|_| count += 1).flatten() {
+            self.bytes.extend(number.to_le_bytes());
+        }
+        self.accessor(start, ARRAY_BUFFER, FLOAT, kind, count)
+    }
+
+    fn indices(&mut self, triangles: &[[u32; 3]]) -> usize {
+        let start = self.bytes.len();
+        self.bytes
+            .extend(triangles.iter().flatten().flat_map(|i| i.to_le_bytes()));
+        let count = triangles.len() * 3;
+        self.accessor(start, ELEMENT_ARRAY_BUFFER, UNSIGNED_INT, "SCALAR", count)
+    }
+
+    fn accessor(
+        &mut self,
+        start: usize,
+        target: u32,
+        component: u32,
+        kind: &str,
+        count: usize,
+    ) -> usize {
+        self.views.push(json!({
+            "buffer": 0,
+            "byteOffset": start,
+            "byteLength": self.bytes.len() - start,
+            "target": target,
+        }));
+        self.accessors.push(json!({
+            "bufferView": self.views.len() - 1,
+            "componentType": component,
+            "count": count,
+            "type": kind,
+        }));
+        self.accessors.len() - 1
+    }
+
+    /// Header, JSON padded by spaces, and binary: all of it is of fours already.
+    fn finish(self, root: &Value) -> Result<Vec<u8>, String> {
+        let mut text = serde_json::to_vec(root).map_err(|e| e.to_string())?;
+        text.resize(text.len().next_multiple_of(4), b' ');
+        let total = 12 + 8 + text.len() + 8 + self.bytes.len();
+        let length = |n: usize| {
+            u32::try_from(n)
+                .map(u32::to_le_bytes)
+                .map_err(|_| format!("a .glb ends at 4 GiB, and this has {n} bytes"))
+        };
+        let mut out = Vec::with_capacity(total);
+        out.extend(b"glTF");
+        out.extend(2u32.to_le_bytes());
+        out.extend(length(total)?);
+        out.extend(length(text.len())?);
+        out.extend(b"JSON");
+        out.extend(text);
+        out.extend(length(self.bytes.len())?);
+        out.extend(b"BIN\0");
+        out.extend(self.bytes);
+        Ok(out)
+    }
+}

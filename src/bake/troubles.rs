@@ -1,0 +1,80 @@
+//! What went wrong in a bake, and with which prim.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::stream::Schedule;
+use crate::error::{Invalid, Warning};
+use crate::sampled::Time;
+use crate::scene::Scene;
+
+/// What went wrong with which prim, by index into [`Scene::bindings`].
+#[derive(Default)]
+pub(super) struct Troubles {
+    whole: Vec<(usize, Invalid)>,
+    /// First trouble of a prim, and at how many times there was one.
+    times: BTreeMap<usize, (Time, Invalid, usize)>,
+}
+
+impl Troubles {
+    pub fn whole(&mut self, binding: usize, e: Invalid) {
+        self.whole.push((binding, e));
+    }
+
+    pub fn at(&mut self, binding: usize, time: Time, e: Invalid) {
+        self.times.entry(binding).or_insert((time, e, 0)).2 += 1;
+    }
+
+    /// A prim without any sample is an error; one that lacks some is a warning.
+    pub fn finish(
+        self,
+        scene: &Scene,
+        baked: impl Fn(usize) -> bool,
+    ) -> (Vec<Invalid>, Vec<Warning>) {
+        let mut errors: Vec<Invalid> = self.whole.into_iter().map(|(_, e)| e).collect();
+        let mut warnings = Vec::new();
+        for (binding, (time, e, count)) in self.times {
+            if baked(binding) {
+                let message = format!("not baked at {count} times, first at {time}: {}", e.brief());
+                warnings.push(Warning::new(
+                    "times-not-baked",
+                    &scene.bindings[binding].path,
+                    message,
+                ));
+            } else {
+                errors.push(e);
+            }
+        }
+        // Prims of one broken skeleton share one report.
+        let mut seen = HashSet::new();
+        errors.retain(|e| seen.insert(e.to_string()));
+        (errors, warnings)
+    }
+}
+
+/// Shapes that are broken and take part at some time: the prim goes without shapes then.
+pub(super) fn broken_shapes(scene: &Scene, schedule: &Schedule) -> Vec<Warning> {
+    let mut first: BTreeMap<usize, (Time, Invalid)> = BTreeMap::new();
+    for (time, bindings) in schedule {
+        for &b in bindings {
+            let binding = &scene.bindings[b];
+            let broken = binding
+                .shapes
+                .iter()
+                .any(|s| matches!(s.shape, Some(Err(_))));
+            if !broken || first.contains_key(&b) {
+                continue;
+            }
+            let instance = &scene.instances[binding.instance].instance;
+            if let (_, Some(e)) = binding.channel_weights(instance, *time) {
+                first.insert(b, (*time, e));
+            }
+        }
+    }
+    first
+        .into_iter()
+        .map(|(b, (time, e))| {
+            let message = format!("goes without blend shapes, first at time {time}: {e}");
+            Warning::new("blend-shapes-dropped", &scene.bindings[b].path, message)
+        })
+        .collect()
+}

@@ -50,6 +50,8 @@ pub struct App {
     /// Files that were read, or failed to be.
     pub loads: u64,
     last_frame: Option<Instant>,
+    /// When a script that waits looks again; nothing is drawn before.
+    pub next_step: Option<Instant>,
     /// When egui wants to be drawn again.
     repaint_at: Option<Instant>,
     shift: bool,
@@ -91,6 +93,7 @@ impl App {
             requests: 0,
             loads: 0,
             last_frame: None,
+            next_step: None,
             repaint_at: None,
             shift: false,
             lost_before: false,
@@ -435,7 +438,12 @@ impl ApplicationHandler<Wake> for App {
             self.changed = None;
             self.reload();
         }
-        if self.state.clock.playing || !self.script.is_empty() || self.script.ended {
+        let script = !self.script.is_empty() || self.script.ended;
+        if let Some(at) = self.next_step.filter(|at| script && *at > now) {
+            event_loop.set_control_flow(ControlFlow::WaitUntil(at));
+            return;
+        }
+        if self.state.clock.playing || script {
             self.redraw();
             event_loop.set_control_flow(ControlFlow::Poll);
             return;

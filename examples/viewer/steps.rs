@@ -1,6 +1,7 @@
 //! Takes the steps of a script, and answers each.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use winit::event_loop::ActiveEventLoop;
@@ -13,6 +14,9 @@ use super::state::Wish;
 
 /// Frames drawn before a picture is taken: egui needs some to lay a new window out.
 const FRAMES: u32 = 3;
+
+/// A script that waits for a file looks this often.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What became of a step.
 enum Taken {
@@ -46,7 +50,14 @@ impl App {
                         &format!("nothing happened in {} s", PATIENCE.as_secs()),
                     );
                 }
-                Ok(Taken::Later) => break,
+                Ok(Taken::Later) => {
+                    let rests = matches!(step, Step::Settle | Step::Loads(_) | Step::Wait(_));
+                    if rests && !self.state.clock.playing {
+                        self.next_step = Some(Instant::now() + LOOK_AGAIN);
+                        return Ok(());
+                    }
+                    break;
+                }
                 Err(e) => {
                     let line = self.script.done();
                     self.refuse(&line, &e);
@@ -62,7 +73,7 @@ impl App {
         Ok(())
     }
 
-    fn take(&mut self, step: &Step, waited: std::time::Duration) -> Result<Taken, String> {
+    fn take(&mut self, step: &Step, waited: Duration) -> Result<Taken, String> {
         let later = |done: bool| if done { Taken::Done } else { Taken::Later };
         let still = Pointer {
             pinch: 1.0,

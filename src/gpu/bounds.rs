@@ -55,7 +55,7 @@ impl Bounds {
             keys: Growing::new(skinner, "bounds.keys", usage, limit)?,
             boxes: Growing::new(skinner, "bounds.boxes", usage, limit)?,
             wanted,
-            ring: Ring::new(),
+            ring: Ring::new(&skinner.device),
             on_their_way: VecDeque::new(),
             latest: Vec::new(),
             latest_frame: 0,

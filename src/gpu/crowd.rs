@@ -6,7 +6,7 @@ use slotmap::{Key, SlotMap};
 
 use super::arena::Arena;
 use super::bounds::Bounds;
-use super::error::guarded;
+use super::error::{alive, guarded};
 use super::frame::{HeldSkin, Instance, cut};
 use super::growing::Growing;
 use super::outputs::{self, OutBytes, OutPage, OutPlace, OutSets};
@@ -61,7 +61,7 @@ pub struct Crowd {
     pub(super) skins: SlotMap<SkinId, HeldSkin>,
     pub(super) instances: SlotMap<InstanceId, Instance>,
     /// Instances as they were added; some may be removed since.
-    order: Vec<InstanceId>,
+    pub(super) order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
     pub(super) slots: u32,
     pub(super) skin_pages: Vec<Arena>,
@@ -69,7 +69,7 @@ pub struct Crowd {
     pub(super) out_pages: Vec<OutPage>,
     pub(super) out_sets: OutSets,
     /// Where results go unless told otherwise.
-    own_target: Arc<OutputTarget>,
+    pub(super) own_target: Arc<OutputTarget>,
     /// Bytes of outputs that instances have.
     pub(super) output_bytes: u64,
     /// What the output pages that are gone had counted.
@@ -101,7 +101,7 @@ impl Crowd {
             retired: 0,
             tables: None,
             staging: Staging::new(),
-            reads: Reads::new(),
+            reads: Reads::new(&skinner.device),
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
             bounds: None,
             frames: 0,
@@ -113,6 +113,7 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Limit`] where one point's data is larger than a binding; out of memory.
     pub fn add_skin(&mut self, skin: Arc<PackedSkin>) -> Result<SkinId, GpuError> {
+        alive(&self.skinner.device)?;
         let gpu = slices::upload(&self.skinner, &mut self.skin_pages, &skin)?;
         Ok(self.skins.insert(HeldSkin {
             packed: skin,
@@ -253,7 +254,7 @@ impl Crowd {
     }
 
     /// Whether so many more instances of a skin are within the limits; bytes of one.
-    fn check_room(
+    pub(super) fn check_room(
         &self,
         skin: SkinId,
         count: u64,
@@ -279,13 +280,21 @@ impl Crowd {
     }
 
     /// Bytes of the crowd's own buffers that an instance takes.
-    fn out_bytes(&self, skin: SkinId, target: &OutputTarget) -> Result<OutBytes, GpuError> {
+    pub(super) fn out_bytes(
+        &self,
+        skin: SkinId,
+        target: &OutputTarget,
+    ) -> Result<OutBytes, GpuError> {
         let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
         Ok(held.gpu.out_bytes(&target.kinds(&held.packed)))
     }
 
     /// Finds room for an instance's results.
-    fn place(&mut self, skin: SkinId, target: &OutputTarget) -> Result<Vec<OutPlace>, GpuError> {
+    pub(super) fn place(
+        &mut self,
+        skin: SkinId,
+        target: &OutputTarget,
+    ) -> Result<Vec<OutPlace>, GpuError> {
         let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
         outputs::place(
             &self.skinner,

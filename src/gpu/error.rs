@@ -90,16 +90,24 @@ fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::E
     (out, first)
 }
 
-/// Whether a device is lost, which wgpu tells only where something is asked of it.
+/// Whether a device is lost. wgpu reports no errors of such a one, but its buffers cannot be written.
 pub(super) fn is_lost(device: &wgpu::Device) -> bool {
     let ask = || {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("sinew.is_lost"),
             size: 4,
-            usage: wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
+            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
         })
     };
-    let answer = caught(device, ask).1.map(GpuError::from);
-    matches!(answer, Some(GpuError::Lost(_)))
+    let (answer, error) = caught(device, ask);
+    error.is_none() && answer.slice(..).get_mapped_range_mut().is_err()
+}
+
+/// An error where the device is lost.
+pub(super) fn alive(device: &wgpu::Device) -> Result<(), GpuError> {
+    match is_lost(device) {
+        true => Err(GpuError::Lost("the device is gone".into())),
+        false => Ok(()),
+    }
 }

@@ -19,7 +19,7 @@ use crate::kernel::{
 use crate::math::Rows;
 
 /// One instance: a skin, its pose, and a place in the outputs for each slice.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub skin: SkinId,
     pub pose: Option<PackedPose>,
@@ -36,7 +36,7 @@ pub(super) struct Instance {
 }
 
 /// A skin and its place on the GPU.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HeldSkin {
     pub packed: Arc<PackedSkin>,
     pub gpu: GpuSkin,

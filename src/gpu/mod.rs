@@ -17,6 +17,7 @@ mod limits;
 mod outputs;
 mod pipelines;
 mod readback;
+mod rebuild;
 mod record;
 mod results;
 mod ring;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use glam::{Vec3, Vec4};
 
-use super::error::guarded;
+use super::error::{alive, guarded};
 use super::outputs::OutPage;
 use super::ring::{Copied, Ring, failure};
 use super::target::{KINDS, NORMALS, POINTS, PREVIOUS, TANGENTS, WIDTHS, counts};
@@ -111,9 +111,9 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    pub fn new() -> Self {
+    pub fn new(device: &wgpu::Device) -> Self {
         Self {
-            ring: Ring::new(),
+            ring: Ring::new(device),
             pending: HashMap::new(),
         }
     }
@@ -151,6 +151,7 @@ impl Crowd {
         instances: &[InstanceId],
     ) -> Result<ReadTicket, GpuError> {
         let (pieces, out) = self.pieces(instances)?;
+        alive(&self.skinner.device)?;
         self.reads.sweep();
         if self.reads.ring.len() >= Self::MOST_READS {
             let text = format!("{} readings are under way already", Self::MOST_READS);

@@ -1,7 +1,7 @@
 //! Recording a crowd's frame: room for it, its uploads, its passes.
 
 use super::crowd::PoseBuffers;
-use super::error::guarded;
+use super::error::{alive, guarded};
 use super::frame::{self, Frame};
 use super::growing::Growing;
 use super::outputs::OutPage;
@@ -17,8 +17,9 @@ impl Crowd {
     /// and waits for nothing; a later `encode` into the same submit sees its own poses.
     ///
     /// # Errors
-    /// An instance without a pose, poses beyond a limit, or no memory.
+    /// An instance without a pose, poses beyond a limit, no memory, or a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        alive(&self.skinner.device)?;
         let frame = self.plan()?;
         let (launches, tables) = self.prepare(&frame)?;
         self.upload(encoder, &frame, &tables)?;

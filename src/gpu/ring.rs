@@ -60,6 +60,7 @@ impl Drop for Returning {
 /// Readings under way, and the buffers that wait for others.
 #[derive(Debug)]
 pub(super) struct Ring {
+    device: wgpu::Device,
     free: Vec<wgpu::Buffer>,
     sender: Sender<Arrival>,
     receiver: Receiver<Arrival>,
@@ -71,9 +72,10 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub fn new() -> Self {
+    pub fn new(device: &wgpu::Device) -> Self {
         let (sender, receiver) = channel();
         Self {
+            device: device.clone(),
             free: Vec::new(),
             sender,
             receiver,
@@ -174,10 +176,10 @@ impl Ring {
 
     fn release(&mut self, buffer: wgpu::Buffer, outcome: &Outcome) {
         match outcome {
-            Outcome::Mapped => buffer.unmap(),
+            Outcome::Mapped if guarded(&self.device, || buffer.unmap()).is_ok() => {}
             Outcome::NotSubmitted => {}
             // Something is wrong with it.
-            Outcome::NotMapped => return,
+            Outcome::Mapped | Outcome::NotMapped => return,
         }
         self.free.push(buffer);
     }

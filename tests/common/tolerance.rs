@@ -187,3 +187,13 @@ pub const OWN_CLIP: f64 = 2e-6;
 /// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
 /// f32 translations and quaternions.
 pub const LIMBS_IN_USD: f64 = 1e-5;
+
+/// Edges of a silhouette against projected points, in pixels: a pixel counts where one of four samples is covered, half a
+/// pixel either way, and the highest point of a curve has its neighbours beside it.
+pub const SILHOUETTE_PIXELS: f64 = 1.5;
+
+/// Steps of 255 within which colours are the same: f32 positions that round differently move shading by less.
+pub const SAME_COLOR: u8 = 6;
+
+/// Share of pixels of one picture drawn two ways that may have another colour: edges, where a sample falls on either side.
+pub const SAME_PICTURE: f64 = 5e-3;

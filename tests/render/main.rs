@@ -12,7 +12,7 @@ use image::RgbaImage;
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::gpu::{GpuError, Skinner};
 use sinew::render::{
-    Background, Bounds, Camera, Control, DrawBackend, Fixed, JointId, Lens, Look, Offscreen, Stage,
+    Background, Bounds, Camera, Control, DrawBackend, Fixed, JointId, Look, Offscreen, Stage,
 };
 use sinew::sampled::Time;
 use sinew::scene::{OutSpace, PoseCache};
@@ -389,15 +389,7 @@ fn camera_of_file() -> Done {
     let [stage_camera] = drawing.stage.cameras() else {
         return Err("one camera".into());
     };
-    let frustum = stage_camera.frustum(Time::Default);
-    let fixed = Fixed {
-        world_from_camera: stage_camera.world_from_camera(Time::Default),
-        lens: Lens::Perspective {
-            low: frustum.window[0],
-            high: frustum.window[1],
-        },
-        near: frustum.near_far.x,
-    };
+    let fixed = Fixed::of_stage(stage_camera, Time::Default);
     let picture = drawing.draw(&Camera::fixed('Y', fixed), &bare())?;
     // By hand: a square 2 wide, 10 before the camera, with a focal length of 5 and an aperture of 4 by 3 that is shifted
     // right by 0.5: 10 of 10 tenths are 1.0 on a film of 4, so a quarter of the width, and its middle an eighth to the left.

@@ -20,5 +20,5 @@ fn vertex(@location(0) point: u32) -> Fragment {
 
 @fragment
 fn fragment(in: Fragment) -> @location(0) vec4f {
-    return vec4f(exp(-3.0 * max(in.height, 0.0)));
+    return vec4f(exp(-4.5 * max(in.height, 0.0)));
 }

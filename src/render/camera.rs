@@ -174,32 +174,61 @@ impl Camera {
         orbit.distance = (orbit.distance * factor).clamp(least, most);
     }
 
-    /// Keeps the direction and moves so that a box fills a picture of `aspect` (width over height).
+    /// Keeps the direction and moves so that a box fits into a picture of `aspect` (width over height), with its middle in
+    /// the middle.
     pub fn frame(&mut self, bounds: &Bounds, aspect: f64) {
-        self.orbit_mut(bounds);
-        let m = self.world_from_camera();
-        let (right, up, back) = (
-            m.x_axis.truncate(),
-            m.y_axis.truncate(),
-            m.z_axis.truncate(),
-        );
-        let View::Orbit(orbit) = &mut self.view else {
-            return;
+        self.orbit_mut(bounds).target = bounds.center();
+        let distance = self.distance_to_fit(&bounds.corners(), aspect);
+        self.orbit_mut(bounds).distance = distance;
+    }
+
+    /// How far from its target the camera has to stand to have every point in the picture, a margin around them.
+    #[must_use]
+    pub fn distance_to_fit(&self, points: &[DVec3], aspect: f64) -> f64 {
+        let [horizontal, vertical] = self.slopes(aspect);
+        let view = ViewAxes::of(self);
+        let target = match &self.view {
+            View::Orbit(orbit) => orbit.target,
+            View::Fixed(_) => DVec3::ZERO,
         };
-        orbit.target = bounds.center();
-        let vertical = (orbit.field_of_view * 0.5).tan() * (1.0 - 2.0 * MARGIN);
-        let horizontal = vertical * aspect.max(1e-3);
-        let distances = bounds.corners().map(|corner| {
-            let d = corner - orbit.target;
-            let across = (d.dot(right).abs() / horizontal).max(d.dot(up).abs() / vertical);
-            d.dot(back) + across
+        let distances = points.iter().filter(|p| p.is_finite()).map(|p| {
+            let [x, y, back] = view.of_vector(*p - target);
+            back + (x.abs() / horizontal).max(y.abs() / vertical)
         });
-        let distance = distances.into_iter().fold(0.0, f64::max);
-        orbit.distance = if distance.is_finite() && distance > 0.0 {
-            distance
-        } else {
-            5.0
+        usable(distances.fold(0.0, f64::max))
+    }
+
+    /// Keeps the direction and moves as near as it can with every point in the picture, a margin around them; the target
+    /// stays at the points' depth.
+    pub fn frame_points(&mut self, points: &[DVec3], aspect: f64) {
+        let bounds = Bounds::of(points.iter().copied());
+        self.orbit_mut(&bounds).target = bounds.center();
+        let slopes = self.slopes(aspect);
+        let view = ViewAxes::of(self);
+        // The eye is bounded by a plane through each point, for each side of the picture.
+        let mut most = [[0.0f64; 2]; 2];
+        for point in points.iter().filter(|p| p.is_finite()) {
+            let [x, y, back] = view.of_vector(*point - bounds.center());
+            for (axis, across) in [x, y].into_iter().enumerate() {
+                most[axis][0] = most[axis][0].max(slopes[axis] * back + across);
+                most[axis][1] = most[axis][1].max(slopes[axis] * back - across);
+            }
+        }
+        let distance = |axis: usize| (most[axis][0] + most[axis][1]) * 0.5 / slopes[axis];
+        let sideways = |axis: usize| (most[axis][0] - most[axis][1]) * 0.5;
+        let orbit = self.orbit_mut(&bounds);
+        orbit.distance = usable(distance(0).max(distance(1)));
+        orbit.target += view.right * sideways(0) + view.up * sideways(1);
+    }
+
+    /// Half the width and half the height of the picture at distance 1, less the margins.
+    fn slopes(&self, aspect: f64) -> [f64; 2] {
+        let field_of_view = match &self.view {
+            View::Orbit(orbit) => orbit.field_of_view,
+            View::Fixed(_) => FIELD_OF_VIEW.to_radians(),
         };
+        let vertical = (field_of_view * 0.5).tan() * (1.0 - 2.0 * MARGIN);
+        [vertical * aspect.max(1e-3), vertical]
     }
 
     /// Where the camera stands, looking along its -Z.
@@ -284,6 +313,33 @@ impl Camera {
     }
 }
 
+/// A camera's axes in the world.
+struct ViewAxes {
+    right: DVec3,
+    up: DVec3,
+    back: DVec3,
+}
+
+impl ViewAxes {
+    fn of(camera: &Camera) -> Self {
+        let m = camera.world_from_camera();
+        let [right, up, back] = [m.x_axis, m.y_axis, m.z_axis].map(DVec4::truncate);
+        Self { right, up, back }
+    }
+
+    fn of_vector(&self, v: DVec3) -> [f64; 3] {
+        [v.dot(self.right), v.dot(self.up), v.dot(self.back)]
+    }
+}
+
+/// A distance, or some distance where nothing says one.
+fn usable(distance: f64) -> f64 {
+    match distance.is_finite() && distance > 0.0 {
+        true => distance,
+        false => 5.0,
+    }
+}
+
 impl Lens {
     /// The same window, made wider or higher to have an aspect.
     fn with_aspect(self, aspect: f64) -> Self {
@@ -355,6 +411,18 @@ mod tests {
                 high.y - low.y > 70.0 || high.x - low.x > 140.0,
                 "{low} {high}"
             );
+            // Without margins some point touches each of two sides, as near as that.
+            camera.frame_points(&bounds.corners(), 2.0);
+            let pixels = bounds.corners().map(|c| camera.project(c, SIZE).unwrap().0);
+            let low = pixels.iter().fold(DVec2::INFINITY, |a, p| a.min(*p));
+            let high = pixels.iter().fold(DVec2::NEG_INFINITY, |a, p| a.max(*p));
+            let free = [low.x, 200.0 - high.x, low.y, 100.0 - high.y];
+            let [a, b] = if free[0] < free[2] {
+                [free[0], free[1]]
+            } else {
+                [free[2], free[3]]
+            };
+            assert!((a - b).abs() < 1e-6 && a > 0.0 && a < 15.0, "{free:?}");
             // What is higher lies higher in the picture.
             let up = camera.axes()[1];
             let at = |p: DVec3| camera.project(p, SIZE).unwrap().0.y;

@@ -13,7 +13,7 @@ use crate::kernel::{PackedPose, PackedSkin, Palette, skin_on_cpu};
 use crate::math;
 use crate::sampled::Time;
 use crate::scene::{BoundSkin, DrawnMesh, OutSpace, PoseCache, Scene, SkinPart};
-use crate::skel::{Pose, SkinningMethod};
+use crate::skel::{Pose, Skin, SkinningMethod};
 
 /// What moves a mesh as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +71,10 @@ pub(super) fn plan(scene: &Scene, mesh: &DrawnMesh) -> (Moved, Option<(usize, Sk
     }
 }
 
-/// A binding's skin at a time, by its own method or another.
+/// A binding's skin at a time, by its own method or another. Smooth surfaces without normals get some, made from their points.
 pub(super) fn pack(
     bound: BoundSkin<'_>,
+    mesh: &DrawnMesh,
     part: SkinPart,
     time: Time,
     method: Option<SkinningMethod>,
@@ -85,8 +86,23 @@ pub(super) fn pack(
             PackedSkin::pack(path, &(*skin).clone().with_method(method))
         }
         _ => PackedSkin::pack(path, &skin),
-    };
-    packed.map(Arc::new)
+    }?;
+    match packed.normals().is_none() && mesh.subdivided {
+        true => packed.with_made_normals(&mesh.topology).map(Arc::new),
+        false => Ok(Arc::new(packed)),
+    }
+}
+
+/// Smooth normals of points that nothing deforms, one per point.
+pub(super) fn smooth_normals(mesh: &DrawnMesh, points: &[Vec3]) -> Result<Vec<Vec3>, Invalid> {
+    let points = Arc::new(points.to_vec());
+    let skin = Skin::new(&mesh.path, points, None, None, None, 0, Vec::new())?;
+    let skin = PackedSkin::pack(&mesh.path, &skin)?.with_made_normals(&mesh.topology)?;
+    let pose = PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new());
+    let mut points = vec![Vec3::ZERO; skin.output_count()];
+    let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
+    skin_on_cpu(&skin, &pose, &mut points, Some(&mut normals));
+    Ok(normals)
 }
 
 /// Poses at one time, in world space less an origin.
@@ -120,10 +136,10 @@ impl<'a> Posing<'a> {
     }
 
     /// The pose of a deformed mesh.
-    pub fn pose(&mut self, deform: &mut Deform) -> Result<(), Invalid> {
+    pub fn pose(&mut self, mesh: &DrawnMesh, deform: &mut Deform) -> Result<(), Invalid> {
         let bound = self.bound[deform.binding];
         if deform.animated_rest {
-            deform.skin = pack(bound, deform.part, self.time, self.control.method)?;
+            deform.skin = pack(bound, mesh, deform.part, self.time, self.control.method)?;
         }
         let mut pose = match deform.part.blend_only {
             true => self.cache.blend_pose(bound, self.time),
@@ -219,10 +235,10 @@ pub(super) fn on_cpu<'a>(
             return Results::default();
         };
         let mut out = Results {
-            points: vec![Vec3::ZERO; skin.point_count()],
-            normals: vec![Vec3::ZERO; skin.normal_count()],
+            points: vec![Vec3::ZERO; skin.output_count()],
+            normals: vec![Vec3::ZERO; skin.output_normal_count()],
         };
-        let normals = skin.normals().is_some().then_some(&mut out.normals[..]);
+        let normals = skin.has_output_normals().then_some(&mut out.normals[..]);
         skin_on_cpu(skin, pose, &mut out.points, normals);
         out
     };

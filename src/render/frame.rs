@@ -111,7 +111,7 @@ impl Frame {
         } else {
             bounds.low.dot(up.abs())
         };
-        let floor = match lowest.abs() < extent {
+        let floor = match lowest > -0.08 * extent && lowest < extent {
             true => 0.0,
             false => lowest,
         };
@@ -136,15 +136,15 @@ impl Frame {
             ground_x: right.as_vec3().extend(spacing.fine as f32),
             ground_y: front.as_vec3().extend(spacing.coarse as f32),
             ground_center: local(stage, center).extend((extent * 4.0) as f32),
-            ground_phase: Vec4::new(phase(right), phase(front), half_shadow as f32, 0.55),
+            ground_phase: Vec4::new(phase(right), phase(front), half_shadow as f32, 0.8),
             key: key.as_vec3().extend(0.0),
-            key_color: Vec4::new(1.85, 1.76, 1.62, 0.0),
+            key_color: Vec4::new(1.38, 1.30, 1.18, 0.0),
             fill: fill.as_vec3().extend(0.0),
-            fill_color: Vec4::new(0.34, 0.42, 0.52, 0.0),
+            fill_color: Vec4::new(0.20, 0.26, 0.34, 0.0),
             rim: rim.as_vec3().extend(0.0),
-            rim_color: Vec4::new(1.25, 1.32, 1.45, 0.0),
-            sky: Vec4::new(0.42, 0.46, 0.52, 0.0),
-            bounce: Vec4::new(0.20, 0.18, 0.16, 0.0),
+            rim_color: Vec4::new(1.00, 1.08, 1.20, 0.0),
+            sky: Vec4::new(0.30, 0.33, 0.38, 0.0),
+            bounce: Vec4::new(0.13, 0.115, 0.10, 0.0),
             top: top.extend(vignette),
             bottom: bottom.extend(0.0),
             viewport: Vec4::new(width as f32, height as f32, line, (extent * 0.02) as f32),

@@ -12,7 +12,7 @@ use crate::gpu::{GpuError, guarded};
 use crate::scene::{ColorSource, Material, TextureChannel, TextureUse, TextureWrap};
 
 /// Of meshes without a material: light clay.
-const CLAY: Vec3 = Vec3::new(0.46, 0.43, 0.40);
+const CLAY: Vec3 = Vec3::new(0.42, 0.39, 0.36);
 
 #[derive(Debug)]
 pub(super) struct GpuMaterial {

@@ -8,14 +8,15 @@ use glam::{Vec2, Vec3};
 
 use super::buffers::filled;
 use super::material::Materials;
+use crate::error::Invalid;
+use crate::kernel::{RenderInputs, RenderMesh};
 use crate::scene::DrawnMesh;
-use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
 /// A render vertex, as surface.wgsl takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Vertex {
-    /// Which point, and which normal, of those that the skinning wrote.
+    /// Which point, and which normal, of those that lie in the mesh's buffers.
     pub point: u32,
     pub normal: u32,
     pub uv: Vec2,
@@ -23,11 +24,15 @@ pub(super) struct Vertex {
     pub color: [u8; 4],
 }
 
-/// Which of a mesh's normals a face corner shows.
+/// Where a mesh's normals come from, and so how they are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NormalsOf {
+    /// The skin's rest normals, one per point or per face corner.
+    Skin,
+    /// Made from the points; or there are none.
     Points,
-    Corners,
+    /// The mesh's own, one per render vertex.
+    Vertices,
 }
 
 /// Triangles that share a material.
@@ -46,7 +51,9 @@ pub(super) struct MeshData {
     pub sections: Vec<Section>,
     /// Points at the ends of each authored edge.
     pub edges: Vec<[u32; 2]>,
-    pub points: u32,
+    /// Of render vertices, where asked for.
+    pub normals: Option<Vec<Vec3>>,
+    points: u32,
 }
 
 /// Buffers of a mesh.
@@ -63,62 +70,55 @@ pub(super) struct MeshBuffers {
 }
 
 impl MeshData {
-    pub fn new(mesh: &DrawnMesh, normals: NormalsOf, materials: &Materials) -> Self {
-        let topology = &*mesh.topology;
-        let uvs = mesh.uvs.as_ref().and_then(|p| p.first());
-        let colors = mesh.display_color.as_ref().and_then(|p| p.first());
-        let opacity = mesh.display_opacity.as_ref().and_then(|p| p.first());
-        let vertex = |face: usize, corner: usize| {
-            let point = topology.corner_points()[corner];
-            let color: Vec3 = colors.map_or(Vec3::ONE, |c| c.values[c.index(face, corner, point)]);
-            let alpha = opacity.map_or(1.0, |o| o.values[o.index(face, corner, point)]);
+    /// Render vertices and triangles by material.
+    ///
+    /// # Errors
+    /// As [`RenderMesh::new`].
+    pub fn new(
+        mesh: &DrawnMesh,
+        normals: NormalsOf,
+        materials: &Materials,
+    ) -> Result<Self, Invalid> {
+        let points = mesh.points.first();
+        let own_normals = mesh
+            .normals
+            .as_ref()
+            .filter(|_| normals != NormalsOf::Points);
+        let inputs = RenderInputs {
+            points: points.map_or(&[], |p| p.as_slice()),
+            normals: own_normals.and_then(|p| p.first()),
+            uvs: mesh.uvs.as_ref().and_then(|p| p.first()),
+            colors: mesh.display_color.as_ref().and_then(|p| p.first()),
+            opacities: mesh.display_opacity.as_ref().and_then(|p| p.first()),
+        };
+        let made = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
+        let vertex = |v: usize| {
+            let color = made.colors.as_ref().map_or(Vec3::ONE, |c| c[v]);
+            let opacity = made.opacities.as_ref().map_or(1.0, |o| o[v]);
             Vertex {
-                point,
+                point: made.points[v],
                 normal: match normals {
-                    NormalsOf::Points => point,
-                    NormalsOf::Corners => corner as u32,
+                    NormalsOf::Skin => made.skin_normals.as_ref().map_or(made.points[v], |n| n[v]),
+                    NormalsOf::Points => made.points[v],
+                    NormalsOf::Vertices => v as u32,
                 },
-                uv: uvs.map_or(Vec2::ZERO, |u| u.values[u.index(face, corner, point)]),
-                color: color
-                    .extend(alpha)
-                    .to_array()
-                    .map(|c| (c.clamp(0.0, 1.0) * 255.0).round() as u8),
+                uv: made.uvs.as_ref().map_or(Vec2::ZERO, |uv| uv[v]),
+                color: color.extend(opacity).to_array().map(eight_bits),
             }
         };
-
         let mut out = Self {
+            vertices: (0..made.points.len()).map(vertex).collect(),
             points: mesh.point_count() as u32,
             ..Self::default()
         };
-        let mut seen: BTreeMap<(u32, [u32; 2], [u8; 4]), u32> = BTreeMap::new();
         // By material, so that each is drawn at once.
         let mut by_material: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-        let materials = face_materials(mesh, materials);
-        let mut holes = topology.holes().iter().copied().peekable();
-        for face in 0..topology.face_count() {
-            if holes.next_if_eq(&(face as u32)).is_some() {
-                continue;
-            }
-            let corners = topology.corners(face);
-            let mut numbers = Vec::with_capacity(corners.len());
-            for corner in corners.clone() {
-                let v = vertex(face, corner);
-                let key = match normals {
-                    NormalsOf::Points => v.point,
-                    NormalsOf::Corners => v.normal,
-                };
-                let number = *seen
-                    .entry((key, v.uv.to_array().map(f32::to_bits), v.color))
-                    .or_insert_with(|| {
-                        out.vertices.push(v);
-                        out.vertices.len() as u32 - 1
-                    });
-                numbers.push(number);
-            }
-            let indices = by_material.entry(materials(face)).or_default();
-            for i in 1..numbers.len().saturating_sub(1) {
-                indices.extend([numbers[0], numbers[i], numbers[i + 1]]);
-            }
+        let of_faces = face_materials(mesh, materials);
+        for (triangle, face) in made.triangles.iter().zip(&made.face_of_triangle) {
+            by_material
+                .entry(of_faces[*face as usize])
+                .or_default()
+                .extend(triangle);
         }
         for (material, indices) in by_material {
             let first = out.indices.len() as u32;
@@ -128,8 +128,13 @@ impl MeshData {
                 material,
             });
         }
-        out.edges = edges(topology);
-        out
+        out.edges = made
+            .edges
+            .iter()
+            .map(|e| e.map(|v| made.points[v as usize]))
+            .collect();
+        out.normals = made.normals.filter(|_| normals == NormalsOf::Vertices);
+        Ok(out)
     }
 
     pub fn upload(&self, device: &wgpu::Device) -> MeshBuffers {
@@ -160,8 +165,12 @@ impl MeshData {
     }
 }
 
+fn eight_bits(value: f32) -> u8 {
+    (value.clamp(0.0, 1.0) * 255.0).round() as u8
+}
+
 /// The material of each face.
-fn face_materials<'a>(mesh: &DrawnMesh, materials: &'a Materials) -> impl Fn(usize) -> usize + 'a {
+fn face_materials(mesh: &DrawnMesh, materials: &Materials) -> Vec<usize> {
     let without = match mesh.display_color {
         Some(_) => materials.colored(),
         None => materials.plain(),
@@ -175,38 +184,5 @@ fn face_materials<'a>(mesh: &DrawnMesh, materials: &'a Materials) -> impl Fn(usi
             }
         }
     }
-    move |face| of_faces[face]
-}
-
-/// Each edge once.
-fn edges(topology: &MeshTopology) -> Vec<[u32; 2]> {
-    let mut out = Vec::with_capacity(topology.corner_count());
-    for face in 0..topology.face_count() {
-        let corners = &topology.corner_points()[topology.corners(face)];
-        for (i, a) in corners.iter().enumerate() {
-            let b = corners[(i + 1) % corners.len()];
-            out.push([*a.min(&b), *a.max(&b)]);
-        }
-    }
-    out.sort_unstable();
-    out.dedup();
-    out
-}
-
-/// Normals of a mesh that nothing deforms, as a list that [`NormalsOf`] numbers.
-pub(super) fn flattened(
-    topology: &MeshTopology,
-    normals: PrimvarSlice<'_, Vec3>,
-) -> (NormalsOf, Vec<Vec3>) {
-    if normals.interpolation == PrimvarInterpolation::Vertex && normals.indices.is_none() {
-        return (NormalsOf::Points, normals.values.to_vec());
-    }
-    let mut out = Vec::with_capacity(topology.corner_count());
-    for face in 0..topology.face_count() {
-        for corner in topology.corners(face) {
-            let point = topology.corner_points()[corner];
-            out.push(normals.values[normals.index(face, corner, point)]);
-        }
-    }
-    (NormalsOf::Corners, out)
+    of_faces
 }

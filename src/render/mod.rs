@@ -14,7 +14,7 @@
 //! camera.frame(&stage.bounds(), 16.0 / 9.0);
 //! let mut offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
 //! let picture = offscreen.picture(&mut stage, &camera, &Look::default(), [1280, 720])?;
-//! picture.save("hero.png").expect("a folder that can be written to");
+//! sinew::render::save_png("hero.png", &picture)?;
 //! # Ok::<(), sinew::Error>(())
 //! ```
 //!
@@ -38,6 +38,7 @@ mod overlay;
 mod pictures;
 mod pipelines;
 mod renderer;
+mod save;
 mod shaders;
 mod stage;
 mod stage_mesh;
@@ -50,6 +51,7 @@ pub use loaded::{Clip, Loaded};
 pub use look::{Background, Control, DrawBackend, JointId, Look};
 pub use offscreen::{Offscreen, check_size};
 pub use renderer::Renderer;
+pub use save::save_png;
 #[doc(hidden)]
 pub use shaders::{SHADERS, Shader};
 pub use stage::{Difference, MeshInfo, Stage};

@@ -40,8 +40,8 @@ pub struct Stage {
     skeletons: Vec<StageSkeleton>,
     /// By the mirror, when someone asked.
     results: OnceLock<Vec<Results>>,
-    /// The first box that was asked for.
-    ground: OnceLock<Bounds>,
+    /// The first box that was drawn, and that of the joints then.
+    ground: OnceLock<(Bounds, Bounds)>,
     messages: Vec<String>,
 }
 
@@ -135,7 +135,7 @@ impl Stage {
             let deform = match deformed {
                 None => None,
                 Some((binding, part)) => {
-                    match deform::pack(bound[binding], part, self.time, self.control.method) {
+                    match deform::pack(bound[binding], mesh, part, self.time, self.control.method) {
                         Ok(skin) => Some(Deform {
                             binding,
                             part,
@@ -152,7 +152,7 @@ impl Stage {
                 }
             };
             let device = self.skinner.device();
-            meshes.push(guarded(device, || {
+            let made = guarded(device, || {
                 StageMesh::new(
                     device,
                     &self.layouts,
@@ -163,7 +163,11 @@ impl Stage {
                     &self.materials,
                     self.time,
                 )
-            })?);
+            })?;
+            match made {
+                Ok(made) => meshes.push(made),
+                Err(e) => tell(&mut self.messages, e.in_file(&self.scene.file).to_string()),
+            }
         }
         self.meshes = meshes;
         Ok(())
@@ -193,7 +197,7 @@ impl Stage {
                 .and_then(|m| {
                     stage_mesh.local_from_mesh = m;
                     match &mut stage_mesh.deform {
-                        Some(deform) => posing.pose(deform),
+                        Some(deform) => posing.pose(mesh, deform),
                         None => Ok(()),
                     }
                 });
@@ -313,15 +317,48 @@ impl Stage {
         if !bounds.is_empty() {
             return bounds;
         }
+        self.joint_bounds()
+    }
+
+    /// What [`Stage::bounds`] is around, or its corners where that is many points: what a camera has to frame.
+    #[must_use]
+    pub fn outline(&self) -> Vec<DVec3> {
+        const MANY: usize = 200_000;
+        let meshes = self.meshes.iter().enumerate().filter(|(_, m)| m.visible);
+        let count: usize = meshes.clone().map(|(_, m)| m.buffers.points as usize).sum();
+        match count {
+            0 => {
+                let joints = self.skeletons.iter().flat_map(|s| &s.world_from_joint);
+                joints.map(|m| m.w_axis.truncate()).collect()
+            }
+            1..=MANY => meshes.flat_map(|(i, _)| self.points(i)).collect(),
+            _ => self.bounds().corners().to_vec(),
+        }
+    }
+
+    /// What the ground lies under and sizes of overlays follow: of one size at every time, so that nothing jumps while a clip
+    /// plays, and where the joints are.
+    pub(super) fn ground_bounds(&self) -> Bounds {
+        let (bounds, joints) = *self
+            .ground
+            .get_or_init(|| (self.bounds(), self.joint_bounds()));
+        let up = if self.up_axis() == 'Z' {
+            DVec3::Z
+        } else {
+            DVec3::Y
+        };
+        let walked = self.joint_bounds().center() - joints.center();
+        let along_ground = walked - up * walked.dot(up);
+        match bounds.is_empty() {
+            true => bounds,
+            false => bounds.transformed(DMat4::from_translation(along_ground)),
+        }
+    }
+
+    fn joint_bounds(&self) -> Bounds {
         self.skeletons
             .iter()
             .fold(Bounds::EMPTY, |b, s| b.union(s.bounds()))
-    }
-
-    /// What the ground lies under and sizes of overlays follow: the same at every time, so that nothing jumps while a clip
-    /// plays.
-    pub(super) fn ground_bounds(&self) -> Bounds {
-        *self.ground.get_or_init(|| self.bounds())
     }
 
     /// The box around everything over some times; the time that is set stays.

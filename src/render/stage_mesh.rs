@@ -4,9 +4,9 @@ use bytemuck::cast_slice;
 use glam::{DMat4, Vec3};
 
 use super::buffers::{entry, filled, upload};
-use super::deform::{Deform, Moved, Results};
+use super::deform::{self, Deform, Moved, Results};
 use super::material::Materials;
-use super::mesh::{MeshBuffers, MeshData, NormalsOf, flattened};
+use super::mesh::{MeshBuffers, MeshData, NormalsOf};
 use super::{JointId, heat, layouts};
 use crate::error::Invalid;
 use crate::gpu::{Crowd, GpuError, OutputSlice};
@@ -77,38 +77,35 @@ impl StageMesh {
         deform: Option<Deform>,
         materials: &Materials,
         time: Time,
-    ) -> Self {
+    ) -> Result<Self, Invalid> {
+        let numbering = match &deform {
+            Some(deform) if deform.skin.normals().is_some() => NormalsOf::Skin,
+            None if mesh.normals.is_some() => NormalsOf::Vertices,
+            _ => NormalsOf::Points,
+        };
+        let data = MeshData::new(mesh, numbering, materials)?;
         let mut own = [None, None];
-        let mut numbering = NormalsOf::Points;
         let mut normals = None;
-        let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-        match &deform {
-            Some(deform) if deform.skin.has_point_normals() => {}
-            Some(deform) if deform.skin.normals().is_some() => numbering = NormalsOf::Corners,
-            Some(_) => {}
-            None => {
-                let points = mesh
-                    .points
-                    .at(time)
-                    .or_else(|| mesh.points.first().cloned());
-                let points = points.as_deref().map_or(&[][..], |p| p.as_slice());
-                own[0] = Some(filled(device, "render.points", cast_slice(points), storage));
-                if let Some(slice) = mesh.normals.as_ref().and_then(|n| n.first()) {
-                    let (of, list) = flattened(&mesh.topology, slice);
-                    numbering = of;
-                    let buffer = filled(device, "render.normals", cast_slice(&list), storage);
-                    normals = Some(Source {
-                        buffer: buffer.clone(),
-                        first: 0,
-                    });
-                    own[1] = Some(buffer);
-                }
-            }
+        if deform.is_none() {
+            let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            let points = mesh
+                .points
+                .at(time)
+                .or_else(|| mesh.points.first().cloned());
+            let points = points.as_deref().map_or(&[][..], |p| p.as_slice());
+            own[0] = Some(filled(device, "render.points", cast_slice(points), storage));
+            let list = match data.normals {
+                Some(_) => data.normals.clone(),
+                None if mesh.subdivided => Some(deform::smooth_normals(mesh, points)?),
+                None => None,
+            };
+            own[1] = list.map(|list| filled(device, "render.normals", cast_slice(&list), storage));
+            normals = own[1].clone().map(|buffer| Source { buffer, first: 0 });
         }
         let buffer = own[0].clone().unwrap_or_else(|| layouts.nothing.clone());
-        Self {
+        Ok(Self {
             drawn,
-            buffers: MeshData::new(mesh, numbering, materials).upload(device),
+            buffers: data.upload(device),
             moved,
             animated: deform.is_none() && mesh.points.is_animated(),
             deform,
@@ -119,7 +116,7 @@ impl StageMesh {
             heat: None,
             own,
             group: None,
-        }
+        })
     }
 
     /// Takes the points and normals that the crowd writes, where they lie.
@@ -173,9 +170,18 @@ impl StageMesh {
         let Some(points) = mesh.points.at(time).filter(|_| self.animated) else {
             return;
         };
-        let buffer = room(&mut self.own[0], device, size_of_val(&points[..]) as u64);
-        upload(device, encoder, &buffer, cast_slice(&points[..]));
-        self.points = Source { buffer, first: 0 };
+        let mut put = |own: &mut Option<wgpu::Buffer>, values: &[Vec3]| {
+            let buffer = room(own, device, size_of_val(values) as u64);
+            upload(device, encoder, &buffer, cast_slice(values));
+            Source { buffer, first: 0 }
+        };
+        let [own_points, own_normals] = &mut self.own;
+        self.points = put(own_points, &points);
+        if mesh.normals.is_none() && mesh.subdivided {
+            // What cannot be made was told of when the mesh was.
+            let made = deform::smooth_normals(mesh, &points).ok();
+            self.normals = made.map(|normals| put(own_normals, &normals));
+        }
     }
 
     /// Shows the weights of a joint as colours, or no longer.

@@ -85,7 +85,11 @@ impl Made {
         let mut points = vec![Vec3::NAN; self.packed.point_count()];
         let mut normals = self.packed.normals().map(|n| vec![Vec3::NAN; n.len()]);
         skin_on_cpu(&self.packed, pose, &mut points, normals.as_deref_mut());
-        Deformed { points, normals }
+        Deformed {
+            points,
+            normals,
+            ..Deformed::default()
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod inspect;
 mod interrupt;
 mod open;
 mod progress;
+mod render;
 mod report;
 mod retarget;
 
@@ -52,6 +53,8 @@ enum Command {
     Humanoid(humanoid::Args),
     /// Move a clip from one character to another.
     Retarget(Box<retarget::Args>),
+    /// Draw pictures of a character: one, the frames of a clip, a turntable, a contact sheet.
+    Render(Box<render::Args>),
     /// List adapters and the CPU backend, with what --backend auto would take.
     Devices(devices::Args),
     /// Print completions for a shell.
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Humanoid(args) => humanoid::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Retarget(args) => retarget::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Render(args) => render::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
     };

@@ -124,6 +124,24 @@ impl UsdFile {
         &self.file
     }
 
+    /// The layers on disk that the stage is composed of, so that a viewer can read it again when one of them changes. Files of
+    /// other formats are one such layer; what is in a package is the package.
+    #[must_use]
+    pub fn layer_files(&self) -> Vec<PathBuf> {
+        let mut out = vec![self.file.clone()];
+        for layer in self.stage.layer_identifiers() {
+            // `package.usdz[layer.usdc]`
+            let layer = layer
+                .split_once('[')
+                .map_or(layer.as_str(), |(package, _)| package);
+            let path = PathBuf::from(layer);
+            if path.is_file() && !out.contains(&path) {
+                out.push(path);
+            }
+        }
+        out
+    }
+
     /// Reads everything skinning needs.
     ///
     /// # Errors

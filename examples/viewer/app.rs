@@ -1,0 +1,491 @@
+//! The window's events, and what becomes of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use winit::application::ApplicationHandler;
+use winit::dpi::PhysicalSize;
+use winit::event::{ElementState, KeyEvent, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
+use winit::window::{Window, WindowId};
+
+use super::drawing::Drawing;
+use super::loader::{self, Ready, Request};
+use super::screen::{Painted, Screen};
+use super::script::{self, Script};
+use super::state::{State, Wish};
+use super::watch::FileWatch;
+use super::{keys, panels, theme};
+
+/// What other threads tell the window.
+pub enum Wake {
+    Read(Request, Box<Result<Ready, String>>),
+    FileChanged,
+    /// A line of a script on stdin.
+    Line(String),
+    NoMoreLines,
+}
+
+/// A file that is being written changes several times; it is read when it has been quiet for so long.
+const QUIET: Duration = Duration::from_millis(200);
+/// Frames further apart than this do not count as an animation.
+const PAUSE: f64 = 0.25;
+
+pub struct App {
+    pub state: State,
+    pub script: Script,
+    pub screen: Option<Screen>,
+    pub drawing: Option<Drawing>,
+    egui: egui::Context,
+    input: Option<egui_winit::State>,
+    size: (u32, u32),
+    /// What was asked for last, and its clip.
+    wanted: Option<(PathBuf, Option<String>)>,
+    proxy: EventLoopProxy<Wake>,
+    watch: Option<FileWatch>,
+    changed: Option<Instant>,
+    /// Number of the last request.
+    requests: u64,
+    /// Files that were read, or failed to be.
+    pub loads: u64,
+    last_frame: Option<Instant>,
+    /// When a script that waits looks again; nothing is drawn before.
+    pub next_step: Option<Instant>,
+    /// When egui wants to be drawn again.
+    repaint_at: Option<Instant>,
+    shift: bool,
+    lost_before: bool,
+    /// Why the viewer cannot go on.
+    pub failed: Option<String>,
+    pub quit: bool,
+}
+
+impl App {
+    pub fn new(proxy: EventLoopProxy<Wake>, size: (u32, u32), script: Script) -> Self {
+        let egui = egui::Context::default();
+        theme::apply(&egui);
+        let mut state = State::default();
+        let tell = proxy.clone();
+        let watch = FileWatch::new(move || {
+            // A window that is gone needs no reload.
+            let _ = tell.send_event(Wake::FileChanged);
+        });
+        let watch = match watch {
+            Ok(watch) => Some(watch),
+            Err(e) => {
+                state.error = Some(e);
+                None
+            }
+        };
+        Self {
+            state,
+            script,
+            screen: None,
+            drawing: None,
+            egui,
+            input: None,
+            size,
+            wanted: None,
+            proxy,
+            watch,
+            changed: None,
+            requests: 0,
+            loads: 0,
+            last_frame: None,
+            next_step: None,
+            repaint_at: None,
+            shift: false,
+            lost_before: false,
+            failed: None,
+            quit: false,
+        }
+    }
+
+    /// Begins to read a file.
+    pub fn open(&mut self, path: PathBuf, clip: Option<String>) {
+        self.requests += 1;
+        let shown = self.state.model.as_ref().map(|m| m.path.clone());
+        let request = Request {
+            again: shown.is_some_and(|shown| loader::same_file(&shown, &path)),
+            number: self.requests,
+            path: path.clone(),
+            clip,
+        };
+        self.wanted = Some((path.clone(), request.clip.clone()));
+        self.state.loading = Some(path);
+        let proxy = self.proxy.clone();
+        let started = loader::start(request, move |request, result| {
+            // A window that was closed meanwhile wants no file.
+            let _ = proxy.send_event(Wake::Read(request, Box::new(result)));
+        });
+        if let Err(e) = started {
+            self.state.fail(e);
+        }
+        self.redraw();
+    }
+
+    /// Reads what was asked for last again, be it shown or broken.
+    fn reload(&mut self) {
+        if let Some((path, clip)) = self.wanted.clone() {
+            self.open(path, clip);
+        }
+    }
+
+    fn received(&mut self, request: Request, result: Result<Ready, String>) {
+        self.loads += 1;
+        if request.number != self.requests {
+            return;
+        }
+        self.last_frame = None;
+        let result = result.and_then(|ready| {
+            let files = ready.files.clone();
+            let drawing = self.drawing.as_mut().ok_or("there is no device")?;
+            drawing.load(ready).map(|shown| (shown, files))
+        });
+        match result {
+            Ok(((model, bounds), files)) => {
+                self.watch_files(&files);
+                self.state.bounds = bounds;
+                // Another clip of the file is not the file again, for the clock.
+                self.state.show(model, request.again);
+                self.set_title();
+            }
+            Err(message) => {
+                // It is read again when it is mended.
+                self.watch_files(std::slice::from_ref(&request.path));
+                log::warn!("{message}");
+                self.state.fail(message);
+            }
+        }
+        self.redraw();
+    }
+
+    fn watch_files(&mut self, files: &[PathBuf]) {
+        let result = self.watch.as_mut().map(|w| w.set_files(files));
+        if let Some(Err(e)) = result {
+            log::warn!("{e}");
+        }
+    }
+
+    fn set_title(&self) {
+        if let (Some(screen), Some(model)) = (&self.screen, &self.state.model) {
+            screen
+                .window
+                .set_title(&format!("{} - sinew viewer", model.name()));
+        }
+    }
+
+    pub fn redraw(&self) {
+        if let Some(screen) = &self.screen {
+            screen.window.request_redraw();
+        }
+    }
+
+    /// A key by its name in the table.
+    pub fn press(&mut self, name: &str, shift: bool) -> bool {
+        let action = keys::action(name, shift);
+        if let Some(action) = action {
+            self.state.act(action);
+            self.redraw();
+        }
+        action.is_some()
+    }
+
+    fn key(&mut self, event: &KeyEvent) {
+        if event.state != ElementState::Pressed {
+            return;
+        }
+        let named = keys::name(&event.logical_key);
+        let again = |action: Option<keys::Action>| {
+            // Held keys move the camera and step; they do not flicker switches.
+            action.is_some_and(|a| {
+                super::moves::of_action(a).is_some()
+                    || matches!(a, keys::Action::StepOn | keys::Action::StepBack)
+            })
+        };
+        if let Some(name) = named
+            && (!event.repeat || again(keys::action(&name, self.shift)))
+        {
+            self.press(&name, self.shift);
+        }
+    }
+
+    fn wishes(&mut self) {
+        for wish in std::mem::take(&mut self.state.wishes) {
+            match wish {
+                Wish::Reload => self.reload(),
+                Wish::Clip(number) => self.play_clip(number),
+                Wish::Camera(number) => {
+                    let camera = self
+                        .drawing
+                        .as_ref()
+                        .and_then(|d| d.camera(number, &self.state));
+                    match camera {
+                        Some(camera) => self.state.camera = camera,
+                        None => {
+                            self.state.error = Some(
+                                "this camera has no lens, or a transform that is singular".into(),
+                            )
+                        }
+                    }
+                }
+                Wish::Quit => self.quit = true,
+            }
+        }
+    }
+
+    fn play_clip(&mut self, number: usize) {
+        let model = self.state.model.as_ref();
+        let clip = model.and_then(|m| Some((m.path.clone(), m.clips.get(number)?.clone())));
+        if let Some((path, clip)) = clip {
+            self.open(path, Some(clip));
+        }
+    }
+
+    /// Makes window and device, or the device anew.
+    fn start(&mut self, event_loop: &ActiveEventLoop) -> Result<(), String> {
+        let window = match &self.screen {
+            Some(screen) => Arc::clone(&screen.window),
+            None => {
+                let attributes = Window::default_attributes()
+                    .with_title("sinew viewer")
+                    .with_inner_size(PhysicalSize::new(self.size.0, self.size.1))
+                    .with_min_inner_size(PhysicalSize::new(320, 240));
+                let window = event_loop.create_window(attributes);
+                Arc::new(window.map_err(|e| format!("no window can be opened: {e}"))?)
+            }
+        };
+        self.drawing = None;
+        self.screen = None;
+        let screen = Screen::new(event_loop, Arc::clone(&window))?;
+        self.drawing = Some(Drawing::new(&screen)?);
+        self.state.adapter = (screen.adapter.name.clone(), screen.is_software());
+        let side = screen.device.limits().max_texture_dimension_2d as usize;
+        let viewport = egui::ViewportId::ROOT;
+        let scale = Some(window.scale_factor() as f32);
+        self.input = Some(egui_winit::State::new(
+            self.egui.clone(),
+            viewport,
+            &window,
+            scale,
+            None,
+            Some(side),
+        ));
+        self.screen = Some(screen);
+        Ok(())
+    }
+
+    /// One frame; gives the window's picture where the script wants it.
+    pub fn frame(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        capture: bool,
+    ) -> Result<Painted, String> {
+        self.tick();
+        let (Some(screen), Some(drawing), Some(input)) =
+            (&mut self.screen, &mut self.drawing, &mut self.input)
+        else {
+            return Ok(Painted::Skipped);
+        };
+        let state = &mut self.state;
+        if let Err(e) = drawing.pose(state) {
+            state.fail(e);
+        }
+        if state.refit {
+            state.refit = false;
+            state.bounds = drawing.bounds();
+            state.frame_all();
+        }
+        let window = Arc::clone(&screen.window);
+        let id = screen.picture_id();
+        let raw = input.take_egui_input(&window);
+        let output = self.egui.run_ui(raw, |ui| panels::show(ui, state, id));
+        input.handle_platform_output_with_event_loop(
+            &window,
+            event_loop,
+            output.platform_output.clone(),
+        );
+        let delay = output
+            .viewport_output
+            .get(&egui::ViewportId::ROOT)
+            .map(|v| v.repaint_delay);
+        self.repaint_at = delay.and_then(|d| Instant::now().checked_add(d));
+
+        let [_, _, width, height] = state.viewport;
+        let (view, _) = screen.picture(width, height);
+        let mut encoder = screen.device.create_command_encoder(&Default::default());
+        let size = [width.max(1), height.max(1)];
+        if let Err(e) = drawing.draw(&mut encoder, &view, size, state) {
+            state.error = Some(e);
+        }
+        let painted = screen.paint(&self.egui, output, encoder, capture)?;
+        drawing.measure(state);
+        let faults = screen.take_faults();
+        if let Some(e) = faults.error {
+            state.error.get_or_insert(e);
+        }
+        if let Some(lost) = faults.lost {
+            self.recover(event_loop, &lost)?;
+        }
+        Ok(painted)
+    }
+
+    /// Moves the clock on by the time since the last frame.
+    fn tick(&mut self) {
+        let now = Instant::now();
+        let since = self.last_frame.map(|t| (now - t).as_secs_f64());
+        let playing = self.state.clock.playing;
+        if let Some(seconds) = since {
+            self.state.clock.advance(seconds);
+        }
+        match since.filter(|s| playing && *s < PAUSE) {
+            Some(seconds) => self.state.stats.count_frame(seconds),
+            None if !playing => self.state.stats.frame = None,
+            None => {}
+        }
+        self.last_frame = Some(now);
+    }
+
+    /// Makes a new device for one that was lost, and reads the file again.
+    fn recover(&mut self, event_loop: &ActiveEventLoop, reason: &str) -> Result<(), String> {
+        if self.lost_before {
+            return Err(format!("the device was lost again: {reason}"));
+        }
+        self.lost_before = true;
+        log::warn!("the device was lost, making another: {reason}");
+        self.start(event_loop)?;
+        self.reload();
+        Ok(())
+    }
+
+    fn end(&mut self, event_loop: &ActiveEventLoop, failed: String) {
+        self.failed.get_or_insert(failed);
+        event_loop.exit();
+    }
+}
+
+impl ApplicationHandler<Wake> for App {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        if self.screen.is_none()
+            && let Err(e) = self.start(event_loop)
+        {
+            self.end(event_loop, e);
+        }
+        self.redraw();
+    }
+
+    fn user_event(&mut self, _event_loop: &ActiveEventLoop, wake: Wake) {
+        match wake {
+            Wake::Read(request, result) => self.received(request, *result),
+            Wake::FileChanged => self.changed = Some(Instant::now()),
+            Wake::Line(line) => match script::parse(&line) {
+                Ok(Some(step)) => self.script.push(&line, step),
+                Ok(None) => {}
+                Err(e) => self.refuse(&line, &e),
+            },
+            Wake::NoMoreLines => self.script.ended = true,
+        }
+        self.redraw();
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _id: WindowId, event: WindowEvent) {
+        let (Some(screen), Some(input)) = (&mut self.screen, &mut self.input) else {
+            return;
+        };
+        let is_tab = matches!(&event, WindowEvent::KeyboardInput { event, .. }
+            if event.logical_key == winit::keyboard::Key::Named(winit::keyboard::NamedKey::Tab));
+        let typing = self.egui.egui_wants_keyboard_input();
+        if !is_tab || typing {
+            let response = input.on_window_event(&screen.window, &event);
+            if response.repaint {
+                screen.window.request_redraw();
+            }
+        }
+        match event {
+            WindowEvent::CloseRequested => event_loop.exit(),
+            WindowEvent::Resized(size) => {
+                screen.resize(size.width, size.height);
+                self.redraw();
+            }
+            WindowEvent::ModifiersChanged(modifiers) => self.shift = modifiers.state().shift_key(),
+            WindowEvent::KeyboardInput { event, .. } if !typing => self.key(&event),
+            WindowEvent::HoveredFile(_) => {
+                self.state.hovering = true;
+                self.redraw();
+            }
+            WindowEvent::HoveredFileCancelled => {
+                self.state.hovering = false;
+                self.redraw();
+            }
+            WindowEvent::DroppedFile(path) => self.dropped(path),
+            WindowEvent::RedrawRequested => {
+                if let Err(e) = self.step_script(event_loop) {
+                    self.end(event_loop, e);
+                }
+                self.wishes();
+                if self.quit {
+                    event_loop.exit();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        let now = Instant::now();
+        if self.changed.is_some_and(|since| now - since >= QUIET) {
+            self.changed = None;
+            self.reload();
+        }
+        let script = !self.script.is_empty() || self.script.ended;
+        if let Some(at) = self.next_step.filter(|at| script && *at > now) {
+            event_loop.set_control_flow(ControlFlow::WaitUntil(at));
+            return;
+        }
+        if self.state.clock.playing || script {
+            self.redraw();
+            event_loop.set_control_flow(ControlFlow::Poll);
+            return;
+        }
+        let quiet_at = self.changed.map(|since| since + QUIET);
+        if self.repaint_at.is_some_and(|at| at <= now) {
+            self.repaint_at = None;
+            self.redraw();
+        }
+        let next = [quiet_at, self.repaint_at].into_iter().flatten().min();
+        event_loop.set_control_flow(next.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
+    }
+}
+
+impl App {
+    /// A file was dropped into the window, by a person or by a script.
+    pub fn dropped(&mut self, path: PathBuf) {
+        self.state.hovering = false;
+        self.open(path, None);
+    }
+
+    pub fn window_size(&self) -> [u32; 2] {
+        self.screen.as_ref().map_or([0, 0], Screen::size)
+    }
+
+    pub fn resize_window(&mut self, width: u32, height: u32) {
+        if let Some(screen) = &mut self.screen {
+            let asked = screen
+                .window
+                .request_inner_size(PhysicalSize::new(width, height));
+            if let Some(size) = asked {
+                screen.resize(size.width, size.height);
+            }
+        }
+    }
+
+    /// A drag or a scroll of the pointer over the picture, by a script.
+    pub fn point(&mut self, pointer: super::moves::Pointer) {
+        let height = self.state.viewport[3] as f32 / self.egui.pixels_per_point();
+        for step in super::moves::of_pointer(pointer, height) {
+            self.state.move_camera(step);
+        }
+        self.redraw();
+    }
+}

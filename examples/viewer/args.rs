@@ -1,0 +1,132 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use super::script::{self, LANGUAGE, Step};
+
+/// Opens characters in a window: USD, glTF, VRM, BVH and (with the feature fbx) FBX.
+#[derive(Debug, Parser)]
+#[command(name = "viewer", version, max_term_width = 100, after_help = help())]
+pub struct Args {
+    /// The file to open; another one can be dropped into the window.
+    pub file: Option<PathBuf>,
+    /// Size of the window in pixels.
+    #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = size)]
+    pub size: (u32, u32),
+    /// Clip to play, by its name (of a USD file: the path of a SkelAnimation).
+    #[arg(long, value_name = "NAME")]
+    pub clip: Option<String>,
+    /// Write what the window shows and quit. May be repeated, with a --time each.
+    #[arg(long, value_name = "OUT.png")]
+    pub screenshot: Vec<PathBuf>,
+    /// Time code of a screenshot; without it the first one of the file.
+    #[arg(long, value_name = "CODE", allow_negative_numbers = true)]
+    pub time: Vec<f64>,
+    /// File of actions to take, one a line, then quit; - reads them from stdin as they come.
+    #[arg(long, value_name = "FILE|-", conflicts_with = "screenshot")]
+    pub script: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "Examples:
+  viewer hero.usda
+  viewer hero.glb --clip Walk --screenshot first.png --screenshot later.png --time 0 --time 12
+  printf 'settle\\nkey j\\nshot joints.png\\n' | viewer hero.usda --script -
+
+Exit codes: 0 closed, 1 failed (no display, no device, a step of a script, a screenshot), 2 wrong usage.";
+
+fn help() -> String {
+    format!("{EXAMPLES}\n\n{LANGUAGE}")
+}
+
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let parse = |(w, h): (&str, &str)| Some((w.parse().ok()?, h.parse().ok()?));
+    let size = text.split_once(['x', 'X']).and_then(parse);
+    size.filter(|(w, h)| (64..=16384).contains(w) && (64..=16384).contains(h))
+        .ok_or_else(|| "expected WxH, each from 64 to 16384, such as 1280x800".into())
+}
+
+impl Args {
+    /// The steps that --screenshot stands for.
+    pub fn screenshots(&self) -> Result<Vec<(String, Step)>, String> {
+        if !self.time.is_empty() && self.time.len() != self.screenshot.len() {
+            return Err(format!(
+                "--time: {} of them for {} of --screenshot; there is one for each, or none",
+                self.time.len(),
+                self.screenshot.len()
+            ));
+        }
+        let mut lines = Vec::new();
+        if !self.screenshot.is_empty() {
+            lines.push(("settle".to_owned(), Step::Settle));
+            lines.push((
+                "key Home".into(),
+                Step::Key {
+                    name: "Home".into(),
+                    shift: false,
+                },
+            ));
+        }
+        for (i, path) in self.screenshot.iter().enumerate() {
+            if let Some(time) = self.time.get(i) {
+                lines.push((format!("time {time}"), Step::Time(*time)));
+            }
+            lines.push((format!("shot {}", path.display()), Step::Shot(path.clone())));
+        }
+        Ok(lines)
+    }
+
+    /// The steps of a script that is a file.
+    pub fn script_file(&self) -> Result<Vec<(String, Step)>, String> {
+        let Some(path) = self
+            .script
+            .as_ref()
+            .filter(|p| *p != std::path::Path::new("-"))
+        else {
+            return Ok(Vec::new());
+        };
+        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut steps = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let step = script::parse(line)
+                .map_err(|e| format!("{}:{}: {e}", path.display(), number + 1))?;
+            steps.extend(step.map(|s| (line.to_owned(), s)));
+        }
+        Ok(steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn screenshots_have_a_time_each_or_none() {
+        let args = |more: &[&str]| {
+            let words = [
+                "viewer",
+                "a.glb",
+                "--screenshot",
+                "x.png",
+                "--screenshot",
+                "y.png",
+            ];
+            Args::try_parse_from(words.iter().chain(more)).unwrap()
+        };
+        assert_eq!(args(&[]).screenshots().unwrap().len(), 4);
+        let two = args(&["--time", "-1", "--time", "2"])
+            .screenshots()
+            .unwrap();
+        assert_eq!(two[2].1, Step::Time(-1.0));
+        assert!(args(&["--time", "1"]).screenshots().is_err());
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        assert_eq!(size("640x480"), Ok((640, 480)));
+        for wrong in ["640", "0x5", "99999x99999", "axb"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The playback clock: which time code is shown, and how it moves on.
+
+/// Plays time codes `start..=end`. Times are f64 time codes; seconds are `codes / codes_per_second`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clock {
+    pub start: f64,
+    pub end: f64,
+    pub codes_per_second: f64,
+    /// The time code shown, within `start..=end`.
+    pub time: f64,
+    pub playing: bool,
+    pub looping: bool,
+    /// 1 is real time; negative plays backwards.
+    pub speed: f64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self {
+            start: 0.0,
+            end: 0.0,
+            codes_per_second: 24.0,
+            time: 0.0,
+            playing: false,
+            looping: true,
+            speed: 1.0,
+        }
+    }
+}
+
+/// Speeds that keys step through.
+const SPEEDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
+
+impl Clock {
+    /// Takes over another file's times. `keep_time` is for a file that was read again: the same moment stays shown.
+    pub fn set_range(&mut self, start: f64, end: f64, codes_per_second: f64, keep_time: bool) {
+        let sane = start.is_finite() && end.is_finite() && end >= start;
+        (self.start, self.end) = if sane { (start, end) } else { (0.0, 0.0) };
+        self.codes_per_second = if codes_per_second.is_finite() && codes_per_second > 0.0 {
+            codes_per_second
+        } else {
+            24.0
+        };
+        let time = if keep_time { self.time } else { self.start };
+        self.time = time.clamp(self.start, self.end);
+        if self.length() == 0.0 {
+            self.playing = false;
+        }
+    }
+
+    pub fn length(&self) -> f64 {
+        self.end - self.start
+    }
+
+    /// Whether there is anything to play.
+    pub fn moves(&self) -> bool {
+        self.length() > 0.0
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(&self) -> f64 {
+        (self.time - self.start) / self.codes_per_second
+    }
+
+    pub fn length_seconds(&self) -> f64 {
+        self.length() / self.codes_per_second
+    }
+
+    /// Moves on by real seconds; true where the time shown changed.
+    pub fn advance(&mut self, seconds: f64) -> bool {
+        if !self.playing || !self.moves() || !seconds.is_finite() {
+            return false;
+        }
+        let next = self.time + seconds * self.codes_per_second * self.speed;
+        let before = self.time;
+        self.time = if (self.start..=self.end).contains(&next) {
+            next
+        } else if self.looping {
+            self.start + (next - self.start).rem_euclid(self.length())
+        } else {
+            self.playing = false;
+            next.clamp(self.start, self.end)
+        };
+        self.time != before
+    }
+
+    /// Play or pause; at the end, playing begins anew.
+    pub fn toggle(&mut self) {
+        self.playing = !self.playing && self.moves();
+        let at_end = if self.speed < 0.0 {
+            self.time <= self.start
+        } else {
+            self.time >= self.end
+        };
+        if self.playing && at_end && !self.looping {
+            self.time = if self.speed < 0.0 {
+                self.end
+            } else {
+                self.start
+            };
+        }
+    }
+
+    /// Shows a time and stays there.
+    pub fn scrub(&mut self, time: f64) {
+        if time.is_finite() {
+            self.playing = false;
+            self.time = time.clamp(self.start, self.end);
+        }
+    }
+
+    /// To the next or an earlier whole time code, and stays there; past either end it goes round.
+    pub fn step(&mut self, codes: f64) {
+        let whole = if codes < 0.0 {
+            self.time.ceil()
+        } else {
+            self.time.floor()
+        };
+        let next = whole + codes;
+        let next = match next {
+            n if n > self.end && self.looping => self.start,
+            n if n < self.start && self.looping => self.end,
+            n => n,
+        };
+        self.scrub(next);
+    }
+
+    /// The next faster or slower of the usual speeds, in the direction it plays.
+    pub fn change_speed(&mut self, faster: bool) {
+        let (now, sign) = (self.speed.abs(), self.speed.signum());
+        let next = if faster {
+            SPEEDS.iter().find(|s| **s > now + 1e-9)
+        } else {
+            SPEEDS.iter().rev().find(|s| **s < now - 1e-9)
+        };
+        self.speed = sign * next.copied().unwrap_or(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walk() -> Clock {
+        let mut clock = Clock::default();
+        clock.set_range(1.0, 25.0, 24.0, false);
+        clock.playing = true;
+        clock
+    }
+
+    #[test]
+    fn a_second_is_as_many_codes_as_the_stage_says_times_speed() {
+        let mut clock = walk();
+        assert!(clock.advance(0.5));
+        assert_eq!(clock.time, 13.0);
+        clock.speed = 0.5;
+        clock.advance(0.5);
+        assert_eq!(clock.time, 19.0);
+        assert_eq!(clock.seconds(), 0.75);
+        assert_eq!(clock.length_seconds(), 1.0);
+    }
+
+    #[test]
+    fn the_end_loops_or_stops() {
+        let mut clock = walk();
+        clock.advance(1.25);
+        assert_eq!(clock.time, 7.0);
+        clock.speed = -1.0;
+        clock.advance(0.5);
+        assert_eq!(clock.time, 19.0);
+        clock.looping = false;
+        clock.speed = 1.0;
+        clock.advance(10.0);
+        assert_eq!((clock.time, clock.playing), (25.0, false));
+        assert!(!clock.advance(1.0));
+        clock.toggle();
+        assert_eq!((clock.time, clock.playing), (1.0, true));
+    }
+
+    #[test]
+    fn steps_land_on_whole_codes_and_go_round() {
+        let mut clock = walk();
+        clock.scrub(3.4);
+        assert!(!clock.playing);
+        clock.step(1.0);
+        assert_eq!(clock.time, 4.0);
+        clock.scrub(3.4);
+        clock.step(-1.0);
+        assert_eq!(clock.time, 3.0);
+        clock.scrub(25.0);
+        clock.step(1.0);
+        assert_eq!(clock.time, 1.0);
+        clock.step(-1.0);
+        assert_eq!(clock.time, 25.0);
+    }
+
+    #[test]
+    fn a_file_without_times_does_not_play() {
+        let mut clock = walk();
+        clock.set_range(5.0, 5.0, 0.0, true);
+        assert_eq!((clock.time, clock.playing), (5.0, false));
+        clock.toggle();
+        assert!(!clock.playing);
+        clock.set_range(f64::NAN, 1.0, f64::NAN, false);
+        assert_eq!((clock.time, clock.codes_per_second), (0.0, 24.0));
+    }
+
+    #[test]
+    fn a_file_read_again_keeps_its_moment() {
+        let mut clock = walk();
+        clock.scrub(20.0);
+        clock.set_range(1.0, 12.0, 30.0, true);
+        assert_eq!(clock.time, 12.0);
+        clock.set_range(0.0, 100.0, 30.0, false);
+        assert_eq!(clock.time, 0.0);
+    }
+
+    #[test]
+    fn speeds_go_up_and_down_the_list() {
+        let mut clock = walk();
+        clock.change_speed(true);
+        assert_eq!(clock.speed, 2.0);
+        clock.speed = -0.3;
+        clock.change_speed(false);
+        assert_eq!(clock.speed, -0.25);
+        clock.speed = 8.0;
+        clock.change_speed(true);
+        assert_eq!(clock.speed, 8.0);
+    }
+}

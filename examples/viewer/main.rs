@@ -1,0 +1,116 @@
+//! A viewer for characters: `cargo run --example viewer -- hero.usda`.
+//!
+//! The engine skins into buffers that `sinew::render` draws from; nothing is read back unless GPU and CPU are compared.
+//! `state` is all that the viewer is at a moment, `panels` shows and changes it, `drawing` puts it on the device, `app`
+//! takes the window's events, and `steps` those of a script, through the same functions.
+
+mod app;
+mod args;
+mod clock;
+mod drawing;
+mod keys;
+mod loader;
+mod model;
+mod moves;
+mod panels;
+mod screen;
+mod script;
+mod state;
+mod steps;
+mod theme;
+mod watch;
+
+use std::io::BufRead;
+use std::process::ExitCode;
+
+use clap::Parser;
+use winit::event_loop::{EventLoop, EventLoopProxy};
+
+use app::{App, Wake};
+use script::Script;
+
+fn main() -> ExitCode {
+    quiet_headless_drivers();
+    let args = args::Args::parse();
+    let default_filter =
+        "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error,egui_winit=error";
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
+        .format_timestamp(None)
+        .init();
+    let script = match script_of(&args) {
+        Ok(script) => script,
+        Err(e) => {
+            eprintln!("error: {e}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&args, script) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("error: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn script_of(args: &args::Args) -> Result<Script, String> {
+    let mut script = Script::default();
+    let mut lines = args.screenshots()?;
+    lines.extend(args.script_file()?);
+    script.ended = !lines.is_empty();
+    script.answers = args.script.is_some();
+    for (line, step) in lines {
+        script.push(&line, step);
+    }
+    Ok(script)
+}
+
+fn run(args: &args::Args, script: Script) -> Result<(), String> {
+    let event_loop = EventLoop::<Wake>::with_user_event()
+        .build()
+        .map_err(|e| format!("no window can be opened: {e}"))?;
+    let mut app = App::new(event_loop.create_proxy(), args.size, script);
+    if args.script.as_deref() == Some(std::path::Path::new("-")) {
+        read_stdin(event_loop.create_proxy())?;
+    }
+    if let Some(file) = &args.file {
+        app.open(file.clone(), args.clip.clone());
+    }
+    event_loop.run_app(&mut app).map_err(|e| e.to_string())?;
+    match (app.failed, app.script.failures) {
+        (Some(e), _) => Err(e),
+        (None, 0) if args.screenshot.is_empty() => Ok(()),
+        // Pictures were asked for, of a file that cannot be shown.
+        (None, 0) => app.state.error.map_or(Ok(()), Err),
+        (None, n) => Err(format!("{n} of the script's steps failed")),
+    }
+}
+
+/// Lines of a script, as they come.
+fn read_stdin(proxy: EventLoopProxy<Wake>) -> Result<(), String> {
+    let read = move || {
+        for line in std::io::stdin().lock().lines() {
+            let Ok(line) = line else { break };
+            if proxy.send_event(Wake::Line(line)).is_err() {
+                return;
+            }
+        }
+        // The window may be closed by now.
+        let _ = proxy.send_event(Wake::NoMoreLines);
+    };
+    let thread = std::thread::Builder::new()
+        .name("script".into())
+        .spawn(read);
+    thread
+        .map(drop)
+        .map_err(|e| format!("cannot start a thread: {e}"))
+}
+
+/// On a machine without Wayland Mesa's device-select layer complains on stderr, once per instance.
+fn quiet_headless_drivers() {
+    let unset = |name: &str| std::env::var_os(name).is_none();
+    if unset("XDG_RUNTIME_DIR") && unset("WAYLAND_DISPLAY") && unset("NODEVICE_SELECT") {
+        // SAFETY: this is the first thing the only thread of the process does.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
+}

@@ -1,0 +1,252 @@
+//! The picture, the pointer over it, and what is written over it.
+
+use egui::{
+    Align2, Color32, CornerRadius, FontId, Frame, Margin, Pos2, Rect, RichText, Sense, Stroke, Ui,
+    Vec2,
+};
+use sinew::render::JointId;
+
+use crate::moves::{self, Pointer};
+use crate::state::State;
+use crate::theme;
+
+/// Names beyond this number hide more than they tell.
+const MOST_NAMES: usize = 400;
+/// Points around a joint within which a click chooses it.
+const REACH: f32 = 12.0;
+
+pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
+    let rect = ui.available_rect_before_wrap();
+    let scale = ui.ctx().pixels_per_point();
+    // Whole pixels, so that the picture is shown texel by texel.
+    let edge = |v: f32| (v * scale).round().max(0.0);
+    let (left, top) = (edge(rect.left()), edge(rect.top()));
+    let (right, bottom) = (edge(rect.right()), edge(rect.bottom()));
+    let pixels = [left, top, right - left, bottom - top];
+    let rect = Rect::from_min_max(
+        Pos2::new(left, top) / scale,
+        Pos2::new(right, bottom) / scale,
+    );
+    state.viewport = pixels.map(|n| n.max(0.0) as u32);
+    if state.frame_wanted && !state.bounds.is_empty() {
+        state.frame_wanted = false;
+        state.frame_all();
+    }
+    let response = ui.allocate_rect(rect, Sense::click_and_drag());
+    let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
+    ui.painter().image(picture, rect, whole, Color32::WHITE);
+
+    let pointer = ui.input(|input| {
+        let drag = response.drag_delta();
+        let over = response.contains_pointer();
+        Pointer {
+            drag: [drag.x, drag.y],
+            left: response.dragged_by(egui::PointerButton::Primary),
+            shift: input.modifiers.shift,
+            scroll: if over {
+                input.smooth_scroll_delta().y
+            } else {
+                0.0
+            },
+            pinch: if over { input.zoom_delta() } else { 1.0 },
+        }
+    });
+    for step in moves::of_pointer(pointer, rect.height()) {
+        state.move_camera(step);
+    }
+    if response.double_clicked() {
+        state.refit = true;
+    }
+    joints(
+        ui,
+        state,
+        rect,
+        response
+            .clicked()
+            .then(|| response.interact_pointer_pos())
+            .flatten(),
+    );
+    if state.heat && state.control.heat.is_some() {
+        legend(ui, state, rect);
+    }
+    if state.model.is_none() {
+        empty(ui, rect);
+    }
+    if state.model.is_none() && state.loading.is_none() && state.error.is_none() {
+        let font = FontId::proportional(19.0);
+        let text = "drop a character here";
+        let color = Color32::from_gray(236);
+        ui.painter()
+            .text(rect.center(), Align2::CENTER_CENTER, text, font, color);
+        let font = FontId::proportional(12.5);
+        let below = rect.center() + Vec2::new(0.0, 26.0);
+        let text = "usd · usda · usdc · usdz · gltf · glb · vrm · vrma · bvh · fbx        ? lists the keys";
+        ui.painter().text(
+            below,
+            Align2::CENTER_CENTER,
+            text,
+            font,
+            Color32::from_gray(205),
+        );
+    }
+    if state.hovering {
+        let stroke = Stroke::new(3.0, theme::ACCENT);
+        let inside = egui::StrokeKind::Inside;
+        ui.painter()
+            .rect_stroke(rect, CornerRadius::same(4), stroke, inside);
+    }
+    if state.error.is_some() {
+        error(ui, state, rect);
+    }
+}
+
+/// Behind nothing.
+fn empty(ui: &Ui, rect: Rect) {
+    let mut mesh = egui::Mesh::default();
+    let (top, bottom) = (Color32::from_rgb(66, 71, 79), Color32::from_rgb(108, 110, 113));
+    mesh.colored_vertex(rect.left_top(), top);
+    mesh.colored_vertex(rect.right_top(), top);
+    mesh.colored_vertex(rect.right_bottom(), bottom);
+    mesh.colored_vertex(rect.left_bottom(), bottom);
+    mesh.add_triangle(0, 1, 2);
+    mesh.add_triangle(0, 2, 3);
+    ui.painter().add(mesh);
+}
+
+/// Joint names, and the joint that a click chooses.
+fn joints(ui: &Ui, state: &mut State, rect: Rect, click: Option<Pos2>) {
+    let Some(model) = &state.model else { return };
+    if !state.look.joints && !state.names && !state.heat {
+        return;
+    }
+    let size = [rect.width().max(1.0) as u32, rect.height().max(1.0) as u32];
+    let painter = ui.painter_at(rect);
+    let mut nearest: Option<(f32, JointId)> = None;
+    let mut written: Vec<Rect> = Vec::new();
+    for (skeleton, positions) in state.joints.iter().enumerate() {
+        for (joint, position) in positions.iter().enumerate() {
+            let id = JointId { skeleton, joint };
+            let Some((pixel, _)) = state.camera.project(*position, size) else {
+                continue;
+            };
+            let at = rect.min + Vec2::new(pixel.x as f32, pixel.y as f32);
+            if let Some(click) = click {
+                let distance = at.distance(click);
+                if distance < nearest.map_or(REACH, |(d, _)| d) {
+                    nearest = Some((distance, id));
+                }
+            }
+            let chosen = state.look.chosen == Some(id);
+            let wanted = state.names && written.len() < MOST_NAMES || chosen;
+            let name = model.joint(id).filter(|_| wanted && rect.contains(at));
+            if let Some(joint) = name {
+                name_at(&painter, at, &joint.name, chosen, &mut written);
+            }
+        }
+    }
+    if state.look.joints
+        && let Some((_, id)) = nearest
+    {
+        state.choose(Some(id));
+    }
+}
+
+/// Writes a name beside a joint, unless it would cover another one.
+fn name_at(painter: &egui::Painter, at: Pos2, name: &str, chosen: bool, written: &mut Vec<Rect>) {
+    let font = FontId::proportional(if chosen { 12.5 } else { 10.5 });
+    let color = if chosen {
+        theme::ACCENT
+    } else {
+        Color32::from_gray(245)
+    };
+    let text = painter.layout_no_wrap(name.to_owned(), font, color);
+    let place = Rect::from_min_size(at + Vec2::new(8.0, -text.size().y * 0.5), text.size());
+    if !chosen && written.iter().any(|r| r.intersects(place)) {
+        return;
+    }
+    let back = place.expand2(Vec2::new(3.0, 0.5));
+    painter.rect_filled(
+        back,
+        3.0,
+        Color32::from_black_alpha(if chosen { 210 } else { 130 }),
+    );
+    painter.galley(place.min, text, color);
+    written.push(place);
+}
+
+/// What the colours of weights mean.
+fn legend(ui: &Ui, state: &State, rect: Rect) {
+    let Some(joint) = state
+        .control
+        .heat
+        .and_then(|id| state.model.as_ref()?.joint(id))
+    else {
+        return;
+    };
+    let painter = ui.painter_at(rect);
+    let bar = Rect::from_min_size(
+        Pos2::new(rect.left() + 16.0, rect.bottom() - 30.0),
+        Vec2::new(150.0, 10.0),
+    );
+    painter.rect_filled(
+        bar.expand2(Vec2::new(10.0, 20.0))
+            .translate(Vec2::new(0.0, -4.0)),
+        6.0,
+        Color32::from_black_alpha(140),
+    );
+    let steps = 48;
+    for i in 0..steps {
+        let part = i as f32 / (steps - 1) as f32;
+        let width = bar.width() / steps as f32;
+        let cell = Rect::from_min_size(
+            bar.min + Vec2::new(i as f32 * width, 0.0),
+            Vec2::new(width + 0.5, bar.height()),
+        );
+        painter.rect_filled(cell, CornerRadius::ZERO, theme::heat(part));
+    }
+    let font = FontId::proportional(11.0);
+    let color = Color32::from_gray(240);
+    let above = bar.left_top() - Vec2::new(0.0, 3.0);
+    let text = format!("weight of {}", joint.name);
+    painter.text(above, Align2::LEFT_BOTTOM, text, font.clone(), color);
+    painter.text(
+        bar.left_bottom(),
+        Align2::LEFT_TOP,
+        "0",
+        font.clone(),
+        color,
+    );
+    painter.text(bar.right_bottom(), Align2::RIGHT_TOP, "1", font, color);
+}
+
+/// The message of a file that could not be read, or of a device that failed.
+fn error(ui: &mut Ui, state: &mut State, rect: Rect) {
+    let Some(text) = state.error.clone() else {
+        return;
+    };
+    let width = (rect.width() - 48.0).clamp(160.0, 620.0);
+    let frame = Frame::new()
+        .fill(Color32::from_rgb(58, 27, 27))
+        .stroke(Stroke::new(1.0, theme::ERROR))
+        .corner_radius(8)
+        .inner_margin(Margin::same(12));
+    egui::Area::new(egui::Id::unique("viewer.error"))
+        .fixed_pos(Pos2::new(rect.center().x - width * 0.5, rect.top() + 18.0))
+        .show(ui.ctx(), |ui| {
+            frame.show(ui, |ui| {
+                ui.set_width(width - 24.0);
+                ui.horizontal(|ui| {
+                    let title = RichText::new("Could not be shown").strong();
+                    ui.label(title.color(theme::ERROR));
+                    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                        if ui.small_button("close").on_hover_text("Escape").clicked() {
+                            state.error = None;
+                        }
+                    });
+                });
+                let text = RichText::new(text).monospace().size(11.5);
+                let label = egui::Label::new(text.color(theme::STRONG));
+                ui.add(label.wrap().selectable(true));
+            });
+        });
+}

@@ -1,0 +1,162 @@
+//! The bar at the bottom: play, pause, scrub, speed, loop.
+
+use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, Sense, Stroke, Ui, Vec2};
+
+use super::icons::{self, Icon};
+use crate::clock::Clock;
+use crate::keys::Action;
+use crate::state::State;
+use crate::theme;
+
+pub fn show(ui: &mut Ui, state: &mut State) {
+    ui.horizontal(|ui| {
+        let moves = state.clock.moves();
+        ui.add_enabled_ui(moves, |ui| {
+            let mut pressed = None;
+            let mut button = |ui: &mut Ui, icon: Icon, hint: &str, action: Action| {
+                if icons::button(ui, icon, hint).clicked() {
+                    pressed = Some(action);
+                }
+            };
+            ui.spacing_mut().item_spacing.x = 3.0;
+            let play = if state.clock.playing {
+                Icon::Pause
+            } else {
+                Icon::Play
+            };
+            button(ui, Icon::First, "to the first frame (Home)", Action::First);
+            button(ui, Icon::Back, "one frame back (,)", Action::StepBack);
+            button(ui, play, "play or pause (Space)", Action::PlayPause);
+            button(ui, Icon::On, "one frame on (.)", Action::StepOn);
+            button(ui, Icon::Last, "to the last frame (End)", Action::Last);
+            if let Some(action) = pressed {
+                state.act(action);
+            }
+        });
+        ui.add_space(4.0);
+        numbers(ui, &mut state.clock);
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let speed = egui::DragValue::new(&mut state.clock.speed)
+                .speed(0.02)
+                .range(-10.0..=10.0)
+                .max_decimals(2)
+                .suffix(" ×");
+            ui.add(speed)
+                .on_hover_text("speed ([ and ]); below 0 plays backwards (\\)");
+            ui.toggle_value(&mut state.clock.looping, "Loop")
+                .on_hover_text("begin again at the end (l)");
+            ui.add_space(4.0);
+            rail(ui, &mut state.clock);
+        });
+    });
+}
+
+fn numbers(ui: &mut Ui, clock: &mut Clock) {
+    let mut time = clock.time;
+    let value = egui::DragValue::new(&mut time)
+        .speed(0.1)
+        .range(clock.start..=clock.end)
+        .max_decimals(2)
+        .custom_formatter(|n, _| format!("{n:.1}"));
+    let edited = ui.add_enabled(clock.moves(), value);
+    if edited.on_hover_text("time code").changed() {
+        clock.scrub(time);
+    }
+    let text = format!("{:5.2} / {:.2} s", clock.seconds(), clock.length_seconds());
+    ui.label(RichText::new(text).monospace().color(theme::WEAK))
+        .on_hover_text(format!("{} time codes per second", clock.codes_per_second));
+}
+
+/// Time codes from left to right with a head to drag.
+fn rail(ui: &mut Ui, clock: &mut Clock) {
+    let size = Vec2::new(ui.available_width().max(40.0), 30.0);
+    let sense = if clock.moves() {
+        Sense::click_and_drag()
+    } else {
+        Sense::hover()
+    };
+    let (rect, response) = ui.allocate_exact_size(size, sense);
+    let line = Rect::from_min_max(
+        Pos2::new(rect.left() + 8.0, rect.top()),
+        Pos2::new(rect.right() - 8.0, rect.bottom()),
+    );
+    if let Some(pointer) = response.interact_pointer_pos().filter(|_| clock.moves()) {
+        let part = f64::from((pointer.x - line.left()) / line.width().max(1.0)).clamp(0.0, 1.0);
+        clock.scrub(clock.start + part * clock.length());
+    }
+    let painter = ui.painter_at(rect);
+    let y = rect.top() + 9.0;
+    let track = Rect::from_min_max(
+        Pos2::new(line.left(), y - 2.0),
+        Pos2::new(line.right(), y + 2.0),
+    );
+    painter.rect_filled(track, 2.0, Color32::from_gray(58));
+    if !clock.moves() {
+        let text = "nothing moves in this file";
+        let font = FontId::proportional(10.5);
+        let below = Pos2::new(rect.center().x, rect.bottom() - 1.0);
+        painter.text(below, Align2::CENTER_BOTTOM, text, font, theme::WEAK);
+        return;
+    }
+    let at =
+        |time: f64| line.left() + ((time - clock.start) / clock.length()) as f32 * line.width();
+    for tick in ticks(clock, line.width()) {
+        let x = at(tick);
+        let stroke = Stroke::new(1.0, Color32::from_gray(88));
+        painter.line_segment([Pos2::new(x, y + 4.0), Pos2::new(x, y + 8.0)], stroke);
+        let font = FontId::proportional(10.0);
+        let below = Pos2::new(x, rect.bottom());
+        painter.text(
+            below,
+            Align2::CENTER_BOTTOM,
+            format!("{tick}"),
+            font,
+            theme::WEAK,
+        );
+    }
+    let x = at(clock.time);
+    let played = Rect::from_min_max(track.min, Pos2::new(x, track.max.y));
+    painter.rect_filled(played, 2.0, theme::ACCENT.gamma_multiply(0.75));
+    let radius = if response.hovered() || response.dragged() {
+        7.0
+    } else {
+        5.5
+    };
+    painter.circle_filled(Pos2::new(x, y), radius, theme::ACCENT);
+}
+
+/// Time codes with a number below: of the steps 1, 2, 5, 10, ... the first that leaves the numbers room.
+fn ticks(clock: &Clock, width: f32) -> Vec<f64> {
+    let most = f64::from(width / 42.0).max(1.0);
+    let mut step = 1.0;
+    let mut factors = [2.0, 2.5, 2.0].iter().cycle();
+    while clock.length() / step > most {
+        step *= factors.next().unwrap_or(&10.0);
+        if !f64::is_finite(step) {
+            return Vec::new();
+        }
+    }
+    let first = (clock.start / step).ceil();
+    let count = (clock.end / step).floor() - first;
+    (0..=count.max(-1.0) as i64)
+        .map(|i| (first + i as f64) * step)
+        .filter(|t| (clock.start..=clock.end).contains(t))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_leave_room() {
+        let mut clock = Clock::default();
+        clock.set_range(1.0, 101.0, 24.0, false);
+        let ticks_at = |clock: &Clock| ticks(clock, 420.0);
+        assert_eq!(ticks_at(&clock)[..3], [10.0, 20.0, 30.0]);
+        clock.set_range(-3.5, 2.0, 24.0, false);
+        assert_eq!(ticks_at(&clock), [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0]);
+        clock.set_range(0.0, 1e300, 24.0, false);
+        assert!(ticks_at(&clock).len() <= 11);
+    }
+}

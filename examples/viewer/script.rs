@@ -1,0 +1,237 @@
+//! Actions from a script: what a person would do with mouse and keys, and screenshots. Each is answered with a line
+//! of JSON on stdout.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use sinew::skel::SkinningMethod;
+
+/// One line of a script.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// As if the file had been dropped into the window.
+    Drop(PathBuf),
+    Key {
+        name: String,
+        shift: bool,
+    },
+    /// Points that the pointer is dragged by, as the left or another button does.
+    Drag {
+        by: [f32; 2],
+        left: bool,
+    },
+    Scroll(f32),
+    Time(f64),
+    /// Chooses a joint by its name.
+    Joint(String),
+    Shape {
+        name: String,
+        weight: f32,
+    },
+    Clip(String),
+    Method(Option<SkinningMethod>),
+    Camera(String),
+    Size(u32, u32),
+    /// Writes a picture of the window.
+    Shot(PathBuf),
+    /// Waits until nothing is being read.
+    Settle,
+    /// Waits until so many files were read, or failed to be, since the start.
+    Loads(u64),
+    Wait(Duration),
+    /// Only answers.
+    State,
+    Quit,
+}
+
+/// How long a step may wait.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// What there is to write in a script.
+pub const LANGUAGE: &str = "\
+Script actions, one a line; # begins a comment. Each is answered on stdout by a line of JSON:
+  drop FILE             open a file, as if it had been dropped into the window
+  key NAME [shift]      press a key; ? in the window lists them, such as: key Space
+  drag X Y [left|right] drag the pointer by so many points
+  scroll N              turn the wheel
+  time CODE             pause, and show a time code
+  joint NAME            choose a joint
+  shape NAME WEIGHT     move the slider of a blend shape
+  clip NAME             play another clip of the file
+  camera NAME           look through a camera of the file
+  method authored|linear|dual
+  size W H              resize the window
+  shot FILE.png         write what the window shows
+  settle                wait until the file is read
+  loads N               wait until N files were read, those that failed too
+  wait SECONDS
+  state                 only answer
+  quit";
+
+/// Reads one line; `None` where there is nothing on it.
+pub fn parse(line: &str) -> Result<Option<Step>, String> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let bad = || format!("'{line}' is no action; --help lists them");
+    let number = |i: usize| -> Result<f64, String> {
+        let number = words.get(i).and_then(|w| w.parse::<f64>().ok());
+        number.filter(|n| n.is_finite()).ok_or_else(bad)
+    };
+    let text = || (!rest.is_empty()).then(|| rest.to_owned()).ok_or_else(bad);
+    let whole = |i: usize| -> Result<u32, String> {
+        words.get(i).and_then(|w| w.parse().ok()).ok_or_else(bad)
+    };
+    let step = match name {
+        "drop" | "open" => Step::Drop(text()?.into()),
+        "key" => Step::Key {
+            name: (*words.first().ok_or_else(bad)?).to_owned(),
+            shift: words.get(1) == Some(&"shift"),
+        },
+        "drag" => Step::Drag {
+            by: [number(0)? as f32, number(1)? as f32],
+            left: words.get(2) != Some(&"right"),
+        },
+        "scroll" => Step::Scroll(number(0)? as f32),
+        "time" => Step::Time(number(0)?),
+        "joint" => Step::Joint(text()?),
+        "shape" => {
+            let (shape, weight) = rest.rsplit_once(char::is_whitespace).ok_or_else(bad)?;
+            Step::Shape {
+                name: shape.trim().to_owned(),
+                weight: weight.parse().map_err(|_| bad())?,
+            }
+        }
+        "clip" => Step::Clip(text()?),
+        "camera" => Step::Camera(text()?),
+        "method" => Step::Method(match rest {
+            "authored" => None,
+            "linear" => Some(SkinningMethod::ClassicLinear),
+            "dual" => Some(SkinningMethod::DualQuaternion),
+            _ => return Err(bad()),
+        }),
+        "size" => Step::Size(whole(0)?, whole(1)?),
+        "shot" => Step::Shot(text()?.into()),
+        "settle" => Step::Settle,
+        "loads" => Step::Loads(whole(0)?.into()),
+        "wait" => Step::Wait(Duration::try_from_secs_f64(number(0)?).map_err(|_| bad())?),
+        "state" => Step::State,
+        "quit" => Step::Quit,
+        _ => return Err(bad()),
+    };
+    Ok(Some(step))
+}
+
+/// Writes a line to stdout, at once.
+pub fn write_line(line: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+/// Steps that wait for their turn.
+#[derive(Debug, Default)]
+pub struct Script {
+    steps: std::collections::VecDeque<(String, Step)>,
+    /// Since when the first one waits.
+    began: Option<Instant>,
+    /// Frames that were drawn since.
+    frames: u32,
+    /// No more lines will come: quit when all is done.
+    pub ended: bool,
+    /// Steps that failed.
+    pub failures: usize,
+    /// Steps are answered on stdout.
+    pub answers: bool,
+}
+
+impl Script {
+    pub fn push(&mut self, line: &str, step: Step) {
+        self.steps.push_back((line.trim().to_owned(), step));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The step that is due, how long it has been, and for how many frames.
+    pub fn current(&mut self) -> Option<(Step, Duration, u32)> {
+        let (_, step) = self.steps.front()?;
+        let began = *self.began.get_or_insert_with(Instant::now);
+        Some((step.clone(), began.elapsed(), self.frames))
+    }
+
+    pub fn count_frame(&mut self) {
+        self.frames += 1;
+    }
+
+    /// Goes on to the next step; gives the line of the one that is done.
+    pub fn done(&mut self) -> String {
+        self.began = None;
+        self.frames = 0;
+        self.steps
+            .pop_front()
+            .map_or_else(String::new, |(line, _)| line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_of_the_list_is_read() {
+        let examples = "drop a b.usda|key Left shift|drag 3 -4 right|scroll -2|time 1.5|joint Hips|shape my smile 0.5|\
+                        clip Walk|camera /Cam|method dual|size 640 480|shot x.png|settle|loads 2|wait 0.5|state|quit";
+        let mut listed = LANGUAGE.lines().skip(1);
+        for example in examples.split('|') {
+            let step = parse(example).unwrap().unwrap();
+            let name = example.split(' ').next().unwrap();
+            let line = listed.next().unwrap();
+            assert!(line.trim_start().starts_with(name), "{line}: {step:?}");
+        }
+        assert_eq!(listed.next(), None);
+    }
+
+    #[test]
+    fn names_may_hold_spaces_and_what_is_wrong_is_told() {
+        let shape = parse("shape my smile 0.5").unwrap().unwrap();
+        assert_eq!(
+            shape,
+            Step::Shape {
+                name: "my smile".into(),
+                weight: 0.5
+            }
+        );
+        assert_eq!(parse(" # note").unwrap(), None);
+        for wrong in [
+            "jump",
+            "time",
+            "time nan",
+            "size 3",
+            "wait -1",
+            "method cubic",
+            "shot",
+        ] {
+            let e = parse(wrong).unwrap_err();
+            assert!(e.contains(wrong), "{e}");
+        }
+    }
+
+    #[test]
+    fn steps_wait_for_their_turn() {
+        let mut script = Script::default();
+        assert!(script.current().is_none());
+        script.push("settle\n", Step::Settle);
+        script.count_frame();
+        let (step, _, frames) = script.current().unwrap();
+        assert_eq!((step, frames), (Step::Settle, 1));
+        assert_eq!(script.done(), "settle");
+        assert!(script.is_empty());
+    }
+}

@@ -1,0 +1,392 @@
+//! Everything the viewer is at a moment, apart from window and device.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+
+use sinew::render::{Bounds, Camera, Control, DrawBackend, JointId, Look};
+use sinew::skel::SkinningMethod;
+
+use super::clock::Clock;
+use super::keys::Action;
+use super::model::Model;
+use super::moves::{self, Move};
+
+/// What only the application can do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// Read the file again, with the clip that is chosen.
+    Reload,
+    /// The file again, with another clip of it.
+    Clip(usize),
+    /// Look through a camera of the file.
+    Camera(usize),
+    Quit,
+}
+
+/// What the last frames took.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// Seconds from frame to frame, smoothed; `None` while the window rests.
+    pub frame: Option<f64>,
+    /// Seconds that skinning took.
+    pub skin: Option<f64>,
+    /// Where skinning seconds come from.
+    pub skin_source: &'static str,
+}
+
+impl Stats {
+    /// Counts a frame that followed the one before at once.
+    pub fn count_frame(&mut self, seconds: f64) {
+        self.frame = Some(smooth(self.frame, seconds));
+    }
+
+    pub fn count_skinning(&mut self, seconds: Option<f64>, source: &'static str) {
+        if self.skin_source != source {
+            self.skin = None;
+        }
+        self.skin_source = source;
+        if let Some(seconds) = seconds {
+            self.skin = Some(smooth(self.skin, seconds));
+        }
+    }
+}
+
+fn smooth(before: Option<f64>, now: f64) -> f64 {
+    before.map_or(now, |before| before * 0.9 + now * 0.1)
+}
+
+pub struct State {
+    pub clock: Clock,
+    pub control: Control,
+    pub look: Look,
+    pub camera: Camera,
+    /// Of what is shown, at the time shown.
+    pub bounds: Bounds,
+    /// World positions of each skeleton's joints, at the time shown.
+    pub joints: Vec<Vec<glam::DVec3>>,
+    /// Weights that the animation has now, by channel.
+    pub weights: BTreeMap<String, f32>,
+    pub model: Option<Model>,
+    /// Shown until it is closed or a file opens.
+    pub error: Option<String>,
+    /// The file that is being read.
+    pub loading: Option<PathBuf>,
+    /// Joint names are written beside joints.
+    pub names: bool,
+    /// The chosen joint's weights are shown as colours.
+    pub heat: bool,
+    /// GPU and CPU are compared at each time shown.
+    pub compare: bool,
+    /// Largest distance between them, in the stage's units, or why there is none.
+    pub difference: Option<Result<f64, String>>,
+    pub panels: bool,
+    pub help: bool,
+    pub joint_search: String,
+    pub shape_search: String,
+    /// Joints whose children are not listed.
+    pub folded: HashSet<JointId>,
+    pub stats: Stats,
+    /// The adapter's name, and whether it is a software one.
+    pub adapter: (String, bool),
+    /// Pixels of the picture: left, top, width, height.
+    pub viewport: [u32; 4],
+    pub wishes: Vec<Wish>,
+    /// Frame all as soon as the picture's size is known.
+    pub frame_wanted: bool,
+    /// Frame what is shown now: its box has to be found first.
+    pub refit: bool,
+    /// A file is held over the window.
+    pub hovering: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            clock: Clock::default(),
+            control: Control::default(),
+            look: Look::default(),
+            camera: Camera::new('Y'),
+            bounds: Bounds::EMPTY,
+            joints: Vec::new(),
+            weights: BTreeMap::new(),
+            model: None,
+            error: None,
+            loading: None,
+            names: false,
+            heat: false,
+            compare: false,
+            difference: None,
+            panels: true,
+            help: false,
+            joint_search: String::new(),
+            shape_search: String::new(),
+            folded: HashSet::new(),
+            stats: Stats::default(),
+            adapter: Default::default(),
+            viewport: [0; 4],
+            wishes: Vec::new(),
+            frame_wanted: false,
+            refit: false,
+            hovering: false,
+        }
+    }
+}
+
+impl State {
+    /// Shows another file, or the same one read again, which leaves camera, time, joint and sliders as they were.
+    pub fn show(&mut self, model: Model, again: bool) {
+        let times = model.times;
+        self.clock
+            .set_range(times.start, times.end, times.codes_per_second, again);
+        if !again {
+            self.camera = Camera::new(model.up_axis);
+            self.control.weights.clear();
+            self.choose(None);
+            self.joint_search.clear();
+            self.shape_search.clear();
+            self.folded.clear();
+            self.frame_wanted = true;
+            // Of a clip without a character there is nothing else to see.
+            self.look.joints |= model.counts.meshes == 0;
+            self.clock.playing = self.clock.moves();
+        }
+        let there = |id: JointId| {
+            let skeleton = model.skeletons.get(id.skeleton);
+            skeleton.is_some_and(|s| id.joint < s.joints.len())
+        };
+        if self.look.chosen.is_some_and(|id| !there(id)) {
+            self.choose(None);
+        }
+        self.control
+            .weights
+            .retain(|name, _| model.shapes.contains(name));
+        self.difference = None;
+        self.error = None;
+        self.loading = None;
+        self.model = Some(model);
+    }
+
+    /// A file could not be read: what was shown stays, under the message.
+    pub fn fail(&mut self, message: String) {
+        self.error = Some(message);
+        self.loading = None;
+    }
+
+    pub fn choose(&mut self, joint: Option<JointId>) {
+        self.look.chosen = joint;
+        self.sync();
+    }
+
+    /// Brings what depends on several settings in line.
+    pub fn sync(&mut self) {
+        self.control.heat = self.look.chosen.filter(|_| self.heat);
+    }
+
+    pub fn move_camera(&mut self, step: Move) {
+        moves::apply(&mut self.camera, step, &self.bounds);
+    }
+
+    pub fn aspect(&self) -> f64 {
+        let [_, _, width, height] = self.viewport.map(|n| f64::from(n.max(1)));
+        width / height
+    }
+
+    /// Frames all that is shown.
+    pub fn frame_all(&mut self) {
+        if self.bounds.is_empty() {
+            self.camera.frame(
+                &Bounds::of([glam::DVec3::splat(-1.0), glam::DVec3::ONE]),
+                self.aspect(),
+            );
+        } else {
+            self.camera.frame(&self.bounds, self.aspect());
+        }
+    }
+
+    /// Puts the chosen joint in the middle of the picture.
+    fn frame_joint(&mut self) {
+        let position = self.look.chosen.and_then(|id| {
+            let joints = self.joints.get(id.skeleton)?;
+            joints.get(id.joint).copied()
+        });
+        if let Some(position) = position {
+            self.camera.orbit_mut(&self.bounds).target = position;
+        }
+    }
+
+    pub fn act(&mut self, action: Action) {
+        if let Some(step) = moves::of_action(action) {
+            self.move_camera(step);
+            return;
+        }
+        let flip = |flag: &mut bool| *flag = !*flag;
+        match action {
+            Action::PlayPause => self.clock.toggle(),
+            Action::StepBack => self.clock.step(-1.0),
+            Action::StepOn => self.clock.step(1.0),
+            Action::First => self.clock.scrub(self.clock.start),
+            Action::Last => self.clock.scrub(self.clock.end),
+            Action::Slower => self.clock.change_speed(false),
+            Action::Faster => self.clock.change_speed(true),
+            Action::Reverse => self.clock.speed = -self.clock.speed,
+            Action::Loop => flip(&mut self.clock.looping),
+            Action::FrameAll => self.refit = true,
+            Action::FrameJoint => self.frame_joint(),
+            Action::Joints => flip(&mut self.look.joints),
+            Action::Names => flip(&mut self.names),
+            Action::Heat => self.toggle_heat(),
+            Action::Surface => flip(&mut self.look.surface),
+            Action::Wireframe => flip(&mut self.look.wireframe),
+            Action::Normals => flip(&mut self.look.normals),
+            Action::Bounds => flip(&mut self.look.bounds),
+            Action::Grid => flip(&mut self.look.grid),
+            Action::Method => self.control.method = next_method(self.control.method),
+            Action::Backend => {
+                self.control.backend = match self.control.backend {
+                    DrawBackend::Gpu => DrawBackend::Cpu,
+                    DrawBackend::Cpu => DrawBackend::Gpu,
+                }
+            }
+            Action::Difference => {
+                flip(&mut self.compare);
+                self.difference = None;
+            }
+            Action::Reload => self.wishes.push(Wish::Reload),
+            Action::Panels => flip(&mut self.panels),
+            Action::Help => flip(&mut self.help),
+            Action::Close => self.close(),
+            Action::Quit => self.wishes.push(Wish::Quit),
+            _ => {}
+        }
+    }
+
+    /// With no joint chosen yet, the first one is.
+    fn toggle_heat(&mut self) {
+        self.heat = !self.heat;
+        let any = self.model.as_ref().and_then(Model::first_joint);
+        if self.heat && self.look.chosen.is_none() {
+            self.look.chosen = any;
+        }
+        self.sync();
+    }
+
+    /// Closes one thing at a time, the topmost first.
+    fn close(&mut self) {
+        if self.help {
+            self.help = false;
+        } else if self.error.is_some() {
+            self.error = None;
+        } else {
+            self.choose(None);
+        }
+    }
+}
+
+fn next_method(method: Option<SkinningMethod>) -> Option<SkinningMethod> {
+    match method {
+        None => Some(SkinningMethod::ClassicLinear),
+        Some(SkinningMethod::ClassicLinear) => Some(SkinningMethod::DualQuaternion),
+        Some(SkinningMethod::DualQuaternion) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{Joint, SkeletonInfo, Times};
+    use super::*;
+
+    fn model(joints: usize, end: f64) -> Model {
+        let joint = |i: usize| Joint {
+            name: format!("j{i}"),
+            parent: i.checked_sub(1),
+            depth: i,
+        };
+        Model {
+            skeletons: vec![SkeletonInfo {
+                path: "/Skel".into(),
+                joints: (0..joints).map(joint).collect(),
+            }],
+            shapes: vec!["smile".into()],
+            times: Times {
+                start: 0.0,
+                end,
+                codes_per_second: 24.0,
+            },
+            up_axis: 'Z',
+            ..Model::default()
+        }
+    }
+
+    const JOINT: JointId = JointId {
+        skeleton: 0,
+        joint: 3,
+    };
+
+    #[test]
+    fn a_file_read_again_keeps_what_was_chosen_where_it_is_still_there() {
+        let mut state = State::default();
+        state.show(model(5, 48.0), false);
+        assert!(state.clock.playing && state.frame_wanted);
+        state.frame_wanted = false;
+        state.clock.scrub(30.0);
+        state.heat = true;
+        state.choose(Some(JOINT));
+        state.control.weights.insert("smile".into(), 0.5);
+        state.control.weights.insert("frown".into(), 0.5);
+        let camera = state.camera;
+        state.fail("broken".into());
+        assert!(state.model.is_some(), "what was shown stays");
+        state.show(model(4, 24.0), true);
+        assert_eq!(state.error, None);
+        assert_eq!((state.clock.time, state.frame_wanted), (24.0, false));
+        assert_eq!(state.camera, camera);
+        assert_eq!(state.control.heat, Some(JOINT));
+        assert_eq!(state.control.weights.len(), 1);
+        state.show(model(2, 24.0), true);
+        assert_eq!((state.look.chosen, state.control.heat), (None, None));
+    }
+
+    #[test]
+    fn keys_change_what_they_name() {
+        let mut state = State::default();
+        state.show(model(5, 48.0), false);
+        state.act(Action::Heat);
+        assert_eq!(state.control.heat.map(|j| j.joint), Some(0));
+        state.act(Action::Heat);
+        assert_eq!(state.control.heat, None);
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            state.act(Action::Method);
+            seen.push(state.control.method);
+        }
+        let linear = Some(SkinningMethod::ClassicLinear);
+        assert_eq!(seen, [linear, Some(SkinningMethod::DualQuaternion), None]);
+        state.act(Action::Backend);
+        assert_eq!(state.control.backend, DrawBackend::Cpu);
+        state.act(Action::Quit);
+        assert_eq!(state.wishes, [Wish::Quit]);
+    }
+
+    #[test]
+    fn escape_closes_the_topmost_thing() {
+        let mut state = State::default();
+        state.show(model(5, 48.0), false);
+        state.choose(Some(JOINT));
+        state.error = Some("broken".into());
+        state.help = true;
+        state.act(Action::Close);
+        assert!(!state.help && state.error.is_some());
+        state.act(Action::Close);
+        assert!(state.error.is_none() && state.look.chosen.is_some());
+        state.act(Action::Close);
+        assert_eq!(state.look.chosen, None);
+    }
+
+    #[test]
+    fn nothing_to_show_can_be_framed() {
+        let mut state = State::default();
+        state.frame_all();
+        state.act(Action::FrameJoint);
+        assert!(state.camera.world_from_camera().is_finite());
+    }
+}

@@ -1,0 +1,239 @@
+//! Takes the steps of a script, and answers each.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use winit::event_loop::ActiveEventLoop;
+
+use super::app::App;
+use super::moves::Pointer;
+use super::screen::Painted;
+use super::script::{PATIENCE, Step};
+use super::state::Wish;
+
+/// Frames drawn before a picture is taken: egui needs some to lay a new window out.
+const FRAMES: u32 = 3;
+
+/// A script that waits for a file looks this often.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// What became of a step.
+enum Taken {
+    Done,
+    /// Not yet: draw a frame and ask again.
+    Later,
+}
+
+impl App {
+    /// Takes every step that is due, and draws a frame.
+    pub fn step_script(&mut self, event_loop: &ActiveEventLoop) -> Result<(), String> {
+        while let Some((step, waited, frames)) = self.script.current() {
+            let taken = match &step {
+                Step::Shot(path) if frames >= FRAMES => self.shot(event_loop, path)?,
+                Step::Shot(_) => Ok(Taken::Later),
+                other => self.take(other, waited),
+            };
+            match taken {
+                Ok(Taken::Done) => {
+                    let line = self.script.done();
+                    self.answer(&line, None);
+                    // What a step wishes for begins before the next step.
+                    if !self.state.wishes.is_empty() || matches!(step, Step::Quit) {
+                        return Ok(());
+                    }
+                }
+                Ok(Taken::Later) if waited > PATIENCE => {
+                    let line = self.script.done();
+                    self.refuse(
+                        &line,
+                        &format!("nothing happened in {} s", PATIENCE.as_secs()),
+                    );
+                }
+                Ok(Taken::Later) => {
+                    let rests = matches!(step, Step::Settle | Step::Loads(_) | Step::Wait(_));
+                    if rests && !self.state.clock.playing {
+                        self.next_step = Some(Instant::now() + LOOK_AGAIN);
+                        return Ok(());
+                    }
+                    break;
+                }
+                Err(e) => {
+                    let line = self.script.done();
+                    self.refuse(&line, &e);
+                }
+            }
+        }
+        if self.script.is_empty() && self.script.ended {
+            self.quit = true;
+            return Ok(());
+        }
+        self.frame(event_loop, false)?;
+        self.script.count_frame();
+        Ok(())
+    }
+
+    fn take(&mut self, step: &Step, waited: Duration) -> Result<Taken, String> {
+        let later = |done: bool| if done { Taken::Done } else { Taken::Later };
+        let still = Pointer {
+            pinch: 1.0,
+            ..Pointer::default()
+        };
+        match step {
+            Step::Drop(path) => self.dropped(path.clone()),
+            Step::Key { name, shift } => {
+                if !self.press(name, *shift) {
+                    return Err(format!("no key is called '{name}'"));
+                }
+            }
+            Step::Drag { by, left } => self.point(Pointer {
+                drag: *by,
+                left: *left,
+                ..still
+            }),
+            Step::Scroll(by) => self.point(Pointer {
+                scroll: *by,
+                ..still
+            }),
+            Step::Time(time) => {
+                let clock = &mut self.state.clock;
+                if !(clock.start..=clock.end).contains(time) {
+                    let range = format!("{} to {}", clock.start, clock.end);
+                    return Err(format!("the file plays from time code {range}"));
+                }
+                clock.scrub(*time);
+            }
+            Step::Joint(name) => {
+                let model = self.state.model.as_ref();
+                let joint = model.and_then(|m| m.find_joint(name));
+                let joint = joint.ok_or_else(|| format!("no joint is called '{name}'"))?;
+                self.state.choose(Some(joint));
+            }
+            Step::Shape { name, weight } => {
+                let model = self.state.model.as_ref();
+                if !model.is_some_and(|m| m.shapes.contains(name)) {
+                    return Err(format!("no blend shape is called '{name}'"));
+                }
+                self.state.control.weights.insert(name.clone(), *weight);
+            }
+            Step::Clip(name) => {
+                let wish = self.listed(name, "clip", Wish::Clip, |m| &m.clips)?;
+                self.state.wishes.push(wish);
+            }
+            Step::Camera(name) => {
+                let wish = self.listed(name, "camera", Wish::Camera, |m| &m.cameras)?;
+                self.state.wishes.push(wish);
+            }
+            Step::Method(method) => self.state.control.method = *method,
+            Step::Size(width, height) => {
+                if self.window_size() == [*width, *height] {
+                    return Ok(Taken::Done);
+                }
+                self.resize_window(*width, *height);
+                return Ok(Taken::Later);
+            }
+            Step::Shot(_) => return Ok(Taken::Later),
+            Step::Settle => return Ok(later(self.state.loading.is_none())),
+            Step::Loads(count) => return Ok(later(self.loads >= *count)),
+            Step::Wait(time) => return Ok(later(waited >= *time)),
+            Step::State => {}
+            Step::Quit => self.quit = true,
+        }
+        Ok(Taken::Done)
+    }
+
+    /// The wish for one of the model's names.
+    fn listed(
+        &self,
+        name: &str,
+        what: &str,
+        wish: fn(usize) -> Wish,
+        list: impl Fn(&super::model::Model) -> &Vec<String>,
+    ) -> Result<Wish, String> {
+        let found = self
+            .state
+            .model
+            .as_ref()
+            .and_then(|m| list(m).iter().position(|n| n == name));
+        found
+            .map(wish)
+            .ok_or_else(|| format!("no {what} is called '{name}'"))
+    }
+
+    /// Draws a frame and writes what the window shows. The outer error ends the viewer.
+    #[allow(clippy::type_complexity, reason = "two kinds of failure")]
+    fn shot(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        path: &Path,
+    ) -> Result<Result<Taken, String>, String> {
+        let image = match self.frame(event_loop, true)? {
+            Painted::Captured(image) => image,
+            Painted::Shown | Painted::Skipped => return Ok(Ok(Taken::Later)),
+        };
+        let saved = image.save(path).map(|()| Taken::Done);
+        Ok(saved.map_err(|e| format!("{}: {e}", path.display())))
+    }
+
+    /// A step that could not be taken.
+    pub fn refuse(&mut self, line: &str, reason: &str) {
+        self.script.failures += 1;
+        self.answer(line.trim(), Some(reason));
+    }
+
+    fn answer(&self, line: &str, failed: Option<&str>) {
+        if let Some(reason) = failed {
+            log::error!("{line}: {reason}");
+        }
+        if !self.script.answers {
+            return;
+        }
+        let mut report = self.report();
+        report["step"] = json!(line);
+        report["failed"] = json!(failed);
+        // Whoever reads may have hung up.
+        let _ = super::script::write_line(&report.to_string());
+    }
+
+    /// What the window shows, for a script to judge.
+    fn report(&self) -> Value {
+        let state = &self.state;
+        let matrices = state.camera.matrices(state.aspect());
+        let clip_from_world = matrices.clip_from_view * matrices.view_from_world;
+        let model = state.model.as_ref();
+        let chosen = state.look.chosen.and_then(|id| model?.joint(id));
+        let difference = state.difference.as_ref();
+        json!({
+            "file": model.map(|m| &m.path),
+            "error": state.error,
+            "loading": state.loading,
+            "loads": self.loads,
+            "time": state.clock.time,
+            "range": [state.clock.start, state.clock.end],
+            "playing": state.clock.playing,
+            "speed": state.clock.speed,
+            "window": self.window_size(),
+            // Pixels from the window's left upper corner: left, top, width, height.
+            "viewport": state.viewport,
+            // Column by column.
+            "clip_from_world": clip_from_world.to_cols_array(),
+            "up_axis": model.map(|m| m.up_axis.to_string()),
+            "meters_per_unit": model.map(|m| m.meters_per_unit),
+            "points": model.map(|m| m.counts.points),
+            "triangles": model.map(|m| m.counts.triangles),
+            "clips": model.map(|m| &m.clips),
+            "clip": model.and_then(|m| m.clips.get(m.clip?)),
+            "shapes": model.map(|m| &m.shapes),
+            "weights": state.weights,
+            "joint": chosen.map(|j| &j.name),
+            "heat": state.control.heat.is_some(),
+            "backend": format!("{:?}", state.control.backend),
+            "method": state.control.method,
+            "difference": difference.and_then(|d| d.as_ref().ok()),
+            "help": state.help,
+            "adapter": state.adapter.0,
+            "frame_seconds": state.stats.frame,
+            "skin_seconds": state.stats.skin,
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Contact sheets: pictures side by side, with the time of each.
+
+use font8x8::UnicodeFonts;
+use image::{Rgba, RgbaImage};
+
+/// A sheet of cells, as large as asked for; what does not divide is left at the right and the bottom.
+pub struct Sheet {
+    picture: RgbaImage,
+    columns: u32,
+    cell: [u32; 2],
+}
+
+/// Least pixels of a cell along each edge.
+pub const LEAST_CELL: u32 = 16;
+
+impl Sheet {
+    /// `None` where cells would be too small to show anything.
+    pub fn new(size: [u32; 2], cells: [u32; 2]) -> Option<Self> {
+        let cell = [size[0] / cells[0], size[1] / cells[1]];
+        (cell.iter().all(|edge| *edge >= LEAST_CELL)).then(|| Self {
+            // As large as the cells are, so that no strip of another colour stays.
+            picture: RgbaImage::new(cell[0] * cells[0], cell[1] * cells[1]),
+            columns: cells[0],
+            cell,
+        })
+    }
+
+    /// Pixels of one cell.
+    pub fn cell(&self) -> [u32; 2] {
+        self.cell
+    }
+
+    /// Puts a picture of a cell's size into the next cell, with a label in its corner.
+    pub fn put(&mut self, number: u32, picture: &RgbaImage, label: &str) {
+        let [width, height] = self.cell;
+        let (left, top) = (
+            number % self.columns * width,
+            number / self.columns * height,
+        );
+        for (x, y, pixel) in picture.enumerate_pixels() {
+            if x < width && y < height {
+                self.picture.put_pixel(left + x, top + y, *pixel);
+            }
+        }
+        let scale = (height / 160).clamp(1, 8);
+        let width_of_label = label.chars().count() as u32 * 8 * scale;
+        // A label that would cover a third of a cell's height or leave it says nothing.
+        if height >= 24 * scale && width_of_label + 8 * scale <= width {
+            self.write(label, [left + 4 * scale, top + height - 12 * scale], scale);
+        }
+    }
+
+    pub fn finish(self) -> RgbaImage {
+        self.picture
+    }
+
+    /// White letters with a dark edge below, readable on anything.
+    fn write(&mut self, text: &str, [left, top]: [u32; 2], scale: u32) {
+        for (shift, color) in [(scale, Rgba([0, 0, 0, 255])), (0, Rgba([255; 4]))] {
+            for (i, letter) in text.chars().enumerate() {
+                let rows = font8x8::BASIC_FONTS.get(letter).unwrap_or_default();
+                for (y, row) in rows.into_iter().enumerate() {
+                    for x in (0..8).filter(|x| row >> x & 1 == 1) {
+                        let at = [left + (i as u32 * 8 + x) * scale, top + y as u32 * scale];
+                        self.fill([at[0] + shift, at[1] + shift], scale, color);
+                    }
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self, [left, top]: [u32; 2], size: u32, color: Rgba<u8>) {
+        let (width, height) = self.picture.dimensions();
+        for y in top..(top + size).min(height) {
+            for x in left..(left + size).min(width) {
+                self.picture.put_pixel(x, y, color);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_fill_the_sheet_row_by_row() {
+        assert!(Sheet::new([64, 64], [5, 1]).is_none());
+        let mut sheet = Sheet::new([130, 64], [2, 2]).unwrap();
+        assert_eq!(sheet.cell(), [65, 32]);
+        for i in 0..4u8 {
+            let picture = RgbaImage::from_pixel(65, 32, Rgba([i * 10, 0, 0, 255]));
+            sheet.put(u32::from(i), &picture, "7");
+        }
+        let picture = sheet.finish();
+        assert_eq!(picture.dimensions(), (130, 64));
+        let corners = [(0, 0), (129, 0), (0, 63), (129, 63)];
+        assert_eq!(
+            corners.map(|(x, y)| picture.get_pixel(x, y).0[0]),
+            [0, 10, 20, 30]
+        );
+        let white = |x0: u32, y0: u32| {
+            let cell = (0..65 * 32).map(|i| picture.get_pixel(x0 + i % 65, y0 + i / 65));
+            cell.filter(|p| p.0 == [255; 4]).count()
+        };
+        assert_eq!(
+            [white(0, 0), white(65, 32)],
+            [white(65, 0); 2],
+            "the same label in each"
+        );
+        assert!(white(0, 0) > 10);
+    }
+}

@@ -4,6 +4,8 @@
 //! has a transform that does.
 
 mod clip;
+mod cut;
+mod files;
 mod frame;
 mod names;
 mod obj;
@@ -14,6 +16,7 @@ mod surface;
 mod vat;
 mod vat_layout;
 mod vat_mesh;
+mod vat_metadata;
 mod vat_texture;
 
 use std::path::{Path, PathBuf};

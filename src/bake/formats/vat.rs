@@ -12,6 +12,7 @@ use super::frame::PrimFrame;
 use super::names::beside;
 use super::vat_layout::{MAX_SIDE, VatLayout};
 use super::vat_mesh::{self, MeshPart};
+use super::vat_metadata::{Metadata, PartData, SourceData, TextureData};
 use super::vat_texture::{self, VatEncoding};
 use crate::error::{Error, Result};
 use crate::io::output::Outputs;
@@ -346,56 +347,4 @@ fn gltf_from_world(scene: &Scene) -> Result<DMat3> {
         _ => DMat3::IDENTITY,
     };
     Ok(axes * unit)
-}
-
-/// What is in the JSON file.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata<'a> {
-    generator: &'static str,
-    version: u32,
-    position: TextureData,
-    normal: TextureData,
-    mesh: String,
-    width: u32,
-    height: u32,
-    vertices: u32,
-    frames: u32,
-    rows_per_frame: u32,
-    frames_per_second: f64,
-    first_time_code: f64,
-    time_codes_per_frame: f64,
-    /// Of every frame, for culling.
-    bounds: [[f32; 3]; 2],
-    up_axis: &'static str,
-    meters_per_unit: f64,
-    handedness: &'static str,
-    parts: Vec<PartData<'a>>,
-    source: SourceData,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TextureData {
-    file: String,
-    encoding: VatEncoding,
-    values: &'static str,
-    min: [f32; 3],
-    max: [f32; 3],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PartData<'a> {
-    prim: &'a str,
-    first_vertex: usize,
-    vertices: usize,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SourceData {
-    file: String,
-    up_axis: char,
-    meters_per_unit: f64,
 }

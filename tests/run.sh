@@ -7,6 +7,7 @@
 # SINEW_ASSETS=FOLDER   also test the real files in FOLDER against Pixar's usd-core
 # SINEW_PYTHON=PYTHON   a Python with usd-core 26.11 and numpy; without it this script installs them into
 #                       target/venv, and where it cannot, the differential test shows as ignored
+# SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)
 # SINEW_SEEDS=7..90     run these seeds of the differential test
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -40,6 +41,17 @@ TEXT
 fi
 # Mesa's device-select layer complains about a missing Wayland for every instance otherwise.
 [ -n "${XDG_RUNTIME_DIR:-}${WAYLAND_DISPLAY:-}" ] || export NODEVICE_SELECT=1
+
+# A display in memory, for the viewer's window.
+if [ "${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" = "" ] && [ "$(uname)" = Linux ] && ! command -v Xvfb >/dev/null; then
+    packages=(xvfb libx11-6 libx11-xcb1 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0)
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "installing a display in memory (${packages[*]})" >&2
+        { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${packages[@]}" >/dev/null; } || true
+    fi
+    command -v Xvfb >/dev/null ||
+        echo "without Xvfb the viewer's tests are left out (they show as ignored); Debian: ${packages[*]}" >&2
+fi
 
 # Pixar's usd-core, for the differential test and the real files.
 if [ -z "${SINEW_PYTHON:-}" ]; then

@@ -50,6 +50,8 @@ pub struct App {
     /// Files that were read, or failed to be.
     pub loads: u64,
     last_frame: Option<Instant>,
+    /// When a script that waits looks again; nothing is drawn before.
+    pub next_step: Option<Instant>,
     /// When egui wants to be drawn again.
     repaint_at: Option<Instant>,
     shift: bool,
@@ -91,6 +93,7 @@ impl App {
             requests: 0,
             loads: 0,
             last_frame: None,
+            next_step: None,
             repaint_at: None,
             shift: false,
             lost_before: false,
@@ -435,7 +438,12 @@ impl ApplicationHandler<Wake> for App {
             self.changed = None;
             self.reload();
         }
-        if self.state.clock.playing || !self.script.is_empty() || self.script.ended {
+        let script = !self.script.is_empty() || self.script.ended;
+        if let Some(at) = self.next_step.filter(|at| script && *at > now) {
+            event_loop.set_control_flow(ControlFlow::WaitUntil(at));
+            return;
+        }
+        if self.state.clock.playing || script {
             self.redraw();
             event_loop.set_control_flow(ControlFlow::Poll);
             return;
@@ -451,8 +459,7 @@ impl ApplicationHandler<Wake> for App {
 }
 
 impl App {
-    /// A file was dropped into the window, by a person or by a script.
-    pub fn dropped(&mut self, path: PathBuf) {
+    fn dropped(&mut self, path: PathBuf) {
         self.state.hovering = false;
         self.open(path, None);
     }
@@ -472,12 +479,10 @@ impl App {
         }
     }
 
-    /// A drag or a scroll of the pointer over the picture, by a script.
-    pub fn point(&mut self, pointer: super::moves::Pointer) {
-        let height = self.state.viewport[3] as f32 / self.egui.pixels_per_point();
-        for step in super::moves::of_pointer(pointer, height) {
-            self.state.move_camera(step);
+    /// An event of the window, by a script.
+    pub fn inject(&mut self, event_loop: &ActiveEventLoop, event: WindowEvent) {
+        if let Some(id) = self.screen.as_ref().map(|s| s.window.id()) {
+            self.window_event(event_loop, id, event);
         }
-        self.redraw();
     }
 }

@@ -128,7 +128,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
     (
         "Skinning",
         &[
-            row(Action::Method, "m", "as authored, linear, dual quaternion"),
+            row(Action::Method, "m", "method: authored, linear, dual quat."),
             row(Action::Backend, "p", "GPU or CPU"),
             row(Action::Difference, "d", "difference between GPU and CPU"),
         ],
@@ -142,7 +142,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
             row(
                 Action::Close,
                 "Escape",
-                "close this list, a message, or the choice of a joint",
+                "close list or message, let go of joint",
             ),
             row(Action::Quit, "q", "quit"),
         ],
@@ -152,10 +152,10 @@ pub const GROUPS: &[(&str, &[Row])] = &[
 /// What the mouse does, for the same list.
 pub const MOUSE: &[(&str, &str)] = &[
     ("left drag", "orbit"),
-    ("middle or right drag, Shift + left drag", "pan"),
+    ("right or middle drag, Shift + drag", "pan"),
     ("wheel", "nearer or farther"),
     ("double click", "frame all"),
-    ("click a joint", "choose it (with joints shown)"),
+    ("click a joint", "choose it (key j)"),
     ("drop a file", "open it"),
 ];
 

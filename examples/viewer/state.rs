@@ -146,6 +146,8 @@ impl State {
             self.shape_search.clear();
             self.folded.clear();
             self.frame_wanted = true;
+            // Of a clip without a character there is nothing else to see.
+            self.look.joints |= model.counts.meshes == 0;
             self.clock.playing = self.clock.moves();
         }
         let there = |id: JointId| {

@@ -14,7 +14,7 @@ const IDENTITY: &str = "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))";
 
 fn points(x: f32) -> String {
     let corner = |i: u32| {
-        let (a, b) = ((i + 1) / 2 % 2, i / 2 % 2);
+        let (a, b) = (i.div_ceil(2) % 2, i / 2 % 2);
         format!("({}, {b}, {})", x + a as f32, i / 4)
     };
     let all: Vec<String> = (0..8).map(corner).collect();

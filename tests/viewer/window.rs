@@ -22,6 +22,9 @@ pub fn shots() -> PathBuf {
 
 /// Why there is no display for the viewer here, if there is none.
 pub fn missing() -> Option<String> {
+    if std::env::var("SINEW_NO_DISPLAY").is_ok_and(|v| v == "1") {
+        return Some("SINEW_NO_DISPLAY=1".into());
+    }
     if !cfg!(target_os = "linux") {
         return Some("Xvfb is for Linux".into());
     }
@@ -123,7 +126,7 @@ pub struct Viewer {
 impl Viewer {
     pub fn start(display: &Display, args: &[&str]) -> Result<Self, String> {
         let mut child = command(display)?
-            .args(["--size", "1280x800", "--script", "-"])
+            .args(["--size", "1000x660", "--script", "-"])
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -14,16 +14,18 @@ pub fn show(ui: &mut Ui, state: &mut State) {
                 ui.label(name)
                     .on_hover_text(model.path.display().to_string());
                 let counts = model.counts;
-                let text = format!(
-                    "{} points · {} triangles · {}",
-                    thousands(counts.points),
-                    thousands(counts.triangles),
-                    if counts.meshes == 1 {
-                        "1 mesh".to_owned()
-                    } else {
-                        format!("{} meshes", counts.meshes)
-                    }
-                );
+                let joints: usize = model.skeletons.iter().map(|s| s.joints.len()).sum();
+                let text = if counts.meshes == 0 {
+                    format!("{} joints, no mesh", thousands(joints))
+                } else {
+                    format!(
+                        "{} points · {} triangles · {} {}",
+                        thousands(counts.points),
+                        thousands(counts.triangles),
+                        counts.meshes,
+                        if counts.meshes == 1 { "mesh" } else { "meshes" }
+                    )
+                };
                 let hint = format!(
                     "{} points of {} meshes are skinned or blended at each frame",
                     thousands(counts.deformed_points),
@@ -74,7 +76,7 @@ fn adapter(ui: &mut Ui, state: &State) {
 fn numbers(ui: &mut Ui, state: &State) {
     let stats = &state.stats;
     let points = state.model.as_ref().map_or(0, |m| m.counts.deformed_points);
-    if let Some(skin) = stats.skin.filter(|s| *s > 0.0) {
+    if let Some(skin) = stats.skin.filter(|s| *s > 0.0 && points > 0) {
         let text = format!("{} points/s", rate(points as f64 / skin));
         ui.label(text).on_hover_text(format!(
             "{} points skinned in {:.3} ms, {}",

@@ -1,31 +1,40 @@
 //! The list of keys on `?`.
 
-use egui::{Align2, Context, RichText, Ui, Vec2};
+use egui::{Align2, Context, RichText, ScrollArea, Ui, Vec2};
 
 use crate::keys::{GROUPS, MOUSE, Row};
 use crate::state::State;
 use crate::theme;
 
 pub fn show(ctx: &Context, state: &mut State) {
+    let room = ctx.content_rect().size() - Vec2::new(90.0, 130.0);
     egui::Window::new("Keys")
         .open(&mut state.help)
         .anchor(Align2::CENTER_CENTER, Vec2::ZERO)
-        .resizable(false)
+        .auto_sized()
         .collapsible(false)
         .show(ctx, |ui| {
-            ui.horizontal_top(|ui| {
-                ui.vertical(|ui| {
-                    groups(ui, &[0, 2]);
-                });
-                ui.add_space(26.0);
-                ui.vertical(|ui| {
-                    groups(ui, &[1]);
-                    mouse(ui);
-                });
-                ui.add_space(26.0);
-                ui.vertical(|ui| groups(ui, &[3, 4]));
-            });
+            // A small window scrolls.
+            ScrollArea::both()
+                .max_width(room.x)
+                .max_height(room.y)
+                .show(ui, columns);
         });
+}
+
+fn columns(ui: &mut Ui) {
+    ui.spacing_mut().item_spacing.y = 3.0;
+    ui.spacing_mut().interact_size.y = 16.0;
+    ui.horizontal_top(|ui| {
+        ui.vertical(|ui| groups(ui, &[0, 2]));
+        ui.add_space(22.0);
+        ui.vertical(|ui| {
+            groups(ui, &[1]);
+            mouse(ui);
+        });
+        ui.add_space(22.0);
+        ui.vertical(|ui| groups(ui, &[3, 4]));
+    });
 }
 
 fn groups(ui: &mut Ui, which: &[usize]) {
@@ -44,8 +53,8 @@ fn mouse(ui: &mut Ui) {
     heading(ui, "Mouse");
     egui::Grid::new("mouse").num_columns(2).show(ui, |ui| {
         for (what, text) in MOUSE {
-            ui.label(RichText::new(*what).color(theme::ACCENT));
-            ui.label(*text);
+            ui.add(egui::Label::new(RichText::new(*what).color(theme::ACCENT)).extend());
+            ui.add(egui::Label::new(*text).extend());
             ui.end_row();
         }
     });
@@ -53,11 +62,12 @@ fn mouse(ui: &mut Ui) {
 
 fn heading(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).strong().color(theme::STRONG));
+    ui.add_space(1.0);
 }
 
 fn line(ui: &mut Ui, keys: &str, text: &str) {
     ui.label(RichText::new(keys).monospace().color(theme::ACCENT));
-    ui.add(egui::Label::new(text).wrap());
+    ui.add(egui::Label::new(text).extend());
     ui.end_row();
 }
 

@@ -35,7 +35,7 @@ pub fn show(ui: &mut Ui, state: &mut State) {
     });
     let search = egui::TextEdit::singleline(&mut state.joint_search)
         .hint_text("search joints")
-        .desired_width(f32::INFINITY);
+        .desired_width(ui.available_width() - 16.0);
     ui.add(search);
     // One list over all skeletons: a heading and its joints.
     let mut lines: Vec<(usize, Option<usize>)> = Vec::new();

@@ -36,20 +36,19 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
     let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
     ui.painter().image(picture, rect, whole, Color32::WHITE);
 
-    let pointer = ui.input(|input| {
-        let drag = response.drag_delta();
-        let over = response.contains_pointer();
-        Pointer {
-            drag: [drag.x, drag.y],
-            left: response.dragged_by(egui::PointerButton::Primary),
-            shift: input.modifiers.shift,
-            scroll: if over {
-                input.smooth_scroll_delta().y
-            } else {
-                0.0
-            },
-            pinch: if over { input.zoom_delta() } else { 1.0 },
-        }
+    // Asked before egui's input is locked: what is asked of a response locks it too.
+    let (drag, over) = (response.drag_delta(), response.contains_pointer());
+    let left = response.dragged_by(egui::PointerButton::Primary);
+    let pointer = ui.input(|input| Pointer {
+        drag: [drag.x, drag.y],
+        left,
+        shift: input.modifiers.shift,
+        scroll: if over {
+            input.smooth_scroll_delta().y
+        } else {
+            0.0
+        },
+        pinch: if over { input.zoom_delta() } else { 1.0 },
     });
     for step in moves::of_pointer(pointer, rect.height()) {
         state.move_camera(step);
@@ -69,7 +68,10 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
     if state.heat && state.control.heat.is_some() {
         legend(ui, state, rect);
     }
-    if state.model.is_none() && state.loading.is_none() {
+    if state.model.is_none() {
+        empty(ui, rect);
+    }
+    if state.model.is_none() && state.loading.is_none() && state.error.is_none() {
         let font = FontId::proportional(19.0);
         let text = "drop a character here";
         let color = Color32::from_gray(236);
@@ -97,10 +99,26 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
     }
 }
 
+/// Behind nothing.
+fn empty(ui: &Ui, rect: Rect) {
+    let mut mesh = egui::Mesh::default();
+    let (top, bottom) = (
+        Color32::from_rgb(66, 71, 79),
+        Color32::from_rgb(108, 110, 113),
+    );
+    mesh.colored_vertex(rect.left_top(), top);
+    mesh.colored_vertex(rect.right_top(), top);
+    mesh.colored_vertex(rect.right_bottom(), bottom);
+    mesh.colored_vertex(rect.left_bottom(), bottom);
+    mesh.add_triangle(0, 1, 2);
+    mesh.add_triangle(0, 2, 3);
+    ui.painter().add(mesh);
+}
+
 /// Joint names, and the joint that a click chooses.
 fn joints(ui: &Ui, state: &mut State, rect: Rect, click: Option<Pos2>) {
     let Some(model) = &state.model else { return };
-    if !state.look.joints && !state.names && state.look.chosen.is_none() {
+    if !state.look.joints && !state.names && !state.heat {
         return;
     }
     let size = [rect.width().max(1.0) as u32, rect.height().max(1.0) as u32];
@@ -228,7 +246,8 @@ fn error(ui: &mut Ui, state: &mut State, rect: Rect) {
                         }
                     });
                 });
-                let label = egui::Label::new(RichText::new(text).color(theme::STRONG));
+                let text = RichText::new(text).monospace().size(11.5);
+                let label = egui::Label::new(text.color(theme::STRONG));
                 ui.add(label.wrap().selectable(true));
             });
         });

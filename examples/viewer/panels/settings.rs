@@ -177,7 +177,7 @@ fn sliders(ui: &mut Ui, state: &mut State) {
     ui.horizontal(|ui| {
         let search = egui::TextEdit::singleline(&mut state.shape_search)
             .hint_text("search shapes")
-            .desired_width(ui.available_width() - 96.0);
+            .desired_width(ui.available_width() - 106.0);
         ui.add(search);
         let own = !state.control.weights.is_empty();
         let release = ui.add_enabled(own, egui::Button::new("As animated"));

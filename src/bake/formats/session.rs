@@ -94,7 +94,8 @@ pub(in crate::bake) fn bake_frames(
             geometry
                 .warnings
                 .iter()
-                .filter(|w| is_chosen(&w.path))
+                // What is left out is told already.
+                .filter(|w| is_chosen(&w.path) && w.code != "not-drawn")
                 .cloned(),
         );
     }

@@ -130,7 +130,12 @@ fn a_signal_while_it_writes() {
     let bench = Bench::new();
     bench.write("old.usda", "the old file");
     let before = listing(bench.folder.path());
-    for (name, out) in [("-INT", "old.usda"), ("-TERM", "new.usda")] {
+    for (name, out) in [
+        ("-INT", "old.usda"),
+        ("-TERM", "new.usda"),
+        ("-INT", "made/frames/f.#####.obj"),
+        ("-TERM", "c.pc2"),
+    ] {
         let mut child = long_bake(&bench, out, &["--backend", "cpu"]);
         let folder = bench.folder.path();
         wait(&mut child, "to write", || has_temporary(folder));

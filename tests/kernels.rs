@@ -10,7 +10,9 @@ use common::{gpu, tolerance};
 use glam::{DVec3, Vec3};
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::gpu::{AdapterChoice, Deformed, GpuDevice, GpuError, Skinner, SkinnerOptions};
-use sinew::kernel::{CpuJob, PackedPose, PackedSkin, Palette, skin_batch_on_cpu, skin_on_cpu};
+use sinew::kernel::{
+    CpuJob, PackedPose, PackedSkin, Palette, points_on_cpu, skin_batch_on_cpu, skin_on_cpu,
+};
 use sinew::skel::reference::{self, HemisphereTies};
 use sinew::skel::{Pose, Skin, SkinningMethod};
 
@@ -26,6 +28,10 @@ fn main() {
         }));
     }
     trials.push(Trial::test("mirror::batch_equals_singles", batch));
+    trials.push(Trial::test(
+        "mirror::chosen_points_equal_all",
+        chosen_points,
+    ));
     // The loops that machines without AVX2 take, in a process of their own.
     if std::env::var_os(CPU).is_none() {
         trials.push(Trial::test("baseline_loops", baseline_loops));
@@ -404,6 +410,30 @@ fn batch() -> Result<(), Failed> {
     for ((skin, pose), points) in packed.iter().zip(&poses).zip(&points) {
         if run_mirror(skin, pose).0 != *points {
             return Err("the batch differs from single runs".into());
+        }
+    }
+    Ok(())
+}
+
+/// Points by themselves, in any order and more than once, to the bit.
+fn chosen_points() -> Result<(), Failed> {
+    for (name, spec) in specs() {
+        let skin = cases::skin(&spec);
+        let packed = PackedSkin::pack("/Case", &skin)?;
+        let pose = PackedPose::pack(&packed, &cases::pose_of(&spec, &skin, 5));
+        let all = run_mirror(&packed, &pose).0;
+        let count = packed.point_count() as u32;
+        let few: Vec<u32> = [3, 0, 1, 1].into_iter().filter(|i| *i < count).collect();
+        let many: Vec<u32> = (0..count).map(|i| i * 7919 % count.max(1)).collect();
+        for indices in [&[][..], &few, &many] {
+            let mut chosen = vec![SENTINEL; indices.len()];
+            points_on_cpu(&packed, &pose, indices, &mut chosen);
+            let equal = indices.iter().zip(&chosen).all(|(i, p)| {
+                p.to_array().map(f32::to_bits) == all[*i as usize].to_array().map(f32::to_bits)
+            });
+            if !equal {
+                return Err(format!("{name}: chosen points differ from all").into());
+            }
         }
     }
     Ok(())

@@ -47,6 +47,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// Crate, and a place that may name it; nothing else may.
 const NAMED_IN: &[(&str, &str)] = &[
     ("base64", "io"),
+    ("earcutr", "kernel"),
     ("meshoptimizer_rs", "io"),
     ("openusd", "io"),
     ("openusd_schemas", "io"),

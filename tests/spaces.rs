@@ -9,7 +9,9 @@ use common::{tolerance, usd};
 use glam::DVec3;
 use sinew::bake::{Backend, BakeOptions, OutSpace, Rigid, bake};
 use sinew::io::usd::{ReadOptions, UsdFile};
-use sinew::scene::{NormalsProperty, Scene};
+use sinew::sampled::Time;
+use sinew::scene::{NormalsProperty, PoseCache, Scene};
+use sinew::skel::reference;
 
 /// Stages with moving parents, rigid prims, prims that only blend, and every gprim type.
 const STAGES: &[&str] = &[
@@ -150,6 +152,74 @@ fn rule_28_rigid_by_points_and_by_transform_give_one_picture() {
         }
         assert!(compared > 0, "{stage}");
     }
+}
+
+/// One transform does what skinning every point by the same influences does, in every space.
+#[test]
+fn rule_28_a_rigid_prims_transform_serves_an_instance() {
+    let mut compared = 0;
+    for stage in ["constant_rigid_meshless_note", "xform_ops", "gprims"] {
+        let scene = scene(stage);
+        let skins = scene.bound_skins().filter(|b| {
+            let binding = b.binding();
+            binding.is_rigid() && binding.points.has_value() && binding.shapes.is_empty()
+        });
+        for (bound, time) in skins.flat_map(|b| [1.0, 2.5, 5.0].map(|t| (b, Time::At(t)))) {
+            for space in [OutSpace::Prim, OutSpace::Skel, OutSpace::World] {
+                let mut cache = PoseCache::new(space);
+                let Ok(pose) = cache.pose(bound, time) else {
+                    // A singular prim has no space of its own to go to, and says so both ways.
+                    assert!(cache.rigid_out_from_prim(bound, time).is_err());
+                    continue;
+                };
+                let skin = bound.skin(time).unwrap();
+                let want = reference::deform(&skin, &pose).points;
+                let out_from_prim = cache.rigid_out_from_prim(bound, time).unwrap();
+                let rest = skin.points().iter().map(|p| p.as_dvec3());
+                let got: Vec<_> = rest.map(|p| out_from_prim.transform_point3(p)).collect();
+                let allowed = tolerance::SAME_IN_F64 * size(&want).max(1.0);
+                let what = format!("{stage} {} in {space:?}", bound.binding().path);
+                compare_within(&what, &got, &want, allowed).unwrap();
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+/// Joints in the world, against the way that skinning transforms take their bind poses.
+#[test]
+fn rule_10_joints_are_where_skinning_takes_their_bind_poses() {
+    let mut compared = 0;
+    for stage in STAGES {
+        let scene = scene(stage);
+        for (bound, time) in scene
+            .bound_skins()
+            .flat_map(|b| [1.0, 2.5, 4.0].map(|t| (b, Time::At(t))))
+        {
+            let mut cache = PoseCache::new(OutSpace::World);
+            let skeleton = bound.skeleton().instance.skeleton();
+            let Ok(pose) = cache.pose(bound, time) else {
+                continue;
+            };
+            let Some(skinning) = &pose.skinning else {
+                continue;
+            };
+            let joints = bound.world_from_joints(time).unwrap();
+            assert_eq!(joints.len(), skeleton.joints().len());
+            assert_eq!(joints, cache.world_from_joints(bound, time).unwrap());
+            for ((joint, skinning), bind) in joints.iter().zip(&**skinning).zip(skeleton.bind()) {
+                let want = pose.out_from_skel * *skinning * *bind;
+                let places = |m: &glam::DMat4| {
+                    [m.x_axis, m.y_axis, m.z_axis, m.w_axis].map(|column| column.truncate())
+                };
+                let allowed = tolerance::SAME_IN_F64 * size(&places(&want)).max(1.0);
+                compare_within(stage, &places(joint), &places(&want), allowed).unwrap();
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
 }
 
 #[test]

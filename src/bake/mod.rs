@@ -247,7 +247,8 @@ fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<
         Some(p) if !p.as_os_str().is_empty() => p,
         _ => Path::new("."),
     };
-    if !folder.is_dir() && !(format == Format::Obj && formats::is_sequence(output)) {
+    let is_made = format == Format::Obj && formats::is_sequence(output);
+    if !folder.is_dir() && !is_made {
         return fail(&format!("there is no folder {}", folder.display()));
     }
     if output.is_dir() {

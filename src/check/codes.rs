@@ -97,11 +97,20 @@ pub const CODES: &[Code] = &[
     row("skinning-method-unknown", Error, "primvars:skel:skinningMethod", "an unknown skinningMethod: the prim is not skinned", "author classicLinear or dualQuaternion"),
     row("dual-quaternion-scale", Info, "primvars:skel:skinningMethod", "dual quaternions with joints that scale: tools differ in what becomes of the scale", "look at the result"),
     // Geometry
-    row("points-missing", Error, "points", "a bound prim without points", "author points"),
-    row("points-not-finite", Error, "points", "points or normals that are not finite: the prim is not skinned", "author finite values"),
+    row("points-missing", Error, "points", "a bound prim or a mesh with faces, without points", "author points"),
+    row("points-not-finite", Error, "points", "points or normals that are not finite: the prim is neither skinned nor drawn", "author finite values"),
     row("points-count-varies", Error, "points", "the number of points changes, which blend shapes do not follow", "keep one number, or bake the shapes"),
     row("normals-left", Warning, "normals", "normals that do not fit the points: left as they are", "author one per point, with the interpolation that fits"),
     row("prim-transform-singular", Error, "xformOpOrder", "the prim's world transform is singular: points have no place in its space", "look at its scale"),
     row("xform-op-ignored", Warning, "xformOpOrder", "an xformOp without a known kind or a value of a fitting type: left out", "author the op that xformOpOrder names"),
     row("extents-hint-incomplete", Warning, "extent", "a point instancer or volume without an extent, below a prim whose extentsHint is rewritten: the hint leaves it out", "author its extent"),
+    // What renderers draw
+    row("mesh-topology", Error, "faceVertexIndices", "faces that name no points, or counts that do not add up: the mesh is not drawn", "author faceVertexCounts and faceVertexIndices that fit each other and the points"),
+    row("faces-change", Info, "", "a mesh whose faces or number of points change over time: its first faces are drawn", "author a mesh for each"),
+    row("primvar-count", Warning, "", "normals, uvs or colours that do not fit the faces: drawn without them", "author as many as the interpolation asks for"),
+    row("subset-faces", Warning, "indices", "a subset with faces that the mesh lacks, or that another subset has", "author each face of the mesh in one subset"),
+    row("uv-sets", Info, "", "materials of one mesh that read several sets of uvs: one of them is drawn", "use one set"),
+    row("material-unsupported", Info, "", "a material, or one of its inputs, that is not of UsdPreviewSurface's shaders: drawn in the displayColor, or the input's own value", "add a UsdPreviewSurface"),
+    row("texture-left-out", Warning, "inputs:file", "a picture that is not there, too large, or one of many (UDIM): drawn without it", "look for the file"),
+    row("not-drawn", Info, "", "what is no mesh, or placed by a PointInstancer, is not drawn", "make it a mesh"),
 ];

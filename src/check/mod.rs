@@ -17,6 +17,7 @@ mod bound;
 mod code;
 mod codes;
 mod context;
+mod drawn;
 mod file_codes;
 mod fix;
 mod influences;
@@ -132,6 +133,7 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
     shapes::check(&context, &scene, &mut findings);
     influences::check(&context, options, &mut findings);
     bound::check(&context, &scene, &mut findings);
+    drawn::check(file, &scene, &mut findings)?;
     if scene.bindings.is_empty() && !findings.list.iter().any(|f| f.severity == Severity::Error) {
         let file = scene.file.display().to_string();
         findings.add("nothing-to-skin", &file, "", "no prim is skinned");

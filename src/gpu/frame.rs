@@ -13,13 +13,13 @@ use super::slices::{GpuSkin, Slice};
 use super::target::{Attribute, NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    Dispatch, NONE, PackedPose, PackedSkin, Palette, SkinItem, UNIFORM_BYTES, WORKGROUP_SIZE,
-    WeightsItem,
+    BoundsItem, Dispatch, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, Palette, SkinItem,
+    UNIFORM_BYTES, WORKGROUP_SIZE, WeightsItem,
 };
 use crate::math::Rows;
 
 /// One instance: a skin, its pose, and a place in the outputs for each slice.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub skin: SkinId,
     pub pose: Option<PackedPose>,
@@ -31,10 +31,12 @@ pub(super) struct Instance {
     pub fresh: bool,
     /// Some encoded frame wrote its results.
     pub written: bool,
+    /// The first frame that it can be part of.
+    pub since: u64,
 }
 
 /// A skin and its place on the GPU.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HeldSkin {
     pub packed: Arc<PackedSkin>,
     pub gpu: GpuSkin,
@@ -102,6 +104,11 @@ impl<T> Groups<T> {
         }
     }
 
+    /// Of each group.
+    pub fn workgroups(&self) -> Vec<u32> {
+        self.all.iter().map(|group| group.workgroups).collect()
+    }
+
     /// Adds an item of so many invocations; `make` gets the number of its first workgroup.
     fn push(
         &mut self,
@@ -144,15 +151,24 @@ impl<T> Groups<T> {
 
 /// Cuts a group's workgroups into rectangles that no dimension's limit stops.
 pub(super) fn dispatches<T>(group: &Group<T>, per_dimension: u32) -> Vec<(Dispatch, u32, u32)> {
+    cut(group.workgroups, group.items.len() as u32, per_dimension)
+}
+
+/// The same for any workgroups of `item_count` items.
+pub(super) fn cut(
+    workgroups: u32,
+    item_count: u32,
+    per_dimension: u32,
+) -> Vec<(Dispatch, u32, u32)> {
     let per_dispatch = u64::from(per_dimension).pow(2).min(u64::from(u32::MAX)) as u32;
     let mut out = Vec::new();
     let mut first = 0;
-    while first < group.workgroups {
-        let count = (group.workgroups - first).min(per_dispatch);
+    while first < workgroups {
+        let count = (workgroups - first).min(per_dispatch);
         let height = count.div_ceil(per_dimension);
         let width = count.div_ceil(height);
         let dispatch = Dispatch {
-            item_count: group.items.len() as u32,
+            item_count,
             first_workgroup: first,
             end_workgroup: first + count,
             row_width: width,
@@ -170,6 +186,8 @@ pub(super) struct Frame {
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
     pub made_normals: Groups<SkinItem>,
+    /// Empty where no bounds are wanted.
+    pub bounds: Groups<BoundsItem>,
 }
 
 /// Override bits of the skin kernel, in the order of its list.
@@ -188,6 +206,7 @@ pub(super) fn plan<'a>(
     limits: &Limits,
     skins: &SlotMap<SkinId, HeldSkin>,
     out_pages: &[OutPage],
+    with_bounds: bool,
     instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
 ) -> Result<Frame, GpuError> {
     let mut frame = Frame {
@@ -195,6 +214,7 @@ pub(super) fn plan<'a>(
         weights: Groups::new(limits, false),
         skin: Groups::new(limits, limits.in_uniforms),
         made_normals: Groups::new(limits, false),
+        bounds: Groups::new(limits, false),
     };
     let mut placed = Placed::default();
     for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
@@ -271,6 +291,9 @@ pub(super) fn plan<'a>(
             let lost = is_own && out_pages[out.page].lost_positions();
             let is_fresh = instance.fresh || lost;
             frame.push(slice, out, page, pose.palette().is_some(), is_fresh, &item);
+            if with_bounds {
+                frame.push_bounds(slice, out, id.slot() * KEYS_PER_SLOT);
+            }
         }
     }
     Ok(frame)
@@ -340,6 +363,33 @@ impl Frame {
             let pages = Pages { pose: 0, ..pages };
             self.made_normals.push(pages, item.count, 0, numbered);
         }
+    }
+}
+
+/// Words of the keys of a box.
+const KEYS_PER_SLOT: u32 = 8;
+
+impl Frame {
+    /// Adds the positions of a slice to a box.
+    fn push_bounds(&mut self, slice: &Slice, out: &OutPlace, keys: u32) {
+        let Some(place) = out.kinds[POINTS].filter(|_| slice.has_points()) else {
+            return;
+        };
+        let pages = Pages {
+            skin: 0,
+            pose: 0,
+            out: out.set,
+        };
+        let count = slice.item.count;
+        let invocations = count.div_ceil(POSITIONS_PER_WORKGROUP) * WORKGROUP_SIZE;
+        self.bounds
+            .push(pages, invocations, 0, |first_workgroup| BoundsItem {
+                first_workgroup,
+                count,
+                positions: place.first,
+                stride: place.stride,
+                keys,
+            });
     }
 }
 

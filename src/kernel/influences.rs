@@ -196,3 +196,61 @@ impl PackedInfluences {
         record_words(self.count as usize) as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(count: u32, points: &[(&[u16], &[f32])]) -> PackedInfluences {
+        let mut words = Vec::new();
+        for (slots, weights) in points {
+            let pair = |p: &[u16]| u32::from(p[0]) | p.get(1).map_or(0, |s| u32::from(*s) << 16);
+            words.extend(slots.chunks(2).map(pair));
+            words.extend(weights.iter().map(|w| w.to_bits()));
+        }
+        PackedInfluences {
+            words,
+            count,
+            constant: false,
+        }
+    }
+
+    #[test]
+    fn the_largest_influences_keep_the_sum() {
+        let five: &[u16] = &[7, 1, 40_000, 3, 9];
+        let influences = packed(
+            5,
+            &[
+                (five, &[0.1, 0.4, 0.3, 0.0, -0.2]),
+                (five, &[0.5, 0.5, 0.0, 0.0, 0.0]),
+                (five, &[0.0; 5]),
+            ],
+        );
+        let all: Vec<_> = influences.of_point(0).collect();
+        assert_eq!(
+            all,
+            [(7, 0.1), (1, 0.4), (40_000, 0.3), (3, 0.0), (9, -0.2)]
+        );
+        let most = influences.largest::<2>(0);
+        assert_eq!(most.slots, [1, 40_000]);
+        // 0.6 in all, 0.7 of them kept.
+        let want = [0.4 * 6.0 / 7.0, 0.3 * 6.0 / 7.0];
+        assert!(
+            most.weights
+                .iter()
+                .zip(want)
+                .all(|(w, x)| (w - x).abs() < 1e-6)
+        );
+        assert!((most.dropped - 0.3).abs() < 1e-6);
+        let whole = influences.largest::<2>(1);
+        assert_eq!(
+            (whole.slots, whole.weights, whole.dropped),
+            ([7, 1], [0.5; 2], 0.0)
+        );
+        let more = influences.largest::<8>(0);
+        assert_eq!(more.slots, [1, 40_000, 9, 7, 3, 0, 0, 0]);
+        assert_eq!(more.weights, [0.4, 0.3, -0.2, 0.1, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(more.dropped, 0.0);
+        assert_eq!(influences.largest::<4>(2).weights, [0.0; 4]);
+    }
+}

@@ -72,6 +72,23 @@ impl MadeNormals {
         Ok(made)
     }
 
+    /// Leaves out corners with a neighbour that is not shown: nothing of it would be there to read.
+    pub(super) fn keep_shown(&mut self, shown: &[bool]) {
+        let is_shown = |pair: &[u32; 2]| pair.iter().all(|point| shown[*point as usize]);
+        if self.neighbors.iter().all(is_shown) {
+            return;
+        }
+        let mut kept = Vec::with_capacity(self.neighbors.len());
+        let mut rows = Vec::with_capacity(self.rows.len());
+        rows.push(0);
+        for row in self.rows.windows(2) {
+            let corners = &self.neighbors[row[0] as usize..row[1] as usize];
+            kept.extend(corners.iter().filter(|pair| is_shown(pair)));
+            rows.push(kept.len() as u32);
+        }
+        (self.rows, self.neighbors) = (rows, kept);
+    }
+
     /// First corner of each point, and one more for the end.
     #[must_use]
     pub fn rows(&self) -> &[u32] {

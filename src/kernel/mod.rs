@@ -7,13 +7,15 @@
 //!               weights      channel weights -> sub-shape weights
 //!               skin         blend, linear or dual quaternion skinning, post matrix: points, normals, tangents
 //!               made_normals smooth normals from skinned points, for skins without rest normals
+//!               bounds       boxes around the points
 //! ```
 //!
 //! No GPU here: [`crate::gpu`] uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
-//! Indices are integers, never floats; sums run in a fixed order and without atomics, so that a run
-//! repeats bit for bit.
+//! Indices are integers, never floats; sums run in a fixed order and without atomics (maxima have
+//! none), so that a run repeats bit for bit.
 
 mod blend;
+mod bounds;
 mod influences;
 mod joint_parts;
 mod lanes;
@@ -35,6 +37,9 @@ mod triangulate;
 mod weights;
 
 pub use blend::PackedBlend;
+#[cfg(feature = "gpu")]
+pub(crate) use bounds::POSITIONS_PER_WORKGROUP;
+pub use bounds::{BOUNDS, BOXES, BoundsItem, bounds_on_cpu};
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
 pub use made_normals::{MAKE_NORMALS, MadeNormals};
@@ -46,5 +51,5 @@ pub use render_vertices::RenderVertices;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]
 pub(crate) use skin::{UNIFORM_BYTES, multiplied};
-pub use skin_on_cpu::{CpuJob, skin_batch_on_cpu, skin_on_cpu};
+pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};

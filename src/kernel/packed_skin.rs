@@ -82,10 +82,11 @@ impl PackedSkin {
 
     /// The same skin with smooth normals that are made from the deformed points, in place of any rest normals: for meshes
     /// without authored ones. They are in the space of the points and of unit length; zero where a point has no face, or
-    /// none of any area. Every face corner adds the cross product of its edges, as Hydra's smooth normals do.
+    /// none of any area. Every face corner adds the cross product of its edges, as Hydra's smooth normals do; with render
+    /// vertices, every corner whose neighbours have some.
     ///
     /// # Errors
-    /// Faces of points that the skin lacks, or whose points are not all shown by its render vertices.
+    /// Faces of points that the skin lacks.
     pub fn with_made_normals(mut self, topology: &MeshTopology) -> Result<Self, Invalid> {
         let made = MadeNormals::pack(&self.prim, topology, self.points.len())?;
         self.normals = None;
@@ -97,7 +98,7 @@ impl PackedSkin {
             vertices.normals = None;
         }
         self.made_normals = Some(made);
-        self.check_neighbors()?;
+        self.keep_shown_neighbors();
         Ok(self)
     }
 
@@ -105,7 +106,7 @@ impl PackedSkin {
     ///
     /// # Errors
     /// Vertices of points or normals that the skin lacks, normals of another point, lists of different lengths, tangents
-    /// that are not finite; points without a vertex that made normals need.
+    /// that are not finite.
     pub fn with_vertices(mut self, vertices: RenderVertices) -> Result<Self, Invalid> {
         vertices.check(
             &self.prim,
@@ -114,29 +115,20 @@ impl PackedSkin {
             self.normal_points.as_deref(),
         )?;
         self.vertices = Some(vertices);
-        self.check_neighbors()?;
+        self.keep_shown_neighbors();
         Ok(self)
     }
 
-    /// Made normals read the results of neighbours, so each of these needs a vertex.
-    fn check_neighbors(&self) -> Result<(), Invalid> {
-        let (Some(made), Some(vertices)) = (&self.made_normals, &self.vertices) else {
-            return Ok(());
+    /// Made normals read the results of neighbours.
+    fn keep_shown_neighbors(&mut self) {
+        let (Some(made), Some(vertices)) = (&mut self.made_normals, &self.vertices) else {
+            return;
         };
         let mut shown = vec![false; self.points.len()];
         for point in vertices.points() {
             shown[*point as usize] = true;
         }
-        let mut neighbors = made.neighbors().iter().flatten();
-        match neighbors.find(|point| !shown[**point as usize]) {
-            None => Ok(()),
-            Some(point) => Err(Invalid::new(
-                &self.prim,
-                "render vertices",
-                "a vertex of each point that has faces, for made normals",
-                format!("none of point {point}"),
-            )),
-        }
+        made.keep_shown(&shown);
     }
 
     /// Prim path, for messages.

@@ -107,6 +107,28 @@ pub fn skin_batch_on_cpu(jobs: &mut [CpuJob<'_>]) {
     jobs.par_iter_mut().for_each(CpuJob::run);
 }
 
+/// Skinned positions of chosen points (of the prim's, not render vertices), equal to the bit to those that
+/// [`skin_on_cpu`] gives, without the work of the others: for picking, for things attached to a
+/// surface. In the space of the pose's `out_from_skel`, or in prim space for a prim that only blends.
+///
+/// # Panics
+/// Where `out` is not as long as `indices`, an index is not below [`PackedSkin::point_count`], or the pose
+/// was packed for another skin.
+pub fn points_on_cpu(skin: &PackedSkin, pose: &PackedPose, indices: &[u32], out: &mut [Vec3]) {
+    let prim = skin.prim();
+    assert_eq!(out.len(), indices.len(), "{prim}: output points");
+    if let Some(index) = indices.iter().find(|i| **i as usize >= skin.point_count()) {
+        panic!("{prim}: point {index} of {}", skin.point_count());
+    }
+    if let Err(reason) = pose.fits(skin) {
+        panic!("{prim}: {reason}");
+    }
+    let plan = Plan::new(skin, pose, false, false);
+    out.par_chunks_mut(CHUNK)
+        .zip(indices.par_chunks(CHUNK))
+        .for_each(|(out, indices)| plan.run_chosen(indices, out));
+}
+
 /// What all chunks of one prim share.
 struct Plan<'a> {
     skin: &'a PackedSkin,
@@ -341,6 +363,28 @@ impl<'a> Plan<'a> {
         self.skin_points(records, rest, points);
         if let Some(normals) = normals {
             self.skin_normals(records, rest_normals, normals);
+        }
+    }
+
+    /// Deforms these points.
+    fn run_chosen(&self, indices: &[u32], out: &mut [Vec3]) {
+        let mut rest: Vec<Vec3> = indices
+            .iter()
+            .map(|i| self.skin.points[*i as usize])
+            .collect();
+        if let Some((blend, active)) = self.skin.blend().zip(self.active.as_ref()) {
+            for (i, point) in indices.iter().zip(&mut rest) {
+                let alone = std::slice::from_mut(point);
+                blend_chunk(blend, active, *i as usize, alone, None);
+            }
+        }
+        match self.influences() {
+            Some(influences) => {
+                let mut buffer = Vec::new();
+                let records = influences.gathered(indices, &mut buffer);
+                self.skin_points(records, &rest, out);
+            }
+            None => out.copy_from_slice(&rest),
         }
     }
 

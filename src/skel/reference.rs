@@ -6,7 +6,7 @@
 use glam::{DMat3, DMat4, DVec3};
 
 use super::dual_quaternion::{self, Blend, Parts, scaled};
-use super::{JointInfluences, Pose, Skin, SkinningMethod};
+use super::{JointInfluences, MeshTopology, Pose, Skin, SkinningMethod};
 
 /// Deformed points and normals.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +123,59 @@ fn weighted(influences: &JointInfluences, parts: &[Parts], point: usize) -> Vec<
         .of_point(point)
         .map(|(joint, weight)| (parts[joint as usize], f64::from(weight)))
         .collect()
+}
+
+/// Vectors in prim space at points of the skin, such as tangents: carried by the linear part of what moves the point,
+/// whose derivative it is, and out of skeleton space. Shapes do not turn them. Of unit length, or zero.
+///
+/// # Panics
+/// As [`deform`], and for a point that is not there.
+#[must_use]
+pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Vec<DVec3> {
+    let Some((influences, joints)) = posed(skin, pose) else {
+        return vectors.iter().map(|(_, v)| normalized(*v)).collect();
+    };
+    let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
+    let has_scale = parts.iter().any(Parts::has_scale);
+    let carried = vectors.iter().map(|(point, v)| {
+        let bound = pose.geom_bind.transform_vector3(*v);
+        let turned: DVec3 = match skin.method() {
+            SkinningMethod::ClassicLinear => influences
+                .of_point(*point)
+                .map(|(j, w)| joints[j as usize].transform_vector3(bound) * f64::from(w))
+                .sum(),
+            SkinningMethod::DualQuaternion => {
+                let weighted = weighted(influences, &parts, *point);
+                // Affine, so its differences are its derivative.
+                let moved = |p| Blend::new(&weighted).transform(scaled(&weighted, has_scale, p));
+                moved(bound) - moved(DVec3::ZERO)
+            }
+        };
+        normalized(pose.out_from_skel.transform_vector3(turned))
+    });
+    carried.collect()
+}
+
+/// Smooth normals of points: at each corner of each face that is no hole, the cross product of its edges, added up and
+/// normalised. Zero where that is nothing.
+///
+/// # Panics
+/// Where the topology is of more points.
+#[must_use]
+pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
+    let mut sums = vec![DVec3::ZERO; points.len()];
+    let drawn = |face: &usize| topology.holes().binary_search(&(*face as u32)).is_err();
+    for face in (0..topology.face_count()).filter(drawn) {
+        let corners = &topology.corner_points()[topology.corners(face)];
+        let at = |corner: usize| points[corners[corner % corners.len()] as usize];
+        for i in 0..corners.len() {
+            let (p, next, previous) = (at(i), at(i + 1), at(i + corners.len() - 1));
+            let normal = (next - p).cross(previous - p);
+            let sign = if topology.is_left_handed() { -1.0 } else { 1.0 };
+            sums[corners[i] as usize] += sign * normal;
+        }
+    }
+    sums.into_iter().map(DVec3::normalize_or_zero).collect()
 }
 
 /// Points and normals whose hemisphere is in doubt.

@@ -169,6 +169,7 @@ pub fn cases() -> Vec<Case> {
     all.extend(shapes());
     all.extend(influences());
     all.extend(geometry());
+    all.extend(drawn());
     all
 }
 
@@ -371,7 +372,8 @@ fn binding() -> Vec<Case> {
                 int[] primvars:skel:jointIndices = [0] (interpolation = "vertex")
                 float[] primvars:skel:jointWeights = [1] (interpolation = "vertex")
             }"#)],
-        ),
+        )
+        .at_most(2),
         case(
             "a_native_instance",
             "native-instance",
@@ -1227,6 +1229,127 @@ fn geometry() -> Vec<Case> {
                 "rel skel:skeleton = </R/Skel>",
                 "float3[] extentsHint = [(0, 0, 0), (1, 1, 1)]\n    rel skel:skeleton = </R/Skel>\n    def PointInstancer \"Crowd\" {}",
             )],
+        )
+        .at_most(2),
+    ]
+}
+
+fn drawn() -> Vec<Case> {
+    const FACES: &str = "faceVertexIndices = [0, 1, 2, 3]";
+    const COUNTS: &str = "int[] faceVertexCounts = [4]";
+    vec![
+        case(
+            "faces_of_points_that_are_not_there",
+            "mesh-topology",
+            "/R/M",
+            &[(FACES, "faceVertexIndices = [0, 1, 2, 4]")],
+        ),
+        case(
+            "counts_that_do_not_add_up",
+            "mesh-topology",
+            "/R/M",
+            &[("faceVertexCounts = [4]", "faceVertexCounts = [3]")],
+        ),
+        case(
+            "faces_over_time",
+            "faces-change",
+            "/R/M",
+            &[(
+                COUNTS,
+                "int[] faceVertexCounts.timeSamples = { 1: [4], 2: [2, 2] }",
+            )],
+        ),
+        case(
+            "three_uvs_for_four_corners",
+            "primvar-count",
+            "/R/M",
+            &[(
+                COUNTS,
+                "texCoord2f[] primvars:st = [(0, 0), (1, 0), (1, 1)] (interpolation = \"faceVarying\")\n        int[] faceVertexCounts = [4]",
+            )],
+        ),
+        case(
+            "an_index_of_no_uv",
+            "primvar-count",
+            "/R/M",
+            &[(
+                COUNTS,
+                "texCoord2f[] primvars:st = [(0, 0), (1, 0)] (interpolation = \"vertex\")\n        int[] primvars:st:indices = [0, 1, 0, -1]\n        int[] faceVertexCounts = [4]",
+            )],
+        ),
+        case(
+            "a_subset_beyond_the_faces",
+            "subset-faces",
+            "/R/M/Part",
+            &[(
+                COUNTS,
+                "def GeomSubset \"Part\" { uniform token familyName = \"materialBind\"\n int[] indices = [0, 7]\n }\n        int[] faceVertexCounts = [4]",
+            )],
+        ),
+        case(
+            "a_material_of_another_kind",
+            "material-unsupported",
+            "/R/Glass",
+            &[(
+                MORE,
+                r#"def Mesh "Pane" (prepend apiSchemas = ["MaterialBindingAPI"]) { rel material:binding = </R/Glass>
+        }
+    def Material "Glass" { token outputs:surface.connect = </R/Glass/S.outputs:out>
+        def Shader "S" { uniform token info:id = "ND_standard_surface_surfaceshader"
+        }
+        }"#,
+            )],
+        ),
+        case(
+            "a_picture_that_is_not_there",
+            "texture-left-out",
+            "/R/Paint/T",
+            &[(
+                MORE,
+                r#"def Mesh "Wall" (prepend apiSchemas = ["MaterialBindingAPI"]) { rel material:binding = </R/Paint>
+        }
+    def Material "Paint" { token outputs:surface.connect = </R/Paint/S.outputs:surface>
+        def Shader "S" { uniform token info:id = "UsdPreviewSurface"
+            color3f inputs:diffuseColor.connect = </R/Paint/T.outputs:rgb>
+        }
+        def Shader "T" { uniform token info:id = "UsdUVTexture"
+            asset inputs:file = @./gone.png@
+        }
+        }"#,
+            )],
+        ),
+        case(
+            "two_sets_of_uvs",
+            "uv-sets",
+            "/R/Wall",
+            &[(
+                MORE,
+                r#"def Mesh "Wall" (prepend apiSchemas = ["MaterialBindingAPI"]) { rel material:binding = </R/Paint>
+        texCoord2f[] primvars:st = [] (interpolation = "vertex")
+        }
+    def Material "Paint" { token outputs:surface.connect = </R/Paint/S.outputs:surface>
+        def Shader "S" { uniform token info:id = "UsdPreviewSurface"
+            color3f inputs:diffuseColor.connect = </R/Paint/T.outputs:rgb>
+            float inputs:roughness.connect = </R/Paint/U.outputs:r>
+        }
+        def Shader "T" { uniform token info:id = "UsdUVTexture"
+            asset inputs:file = @./in.usda@
+        }
+        def Shader "U" { uniform token info:id = "UsdUVTexture"
+            asset inputs:file = @./in.usda@
+            float2 inputs:st.connect = </R/Paint/R.outputs:result>
+        }
+        def Shader "R" { uniform token info:id = "UsdPrimvarReader_float2"
+            string inputs:varname = "other"
+        }
+        }"#,
+            )],
+        ),
+        case(
+            "a_sphere",
+            "not-drawn",
+            "/R/Ball",
+            &[(MORE, r#"def Sphere "Ball" {}"#)],
         ),
     ]
 }

@@ -27,6 +27,19 @@ pub const MIRROR_POINTS: f64 = 4e-6;
 /// CPU mirror against GPU, normals.
 pub const MIRROR_NORMALS: f64 = 4e-5;
 
+/// f64 reference against f32 kernels, unit tangents: as [`NORMALS`], and negative weights shorten them just so.
+pub const TANGENTS: f64 = 4e-5;
+
+/// Smooth normals in f64 of the points that a kernel made, against those that it made of them: a few roundings of 6e-8, of
+/// a sum that is down to [`CANCELLED_AREAS`] of its terms.
+pub const MADE_NORMALS: f64 = 3e-4;
+
+/// Share of its terms that the sum of areas round a point has to be, for its direction to mean something.
+pub const CANCELLED_AREAS: f64 = 1e-3;
+
+/// Normals of a sphere of 24 by 12 quads against those of the sphere: chords of 15 degrees, unevenly round the poles.
+pub const SPHERE_OF_QUADS: f64 = 0.02;
+
 /// f64 reference against Pixar's bake, points, relative to the size of the mesh. Pixar skins in f32
 /// and moves to prim space in f32; `slerp_half` has joints scaled far beyond the mesh's rest size.
 pub const PIXAR_REFERENCE_POINTS: f64 = 2e-6;
@@ -188,6 +201,47 @@ pub const OWN_CLIP: f64 = 2e-6;
 /// f32 translations and quaternions.
 pub const LIMBS_IN_USD: f64 = 1e-5;
 
+/// Edges of a silhouette against projected points, in pixels: a pixel counts where one of four samples is covered, half a
+/// pixel either way, and the highest point of a curve has its neighbours beside it.
+pub const SILHOUETTE_PIXELS: f64 = 1.5;
+
+/// Steps of 255 within which colours are the same: f32 positions that round differently move shading by less.
+pub const SAME_COLOR: u8 = 6;
+
+/// Share of pixels of one picture drawn two ways that may have another colour: edges, where a sample falls on either side.
+pub const SAME_PICTURE: f64 = 5e-3;
+/// Sums of uvs and colours against usd-core's, per value: its Python adds in f64 what is f32 on either side, so only the order
+/// of additions is left; values reach some hundreds.
+pub const SUMS_OF_VALUES: f64 = 1e-9;
+
+/// Frustums of cameras against GfCamera, relative: both compute in f64 from the same f32 attributes, but GfCamera keeps
+/// interpolated attributes in f32.
+pub const FRUSTUMS: f64 = 1e-6;
+
+/// World transforms against UsdGeomXformCache, relative to the largest element: f64 on either side, of attributes that may be
+/// interpolated in f32 and rotations that are normalised in another order.
+pub const TRANSFORMS: f64 = 1e-6;
+/// Points of frames against the f64 reference, relative to the largest coordinate: f32 kernels, and a few metres of world around
+/// them.
+pub const FRAME_POINTS: f64 = 4e-6;
+
+/// Unit normals of frames against the f64 reference, or against smooth normals made in f64 from the frame's points.
+pub const FRAME_NORMALS: f64 = 1e-4;
+
+/// A sum in f32 of a mesh's vertex and its offset, which was rounded too, relative to the largest coordinate.
+pub const VAT_SUM_IN_F32: f32 = 1.2e-7;
+
+/// Integers that are rounded to the nearest, in steps; a little more for the decoding in f32.
+pub const VAT_HALF_A_STEP: f32 = 0.501;
+
+/// Half floats, relative: 11 bits, rounded to the nearest.
+pub const VAT_HALF_FLOAT: f32 = 4.9e-4;
+
+/// Half floats below 6e-5 have steps of this.
+pub const VAT_SMALLEST_HALF_FLOAT: f32 = 6e-8;
 /// Pixels that a window's surfaces and the reference's triangles both cover, over those that either covers: edges are
 /// blurred over a pixel by multisampling, which is about 2 % of a character some hundred pixels high.
 pub const SILHOUETTE_OVERLAP: f64 = 0.97;
+/// Two ways of multiplying the same f64 transforms, one of them through an inverse; relative to the largest
+/// coordinate.
+pub const SAME_IN_F64: f64 = 1e-9;

@@ -68,6 +68,9 @@ pub(in crate::bake) fn bake_frames(
         let text = "vertex animation textures are of a whole character, in world space alone";
         return Err(Error::Request(text.into()));
     }
+    if asked.format.is_vat() {
+        asked.options.vat.check(asked.format)?;
+    }
     let geometry = match asked.format {
         Format::Pc2 => None,
         _ => Some(asked.file.geometry(scene)?),
@@ -91,7 +94,8 @@ pub(in crate::bake) fn bake_frames(
             geometry
                 .warnings
                 .iter()
-                .filter(|w| is_chosen(&w.path))
+                // What is left out is told already.
+                .filter(|w| is_chosen(&w.path) && w.code != "not-drawn")
                 .cloned(),
         );
     }
@@ -145,10 +149,10 @@ pub(in crate::bake) fn bake_frames(
     out.deform_time = start.elapsed().saturating_sub(in_session);
     let missing = session.missing;
     let (mut errors, warnings) = troubles.finish(scene, |_| false);
-    if let (Err(e), Some(binding)) = (result, missing) {
-        // What went wrong with it says more.
-        let path = &scene.bindings[binding].path;
-        let told = errors.iter().position(|t| t.prim == *path);
+    if let Err(e) = result {
+        // What went wrong with a prim says more than that it is missing.
+        let lost = missing.map(|b| &scene.bindings[b].path);
+        let told = errors.iter().position(|t| Some(&t.prim) == lost);
         return Err(told.map_or(e, |i| Error::Invalid(errors.swap_remove(i))));
     }
     out.errors.extend(errors);
@@ -369,7 +373,7 @@ impl Session<'_> {
             }
             Files::Vat(files) => {
                 let options = &self.asked.options.vat;
-                let encoding = options.encoding(self.asked.format == Format::Png)?;
+                let encoding = options.encoding(self.asked.format)?;
                 let surfaces = surfaces(geometry, &self.prims, shapes);
                 let parts = surfaces
                     .iter()

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use glam::{DMat3, DVec3, Vec3};
 use serde::Serialize;
 
+use super::Format;
 use super::clip::Clip;
 use super::frame::PrimFrame;
 use super::names::beside;
-use super::vat_layout::VatLayout;
+use super::vat_layout::{MAX_SIDE, VatLayout};
 use super::vat_mesh::{self, MeshPart};
 use super::vat_texture::{self, VatEncoding};
 use crate::error::{Error, Result};
@@ -48,12 +49,27 @@ impl Default for VatOptions {
 }
 
 impl VatOptions {
-    /// The encoding of a texture whose name ends so.
+    /// Checks what can be checked before anything is baked.
+    ///
+    /// # Errors
+    /// Bits that the format does not have, a width that textures do not have.
+    pub(super) fn check(&self, format: Format) -> Result<()> {
+        self.encoding(format)?;
+        match (1..=MAX_SIDE).contains(&self.max_width) {
+            true => Ok(()),
+            false => Err(Error::Request(format!(
+                "textures of a width of {}: expected 1 to {MAX_SIDE}",
+                self.max_width
+            ))),
+        }
+    }
+
+    /// The encoding of a texture.
     ///
     /// # Errors
     /// Bits that the format does not have.
-    pub(super) fn encoding(&self, is_png: bool) -> Result<VatEncoding> {
-        Ok(match (is_png, self.bits) {
+    pub(super) fn encoding(&self, format: Format) -> Result<VatEncoding> {
+        Ok(match (format == Format::Png, self.bits) {
             (false, None | Some(32)) => VatEncoding::Float32,
             (false, Some(16)) => VatEncoding::Float16,
             (true, None | Some(16)) => VatEncoding::Unorm16,

@@ -117,7 +117,7 @@ fn png(
 fn exr<T: IntoSample>(
     sink: &mut (impl Write + Seek),
     layout: &VatLayout,
-    texel: impl Sync + GetPixel<Pixel = (T, T, T)>,
+    texel: impl GetPixel<Pixel = (T, T, T)>,
 ) -> Result<(), String> {
     let size = (layout.width as usize, layout.height as usize);
     let layer = Layer::new(

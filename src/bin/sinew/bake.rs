@@ -63,15 +63,15 @@ pub struct Args {
     /// points too.
     #[arg(long, value_enum)]
     space: Option<SpaceArg>,
-    /// What position textures hold: how far a vertex is from where OUT_mesh.glb has it, or where it is.
-    #[arg(long, value_enum, default_value_t = VatValuesArg::Offset)]
-    vat_values: VatValuesArg,
+    /// What position textures hold: how far a vertex is from where OUT_mesh.glb has it (the default), or where it is.
+    #[arg(long, value_enum)]
+    vat_values: Option<VatValuesArg>,
     /// Bits of a texture's channels: 32 (the default) or 16 in .exr, 16 (the default) or 8 in .png.
     #[arg(long, value_name = "BITS")]
     vat_bits: Option<u8>,
-    /// Texels across, at most. Frames of more vertices take several rows.
-    #[arg(long, value_name = "TEXELS", default_value_t = 8192)]
-    vat_width: u32,
+    /// Texels across, at most: 8192 without this. Frames of more vertices take several rows.
+    #[arg(long, value_name = "TEXELS")]
+    vat_width: Option<u32>,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -133,6 +133,33 @@ impl Args {
     }
 }
 
+impl Args {
+    fn vat(&self, format: Format) -> sinew::Result<VatOptions> {
+        let given = [
+            ("--vat-values", self.vat_values.is_some()),
+            ("--vat-bits", self.vat_bits.is_some()),
+            ("--vat-width", self.vat_width.is_some()),
+        ];
+        if let Some((option, _)) = given
+            .iter()
+            .find(|(_, is_given)| *is_given && !format.is_vat())
+        {
+            return Err(sinew::Error::Request(format!(
+                "{option} is for vertex animation textures, .exr or .png"
+            )));
+        }
+        let default = VatOptions::default();
+        Ok(VatOptions {
+            values: match self.vat_values {
+                Some(VatValuesArg::Position) => VatValues::Position,
+                Some(VatValuesArg::Offset) | None => VatValues::Offset,
+            },
+            bits: self.vat_bits,
+            max_width: self.vat_width.unwrap_or(default.max_width),
+        })
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 pub enum AnimSourceArg {
     Skeleton,
@@ -174,14 +201,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
             SpaceArg::Skel => OutSpace::Skel,
             SpaceArg::World => OutSpace::World,
         }),
-        vat: VatOptions {
-            values: match args.vat_values {
-                VatValuesArg::Offset => VatValues::Offset,
-                VatValuesArg::Position => VatValues::Position,
-            },
-            bits: args.vat_bits,
-            max_width: args.vat_width,
-        },
+        vat: args.vat(format)?,
     };
     let mut progress = Progress::new(args.quiet);
     progress.doing(&format!("reading {}", args.input.display()));

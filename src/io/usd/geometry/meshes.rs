@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use glam::Vec3;
 use openusd::{sdf, usd};
 
 use super::bindings::MaterialBindings;
 use super::materials::MaterialReader;
+use super::points;
 use super::primvars::PrimvarReader;
-use super::{points, subsets};
+use super::subsets::{self, SubsetFaces};
 use crate::error::{Invalid, Warning};
 use crate::io::usd::values::{Token, read_uniform};
 use crate::sampled::Interpolation;
@@ -35,10 +37,11 @@ pub(super) struct MeshReader<'a> {
     /// Index into the meshes, or what is wrong with all of them.
     definitions: HashMap<Definition, Result<usize, Invalid>>,
     /// Subsets by the place in the prototype, or the path.
-    subsets: HashMap<sdf::Path, Subsets>,
+    subsets: HashMap<sdf::Path, Arc<Vec<SubsetFaces>>>,
+    /// displayColor and displayOpacity by the prim that authors them, or its place in the prototype.
+    colors: HashMap<sdf::Path, Option<Primvar<Vec3>>>,
+    opacities: HashMap<sdf::Path, Option<Primvar<f32>>>,
 }
-
-type Subsets = Arc<Vec<(sdf::Path, Arc<Vec<u32>>)>>;
 
 impl<'a> MeshReader<'a> {
     pub fn new(
@@ -58,6 +61,8 @@ impl<'a> MeshReader<'a> {
             material_bindings: MaterialBindings::default(),
             definitions: HashMap::new(),
             subsets: HashMap::new(),
+            colors: HashMap::new(),
+            opacities: HashMap::new(),
         }
     }
 
@@ -136,8 +141,9 @@ impl<'a> MeshReader<'a> {
             points: mesh.point_count(),
             warnings: &mut out.warnings,
         };
-        mesh.display_color = primvars.inherited("primvars:displayColor")?;
-        mesh.display_opacity = primvars.inherited("primvars:displayOpacity")?;
+        mesh.display_color = primvars.inherited("primvars:displayColor", &mut self.colors)?;
+        mesh.display_opacity =
+            primvars.inherited("primvars:displayOpacity", &mut self.opacities)?;
         Ok(Ok(mesh))
     }
 
@@ -168,16 +174,16 @@ impl<'a> MeshReader<'a> {
             }
         };
         let mut out = Vec::with_capacity(known.len());
-        for (first, faces) in known.iter() {
+        for subset in known.iter() {
             // The same name below another instance's mesh.
-            let name = first.name().unwrap_or_default();
+            let name = subset.path.name().unwrap_or_default();
             let Ok(path) = prim.path().append_path(name) else {
                 continue;
             };
             out.push(Subset {
                 material: self.material(&path, warnings)?,
                 path: path.as_str().to_owned(),
-                faces: faces.clone(),
+                faces: subset.faces.clone(),
             });
         }
         Ok(out)
@@ -254,7 +260,7 @@ impl<'a> MeshReader<'a> {
 }
 
 /// Which of a binding's normals these are.
-fn skin_normals(normals: Option<&Primvar<glam::Vec3>>, binding: &SkinBinding) -> Option<usize> {
+fn skin_normals(normals: Option<&Primvar<Vec3>>, binding: &SkinBinding) -> Option<usize> {
     let normals = normals?;
     let deformed = [
         PrimvarInterpolation::Vertex,

@@ -17,6 +17,11 @@ pub(super) fn points(
     let path = prim.path().as_str();
     let points: Sampled<Vec<Vec3>> = read_sampled(&prim.attribute("points"), interpolation)?;
     let Some(first) = points.first() else {
+        let faces: Sampled<Vec<i32>> =
+            read_sampled(&prim.attribute("faceVertexIndices"), interpolation)?;
+        if faces.first().is_none_or(|f| f.is_empty()) {
+            return Ok(Ok(Sampled::default())); // Nothing at all is no mistake.
+        }
         let missing = Invalid::new(path, "points", "points", "no value");
         return Ok(Err(missing.coded("points-missing")));
     };
@@ -35,7 +40,7 @@ pub(super) fn points(
     let message = format!(
         "the number of points changes: only times with {count}, as at first, are drawn as they are"
     );
-    let warning = Warning::new("points-count-varies", path, message);
+    let warning = Warning::new("faces-change", path, message);
     warnings.push(warning.on("points"));
     let mut default = None;
     let mut samples = Vec::new();

@@ -1,5 +1,6 @@
 //! Primvars of meshes: normals, texture coordinates, colours.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
@@ -56,21 +57,40 @@ impl PrimvarReader<'_> {
     }
 
     /// A primvar of the mesh, or else a constant one of the nearest prim above that has it (UsdGeomPrimvarsAPI's
-    /// inheritance).
-    pub fn inherited<T>(&mut self, name: &str) -> Result<Option<Primvar<T>>, openusd::Error>
+    /// inheritance). Each prim's is read once into `known`, so that what many inherit is there once.
+    pub fn inherited<T>(
+        &mut self,
+        name: &str,
+        known: &mut HashMap<sdf::Path, Option<Primvar<T>>>,
+    ) -> Result<Option<Primvar<T>>, openusd::Error>
     where
         Vec<T>: FromUsd,
+        T: Clone,
     {
-        if self.prim.attribute(name).has_authored_value()? {
-            return self.read(self.prim, name);
+        let Some(from) = self.source(name)? else {
+            return Ok(None);
+        };
+        let shared = from.prim_in_prototype()?.map(|p| p.path().clone());
+        let shared = shared.unwrap_or_else(|| from.path().clone());
+        if let Some(known) = known.get(&shared) {
+            return Ok(known.clone());
         }
-        let above: Vec<sdf::Path> = self.prim.path().strict_ancestors_below_root().collect();
-        for path in above {
+        let read = self.read(&from, name)?;
+        known.insert(shared, read.clone());
+        Ok(read)
+    }
+
+    /// The prim that authors a primvar for the mesh.
+    fn source(&self, name: &str) -> Result<Option<usd::Prim>, openusd::Error> {
+        if self.prim.attribute(name).has_authored_value()? {
+            return Ok(Some(self.prim.clone()));
+        }
+        for path in self.prim.path().strict_ancestors_below_root() {
             let prim = self.stage.prim(&path)?;
             let attribute = prim.attribute(name);
             let constant = PrimvarInterpolation::Constant;
             if attribute.has_authored_value()? && interpolation_of(&attribute)? == Some(constant) {
-                return self.read(&prim, name);
+                return Ok(Some(prim));
             }
         }
         Ok(None)

@@ -8,12 +8,19 @@ use openusd::{sdf, usd};
 use crate::error::Warning;
 use crate::io::usd::values::{Token, read_uniform};
 
+/// A subset as every instance of its mesh has it.
+pub(super) struct SubsetFaces {
+    /// Of the first instance's.
+    pub path: sdf::Path,
+    pub faces: Arc<Vec<u32>>,
+}
+
 /// The subsets of a mesh that materials are bound to, with their faces, ascending: each is in the first that has it. Whether the
 /// mesh has such faces is for the caller to see.
 pub(super) fn read(
     mesh: &usd::Prim,
     warnings: &mut Vec<Warning>,
-) -> Result<Vec<(sdf::Path, Arc<Vec<u32>>)>, openusd::Error> {
+) -> Result<Vec<SubsetFaces>, openusd::Error> {
     let mut out = Vec::new();
     let mut taken: HashSet<u32> = HashSet::new();
     for prim in mesh.children()? {
@@ -40,7 +47,10 @@ pub(super) fn read(
             warnings.push(Warning::new("subset-faces", path, message).on("indices"));
         }
         list.sort_unstable();
-        out.push((prim.path().clone(), Arc::new(list)));
+        out.push(SubsetFaces {
+            path: prim.path().clone(),
+            faces: Arc::new(list),
+        });
     }
     Ok(out)
 }

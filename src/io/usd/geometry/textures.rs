@@ -14,7 +14,7 @@ use crate::scene::Texture;
 
 /// Bytes that one picture may have, and all together: a file may name anything there is on the machine.
 const MOST_BYTES: u64 = 256 << 20;
-const MOST_BYTES_IN_ALL: u64 = 2 << 30;
+const MOST_BYTES_IN_ALL: u64 = 1 << 30;
 
 /// Reads each picture once, wherever it is named.
 pub(super) struct TextureReader {

@@ -1,0 +1,78 @@
+//! One frame as a PNG, without a window.
+
+use std::path::Path;
+
+use sinew::wgpu;
+
+use super::camera::Orbit;
+use super::{Args, Gpu, Program, Result, Target, open_device};
+
+pub fn draw<P: Program>(args: &Args, png: &Path) -> Result<()> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let (_, device, queue) = open_device(&instance, None)?;
+    let gpu = Gpu {
+        device,
+        queue,
+        format: wgpu::TextureFormat::Rgba8UnormSrgb,
+    };
+    let mut program = P::new(&gpu, args.file.as_deref())?;
+    let [width, height] = args.size;
+    let size = wgpu::Extent3d {
+        width,
+        height,
+        depth_or_array_layers: 1,
+    };
+    let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("picture"),
+        size,
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: gpu.format,
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+        view_formats: &[],
+    });
+    let target = Target::new(&gpu, texture.create_view(&Default::default()), args.size);
+    let framing = program.framing();
+    let camera = Orbit::new(&framing, args.size).clip_from_world(&framing, args.size);
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    program.frame(&gpu, args.seconds, camera, &mut encoder, &target)?;
+
+    // The picture is read back, since a file is wanted; what was skinned is not.
+    let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+    let readable = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("picture"),
+        size: u64::from(row) * u64::from(height),
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let to = wgpu::TexelCopyBufferInfo {
+        buffer: &readable,
+        layout: wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(row),
+            rows_per_image: None,
+        },
+    };
+    encoder.copy_texture_to_buffer(texture.as_image_copy(), to, size);
+    gpu.queue.submit([encoder.finish()]);
+    let (done, mapped) = std::sync::mpsc::channel();
+    readable
+        .slice(..)
+        .map_async(wgpu::MapMode::Read, move |result| {
+            // The receiver waits below.
+            let _ = done.send(result);
+        });
+    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+    mapped.recv()??;
+    let bytes = readable.slice(..).get_mapped_range()?;
+    let rows = bytes.chunks_exact(row as usize);
+    let pixels = rows
+        .flat_map(|r| &r[..width as usize * 4])
+        .copied()
+        .collect();
+    let picture = image::RgbaImage::from_raw(width, height, pixels).ok_or("too few pixels")?;
+    picture.save(png)?;
+    println!("{}", png.display());
+    Ok(())
+}

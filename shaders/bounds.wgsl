@@ -1,0 +1,74 @@
+// Smallest and largest coordinates of each item's positions: in the workgroup first, then by one atomic
+// maximum per coordinate. Maxima are the same in any order, so every run gives the same bits.
+
+struct BoundsItem {
+    first_workgroup: u32,
+    count: u32,
+    positions: u32,
+    stride: u32,
+    keys: u32,
+}
+
+@group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(1) var<storage, read> items: array<BoundsItem>;
+@group(0) @binding(2) var<storage, read> positions: array<f32>;
+// Per slot the keys of three maxima, of three minima negated, and two unused. 0 is below every key.
+@group(0) @binding(3) var<storage, read_write> keys: array<atomic<u32>>;
+
+// Positions of one invocation.
+const RUN: u32 = 16u;
+
+var<workgroup> highs: array<vec3<u32>, 64>;
+var<workgroup> lows: array<vec3<u32>, 64>;
+
+// Bits that order as the numbers do.
+fn key_of(bits: vec3<u32>) -> vec3<u32> {
+    let negative = bits >= vec3<u32>(0x80000000u);
+    return bits ^ select(vec3<u32>(0x80000000u), vec3<u32>(0xffffffffu), negative);
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
+    if workgroup >= dispatch.end_workgroup {
+        return;
+    }
+    let item = items[item_of(workgroup)];
+    let first = (workgroup - item.first_workgroup) * 64u * RUN + lane;
+    var high = vec3<u32>(0u);
+    var low = vec3<u32>(0u);
+    for (var i = 0u; i < RUN; i++) {
+        let number = first + i * 64u;
+        if number < item.count {
+            let at = item.positions + number * item.stride;
+            let bits = bitcast<vec3<u32>>(
+                vec3<f32>(positions[at], positions[at + 1u], positions[at + 2u]));
+            // Shaders may take it that there are no NaNs, so ask the bits.
+            let size = bits & vec3<u32>(0x7fffffffu);
+            if all(size <= vec3<u32>(0x7f800000u)) {
+                let key = key_of(bits);
+                high = max(high, key);
+                low = max(low, ~key);
+            }
+        }
+    }
+    highs[lane] = high;
+    lows[lane] = low;
+    for (var half = 32u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lane < half {
+            highs[lane] = max(highs[lane], highs[lane + half]);
+            lows[lane] = max(lows[lane], lows[lane + half]);
+        }
+    }
+    if lane == 0u {
+        let all_high = highs[0];
+        let all_low = lows[0];
+        atomicMax(&keys[item.keys], all_high.x);
+        atomicMax(&keys[item.keys + 1u], all_high.y);
+        atomicMax(&keys[item.keys + 2u], all_high.z);
+        atomicMax(&keys[item.keys + 3u], all_low.x);
+        atomicMax(&keys[item.keys + 4u], all_low.y);
+        atomicMax(&keys[item.keys + 5u], all_low.z);
+    }
+}

@@ -1,0 +1,142 @@
+//! Bounding boxes of deformed points, `shaders/bounds.wgsl` and `boxes.wgsl` and their mirror.
+//!
+//! Floats become keys whose order as integers is theirs, so that an atomic maximum finds the largest; the
+//! smallest is the largest of the negated keys, and 0 is below all of them.
+
+use glam::{UVec3, Vec3};
+
+use super::layout::gpu_struct;
+use super::{Access, Binding, Dispatch, Kernel};
+
+gpu_struct! {
+    /// A run of positions of one box. Offsets count elements of the bound buffer.
+    pub struct BoundsItem {
+        /// Number of its first workgroup.
+        first_workgroup: u32,
+        /// Positions.
+        count: u32,
+        /// First float of its positions.
+        positions: u32,
+        /// Floats from one position to the next.
+        stride: u32,
+        /// First key of its box, of eight.
+        keys: u32,
+    }
+}
+
+/// Positions of one workgroup of [`BOUNDS`].
+pub(crate) const POSITIONS_PER_WORKGROUP: u32 = 16 * super::WORKGROUP_SIZE;
+
+/// Positions -> keys.
+pub const BOUNDS: Kernel = Kernel {
+    name: "bounds",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/bounds.wgsl")
+    ),
+    entry: "main",
+    bindings: &[
+        binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        binding(1, "items", Access::Read, size_of::<BoundsItem>()),
+        binding(2, "positions", Access::Read, 4),
+        binding(3, "keys", Access::ReadWrite, 4),
+    ],
+    structs: &[Dispatch::LAYOUT, BoundsItem::LAYOUT],
+    overrides: &[],
+    slots: &[],
+};
+
+/// Keys -> boxes.
+pub const BOXES: Kernel = Kernel {
+    name: "boxes",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/boxes.wgsl")
+    ),
+    entry: "main",
+    bindings: &[
+        binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        binding(1, "keys", Access::Read, 4),
+        binding(2, "boxes", Access::ReadWrite, 16),
+    ],
+    structs: &[Dispatch::LAYOUT],
+    overrides: &[],
+    slots: &[],
+};
+
+const fn binding(index: u32, name: &'static str, access: Access, min_bytes: usize) -> Binding {
+    Binding {
+        index,
+        name,
+        access,
+        min_bytes: min_bytes as u64,
+    }
+}
+
+/// The least and the greatest corner of what encloses these points, equal to the bit to the box that the
+/// GPU finds. Points with a NaN do not count; an infinite one makes the box infinite. `None` where no
+/// point counts.
+#[must_use]
+pub fn bounds_on_cpu(points: &[Vec3]) -> Option<[Vec3; 2]> {
+    let (mut high, mut low) = (UVec3::ZERO, UVec3::ZERO);
+    for point in points.iter().filter(|p| !p.is_nan()) {
+        let key = point.to_array().map(key_of);
+        high = high.max(UVec3::from_array(key));
+        low = low.max(UVec3::from_array(key.map(|key| !key)));
+    }
+    let numbers = |keys: [u32; 3]| Vec3::from_array(keys.map(number_of));
+    (high.x != 0).then(|| {
+        [
+            numbers(low.to_array().map(|key| !key)),
+            numbers(high.to_array()),
+        ]
+    })
+}
+
+/// Bits that order as the numbers do.
+fn key_of(number: f32) -> u32 {
+    let bits = number.to_bits();
+    bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }
+}
+
+fn number_of(key: u32) -> f32 {
+    f32::from_bits(key ^ if key >> 31 == 1 { 1 << 31 } else { u32::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_order_as_numbers_do() {
+        let numbers = [
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -1.5,
+            -f32::MIN_POSITIVE,
+            -1e-45,
+            -0.0,
+            0.0,
+            1e-45,
+            1.0,
+            f32::MAX,
+            f32::INFINITY,
+        ];
+        assert!(numbers.map(key_of).is_sorted_by(|a, b| a < b));
+        for number in numbers {
+            assert_eq!(number_of(key_of(number)).to_bits(), number.to_bits());
+            assert!(key_of(number) > 0 && !key_of(number) > 0);
+        }
+    }
+
+    #[test]
+    fn nan_does_not_count_and_nothing_has_no_box() {
+        assert_eq!(bounds_on_cpu(&[]), None);
+        let nan = Vec3::new(9.0, f32::NAN, 9.0);
+        assert_eq!(bounds_on_cpu(&[nan]), None);
+        let points = [Vec3::new(1.0, -2.0, 3.0), nan, Vec3::new(0.5, 5.0, -0.0)];
+        let want = [Vec3::new(0.5, -2.0, 0.0), Vec3::new(1.0, 5.0, 3.0)];
+        assert_eq!(bounds_on_cpu(&points), Some(want));
+    }
+}

@@ -15,6 +15,7 @@ mod groups;
 mod growing;
 mod joint_palettes;
 mod limits;
+mod members;
 mod out_sets;
 mod outputs;
 mod pipelines;

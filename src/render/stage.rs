@@ -36,6 +36,8 @@ pub struct Stage {
     pub(super) origin: DVec3,
     pub(super) time: Time,
     pub(super) control: Control,
+    /// Colours are those of [`Stage::show_difference`].
+    pub(super) shows_difference: bool,
     pub(super) skeletons: Vec<StageSkeleton>,
     /// By the mirror, when someone asked.
     pub(super) results: OnceLock<Arc<Vec<Results>>>,
@@ -78,6 +80,7 @@ impl Stage {
             origin: origin(&scene, &geometry),
             time: Time::Default,
             control: Control::default(),
+            shows_difference: false,
             skeletons: joints::skeletons(&scene),
             results: OnceLock::new(),
             ground: OnceLock::new(),
@@ -148,7 +151,8 @@ impl Stage {
     /// A lost device. Prims that have no pose at this time are not drawn, and [`Stage::messages`] says why.
     pub fn set_time(&mut self, time: Time, control: &Control) -> Result<()> {
         let rebuild = control.method != self.control.method;
-        let heat = rebuild || control.heat != self.control.heat;
+        let shown = std::mem::take(&mut self.shows_difference);
+        let heat = rebuild || shown || control.heat != self.control.heat;
         self.time = time;
         self.control = control.clone();
         if rebuild {

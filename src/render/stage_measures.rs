@@ -7,6 +7,7 @@ use glam::{DMat4, DVec3};
 use super::deform::{self, Results};
 use super::{Bounds, DrawBackend, Stage};
 use crate::error::Result;
+use crate::gpu::guarded;
 use crate::sampled::Time;
 
 /// How far the GPU's points and the mirror's are apart.
@@ -128,14 +129,34 @@ impl Stage {
     /// # Errors
     /// A lost device.
     pub fn difference(&mut self) -> Result<Difference> {
+        let (out, _) = self.compare()?;
+        Ok(out)
+    }
+
+    /// As [`Stage::difference`], and shows it as colours until the next [`Stage::set_time`]: from dark blue, where both
+    /// agree, to yellow at the largest distance. [`Stage::encode`] comes next.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn show_difference(&mut self) -> Result<Difference> {
+        let (out, distances) = self.compare()?;
+        let device = self.skinner.device();
+        let largest = out.largest.max(f64::MIN_POSITIVE);
+        for (mesh, distances) in self.meshes.iter_mut().zip(distances) {
+            let shares = distances.iter().map(|d| (d / largest) as f32).collect();
+            guarded(device, || mesh.show_weights(device, shares))?;
+        }
+        self.shows_difference = true;
+        Ok(out)
+    }
+
+    /// The difference, and the distance of each point of each mesh; none of meshes that no kernel deforms.
+    fn compare(&mut self) -> Result<(Difference, Vec<Vec<f64>>)> {
         let backend = std::mem::replace(&mut self.control.backend, DrawBackend::Gpu);
         let control = self.control.clone();
         self.set_time(self.time, &control)?;
-        let of_gpu: Vec<_> = self
-            .meshes
-            .iter()
-            .map(|m| m.deform.as_ref()?.instance)
-            .collect();
+        let of_gpu = self.meshes.iter().map(|m| m.deform.as_ref()?.instance);
+        let of_gpu: Vec<_> = of_gpu.collect();
         let ids: Vec<_> = of_gpu.iter().flatten().copied().collect();
         let read = match ids.is_empty() {
             true => Vec::new(),
@@ -147,20 +168,22 @@ impl Stage {
         self.control.backend = backend;
         let with_instance = of_gpu.iter().enumerate().filter(|(_, id)| id.is_some());
         let mut out = Difference::default();
+        let mut distances = vec![Vec::new(); self.meshes.len()];
         let mut sum = 0.0;
         for ((i, _), gpu) in with_instance.zip(read) {
             for (a, b) in gpu.points.iter().zip(&self.results()[i].points) {
                 let distance = a.as_dvec3().distance(b.as_dvec3());
+                distances[i].push(distance);
                 sum += distance;
                 out.points += 1;
                 if distance > out.largest {
                     out.largest = distance;
-                    out.prim
-                        .clone_from(&self.geometry.meshes[self.meshes[i].drawn].path);
+                    let mesh = &self.geometry.meshes[self.meshes[i].drawn];
+                    out.prim.clone_from(&mesh.path);
                 }
             }
         }
         out.mean = sum / out.points.max(1) as f64;
-        Ok(out)
+        Ok((out, distances))
     }
 }

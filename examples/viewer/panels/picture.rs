@@ -103,7 +103,10 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
 /// Behind nothing.
 fn empty(ui: &Ui, rect: Rect) {
     let mut mesh = egui::Mesh::default();
-    let (top, bottom) = (Color32::from_rgb(66, 71, 79), Color32::from_rgb(108, 110, 113));
+    let (top, bottom) = (
+        Color32::from_rgb(66, 71, 79),
+        Color32::from_rgb(108, 110, 113),
+    );
     mesh.colored_vertex(rect.left_top(), top);
     mesh.colored_vertex(rect.right_top(), top);
     mesh.colored_vertex(rect.right_bottom(), bottom);

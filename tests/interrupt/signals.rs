@@ -1,7 +1,4 @@
-//! Ctrl-C at any moment leaves every folder as it was.
-#![cfg(target_os = "linux")]
-
-mod common;
+//! Signals sent to commands at work.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -9,7 +6,37 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use common::command::Bench;
+use libtest_mimic::{Arguments, Trial};
+
+use crate::common::command::Bench;
+
+pub fn run() {
+    let args = Arguments::from_args();
+    let no_gpu = crate::common::gpu::ignored();
+    let trials: [(&str, fn(), bool); 5] = [
+        (
+            "a_signal_while_it_deforms",
+            a_signal_while_it_deforms,
+            false,
+        ),
+        ("a_signal_while_it_writes", a_signal_while_it_writes, false),
+        ("a_signal_while_a_gpu_runs", a_signal_while_a_gpu_runs, true),
+        ("a_second_one_at_once", a_second_one_at_once, false),
+        (
+            "an_ignored_hangup_stays_ignored",
+            an_ignored_hangup_stays_ignored,
+            false,
+        ),
+    ];
+    let trials = trials.map(|(name, run, needs_gpu)| {
+        let trial = Trial::test(name, move || {
+            run();
+            Ok(())
+        });
+        trial.with_ignored_flag(needs_gpu && no_gpu)
+    });
+    libtest_mimic::run(&args, trials.into()).exit();
+}
 
 /// All files below a folder, with what they hold.
 fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
@@ -105,7 +132,6 @@ fn long_bake(bench: &Bench, out: &str, more: &[&str]) -> Child {
     start(&args)
 }
 
-#[test]
 fn a_signal_while_it_deforms() {
     let bench = Bench::new();
     bench.write("old.usdc", "the old file");
@@ -125,7 +151,6 @@ fn a_signal_while_it_deforms() {
     }
 }
 
-#[test]
 fn a_signal_while_it_writes() {
     let bench = Bench::new();
     bench.write("old.usda", "the old file");
@@ -147,11 +172,7 @@ fn a_signal_while_it_writes() {
 }
 
 /// Drivers have threads of their own, which nothing is taken from at the end.
-#[test]
 fn a_signal_while_a_gpu_runs() {
-    if common::gpu::ignored() {
-        return;
-    }
     let bench = Bench::new();
     for pause in [0, 200, 500, 1000] {
         let child = long_bake(&bench, "out.usdc", &["--adapter", ""]);
@@ -168,7 +189,6 @@ fn a_signal_while_a_gpu_runs() {
 }
 
 /// Two at once, as an impatient person sends them.
-#[test]
 fn a_second_one_at_once() {
     let bench = Bench::new();
     for _ in 0..5 {
@@ -181,7 +201,6 @@ fn a_second_one_at_once() {
 }
 
 /// As `nohup` starts it.
-#[test]
 fn an_ignored_hangup_stays_ignored() {
     let bench = Bench::new();
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets/hatchling.usda");

@@ -32,6 +32,7 @@ pub struct Primitive {
     pub positions: Vec<Vec3>,
     pub normals: Vec<Vec3>,
     pub uvs: Vec<Vec2>,
+    pub colors: Option<Vec<Vec3>>,
     pub texels: Vec<Vec2>,
     pub triangles: Vec<[usize; 3]>,
 }
@@ -136,6 +137,9 @@ impl Texture {
 
     /// Nearest texel, v downward.
     fn sample(&self, uv: Vec2) -> Vec3 {
+        // Near an edge of the texel, other engines' rounding would meet its neighbour.
+        let inside = (uv * Vec2::new(self.width as f32, self.height as f32)).fract();
+        assert!((inside - 0.5).abs().max_element() < 0.1, "{uv}");
         let x = (uv.x * self.width as f32).floor() as u32;
         let y = (uv.y * self.height as f32).floor() as u32;
         assert!(x < self.width && y < self.height, "{uv} is no texel");
@@ -221,6 +225,7 @@ impl Mesh {
                 positions: vec3(&attributes["POSITION"]),
                 normals: vec3(&attributes["NORMAL"]),
                 uvs: vec2(&attributes["TEXCOORD_0"]),
+                colors: attributes.get("COLOR_0").map(vec3),
                 texels: vec2(&attributes["TEXCOORD_1"]),
                 triangles: indices
                     .chunks_exact(3)

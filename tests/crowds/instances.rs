@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use libtest_mimic::Failed;
-use sinew::gpu::{GpuError, InstanceId, SkinnerOptions};
+use sinew::gpu::{BoundsUse, GpuError, InstanceId, SkinnerOptions};
 
 use sinew::kernel::PackedPose;
 
 use crate::Run;
 use crate::common::cases::{Influences, Spec};
+use crate::common::gpu::device_with;
 use crate::made::{Gpu, Made, agrees, bits, ensure, made, places, twenty};
 
 pub const TRIALS: &[(&str, Run)] = &[
@@ -21,6 +22,7 @@ pub const TRIALS: &[(&str, Run)] = &[
     ("huge_counts_are_errors_before_allocation", huge),
     ("ten_thousand_of_twenty_skins", ten_thousand),
     ("nothing_at_all_works", nothing),
+    ("needed_limits_are_enough", needed_limits),
 ];
 
 /// Removing, hiding and adding touches no other instance.
@@ -337,10 +339,14 @@ fn ten_thousand(gpu: &Gpu) -> Result<(), Failed> {
         let encoded = start.elapsed();
         gpu.queue.submit([encoder.finish()]);
         gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+        let done = start.elapsed();
+        // Pipelines are there by now.
+        let start = Instant::now();
+        crowd.encode(&mut gpu.device.create_command_encoder(&Default::default()))?;
         eprintln!(
-            "10,000 instances: {} dispatches, encoded in {encoded:.1?}, done after {:.1?}",
+            "10,000 instances: {} dispatches, encoded in {encoded:.1?} and again in {:.1?}, done after {done:.1?}",
             dispatches[1],
-            start.elapsed()
+            start.elapsed(),
         );
         let checked: Vec<usize> = (0..10_000).step_by(37).collect();
         let some: Vec<InstanceId> = checked.iter().map(|i| ids[*i]).collect();
@@ -400,4 +406,33 @@ fn nothing(gpu: &Gpu) -> Result<(), Failed> {
         crowd.remove_instance(id)?;
     }
     ensure(crowd.run()?.is_empty(), "results of removed instances")
+}
+
+/// Everything on a device that has what is asked for, and not a bit more; and without some of it.
+fn needed_limits(_: &Gpu) -> Result<(), Failed> {
+    let needed = sinew::gpu::needed_limits();
+    let (device, queue) = device_with(needed.clone())?;
+    let gpu = Gpu { device, queue };
+    let made = twenty()?;
+    let mut crowd = gpu.crowd()?;
+    crowd.enable_bounds(BoundsUse::ReadBack)?;
+    for made in &made {
+        let skin = crowd.add_skin(made.packed.clone())?;
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &made.pose(4))?;
+    }
+    for (got, made) in crowd.run()?.iter().zip(&made) {
+        agrees(got, &made.on_cpu(&made.pose(4)))?;
+    }
+    let few = wgpu::Limits {
+        max_storage_buffers_per_shader_stage: needed.max_storage_buffers_per_shader_stage - 1,
+        ..needed
+    };
+    let (device, queue) = device_with(few)?;
+    match (Gpu { device, queue }).skinner(&SkinnerOptions::default()) {
+        Err(error) if format!("{error:?}").contains("max_storage_buffers_per_shader_stage") => {
+            Ok(())
+        }
+        other => Err(format!("{:?}", other.map(drop)).into()),
+    }
 }

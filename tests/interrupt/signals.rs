@@ -122,12 +122,13 @@ fn end(mut child: Child) -> (ExitStatus, String) {
     (output.status, String::from_utf8(output.stderr).unwrap())
 }
 
-/// A bake that takes long to deform, and long to write.
-fn long_bake(bench: &Bench, out: &str, more: &[&str]) -> Child {
+/// A bake of so many samples a frame: few take long to write, and many to deform.
+fn long_bake(bench: &Bench, out: &str, step: &str, more: &[&str]) -> Child {
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets/hatchling.usda");
     let out = bench.path(out);
     let mut args = vec!["bake", input.to_str().unwrap(), "-o", out.to_str().unwrap()];
-    args.extend(["--frames", "1:96:0.02"]);
+    let frames = format!("1:96:{step}");
+    args.extend(["--frames", &frames]);
     args.extend(more);
     start(&args)
 }
@@ -141,7 +142,7 @@ fn a_signal_while_it_deforms() {
         ("-TERM", "new.usda", 300),
         ("-HUP", "new.usdz", 600),
     ] {
-        let child = long_bake(&bench, out, &["--backend", "cpu"]);
+        let child = long_bake(&bench, out, "0.02", &["--backend", "cpu"]);
         std::thread::sleep(Duration::from_millis(pause));
         signal(&child, name);
         let (status, said) = end(child);
@@ -161,7 +162,7 @@ fn a_signal_while_it_writes() {
         ("-INT", "made/frames/f.#####.obj"),
         ("-TERM", "c.pc2"),
     ] {
-        let mut child = long_bake(&bench, out, &["--backend", "cpu"]);
+        let mut child = long_bake(&bench, out, "0.25", &["--backend", "cpu"]);
         let folder = bench.folder.path();
         wait(&mut child, "to write", || has_temporary(folder));
         signal(&child, name);
@@ -175,7 +176,7 @@ fn a_signal_while_it_writes() {
 fn a_signal_while_a_gpu_runs() {
     let bench = Bench::new();
     for pause in [0, 200, 500, 1000] {
-        let child = long_bake(&bench, "out.usdc", &["--adapter", ""]);
+        let child = long_bake(&bench, "out.usdc", "0.02", &["--adapter", ""]);
         std::thread::sleep(Duration::from_millis(pause));
         signal(&child, "-INT");
         let (status, said) = end(child);
@@ -192,7 +193,7 @@ fn a_signal_while_a_gpu_runs() {
 fn a_second_one_at_once() {
     let bench = Bench::new();
     for _ in 0..5 {
-        let child = long_bake(&bench, "out.usdc", &["--backend", "cpu"]);
+        let child = long_bake(&bench, "out.usdc", "0.02", &["--backend", "cpu"]);
         signal(&child, "-INT");
         signal(&child, "-INT");
         let (status, _) = end(child);

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! `Character` is all that has to do with skinning: `load` and `skin`, about twenty lines each. The rest is what any
-//! wgpu renderer has. examples/host opens the device (with `sinew::gpu::needed_limits()`), the window and the camera.
+//! wgpu renderer has. examples/host has that: the device (opened with
+//! `sinew::gpu::needed_limits()`), the window, the camera and a pipeline.
 
 mod host;
 
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use glam::{Mat4, Vec3};
-use host::{Framing, Gpu, Result, Target};
+use host::{Drawing, Framing, Gpu, Result, Target, upload};
 use sinew::gpu::{Crowd, InstanceId, Skinner, SkinnerOptions};
 use sinew::kernel::{
     PackedPose, PackedSkin, RenderInputs, RenderMesh, RenderVertices, skin_on_cpu,
@@ -23,7 +24,6 @@ use sinew::kernel::{
 use sinew::sampled::Time;
 use sinew::scene::{DrawnMesh, Geometry, OutSpace, PoseCache, Scene};
 use sinew::wgpu;
-use wgpu::util::DeviceExt;
 
 /// The skinned meshes of a file, on our device.
 struct Character {
@@ -198,25 +198,11 @@ fn colors(mesh: &DrawnMesh, drawn: &RenderMesh, geometry: &Geometry) -> Vec<Vec3
     colors
 }
 
-fn upload<T: bytemuck::NoUninit>(
-    gpu: &Gpu,
-    usage: wgpu::BufferUsages,
-    values: &[T],
-) -> wgpu::Buffer {
-    gpu.device
-        .create_buffer_init(&wgpu::util::BufferInitDescriptor {
-            label: Some("renderer"),
-            contents: bytemuck::cast_slice(values),
-            usage,
-        })
-}
-
-/// The renderer: a camera, a pipeline, and what it draws.
+/// The renderer: a pipeline, and what it draws.
 struct Renderer {
     character: Character,
-    pipeline: wgpu::RenderPipeline,
-    camera: wgpu::Buffer,
-    bind_group: wgpu::BindGroup,
+    drawing: Drawing,
+    tint: wgpu::Buffer,
     framing: Framing,
 }
 
@@ -231,26 +217,10 @@ impl host::Program for Renderer {
             points.extend(character.points(looped(&character.scene, seconds))?);
         }
         let framing = Framing::of(points, character.scene.up_axis == 'Z');
-        let pipeline = pipeline(gpu);
-        let camera = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("camera"),
-            size: size_of::<Mat4>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("camera"),
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: camera.as_entire_binding(),
-            }],
-        });
         Ok(Self {
             character,
-            pipeline,
-            camera,
-            bind_group,
+            drawing: Drawing::new(gpu),
+            tint: upload(gpu, wgpu::BufferUsages::VERTEX, &[Vec3::ONE]),
             framing,
         })
     }
@@ -269,97 +239,12 @@ impl host::Program for Renderer {
     ) -> Result<()> {
         let time = looped(&self.character.scene, seconds);
         self.character.skin(time, encoder)?;
-        let matrix = clip_from_world.to_cols_array();
-        gpu.queue
-            .write_buffer(&self.camera, 0, bytemuck::cast_slice(&matrix));
         let mut pass = target.begin(encoder);
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.bind_group, &[]);
+        self.drawing.begin(gpu, clip_from_world, &mut pass);
+        pass.set_vertex_buffer(3, self.tint.slice(..));
         self.character.draw(&mut pass)
     }
 }
-
-/// Points, normals and colours come in three buffers: the first two are the engine's, tight.
-fn pipeline(gpu: &Gpu) -> wgpu::RenderPipeline {
-    let module = gpu
-        .device
-        .create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("renderer"),
-            source: wgpu::ShaderSource::Wgsl(SHADER.into()),
-        });
-    let attributes = [0, 1, 2].map(|location| {
-        [wgpu::VertexAttribute {
-            format: wgpu::VertexFormat::Float32x3,
-            offset: 0,
-            shader_location: location,
-        }]
-    });
-    let buffers = attributes.each_ref().map(|attributes| {
-        Some(wgpu::VertexBufferLayout {
-            array_stride: size_of::<Vec3>() as u64,
-            step_mode: wgpu::VertexStepMode::Vertex,
-            attributes,
-        })
-    });
-    gpu.device
-        .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-            label: Some("renderer"),
-            layout: None,
-            vertex: wgpu::VertexState {
-                module: &module,
-                entry_point: Some("vertex"),
-                compilation_options: Default::default(),
-                buffers: &buffers,
-            },
-            primitive: Default::default(),
-            depth_stencil: Some(wgpu::DepthStencilState {
-                format: host::DEPTH,
-                depth_write_enabled: Some(true),
-                depth_compare: Some(wgpu::CompareFunction::Less),
-                stencil: Default::default(),
-                bias: Default::default(),
-            }),
-            multisample: wgpu::MultisampleState {
-                count: host::SAMPLES,
-                ..Default::default()
-            },
-            fragment: Some(wgpu::FragmentState {
-                module: &module,
-                entry_point: Some("fragment"),
-                compilation_options: Default::default(),
-                targets: &[Some(gpu.format.into())],
-            }),
-            multiview_mask: None,
-            cache: None,
-        })
-}
-
-const SHADER: &str = "
-@group(0) @binding(0) var<uniform> clip_from_world: mat4x4<f32>;
-
-struct Varying {
-    @builtin(position) clip: vec4<f32>,
-    @location(0) normal: vec3<f32>,
-    @location(1) color: vec3<f32>,
-}
-
-@vertex
-fn vertex(
-    @location(0) point: vec3<f32>,
-    @location(1) normal: vec3<f32>,
-    @location(2) color: vec3<f32>,
-) -> Varying {
-    return Varying(clip_from_world * vec4(point, 1.0), normal, color);
-}
-
-@fragment
-fn fragment(in: Varying, @builtin(front_facing) front: bool) -> @location(0) vec4<f32> {
-    let n = normalize(select(-in.normal, in.normal, front));
-    let sun = max(dot(n, normalize(vec3(0.5, 0.8, 0.6))), 0.0);
-    let sky = 0.5 + 0.5 * n.y;
-    return vec4(in.color * (0.25 * sky + 0.1 + 0.85 * sun), 1.0);
-}
-";
 
 fn main() -> ExitCode {
     host::run::<Renderer>("renderer [FILE]")

@@ -1,11 +1,19 @@
 //! The examples, run as a reader of them would.
 
+#[path = "../examples/host/camera.rs"]
+mod camera;
 mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use camera::{Framing, Orbit};
 use common::command::{Bench, stderr, stdout};
+use glam::Vec3;
+use image::RgbaImage;
+use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use sinew::sampled::Time;
+use sinew::scene::{OutSpace, PoseCache, Scene};
 
 fn asset(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets");
@@ -70,4 +78,214 @@ fn a_folder_is_baked_and_what_is_broken_is_told() {
     ] {
         assert_eq!(example("headless_batch", wrong).status.code(), Some(2));
     }
+}
+
+/// The picture that an example draws.
+fn picture(bench: &Bench, name: &str, args: &[&str]) -> (RgbaImage, String) {
+    let png = bench.path("out.png");
+    let mut all = vec!["--png", png.to_str().unwrap()];
+    all.extend(args);
+    let done = example(name, &all);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let picture = image::open(&png).unwrap().into_rgba8();
+    (picture, stdout(&done))
+}
+
+/// Which pixels show something, row by row; the background is plain.
+fn shown(picture: &RgbaImage) -> Vec<Vec<bool>> {
+    let background = picture.get_pixel(0, 0);
+    let rows = picture.rows();
+    rows.map(|row| row.map(|p| p != background).collect())
+        .collect()
+}
+
+/// World points of all skinned prims, by the CPU.
+fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
+    let mut poses = PoseCache::new(OutSpace::World);
+    let mut all = Vec::new();
+    for bound in scene.bound_skins() {
+        let skin = PackedSkin::pack("Prim", &*bound.skin(time).unwrap()).unwrap();
+        let pose = PackedPose::pack(&skin, &poses.pose(bound, time).unwrap());
+        let mut points = vec![Vec3::ZERO; skin.point_count()];
+        skin_on_cpu(&skin, &pose, &mut points, None);
+        all.append(&mut points);
+    }
+    all
+}
+
+/// The renderer's silhouette is where the skinned points are.
+#[test]
+fn a_renderer_draws_what_is_skinned() {
+    if common::gpu::ignored() {
+        return;
+    }
+    let bench = Bench::new();
+    let size = [400, 300];
+    for (name, first, per_second, seconds) in [
+        ("hatchling.usda", 1.0, 24.0, [0.0, 1.25]),
+        ("puppet.glb", 0.0, 24.0, [0.25, 0.75]),
+    ] {
+        let file = asset(name);
+        let scene = sinew::open(&file)
+            .unwrap()
+            .scene(Default::default())
+            .unwrap();
+        let time = |s: f64| Time::At(first + s * per_second);
+        let framed = [0.0, 0.5, 1.0, 1.5].map(|s| points(&scene, time(s)));
+        let framing = Framing::of(framed.into_iter().flatten(), false);
+        let camera = Orbit::new(&framing, size).clip_from_world(&framing, size);
+        let pictures = seconds.map(|s| {
+            let (file, s) = (file.to_str().unwrap(), s.to_string());
+            picture(
+                &bench,
+                "renderer",
+                &[file, "--seconds", &s, "--size", "400x300"],
+            )
+            .0
+        });
+        for (picture, s) in pictures.iter().zip(seconds) {
+            let shown = shown(picture);
+            let pixels =
+                || (0..size[1] as usize).flat_map(|y| (0..size[0] as usize).map(move |x| (x, y)));
+            let lit: Vec<(usize, usize)> = pixels().filter(|(x, y)| shown[*y][*x]).collect();
+            let share = lit.len() as f64 / f64::from(size[0] * size[1]);
+            assert!((0.03..0.6).contains(&share), "{name} covers {share}");
+            let mut colors: Vec<_> = lit
+                .iter()
+                .map(|(x, y)| picture.get_pixel(*x as u32, *y as u32))
+                .collect();
+            colors.sort_by_key(|p| p.0);
+            colors.dedup();
+            assert!(
+                colors.len() > 100,
+                "{name} is shaded: {} colours",
+                colors.len()
+            );
+
+            let mut low = [usize::MAX; 2];
+            let mut high = [0; 2];
+            for point in points(&scene, time(s)) {
+                let at = camera.project_point3(point);
+                let x = ((at.x * 0.5 + 0.5) * size[0] as f32) as usize;
+                let y = ((0.5 - at.y * 0.5) * size[1] as f32) as usize;
+                let near = |x: usize, y: usize| {
+                    (y.saturating_sub(1)..=y + 1).any(|y| {
+                        (x.saturating_sub(1)..=x + 1)
+                            .any(|x| shown.get(y).and_then(|r| r.get(x)) == Some(&true))
+                    })
+                };
+                assert!(near(x, y), "{name}: {point} is drawn at {x}, {y}");
+                low = [low[0].min(x), low[1].min(y)];
+                high = [high[0].max(x), high[1].max(y)];
+            }
+            // And nothing is anywhere else.
+            for (x, y) in lit {
+                let inside = |at: usize, axis: usize| at + 2 >= low[axis] && at <= high[axis] + 2;
+                assert!(
+                    inside(x, 0) && inside(y, 1),
+                    "{name}: something is at {x}, {y}"
+                );
+            }
+        }
+        assert_ne!(pictures[0], pictures[1], "{name} moves");
+    }
+}
+
+#[test]
+fn the_examples_refuse_what_they_cannot_show() {
+    let bench = Bench::new();
+    let png = bench.path("out.png");
+    let png = png.to_str().unwrap();
+    for args in [
+        &["--size", "0x5"][..],
+        &["--seconds"],
+        &["--frob"],
+        &["a", "b"],
+    ] {
+        assert_eq!(example("renderer", args).status.code(), Some(2), "{args:?}");
+    }
+    if common::gpu::ignored() {
+        return;
+    }
+    for (name, file) in [
+        ("renderer", "no/such/file.usda".to_owned()),
+        ("renderer", asset("walk.bvh").to_str().unwrap().to_owned()),
+        ("crowd", "many".to_owned()),
+    ] {
+        let done = example(name, &[&file, "--png", png]);
+        assert_eq!(done.status.code(), Some(1), "{file}");
+        assert!(stderr(&done).contains("error: "), "{}", stderr(&done));
+        assert!(!Path::new(png).exists());
+    }
+}
+
+/// A thousand stand in their rows, and few dispatches skin them.
+#[test]
+fn a_crowd_is_a_thousand_and_spread() {
+    if common::gpu::ignored() {
+        return;
+    }
+    let bench = Bench::new();
+    let (picture, said) = picture(&bench, "crowd", &[]);
+    assert!(said.contains("1000 characters"), "{said}");
+    assert!(said.contains("million points/s"), "{said}");
+    let number = |before: &str| -> u64 {
+        let words = said.split(before).next().unwrap().split_whitespace();
+        words.last().unwrap().replace(',', "").parse().unwrap()
+    };
+    assert!(number(" instances") > 3000, "{said}");
+    assert!(number(" dispatches") < 20, "{said}");
+
+    // Every row of the square is there from end to end: its picture is cut into cells, of which hardly one is empty.
+    const CELL: usize = 24;
+    let shown = shown(&picture);
+    let (width, height) = (picture.width() as usize, picture.height() as usize);
+    let lit = |cell_x: usize, cell_y: usize| {
+        let rows = &shown[cell_y * CELL..((cell_y + 1) * CELL).min(height)];
+        rows.iter()
+            .any(|r| r[cell_x * CELL..((cell_x + 1) * CELL).min(width)].contains(&true))
+    };
+    let (mut covered, mut within) = (0, 0);
+    for y in 0..height.div_ceil(CELL) {
+        let row: Vec<bool> = (0..width.div_ceil(CELL)).map(|x| lit(x, y)).collect();
+        let (Some(first), Some(last)) = (row.iter().position(|c| *c), row.iter().rposition(|c| *c))
+        else {
+            continue;
+        };
+        within += last - first + 1;
+        covered += row.iter().filter(|c| **c).count();
+    }
+    assert!(within > 250, "{within} cells from end to end");
+    assert!(covered * 10 > within * 9, "{covered} of {within} cells");
+    // Apart from each other: many pieces, none of them most of the picture.
+    let pieces = pieces(&shown);
+    let all: usize = pieces.iter().sum();
+    assert!(pieces.len() > 100, "{} pieces", pieces.len());
+    assert!(pieces.iter().all(|p| p * 5 < all), "{pieces:?}");
+    let colors: std::collections::HashSet<_> = picture.pixels().collect();
+    assert!(colors.len() > 2000, "{} colours", colors.len());
+}
+
+/// Pixels of each piece that hangs together.
+fn pieces(shown: &[Vec<bool>]) -> Vec<usize> {
+    let mut left: Vec<Vec<bool>> = shown.to_vec();
+    let mut out = Vec::new();
+    for y in 0..left.len() {
+        for x in 0..left[y].len() {
+            let mut stack = vec![(x, y)];
+            let mut size = 0;
+            while let Some((x, y)) = stack.pop() {
+                let pixel = left.get_mut(y).and_then(|r| r.get_mut(x));
+                if pixel.is_some_and(|p| std::mem::replace(p, false)) {
+                    size += 1;
+                    let (left, up) = (x.wrapping_sub(1), y.wrapping_sub(1));
+                    stack.extend([(left, y), (x + 1, y), (x, up), (x, y + 1)]);
+                }
+            }
+            if size > 0 {
+                out.push(size);
+            }
+        }
+    }
+    out
 }

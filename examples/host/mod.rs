@@ -2,6 +2,7 @@
 //! the device's limits.
 
 mod camera;
+mod drawing;
 mod picture;
 mod window;
 
@@ -13,6 +14,7 @@ use glam::Mat4;
 use sinew::wgpu;
 
 pub use camera::Framing;
+pub use drawing::{Drawing, upload};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

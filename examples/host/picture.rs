@@ -33,7 +33,8 @@ pub fn draw<P: Program>(args: &Args, png: &Path) -> Result<()> {
         view_formats: &[],
     });
     let target = Target::new(&gpu, texture.create_view(&Default::default()), args.size);
-    let camera = Orbit::default().clip_from_world(&program.framing(), args.size);
+    let framing = program.framing();
+    let camera = Orbit::new(&framing, args.size).clip_from_world(&framing, args.size);
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     program.frame(&gpu, args.seconds, camera, &mut encoder, &target)?;
 

@@ -25,7 +25,6 @@ pub fn show<P: Program>(args: &Args) -> std::result::Result<(), Failure> {
     let mut app = App::<P> {
         args,
         shown: None,
-        orbit: Orbit::default(),
         dragged: None,
         failed: None,
     };
@@ -39,7 +38,6 @@ pub fn show<P: Program>(args: &Args) -> std::result::Result<(), Failure> {
 struct App<'a, P> {
     args: &'a Args,
     shown: Option<Shown<P>>,
-    orbit: Orbit,
     /// Where the pointer was while its button is down.
     dragged: Option<Option<[f32; 2]>>,
     failed: Option<Box<dyn Error>>,
@@ -51,6 +49,7 @@ struct Shown<P> {
     window: Arc<Window>,
     surface: wgpu::Surface<'static>,
     config: wgpu::SurfaceConfiguration,
+    orbit: Orbit,
     start: Instant,
 }
 
@@ -76,8 +75,10 @@ impl<P: Program> Shown<P> {
             queue,
             format: config.format,
         };
+        let program = P::new(&gpu, args.file.as_deref())?;
         Ok(Self {
-            program: P::new(&gpu, args.file.as_deref())?,
+            orbit: Orbit::new(&program.framing(), [config.width, config.height]),
+            program,
             gpu,
             window,
             surface,
@@ -90,7 +91,7 @@ impl<P: Program> Shown<P> {
         [self.config.width, self.config.height]
     }
 
-    fn draw(&mut self, orbit: &Orbit) -> Result<()> {
+    fn draw(&mut self) -> Result<()> {
         use wgpu::CurrentSurfaceTexture::{Outdated, Suboptimal, Success};
         let frame = match self.surface.get_current_texture() {
             Success(frame) | Suboptimal(frame) => frame,
@@ -103,7 +104,9 @@ impl<P: Program> Shown<P> {
         };
         let color = frame.texture.create_view(&Default::default());
         let target = Target::new(&self.gpu, color, self.size());
-        let camera = orbit.clip_from_world(&self.program.framing(), self.size());
+        let camera = self
+            .orbit
+            .clip_from_world(&self.program.framing(), self.size());
         let seconds = self.start.elapsed().as_secs_f64();
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         self.program
@@ -155,15 +158,15 @@ impl<P: Program> ApplicationHandler for App<'_, P> {
                 if let Some(before) = &mut self.dragged
                     && let Some([x, y]) = before.replace(now)
                 {
-                    self.orbit.drag(now[0] - x, now[1] - y);
+                    shown.orbit.drag(now[0] - x, now[1] - y);
                 }
             }
-            WindowEvent::MouseWheel { delta, .. } => self.orbit.zoom(match delta {
+            WindowEvent::MouseWheel { delta, .. } => shown.orbit.zoom(match delta {
                 MouseScrollDelta::LineDelta(_, lines) => lines,
                 MouseScrollDelta::PixelDelta(pixels) => pixels.y as f32 / 40.0,
             }),
             WindowEvent::RedrawRequested => {
-                if let Err(e) = shown.draw(&self.orbit) {
+                if let Err(e) = shown.draw() {
                     self.failed = Some(e);
                     event_loop.exit();
                 }

@@ -6,7 +6,8 @@ use super::arena::Arena;
 use super::crowd::{foreign, foreign_skin};
 use super::error::guarded;
 use super::frame::{HeldSkin, Instance};
-use super::outputs::{OutBuffer, has};
+use super::out_sets::OutBuffer;
+use super::outputs::has;
 use super::target::{NORMALS, POINTS, PREVIOUS, TANGENTS};
 use super::{Crowd, GpuError, InstanceId};
 

@@ -2,7 +2,7 @@
 
 use super::GpuError;
 use super::error::guarded;
-use super::frame::{Group, cut, dispatches};
+use super::groups::{Group, cut, dispatches};
 use super::pipelines::Pipelines;
 use super::skinner::Skinner;
 use crate::kernel::{Dispatch, WORKGROUP_SIZE};

@@ -6,6 +6,7 @@ use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
 use sinew::kernel::{
     Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, SKIN, SKIN_IN_UNIFORMS, WEIGHTS, WORKGROUP_SIZE,
 };
+use sinew::render::Shader;
 
 type Check = fn(&Kernel) -> Result<(), String>;
 
@@ -27,6 +28,19 @@ fn main() {
             let name = format!("{}::{name}", kernel.name);
             trials.push(Trial::test(name, move || {
                 check(&kernel).map_err(Failed::from)
+            }));
+        }
+    }
+    for shader in sinew::render::SHADERS {
+        for (name, check) in [
+            ("to_spirv", drawn_spirv as fn(&Shader) -> Result<(), String>),
+            ("to_msl", drawn_msl),
+            ("to_hlsl", drawn_hlsl),
+            ("entries_agree", drawn_entries),
+        ] {
+            let name = format!("{}::{name}", shader.name);
+            trials.push(Trial::test(name, move || {
+                check(&shader).map_err(Failed::from)
             }));
         }
     }
@@ -298,6 +312,91 @@ fn entry(kernel: &Kernel) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!("overrides {wgsl:?}, in Rust {rust:?}"))
+    }
+}
+
+/// A shader that draws, for either value of each override.
+fn drawn(shader: &Shader) -> Result<Vec<(Module, ModuleInfo)>, String> {
+    let module =
+        naga::front::wgsl::parse_str(shader.wgsl).map_err(|e| e.emit_to_string(shader.wgsl))?;
+    let info = validate(&module)?;
+    let mut out = Vec::new();
+    for value in [0.0, 1.0] {
+        let names = module.overrides.iter().filter_map(|(_, o)| o.name.clone());
+        let constants: naga::back::PipelineConstants = names.map(|n| (n, value)).collect();
+        let settled =
+            naga::back::pipeline_constants::process_overrides(&module, &info, None, &constants);
+        let module = settled.map_err(|e| e.to_string())?.0.into_owned();
+        let info = validate(&module)?;
+        out.push((module, info));
+    }
+    Ok(out)
+}
+
+fn drawn_spirv(shader: &Shader) -> Result<(), String> {
+    for (module, info) in drawn(shader)? {
+        let options = naga::back::spv::Options::default();
+        naga::back::spv::write_vec(&module, &info, &options, None).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+fn drawn_msl(shader: &Shader) -> Result<(), String> {
+    for (module, info) in drawn(shader)? {
+        let options = naga::back::msl::Options {
+            fake_missing_bindings: true,
+            ..Default::default()
+        };
+        let (text, _) =
+            naga::back::msl::write_string(&module, &info, &options, &Default::default())
+                .map_err(|e| e.to_string())?;
+        not_empty(&text)?;
+    }
+    Ok(())
+}
+
+fn drawn_hlsl(shader: &Shader) -> Result<(), String> {
+    for (module, info) in drawn(shader)? {
+        let mut text = String::new();
+        let options = naga::back::hlsl::Options {
+            fake_missing_bindings: true,
+            ..Default::default()
+        };
+        naga::back::hlsl::Writer::new(&mut text, &options, &Default::default())
+            .write(&module, &info, None)
+            .map_err(|e| e.to_string())?;
+        not_empty(&text)?;
+    }
+    Ok(())
+}
+
+/// The entry points that pipelines name are those that there are, and storage buffers are few and read only.
+fn drawn_entries(shader: &Shader) -> Result<(), String> {
+    let module =
+        naga::front::wgsl::parse_str(shader.wgsl).map_err(|e| e.emit_to_string(shader.wgsl))?;
+    let of_stage = |stage| -> Vec<&str> {
+        let points = module.entry_points.iter().filter(|p| p.stage == stage);
+        points.map(|p| p.name.as_str()).collect()
+    };
+    let (vertex, fragment) = (
+        of_stage(naga::ShaderStage::Vertex),
+        of_stage(naga::ShaderStage::Fragment),
+    );
+    if vertex != shader.vertex || fragment != shader.fragment {
+        return Err(format!("{vertex:?} and {fragment:?}"));
+    }
+    let mut storage = 0;
+    for (_, variable) in module.global_variables.iter() {
+        if let AddressSpace::Storage { access } = variable.space {
+            storage += 1;
+            if access != StorageAccess::LOAD {
+                return Err(format!("{:?} is written to", variable.name));
+            }
+        }
+    }
+    match storage {
+        0..=8 => Ok(()),
+        more => Err(format!("{more} storage buffers; WebGPU promises 8")),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Cameras: one that orbits, or one that stands as a file says.
 
-use glam::{DMat4, DVec2, DVec3, DVec4};
+use glam::{DMat3, DMat4, DVec2, DVec3, DVec4};
 
 use super::Bounds;
+use crate::math;
+use crate::sampled::Time;
+use crate::scene::StageCamera;
 
 /// Vertical field of view of an orbiting camera, degrees: long enough that faces keep their shape.
 const FIELD_OF_VIEW: f64 = 28.0;
@@ -68,6 +71,26 @@ pub struct CameraMatrices {
     /// The eye, in world space.
     pub eye: DVec3,
     pub perspective: bool,
+}
+
+impl Fixed {
+    /// A camera of a stage as it stands at a time. Scales of its place count for nothing.
+    #[must_use]
+    pub fn of_stage(camera: &StageCamera, time: Time) -> Self {
+        let frustum = camera.frustum(time);
+        let [low, high] = frustum.window;
+        let place = camera.world_from_camera(time);
+        // A camera that is squeezed to nothing looks ahead from where it is.
+        let rotation = math::nearest_rotation(DMat3::from_mat4(place)).unwrap_or_default();
+        Self {
+            world_from_camera: DMat4::from_rotation_translation(rotation, place.w_axis.truncate()),
+            lens: match frustum.perspective {
+                true => Lens::Perspective { low, high },
+                false => Lens::Orthographic { low, high },
+            },
+            near: frustum.near_far.x,
+        }
+    }
 }
 
 impl Camera {

@@ -62,7 +62,7 @@ pub(super) const LINES: Shader = Shader {
 pub(super) const MESH_LINES: Shader = Shader {
     name: "render.mesh_lines",
     wgsl: wgsl!("frame", "mesh", "lines", "mesh_lines"),
-    vertex: &["edge", "normal"],
+    vertex: &["free", "edge", "normal"],
     fragment: &["fragment"],
 };
 

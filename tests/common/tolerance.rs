@@ -201,6 +201,15 @@ pub const OWN_CLIP: f64 = 2e-6;
 /// f32 translations and quaternions.
 pub const LIMBS_IN_USD: f64 = 1e-5;
 
+/// Edges of a silhouette against projected points, in pixels: a pixel counts where one of four samples is covered, half a
+/// pixel either way, and the highest point of a curve has its neighbours beside it.
+pub const SILHOUETTE_PIXELS: f64 = 1.5;
+
+/// Steps of 255 within which colours are the same: f32 positions that round differently move shading by less.
+pub const SAME_COLOR: u8 = 6;
+
+/// Share of pixels of one picture drawn two ways that may have another colour: edges, where a sample falls on either side.
+pub const SAME_PICTURE: f64 = 5e-3;
 /// Sums of uvs and colours against usd-core's, per value: its Python adds in f64 what is f32 on either side, so only the order
 /// of additions is left; values reach some hundreds.
 pub const SUMS_OF_VALUES: f64 = 1e-9;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sinew::render::{Bounds, Camera, Fixed, Lens, Stage, View};
+use sinew::render::{Bounds, Camera, Fixed, Stage, View};
 use sinew::sampled::Time;
 use sinew::scene::StageCamera;
 use sinew::{Error, Result};
@@ -158,7 +158,7 @@ impl Eye<'_> {
                 }
                 camera
             }
-            Self::Stage(camera) => of_stage(camera, shot.time, up_axis),
+            Self::Stage(camera) => Camera::fixed(up_axis, Fixed::of_stage(camera, shot.time)),
         }
     }
 }
@@ -228,22 +228,6 @@ pub fn eye<'a>(
     }
     camera.orbit_mut(&Bounds::EMPTY).distance /= args.zoom;
     Ok(Eye::Orbit(camera))
-}
-
-/// A camera of the file as it stands at a time.
-fn of_stage(camera: &StageCamera, time: Time, up_axis: char) -> Camera {
-    let frustum = camera.frustum(time);
-    let [low, high] = frustum.window;
-    let lens = match frustum.perspective {
-        true => Lens::Perspective { low, high },
-        false => Lens::Orthographic { low, high },
-    };
-    let fixed = Fixed {
-        world_from_camera: camera.world_from_camera(time),
-        lens,
-        near: frustum.near_far.x,
-    };
-    Camera::fixed(up_axis, fixed)
 }
 
 #[cfg(test)]

@@ -333,6 +333,27 @@ fn mouse(display: &Display) -> Result<(), Failed> {
             format!("{step}: the picture stays")
         })?;
     }
+    // A click chooses the joint below it.
+    viewer.steps(&["key 1", "key f", "key j", "joint leftHand", "state"])?;
+    let at = viewer.last["joint_at"].clone();
+    let click = format!("click {} {}", at[0], at[1]);
+    viewer.steps(&["key Escape", "state"])?;
+    check(viewer.last["joint"].is_null(), || viewer.last.to_string())?;
+    viewer.steps(&[&click, "state"])?;
+    check(viewer.last["joint"] == "leftHand", || {
+        viewer.last.to_string()
+    })?;
+    viewer.steps(&["key Escape", "key j"])?;
+    // Panels take their clicks: the button at the right of the bar, and the timeline.
+    let [width, height] = [0, 1].map(|i| viewer.last["window"][i].as_f64().unwrap_or(0.0));
+    viewer.steps(&[&format!("click {} 17", width - 20.0), "state"])?;
+    check(viewer.last["help"] == true, || viewer.last.to_string())?;
+    viewer.steps(&["key Escape"])?;
+    viewer.steps(&[&format!("click {} {}", width * 0.6, height - 24.0), "state"])?;
+    let time = viewer.last["time"].as_f64();
+    check(time.is_some_and(|t| t > 5.0), || viewer.last.to_string())?;
+
+    viewer.steps(&["time 0"])?;
     // Frame all brings everything back into the picture.
     viewer.steps(&["scroll 2000", "key f", "key g"])?;
     let with = viewer.shot("mouse-framed")?;

@@ -459,8 +459,7 @@ impl ApplicationHandler<Wake> for App {
 }
 
 impl App {
-    /// A file was dropped into the window, by a person or by a script.
-    pub fn dropped(&mut self, path: PathBuf) {
+    fn dropped(&mut self, path: PathBuf) {
         self.state.hovering = false;
         self.open(path, None);
     }
@@ -480,12 +479,10 @@ impl App {
         }
     }
 
-    /// A drag or a scroll of the pointer over the picture, by a script.
-    pub fn point(&mut self, pointer: super::moves::Pointer) {
-        let height = self.state.viewport[3] as f32 / self.egui.pixels_per_point();
-        for step in super::moves::of_pointer(pointer, height) {
-            self.state.move_camera(step);
+    /// An event of the window, by a script.
+    pub fn inject(&mut self, event_loop: &ActiveEventLoop, event: WindowEvent) {
+        if let Some(id) = self.screen.as_ref().map(|s| s.window.id()) {
+            self.window_event(event_loop, id, event);
         }
-        self.redraw();
     }
 }

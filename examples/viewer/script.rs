@@ -16,12 +16,15 @@ pub enum Step {
         name: String,
         shift: bool,
     },
-    /// Points that the pointer is dragged by, as the left or another button does.
+    /// Pixels that the pointer is dragged by from the picture's middle, with the left or the right button.
     Drag {
         by: [f32; 2],
         left: bool,
     },
+    /// Pixels that the wheel turns over the picture's middle.
     Scroll(f32),
+    /// A click on a pixel of the window.
+    Click([f32; 2]),
     Time(f64),
     /// Chooses a joint by its name.
     Joint(String),
@@ -53,8 +56,9 @@ pub const LANGUAGE: &str = "\
 Script actions, one a line; # begins a comment. Each is answered on stdout by a line of JSON:
   drop FILE             open a file, as if it had been dropped into the window
   key NAME [shift]      press a key; ? in the window lists them, such as: key Space
-  drag X Y [left|right] drag the pointer by so many points
-  scroll N              turn the wheel
+  drag X Y [left|right] drag the pointer by so many pixels from the picture's middle
+  scroll N              turn the wheel by so many pixels over it
+  click X Y             click on a pixel of the window
   time CODE             pause, and show a time code
   joint NAME            choose a joint
   shape NAME WEIGHT     move the slider of a blend shape
@@ -98,6 +102,7 @@ pub fn parse(line: &str) -> Result<Option<Step>, String> {
             left: words.get(2) != Some(&"right"),
         },
         "scroll" => Step::Scroll(number(0)? as f32),
+        "click" => Step::Click([number(0)? as f32, number(1)? as f32]),
         "time" => Step::Time(number(0)?),
         "joint" => Step::Joint(text()?),
         "shape" => {
@@ -186,7 +191,7 @@ mod tests {
 
     #[test]
     fn every_action_of_the_list_is_read() {
-        let examples = "drop a b.usda|key Left shift|drag 3 -4 right|scroll -2|time 1.5|joint Hips|shape my smile 0.5|\
+        let examples = "drop a b.usda|key Left shift|drag 3 -4 right|scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|\
                         clip Walk|camera /Cam|method dual|size 640 480|shot x.png|settle|loads 2|wait 0.5|state|quit";
         let mut listed = LANGUAGE.lines().skip(1);
         for example in examples.split('|') {

@@ -4,10 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use winit::dpi::PhysicalPosition;
+use winit::event::{
+    DeviceId, ElementState, MouseButton, MouseScrollDelta, TouchPhase, WindowEvent,
+};
 use winit::event_loop::ActiveEventLoop;
 
 use super::app::App;
-use super::moves::Pointer;
 use super::screen::Painted;
 use super::script::{PATIENCE, Step};
 use super::state::Wish;
@@ -17,6 +20,9 @@ const FRAMES: u32 = 3;
 
 /// A script that waits for a file looks this often.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Frames that egui spreads a turn of the wheel over.
+const SMOOTH: usize = 6;
 
 /// What became of a step.
 enum Taken {
@@ -32,7 +38,7 @@ impl App {
             let taken = match &step {
                 Step::Shot(path) if frames >= FRAMES => self.shot(event_loop, path)?,
                 Step::Shot(_) => Ok(Taken::Later),
-                other => self.take(other, waited),
+                other => self.take(event_loop, other, waited, frames),
             };
             match taken {
                 Ok(Taken::Done) => {
@@ -73,28 +79,32 @@ impl App {
         Ok(())
     }
 
-    fn take(&mut self, step: &Step, waited: Duration) -> Result<Taken, String> {
+    fn take(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        step: &Step,
+        waited: Duration,
+        frames: u32,
+    ) -> Result<Taken, String> {
         let later = |done: bool| if done { Taken::Done } else { Taken::Later };
-        let still = Pointer {
-            pinch: 1.0,
-            ..Pointer::default()
-        };
         match step {
-            Step::Drop(path) => self.dropped(path.clone()),
+            Step::Drop(path) => self.inject(event_loop, WindowEvent::DroppedFile(path.clone())),
+            Step::Drag { .. } | Step::Scroll(_) | Step::Click(_) => {
+                // One event for each frame, as egui wants to see them.
+                let [left, top, width, height] = self.state.viewport.map(f64::from);
+                let middle = [left + width * 0.5, top + height * 0.5];
+                let events = pointer_events(step, middle);
+                let event = events.get(frames as usize).cloned();
+                if let Some(event) = event {
+                    self.inject(event_loop, event);
+                }
+                return Ok(later(frames as usize >= events.len() + SMOOTH));
+            }
             Step::Key { name, shift } => {
                 if !self.press(name, *shift) {
                     return Err(format!("no key is called '{name}'"));
                 }
             }
-            Step::Drag { by, left } => self.point(Pointer {
-                drag: *by,
-                left: *left,
-                ..still
-            }),
-            Step::Scroll(by) => self.point(Pointer {
-                scroll: *by,
-                ..still
-            }),
             Step::Time(time) => {
                 let clock = &mut self.state.clock;
                 if !(clock.start..=clock.end).contains(time) {
@@ -195,6 +205,16 @@ impl App {
         let _ = super::script::write_line(&report.to_string());
     }
 
+    /// Where the chosen joint is in the window.
+    fn joint_at(&self) -> Option<[f64; 2]> {
+        let state = &self.state;
+        let id = state.look.chosen?;
+        let position = *state.joints.get(id.skeleton)?.get(id.joint)?;
+        let [left, top, width, height] = state.viewport;
+        let (pixel, _) = state.camera.project(position, [width, height])?;
+        Some([pixel.x + f64::from(left), pixel.y + f64::from(top)])
+    }
+
     /// What the window shows, for a script to judge.
     fn report(&self) -> Value {
         let state = &self.state;
@@ -226,6 +246,8 @@ impl App {
             "shapes": model.map(|m| &m.shapes),
             "weights": state.weights,
             "joint": chosen.map(|j| &j.name),
+            // Pixel of the window.
+            "joint_at": self.joint_at(),
             "heat": state.control.heat.is_some(),
             "backend": format!("{:?}", state.control.backend),
             "method": state.control.method,
@@ -235,5 +257,55 @@ impl App {
             "frame_seconds": state.stats.frame,
             "skin_seconds": state.stats.skin,
         })
+    }
+}
+
+/// What the window is told of a drag, a scroll or a click.
+fn pointer_events(step: &Step, middle: [f64; 2]) -> Vec<WindowEvent> {
+    let device_id = DeviceId::dummy();
+    let to = |[x, y]: [f64; 2]| WindowEvent::CursorMoved {
+        device_id,
+        position: PhysicalPosition::new(x, y),
+    };
+    let button = |state, left: bool| WindowEvent::MouseInput {
+        device_id,
+        state,
+        button: if left {
+            MouseButton::Left
+        } else {
+            MouseButton::Right
+        },
+    };
+    let (down, up) = (ElementState::Pressed, ElementState::Released);
+    match step {
+        Step::Drag { by, left } => {
+            let part = |part: f64| {
+                to([
+                    middle[0] + f64::from(by[0]) * part,
+                    middle[1] + f64::from(by[1]) * part,
+                ])
+            };
+            vec![
+                to(middle),
+                button(down, *left),
+                part(0.5),
+                part(1.0),
+                button(up, *left),
+            ]
+        }
+        Step::Scroll(pixels) => {
+            let delta = PhysicalPosition::new(0.0, f64::from(*pixels));
+            let wheel = WindowEvent::MouseWheel {
+                device_id,
+                delta: MouseScrollDelta::PixelDelta(delta),
+                phase: TouchPhase::Moved,
+            };
+            vec![to(middle), wheel]
+        }
+        Step::Click(at) => {
+            let at = to(at.map(f64::from));
+            vec![at, button(down, true), button(up, true)]
+        }
+        _ => Vec::new(),
     }
 }

@@ -36,20 +36,19 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
     let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
     ui.painter().image(picture, rect, whole, Color32::WHITE);
 
-    let pointer = ui.input(|input| {
-        let drag = response.drag_delta();
-        let over = response.contains_pointer();
-        Pointer {
-            drag: [drag.x, drag.y],
-            left: response.dragged_by(egui::PointerButton::Primary),
-            shift: input.modifiers.shift,
-            scroll: if over {
-                input.smooth_scroll_delta().y
-            } else {
-                0.0
-            },
-            pinch: if over { input.zoom_delta() } else { 1.0 },
-        }
+    // Asked before egui's input is locked: what is asked of a response locks it too.
+    let (drag, over) = (response.drag_delta(), response.contains_pointer());
+    let left = response.dragged_by(egui::PointerButton::Primary);
+    let pointer = ui.input(|input| Pointer {
+        drag: [drag.x, drag.y],
+        left,
+        shift: input.modifiers.shift,
+        scroll: if over {
+            input.smooth_scroll_delta().y
+        } else {
+            0.0
+        },
+        pinch: if over { input.zoom_delta() } else { 1.0 },
     });
     for step in moves::of_pointer(pointer, rect.height()) {
         state.move_camera(step);
@@ -103,7 +102,10 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
 /// Behind nothing.
 fn empty(ui: &Ui, rect: Rect) {
     let mut mesh = egui::Mesh::default();
-    let (top, bottom) = (Color32::from_rgb(66, 71, 79), Color32::from_rgb(108, 110, 113));
+    let (top, bottom) = (
+        Color32::from_rgb(66, 71, 79),
+        Color32::from_rgb(108, 110, 113),
+    );
     mesh.colored_vertex(rect.left_top(), top);
     mesh.colored_vertex(rect.right_top(), top);
     mesh.colored_vertex(rect.right_bottom(), bottom);

@@ -661,11 +661,11 @@ fn outputs_that_cannot_be() {
         &nowhere,
         &["there is no folder", "no/such/folder"],
     );
-    let strange = bench.path("out.obj");
+    let strange = bench.path("out.abc");
     refused(
         &bake(&input, &strange, &[]),
         &strange,
-        &["out.obj", ".usdc"],
+        &["out.abc", ".usdc"],
     );
     std::fs::create_dir(bench.path("dir.usda")).unwrap();
     assert_eq!(

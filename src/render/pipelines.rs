@@ -45,6 +45,7 @@ struct Wanted<'a> {
     blend: Option<wgpu::BlendState>,
     /// Comparison, and whether depth is written.
     depth: Option<(wgpu::CompareFunction, bool)>,
+    bias: wgpu::DepthBiasState,
     constants: &'a [(&'a str, f64)],
 }
 
@@ -112,6 +113,7 @@ impl Pipelines {
             samples,
             blend: over,
             depth: Some((GreaterEqual, true)),
+            bias: Default::default(),
             constants: &opaque_constants,
         };
         let lines = Wanted {
@@ -133,6 +135,7 @@ impl Pipelines {
             samples: 1,
             blend: None,
             depth: None,
+            bias: Default::default(),
             constants: &[],
         };
         // Group 0 is the frame everywhere; the blur has none.
@@ -160,6 +163,12 @@ impl Pipelines {
                 buffers: &[],
                 topology: TriangleStrip,
                 depth: Some((GreaterEqual, false)),
+                // What lies flat on the ground is in front of it.
+                bias: wgpu::DepthBiasState {
+                    constant: -16,
+                    slope_scale: -2.0,
+                    clamp: 0.0,
+                },
                 constants: &constants,
                 ..surface
             }
@@ -254,7 +263,7 @@ impl Wanted<'_> {
                 depth_write_enabled: Some(write),
                 depth_compare: Some(compare),
                 stencil: Default::default(),
-                bias: Default::default(),
+                bias: self.bias,
             }),
             multisample: wgpu::MultisampleState {
                 count: self.samples,

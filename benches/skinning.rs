@@ -6,12 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use glam::{DMat4, DQuat, DVec3, Vec3};
+use glam::{DMat4, DQuat, DVec3, Vec3, Vec4};
 use serde_json::{Value, json};
 use sinew::gpu::{AdapterChoice, Crowd, GpuDevice, GpuError, Skinner, SkinnerOptions};
-use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use sinew::kernel::{CpuJob, PackedPose, PackedSkin, RenderVertices};
 use sinew::skel::{
-    BlendShape, InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin, SkinningMethod,
+    BlendShape, InfluenceInterpolation, JointInfluences, MeshTopology, Pose, RestNormals, Skin,
+    SkinningMethod,
 };
 
 const JOINTS: usize = 100;
@@ -174,15 +175,56 @@ fn row(backend: &str, case: &str, points: usize, (best, median): (f64, f64)) -> 
     })
 }
 
-fn cpu(case: &str, skin: &Skin, scale: f64, runs: usize) -> Value {
+/// What is made of a skin besides its own points and normals.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    AsItIs,
+    /// Render vertices, a fifth more than points, with tangents.
+    ByVertices,
+    /// Smooth normals of a grid of quads.
+    WithMadeNormals,
+}
+
+fn pack(skin: &Skin, shown: Shown) -> PackedSkin {
     let packed = PackedSkin::pack("/B", skin).expect("packs");
+    let points = packed.point_count();
+    match shown {
+        Shown::AsItIs => packed,
+        Shown::ByVertices => {
+            let count = points + points / 5;
+            let map = (0..count).map(|v| (v * points / count) as u32);
+            let vertices = RenderVertices::new(map.collect());
+            let vertices = vertices.with_tangents(vec![Vec4::X; count]);
+            packed.with_vertices(vertices).expect("valid")
+        }
+        Shown::WithMadeNormals => {
+            let side = points.isqrt();
+            let quads = (0..side - 1).flat_map(|y| (0..side - 1).map(move |x| y * side + x));
+            let indices = quads.flat_map(|p| [p, p + 1, p + side + 1, p + side].map(|p| p as i32));
+            let indices: Vec<i32> = indices.collect();
+            let counts = vec![4; indices.len() / 4];
+            let faces = MeshTopology::new("/B", &counts, &indices, false, points);
+            let faces = faces.expect("valid");
+            packed.with_made_normals(&faces).expect("valid")
+        }
+    }
+}
+
+fn cpu(case: &str, skin: &Skin, shown: Shown, scale: f64, runs: usize) -> Value {
+    let packed = pack(skin, shown);
     let pose = PackedPose::pack(&packed, &pose(skin, scale));
-    let mut points = vec![Vec3::ZERO; packed.point_count()];
-    let mut normals = packed.normals().map(<[Vec3]>::to_vec);
+    let mut points = vec![Vec3::ZERO; packed.output_count()];
+    let mut normals = packed
+        .has_output_normals()
+        .then(|| vec![Vec3::ZERO; packed.output_normal_count()]);
+    let mut tangents = packed.tangents().map(<[Vec4]>::to_vec);
     let times = (0..runs + 2)
         .map(|_| {
+            let mut job = CpuJob::new(&packed, &pose, &mut points);
+            job.normals = normals.as_deref_mut();
+            job.tangents = tangents.as_deref_mut();
             let start = Instant::now();
-            skin_on_cpu(&packed, &pose, &mut points, normals.as_deref_mut());
+            job.run();
             start.elapsed()
         })
         .skip(2)
@@ -193,7 +235,17 @@ fn cpu(case: &str, skin: &Skin, scale: f64, runs: usize) -> Value {
 /// Bytes that must move once: rest in, influences or entries in, results out.
 fn floor_bytes(packed: &PackedSkin) -> u64 {
     let points = packed.point_count() as u64;
-    let normals = packed.normal_count() as u64 * 24;
+    // Rest and result; a map of vertices, and the neighbours that normals are made from.
+    let shown = packed.vertices().map_or(0, |v| v.count() as u64 * 4);
+    let tangents = packed.tangents().map_or(0, |t| t.len() as u64 * 32);
+    let made = packed.made_normals().map_or(0, |m| {
+        (m.rows().len() + m.neighbors().len() * 2) as u64 * 4 + packed.output_count() as u64 * 24
+    });
+    let normals = packed.normal_count() as u64 * 12;
+    let normals = match packed.made_normals() {
+        Some(_) => 0,
+        None => normals + packed.output_normal_count() as u64 * 12,
+    };
     let corners = packed.normal_points().map_or(0, |p| p.len() as u64 * 4);
     let influences = packed
         .influences()
@@ -202,17 +254,19 @@ fn floor_bytes(packed: &PackedSkin) -> u64 {
     let blend = packed.blend().map_or(0, |b| {
         (b.rows().len() + b.sub_shapes().len()) as u64 * 4 + b.offsets().len() as u64 * 12 / 10
     });
-    points * 24 + normals + corners + influences + blend
+    let results = packed.output_count() as u64 * 12;
+    points * 12 + results + normals + corners + influences + blend + shown + tangents + made
 }
 
 fn gpu(
     case: &str,
     skin: &Skin,
+    shown: Shown,
     scale: f64,
     options: &Options,
     device: &GpuDevice,
 ) -> Result<Value, GpuError> {
-    let packed = Arc::new(PackedSkin::pack("/B", skin).expect("packs"));
+    let packed = Arc::new(pack(skin, shown));
     let wanted = SkinnerOptions {
         timestamps: true,
         ..SkinnerOptions::default()
@@ -230,7 +284,7 @@ fn gpu(
         let _ = device.device().poll(wgpu::PollType::wait_indefinitely());
         let wall = start.elapsed();
         let time = match crowd.last_gpu_time()? {
-            Some(times) => times.weights + times.skin,
+            Some(times) => times.weights + times.skin + times.made_normals,
             None => {
                 stamped = false;
                 wall
@@ -246,7 +300,7 @@ fn gpu(
     let mut out = row(
         &device.report().name,
         case,
-        packed.point_count(),
+        packed.output_count(),
         (best, median),
     );
     out["timestamps"] = stamped.into();
@@ -330,28 +384,47 @@ fn main() {
         SkinningMethod::DualQuaternion,
     );
     let of = |normals, method| skinned(options.points, normals, method);
-    // Name, skin, scale of its joints in y.
+    let as_it_is = Shown::AsItIs;
+    // Name, skin, what it is shown by, scale of its joints in y.
     let cases = [
-        ("lbs", of(Normals::None, linear), 1.0),
-        ("lbs+normals", of(Normals::PerPoint, linear), 1.0),
+        ("lbs", of(Normals::None, linear), as_it_is, 1.0),
+        ("lbs+normals", of(Normals::PerPoint, linear), as_it_is, 1.0),
         (
             "lbs+faceVarying normals",
             of(Normals::FaceVarying, linear),
+            as_it_is,
             1.0,
         ),
-        ("dqs", of(Normals::None, dual), 1.0),
-        ("dqs+scale", of(Normals::None, dual), 1.5),
-        ("dqs+scale+normals", of(Normals::PerPoint, dual), 1.5),
-        ("blend 200x5%, 20 active", blended(), 1.0),
+        (
+            "lbs+normals+tangents, vertices",
+            of(Normals::PerPoint, linear),
+            Shown::ByVertices,
+            1.0,
+        ),
+        (
+            "lbs+made normals",
+            of(Normals::None, linear),
+            Shown::WithMadeNormals,
+            1.0,
+        ),
+        ("dqs", of(Normals::None, dual), as_it_is, 1.0),
+        ("dqs+scale", of(Normals::None, dual), as_it_is, 1.5),
+        (
+            "dqs+scale+normals",
+            of(Normals::PerPoint, dual),
+            as_it_is,
+            1.5,
+        ),
+        ("blend 200x5%, 20 active", blended(), as_it_is, 1.0),
     ];
     let mut rows: Vec<Value> = cases
         .iter()
-        .map(|(case, skin, scale)| cpu(case, skin, *scale, options.runs))
+        .map(|(case, skin, shown, scale)| cpu(case, skin, *shown, *scale, options.runs))
         .collect();
     match GpuDevice::new(&options.adapter) {
         Ok(device) => {
-            for (case, skin, scale) in &cases {
-                match gpu(case, skin, *scale, &options, &device) {
+            for (case, skin, shown, scale) in &cases {
+                match gpu(case, skin, *shown, *scale, &options, &device) {
                     Ok(row) => rows.push(row),
                     Err(error) => eprintln!("{case}: {error}"),
                 }
@@ -385,7 +458,7 @@ fn main() {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
         let number = |key: &str| row[key].as_f64().unwrap_or_default();
         print!(
-            "{:<34} {:<26} best {:>8.1}  median {:>8.1}  ({:.3} ms)",
+            "{:<34} {:<30} best {:>8.1}  median {:>8.1}  ({:.3} ms)",
             text("backend"),
             text("case"),
             number("best_mpoints_per_s"),

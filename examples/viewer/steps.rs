@@ -15,7 +15,7 @@ use super::screen::Painted;
 use super::script::{PATIENCE, Step};
 use super::state::Wish;
 
-/// Frames drawn before a picture is taken: egui needs some to lay a new window out.
+/// Frames drawn before a picture is taken, or the pointer moves: egui needs some to lay a new window out.
 const FRAMES: u32 = 3;
 
 /// A script that waits for a file looks this often.
@@ -94,11 +94,11 @@ impl App {
                 let [left, top, width, height] = self.state.viewport.map(f64::from);
                 let middle = [left + width * 0.5, top + height * 0.5];
                 let events = pointer_events(step, middle);
-                let event = events.get(frames as usize).cloned();
-                if let Some(event) = event {
+                let due = frames.checked_sub(FRAMES).map(|n| n as usize);
+                if let Some(event) = due.and_then(|n| events.get(n)).cloned() {
                     self.inject(event_loop, event);
                 }
-                return Ok(later(frames as usize >= events.len() + SMOOTH));
+                return Ok(later(due.is_some_and(|n| n >= events.len() + SMOOTH)));
             }
             Step::Key { name, shift } => {
                 if !self.press(name, *shift) {

@@ -19,7 +19,5 @@ fn vertex(@builtin(vertex_index) index: u32) -> Fragment {
 fn fragment(in: Fragment) -> @location(0) vec4f {
     let color = mix(frame.bottom.rgb, frame.top.rgb, smoothstep(-1.0, 1.0, in.at.y));
     let corner = 1.0 - frame.top.w * smoothstep(0.5, 1.9, dot(in.at, in.at));
-    // Less than a step of eight bits, so that the gradient has no bands.
-    let noise = fract(52.9829189 * fract(dot(in.position.xy, vec2f(0.06711056, 0.00583715)))) - 0.5;
-    return to_target(vec4f(max(color * corner + noise / 255.0 * 0.5 * frame.top.w, vec3f(0.0)), 1.0));
+    return to_target(vec4f(color * corner, 1.0));
 }

@@ -15,6 +15,8 @@ fn vertex(@builtin(vertex_index) index: u32) -> Fragment {
     out.at = vec2f(f32(index & 1u) * 2.0 - 1.0, f32(index >> 1u) * 2.0 - 1.0) * reach;
     let local = frame.ground_center.xyz + frame.ground_x.xyz * out.at.x + frame.ground_y.xyz * out.at.y;
     out.position = frame.clip_from_local * vec4f(local, 1.0);
+    // A little farther than it is, so that what lies on it is in front.
+    out.position.z = select(out.position.z - 2e-6, out.position.z * 0.9995, frame.eye.w > 0.5);
     return out;
 }
 

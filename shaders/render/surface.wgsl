@@ -80,8 +80,8 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     let length = length(in.normal);
     if mesh.has_normals != 0u && length > 1e-6 {
         normal = in.normal / length;
-        // Not by the sign alone: of a normal that lies in its face, that is noise.
-        normal = select(normal, -normal, dot(normal, flat_normal) < -0.02);
+        // Not where it lies along the face, as rounding would decide there.
+        normal = select(normal, -normal, dot(normal, flat_normal) < -0.2);
     }
     var base = material.base * sampled;
     if material.vertex_colors != 0u {

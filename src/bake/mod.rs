@@ -100,6 +100,28 @@ pub struct BakeReport {
 /// asked for, or the stage's from startTimeCode to endTimeCode, with the rigid prims' points moved. Files appear under their
 /// names only when all are whole.
 ///
+/// ```
+/// use sinew::bake::{Backend, BakeOptions, FrameRange, bake};
+///
+/// let folder = std::env::temp_dir().join(format!("sinew_bake_{}", std::process::id()));
+/// let options = BakeOptions {
+///     frames: Some(FrameRange { first: 1.0, last: 3.0, step: 1.0 }),
+///     backend: Backend::Cpu,
+///     prims: vec!["/Hatchling/Geo/WingL".into()],
+///     ..BakeOptions::default()
+/// };
+/// let input = "examples/assets/hatchling.usda".as_ref();
+/// // A folder for a sequence is made.
+/// let report = bake(input, &folder.join("wing.####.obj"), &options, &mut |_| {})?;
+/// assert_eq!((report.files.len(), report.prims), (3, 1));
+/// assert!(folder.join("wing.0003.obj").exists());
+/// // wing.exr, wing_normal.exr, wing_mesh.glb and wing.json.
+/// let report = bake(input, &folder.join("wing.exr"), &options, &mut |_| {})?;
+/// assert_eq!(report.files.len(), 4);
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// # Ok::<(), sinew::Error>(())
+/// ```
+///
 /// # Errors
 /// An input that cannot be read, an output that cannot be written or is (part of) the input, a
 /// request that fits nothing, and an input in which nothing could be baked: then nothing is

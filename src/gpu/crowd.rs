@@ -5,16 +5,20 @@ use std::sync::Arc;
 use slotmap::{Key, SlotMap};
 
 use super::arena::Arena;
-use super::error::guarded;
-use super::frame::{HeldSkin, Instance, dispatches};
+use super::bounds::Bounds;
+use super::error::{alive, guarded};
+use super::frame::{HeldSkin, Instance};
+use super::groups::cut;
 use super::growing::Growing;
-use super::outputs::{self, OutBytes, OutPage, OutPlace, OutSets};
+use super::out_sets::OutSets;
+use super::outputs::{self, OutBytes, OutPage, OutPlace};
+use super::readback::Reads;
 use super::skinner::Skinner;
 use super::slices;
 use super::staging::Staging;
 use super::timing::Timing;
 use super::{Deformed, GpuError, GpuTimes, OutputTarget};
-use crate::kernel::{PackedPose, PackedSkin};
+use crate::kernel::{PackedPose, PackedSkin, WORKGROUP_SIZE};
 
 slotmap::new_key_type! {
     /// A skin of a [`Crowd`]. Not an id any more once the skin is removed, whatever is added later. Ids of
@@ -59,15 +63,15 @@ pub struct Crowd {
     pub(super) skins: SlotMap<SkinId, HeldSkin>,
     pub(super) instances: SlotMap<InstanceId, Instance>,
     /// Instances as they were added; some may be removed since.
-    order: Vec<InstanceId>,
+    pub(super) order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
-    slots: u32,
+    pub(super) slots: u32,
     pub(super) skin_pages: Vec<Arena>,
     pub(super) pose_pages: Vec<PoseBuffers>,
     pub(super) out_pages: Vec<OutPage>,
     pub(super) out_sets: OutSets,
     /// Where results go unless told otherwise.
-    own_target: Arc<OutputTarget>,
+    pub(super) own_target: Arc<OutputTarget>,
     /// Bytes of outputs that instances have.
     pub(super) output_bytes: u64,
     /// What the output pages that are gone had counted.
@@ -75,8 +79,11 @@ pub struct Crowd {
     /// Item tables and dispatch records.
     pub(super) tables: Option<Growing>,
     pub(super) staging: Staging,
-    pub(super) readback: Option<wgpu::Buffer>,
+    pub(super) reads: Reads,
     pub(super) timing: Option<Timing>,
+    pub(super) bounds: Option<Bounds>,
+    /// Frames that were encoded.
+    pub(super) frames: u64,
 }
 
 impl Crowd {
@@ -96,8 +103,10 @@ impl Crowd {
             retired: 0,
             tables: None,
             staging: Staging::new(),
-            readback: None,
+            reads: Reads::new(&skinner.device),
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
+            bounds: None,
+            frames: 0,
         }
     }
 
@@ -106,6 +115,7 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Limit`] where one point's data is larger than a binding; out of memory.
     pub fn add_skin(&mut self, skin: Arc<PackedSkin>) -> Result<SkinId, GpuError> {
+        alive(&self.skinner.device)?;
         let gpu = slices::upload(&self.skinner, &mut self.skin_pages, &skin)?;
         Ok(self.skins.insert(HeldSkin {
             packed: skin,
@@ -246,7 +256,7 @@ impl Crowd {
     }
 
     /// Whether so many more instances of a skin are within the limits; bytes of one.
-    fn check_room(
+    pub(super) fn check_room(
         &self,
         skin: SkinId,
         count: u64,
@@ -272,13 +282,21 @@ impl Crowd {
     }
 
     /// Bytes of the crowd's own buffers that an instance takes.
-    fn out_bytes(&self, skin: SkinId, target: &OutputTarget) -> Result<OutBytes, GpuError> {
+    pub(super) fn out_bytes(
+        &self,
+        skin: SkinId,
+        target: &OutputTarget,
+    ) -> Result<OutBytes, GpuError> {
         let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
         Ok(held.gpu.out_bytes(&target.kinds(&held.packed)))
     }
 
     /// Finds room for an instance's results.
-    fn place(&mut self, skin: SkinId, target: &OutputTarget) -> Result<Vec<OutPlace>, GpuError> {
+    pub(super) fn place(
+        &mut self,
+        skin: SkinId,
+        target: &OutputTarget,
+    ) -> Result<Vec<OutPlace>, GpuError> {
         let held = self.skins.get(skin).ok_or_else(foreign_skin)?;
         outputs::place(
             &self.skinner,
@@ -314,6 +332,7 @@ impl Crowd {
             hidden: false,
             fresh: true,
             written: false,
+            since: self.frames + 1,
         });
         self.order.push(id);
         self.slots = self.slots.max(id.slot() + 1);
@@ -413,8 +432,13 @@ impl Crowd {
                 + page.channels.buffer.size()
                 + page.sub_weights.buffer.size()
         });
-        let tables = self.tables.iter().map(|tables| tables.buffer.size());
-        skins.chain(outputs).chain(poses).chain(tables).sum()
+        let bounds = self.bounds.iter().flat_map(|b| [&b.keys, &b.boxes]);
+        let others = self
+            .tables
+            .iter()
+            .chain(bounds)
+            .map(|held| held.buffer.size());
+        skins.chain(outputs).chain(poses).chain(others).sum()
     }
 
     /// Sets an instance's pose for the frames to come. Poses that share a palette's `Arc` share its
@@ -477,17 +501,21 @@ impl Crowd {
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
         let frame = self.plan()?;
         let most = self.skinner.limits.workgroups;
-        Ok(frame
-            .weights
-            .all
-            .iter()
-            .map(|g| dispatches(g, most).len())
-            .sum::<usize>()
-            + [&frame.skin, &frame.made_normals]
+        let count = |groups: Vec<u32>| -> usize {
+            let dispatches = groups
                 .into_iter()
-                .flat_map(|groups| &groups.all)
-                .map(|g| dispatches(g, most).len())
-                .sum::<usize>())
+                .map(|workgroups| cut(workgroups, 0, most).len());
+            dispatches.sum()
+        };
+        let boxes = self
+            .bounds
+            .as_ref()
+            .map(|_| self.slots.div_ceil(WORKGROUP_SIZE));
+        Ok(count(frame.weights.workgroups())
+            + count(frame.skin.workgroups())
+            + count(frame.made_normals.workgroups())
+            + count(frame.bounds.workgroups())
+            + count(boxes.into_iter().collect()))
     }
 }
 

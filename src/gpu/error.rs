@@ -28,9 +28,16 @@ pub enum GpuError {
     /// A pose or an id that does not belong to what it is given to.
     #[error("{0}")]
     Mismatch(String),
-    /// The device is lost: driver reset, unplugged, or out of memory.
+    /// The device is lost: driver reset, unplugged, destroyed. Nothing on it works any more; open another and
+    /// make crowds again with [`super::Crowd::rebuild`].
     #[error("the GPU device is lost: {0}")]
     Lost(String),
+    /// No memory for a buffer. The device goes on, and so does the crowd, without what was asked for.
+    #[error("the GPU is out of memory: {0}")]
+    OutOfMemory(String),
+    /// As many readings as there may be are under way; take some, or drop their tickets.
+    #[error("{0}")]
+    Busy(String),
     /// wgpu refused a command. A bug of sinew's.
     #[error("GPU validation: {0}")]
     Validation(String),
@@ -51,7 +58,7 @@ impl From<wgpu::Error> for GpuError {
     fn from(error: wgpu::Error) -> Self {
         let text = error.to_string();
         match error {
-            wgpu::Error::OutOfMemory { .. } => Self::Lost(format!("out of memory: {text}")),
+            wgpu::Error::OutOfMemory { .. } => Self::OutOfMemory(text),
             _ if text.to_lowercase().contains("lost") => Self::Lost(text),
             _ => Self::Validation(text),
         }
@@ -61,6 +68,17 @@ impl From<wgpu::Error> for GpuError {
 /// Runs `f` with this thread's errors of `device` caught, in place of wgpu's panic. Scopes resolve
 /// at once on native backends, so nothing blocks.
 pub(crate) fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
+    match caught(device, f) {
+        (out, None) => Ok(out),
+        (_, Some(error)) => Err(match error.into() {
+            // On a lost device everything else is wrong as well.
+            GpuError::Validation(text) if is_lost(device) => GpuError::Lost(text),
+            error => error,
+        }),
+    }
+}
+
+fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
     use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
     let scopes = [OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter));
     let out = f();
@@ -69,7 +87,29 @@ pub(crate) fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result
     for scope in scopes.into_iter().rev() {
         first = pollster::block_on(scope.pop()).or(first);
     }
-    first.map_or(Ok(out), |error| Err(error.into()))
+    (out, first)
+}
+
+/// Whether a device is lost. wgpu reports no errors of such a one, but its buffers cannot be written.
+pub(super) fn is_lost(device: &wgpu::Device) -> bool {
+    let ask = || {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("sinew.is_lost"),
+            size: 4,
+            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        })
+    };
+    let (answer, error) = caught(device, ask);
+    error.is_none() && answer.slice(..).get_mapped_range_mut().is_err()
+}
+
+/// An error where the device is lost.
+pub(super) fn alive(device: &wgpu::Device) -> Result<(), GpuError> {
+    match is_lost(device) {
+        true => Err(GpuError::Lost("the device is gone".into())),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

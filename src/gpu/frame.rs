@@ -7,19 +7,20 @@ use std::sync::Arc;
 use slotmap::SlotMap;
 
 use super::crowd::foreign_skin;
+use super::groups::{Groups, Pages};
 use super::outputs::{OutPage, OutPlace};
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
 use super::target::{Attribute, NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    Dispatch, NONE, PackedPose, PackedSkin, Palette, SkinItem, UNIFORM_BYTES, WORKGROUP_SIZE,
-    WeightsItem,
+    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, Palette, SkinItem,
+    UNIFORM_BYTES, WORKGROUP_SIZE, WeightsItem,
 };
 use crate::math::Rows;
 
 /// One instance: a skin, its pose, and a place in the outputs for each slice.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub skin: SkinId,
     pub pose: Option<PackedPose>,
@@ -31,10 +32,12 @@ pub(super) struct Instance {
     pub fresh: bool,
     /// Some encoded frame wrote its results.
     pub written: bool,
+    /// The first frame that it can be part of.
+    pub since: u64,
 }
 
 /// A skin and its place on the GPU.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HeldSkin {
     pub packed: Arc<PackedSkin>,
     pub gpu: GpuSkin,
@@ -57,112 +60,6 @@ impl PosePage {
     }
 }
 
-/// Pages that one dispatch binds: skin or shapes, pose (unused by made normals), output set (unused by
-/// weights).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Pages {
-    pub skin: usize,
-    pub pose: usize,
-    pub out: usize,
-}
-
-/// Items of one item table, which share their pages.
-#[derive(Debug)]
-pub(super) struct Group<T> {
-    pub pages: Pages,
-    pub items: Vec<T>,
-    pub workgroups: u32,
-    /// Bits of the kernel's overrides that some item needs.
-    pub variant: usize,
-}
-
-/// Item tables being filled.
-#[derive(Debug)]
-pub(super) struct Groups<T> {
-    pub all: Vec<Group<T>>,
-    open: HashMap<Pages, usize>,
-    /// The group of the item before.
-    last: Option<usize>,
-    max_items: usize,
-}
-
-impl<T> Groups<T> {
-    /// Tables that fit a binding, or a uniform.
-    fn new(limits: &Limits, in_uniforms: bool) -> Self {
-        let bytes = match in_uniforms {
-            true => UNIFORM_BYTES,
-            false => limits.binding_bytes,
-        };
-        let max_items = (bytes as usize / size_of::<T>()).max(1);
-        Self {
-            all: Vec::new(),
-            open: HashMap::new(),
-            last: None,
-            max_items,
-        }
-    }
-
-    /// Adds an item of so many invocations; `make` gets the number of its first workgroup.
-    fn push(
-        &mut self,
-        pages: Pages,
-        invocations: u32,
-        variant: usize,
-        make: impl FnOnce(u32) -> T,
-    ) {
-        let workgroups = invocations.div_ceil(WORKGROUP_SIZE);
-        if workgroups == 0 {
-            return;
-        }
-        let has_room = |group: &Group<T>| {
-            group.items.len() < self.max_items
-                && group.workgroups <= u32::MAX / 4
-                && workgroups <= u32::MAX / 4
-        };
-        // Neighbours mostly share their pages.
-        let last = self.last.filter(|&index| self.all[index].pages == pages);
-        let index = match last.or_else(|| self.open.get(&pages).copied()) {
-            Some(index) if has_room(&self.all[index]) => index,
-            _ => {
-                self.all.push(Group {
-                    pages,
-                    items: Vec::new(),
-                    workgroups: 0,
-                    variant: 0,
-                });
-                self.open.insert(pages, self.all.len() - 1);
-                self.all.len() - 1
-            }
-        };
-        self.last = Some(index);
-        let group = &mut self.all[index];
-        group.items.push(make(group.workgroups));
-        group.workgroups += workgroups;
-        group.variant |= variant;
-    }
-}
-
-/// Cuts a group's workgroups into rectangles that no dimension's limit stops.
-pub(super) fn dispatches<T>(group: &Group<T>, per_dimension: u32) -> Vec<(Dispatch, u32, u32)> {
-    let per_dispatch = u64::from(per_dimension).pow(2).min(u64::from(u32::MAX)) as u32;
-    let mut out = Vec::new();
-    let mut first = 0;
-    while first < group.workgroups {
-        let count = (group.workgroups - first).min(per_dispatch);
-        let height = count.div_ceil(per_dimension);
-        let width = count.div_ceil(height);
-        let dispatch = Dispatch {
-            item_count: group.items.len() as u32,
-            first_workgroup: first,
-            end_workgroup: first + count,
-            row_width: width,
-        };
-        out.push((dispatch, width, height));
-        first += count;
-    }
-    out
-}
-
 /// A frame, ready to be uploaded and dispatched.
 #[derive(Debug)]
 pub(super) struct Frame {
@@ -170,6 +67,8 @@ pub(super) struct Frame {
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
     pub made_normals: Groups<SkinItem>,
+    /// Empty where no bounds are wanted.
+    pub bounds: Groups<BoundsItem>,
 }
 
 /// Override bits of the skin kernel, in the order of its list.
@@ -188,6 +87,7 @@ pub(super) fn plan<'a>(
     limits: &Limits,
     skins: &SlotMap<SkinId, HeldSkin>,
     out_pages: &[OutPage],
+    with_bounds: bool,
     instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
 ) -> Result<Frame, GpuError> {
     let mut frame = Frame {
@@ -195,6 +95,7 @@ pub(super) fn plan<'a>(
         weights: Groups::new(limits, false),
         skin: Groups::new(limits, limits.in_uniforms),
         made_normals: Groups::new(limits, false),
+        bounds: Groups::new(limits, false),
     };
     let mut placed = Placed::default();
     for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
@@ -271,6 +172,9 @@ pub(super) fn plan<'a>(
             let lost = is_own && out_pages[out.page].lost_positions();
             let is_fresh = instance.fresh || lost;
             frame.push(slice, out, page, pose.palette().is_some(), is_fresh, &item);
+            if with_bounds {
+                frame.push_bounds(slice, out, id.slot() * KEYS_PER_SLOT);
+            }
         }
     }
     Ok(frame)
@@ -340,6 +244,33 @@ impl Frame {
             let pages = Pages { pose: 0, ..pages };
             self.made_normals.push(pages, item.count, 0, numbered);
         }
+    }
+}
+
+/// Words of the keys of a box.
+const KEYS_PER_SLOT: u32 = 8;
+
+impl Frame {
+    /// Adds the positions of a slice to a box.
+    fn push_bounds(&mut self, slice: &Slice, out: &OutPlace, keys: u32) {
+        let Some(place) = out.kinds[POINTS].filter(|_| slice.has_points()) else {
+            return;
+        };
+        let pages = Pages {
+            skin: 0,
+            pose: 0,
+            out: out.set,
+        };
+        let count = slice.item.count;
+        let invocations = count.div_ceil(POSITIONS_PER_WORKGROUP) * WORKGROUP_SIZE;
+        self.bounds
+            .push(pages, invocations, 0, |first_workgroup| BoundsItem {
+                first_workgroup,
+                count,
+                positions: place.first,
+                stride: place.stride,
+                keys,
+            });
     }
 }
 
@@ -422,44 +353,4 @@ fn open_page(
     }
     poses.push(fresh);
     Ok((last + 1, None))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dispatches_cover_every_workgroup_once() {
-        for (workgroups, per_dimension) in [
-            (1, 1),
-            (7, 2),
-            (9, 3),
-            (10, 3),
-            (65_536, 65_535),
-            (1000, 65_535),
-        ] {
-            let pages = Pages {
-                skin: 0,
-                pose: 0,
-                out: 0,
-            };
-            let group = Group {
-                pages,
-                items: vec![()],
-                workgroups,
-                variant: 0,
-            };
-            let mut next = 0;
-            for (dispatch, width, height) in dispatches(&group, per_dimension) {
-                assert!(width <= per_dimension && height <= per_dimension);
-                assert_eq!(
-                    (dispatch.first_workgroup, dispatch.row_width),
-                    (next, width)
-                );
-                assert!(width * height >= dispatch.end_workgroup - next);
-                next = dispatch.end_workgroup;
-            }
-            assert_eq!(next, workgroups);
-        }
-    }
 }

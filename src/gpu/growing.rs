@@ -1,7 +1,7 @@
 //! A buffer that grows.
 
 use super::GpuError;
-use super::error::guarded;
+use super::error::{alive, guarded};
 use super::skinner::Skinner;
 
 /// A buffer with room to grow, up to a limit. It always exists and is never empty, because an
@@ -109,10 +109,11 @@ impl Growing {
         let size = bytes
             .max(self.buffer.size().saturating_mul(2).min(self.limit))
             .next_multiple_of(16);
-        guarded(&skinner.device, || {
+        let grown = guarded(&skinner.device, || {
             create(&skinner.device, self.label, self.usage, size)
-        })
-        .map(Some)
+        })?;
+        alive(&skinner.device)?;
+        Ok(Some(grown))
     }
 
     fn replace(&mut self, grown: wgpu::Buffer) {

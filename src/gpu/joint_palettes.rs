@@ -7,7 +7,7 @@ use range_alloc::RangeAllocator;
 use slotmap::SlotMap;
 
 use super::GpuError;
-use super::error::guarded;
+use super::error::{alive, guarded};
 use super::growing::Growing;
 use super::skinner::Skinner;
 use super::staging::{Staging, Upload};
@@ -269,9 +269,10 @@ impl JointPalettes {
     /// [`JointPalettes::generation`]).
     ///
     /// # Errors
-    /// No memory.
+    /// No memory, or a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         let skinner = &self.skinner;
+        alive(&skinner.device)?;
         let bytes = self.blocks.len() as u64 * BLOCK;
         let before = self.encoded * BLOCK;
         self.current.reserve_in(skinner, bytes, before, encoder)?;

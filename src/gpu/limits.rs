@@ -1,10 +1,10 @@
 //! What a device has to offer.
 
 use super::GpuError;
-use crate::kernel::{Access, Kernel, MAKE_NORMALS, SKIN, WEIGHTS, WORKGROUP_SIZE};
+use crate::kernel::{Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, SKIN, WEIGHTS, WORKGROUP_SIZE};
 
-/// Kernels that every skinner makes pipelines of.
-const KERNELS: &[&Kernel] = &[&WEIGHTS, &SKIN, &MAKE_NORMALS];
+/// Kernels that pipelines are made of.
+const KERNELS: &[&Kernel] = &[&WEIGHTS, &SKIN, &MAKE_NORMALS, &BOUNDS, &BOXES];
 
 /// Bytes of a binding below which work is not cut into pieces any more.
 const LEAST_BINDING: u64 = 64 << 10;
@@ -47,6 +47,8 @@ pub fn needed_limits() -> wgpu::Limits {
         max_uniform_buffers_per_shader_stage: count(true),
         max_storage_buffer_binding_size: defaults.max_storage_buffer_binding_size,
         max_buffer_size: defaults.max_buffer_size,
+        // bounds.wgsl keeps two vec3s of each invocation.
+        max_compute_workgroup_storage_size: 32 * WORKGROUP_SIZE,
         max_compute_invocations_per_workgroup: WORKGROUP_SIZE,
         max_compute_workgroup_size_x: WORKGROUP_SIZE,
         max_compute_workgroup_size_y: 1,

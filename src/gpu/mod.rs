@@ -6,18 +6,23 @@
 //! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
 
 mod arena;
+mod bounds;
 mod crowd;
 mod device;
 mod error;
 mod frame;
+mod groups;
 mod growing;
 mod joint_palettes;
 mod limits;
+mod out_sets;
 mod outputs;
 mod pipelines;
 mod readback;
+mod rebuild;
 mod record;
 mod results;
+mod ring;
 mod skinner;
 mod slices;
 mod staging;
@@ -25,6 +30,7 @@ mod tables;
 mod target;
 mod timing;
 
+pub use bounds::BoundsUse;
 pub use crowd::{Crowd, InstanceId, SkinId};
 pub use device::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
 pub use error::GpuError;
@@ -32,10 +38,10 @@ pub use error::GpuError;
 pub(crate) use error::guarded;
 pub use joint_palettes::{JointPalettes, PaletteId, PaletteRows};
 pub use limits::{needed_features, needed_limits, wanted_features};
-pub use readback::Deformed;
-#[cfg(feature = "render")]
-pub(crate) use readback::map_and;
+pub use readback::{Deformed, ReadTicket};
 pub use results::OutputSlice;
+#[cfg(feature = "render")]
+pub(crate) use ring::map_and;
 pub use skinner::{Skinner, SkinnerOptions};
 pub use target::{Attribute, OutputTarget};
 pub use timing::GpuTimes;

@@ -1,10 +1,15 @@
-//! Results back on the CPU.
+//! Results back on the CPU: a few frames later, or at once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 use glam::{Vec3, Vec4};
 
-use super::GpuError;
-use super::error::guarded;
-use super::skinner::Skinner;
+use super::error::{alive, guarded};
+use super::outputs::OutPage;
+use super::ring::{Copied, Ring, failure};
+use super::target::{KINDS, NORMALS, POINTS, PREVIOUS, TANGENTS, WIDTHS, counts};
+use super::{Crowd, GpuError, InstanceId};
 
 /// One instance's results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,130 +24,301 @@ pub struct Deformed {
     pub previous: Option<Vec<Vec3>>,
 }
 
-/// Bytes in one mapped buffer at most: enough for many frames, little enough to be had anywhere.
+/// Bytes in one mapped buffer at most, where results are waited for: enough for many frames, little enough
+/// to be had anywhere.
 const BATCH: u64 = 256 << 20;
 
-/// How long a finished device may take to call back.
-const CALLBACK: std::time::Duration = std::time::Duration::from_secs(10);
-
-/// One range of an output buffer and where its elements go.
-pub(super) struct Fetch<'a> {
-    pub from: &'a wgpu::Buffer,
-    pub offset: u64,
-    /// Bytes of an element, and from one to the next.
-    pub width: usize,
-    pub stride: usize,
-    pub to: &'a mut [u8],
+/// Results that are on their way, from [`Crowd::request_read`]. Dropping it gives its staging buffer back.
+#[derive(Debug)]
+pub struct ReadTicket {
+    number: u64,
+    /// Tells the crowd that somebody waits.
+    _alive: Arc<()>,
 }
 
-impl Fetch<'_> {
+/// One run of results and where its elements go.
+#[derive(Clone, Debug)]
+struct Piece {
+    from: wgpu::Buffer,
+    offset: u64,
+    /// Bytes of an element, and from one to the next.
+    width: usize,
+    stride: usize,
+    count: usize,
+    /// Which of the results, of what kind, from which element on.
+    instance: usize,
+    kind: usize,
+    first: usize,
+}
+
+impl Piece {
     /// Bytes to copy, gaps included.
     fn bytes(&self) -> u64 {
-        match self.to.len() / self.width {
+        match self.count {
             0 => 0,
             count => (count - 1) as u64 * self.stride as u64 + self.width as u64,
         }
     }
 
-    /// Takes the elements out of what was copied.
-    fn take(&mut self, copied: &[u8]) {
-        let elements = copied.chunks(self.stride);
-        for (to, from) in self.to.chunks_exact_mut(self.width).zip(elements) {
-            to.copy_from_slice(&from[..self.width]);
+    fn copied(&self) -> Copied<'_> {
+        Copied {
+            from: &self.from,
+            offset: self.offset,
+            bytes: self.bytes(),
         }
     }
 }
 
-/// Copies all ranges, as many per map as fit.
-pub(super) fn fetch(
-    skinner: &Skinner,
-    staging: &mut Option<wgpu::Buffer>,
-    ranges: &mut [Fetch<'_>],
-) -> Result<(), GpuError> {
-    let device = &skinner.device;
-    let mut rest = ranges;
-    while !rest.is_empty() {
-        let mut total = 0;
-        let mut count = 0;
-        while count < rest.len()
-            && (count == 0 || total + rest[count].bytes() <= BATCH.min(skinner.limits.buffer_bytes))
-        {
-            total += rest[count].bytes();
-            count += 1;
-        }
-        let (batch, later) = rest.split_at_mut(count);
-        rest = later;
-        if total == 0 {
-            continue;
-        }
-        if staging.as_ref().is_none_or(|b| b.size() < total) {
-            *staging = Some(guarded(device, || {
-                device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("sinew.readback"),
-                    size: total,
-                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            })?);
-        }
-        let buffer = staging.as_ref().expect("made above");
-        guarded(device, || {
-            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
-                label: Some("sinew.readback"),
-            });
-            let mut at = 0;
-            for range in batch.iter().filter(|f| !f.to.is_empty()) {
-                let bytes = range.bytes();
-                encoder.copy_buffer_to_buffer(range.from, range.offset, buffer, at, bytes);
-                at += bytes;
+/// Takes elements out of what was copied, piece by piece.
+fn scatter(pieces: &[Piece], mut copied: &[u8], out: &mut [Deformed]) {
+    for piece in pieces {
+        let (own, later) = copied.split_at(piece.bytes() as usize);
+        copied = later;
+        let result = &mut out[piece.instance];
+        let to: &mut [u8] = match piece.kind {
+            NORMALS => bytemuck::cast_slice_mut(result.normals.as_deref_mut().unwrap_or_default()),
+            TANGENTS => {
+                bytemuck::cast_slice_mut(result.tangents.as_deref_mut().unwrap_or_default())
             }
-            skinner.queue.submit([encoder.finish()]);
-            map_and(device, buffer, total, |data| {
-                let mut at = 0;
-                for range in batch.iter_mut() {
-                    let end = at + range.bytes() as usize;
-                    range.take(&data[at..end]);
-                    at = end;
-                }
-            })
-        })??;
-    }
-    Ok(())
-}
-
-/// Maps a buffer's first bytes, waits, and hands them to `f`.
-pub(crate) fn map_and<T>(
-    device: &wgpu::Device,
-    buffer: &wgpu::Buffer,
-    bytes: u64,
-    f: impl FnOnce(&[u8]) -> T,
-) -> Result<T, GpuError> {
-    let failed = |error: &dyn std::fmt::Display| GpuError::Readback(error.to_string());
-    let (sender, receiver) = std::sync::mpsc::channel();
-    buffer
-        .slice(..bytes)
-        .map_async(wgpu::MapMode::Read, move |result| {
-            let _ = sender.send(result);
-        });
-    device
-        .poll(wgpu::PollType::wait_indefinitely())
-        .map_err(|e| failed(&e))?;
-    // Another thread that polls the same device may be the one to call back, a little later.
-    match receiver.recv_timeout(CALLBACK) {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(failed(&error)),
-        Err(_) => {
-            return Err(GpuError::Lost(
-                "the device stopped before its results came".into(),
-            ));
+            PREVIOUS => {
+                bytemuck::cast_slice_mut(result.previous.as_deref_mut().unwrap_or_default())
+            }
+            _ => bytemuck::cast_slice_mut(&mut result.points),
+        };
+        let to = &mut to[piece.first * piece.width..][..piece.count * piece.width];
+        for (to, from) in to
+            .chunks_exact_mut(piece.width)
+            .zip(own.chunks(piece.stride))
+        {
+            to.copy_from_slice(&from[..piece.width]);
         }
     }
-    let view = buffer
-        .slice(..bytes)
-        .get_mapped_range()
-        .map_err(|e| failed(&e))?;
-    let out = f(&view);
-    drop(view);
-    buffer.unmap();
-    Ok(out)
+}
+
+/// What a ticket stands for.
+#[derive(Debug)]
+struct Pending {
+    alive: Weak<()>,
+    pieces: Vec<Piece>,
+    out: Vec<Deformed>,
+}
+
+/// A crowd's readings.
+#[derive(Debug)]
+pub(super) struct Reads {
+    ring: Ring,
+    pending: HashMap<u64, Pending>,
+}
+
+impl Reads {
+    pub fn new(device: &wgpu::Device) -> Self {
+        Self {
+            ring: Ring::new(device),
+            pending: HashMap::new(),
+        }
+    }
+
+    /// Gives back the buffers of tickets that are gone.
+    fn sweep(&mut self) {
+        let ring = &mut self.ring;
+        self.pending.retain(|number, pending| {
+            let waits = pending.alive.strong_count() > 0;
+            if !waits {
+                ring.discard(*number);
+            }
+            waits
+        });
+    }
+}
+
+impl Crowd {
+    /// Readings that may be under way at a time.
+    pub const MOST_READS: usize = 8;
+
+    /// Records the copying of some instances' results, as the last encoded frame leaves them, into the
+    /// caller's encoder, to a staging buffer that is mapped once that is submitted and done. Nothing
+    /// waits: call [`Crowd::poll`] now and then, and [`Crowd::take`] until it has them.
+    ///
+    /// Staging buffers are used again once taken from; there are at most [`Crowd::MOST_READS`].
+    ///
+    /// # Errors
+    /// [`GpuError::Busy`] where as many readings are under way; [`GpuError::Mismatch`] for a foreign id, one that
+    /// no frame was encoded for, or results in a buffer of the caller's without usage `COPY_SRC`;
+    /// [`GpuError::Limit`] for more bytes than a buffer holds; no memory.
+    pub fn request_read(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        instances: &[InstanceId],
+    ) -> Result<ReadTicket, GpuError> {
+        let (pieces, out) = self.pieces(instances)?;
+        alive(&self.skinner.device)?;
+        self.reads.sweep();
+        if self.reads.ring.len() >= Self::MOST_READS {
+            let text = format!("{} readings are under way already", Self::MOST_READS);
+            return Err(GpuError::Busy(text));
+        }
+        let copies: Vec<Copied<'_>> = pieces.iter().map(Piece::copied).collect();
+        let number = self.reads.ring.record(&self.skinner, encoder, &copies)?;
+        let alive = Arc::new(());
+        let pending = Pending {
+            alive: Arc::downgrade(&alive),
+            pieces,
+            out,
+        };
+        self.reads.pending.insert(number, pending);
+        Ok(ReadTicket {
+            number,
+            _alive: alive,
+        })
+    }
+
+    /// Has the device call back for what is done, without waiting for anything. Hosts that poll their device
+    /// themselves need not call it.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn poll(&mut self) -> Result<(), GpuError> {
+        let device = &self.skinner.device;
+        let polled = guarded(device, || device.poll(wgpu::PollType::Poll))?;
+        polled.map_err(|error| failure(device, error.to_string()))?;
+        self.reads.sweep();
+        Ok(())
+    }
+
+    /// The results of a reading, in the order of its instances: `None` while they are on their way.
+    /// They are handed out once; later calls are an error.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a ticket of another crowd, one whose results were taken, or one whose encoder was
+    /// dropped; a lost device.
+    pub fn take(&mut self, ticket: &ReadTicket) -> Option<Result<Vec<Deformed>, GpuError>> {
+        let Reads { ring, pending } = &mut self.reads;
+        let Some(of_ticket) = pending.get_mut(&ticket.number) else {
+            let text = "a reading of another crowd, or one that was taken";
+            return Some(Err(GpuError::Mismatch(text.into())));
+        };
+        let Pending { pieces, out, .. } = of_ticket;
+        let result = ring.take(&self.skinner, ticket.number, |data| {
+            scatter(pieces, data, out);
+            std::mem::take(out)
+        })?;
+        pending.remove(&ticket.number);
+        Some(result)
+    }
+
+    /// Waits for the last submitted frame and reads some instances' results, as many per mapped
+    /// buffer as fit. For use without a frame loop; [`Crowd::request_read`] does not wait.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, before a frame was encoded, or for results in a buffer of the
+    /// caller's without usage `COPY_SRC`; a lost device.
+    pub fn read(&mut self, instances: &[InstanceId]) -> Result<Vec<Deformed>, GpuError> {
+        let (pieces, mut out) = self.pieces(instances)?;
+        self.read_pieces(&pieces, |batch, data| scatter(batch, data, &mut out))?;
+        Ok(out)
+    }
+
+    /// Copies all pieces, as many per map as fit, and waits for each.
+    fn read_pieces(
+        &mut self,
+        pieces: &[Piece],
+        mut each: impl FnMut(&[Piece], &[u8]),
+    ) -> Result<(), GpuError> {
+        let skinner = &self.skinner;
+        let most = BATCH.min(skinner.limits.buffer_bytes);
+        let mut rest = pieces;
+        while !rest.is_empty() {
+            let (mut total, mut count) = (0, 0);
+            while count < rest.len() && (count == 0 || total + rest[count].bytes() <= most) {
+                total += rest[count].bytes();
+                count += 1;
+            }
+            let (batch, later) = rest.split_at(count);
+            rest = later;
+            let copies: Vec<Copied<'_>> = batch.iter().map(Piece::copied).collect();
+            let mut encoder = guarded(&skinner.device, || {
+                let label = Some("sinew.readback");
+                let descriptor = wgpu::CommandEncoderDescriptor { label };
+                skinner.device.create_command_encoder(&descriptor)
+            })?;
+            let number = self.reads.ring.record(skinner, &mut encoder, &copies)?;
+            let submitted = guarded(&skinner.device, || {
+                skinner.queue.submit([encoder.finish()]);
+            });
+            if let Err(error) = submitted {
+                self.reads.ring.discard(number);
+                return Err(error);
+            }
+            self.reads
+                .ring
+                .wait(skinner, number, |data| each(batch, data))?;
+        }
+        Ok(())
+    }
+
+    /// Where the results of some instances are, and what they will fill.
+    fn pieces(&self, instances: &[InstanceId]) -> Result<(Vec<Piece>, Vec<Deformed>), GpuError> {
+        let mut pieces = Vec::new();
+        let mut out = Vec::with_capacity(instances.len());
+        for (number, id) in instances.iter().enumerate() {
+            let (instance, held) = self.find(*id)?;
+            if !instance.written {
+                return Err(GpuError::Mismatch(
+                    "no frame was encoded since this instance was added".into(),
+                ));
+            }
+            let (counts, wanted) = (counts(&held.packed), instance.target.kinds(&held.packed));
+            let count = |kind: usize| wanted[kind].and(counts[kind]);
+            let zeros = |kind: usize| count(kind).map(|n| vec![Vec3::ZERO; n]);
+            out.push(Deformed {
+                points: zeros(POINTS).unwrap_or_default(),
+                normals: zeros(NORMALS),
+                tangents: count(TANGENTS).map(|n| vec![Vec4::ZERO; n]),
+                previous: zeros(PREVIOUS),
+            });
+            for kind in 0..KINDS {
+                for slice in self.on_gpu(*id, kind)? {
+                    if !slice.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC) {
+                        return Err(GpuError::Mismatch(
+                            "results in a buffer without usage COPY_SRC cannot be read".into(),
+                        ));
+                    }
+                    pieces.push(Piece {
+                        from: slice.buffer.clone(),
+                        offset: slice.offset,
+                        width: WIDTHS[kind] as usize,
+                        stride: slice.stride as usize,
+                        count: slice.count,
+                        instance: number,
+                        kind,
+                        first: slice.first,
+                    });
+                }
+            }
+        }
+        Ok((pieces, out))
+    }
+
+    /// What lies behind the last output of every output buffer.
+    #[doc(hidden)]
+    pub fn read_behind_outputs(&mut self) -> Result<Vec<f32>, GpuError> {
+        let arenas = self.out_pages.iter().flat_map(|page: &OutPage| &page.kinds);
+        let pieces: Vec<Piece> = arenas
+            .map(|arena| Piece {
+                from: arena.buffer().clone(),
+                offset: arena.high(),
+                width: 4,
+                stride: 4,
+                count: (arena.buffer().size() - arena.high()) as usize / 4,
+                instance: 0,
+                kind: POINTS,
+                first: 0,
+            })
+            .collect();
+        let mut out = Vec::new();
+        self.read_pieces(&pieces, |_, data| {
+            out.extend(bytemuck::pod_collect_to_vec::<u8, f32>(data));
+        })?;
+        Ok(out)
+    }
 }

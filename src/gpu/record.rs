@@ -1,7 +1,7 @@
 //! Recording a crowd's frame: room for it, its uploads, its passes.
 
 use super::crowd::PoseBuffers;
-use super::error::guarded;
+use super::error::{alive, guarded};
 use super::frame::{self, Frame};
 use super::growing::Growing;
 use super::outputs::OutPage;
@@ -17,14 +17,20 @@ impl Crowd {
     /// and waits for nothing; a later `encode` into the same submit sees its own poses.
     ///
     /// # Errors
-    /// An instance without a pose, poses beyond a limit, or no memory.
+    /// An instance without a pose, poses beyond a limit, no memory, or a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        alive(&self.skinner.device)?;
         let frame = self.plan()?;
         let (launches, tables) = self.prepare(&frame)?;
         self.upload(encoder, &frame, &tables)?;
 
         let skinner = &self.skinner;
-        let labels = ["sinew.weights", "sinew.skin", "sinew.made_normals"];
+        let labels = [
+            "sinew.weights",
+            "sinew.skin",
+            "sinew.made_normals",
+            "sinew.bounds",
+        ];
         for (kernel, label) in labels.into_iter().enumerate() {
             let mut mine = launches.iter().filter(|l| l.kernel == kernel).peekable();
             let has_work = mine.peek().is_some();
@@ -33,6 +39,9 @@ impl Crowd {
             }
             if !has_work {
                 continue;
+            }
+            if let Some(bounds) = self.bounds.as_ref().filter(|_| kernel == 3) {
+                bounds.clear_keys(skinner, encoder)?;
             }
             guarded(&skinner.device, || {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -49,6 +58,10 @@ impl Crowd {
         if let Some(timing) = &self.timing {
             guarded(&skinner.device, || timing.resolve(encoder))?;
         }
+        self.frames += 1;
+        if let Some(bounds) = &mut self.bounds {
+            bounds.read_back(skinner, encoder, self.slots, self.frames)?;
+        }
         for (_, instance) in &mut self.instances {
             instance.written |= !instance.hidden;
             // A hidden one's positions are of a frame longer ago.
@@ -60,7 +73,9 @@ impl Crowd {
 
     pub(super) fn plan(&self) -> Result<Frame, GpuError> {
         let limits = &self.skinner.limits;
-        frame::plan(limits, &self.skins, &self.out_pages, self.in_order())
+        let with_bounds = self.bounds.is_some();
+        let (skins, pages) = (&self.skins, &self.out_pages);
+        frame::plan(limits, skins, pages, with_bounds, self.in_order())
     }
 
     /// Makes room for a frame, lays out its tables and binds everything.
@@ -107,6 +122,15 @@ impl Crowd {
             },
         );
         let made = tables.lay(&frame.made_normals.all, skinner.limits.workgroups, 0);
+        let per_dimension = skinner.limits.workgroups;
+        let bounds = tables.lay(&frame.bounds.all, per_dimension, 0);
+        let boxes = match &mut self.bounds {
+            Some(bounds) => {
+                bounds.reserve(skinner, self.slots)?;
+                tables.lay_plain(self.slots, per_dimension)
+            }
+            None => Vec::new(),
+        };
         let held = match &mut self.tables {
             Some(held) => held,
             none => none.insert(Growing::new(
@@ -179,6 +203,22 @@ impl Crowd {
             };
             let pipeline = kernel.get(device, variant)?;
             launches.push(laid.launch(skinner, 2, kernel, pipeline, buffer, others)?);
+        }
+        if let Some(of_crowd) = &self.bounds {
+            let (keys, found) = (of_crowd.keys.whole(), of_crowd.boxes.whole());
+            for laid in bounds {
+                let set = self.out_sets.get(frame.bounds.all[laid.group].pages.out);
+                let others = [set.binding(skinner, &self.out_pages, 0), keys.clone()];
+                let kernel = &of_crowd.reduce;
+                let pipeline = kernel.get(device, Variant::default())?;
+                launches.push(laid.launch(skinner, 3, kernel, pipeline, buffer, others)?);
+            }
+            for laid in boxes {
+                let kernel = &of_crowd.finish;
+                let pipeline = kernel.get(device, Variant::default())?;
+                let others = [keys.clone(), found.clone()];
+                launches.push(laid.launch(skinner, 3, kernel, pipeline, buffer, others)?);
+            }
         }
         Ok((launches, tables.bytes))
     }

@@ -1,6 +1,6 @@
 //! A device with its kernels, and the limits that work is cut to.
 
-use super::error::guarded;
+use super::error::{alive, guarded};
 use super::pipelines::Pipelines;
 use super::{Crowd, GpuError, JointPalettes, limits};
 use crate::kernel::{Kernel, MAKE_NORMALS, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
@@ -70,7 +70,7 @@ impl Skinner {
     /// [`super::needed_limits`] and [`super::needed_features`]; WebGPU's default limits are enough.
     ///
     /// # Errors
-    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the shaders.
+    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the shaders, or is lost.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -78,6 +78,7 @@ impl Skinner {
     ) -> Result<Self, GpuError> {
         let of_device = device.limits();
         limits::check(&of_device)?;
+        alive(device)?;
         #[allow(clippy::unnecessary_cast, reason = "u32 or u64, by wgpu's version")]
         let binding = of_device.max_storage_buffer_binding_size as u64;
         let alignment = of_device

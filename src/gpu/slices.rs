@@ -54,7 +54,7 @@ pub(super) struct ShapeTables {
 }
 
 /// A skin's place on the GPU.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct GpuSkin {
     pub held: Held,
     pub slices: Vec<Slice>,
@@ -62,7 +62,7 @@ pub(super) struct GpuSkin {
 }
 
 /// What a skin holds of the pages: of each of them, these bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Held(Vec<(usize, Range<u64>)>);
 
 impl Held {

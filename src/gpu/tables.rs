@@ -2,9 +2,10 @@
 
 use super::GpuError;
 use super::error::guarded;
-use super::frame::{Group, dispatches};
+use super::groups::{Group, cut, dispatches};
 use super::pipelines::Pipelines;
 use super::skinner::Skinner;
+use crate::kernel::{Dispatch, WORKGROUP_SIZE};
 
 /// One dispatch of a frame.
 pub(super) struct Launch {
@@ -24,7 +25,7 @@ pub(super) struct Tables {
 pub(super) struct Laid {
     pub group: usize,
     dispatch: (u64, u64),
-    items: (u64, u64),
+    items: Option<(u64, u64)>,
     size: (u32, u32),
 }
 
@@ -56,22 +57,38 @@ impl Tables {
             let (first, bytes) = self.put(bytemuck::cast_slice(&group.items));
             let items = (first, bytes.max(least_bytes));
             self.bytes.resize((items.0 + items.1) as usize, 0);
-            for (dispatch, width, height) in dispatches(group, per_dimension) {
-                let dispatch = self.put(bytemuck::bytes_of(&dispatch));
-                out.push(Laid {
-                    group: number,
-                    dispatch,
-                    items,
-                    size: (width, height),
-                });
+            for dispatch in dispatches(group, per_dimension) {
+                out.push(self.lay_dispatch(number, Some(items), dispatch));
             }
         }
         out
     }
+
+    /// Puts the dispatches of a kernel without an item table.
+    pub fn lay_plain(&mut self, invocations: u32, per_dimension: u32) -> Vec<Laid> {
+        let workgroups = invocations.div_ceil(WORKGROUP_SIZE);
+        let dispatches = cut(workgroups, invocations, per_dimension);
+        let lay = |dispatch| self.lay_dispatch(0, None, dispatch);
+        dispatches.into_iter().map(lay).collect()
+    }
+
+    fn lay_dispatch(
+        &mut self,
+        group: usize,
+        items: Option<(u64, u64)>,
+        (dispatch, width, height): (Dispatch, u32, u32),
+    ) -> Laid {
+        Laid {
+            group,
+            dispatch: self.put(bytemuck::bytes_of(&dispatch)),
+            items,
+            size: (width, height),
+        }
+    }
 }
 
 impl Laid {
-    /// Binds the dispatch record, the items and what else the kernel lists after them.
+    /// Binds the dispatch record, the items, where there are some, and what else the kernel lists after them.
     pub fn launch<const N: usize>(
         &self,
         skinner: &Skinner,
@@ -88,8 +105,10 @@ impl Laid {
                 size: wgpu::BufferSize::new(size),
             })
         };
-        let entries: Vec<_> = [part(self.dispatch), part(self.items)]
+        let entries: Vec<_> = [Some(self.dispatch), self.items]
             .into_iter()
+            .flatten()
+            .map(part)
             .chain(others)
             .enumerate()
             .map(|(i, resource)| wgpu::BindGroupEntry {

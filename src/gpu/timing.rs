@@ -15,9 +15,11 @@ pub struct GpuTimes {
     pub skin: Duration,
     /// Made normals; zero where no skin has some.
     pub made_normals: Duration,
+    /// Bounding boxes; zero where they are not enabled.
+    pub bounds: Duration,
 }
 
-const PASSES: usize = 3;
+const PASSES: usize = 4;
 const QUERIES: u32 = 2 * PASSES as u32;
 const BYTES: u64 = QUERIES as u64 * 8;
 
@@ -53,7 +55,7 @@ impl Timing {
         }
     }
 
-    /// Timestamps around pass 0 (weights), 1 (skin) or 2 (made normals).
+    /// Timestamps around pass 0 (weights), 1 (skin), 2 (made normals) or 3 (bounds).
     pub fn around(&self, pass: u32) -> wgpu::ComputePassTimestampWrites<'_> {
         wgpu::ComputePassTimestampWrites {
             query_set: &self.set,
@@ -83,7 +85,7 @@ impl Timing {
     /// Waits for the last frame.
     pub fn read(&self, skinner: &Skinner) -> Result<GpuTimes, GpuError> {
         let stamps: Vec<u64> = guarded(&skinner.device, || {
-            super::readback::map_and(
+            super::ring::map_and(
                 &skinner.device,
                 &self.readable,
                 BYTES,
@@ -102,6 +104,7 @@ impl Timing {
             weights: time(0),
             skin: time(1),
             made_normals: time(2),
+            bounds: time(3),
         })
     }
 }

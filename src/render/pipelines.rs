@@ -45,7 +45,6 @@ struct Wanted<'a> {
     blend: Option<wgpu::BlendState>,
     /// Comparison, and whether depth is written.
     depth: Option<(wgpu::CompareFunction, bool)>,
-    bias: wgpu::DepthBiasState,
     constants: &'a [(&'a str, f64)],
 }
 
@@ -113,7 +112,6 @@ impl Pipelines {
             samples,
             blend: over,
             depth: Some((GreaterEqual, true)),
-            bias: Default::default(),
             constants: &opaque_constants,
         };
         let lines = Wanted {
@@ -135,7 +133,6 @@ impl Pipelines {
             samples: 1,
             blend: None,
             depth: None,
-            bias: Default::default(),
             constants: &[],
         };
         // Group 0 is the frame everywhere; the blur has none.
@@ -163,12 +160,6 @@ impl Pipelines {
                 buffers: &[],
                 topology: TriangleStrip,
                 depth: Some((GreaterEqual, false)),
-                // What lies flat on the ground is in front of it.
-                bias: wgpu::DepthBiasState {
-                    constant: -16,
-                    slope_scale: -2.0,
-                    clamp: 0.0,
-                },
                 constants: &constants,
                 ..surface
             }
@@ -263,7 +254,7 @@ impl Wanted<'_> {
                 depth_write_enabled: Some(write),
                 depth_compare: Some(compare),
                 stencil: Default::default(),
-                bias: self.bias,
+                bias: Default::default(),
             }),
             multisample: wgpu::MultisampleState {
                 count: self.samples,

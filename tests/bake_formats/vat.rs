@@ -136,6 +136,9 @@ impl Texture {
 
     /// Nearest texel, v downward.
     fn sample(&self, uv: Vec2) -> Vec3 {
+        // Near an edge of the texel, other engines' rounding would meet its neighbour.
+        let inside = (uv * Vec2::new(self.width as f32, self.height as f32)).fract();
+        assert!((inside - 0.5).abs().max_element() < 0.1, "{uv}");
         let x = (uv.x * self.width as f32).floor() as u32;
         let y = (uv.y * self.height as f32).floor() as u32;
         assert!(x < self.width && y < self.height, "{uv} is no texel");

@@ -1,11 +1,14 @@
 //! Crowds, apart from the kernels' arithmetic (tests/kernels.rs): instances that come and go, limits, bounds,
 //! palettes, reading, lost devices.
 
+mod boxes;
 #[path = "../common/mod.rs"]
 mod common;
 mod instances;
+mod loss;
 mod made;
 mod palettes;
+mod reading;
 
 use common::gpu;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -16,9 +19,15 @@ type Run = fn(&Gpu) -> Result<(), Failed>;
 fn main() {
     let args = Arguments::from_args();
     let ignored = gpu::ignored();
-    let mut trials = Vec::new();
+    let mut trials: Vec<Trial> = loss::child().into_iter().collect();
     // Everything on a device with all that the adapter gives, and on one with WebGPU's default limits.
-    let all = [instances::TRIALS, palettes::TRIALS];
+    let all = [
+        instances::TRIALS,
+        palettes::TRIALS,
+        boxes::TRIALS,
+        reading::TRIALS,
+        loss::TRIALS,
+    ];
     for (name, run) in all.concat() {
         for (device, open) in [
             ("adapter_limits", Gpu::shared as fn() -> Result<Gpu, Failed>),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use libtest_mimic::Failed;
-use sinew::gpu::{Attribute, Deformed, GpuError, OutputTarget, SkinnerOptions};
-use sinew::kernel::PackedSkin;
+use sinew::gpu::{Attribute, BoundsUse, Deformed, GpuError, OutputTarget, SkinnerOptions};
+use sinew::kernel::{PackedSkin, bounds_on_cpu};
 use sinew::skel::MeshTopology;
 use wgpu::BufferUsages;
 
@@ -17,6 +17,7 @@ pub const TRIALS: &[(&str, Run)] = &[
     ("attributes_share_buffers_or_do_not", shared),
     ("windows_of_large_buffers", windows),
     ("instances_in_one_buffer_take_one_dispatch", one_dispatch),
+    ("bounds_of_results_in_the_callers_buffer", bounds),
     ("wrong_targets_are_named", refused),
     ("targets_change_and_go", changed),
 ];
@@ -222,6 +223,35 @@ fn one_dispatch(gpu: &Gpu) -> Result<(), Failed> {
     ensure(dispatches == 1, &format!("{dispatches} dispatches"))?;
     let same = crowd.run()?.iter().all(|got| bits(got) == bits(&want));
     ensure(same, "other results")
+}
+
+/// Interleaved, in a buffer that is larger than a binding.
+fn bounds(gpu: &Gpu) -> Result<(), Failed> {
+    let shown = full()?;
+    let want = own(gpu, &shown)?;
+    let options = SkinnerOptions {
+        max_binding_bytes: Some(100_000),
+        ..SkinnerOptions::default()
+    };
+    let count = shown.packed.output_count();
+    let buffer = gpu.filled(100_000 + count * 10, VERTEX, BEFORE);
+    let mut crowd = gpu.crowd(&options)?;
+    let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+    let target = OutputTarget {
+        positions: attribute(&buffer, 240_004, 40),
+        normals: Some(attribute(&buffer, 240_016, 40)),
+        ..OutputTarget::default()
+    };
+    let instance = crowd.add_instance_to(id, target)?;
+    crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+    crowd.enable_bounds(BoundsUse::ReadBack)?;
+    crowd.run()?;
+    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+    let found = crowd.latest_bounds(instance)?;
+    ensure(
+        found.is_some() && found == bounds_on_cpu(&want.points),
+        &format!("{found:?}"),
+    )
 }
 
 fn refused(gpu: &Gpu) -> Result<(), Failed> {

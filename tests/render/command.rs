@@ -191,7 +191,7 @@ pub fn sheet() -> Done {
             let is_label = y >= 86 && x < 40;
             match () {
                 () if is_label => white += usize::from(p.0[..3] == [255; 3]),
-                () if x < 2 || x > 117 || y < 2 || y > 97 => edge += 1,
+                () if !(2..=117).contains(&x) || !(2..=97).contains(&y) => edge += 1,
                 () => middle += 1,
             }
         }

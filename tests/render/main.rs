@@ -25,11 +25,12 @@ const SIZE: [u32; 2] = [320, 240];
 const BEHIND: [u8; 4] = [255, 0, 255, 255];
 
 type Done = Result<(), Failed>;
+type Named = (&'static str, fn() -> Done);
 
 fn main() {
     let args = Arguments::from_args();
     let ignored = gpu::ignored();
-    let trials: Vec<(&str, fn() -> Done)> = vec![
+    let trials: Vec<Named> = vec![
         ("silhouette_is_where_the_reference_projects", silhouette),
         ("blended_rigid_and_static_meshes_too", other_kinds),
         ("pictures_change_with_time", changes_with_time),

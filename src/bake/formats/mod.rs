@@ -4,6 +4,8 @@
 //! has a transform that does.
 
 mod clip;
+mod cut;
+mod files;
 mod frame;
 mod names;
 mod obj;
@@ -14,6 +16,7 @@ mod surface;
 mod vat;
 mod vat_layout;
 mod vat_mesh;
+mod vat_metadata;
 mod vat_texture;
 
 use std::path::{Path, PathBuf};
@@ -29,13 +32,16 @@ pub use vat::{VatOptions, VatValues};
 pub enum Format {
     /// `.usda`, `.usdc`, `.usd` or `.usdz`: the stage with its skinned prims baked.
     Usd,
-    /// `.obj`: a file for each frame, with a prim's faces as they are authored.
+    /// `.obj`: a file for each frame, its number in place of `####` or `%04d`, with an object per mesh: faces as they are
+    /// authored, the first time's uvs, normals as authored and deformed or else smooth ones, names of materials. Stage units
+    /// and axes.
     Obj,
-    /// `.pc2`: a point cache for each prim.
+    /// `.pc2`: a point cache for each prim: `POINTCACHE2`, version 1, points, first time code, time codes from one sample to
+    /// the next, samples, and then x, y and z of every point as f32.
     Pc2,
-    /// `.exr`: vertex animation textures of floats.
+    /// `.exr`: vertex animation textures of floats, see [`VatOptions`].
     Exr,
-    /// `.png`: vertex animation textures of integers.
+    /// `.png`: vertex animation textures of integers, see [`VatOptions`].
     Png,
 }
 

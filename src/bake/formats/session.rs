@@ -1,28 +1,27 @@
 //! Frames from first to last, into whichever format.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::Format;
 use super::clip::Clip;
+use super::cut::{Shape, mesh_of, surfaces, vat_part};
+use super::files::Files;
 use super::frame::PrimFrame;
-use super::names::Pattern;
 use super::obj::ObjWriter;
-use super::pc2::{self, Pc2Writer};
+use super::pc2::Pc2Writer;
 use super::prims::{FramedPrim, frame_of, framed_prims, is_mirrored, keep_drawn, plan};
-use super::surface::{NormalsOf, Surface};
-use super::vat::{VatFiles, VatPart, VatWriter};
-use super::vat_mesh::MeshPart;
-use super::{Format, cannot_write, names};
+use super::vat::VatWriter;
 use crate::bake::deform::Deformer;
-use crate::bake::stream::{Frame, Schedule, deform_frames};
+use crate::bake::stream::{Deformed, Frame, Schedule, deform_frames};
 use crate::bake::tracks::check_size;
 use crate::bake::troubles::{Troubles, broken_shapes};
 use crate::bake::{BakeOptions, Progress};
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::io::output::Outputs;
 use crate::io::usd::UsdFile;
-use crate::kernel::{RenderInputs, RenderMesh};
-use crate::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, Scene};
+use crate::scene::{BoundSkin, Geometry, OutSpace, Scene};
 
 /// What is asked for.
 #[derive(Clone, Copy)]
@@ -120,6 +119,7 @@ pub(in crate::bake) fn bake_frames(
         space,
         clip,
         prims,
+        kept: HashSet::new(),
         outputs: Outputs::default(),
         writer: None,
         index: 0,
@@ -166,86 +166,6 @@ pub(in crate::bake) fn bake_frames(
     Ok(out)
 }
 
-/// The files of an output.
-enum Files {
-    Obj {
-        folder: Option<PathBuf>,
-        frames: Vec<PathBuf>,
-    },
-    /// With the binding of each.
-    Pc2(Vec<(usize, PathBuf)>),
-    Vat(VatFiles),
-}
-
-impl Files {
-    fn new(asked: FramesToBake<'_>, prims: &[FramedPrim], clip: &Clip) -> Result<Self> {
-        let output = asked.output;
-        Ok(match asked.format {
-            Format::Pc2 => {
-                let paths: Vec<&str> = prims
-                    .iter()
-                    .map(|p| asked.scene.bindings[p.binding].path.as_str())
-                    .collect();
-                let files = pc2::files(output, &paths);
-                Self::Pc2(prims.iter().map(|p| p.binding).zip(files).collect())
-            }
-            Format::Exr | Format::Png => Self::Vat(VatFiles::of(output)),
-            Format::Obj | Format::Usd => {
-                match Pattern::new(output).map_err(|e| cannot_write(output, e))? {
-                    Some(pattern) => Self::Obj {
-                        folder: Some(pattern.folder().to_owned()),
-                        frames: clip
-                            .numbers()
-                            .into_iter()
-                            .map(|n| pattern.file(n))
-                            .collect(),
-                    },
-                    None if clip.len() == 1 => Self::Obj {
-                        folder: None,
-                        frames: vec![output.to_owned()],
-                    },
-                    None => {
-                        let example = names::beside(output, ".####", None);
-                        let reason = format!(
-                            "{} frames need a place for the number in the name, such as {}; or take one by --frames",
-                            clip.len(),
-                            example.display()
-                        );
-                        return Err(cannot_write(output, reason));
-                    }
-                }
-            }
-        })
-    }
-
-    fn all(&self) -> Vec<&Path> {
-        match self {
-            Self::Obj { frames, .. } => frames.iter().map(PathBuf::as_path).collect(),
-            Self::Pc2(files) => files.iter().map(|(_, file)| file.as_path()).collect(),
-            Self::Vat(files) => files.all().to_vec(),
-        }
-    }
-
-    /// The folder that may be made.
-    fn folder(&self) -> Option<&Path> {
-        match self {
-            Self::Obj { folder, .. } => folder.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// Refuses files that the input is read from, and folders.
-    fn check(&self, input: &UsdFile) -> Result<()> {
-        for file in self.all() {
-            if file.is_dir() {
-                return Err(cannot_write(file, "it is a folder"));
-            }
-            input.check_output(file)?;
-        }
-        Ok(())
-    }
-}
-
 enum Writer {
     Obj(ObjWriter),
     Pc2(Pc2Writer),
@@ -260,6 +180,8 @@ struct Session<'a> {
     clip: Clip,
     /// Those that are written, once the first frame has been.
     prims: Vec<FramedPrim>,
+    /// Their bindings.
+    kept: HashSet<usize>,
     files: Files,
     outputs: Outputs,
     /// From the first frame on.
@@ -269,33 +191,28 @@ struct Session<'a> {
     missing: Option<usize>,
 }
 
-/// What of a prim has to stay as it is at the first frame.
-struct Shape {
-    points: usize,
-    mirrored: bool,
-}
-
 impl Session<'_> {
     fn frame(&mut self, frame: Frame) -> Result<()> {
         let time = frame.time;
-        let mut came: Vec<_> = frame.deformed;
+        let mut came: Vec<Deformed> = frame.deformed;
         if self.writer.is_none() {
-            // In the order of the prims, which is that of the schedule.
-            self.prims
-                .retain(|p| came.iter().any(|d| d.binding == p.binding));
+            let there: HashSet<usize> = came.iter().map(|d| d.binding).collect();
+            self.prims.retain(|p| there.contains(&p.binding));
             if self.prims.is_empty() {
                 return Ok(());
             }
+            self.kept = self.prims.iter().map(|p| p.binding).collect();
         }
-        came.retain(|d| self.prims.iter().any(|p| p.binding == d.binding));
+        came.retain(|d| self.kept.contains(&d.binding));
+        // Both are in the order of the schedule.
+        let mut bindings = came.iter().map(|d| d.binding);
         if let Some(lost) = self
             .prims
             .iter()
-            .position(|p| came.iter().all(|d| d.binding != p.binding))
+            .find(|p| bindings.next() != Some(p.binding))
         {
-            let binding = self.prims[lost].binding;
-            self.missing = Some(binding);
-            let path = &self.asked.scene.bindings[binding].path;
+            self.missing = Some(lost.binding);
+            let path = &self.asked.scene.bindings[lost.binding].path;
             return Err(Error::Request(format!(
                 "{path}: nothing came out at time {time}"
             )));
@@ -326,9 +243,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn shapes(&self, came: &[crate::bake::stream::Deformed]) -> Result<Vec<Shape>> {
+    fn shapes(&self, came: &[Deformed]) -> Result<Vec<Shape>> {
         let time = self.clip.times[0];
-        let shape = |d: &crate::bake::stream::Deformed| {
+        let shape = |d: &Deformed| {
             Ok(Shape {
                 points: d.points.len(),
                 mirrored: is_mirrored(self.bound[d.binding], self.space, time)?,
@@ -402,77 +319,4 @@ impl Session<'_> {
         out.points = shapes.iter().map(|s| s.points).sum();
         self.outputs.finish()
     }
-}
-
-fn mesh_of<'g>(geometry: Option<&'g Geometry>, prim: &FramedPrim) -> Option<&'g DrawnMesh> {
-    geometry?.meshes.get(prim.mesh?)
-}
-
-fn surfaces<'g>(
-    geometry: Option<&'g Geometry>,
-    prims: &[FramedPrim],
-    shapes: &[Shape],
-) -> Vec<Surface<'g>> {
-    let meshes = prims.iter().filter_map(|p| mesh_of(geometry, p));
-    let paths: Vec<&str> = meshes.clone().map(|m| m.path.as_str()).collect();
-    let names = names::unique(&paths);
-    let with_shapes = meshes.zip(prims).zip(shapes).zip(names);
-    with_shapes
-        .map(|(((mesh, prim), shape), name)| Surface {
-            name,
-            mesh,
-            normals: prim
-                .normals
-                .as_ref()
-                .map_or(NormalsOf::Points, |n| n.kind()),
-            made_normals: matches!(prim.normals, Some(super::surface::NormalsFrom::Made(_))),
-            mirrored: shape.mirrored,
-        })
-        .collect()
-}
-
-/// A surface cut into triangles and render vertices.
-fn vat_part(geometry: Option<&Geometry>, surface: &Surface<'_>) -> Result<VatPart, Invalid> {
-    let mesh = surface.mesh;
-    let rest = mesh.points.first().cloned().unwrap_or_default();
-    let normals = mesh.normals.as_ref().filter(|_| !surface.made_normals);
-    let inputs = RenderInputs {
-        points: &rest,
-        normals: normals.and_then(|n| n.first()),
-        uvs: mesh.uvs.as_ref().and_then(|uvs| uvs.first()),
-        ..RenderInputs::default()
-    };
-    let cut = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
-    let mut group_of_face = vec![0; mesh.topology.face_count()];
-    let mut triangles = Vec::new();
-    for (group, (material, faces)) in surface.faces_by_material().into_iter().enumerate() {
-        let path = material
-            .and_then(|m| geometry?.materials.get(m))
-            .map(|m| &m.path);
-        let name = path.map(|p| p.rsplit('/').next().unwrap_or_default().to_owned());
-        triangles.push((name, Vec::new()));
-        faces.into_iter().for_each(|f| group_of_face[f] = group);
-    }
-    for (triangle, face) in cut.triangles.iter().zip(&cut.face_of_triangle) {
-        let [a, b, c] = *triangle;
-        let outward = match surface.mirrored {
-            true => [a, c, b],
-            false => [a, b, c],
-        };
-        triangles[group_of_face[*face as usize]].1.push(outward);
-    }
-    triangles.retain(|(_, triangles)| !triangles.is_empty());
-    Ok(VatPart {
-        prim: mesh.path.clone(),
-        normals: match surface.normals {
-            NormalsOf::Points => cut.points.clone(),
-            NormalsOf::Corners => cut.corners,
-        },
-        mesh: MeshPart {
-            vertices: cut.points.len(),
-            uvs: cut.uvs,
-            triangles,
-        },
-        points: cut.points,
-    })
 }

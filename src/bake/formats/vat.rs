@@ -12,6 +12,7 @@ use super::frame::PrimFrame;
 use super::names::beside;
 use super::vat_layout::{MAX_SIDE, VatLayout};
 use super::vat_mesh::{self, MeshPart};
+use super::vat_metadata::{Metadata, PartData, SourceData, TextureData};
 use super::vat_texture::{self, VatEncoding};
 use crate::error::{Error, Result};
 use crate::io::output::Outputs;
@@ -29,6 +30,23 @@ pub enum VatValues {
 }
 
 /// How vertex animation textures are written.
+///
+/// A set is four files: OUT (`.exr` or `.png`) with a position per texel, `OUT_normal` with normals, `OUT_mesh.glb`, which is
+/// the character at the first frame, and `OUT.json`. All are in glTF's space: right-handed, Y up, metres; what an importer
+/// does to the mesh (Unity's negate x, Unreal's swap y and z and take centimetres) a shader has to do to the values.
+///
+/// A texture has a row per frame, the first on top, and a column per vertex of the mesh file; `rowsPerFrame` rows, one below the
+/// other, where that would be wider than `max_width`. The mesh's second UV set is the middle of each vertex's texel in the
+/// first frame, so a vertex shader needs no vertex numbers, and importers may sort vertices as they like:
+///
+/// ```glsl
+/// vec2 uv = uv2 + vec2(0.0, float(frame * rowsPerFrame) / float(height)); // minus, where v runs upward
+/// vec3 position = vertex + texture(positions, uv).rgb;                    // "values": "offset"
+/// vec3 normal = texture(normals, uv).rgb;
+/// ```
+///
+/// PNG holds shares of a range that the JSON file states: `mix(min, max, texel)`, for normals -1 to 1. Textures have to be
+/// imported as data: nearest texel, no mipmaps, no compression, no sRGB. Between frames a shader mixes two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VatOptions {
     pub values: VatValues,
@@ -329,56 +347,4 @@ fn gltf_from_world(scene: &Scene) -> Result<DMat3> {
         _ => DMat3::IDENTITY,
     };
     Ok(axes * unit)
-}
-
-/// What is in the JSON file.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata<'a> {
-    generator: &'static str,
-    version: u32,
-    position: TextureData,
-    normal: TextureData,
-    mesh: String,
-    width: u32,
-    height: u32,
-    vertices: u32,
-    frames: u32,
-    rows_per_frame: u32,
-    frames_per_second: f64,
-    first_time_code: f64,
-    time_codes_per_frame: f64,
-    /// Of every frame, for culling.
-    bounds: [[f32; 3]; 2],
-    up_axis: &'static str,
-    meters_per_unit: f64,
-    handedness: &'static str,
-    parts: Vec<PartData<'a>>,
-    source: SourceData,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TextureData {
-    file: String,
-    encoding: VatEncoding,
-    values: &'static str,
-    min: [f32; 3],
-    max: [f32; 3],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PartData<'a> {
-    prim: &'a str,
-    first_vertex: usize,
-    vertices: usize,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SourceData {
-    file: String,
-    up_axis: char,
-    meters_per_unit: f64,
 }

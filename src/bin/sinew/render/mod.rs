@@ -404,14 +404,17 @@ fn unknown(args: &Args, what: &str, wanted: &str, known: &[&str]) -> Error {
 }
 
 fn look(args: &Args, stage: &Stage, heat: Option<JointId>) -> Look {
-    let no_faces = stage.meshes().iter().all(|m| m.triangles == 0);
+    let no_faces = stage
+        .meshes()
+        .iter()
+        .all(|m| m.triangles == 0 || !m.visible);
     Look {
         background: args.background.0,
         grid: !args.no_grid,
         surface: true,
         wireframe: args.wireframe,
         normals: args.normals,
-        // A file of movements alone has nothing else to show.
+        // A file of movements alone, or of hidden meshes, has nothing else to show.
         joints: args.joints || no_faces,
         bounds: args.bounds,
         chosen: heat,

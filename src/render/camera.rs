@@ -1,11 +1,8 @@
 //! Cameras: one that orbits, or one that stands as a file says.
 
-use glam::{DMat3, DMat4, DVec2, DVec3, DVec4};
+use glam::{DMat4, DVec2, DVec3, DVec4};
 
-use super::Bounds;
-use crate::math;
-use crate::sampled::Time;
-use crate::scene::StageCamera;
+use super::{Bounds, Fixed, Lens};
 
 /// Vertical field of view of an orbiting camera, degrees: long enough that faces keep their shape.
 const FIELD_OF_VIEW: f64 = 28.0;
@@ -26,25 +23,6 @@ pub struct Orbit {
     pub pitch: f64,
     /// Vertical field of view.
     pub field_of_view: f64,
-}
-
-/// A camera that stands as a file says (UsdGeomCamera).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fixed {
-    /// Camera space looks along -Z with Y up; without scale.
-    pub world_from_camera: DMat4,
-    pub lens: Lens,
-    /// Nearest distance that is drawn.
-    pub near: f64,
-}
-
-/// What a fixed camera sees. `low` and `high` are the window's corners, left, bottom and right, top.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Lens {
-    /// Corners at distance 1, so half the aperture over the focal length, offsets included.
-    Perspective { low: DVec2, high: DVec2 },
-    /// Corners in the stage's units.
-    Orthographic { low: DVec2, high: DVec2 },
 }
 
 /// Where a camera is.
@@ -71,26 +49,6 @@ pub struct CameraMatrices {
     /// The eye, in world space.
     pub eye: DVec3,
     pub perspective: bool,
-}
-
-impl Fixed {
-    /// A camera of a stage as it stands at a time. Scales of its place count for nothing.
-    #[must_use]
-    pub fn of_stage(camera: &StageCamera, time: Time) -> Self {
-        let frustum = camera.frustum(time);
-        let [low, high] = frustum.window;
-        let place = camera.world_from_camera(time);
-        // A camera that is squeezed to nothing looks ahead from where it is.
-        let rotation = math::nearest_rotation(DMat3::from_mat4(place)).unwrap_or_default();
-        Self {
-            world_from_camera: DMat4::from_rotation_translation(rotation, place.w_axis.truncate()),
-            lens: match frustum.perspective {
-                true => Lens::Perspective { low, high },
-                false => Lens::Orthographic { low, high },
-            },
-            near: frustum.near_far.x,
-        }
-    }
 }
 
 impl Camera {
@@ -360,57 +318,6 @@ fn usable(distance: f64) -> f64 {
     match distance.is_finite() && distance > 0.0 {
         true => distance,
         false => 5.0,
-    }
-}
-
-impl Lens {
-    /// The same window, made wider or higher to have an aspect.
-    fn with_aspect(self, aspect: f64) -> Self {
-        let fit = |low: DVec2, high: DVec2| {
-            let (center, mut half) = ((low + high) * 0.5, (high - low) * 0.5);
-            if half.x < half.y * aspect {
-                half.x = half.y * aspect;
-            } else {
-                half.y = half.x / aspect;
-            }
-            (center - half, center + half)
-        };
-        match self {
-            Self::Perspective { low, high } => {
-                let (low, high) = fit(low, high);
-                Self::Perspective { low, high }
-            }
-            Self::Orthographic { low, high } => {
-                let (low, high) = fit(low, high);
-                Self::Orthographic { low, high }
-            }
-        }
-    }
-
-    /// Right-handed, depth reversed from 1 at `near` to 0 far away.
-    fn clip_from_view(self, near: f64) -> DMat4 {
-        match self {
-            Self::Perspective { low, high } => {
-                let (size, sum) = (high - low, high + low);
-                DMat4::from_cols(
-                    DVec4::new(2.0 / size.x, 0.0, 0.0, 0.0),
-                    DVec4::new(0.0, 2.0 / size.y, 0.0, 0.0),
-                    DVec4::new(sum.x / size.x, sum.y / size.y, 0.0, -1.0),
-                    DVec4::new(0.0, 0.0, near, 0.0),
-                )
-            }
-            Self::Orthographic { low, high } => {
-                let (size, sum) = (high - low, high + low);
-                // Deep enough for whatever is as large as the window a thousand times over.
-                let deep = near + 1e3 * size.max_element();
-                DMat4::from_cols(
-                    DVec4::new(2.0 / size.x, 0.0, 0.0, 0.0),
-                    DVec4::new(0.0, 2.0 / size.y, 0.0, 0.0),
-                    DVec4::new(0.0, 0.0, 1.0 / (deep - near), 0.0),
-                    DVec4::new(-sum.x / size.x, -sum.y / size.y, deep / (deep - near), 1.0),
-                )
-            }
-        }
     }
 }
 

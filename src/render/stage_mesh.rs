@@ -209,16 +209,15 @@ impl StageMesh {
             (Some(joint), Some(b)) => heat::weights(scene, b, joint, time)?,
             (Some(_), None) => Vec::new(),
         };
-        // Points that no joint moves have no weight.
-        let mut weights = points;
-        weights.resize(weights.len().max(self.buffers.points as usize), 0.0);
-        self.heat = Some(filled(
-            device,
-            "render.heat",
-            cast_slice(&weights),
-            wgpu::BufferUsages::STORAGE,
-        ));
+        self.show_weights(device, points);
         Ok(())
+    }
+
+    /// Shows a number from 0 to 1 of each point as colours; points without one have 0.
+    pub fn show_weights(&mut self, device: &wgpu::Device, mut weights: Vec<f32>) {
+        weights.resize(weights.len().max(self.buffers.points as usize), 0.0);
+        let usage = wgpu::BufferUsages::STORAGE;
+        self.heat = Some(filled(device, "render.heat", cast_slice(&weights), usage));
     }
 
     /// Makes the bind group, where buffers changed.

@@ -306,6 +306,12 @@ fn backends() -> Done {
         "{difference:?}"
     );
     assert!(difference.points > 1000 && difference.mean <= difference.largest);
+    // As colours, until the next time is set.
+    assert_eq!(drawing.stage.show_difference()?, difference);
+    let camera = drawing.camera(0.3);
+    assert!(differing(&pictures[0], &drawing.draw(&camera, &Look::default())?) > 0.05);
+    drawing.at(30.0, &Control::default())?;
+    assert_eq!(drawing.draw(&camera, &Look::default())?, pictures[0]);
     Ok(())
 }
 

@@ -1,28 +1,27 @@
 //! `sinew render`.
 
+mod outcome;
 mod sheet;
 mod shots;
+mod wishes;
 mod words;
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
-use serde::Serialize;
 use sinew::bake::FrameRange;
-use sinew::gpu::{AdapterChoice, AdapterReport, GpuDevice, GpuError, Skinner};
-use sinew::render::{
-    Control, DrawBackend, JointId, Loaded, Look, Offscreen, Stage, check_size, save_png,
-};
-use sinew::skel::SkinningMethod;
+use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
+use sinew::render::{Loaded, Offscreen, Stage, check_size, save_png};
 use sinew::{Error, Result};
 
 use crate::open::OpenArgs;
 use crate::progress::Progress;
-use crate::report::{count, print_result, to_json};
+use crate::report::{print_result, to_json};
+use outcome::{PictureReport, Report, describe};
 use sheet::Sheet;
 use shots::{Shot, eye, shots};
+use wishes::{control, look};
 use words::{BackgroundWord, Numbered, Pair};
 
 /// Draws a character into PNG files: a picture, the frames of a clip, a turntable, or a contact sheet. Needs no window and
@@ -140,33 +139,6 @@ enum BackendArg {
     Auto,
     Gpu,
     Cpu,
-}
-
-/// What was drawn.
-#[derive(Serialize)]
-struct Report {
-    input: String,
-    size: [u32; 2],
-    adapter: AdapterReport,
-    /// `gpu` or `cpu`.
-    skinned_on: &'static str,
-    meshes: usize,
-    /// Points that each picture skinned or blended.
-    points: usize,
-    joints: usize,
-    pictures: Vec<PictureReport>,
-    /// What is drawn differently from what the file says, or not at all.
-    messages: Vec<String>,
-    seconds: f64,
-}
-
-#[derive(Serialize)]
-struct PictureReport {
-    file: String,
-    /// Time codes: one, or those of a sheet's cells; none for what has no times.
-    times: Vec<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    degrees: Option<f64>,
 }
 
 fn weight(text: &str) -> Result<(String, f32), String> {
@@ -351,115 +323,7 @@ fn advice(error: GpuError) -> Error {
     }
 }
 
-fn control(args: &Args, stage: &Stage, on_gpu: bool) -> Result<Control> {
-    let channels = stage.channels();
-    for (name, _) in &args.shape {
-        if !channels.contains_key(name) {
-            let known: Vec<&str> = channels.keys().map(String::as_str).take(8).collect();
-            return Err(unknown(args, "blend shape channel", name, &known));
-        }
-    }
-    let heat = match &args.heat {
-        None => None,
-        Some(wanted) => Some(joint(args, stage, wanted)?),
-    };
-    Ok(Control {
-        method: args.method.map(|method| match method {
-            MethodArg::Linear => SkinningMethod::ClassicLinear,
-            MethodArg::DualQuaternion => SkinningMethod::DualQuaternion,
-        }),
-        backend: if on_gpu {
-            DrawBackend::Gpu
-        } else {
-            DrawBackend::Cpu
-        },
-        weights: args.shape.iter().cloned().collect(),
-        heat,
-    })
-}
-
-fn joint(args: &Args, stage: &Stage, wanted: &str) -> Result<JointId> {
-    let mut known = Vec::new();
-    for (s, skeleton) in stage.skeletons().iter().enumerate() {
-        let is = |j: &sinew::render::StageJoint| j.path == wanted || j.name == wanted;
-        if let Some(joint) = skeleton.joints.iter().position(is) {
-            return Ok(JointId { skeleton: s, joint });
-        }
-        known.extend(skeleton.joints.iter().map(|j| j.name.as_str()));
-    }
-    known.truncate(8);
-    Err(unknown(args, "joint", wanted, &known))
-}
-
-fn unknown(args: &Args, what: &str, wanted: &str, known: &[&str]) -> Error {
-    let known = if known.is_empty() {
-        "none".to_owned()
-    } else {
-        known.join(", ")
-    };
-    Error::Request(format!(
-        "{}: no {what} '{wanted}'; there are {known}",
-        args.input.display()
-    ))
-}
-
-fn look(args: &Args, stage: &Stage, heat: Option<JointId>) -> Look {
-    let no_faces = stage
-        .meshes()
-        .iter()
-        .all(|m| m.triangles == 0 || !m.visible);
-    Look {
-        background: args.background.0,
-        grid: !args.no_grid,
-        surface: true,
-        wireframe: args.wireframe,
-        normals: args.normals,
-        // A file of movements alone, or of hidden meshes, has nothing else to show.
-        joints: args.joints || no_faces,
-        bounds: args.bounds,
-        chosen: heat,
-    }
-}
-
 fn label(shot: &Shot) -> String {
     let code = shot.time.code().map(|code| (code * 100.0).round() / 100.0);
     code.map_or_else(String::new, |code| code.to_string())
-}
-
-/// Writing to a String cannot fail.
-fn describe(report: &Report) -> String {
-    let mut out = String::new();
-    match report.pictures.as_slice() {
-        [first, .., last] => {
-            let _ = writeln!(out, "{} to {}", first.file, last.file);
-        }
-        [one] => {
-            let _ = writeln!(out, "{}", one.file);
-        }
-        [] => {}
-    }
-    let _ = writeln!(
-        out,
-        "  {}, {} x {} pixels",
-        count(report.pictures.len(), "picture"),
-        report.size[0],
-        report.size[1]
-    );
-    let _ = writeln!(
-        out,
-        "  {}, {} skinned on the {}, {}",
-        match report.meshes {
-            1 => "1 mesh".to_owned(),
-            n => format!("{n} meshes"),
-        },
-        count(report.points, "point"),
-        report.skinned_on.to_uppercase(),
-        count(report.joints, "joint")
-    );
-    let _ = writeln!(
-        out,
-        "  drawn on {} in {:.3} s",
-        report.adapter.name, report.seconds
-    );
-    out
 }

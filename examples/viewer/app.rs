@@ -225,7 +225,8 @@ impl App {
                         Some(camera) => self.state.camera = camera,
                         None => {
                             self.state.error = Some(
-                                "this camera has no lens, or a transform that is singular".into(),
+                                "this camera sees nothing: its aperture or its place is no number"
+                                    .into(),
                             )
                         }
                     }

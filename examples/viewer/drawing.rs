@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use glam::{DMat4, DVec2};
+use glam::DVec2;
 use sinew::gpu::{Skinner, SkinnerOptions};
 use sinew::render::{Bounds, Camera, Control, DrawBackend, Fixed, Lens, Renderer, Stage};
 use sinew::sampled::Time;
@@ -114,29 +114,10 @@ impl Drawing {
     pub fn camera(&self, number: usize, state: &State) -> Option<Camera> {
         let stage = self.stage.as_ref()?;
         let camera = stage.cameras().get(number)?;
-        let time = Time::At(state.clock.time);
-        let m = camera.world_from_camera(time);
-        let axes = [m.x_axis, m.y_axis, m.z_axis].map(|a| a.truncate().try_normalize());
-        let [Some(x), Some(y), Some(z)] = axes else {
-            return None;
-        };
-        // A camera's scale does not count.
-        let world_from_camera =
-            DMat4::from_cols(x.extend(0.0), y.extend(0.0), z.extend(0.0), m.w_axis);
-        let frustum = camera.frustum(time);
-        let [low, high] = frustum.window;
-        let seen = (high - low).cmpgt(DVec2::ZERO).all();
-        let lens = if frustum.perspective {
-            Lens::Perspective { low, high }
-        } else {
-            Lens::Orthographic { low, high }
-        };
-        let fixed = Fixed {
-            world_from_camera,
-            lens,
-            near: frustum.near_far.x,
-        };
-        (seen && world_from_camera.is_finite()).then(|| Camera::fixed(stage.up_axis(), fixed))
+        let fixed = Fixed::of_stage(camera, Time::At(state.clock.time));
+        let (Lens::Perspective { low, high } | Lens::Orthographic { low, high }) = fixed.lens;
+        let seen = (high - low).cmpgt(DVec2::ZERO).all() && fixed.world_from_camera.is_finite();
+        seen.then(|| Camera::fixed(stage.up_axis(), fixed))
     }
 
     /// Records skinning and the picture.

@@ -248,7 +248,9 @@ fn error(ui: &mut Ui, state: &mut State, rect: Rect) {
                 });
                 let text = RichText::new(text).monospace().size(11.5);
                 let label = egui::Label::new(text.color(theme::STRONG));
-                ui.add(label.wrap().selectable(true));
+                egui::ScrollArea::vertical()
+                    .max_height((rect.height() * 0.45).max(60.0))
+                    .show(ui, |ui| ui.add(label.wrap().selectable(true)));
             });
         });
 }

@@ -145,13 +145,14 @@ fn clip(ui: &mut Ui, state: &mut State) {
     let mut wish = None;
     if !model.clips.is_empty() {
         let shown = model.clip.and_then(|i| model.clips.get(i));
-        let shown = shown.map_or("as the file says", String::as_str);
+        let shown = shown.map_or("as the file says", |name| title(name));
         ComboBox::from_id_salt("clip")
             .selected_text(shown)
             .width(ui.available_width() - 8.0)
             .show_ui(ui, |ui| {
                 for (i, name) in model.clips.iter().enumerate() {
-                    if ui.selectable_label(model.clip == Some(i), name).clicked() {
+                    let chosen = model.clip == Some(i);
+                    if ui.selectable_label(chosen, title(name)).clicked() {
                         wish = Some(Wish::Clip(i));
                     }
                 }
@@ -170,6 +171,15 @@ fn clip(ui: &mut Ui, state: &mut State) {
             });
     }
     state.wishes.extend(wish);
+}
+
+/// A clip's name, which glTF does not ask for.
+fn title(name: &str) -> &str {
+    if name.is_empty() {
+        "unnamed clip"
+    } else {
+        name
+    }
 }
 
 fn sliders(ui: &mut Ui, state: &mut State) {

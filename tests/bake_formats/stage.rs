@@ -93,6 +93,7 @@ def SkelRoot "Hero" ({ANGLES}) {{
         int[] faceVertexCounts = {CUBE_COUNTS}
         int[] faceVertexIndices = {right}
         point3f[] points = {c}
+        color3f[] primvars:displayColor = [(0.1, 0.2, 0.3)] (interpolation = "constant")
         int[] primvars:skel:jointIndices = [1] (elementSize = 1 interpolation = "constant")
         float[] primvars:skel:jointWeights = [1] (elementSize = 1 interpolation = "constant")
         double3 xformOp:translate = (0, 0, 3)

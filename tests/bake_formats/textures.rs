@@ -279,6 +279,14 @@ fn the_mesh_of_textures_has_uvs_materials_and_parts() {
     assert_eq!(uvs.len() as u64, left_at);
     // v downward in glTF: authored 0 and 0.75.
     assert!(uvs.iter().all(|uv| uv.y == 1.0 || uv.y == 0.25), "{uvs:?}");
+    let colors: Vec<_> = vat
+        .mesh
+        .primitives
+        .iter()
+        .map(|p| p.colors.as_deref())
+        .collect();
+    let color = [Vec3::new(0.1, 0.2, 0.3); 8];
+    assert_eq!(colors, [None, None, None, Some(&color[..]), None]);
     let triangles: usize = vat.mesh.primitives.iter().map(|p| p.triangles.len()).sum();
     assert_eq!(
         (triangles, vat.mesh.primitives[1].triangles.len()),

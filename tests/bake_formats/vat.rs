@@ -32,6 +32,7 @@ pub struct Primitive {
     pub positions: Vec<Vec3>,
     pub normals: Vec<Vec3>,
     pub uvs: Vec<Vec2>,
+    pub colors: Option<Vec<Vec3>>,
     pub texels: Vec<Vec2>,
     pub triangles: Vec<[usize; 3]>,
 }
@@ -224,6 +225,7 @@ impl Mesh {
                 positions: vec3(&attributes["POSITION"]),
                 normals: vec3(&attributes["NORMAL"]),
                 uvs: vec2(&attributes["TEXCOORD_0"]),
+                colors: attributes.get("COLOR_0").map(vec3),
                 texels: vec2(&attributes["TEXCOORD_1"]),
                 triangles: indices
                     .chunks_exact(3)

@@ -57,6 +57,10 @@ pub(super) fn vat_part(
         points: &rest,
         normals: normals.and_then(|n| n.first()),
         uvs: mesh.uvs.as_ref().and_then(|uvs| uvs.first()),
+        colors: mesh
+            .display_color
+            .as_ref()
+            .and_then(|colors| colors.first()),
         ..RenderInputs::default()
     };
     let cut = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
@@ -88,6 +92,7 @@ pub(super) fn vat_part(
         mesh: MeshPart {
             vertices: cut.points.len(),
             uvs: cut.uvs,
+            colors: cut.colors,
             triangles,
         },
         points: cut.points,

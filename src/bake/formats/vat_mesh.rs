@@ -16,6 +16,8 @@ pub(super) struct MeshPart {
     pub vertices: usize,
     /// v upward, as in USD.
     pub uvs: Option<Vec<Vec2>>,
+    /// Linear.
+    pub colors: Option<Vec<Vec3>>,
     /// Triangles of each material, counter-clockwise seen from outside, by vertex of this part; the material's name with them.
     pub triangles: Vec<(Option<String>, Vec<[u32; 3]>)>,
 }
@@ -51,6 +53,10 @@ pub(super) fn glb(
         let uv = |v: usize| part.uvs.as_ref().map_or(Vec2::ZERO, |uvs| uvs[v]);
         let uvs = (0..part.vertices).map(|v| [uv(v).x, 1.0 - uv(v).y]);
         attributes["TEXCOORD_0"] = file.vectors("VEC2", uvs).into();
+        if let Some(colors) = &part.colors {
+            let colors = colors.iter().map(Vec3::to_array);
+            attributes["COLOR_0"] = file.vectors("VEC3", colors).into();
+        }
         for (material, triangles) in &part.triangles {
             let mut primitive = json!({
                 "attributes": attributes,

@@ -142,7 +142,7 @@ mod tests {
             drop(texture.create_view(&Default::default()));
         });
         match made {
-            Err(GpuError::Lost(text)) => assert!(text.contains("out of memory"), "{text}"),
+            Err(GpuError::OutOfMemory(_)) => {}
             other => panic!("128 GiB of texture: {other:?}"),
         }
     }

@@ -35,7 +35,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// A broken attribute: which prim, which property, what the schema asks for and what was there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// Stable kebab-case code, such as `joint-order`, where the rule has one; [`crate::check`] lists them.
+    /// Stable kebab-case code, such as `joint-order`, where the rule has one; `sinew check --codes` lists them.
     pub code: Option<&'static str>,
     /// File that holds the prim, where known; boxed to keep results small.
     pub file: Option<Box<PathBuf>>,

@@ -1,7 +1,8 @@
 //! GPU compute skinning for UsdSkel characters (and glTF, VRM, FBX): sparse blend shapes with in-betweens, and any number
 //! of joint influences, with the same results as Pixar's own code.
 //!
-//! ```
+#![cfg_attr(feature = "files", doc = "```")]
+#![cfg_attr(not(feature = "files"), doc = "```ignore")]
 //! use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 //! use sinew::sampled::Time;
 //!
@@ -16,8 +17,8 @@
 //! # Ok::<(), sinew::Error>(())
 //! ```
 //!
-//! The same on a GPU, into buffers that a renderer binds: [`gpu::Skinner`] and [`gpu::Crowd`]. Whole
-//! files: [`bake::bake`], or the `sinew bake` command.
+//! The same on a GPU, into buffers that a renderer binds: [`gpu::Skinner`] and [`gpu::Crowd`]. Without any
+//! file, out of a host's own arrays: [`skel::SkinBuilder`]. Whole files: [`bake::bake`], or the `sinew bake` command.
 //!
 //! # Conventions
 //!
@@ -48,6 +49,33 @@
 //!
 //! What is wrong with a file is an [`Invalid`]: file, prim, property, expected, found. Odd things
 //! that can be overlooked are [`Warning`]s with a stable code. Nothing panics on a file's account.
+//!
+//! # Features
+//!
+//! | feature | what it brings | without it there is no |
+//! |---|---|---|
+//! | `gpu` | pipelines and crowds on a wgpu device | [`gpu`] |
+//! | `retarget` | poses from one rig to another | [`retarget`] |
+//! | `files` | every format read, checked, converted and written | [`io`], [`asset`], [`check`], [`humanoid`] |
+//! | `bake` | whole files baked (`files`, `gpu`) | [`bake`] |
+//! | `render` | pictures (`files`, `gpu`) | [`render`] |
+//! | `cli` | the command `sinew`; the default | |
+//! | `fbx` | FBX files, by a C library | |
+//!
+//! A renderer with meshes of its own takes `default-features = false, features = ["gpu"]`.
+//!
+#![cfg_attr(not(feature = "gpu"), doc = " [`gpu`]: index.html#features")]
+#![cfg_attr(not(feature = "gpu"), doc = " [`gpu::Skinner`]: index.html#features")]
+#![cfg_attr(not(feature = "gpu"), doc = " [`gpu::Crowd`]: index.html#features")]
+#![cfg_attr(not(feature = "retarget"), doc = " [`retarget`]: index.html#features")]
+#![cfg_attr(not(feature = "files"), doc = " [`io`]: index.html#features")]
+#![cfg_attr(not(feature = "files"), doc = " [`open`]: index.html#features")]
+#![cfg_attr(not(feature = "files"), doc = " [`asset`]: index.html#features")]
+#![cfg_attr(not(feature = "files"), doc = " [`check`]: index.html#features")]
+#![cfg_attr(not(feature = "files"), doc = " [`humanoid`]: index.html#features")]
+#![cfg_attr(not(feature = "bake"), doc = " [`bake`]: index.html#features")]
+#![cfg_attr(not(feature = "bake"), doc = " [`bake::bake`]: index.html#features")]
+#![cfg_attr(not(feature = "render"), doc = " [`render`]: index.html#features")]
 
 #[cfg(feature = "files")]
 pub mod asset;

@@ -1,5 +1,6 @@
 //! The examples, run as a reader of them would.
 
+#[allow(dead_code, reason = "nobody drags here")]
 #[path = "../examples/host/camera.rs"]
 mod camera;
 mod common;

@@ -80,18 +80,18 @@ pub fn apply(ctx: &egui::Context) {
 
 /// The colour of a weight between 0 and 1, as shaders/render/surface.wgsl has it before it is lit.
 pub fn heat(weight: f32) -> Color32 {
-    const STOPS: [[f32; 3]; 5] = [
-        [0.267, 0.005, 0.329],
-        [0.231, 0.318, 0.545],
-        [0.129, 0.569, 0.549],
-        [0.369, 0.788, 0.384],
-        [0.993, 0.906, 0.144],
+    const STOPS: [[u8; 3]; 5] = [
+        [68, 1, 84],
+        [59, 81, 139],
+        [33, 145, 140],
+        [94, 201, 98],
+        [253, 231, 37],
     ];
     let at = weight.clamp(0.0, 1.0) * 4.0;
     let first = (at as usize).min(3);
     let [r, g, b] = std::array::from_fn(|i| {
-        let (a, b) = (STOPS[first][i], STOPS[first + 1][i]);
-        ((a + (b - a) * (at - first as f32)) * 255.0).round() as u8
+        let (a, b) = (f32::from(STOPS[first][i]), f32::from(STOPS[first + 1][i]));
+        (a + (b - a) * (at - first as f32)).round() as u8
     });
     Color32::from_rgb(r, g, b)
 }

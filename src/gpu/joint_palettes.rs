@@ -39,7 +39,7 @@ pub struct PaletteRows {
     pub post: Option<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     rows: PaletteRows,
     /// Of [`JointPalettes::blocks`].
@@ -303,6 +303,38 @@ impl JointPalettes {
         }
         self.encoded = self.blocks.len() as u64;
         Ok(())
+    }
+
+    /// Makes everything again on a skinner's device, as [`super::Crowd::rebuild`]: the same ids, rows and poses.
+    /// After the next frame the frame before is the same.
+    ///
+    /// # Errors
+    /// Limits of the new device; no memory.
+    pub fn rebuild(&self, skinner: &Skinner) -> Result<Self, GpuError> {
+        let mut out = Self::new(skinner)?;
+        let end = out.free.initial_range().end;
+        if self.blocks.len() > end as usize {
+            let asked = self.blocks.len() as u64 * BLOCK;
+            return Err(out.current.beyond_limit(asked));
+        }
+        // All taken but for what lies between those that are.
+        let whole = out.free.allocate_range(end);
+        let mut next = whole.map_or(0, |range| range.start);
+        for taken in self.free.allocated_ranges() {
+            if next < taken.start {
+                out.free.free_range(next..taken.start);
+            }
+            next = taken.end;
+        }
+        if next < end {
+            out.free.free_range(next..end);
+        }
+        out.entries = self.entries.clone();
+        for entry in out.entries.values_mut() {
+            (entry.changed, entry.fresh) = (true, true);
+        }
+        out.blocks = self.blocks.clone();
+        Ok(out)
     }
 
     /// This frame's rows, to be bound as `array<vec4<f32>>` (read-only storage).

@@ -1,6 +1,6 @@
 //! The GPU side: the only place that names wgpu.
 //!
-//! A [`Skinner`] holds the pipelines, made once; a [`Crowd`] holds skins, instances and their
+//! A [`Skinner`] holds the pipelines, each made when it is needed first; a [`Crowd`] holds skins, instances and their
 //! outputs in a few large buffers and skins all of them in as few dispatches as the device allows.
 //! [`Crowd::encode`] records into a caller's encoder and neither submits nor blocks; the reading
 //! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
@@ -15,6 +15,7 @@ mod groups;
 mod growing;
 mod joint_palettes;
 mod limits;
+mod members;
 mod out_sets;
 mod outputs;
 mod pipelines;

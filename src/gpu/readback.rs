@@ -8,7 +8,7 @@ use glam::{Vec3, Vec4};
 use super::error::{alive, guarded};
 use super::outputs::OutPage;
 use super::ring::{Copied, Ring, failure};
-use super::target::{KINDS, NORMALS, POINTS, PREVIOUS, TANGENTS, WIDTHS, counts};
+use super::target::{NORMALS, POINTS, PREVIOUS, TANGENTS, WIDTHS, counts};
 use super::{Crowd, GpuError, InstanceId};
 
 /// One instance's results.
@@ -276,7 +276,7 @@ impl Crowd {
                 tangents: count(TANGENTS).map(|n| vec![Vec4::ZERO; n]),
                 previous: zeros(PREVIOUS),
             });
-            for kind in 0..KINDS {
+            for (kind, width) in WIDTHS.into_iter().enumerate() {
                 for slice in self.on_gpu(*id, kind)? {
                     if !slice.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC) {
                         return Err(GpuError::Mismatch(
@@ -286,7 +286,7 @@ impl Crowd {
                     pieces.push(Piece {
                         from: slice.buffer.clone(),
                         offset: slice.offset,
-                        width: WIDTHS[kind] as usize,
+                        width: width as usize,
                         stride: slice.stride as usize,
                         count: slice.count,
                         instance: number,

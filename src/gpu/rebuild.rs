@@ -32,10 +32,10 @@ impl Crowd {
                 continue;
             };
             let (skin, target) = (instance.skin, own(&instance.target));
-            // With the others, this one is counted already.
+            out.output_bytes += out.out_bytes(skin, &target)?.total();
+            // It is counted by now.
             out.check_room(skin, 0, &target)?;
             let places = out.place(skin, &target)?;
-            out.output_bytes += out.out_bytes(skin, &target)?.total();
             let instance = out.instances.get_mut(id).ok_or_else(foreign_skin)?;
             instance.out = places;
             instance.target = match *target == *out.own_target {

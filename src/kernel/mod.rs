@@ -10,7 +10,7 @@
 //!               bounds       boxes around the points
 //! ```
 //!
-//! No GPU here: [`crate::gpu`] uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
+//! No GPU here: the module `gpu` uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
 //! Indices are integers, never floats; sums run in a fixed order and without atomics (maxima have
 //! none), so that a run repeats bit for bit.
 

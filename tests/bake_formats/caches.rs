@@ -11,8 +11,7 @@ use crate::truth::{deformed, prims, scene};
 use crate::{pc2, stage};
 
 /// Caches of a prim's own space, and of the world's.
-#[test]
-fn point_caches_hold_the_points_to_the_bit() {
+pub fn point_caches_hold_the_points_to_the_bit() {
     let bench = Bench::new();
     for input in own_stages(&bench) {
         let scene = scene(&input);
@@ -56,8 +55,7 @@ fn point_caches_hold_the_points_to_the_bit() {
     }
 }
 
-#[test]
-fn one_prim_has_the_cache_of_the_name() {
+pub fn one_prim_has_the_cache_of_the_name() {
     let bench = Bench::new();
     let input = bench.write("in.usda", stage::usda(""));
     let options = BakeOptions {
@@ -73,8 +71,7 @@ fn one_prim_has_the_cache_of_the_name() {
     );
 }
 
-#[test]
-fn clips_are_sampled_at_the_stages_rate() {
+pub fn clips_are_sampled_at_the_stages_rate() {
     let bench = Bench::new();
     let text = stage::usda("");
     let slow = bench.write(

@@ -4,8 +4,7 @@ use crate::bench::project;
 use crate::common::command::{Bench, bake as command, refused, sinew, stderr, stdout};
 use crate::stage;
 
-#[test]
-fn requests_that_make_no_sense_are_refused() {
+pub fn requests_that_make_no_sense_are_refused() {
     let bench = Bench::new();
     let input = bench.write("in.usda", stage::usda(""));
     let out = |name: &str| bench.path(name);
@@ -67,8 +66,7 @@ fn requests_that_make_no_sense_are_refused() {
 }
 
 /// A prim that breaks in the middle of a clip ends the bake, and nothing of it is left.
-#[test]
-fn a_clip_that_breaks_leaves_nothing() {
+pub fn a_clip_that_breaks_leaves_nothing() {
     let text = stage::usda("");
     let moving = text.replace("5: (0, 1, 3)", "4: (0, 0, inf)");
     let box_points = text
@@ -108,8 +106,7 @@ fn a_clip_that_breaks_leaves_nothing() {
     }
 }
 
-#[test]
-fn the_command_reports_in_json() {
+pub fn the_command_reports_in_json() {
     let bench = Bench::new();
     let input = bench.write("in.usda", stage::usda(""));
     let output = command(&input, &bench.path("a.png"), &["--json", "--quiet"]);

@@ -9,7 +9,7 @@ use sinew::sampled::Time;
 use crate::bench::*;
 use crate::common::command::Bench;
 use crate::common::compare::{compare, compare_within, to_f64};
-use crate::common::{gpu, tolerance, usd};
+use crate::common::{tolerance, usd};
 use crate::truth::{deformed, prims, scene, smooth_normals};
 use crate::vat::{self, Vat};
 use crate::{obj, stage};
@@ -74,8 +74,7 @@ fn check_sequence(input: &Path, times: &[f64], mirrored: bool) -> usize {
     compared
 }
 
-#[test]
-fn a_sequence_holds_the_points_faces_and_normals_of_every_frame() {
+pub fn a_sequence_holds_the_points_faces_and_normals_of_every_frame() {
     let bench = Bench::new();
     for (i, input) in own_stages(&bench).iter().enumerate() {
         let compared = check_sequence(input, &[1.0, 2.0, 3.0, 4.0, 5.0], i == 2);
@@ -89,8 +88,7 @@ fn a_sequence_holds_the_points_faces_and_normals_of_every_frame() {
     assert!(compared > 50_000, "{compared}");
 }
 
-#[test]
-fn boxes_look_outward_whatever_stands_in_the_way() {
+pub fn boxes_look_outward_whatever_stands_in_the_way() {
     let bench = Bench::new();
     for input in own_stages(&bench) {
         let out = bench.path("one.obj");
@@ -129,8 +127,7 @@ fn boxes_look_outward_whatever_stands_in_the_way() {
     }
 }
 
-#[test]
-fn a_sequence_has_uvs_and_materials() {
+pub fn a_sequence_has_uvs_and_materials() {
     let bench = Bench::new();
     let input = bench.write("in.usda", stage::usda(""));
     let out = bench.path("one.obj");
@@ -155,11 +152,7 @@ fn a_sequence_has_uvs_and_materials() {
     assert!(objects.iter().all(|o| o.name == "Box" || o.uvs.is_empty()));
 }
 
-#[test]
-fn a_gpu_gives_the_same_frames() {
-    if gpu::ignored() {
-        return;
-    }
+pub fn a_gpu_gives_the_same_frames() {
     let bench = Bench::new();
     let input = bench.write("in.usda", stage::usda(stage::MIRRORED));
     let by = |backend: Backend, name: &str| {

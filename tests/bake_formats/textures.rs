@@ -115,8 +115,7 @@ pub fn vat_options(values: VatValues, bits: Option<u8>, max_width: u32) -> VatOp
     }
 }
 
-#[test]
-fn float_textures_hold_every_vertex_to_the_bit() {
+pub fn float_textures_hold_every_vertex_to_the_bit() {
     let bench = Bench::new();
     let mut inputs = own_stages(&bench);
     inputs.push(project("examples/assets/hatchling.usda"));
@@ -154,8 +153,7 @@ pub fn largest(vat: &Vat) -> f32 {
     all.fold(0.0, |a, c| a.max(c.as_f64().unwrap().abs() as f32))
 }
 
-#[test]
-fn integer_textures_are_within_half_a_step() {
+pub fn integer_textures_are_within_half_a_step() {
     let bench = Bench::new();
     let mut inputs = own_stages(&bench);
     inputs.push(project("examples/assets/hatchling.usda"));
@@ -178,8 +176,7 @@ fn integer_textures_are_within_half_a_step() {
     }
 }
 
-#[test]
-fn half_floats_keep_eleven_bits() {
+pub fn half_floats_keep_eleven_bits() {
     let bench = Bench::new();
     let input = project("examples/assets/hatchling.usda");
     let options = BakeOptions {
@@ -193,8 +190,7 @@ fn half_floats_keep_eleven_bits() {
 }
 
 /// Normals of textures against the reference, turned into the textures' space.
-#[test]
-fn normal_textures_follow_the_surface() {
+pub fn normal_textures_follow_the_surface() {
     let bench = Bench::new();
     for input in own_stages(&bench) {
         let options = BakeOptions {
@@ -248,8 +244,7 @@ fn normal_textures_follow_the_surface() {
     }
 }
 
-#[test]
-fn the_mesh_of_textures_has_uvs_materials_and_parts() {
+pub fn the_mesh_of_textures_has_uvs_materials_and_parts() {
     let bench = Bench::new();
     let input = bench.write("in.usda", stage::usda(""));
     let report = run(&input, &bench.path("v.exr"), &frames(1.0, 5.0, 1.0));

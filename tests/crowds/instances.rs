@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use libtest_mimic::Failed;
-use sinew::gpu::{GpuError, InstanceId, SkinnerOptions};
+use sinew::gpu::{BoundsUse, GpuError, InstanceId, SkinnerOptions};
 
 use sinew::kernel::PackedPose;
 
 use crate::Run;
 use crate::common::cases::{Influences, Spec};
+use crate::common::gpu::device_with;
 use crate::made::{Gpu, Made, agrees, bits, ensure, made, places, twenty};
 
 pub const TRIALS: &[(&str, Run)] = &[
@@ -21,6 +22,7 @@ pub const TRIALS: &[(&str, Run)] = &[
     ("huge_counts_are_errors_before_allocation", huge),
     ("ten_thousand_of_twenty_skins", ten_thousand),
     ("nothing_at_all_works", nothing),
+    ("needed_limits_are_enough", needed_limits),
 ];
 
 /// Removing, hiding and adding touches no other instance.
@@ -404,4 +406,33 @@ fn nothing(gpu: &Gpu) -> Result<(), Failed> {
         crowd.remove_instance(id)?;
     }
     ensure(crowd.run()?.is_empty(), "results of removed instances")
+}
+
+/// Everything on a device that has what is asked for, and not a bit more; and without some of it.
+fn needed_limits(_: &Gpu) -> Result<(), Failed> {
+    let needed = sinew::gpu::needed_limits();
+    let (device, queue) = device_with(needed.clone())?;
+    let gpu = Gpu { device, queue };
+    let made = twenty()?;
+    let mut crowd = gpu.crowd()?;
+    crowd.enable_bounds(BoundsUse::ReadBack)?;
+    for made in &made {
+        let skin = crowd.add_skin(made.packed.clone())?;
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &made.pose(4))?;
+    }
+    for (got, made) in crowd.run()?.iter().zip(&made) {
+        agrees(got, &made.on_cpu(&made.pose(4)))?;
+    }
+    let few = wgpu::Limits {
+        max_storage_buffers_per_shader_stage: needed.max_storage_buffers_per_shader_stage - 1,
+        ..needed
+    };
+    let (device, queue) = device_with(few)?;
+    match (Gpu { device, queue }).skinner(&SkinnerOptions::default()) {
+        Err(error) if format!("{error:?}").contains("max_storage_buffers_per_shader_stage") => {
+            Ok(())
+        }
+        other => Err(format!("{:?}", other.map(drop)).into()),
+    }
 }

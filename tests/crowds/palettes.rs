@@ -172,6 +172,23 @@ fn frame_before(gpu: &Gpu) -> Result<(), Failed> {
             )?;
         }
     }
+    // On another device (here the same), with room where there was room.
+    palettes.remove(ids[2])?;
+    let mut again = palettes.rebuild(&gpu.skinner(&Default::default())?)?;
+    ensure(again.rows(ids[2]).is_err(), "a removed id")?;
+    let third = again.add(&made[2].packed)?;
+    again.set_pose(third, &made[2].pose(6))?;
+    posed[2] = 6;
+    frame(gpu, &mut again)?;
+    let rows: Vec<Vec4> = gpu.read(again.buffer())?;
+    for (i, (id, m)) in ids.iter().zip(&made).enumerate() {
+        let id = if i == 2 { third } else { *id };
+        agrees(m, &m.pose(posed[i]), &rows, again.rows(id)?)?;
+    }
+    ensure(
+        again.rows(third)?.points < again.rows(ids[6])?.points,
+        "no room was used again",
+    )?;
     // A frame without any new pose: all stand still.
     frame(gpu, &mut palettes)?;
     let (now, then): (Vec<Vec4>, Vec<Vec4>) =

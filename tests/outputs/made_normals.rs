@@ -8,14 +8,14 @@ use sinew::gpu::{Deformed, GpuError, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin, RenderVertices};
 use sinew::skel::{MeshTopology, Pose, Skin, reference};
 
-use crate::Run;
 use crate::common::cases::{self, Influences, Spec};
 use crate::common::compare::{compare, to_f64};
 use crate::common::rng::Rng;
 use crate::common::tolerance;
 use crate::shown::{Gpu, bits, ensure, on_cpu, spread};
+use crate::{Run, RunOnCpu};
 
-pub const ON_CPU: &[(&str, fn() -> Result<(), Failed>)] = &[
+pub const ON_CPU: &[(&str, RunOnCpu)] = &[
     ("made_normals_equal_the_reference", mirror),
     ("made_normals_of_a_cube", cube),
     ("made_normals_of_a_sphere", sphere),
@@ -319,7 +319,7 @@ fn sphere() -> Result<(), Failed> {
         }
     }
     let mut indices = Vec::new();
-    for ring in 0..up as i32 - 2 {
+    for ring in 0..up - 2 {
         for i in 0..around as i32 {
             let next = (i + 1) % around as i32;
             let (top, bottom) = (ring * around as i32, (ring + 1) * around as i32);

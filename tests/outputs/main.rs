@@ -15,6 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use shown::Gpu;
 
 type Run = fn(&Gpu) -> Result<(), Failed>;
+type RunOnCpu = fn() -> Result<(), Failed>;
 
 fn main() {
     let args = Arguments::from_args();

@@ -7,13 +7,13 @@ use libtest_mimic::Failed;
 use sinew::gpu::{Deformed, SkinnerOptions};
 use sinew::kernel::{PackedSkin, RenderVertices};
 
-use crate::Run;
 use crate::common::cases::{self, Spec};
 use crate::common::compare::{compare, to_f64};
 use crate::common::tolerance;
 use crate::shown::{Gpu, bits, ensure, every_kind, on_cpu};
+use crate::{Run, RunOnCpu};
 
-pub const ON_CPU: &[(&str, fn() -> Result<(), Failed>)] = &[
+pub const ON_CPU: &[(&str, RunOnCpu)] = &[
     ("vertices_equal_the_reference", mirror),
     ("wrong_vertices_are_refused", refused),
 ];

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sinew::gpu::{Skinner, SkinnerOptions};
+use sinew::gpu::{Skinner, SkinnerOptions, needed_limits};
 use sinew::kernel::{PackedPose, PackedSkin, RenderVertices, skin_on_cpu};
 use sinew::skel::{BlendShapeDef, MeshTopology, Pose, Skeleton, SkinBuilder};
 use sinew::wgpu;
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     };
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
-        required_limits: wgpu::Limits::default(),
+        required_limits: needed_limits(),
         ..Default::default()
     }))?;
     let mut crowd = Skinner::new(&device, &queue, &SkinnerOptions::default())?.crowd();

@@ -108,7 +108,7 @@ pub fn executable() -> Result<&'static Path, String> {
         let made = messages.filter(|m| m["target"]["name"] == "viewer");
         let path = made
             .filter_map(|m| m["executable"].as_str().map(PathBuf::from))
-            .last();
+            .next_back();
         path.ok_or_else(|| "cargo built no viewer".into())
     });
     built.as_deref().map_err(Clone::clone)

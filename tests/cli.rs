@@ -390,6 +390,13 @@ fn input_that_is_no_stage() {
         );
     }
     refused(&bake(bench.folder.path(), &out, &[]), &out, &["not a file"]);
+    // Read to its end, a device would take all memory.
+    #[cfg(unix)]
+    for name in ["zero", "zero.glb", "zero.bvh", "zero.usda"] {
+        let input = bench.path(name);
+        std::os::unix::fs::symlink("/dev/zero", &input).unwrap();
+        refused(&bake(&input, &out, &[]), &out, &[name, "not a file"]);
+    }
 }
 
 #[test]

@@ -83,9 +83,9 @@ fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::E
     let scopes = [OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter));
     let out = f();
     let mut first = None;
-    // The innermost scope first, as scopes nest.
+    // The innermost scope first, as scopes nest. What is out of memory counts over what refuses a texture for lack of it.
     for scope in scopes.into_iter().rev() {
-        first = first.or(pollster::block_on(scope.pop()));
+        first = pollster::block_on(scope.pop()).or(first);
     }
     (out, first)
 }
@@ -109,5 +109,41 @@ pub(super) fn alive(device: &wgpu::Device) -> Result<(), GpuError> {
     match is_lost(device) {
         true => Err(GpuError::Lost("the device is gone".into())),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{AdapterChoice, GpuDevice};
+
+    #[test]
+    fn no_memory_is_told_rather_than_what_follows_from_it() {
+        // Machines without any driver have nothing to be out of.
+        let Ok(gpu) = GpuDevice::new(&AdapterChoice::Any) else {
+            return;
+        };
+        let edge = gpu.device().limits().max_texture_dimension_3d.min(2048);
+        let made = guarded(gpu.device(), || {
+            let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
+                label: None,
+                size: wgpu::Extent3d {
+                    width: edge,
+                    height: edge,
+                    depth_or_array_layers: edge,
+                },
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D3,
+                format: wgpu::TextureFormat::Rgba32Float,
+                usage: wgpu::TextureUsages::TEXTURE_BINDING,
+                view_formats: &[],
+            });
+            drop(texture.create_view(&Default::default()));
+        });
+        match made {
+            Err(GpuError::OutOfMemory(_)) => {}
+            other => panic!("128 GiB of texture: {other:?}"),
+        }
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod output;
 mod rigs;
 pub mod usd;
 
+pub(crate) use open::read_bytes;
 pub use open::{open, open_with, read_asset};
 pub use output::{OutputsHeld, discard_unfinished};
 pub use rigs::{humanoid, placement, rig, shape_names, skeletons};

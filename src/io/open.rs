@@ -30,8 +30,10 @@ fn reader(file: &Path) -> Reader {
         _ => {}
     }
     let mut head = Vec::new();
-    // A file that cannot be read is told of by its reader.
-    let _ = File::open(file).map(|f| f.take(32).read_to_end(&mut head));
+    // A file that cannot be read is told of by its reader; opening a pipe would wait for its other end.
+    if file.is_file() {
+        let _ = File::open(file).map(|f| f.take(32).read_to_end(&mut head));
+    }
     let starts: [(&[u8], Reader); 4] = [
         (b"glTF", Reader::Gltf),
         (b"HIERARCHY", Reader::Bvh),
@@ -89,6 +91,22 @@ pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
         Reader::Bvh => bvh::read(file).map(Some),
         Reader::Fbx => fbx::read(file).map(Some),
     }
+}
+
+/// A file's bytes; only of regular files, as devices have no end and pipes may never have a start.
+///
+/// # Errors
+/// [`Error::Open`].
+pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>> {
+    let fail = |reason: String| Error::Open {
+        file: file.to_owned(),
+        reason,
+    };
+    let metadata = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
+    if !metadata.is_file() {
+        return Err(fail("not a file".into()));
+    }
+    std::fs::read(file).map_err(|e| fail(e.to_string()))
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ const DECODING_BYTES: u64 = 1 << 30;
 /// Decoded pictures of one stage together, in bytes.
 const ALL_BYTES: u64 = 1 << 30;
 
+/// Pictures decoded side by side.
+const AT_ONCE: usize = 8;
+
 /// A decoded picture of 8 bits and four channels.
 #[derive(Debug)]
 pub(super) struct Picture {
@@ -39,37 +42,46 @@ pub(super) fn decode(geometry: &Geometry, messages: &mut Vec<String>) -> Vec<Opt
         let linear = used.srgb == Some(false);
         *wanted.entry(used.texture).or_insert(linear) &= linear;
     }
-    let decoded: Vec<_> = geometry
-        .textures
-        .par_iter()
-        .enumerate()
-        .map(|(i, texture)| {
-            let linear = wanted.get(&i)?;
-            // What has no bytes was warned of by the reader.
-            (!texture.bytes.is_empty()).then(|| picture(&texture.bytes, *linear))
-        })
-        .collect();
+    let wanted = |i| wanted.get(&i).copied();
     let mut bytes = 0;
-    let mut out = Vec::with_capacity(decoded.len());
-    for (texture, decoded) in geometry.textures.iter().zip(decoded) {
-        let reason = match decoded {
-            None => None,
-            Some(Ok(picture)) => {
-                bytes += picture.levels.iter().map(|l| l.len() as u64).sum::<u64>();
-                if bytes <= ALL_BYTES {
-                    out.push(Some(picture));
-                    continue;
+    let mut out = Vec::with_capacity(geometry.textures.len());
+    // A few at a time, so that no more than those are decoded beyond what all may take.
+    for (b, batch) in geometry.textures.chunks(AT_ONCE).enumerate() {
+        let full = bytes > ALL_BYTES;
+        let decoded: Vec<_> = batch
+            .par_iter()
+            .enumerate()
+            .map(|(i, texture)| {
+                let linear = wanted(b * AT_ONCE + i)?;
+                // What has no bytes was warned of by the reader.
+                (!texture.bytes.is_empty()).then(|| match full {
+                    true => Err(too_much()),
+                    false => picture(&texture.bytes, linear),
+                })
+            })
+            .collect();
+        for (texture, decoded) in batch.iter().zip(decoded) {
+            let reason = match decoded {
+                None => None,
+                Some(Ok(picture)) => {
+                    bytes += picture.levels.iter().map(|l| l.len() as u64).sum::<u64>();
+                    if bytes <= ALL_BYTES {
+                        out.push(Some(picture));
+                        continue;
+                    }
+                    Some(too_much())
                 }
-                Some(format!(
-                    "all pictures together take more than {ALL_BYTES} bytes"
-                ))
-            }
-            Some(Err(reason)) => Some(reason),
-        };
-        messages.extend(reason.map(|reason| format!("{}: not drawn: {reason}", texture.asset)));
-        out.push(None);
+                Some(Err(reason)) => Some(reason),
+            };
+            messages.extend(reason.map(|reason| format!("{}: not drawn: {reason}", texture.asset)));
+            out.push(None);
+        }
     }
     out
+}
+
+fn too_much() -> String {
+    format!("all pictures together take more than {ALL_BYTES} bytes")
 }
 
 /// Whether texels of a picture, as one use reads them, are sRGB.

@@ -44,6 +44,8 @@ fn main() {
         ("overlays_draw_and_only_what_was_asked", overlays),
         ("nothing_behind_is_transparent", transparent),
         ("textures_stand_upright", textures),
+        ("what_lies_on_the_ground_hides_it", on_the_ground),
+        ("normals_along_their_face_make_no_noise", normals_along),
         ("a_broken_mesh_does_not_stop_the_rest", broken_mesh),
         ("limits_are_named", limits),
         ("two_pictures_in_one_submit", two_in_one_submit),
@@ -590,6 +592,65 @@ fn textures() -> Done {
     ];
     assert_eq!(found.map(strongest), [0, 1, 2, 2], "{found:?}");
     Ok(())
+}
+
+/// A square in the ground plane is drawn whole: neither lines nor shadow come through.
+fn on_the_ground() -> Done {
+    let mut drawing = Drawing::of_text(&scenes::square(
+        "(-1, 0, 1), (1, 0, 1), (1, 0, -1), (-1, 0, -1)",
+        "(0, 1, 0)",
+    ))?;
+    for yaw in [0.4, 2.0] {
+        let camera = drawing.camera(yaw);
+        let alone = drawing.draw(&camera, &bare())?;
+        let ground = drawing.draw(
+            &camera,
+            &Look {
+                grid: true,
+                ..bare()
+            },
+        )?;
+        let inner = inside(&alone);
+        if inner.len() < 1000 {
+            return Err(format!("{} pixels of the square are seen", inner.len()).into());
+        }
+        let changed = |&&(x, y): &&(u32, u32)| alone.get_pixel(x, y) != ground.get_pixel(x, y);
+        let changed = inner.iter().filter(changed).count();
+        if changed > 0 {
+            return Err(format!("{changed} pixels show the ground through the square").into());
+        }
+    }
+    Ok(())
+}
+
+/// A face whose normals lie in it is one colour, not a noise of its two sides.
+fn normals_along() -> Done {
+    let mut drawing = Drawing::of_text(&scenes::square(
+        "(-1, 0, 0), (1, 0, 0), (1, 2, 0), (-1, 2, 0)",
+        "(0, 1, 0)",
+    ))?;
+    let camera = drawing.camera(0.3);
+    let picture = drawing.draw(&camera, &bare())?;
+    let inner = inside(&picture);
+    let brightness = |&(x, y): &(u32, u32)| picture.get_pixel(x, y).0[1];
+    let (least, most) = (
+        inner.iter().map(brightness).min(),
+        inner.iter().map(brightness).max(),
+    );
+    match (least, most) {
+        (Some(least), Some(most)) if most - least < 60 => Ok(()),
+        range => Err(format!("one face of many colours: {range:?}").into()),
+    }
+}
+
+/// Pixels that something is drawn on, and on all around them too.
+fn inside(picture: &RgbaImage) -> Vec<(u32, u32)> {
+    let drawn = |x: u32, y: u32| picture.get_pixel(x, y).0 != BEHIND;
+    let (width, height) = picture.dimensions();
+    let pixels = (1..height - 1).flat_map(|y| (1..width - 1).map(move |x| (x, y)));
+    pixels
+        .filter(|&(x, y)| (x - 1..=x + 1).all(|x| (y - 1..=y + 1).all(|y| drawn(x, y))))
+        .collect()
 }
 
 fn broken_mesh() -> Done {

@@ -4,6 +4,26 @@ use glam::DVec3;
 use libtest_mimic::Failed;
 use sinew::wgpu;
 
+/// One square with the same normal at all of its corners.
+pub fn square(points: &str, normal: &str) -> String {
+    format!(
+        r#"#usda 1.0
+(
+    upAxis = "Y"
+)
+
+def Mesh "Square"
+{{
+    int[] faceVertexCounts = [4]
+    int[] faceVertexIndices = [0, 1, 2, 3]
+    point3f[] points = [{points}]
+    normal3f[] normals = [{normal}, {normal}, {normal}, {normal}]
+    uniform token subdivisionScheme = "none"
+}}
+"#
+    )
+}
+
 /// Four squares side by side: blended, skinned, rigid, static.
 pub const KINDS: &str = r#"#usda 1.0
 (

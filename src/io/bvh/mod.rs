@@ -39,10 +39,7 @@ const LARGEST_IN_METRES: f64 = 10.0;
 /// # Errors
 /// [`Error::Open`] where the file cannot be read; [`Error::Invalid`] with line and statement for all that is wrong in it.
 pub fn read(path: &Path) -> Result<Asset> {
-    let bytes = std::fs::read(path).map_err(|e| Error::Open {
-        file: path.to_owned(),
-        reason: e.to_string(),
-    })?;
+    let bytes = crate::io::read_bytes(path)?;
     // Names may be in any old encoding; nothing else can.
     let text = String::from_utf8_lossy(&bytes);
     let name = path.file_stem().unwrap_or_default().to_string_lossy();

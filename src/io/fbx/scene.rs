@@ -13,10 +13,7 @@ use crate::error::{Error, Result, Warning};
 const CENTIMETRE: f64 = 0.01;
 
 pub fn read(path: &Path) -> Result<Asset> {
-    let bytes = std::fs::read(path).map_err(|e| Error::Open {
-        file: path.to_owned(),
-        reason: e.to_string(),
-    })?;
+    let bytes = crate::io::read_bytes(path)?;
     let scene = load::scene(&bytes, path)?;
     let mut budget = Budget::new(bytes.len());
 

@@ -43,10 +43,7 @@ pub use edit::{GltfEdit, described_as};
 /// [`Error::Open`] where the file cannot be read; else the first rule broken, an [`Invalid`] whose `prim` is the JSON
 /// location, such as `accessors[3].bufferView`.
 pub fn read(path: &Path) -> Result<Asset> {
-    let bytes = std::fs::read(path).map_err(|e| Error::Open {
-        file: path.to_owned(),
-        reason: e.to_string(),
-    })?;
+    let bytes = crate::io::read_bytes(path)?;
     read_bytes(&bytes, path)
 }
 

@@ -35,10 +35,7 @@ impl GltfEdit {
     /// # Errors
     /// As for [`super::read`], as far as container, JSON and buffers go.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|e| Error::Open {
-            file: path.to_owned(),
-            reason: e.to_string(),
-        })?;
+        let bytes = crate::io::read_bytes(path)?;
         let document = Document::parse(&bytes, path).map_err(|e| e.in_file(path))?;
         let (json, buffers) = document.into_parts();
         let buffers = buffers.into_iter().map(|b| match b {

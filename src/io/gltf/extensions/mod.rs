@@ -20,7 +20,7 @@ pub use humanoid::{HumanoidFinding, Severity};
 /// What [`humanoid::validate`] finds in a file, whatever else is wrong with it; nothing where it is no glTF.
 #[must_use]
 pub fn humanoid_findings(path: &Path) -> Vec<HumanoidFinding> {
-    let bytes = std::fs::read(path).unwrap_or_default();
+    let bytes = crate::io::read_bytes(path).unwrap_or_default();
     let parts = super::container::split(&bytes).ok();
     let document = parts.and_then(|p| serde_json::from_slice(p.json).ok());
     document.map_or_else(Vec::new, |document: Value| humanoid::validate(&document))

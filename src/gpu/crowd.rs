@@ -20,8 +20,8 @@ use super::{Deformed, GpuError, GpuTimes, OutputTarget};
 use crate::kernel::{PackedPose, WORKGROUP_SIZE};
 
 slotmap::new_key_type! {
-    /// A skin of a [`Crowd`]. Not an id any more once the skin is removed, whatever is added later. Ids of
-    /// one crowd mean nothing to another.
+    /// A skin of a [`Crowd`]. Not an id any more once the skin is removed, whatever is added later. Ids do
+    /// not know their crowd: most that are foreign to another are refused there, and some are taken for one of its own.
     pub struct SkinId;
 
     /// An instance of a [`Crowd`], as [`SkinId`].
@@ -178,7 +178,8 @@ impl Crowd {
     /// upload.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for an id of another crowd or a pose of another skin.
+    /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers of joints or
+    /// channels, another method.
     pub fn set_pose(&mut self, instance: InstanceId, pose: &PackedPose) -> Result<(), GpuError> {
         let target = self.instances.get_mut(instance).ok_or_else(foreign)?;
         let skin = &self.skins.get(target.skin).ok_or_else(foreign_skin)?.packed;

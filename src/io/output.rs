@@ -74,6 +74,7 @@ pub(crate) struct Outputs {
 }
 
 /// A file of [`Outputs`].
+#[cfg(feature = "bake")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutputId(usize);
 
@@ -119,6 +120,7 @@ impl Outputs {
     ///
     /// # Errors
     /// A folder that cannot be written to.
+    #[cfg(feature = "bake")]
     pub fn begin(&mut self, output: &Path) -> Result<OutputId> {
         self.create(output)?;
         Ok(OutputId(self.files.len() - 1))
@@ -128,6 +130,7 @@ impl Outputs {
     ///
     /// # Errors
     /// A full disk.
+    #[cfg(feature = "bake")]
     pub fn append(&mut self, file: OutputId, bytes: &[u8]) -> Result<()> {
         let (temporary, output) = &self.files[file.0];
         let append = || {
@@ -149,6 +152,7 @@ impl Outputs {
     }
 
     /// Every file, by the name that it will have, in the order in which they were begun.
+    #[cfg(feature = "bake")]
     pub fn names(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|(_, output)| output.as_path())
     }

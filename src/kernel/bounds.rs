@@ -25,6 +25,7 @@ gpu_struct! {
 }
 
 /// Positions of one workgroup of [`BOUNDS`].
+#[cfg(feature = "gpu")]
 pub(crate) const POSITIONS_PER_WORKGROUP: u32 = 16 * super::WORKGROUP_SIZE;
 
 /// Positions -> keys.

@@ -97,9 +97,11 @@ pub fn make_transform(translate: DVec3, rotate: DQuat, scale: DVec3) -> DMat4 {
 /// Translation, rotation and scale: `T * R * S`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trs {
+    /// In the units of the space that it leads to.
     pub translation: DVec3,
     /// Unit length.
     pub rotation: DQuat,
+    /// Along the axes before the rotation.
     pub scale: DVec3,
 }
 
@@ -110,6 +112,7 @@ impl Default for Trs {
 }
 
 impl Trs {
+    /// No motion.
     pub const IDENTITY: Self = Self {
         translation: DVec3::ZERO,
         rotation: DQuat::IDENTITY,

@@ -14,10 +14,13 @@ use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 pub struct RenderInputs<'a> {
     /// Rest points in prim space, which say how faces that are not convex are cut.
     pub points: &'a [Vec3],
+    /// Rest normals in prim space, of any interpolation.
     pub normals: Option<PrimvarSlice<'a, Vec3>>,
     /// Texture coordinates.
     pub uvs: Option<PrimvarSlice<'a, Vec2>>,
+    /// Linear colours.
     pub colors: Option<PrimvarSlice<'a, Vec3>>,
+    /// Opacities, 1 for opaque.
     pub opacities: Option<PrimvarSlice<'a, f32>>,
 }
 
@@ -57,8 +60,11 @@ pub struct RenderMesh {
     pub corners: Vec<u32>,
     /// Rest normals of vertices in prim space.
     pub normals: Option<Vec<Vec3>>,
+    /// Texture coordinates of vertices.
     pub uvs: Option<Vec<Vec2>>,
+    /// Linear colours of vertices.
     pub colors: Option<Vec<Vec3>>,
+    /// Opacities of vertices.
     pub opacities: Option<Vec<f32>>,
     /// Vertices, counter-clockwise seen from outside whatever the orientation, in the order of the faces.
     pub triangles: Vec<[u32; 3]>,

@@ -20,7 +20,9 @@ const CHUNK: usize = 1024;
 /// One prim at one time, for [`skin_batch_on_cpu`].
 #[derive(Debug)]
 pub struct CpuJob<'a> {
+    /// What does not change with time.
     pub skin: &'a PackedSkin,
+    /// A pose of this skin.
     pub pose: &'a PackedPose,
     /// As many as [`PackedSkin::output_count`].
     pub points: &'a mut [Vec3],

@@ -13,14 +13,19 @@ const LENS_UNIT: f64 = 0.1;
 pub struct StageCamera {
     /// Prim path.
     pub path: String,
+    /// Where it stands, looking along its own -Z with Y up.
     pub place: Placement,
     /// False where it is orthographic.
     pub perspective: bool,
     /// In tenths of stage units, as are apertures and their offsets.
     pub focal_length: Sampled<f32>,
+    /// Width of the film back, in tenths of stage units.
     pub horizontal_aperture: Sampled<f32>,
+    /// Height of the film back, in tenths of stage units.
     pub vertical_aperture: Sampled<f32>,
+    /// How far the film back is moved to the right, in tenths of stage units.
     pub horizontal_offset: Sampled<f32>,
+    /// How far the film back is moved up, in tenths of stage units.
     pub vertical_offset: Sampled<f32>,
     /// Near and far distance in stage units.
     pub clipping_range: Sampled<Vec2>,

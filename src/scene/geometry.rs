@@ -18,12 +18,17 @@ use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 /// of what is missing so.
 #[derive(Clone, Debug, Default)]
 pub struct Geometry {
+    /// In the stage's order.
     pub meshes: Vec<DrawnMesh>,
+    /// What [`DrawnMesh::material`] and [`Subset::material`] count.
     pub materials: Vec<Material>,
+    /// What materials' textures count.
     pub textures: Vec<Texture>,
+    /// In the stage's order.
     pub cameras: Vec<StageCamera>,
     /// Meshes that cannot be drawn, with the reason.
     pub errors: Vec<Invalid>,
+    /// What is missing or doubtful in the picture.
     pub warnings: Vec<Warning>,
 }
 
@@ -36,6 +41,7 @@ pub struct DrawnMesh {
     pub binding: Option<usize>,
     /// Index into [`Geometry::meshes`] of the first mesh with the same topology, points, normals, uvs and subsets, or its own.
     pub definition: usize,
+    /// Where it stands and whether it is seen, over time.
     pub place: Placement,
     /// Faces; those of the first time where they change.
     pub topology: Arc<MeshTopology>,
@@ -50,11 +56,13 @@ pub struct DrawnMesh {
     pub uvs: Option<Primvar<Vec2>>,
     /// Linear colours, drawn where there is no material.
     pub display_color: Option<Primvar<Vec3>>,
+    /// Likewise opacities, 1 for opaque.
     pub display_opacity: Option<Primvar<f32>>,
     /// Faces with materials of their own.
     pub subsets: Vec<Subset>,
     /// Index into [`Geometry::materials`], for faces of no subset.
     pub material: Option<usize>,
+    /// Back faces are to be seen too.
     pub double_sided: bool,
     /// subdivisionScheme is not `none`: the faces are the cage of a smooth surface.
     pub subdivided: bool,
@@ -76,7 +84,9 @@ pub struct Subset {
 pub struct Primvar<T> {
     /// Property name, such as `primvars:st`.
     pub name: String,
+    /// What there is one value (or index) for.
     pub interpolation: PrimvarInterpolation,
+    /// Values over time, as many as the interpolation or the indices ask for.
     pub values: Sampled<Vec<T>>,
     /// Which value each element takes; without them there is one value per element.
     pub indices: Option<Arc<Vec<u32>>>,

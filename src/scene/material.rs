@@ -101,7 +101,9 @@ pub struct TextureUse {
     pub transform: Mat3,
     pub wrap_s: TextureWrap,
     pub wrap_t: TextureWrap,
+    /// What texels are multiplied with, RGBA.
     pub scale: Vec4,
+    /// What is added to them then.
     pub bias: Vec4,
     /// Which of its channels.
     pub channel: TextureChannel,

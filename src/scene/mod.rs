@@ -54,6 +54,7 @@ pub struct ScenePrim {
     pub parent: Option<usize>,
     /// The first prim that shares this one's place in an instanced prototype, or the prim itself.
     pub definition: usize,
+    /// Its own transform, parent_from_prim.
     pub xform: XformStack,
 }
 
@@ -74,6 +75,7 @@ pub struct RestExtent {
     pub skeleton: usize,
     /// The prim's extent as authored, in prim space.
     pub extent: Sampled<Vec<Vec3>>,
+    /// geomBindTransform: prim space to skeleton space at bind.
     pub geom_bind: Sampled<DMat4>,
 }
 
@@ -93,11 +95,15 @@ pub struct PlacedSkeleton {
 pub struct Scene {
     /// File it was read from.
     pub file: PathBuf,
+    /// The stage's rates and range.
     pub time_line: TimeLine,
     /// Up axis, `Y` or `Z`.
     pub up_axis: char,
+    /// Metres to a stage unit; nothing is scaled by it.
     pub meters_per_unit: f64,
+    /// Parents before their children.
     pub prims: Vec<ScenePrim>,
+    /// Every SkelRoot, nested ones too.
     pub skel_roots: Vec<SkelRoot>,
     /// Every (Skeleton, animation) that prims are bound to.
     pub instances: Vec<PlacedSkeleton>,
@@ -105,6 +111,7 @@ pub struct Scene {
     pub unbound_skeletons: Vec<PlacedSkeleton>,
     /// Every SkelAnimation that drives one of them.
     pub animations: Vec<Arc<SkelAnimation>>,
+    /// Every bound prim: what is skinned or blended.
     pub bindings: Vec<SkinBinding>,
     /// Of every skinnable prim that a Skeleton reaches, those that are not skinned too.
     pub rest_extents: Vec<RestExtent>,
@@ -112,6 +119,7 @@ pub struct Scene {
     pub bounds: BoundsTree,
     /// Prims that cannot be skinned, with the reason.
     pub errors: Vec<Invalid>,
+    /// What was overlooked, and why.
     pub warnings: Vec<Warning>,
 }
 

@@ -13,6 +13,7 @@ pub struct PlacedPrim {
     pub path: String,
     /// Parent's index, below this prim's own.
     pub parent: Option<usize>,
+    /// Its own transform, parent_from_prim.
     pub xform: XformStack,
     /// The prim's own visibility is `invisible`; what lies below is not seen either.
     pub invisible: Sampled<bool>,

@@ -14,10 +14,13 @@ use crate::skel::{
 /// Influences as authored, over time.
 #[derive(Clone, Debug)]
 pub struct InfluenceSource {
+    /// One row per point, or one for the whole prim.
     pub interpolation: InfluenceInterpolation,
     /// elementSize.
     pub count: usize,
+    /// `count` joints per row, in the prim's own joint order.
     pub indices: Sampled<Vec<i32>>,
+    /// As many weights, not normalised (rule 21).
     pub weights: Sampled<Vec<f32>>,
 }
 
@@ -46,6 +49,7 @@ impl NormalsProperty {
 /// Rest normals that deformation changes: vertex, varying or faceVarying ones (rule 24).
 #[derive(Clone, Debug)]
 pub struct NormalsSource {
+    /// Where they are authored.
     pub property: NormalsProperty,
     /// In prim space, flattened where the primvar is indexed.
     pub values: Sampled<Vec<Vec3>>,
@@ -145,6 +149,7 @@ pub struct SkinBinding {
     /// Index into [`super::Scene::bindings`] of the first binding with the same rest data, Skeleton and
     /// animation: another one where instances share a prototype.
     pub definition: usize,
+    /// Rest points in prim space.
     pub points: Sampled<Vec<Vec3>>,
     /// What deforms, in the order that Pixar's bake would look: `normals`, then `primvars:normals`.
     pub normals: Vec<NormalsSource>,
@@ -154,12 +159,15 @@ pub struct SkinBinding {
     pub method: SkinningMethod,
     /// The prim's own skel:joints, where authored.
     pub joints: Option<Vec<String>>,
+    /// geomBindTransform: prim space to skeleton space at bind; identity without a value.
     pub geom_bind: Sampled<DMat4>,
+    /// In the order of skel:blendShapes, which is that of channel weights.
     pub shapes: Vec<ShapeSlot>,
     /// Channels of the animation -> `shapes`.
     pub channel_mapper: Option<AnimMapper>,
     /// Widths of points and curves, for their extents.
     pub widths: Sampled<Vec<f32>>,
+    /// How its extent follows from its points.
     pub extent_rule: ExtentRule,
     /// Why this prim is left as it is, where it is.
     pub unsupported: Option<String>,

@@ -120,11 +120,13 @@ impl OpKind {
 /// One op of a stack.
 #[derive(Clone, Debug)]
 pub struct XformOp {
+    /// What its value means.
     pub kind: OpKind,
     /// Attribute name, to recognise an op beside its own inverse.
     pub name: String,
     /// `!invert!`.
     pub invert: bool,
+    /// Over time; angles in degrees.
     pub value: OpValue,
 }
 
@@ -198,6 +200,7 @@ fn as_rotation(q: DQuat) -> DQuat {
 /// A prim's own transform: ops in xformOpOrder, the first outermost.
 #[derive(Clone, Debug, Default)]
 pub struct XformStack {
+    /// In xformOpOrder; column-vector matrices are multiplied in this order.
     pub ops: Vec<XformOp>,
     /// `!resetXformStack!`: the parents' transforms do not reach this prim.
     pub resets: bool,

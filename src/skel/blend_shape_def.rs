@@ -43,6 +43,7 @@ pub struct BlendShapeDef {
     pub offsets: Vec<Vec3>,
     /// As many normal offsets, or none.
     pub normal_offsets: Option<Vec<Vec3>>,
+    /// Shapes at other channel weights than 1, of different names and weights.
     pub inbetweens: Vec<InbetweenDef>,
 }
 

@@ -67,7 +67,9 @@ impl PrimvarInterpolation {
 /// The values of a primvar at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct PrimvarSlice<'a, T> {
+    /// What there is one value (or index) for.
     pub interpolation: PrimvarInterpolation,
+    /// The values.
     pub values: &'a [T],
     /// Which of `values` each element takes; as many as the interpolation asks for. Without them there is one value per
     /// element.

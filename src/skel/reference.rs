@@ -11,7 +11,9 @@ use super::{JointInfluences, MeshTopology, Pose, Skin, SkinningMethod};
 /// Deformed points and normals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deformed {
+    /// As many as the skin's points, in the space that the pose leads to.
     pub points: Vec<DVec3>,
+    /// As many as the skin's normals, of unit length.
     pub normals: Option<Vec<DVec3>>,
 }
 
@@ -181,6 +183,7 @@ pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
 /// Points and normals whose hemisphere is in doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HemisphereTies {
+    /// As many as the skin's points.
     pub points: Vec<bool>,
     /// As many as the skin's normals.
     pub normals: Vec<bool>,

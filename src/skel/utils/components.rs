@@ -14,8 +14,11 @@ const SINGULAR: f64 = 1e-10;
 /// A transform's components, in the precision of a SkelAnimation's arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
+    /// In the parent's space and units.
     pub translate: Vec3,
+    /// Of unit length where it comes out of a decomposition.
     pub rotate: Quat,
+    /// Along the joint's own axes.
     pub scale: Half3,
 }
 
@@ -92,8 +95,11 @@ pub fn decompose_transform(transform: DMat4) -> Option<Components> {
 /// Components of many transforms, as the arrays of a SkelAnimation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComponentArrays {
+    /// One per transform.
     pub translations: Vec<Vec3>,
+    /// One per transform.
     pub rotations: Vec<Quat>,
+    /// One per transform.
     pub scales: Vec<Half3>,
 }
 

@@ -13,6 +13,7 @@ use crate::skel::{BlendShape, SubShape, resolve_weight};
 /// One sub-shape's share of a channel weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubShapeWeight {
+    /// What the sub-shape's offsets are multiplied with.
     pub weight: f32,
     /// Slot of the blend shape.
     pub blend_shape: u32,

@@ -48,6 +48,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let scaled = n / size;
         unit = scaled * inverseSqrt(dot(scaled, scaled));
     }
+    if (item.flags & MIRRORED) != 0u {
+        unit = -unit;
+    }
     let to = item.out_normals + number * item.normals_stride;
     if NORMALS_SLOT == 0u {
         out_0[to] = unit.x;

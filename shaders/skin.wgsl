@@ -186,7 +186,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if WITH_PREVIOUS && item.out_previous != NONE {
             // What the frame before left here.
             var before = p;
-            if item.is_fresh == 0u {
+            if (item.flags & FRESH) == 0u {
                 before = vec3<f32>(out_0[to], out_0[to + 1u], out_0[to + 2u]);
             }
             put(PREVIOUS_SLOT, item.out_previous + number * item.previous_stride, before);

@@ -40,6 +40,13 @@ pub fn transform_vector(m: &Rows, v: Vec3) -> Vec3 {
     Mat3::from_cols(m[0].truncate(), m[1].truncate(), m[2].truncate()).transpose() * v
 }
 
+/// Whether packed rows turn counter-clockwise into clockwise.
+#[must_use]
+pub fn mirrors(m: &Rows) -> bool {
+    let [x, y, z] = m.map(|row| row.truncate().as_dvec3());
+    x.dot(y.cross(z)) < 0.0
+}
+
 /// Inverse transpose of the upper 3x3, which carries normals. A singular matrix gives its cofactor
 /// matrix, which points the same way as the inverse transpose wherever that exists, so a joint
 /// scaled to zero flattens normals instead of making them NaN.

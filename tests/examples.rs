@@ -1,6 +1,7 @@
 //! The examples, run as a reader of them would.
 
 #[allow(dead_code, reason = "nobody drags here")]
+#[allow(dead_code, reason = "the examples turn it by hand")]
 #[path = "../examples/host/camera.rs"]
 mod camera;
 mod common;
@@ -12,9 +13,45 @@ use camera::{Framing, Orbit};
 use common::command::{Bench, stderr, stdout};
 use glam::Vec3;
 use image::RgbaImage;
+use libtest_mimic::{Arguments, Trial};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::sampled::Time;
 use sinew::scene::{OutSpace, PoseCache, Scene};
+
+fn main() {
+    let args = Arguments::from_args();
+    let no_gpu = common::gpu::ignored();
+    let trials: [(&str, fn(), bool); 4] = [
+        (
+            "a_folder_is_baked_and_what_is_broken_is_told",
+            a_folder_is_baked_and_what_is_broken_is_told,
+            false,
+        ),
+        (
+            "a_renderer_draws_what_is_skinned",
+            a_renderer_draws_what_is_skinned,
+            true,
+        ),
+        (
+            "the_examples_refuse_what_they_cannot_show",
+            the_examples_refuse_what_they_cannot_show,
+            true,
+        ),
+        (
+            "a_crowd_is_a_thousand_and_spread",
+            a_crowd_is_a_thousand_and_spread,
+            true,
+        ),
+    ];
+    let trials = trials.map(|(name, run, needs_gpu)| {
+        let trial = Trial::test(name, move || {
+            run();
+            Ok(())
+        });
+        trial.with_ignored_flag(needs_gpu && no_gpu)
+    });
+    libtest_mimic::run(&args, trials.into()).exit();
+}
 
 fn asset(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets");
@@ -34,7 +71,6 @@ fn example(name: &str, args: &[&str]) -> Output {
     Command::new(program).args(args).output().unwrap()
 }
 
-#[test]
 fn a_folder_is_baked_and_what_is_broken_is_told() {
     let bench = Bench::new();
     let (input, output) = (bench.path("in"), bench.path("new/out"));
@@ -115,11 +151,7 @@ fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
 }
 
 /// The renderer's silhouette is where the skinned points are.
-#[test]
 fn a_renderer_draws_what_is_skinned() {
-    if common::gpu::ignored() {
-        return;
-    }
     let bench = Bench::new();
     let size = [400, 300];
     for (name, first, per_second, seconds) in [
@@ -192,7 +224,6 @@ fn a_renderer_draws_what_is_skinned() {
     }
 }
 
-#[test]
 fn the_examples_refuse_what_they_cannot_show() {
     let bench = Bench::new();
     let png = bench.path("out.png");
@@ -204,9 +235,6 @@ fn the_examples_refuse_what_they_cannot_show() {
         &["a", "b"],
     ] {
         assert_eq!(example("renderer", args).status.code(), Some(2), "{args:?}");
-    }
-    if common::gpu::ignored() {
-        return;
     }
     for (name, file) in [
         ("renderer", "no/such/file.usda".to_owned()),
@@ -221,11 +249,7 @@ fn the_examples_refuse_what_they_cannot_show() {
 }
 
 /// A thousand stand in their rows, and few dispatches skin them.
-#[test]
 fn a_crowd_is_a_thousand_and_spread() {
-    if common::gpu::ignored() {
-        return;
-    }
     let bench = Bench::new();
     let (picture, said) = picture(&bench, "crowd", &[]);
     assert!(said.contains("1000 characters"), "{said}");

@@ -406,10 +406,9 @@ fn changed_struct() -> Result<(), Failed> {
         "    count: u32,\n    sources: u32,",
         "    sources: u32,\n    count: u32,",
     );
-    let wider = SKIN.wgsl.replace(
-        "    is_fresh: u32,\n}",
-        "    is_fresh: u32,\n    more: u32,\n}",
-    );
+    let wider = SKIN
+        .wgsl
+        .replace("    flags: u32,\n}", "    flags: u32,\n    more: u32,\n}");
     let retyped = SKIN.wgsl.replace("    post: u32,", "    post: f32,");
     for text in [swapped, wider, retyped] {
         if text == SKIN.wgsl {

@@ -32,5 +32,9 @@ struct SkinItem {
     tangents_stride: u32,
     out_previous: u32,
     previous_stride: u32,
-    is_fresh: u32,
+    flags: u32,
 }
+
+// Bits of `flags`.
+const FRESH: u32 = 1u;
+const MIRRORED: u32 = 2u;

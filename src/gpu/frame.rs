@@ -8,10 +8,10 @@ use slotmap::SlotMap;
 
 use super::crowd::foreign_skin;
 use super::groups::{Groups, Pages};
-use super::outputs::{OutPage, OutPlace};
+use super::outputs::OutPlace;
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
-use super::target::{Attribute, NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
+use super::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
     BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, Palette, SkinItem,
@@ -79,6 +79,10 @@ const WITH_SOURCES: usize = 8;
 pub(super) const WITH_TANGENTS: usize = 16;
 pub(super) const WITH_PREVIOUS: usize = 32;
 
+fn flag(is_set: bool, bit: u32) -> u32 {
+    if is_set { bit } else { 0 }
+}
+
 /// Places all poses and lists all items.
 ///
 /// # Errors
@@ -86,7 +90,6 @@ pub(super) const WITH_PREVIOUS: usize = 32;
 pub(super) fn plan<'a>(
     limits: &Limits,
     skins: &SlotMap<SkinId, HeldSkin>,
-    out_pages: &[OutPage],
     with_bounds: bool,
     instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
 ) -> Result<Frame, GpuError> {
@@ -116,6 +119,7 @@ pub(super) fn plan<'a>(
             motions: NONE,
             bind: NONE,
             normal_bind: NONE,
+            flags: flag(instance.fresh, SkinItem::FRESH) | flag(pose.mirrors(), SkinItem::MIRRORED),
             ..SkinItem::default()
         };
         if let Some(palette) = pose.palette() {
@@ -168,10 +172,7 @@ pub(super) fn plan<'a>(
                 });
         }
         for (slice, out) in skin.slices.iter().zip(&instance.out) {
-            let is_own = instance.target.positions == Attribute::Own;
-            let lost = is_own && out_pages[out.page].lost_positions();
-            let is_fresh = instance.fresh || lost;
-            frame.push(slice, out, page, pose.palette().is_some(), is_fresh, &item);
+            frame.push(slice, out, page, pose.palette().is_some(), &item);
             if with_bounds {
                 frame.push_bounds(slice, out, id.slot() * KEYS_PER_SLOT);
             }
@@ -188,7 +189,6 @@ impl Frame {
         out: &OutPlace,
         pose: usize,
         is_posed: bool,
-        is_fresh: bool,
         of_instance: &SkinItem,
     ) {
         let fixed = &slice.item;
@@ -217,7 +217,7 @@ impl Frame {
             tangents_stride: tangents.stride,
             out_previous: kept(with(PREVIOUS), previous.first),
             previous_stride: previous.stride,
-            is_fresh: is_fresh.into(),
+            flags: of_instance.flags,
             ..*fixed
         };
         if !slice.has_points() && !with(NORMALS) {

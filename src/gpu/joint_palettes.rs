@@ -50,6 +50,8 @@ struct Entry {
     changed: bool,
     /// Not in any frame yet: its previous pose is the current one.
     fresh: bool,
+    /// It has a pose.
+    posed: bool,
 }
 
 /// Joint palettes of many skeleton instances in one storage buffer, with those of the frame before in another,
@@ -155,6 +157,7 @@ impl JointPalettes {
             palette,
             changed: true,
             fresh: true,
+            posed: false,
         })
     }
 
@@ -223,7 +226,7 @@ impl JointPalettes {
         if entry.palette.is_some() {
             return Err(GpuError::Mismatch("a palette is set by poses".into()));
         }
-        entry.changed = true;
+        (entry.changed, entry.posed) = (true, true);
         let to = &mut self.blocks[entry.place.start as usize..entry.place.end as usize];
         let normals = math::rows3(math::normal_matrix(out_from_prim));
         write(to, [math::rows(out_from_prim), normals]);
@@ -257,9 +260,18 @@ impl JointPalettes {
                 if fits.2 { "with" } else { "without" }
             ));
         }
-        entry.changed = true;
+        (entry.changed, entry.posed) = (true, true);
         let place = entry.place.start as usize..entry.place.end as usize;
         Ok((&mut self.blocks[place], palette))
+    }
+
+    /// Has the next frame take its pose for that of the frame before, as after a cut or a teleport.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn reset_previous(&mut self, id: PaletteId) -> Result<(), GpuError> {
+        self.entries.get_mut(id).ok_or_else(foreign)?.fresh = true;
+        Ok(())
     }
 
     /// Records one frame: what is current becomes previous, then changed palettes are uploaded. A palette that
@@ -299,7 +311,9 @@ impl JointPalettes {
         let uploads: Vec<Upload<'_>> = changed.chain(fresh).collect();
         self.staging.record(skinner, encoder, &uploads)?;
         for entry in self.entries.values_mut() {
-            (entry.changed, entry.fresh) = (false, false);
+            entry.changed = false;
+            // Zeros are no pose to come from.
+            entry.fresh &= !entry.posed;
         }
         self.encoded = self.blocks.len() as u64;
         Ok(())

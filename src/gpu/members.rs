@@ -49,7 +49,7 @@ impl Crowd {
     /// Adds an instance and makes room for its results. It needs a pose before the next frame.
     ///
     /// Where its output buffer has to grow, results of submitted frames are copied by a submit of its own;
-    /// those of frames that are encoded and not yet submitted stay behind in the old buffer.
+    /// those of frames that are encoded and not yet submitted follow in the next [`Crowd::encode`].
     ///
     /// # Errors
     /// A skin of another crowd; more outputs than [`super::SkinnerOptions::max_output_bytes`]; no memory

@@ -2,6 +2,7 @@
 
 use super::GpuError;
 use super::arena::Arena;
+use super::error::guarded;
 use super::out_sets::{OutSet, OutSets, callers_buffers, mixed};
 use super::skinner::Skinner;
 use super::slices::{GpuSkin, Slice};
@@ -11,8 +12,10 @@ use super::target::{Attribute, KINDS, NORMALS, POINTS, TANGENTS, WIDTHS};
 #[derive(Debug)]
 pub(super) struct OutPage {
     pub kinds: [Arena; KINDS],
-    /// Times that its positions' buffer had been replaced when a frame was encoded last.
-    encoded: u64,
+    /// By kind what frames wrote to, where growing replaced it since the last one, and its bytes.
+    left: [Option<(wgpu::Buffer, u64)>; KINDS],
+    /// Some frame was encoded.
+    encoded: bool,
 }
 
 /// Bytes of each kind of result.
@@ -76,7 +79,8 @@ impl OutPage {
                 arena("skin.tangents")?,
                 arena("skin.previous")?,
             ],
-            encoded: 0,
+            left: Default::default(),
+            encoded: false,
         })
     }
 
@@ -87,12 +91,13 @@ impl OutPage {
 
     /// Makes its buffers hold so much more, as far as the limit lets them.
     pub fn reserve(&mut self, skinner: &Skinner, bytes: [u64; KINDS]) -> Result<(), GpuError> {
-        let mut kinds = self.kinds.iter_mut().zip(bytes);
-        kinds.try_for_each(|(arena, bytes)| arena.reserve(skinner, bytes))
+        let mut kinds = bytes.into_iter().enumerate();
+        kinds.try_for_each(|(kind, bytes)| self.noting(kind, |arena| arena.reserve(skinner, bytes)))
     }
 
     pub fn clear(&mut self) {
         self.kinds.iter_mut().for_each(Arena::clear);
+        self.left = Default::default();
     }
 
     /// Times that growing replaced a buffer.
@@ -104,20 +109,43 @@ impl OutPage {
         self.kinds.iter().map(|arena| arena.buffer().size()).sum()
     }
 
-    /// Whether the positions that the last frame left may be somewhere else.
-    pub fn lost_positions(&self) -> bool {
-        self.kinds[POINTS].replaced() != self.encoded
+    /// Does something that may replace a buffer.
+    fn noting<T>(&mut self, kind: usize, f: impl FnOnce(&mut Arena) -> T) -> T {
+        let arena = &mut self.kinds[kind];
+        let (buffer, high, replaced) = (arena.buffer().clone(), arena.high(), arena.replaced());
+        let out = f(arena);
+        if self.encoded && high > 0 && arena.replaced() > replaced {
+            self.left[kind].get_or_insert((buffer, high));
+        }
+        out
+    }
+
+    /// Copies what frames left in buffers that growing replaced since. Growing has copied that of submitted
+    /// frames; in the encoder those that come before this one count too.
+    pub fn bring(
+        &self,
+        skinner: &Skinner,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
+        let left = self.left.iter().zip(&self.kinds);
+        for ((from, bytes), arena) in left.filter_map(|(l, a)| Some((l.as_ref()?, a))) {
+            guarded(&skinner.device, || {
+                encoder.copy_buffer_to_buffer(from, 0, arena.buffer(), 0, *bytes);
+            })?;
+        }
+        Ok(())
     }
 
     /// A frame is encoded.
     pub fn set_encoded(&mut self) {
-        self.encoded = self.kinds[POINTS].replaced();
+        self.encoded = true;
+        self.left = Default::default();
     }
 
     fn take(&mut self, skinner: &Skinner, bytes: OutBytes) -> Result<[u64; KINDS], GpuError> {
         let mut firsts = [0; KINDS];
         for kind in 0..KINDS {
-            match self.kinds[kind].take(skinner, bytes.0[kind]) {
+            match self.noting(kind, |arena| arena.take(skinner, bytes.0[kind])) {
                 Ok(first) => firsts[kind] = first,
                 Err(error) => {
                     for (done, first) in firsts.iter().enumerate().take(kind) {

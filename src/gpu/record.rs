@@ -23,6 +23,9 @@ impl Crowd {
         let frame = self.plan()?;
         let (launches, tables) = self.prepare(&frame)?;
         self.upload(encoder, &frame, &tables)?;
+        for page in &self.out_pages {
+            page.bring(&self.skinner, encoder)?;
+        }
 
         let skinner = &self.skinner;
         let labels = [
@@ -74,8 +77,7 @@ impl Crowd {
     pub(super) fn plan(&self) -> Result<Frame, GpuError> {
         let limits = &self.skinner.limits;
         let with_bounds = self.bounds.is_some();
-        let (skins, pages) = (&self.skins, &self.out_pages);
-        frame::plan(limits, skins, pages, with_bounds, self.in_order())
+        frame::plan(limits, &self.skins, with_bounds, self.in_order())
     }
 
     /// Makes room for a frame, lays out its tables and binds everything.
@@ -140,7 +142,7 @@ impl Crowd {
                 skinner.limits.buffer_bytes,
             )?),
         };
-        held.reserve(skinner, tables.bytes.len() as u64, None)?;
+        held.reserve(skinner, tables.size(), None)?;
         let buffer = &held.buffer;
 
         let mut launches = Vec::new();

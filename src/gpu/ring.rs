@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 
 use super::GpuError;
 use super::error::{guarded, is_lost};
@@ -63,7 +64,8 @@ pub(super) struct Ring {
     device: wgpu::Device,
     free: Vec<wgpu::Buffer>,
     sender: Sender<Arrival>,
-    receiver: Receiver<Arrival>,
+    /// Shared by nobody; a mutex is what lets crowds be `Sync`.
+    receiver: Mutex<Receiver<Arrival>>,
     /// Readings that nobody has taken yet, with their bytes.
     under_way: HashMap<u64, u64>,
     arrived: HashMap<u64, (wgpu::Buffer, Outcome)>,
@@ -78,7 +80,7 @@ impl Ring {
             device: device.clone(),
             free: Vec::new(),
             sender,
-            receiver,
+            receiver: Mutex::new(receiver),
             under_way: HashMap::new(),
             arrived: HashMap::new(),
             discarded: HashSet::new(),
@@ -159,9 +161,14 @@ impl Ring {
         })
     }
 
+    fn receiver(&mut self) -> &mut Receiver<Arrival> {
+        let receiver = self.receiver.get_mut();
+        receiver.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Collects what has come back.
     fn receive(&mut self) {
-        while let Ok(arrival) = self.receiver.try_recv() {
+        while let Ok(arrival) = self.receiver().try_recv() {
             self.keep(arrival);
         }
     }
@@ -230,7 +237,7 @@ impl Ring {
         while self.under_way.get(&number).is_some_and(|bytes| *bytes > 0)
             && !self.arrived.contains_key(&number)
         {
-            match self.receiver.recv_timeout(CALLBACK) {
+            match self.receiver().recv_timeout(CALLBACK) {
                 Ok(arrival) => self.keep(arrival),
                 Err(_) => break,
             }

@@ -4,6 +4,7 @@
 //! submit would both see the last pose; copies inside the encoder keep their order.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 
 use super::GpuError;
 use super::error::guarded;
@@ -14,7 +15,8 @@ use super::skinner::Skinner;
 pub(super) struct Staging {
     free: Vec<wgpu::Buffer>,
     sender: Sender<wgpu::Buffer>,
-    receiver: Receiver<wgpu::Buffer>,
+    /// Shared by nobody; a mutex is what lets crowds be `Sync`.
+    receiver: Mutex<Receiver<wgpu::Buffer>>,
 }
 
 /// One copy: bytes of the staging buffer to a place in another.
@@ -30,7 +32,7 @@ impl Staging {
         Self {
             free: Vec::new(),
             sender,
-            receiver,
+            receiver: Mutex::new(receiver),
         }
     }
 
@@ -41,7 +43,9 @@ impl Staging {
         encoder: &mut wgpu::CommandEncoder,
         uploads: &[Upload<'_>],
     ) -> Result<(), GpuError> {
-        self.free.extend(self.receiver.try_iter());
+        let receiver = self.receiver.get_mut();
+        let back = receiver.unwrap_or_else(PoisonError::into_inner).try_iter();
+        self.free.extend(back);
         let total: u64 = uploads.iter().map(|u| u.bytes.len() as u64).sum();
         if total == 0 {
             return Ok(());

@@ -18,6 +18,8 @@ pub(super) struct Launch {
 /// Item tables and dispatch records, laid out in one buffer.
 pub(super) struct Tables {
     pub bytes: Vec<u8>,
+    /// Where the last binding ends, which may be behind them.
+    end: u64,
     alignment: usize,
 }
 
@@ -33,8 +35,14 @@ impl Tables {
     pub fn new(skinner: &Skinner) -> Self {
         Self {
             bytes: Vec::new(),
+            end: 0,
             alignment: skinner.limits.alignment as usize,
         }
+    }
+
+    /// Bytes that a buffer has to have for them.
+    pub fn size(&self) -> u64 {
+        self.end.max(self.bytes.len() as u64)
     }
 
     fn put(&mut self, bytes: &[u8]) -> (u64, u64) {
@@ -45,7 +53,8 @@ impl Tables {
         (first, bytes.len() as u64)
     }
 
-    /// Puts the groups' items, each table in at least `least_bytes`, and their dispatches.
+    /// Puts the groups' items, each bound with at least `least_bytes`, which may reach over what comes
+    /// after it, and their dispatches.
     pub fn lay<T: bytemuck::NoUninit>(
         &mut self,
         groups: &[Group<T>],
@@ -56,7 +65,7 @@ impl Tables {
         for (number, group) in groups.iter().enumerate() {
             let (first, bytes) = self.put(bytemuck::cast_slice(&group.items));
             let items = (first, bytes.max(least_bytes));
-            self.bytes.resize((items.0 + items.1) as usize, 0);
+            self.end = self.end.max(items.0 + items.1);
             for dispatch in dispatches(group, per_dimension) {
                 out.push(self.lay_dispatch(number, Some(items), dispatch));
             }

@@ -29,7 +29,8 @@ pub const MAKE_NORMALS: Kernel = Kernel {
 };
 
 /// The neighbours of each point round its face corners (compressed sparse rows), so that a kernel gathers and needs no
-/// atomics. Faces that are holes, or have fewer than three corners, count for nothing.
+/// atomics. Faces that are holes, or have fewer than three corners, count for nothing, and nor do
+/// corners whose two edges are one, or none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MadeNormals {
     rows: Vec<u32>,
@@ -144,6 +145,10 @@ fn for_each_corner(topology: &MeshTopology, mut f: impl FnMut(u32, [u32; 2])) {
         for (i, point) in points.iter().enumerate() {
             let next = points[(i + 1) % points.len()];
             let previous = points[(i + points.len() - 1) % points.len()];
+            // No area, and not the rounding of one.
+            if next == previous || next == *point || previous == *point {
+                continue;
+            }
             match topology.is_left_handed() {
                 true => f(*point, [previous, next]),
                 false => f(*point, [next, previous]),

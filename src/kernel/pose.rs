@@ -18,6 +18,7 @@ pub struct PackedPose {
     channel_weights: Vec<f32>,
     /// See [`Palette::scales`].
     scales: [bool; 2],
+    mirrors: bool,
 }
 
 /// Why a pose is one for another skin.
@@ -124,7 +125,10 @@ impl PackedPose {
         let scales = palette
             .as_ref()
             .map_or([true; 2], |p| p.scales(&skin.own_slots));
+        let binds_mirrored = palette.as_ref().and_then(|p| p.points().last());
+        let mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&post);
         Self {
+            mirrors,
             palette,
             scales,
             post,
@@ -195,6 +199,12 @@ impl PackedPose {
     /// The same for normals.
     pub(crate) fn scales_normals(&self) -> bool {
         self.scales[1]
+    }
+
+    /// Whether geomBindTransform and the way out of skeleton space together mirror the mesh, joints apart: made
+    /// normals point the other way then, as rest normals do that go by the inverse transpose.
+    pub(crate) fn mirrors(&self) -> bool {
+        self.mirrors
     }
 
     /// Channel weight of each blend shape slot.

@@ -76,9 +76,16 @@ gpu_struct! {
         /// The same for where positions go before they are overwritten, or NONE.
         out_previous: u32,
         previous_stride: u32,
-        /// 1 where nothing of a frame before is there: the previous positions are the new ones.
-        is_fresh: u32,
+        /// [`SkinItem::FRESH`] and [`SkinItem::MIRRORED`].
+        flags: u32,
     }
+}
+
+impl SkinItem {
+    /// Nothing of a frame before is there: the previous positions are the new ones.
+    pub const FRESH: u32 = 1;
+    /// The way of its points mirrors: made normals are turned round.
+    pub const MIRRORED: u32 = 2;
 }
 
 /// The kernel's WGSL and layout.

@@ -147,6 +147,7 @@ struct Plan<'a> {
     rigid: Option<Rigid<'a>>,
     /// The motions without their translations, where tangents are asked for.
     turns: Vec<[Vec4; 3]>,
+    mirrors: bool,
 }
 
 /// What dual quaternion skinning does after the linear part.
@@ -212,6 +213,7 @@ impl<'a> Plan<'a> {
                 .collect(),
             post_normal: (!is_identity(pose.post_normal())).then(|| columns(pose.post_normal())),
             rigid,
+            mirrors: pose.mirrors(),
             turns: motions
                 .iter()
                 .map(|[real, _, turn]| [*real, Vec4::ZERO, *turn])
@@ -235,7 +237,10 @@ impl<'a> Plan<'a> {
         if let Some(made) = self.skin.made_normals() {
             chunks(points);
             let normals = normals.par_iter_mut().enumerate();
-            normals.for_each(|(i, normal)| *normal = made.of_point(points, i));
+            normals.for_each(|(i, normal)| {
+                let made = made.of_point(points, i);
+                *normal = if self.mirrors { -made } else { made };
+            });
         } else if let Some(corners) = self.skin.normal_points() {
             chunks(points);
             normals

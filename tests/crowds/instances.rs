@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use libtest_mimic::Failed;
-use sinew::gpu::{BoundsUse, GpuError, InstanceId, SkinnerOptions};
+use sinew::gpu::{Attribute, BoundsUse, GpuError, InstanceId, OutputTarget, SkinnerOptions};
 
 use sinew::kernel::PackedPose;
 
@@ -21,6 +21,7 @@ pub const TRIALS: &[(&str, Run)] = &[
     ("skins_are_removed", skins),
     ("huge_counts_are_errors_before_allocation", huge),
     ("ten_thousand_of_twenty_skins", ten_thousand),
+    ("a_buffer_each_takes_little_more", a_buffer_each),
     ("nothing_at_all_works", nothing),
     ("needed_limits_are_enough", needed_limits),
 ];
@@ -364,6 +365,43 @@ fn palette_bytes(pose: &PackedPose) -> usize {
     let kinds = [palette.normals().is_some(), palette.rigid().is_some()];
     let kinds = 1 + kinds.iter().filter(|k| **k).count();
     (palette.slots() * kinds + 2) * 48
+}
+
+/// As many dispatches as buffers of the caller's: their tables are no larger than what they hold.
+fn a_buffer_each(gpu: &Gpu) -> Result<(), Failed> {
+    let made = made(&Spec {
+        points: 24,
+        joints: 4,
+        ..Spec::default()
+    })?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let mut buffers = Vec::new();
+    for seed in 0..100 {
+        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 24 * 12,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        });
+        let target = OutputTarget {
+            positions: Attribute::In {
+                buffer: buffer.clone(),
+                offset: 0,
+                stride: 12,
+            },
+            ..OutputTarget::default()
+        };
+        let id = crowd.add_instance_to(skin, target)?;
+        crowd.set_pose(id, &made.pose(seed % 3))?;
+        buffers.push(buffer);
+    }
+    let results = crowd.run()?;
+    for (seed, got) in results.iter().enumerate() {
+        agrees(got, &made.on_cpu(&made.pose(seed as u64 % 3)))?;
+    }
+    let bytes = crowd.buffer_bytes();
+    ensure(bytes < 1 << 20, &format!("{bytes} bytes of buffers"))
 }
 
 fn nothing(gpu: &Gpu) -> Result<(), Failed> {

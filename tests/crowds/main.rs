@@ -14,6 +14,14 @@ use common::gpu;
 use libtest_mimic::{Arguments, Failed, Trial};
 use made::Gpu;
 
+/// A host keeps them where its threads reach them.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<sinew::gpu::Crowd>();
+    shared::<sinew::gpu::JointPalettes>();
+    shared::<sinew::gpu::Skinner>();
+};
+
 type Run = fn(&Gpu) -> Result<(), Failed>;
 
 fn main() {

@@ -18,6 +18,7 @@ pub const TRIALS: &[(&str, Run)] = &[
     ("palettes_two_frames_in_one_submit", two_frames),
     ("palettes_of_dual_quaternions", dual_quaternions),
     ("palettes_hold_transforms", transforms),
+    ("palettes_begin_with_their_first_pose", first_pose),
     ("palettes_refuse_what_does_not_fit", refused),
 ];
 
@@ -195,6 +196,27 @@ fn frame_before(gpu: &Gpu) -> Result<(), Failed> {
         (gpu.read(palettes.buffer())?, gpu.read(palettes.previous())?);
     let used = (palettes.rows(ids[6])?.post.expect("of a palette") + 6) as usize;
     ensure(now[..used] == then[..used], "something still moves")
+}
+
+/// A frame before the first pose is none to come from, and a cut is one no more.
+fn first_pose(gpu: &Gpu) -> Result<(), Failed> {
+    let made = made(&Spec::default())?;
+    let mut palettes = gpu.skinner(&Default::default())?.joint_palettes()?;
+    let id = palettes.add(&made.packed)?;
+    frame(gpu, &mut palettes)?;
+    for (seed, cut, stands_still) in [(1, false, true), (2, false, false), (3, true, true)] {
+        palettes.set_pose(id, &made.pose(seed))?;
+        if cut {
+            palettes.reset_previous(id)?;
+        }
+        frame(gpu, &mut palettes)?;
+        let (now, then): (Vec<Vec4>, Vec<Vec4>) =
+            (gpu.read(palettes.buffer())?, gpu.read(palettes.previous())?);
+        agrees(&made, &made.pose(seed), &now, palettes.rows(id)?)?;
+        ensure((now == then) == stands_still, &format!("pose {seed}"))?;
+    }
+    palettes.remove(id)?;
+    ensure(palettes.reset_previous(id).is_err(), "one that was removed")
 }
 
 fn two_frames(gpu: &Gpu) -> Result<(), Failed> {

@@ -6,7 +6,9 @@ use glam::{DVec3, Vec3};
 use libtest_mimic::Failed;
 use sinew::gpu::{Deformed, GpuError, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin, RenderVertices};
-use sinew::skel::{MeshTopology, Pose, Skin, reference};
+use sinew::skel::{
+    InfluenceInterpolation, JointInfluences, MeshTopology, Pose, Skin, SkinningMethod, reference,
+};
 
 use crate::common::cases::{self, Influences, Spec};
 use crate::common::compare::{compare, to_f64};
@@ -19,6 +21,8 @@ pub const ON_CPU: &[(&str, RunOnCpu)] = &[
     ("made_normals_equal_the_reference", mirror),
     ("made_normals_of_a_cube", cube),
     ("made_normals_of_a_sphere", sphere),
+    ("made_normals_of_mirrored_meshes", mirrored),
+    ("made_normals_of_folded_faces", folded),
     ("made_normals_at_the_ends_of_f32", extremes),
     ("made_normals_of_wrong_faces_are_refused", refused),
 ];
@@ -26,6 +30,7 @@ pub const ON_CPU: &[(&str, RunOnCpu)] = &[
 pub const TRIALS: &[(&str, Run)] = &[
     ("made_normals_equal_the_reference", on_gpu),
     ("made_normals_at_the_ends_of_f32", extremes_on_gpu),
+    ("made_normals_of_mirrored_meshes", mirrored_on_gpu),
     ("made_normals_chunked", chunked),
     ("made_normals_beyond_one_binding", too_large),
 ];
@@ -271,20 +276,25 @@ fn at_rest(skin: &PackedSkin) -> Deformed {
     on_cpu(skin, &PackedPose::pack(skin, &pose))
 }
 
+/// Counter-clockwise seen from outside.
+const CUBE: [[i32; 4]; 6] = [
+    [0, 2, 3, 1],
+    [4, 5, 7, 6],
+    [0, 1, 5, 4],
+    [2, 6, 7, 3],
+    [0, 4, 6, 2],
+    [1, 3, 7, 5],
+];
+
+fn cube_points() -> Vec<Vec3> {
+    (0..8)
+        .map(|i| Vec3::new((i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32) * 2.0 - 1.0)
+        .collect()
+}
+
 /// Outward along the diagonals, whichever way the faces run.
 fn cube() -> Result<(), Failed> {
-    let points: Vec<Vec3> = (0..8)
-        .map(|i| Vec3::new((i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32) * 2.0 - 1.0)
-        .collect();
-    // Counter-clockwise seen from outside.
-    let faces = [
-        [0, 2, 3, 1],
-        [4, 5, 7, 6],
-        [0, 1, 5, 4],
-        [2, 6, 7, 3],
-        [0, 4, 6, 2],
-        [1, 3, 7, 5],
-    ];
+    let (points, faces) = (cube_points(), CUBE);
     let want: Vec<DVec3> = points.iter().map(|p| p.as_dvec3().normalize()).collect();
     for left_handed in [false, true] {
         let indices = faces.iter().flat_map(|face| {
@@ -302,6 +312,101 @@ fn cube() -> Result<(), Failed> {
         compare("normals", &to_f64(&normals), &want, tolerance::MADE_NORMALS)?;
     }
     Ok(())
+}
+
+/// A cube and its poses: mirrored on its way to skeleton space, out of it, and both. Normals point outward as rest
+/// normals do, which go by the inverse transpose.
+type Posed = (Arc<PackedSkin>, Vec<PackedPose>);
+
+fn mirrored_cube() -> Result<Vec<Posed>, Failed> {
+    let influences = JointInfluences::new(
+        "/Mesh",
+        InfluenceInterpolation::Vertex,
+        1,
+        &[0; 8],
+        vec![1.0; 8],
+        8,
+        1,
+    )?;
+    let points = Arc::new(cube_points());
+    let skin = Skin::new("/Mesh", points, None, Some(influences), None, 1, vec![])?;
+    let topology = MeshTopology::new("/Mesh", &[4; 6], CUBE.as_flattened(), false, 8)?;
+    let mut out = Vec::new();
+    for method in [
+        SkinningMethod::ClassicLinear,
+        SkinningMethod::DualQuaternion,
+    ] {
+        let packed = PackedSkin::pack("/Mesh", &skin.clone().with_method(method))?;
+        let packed = Arc::new(packed.with_made_normals(&topology)?);
+        let mirror = glam::DMat4::from_scale(DVec3::new(-1.0, 1.0, 1.0));
+        let turn = glam::DMat4::from_rotation_z(0.4);
+        let poses = [
+            (turn, turn),
+            (mirror, turn),
+            (turn, mirror),
+            (mirror, mirror),
+        ]
+        .map(|(geom_bind, out_from_skel)| {
+            let pose = Pose {
+                skinning: Some(Arc::new(vec![turn])),
+                geom_bind,
+                channel_weights: vec![],
+                out_from_skel,
+            };
+            PackedPose::pack(&packed, &pose)
+        });
+        out.push((packed, poses.to_vec()));
+    }
+    Ok(out)
+}
+
+fn points_outward(got: &Deformed) -> Result<(), Failed> {
+    let normals = got.normals.as_ref().ok_or("no normals")?;
+    let want: Vec<DVec3> = to_f64(&got.points).iter().map(|p| p.normalize()).collect();
+    Ok(compare(
+        "normals",
+        &to_f64(normals),
+        &want,
+        tolerance::MADE_NORMALS,
+    )?)
+}
+
+fn mirrored() -> Result<(), Failed> {
+    for (skin, poses) in mirrored_cube()? {
+        for pose in poses {
+            points_outward(&on_cpu(&skin, &pose))?;
+        }
+    }
+    Ok(())
+}
+
+fn mirrored_on_gpu(gpu: &Gpu) -> Result<(), Failed> {
+    let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+    for (skin, poses) in mirrored_cube()? {
+        let id = crowd.add_skin(skin)?;
+        for pose in poses {
+            let instance = crowd.add_instance(id)?;
+            crowd.set_pose(instance, &pose)?;
+        }
+    }
+    crowd.run()?.iter().try_for_each(points_outward)
+}
+
+/// There and back again: no area, and no rounding of one either.
+fn folded() -> Result<(), Failed> {
+    let points = vec![
+        Vec3::new(0.1, 0.2, 0.7),
+        Vec3::new(-0.9, 0.3, 0.11),
+        Vec3::ONE,
+        Vec3::ZERO,
+    ];
+    let packed = PackedSkin::pack("/Mesh", &resting(points))?;
+    let indices = [0, 1, 0, 1, 0, 0, 1, 2, 2, 2];
+    let topology = MeshTopology::new("/Mesh", &[4, 3, 3], &indices, false, 4)?;
+    let packed = packed.with_made_normals(&topology)?;
+    let made = packed.made_normals().ok_or("made normals")?;
+    ensure(made.neighbors().is_empty(), &format!("{made:?}"))?;
+    is_as_said(&at_rest(&packed), Vec3::ZERO)
 }
 
 fn sphere() -> Result<(), Failed> {

@@ -17,6 +17,7 @@ pub const TRIALS: &[(&str, Run)] = &[
     ("previous_positions_of_two_frames_in_one_submit", one_submit),
     ("previous_positions_chunked", chunked),
     ("previous_positions_begin_anew", begin_anew),
+    ("growing_keeps_previous_positions", growing),
 ];
 
 fn target() -> OutputTarget {
@@ -185,6 +186,61 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failed> {
         crowd.outputs_generation() > generation,
         "buffers were replaced",
     )?;
-    ensure(frame(&mut crowd)?, "a frame in another buffer is fresh")?;
-    ensure(!frame(&mut crowd)?, "and the next is not")
+    ensure(!frame(&mut crowd)?, "a frame in another buffer is fresh")
+}
+
+/// Buffers are replaced between frames, submitted or not, and before a hidden instance is read: nothing of the frame
+/// before is lost.
+fn growing(gpu: &Gpu) -> Result<(), Failed> {
+    let shown = one(&Spec::default())?;
+    for submitted in [true, false] {
+        let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+        let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
+        let [id, asleep] = [
+            crowd.add_instance_to(skin, target())?,
+            crowd.add_instance(skin)?,
+        ];
+        pose(&mut crowd, id, &shown, 0)?;
+        pose(&mut crowd, asleep, &shown, 9)?;
+        let first = crowd.run()?;
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        pose(&mut crowd, id, &shown, 1)?;
+        pose(&mut crowd, asleep, &shown, 10)?;
+        crowd.encode(&mut encoder)?;
+        if submitted {
+            gpu.queue.submit([encoder.finish()]);
+            encoder = gpu.device.create_command_encoder(&Default::default());
+        }
+        crowd.set_hidden(asleep, true)?;
+        // Twice, and by both ways.
+        let generation = crowd.outputs_generation();
+        for _ in 0..40 {
+            let other = crowd.add_instance_to(skin, target())?;
+            pose(&mut crowd, other, &shown, 3)?;
+        }
+        crowd.reserve_instances(skin, 300)?;
+        ensure(
+            crowd.outputs_generation() > generation + 4,
+            "buffers were replaced",
+        )?;
+        pose(&mut crowd, id, &shown, 2)?;
+        crowd.encode(&mut encoder)?;
+        gpu.queue.submit([encoder.finish()]);
+        let (_, previous) = both(&mut crowd, id)?;
+        let before = on_cpu(
+            &shown.packed,
+            &shown.pack(&cases::pose_of(&shown.spec, &shown.skin, 1)),
+        );
+        let (got, want) = (to_f64(&previous), to_f64(&before.points));
+        compare("previous", &got, &want, tolerance::MIRROR_POINTS)?;
+        let kept = crowd.read_points(asleep)?;
+        let want = on_cpu(
+            &shown.packed,
+            &shown.pack(&cases::pose_of(&shown.spec, &shown.skin, 10)),
+        );
+        let (got, want) = (to_f64(&kept), to_f64(&want.points));
+        compare("of a hidden one", &got, &want, tolerance::MIRROR_POINTS)?;
+        ensure(kept != first[1].points, "two poses are the same")?;
+    }
+    Ok(())
 }

@@ -36,7 +36,7 @@ const EMPTY: SkinItem = SkinItem {
     tangents_stride: 4,
     out_previous: NONE,
     previous_stride: 3,
-    is_fresh: 1,
+    flags: SkinItem::FRESH,
 };
 
 /// A result that shows each point, for made normals, which read neighbours' results. [`NONE`] for points

@@ -1,7 +1,4 @@
-//! Ctrl-C at any moment leaves every folder as it was.
-#![cfg(target_os = "linux")]
-
-mod common;
+//! Signals sent to commands at work.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -9,7 +6,37 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use common::command::Bench;
+use libtest_mimic::{Arguments, Trial};
+
+use crate::common::command::Bench;
+
+pub fn run() {
+    let args = Arguments::from_args();
+    let no_gpu = crate::common::gpu::ignored();
+    let trials: [(&str, fn(), bool); 5] = [
+        (
+            "a_signal_while_it_deforms",
+            a_signal_while_it_deforms,
+            false,
+        ),
+        ("a_signal_while_it_writes", a_signal_while_it_writes, false),
+        ("a_signal_while_a_gpu_runs", a_signal_while_a_gpu_runs, true),
+        ("a_second_one_at_once", a_second_one_at_once, false),
+        (
+            "an_ignored_hangup_stays_ignored",
+            an_ignored_hangup_stays_ignored,
+            false,
+        ),
+    ];
+    let trials = trials.map(|(name, run, needs_gpu)| {
+        let trial = Trial::test(name, move || {
+            run();
+            Ok(())
+        });
+        trial.with_ignored_flag(needs_gpu && no_gpu)
+    });
+    libtest_mimic::run(&args, trials.into()).exit();
+}
 
 /// All files below a folder, with what they hold.
 fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
@@ -95,17 +122,17 @@ fn end(mut child: Child) -> (ExitStatus, String) {
     (output.status, String::from_utf8(output.stderr).unwrap())
 }
 
-/// A bake that takes long to deform, and long to write.
-fn long_bake(bench: &Bench, out: &str, more: &[&str]) -> Child {
+/// A bake of so many samples a frame: few take long to write, and many to deform.
+fn long_bake(bench: &Bench, out: &str, step: &str, more: &[&str]) -> Child {
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets/hatchling.usda");
     let out = bench.path(out);
     let mut args = vec!["bake", input.to_str().unwrap(), "-o", out.to_str().unwrap()];
-    args.extend(["--frames", "1:96:0.02"]);
+    let frames = format!("1:96:{step}");
+    args.extend(["--frames", &frames]);
     args.extend(more);
     start(&args)
 }
 
-#[test]
 fn a_signal_while_it_deforms() {
     let bench = Bench::new();
     bench.write("old.usdc", "the old file");
@@ -115,7 +142,7 @@ fn a_signal_while_it_deforms() {
         ("-TERM", "new.usda", 300),
         ("-HUP", "new.usdz", 600),
     ] {
-        let child = long_bake(&bench, out, &["--backend", "cpu"]);
+        let child = long_bake(&bench, out, "0.02", &["--backend", "cpu"]);
         std::thread::sleep(Duration::from_millis(pause));
         signal(&child, name);
         let (status, said) = end(child);
@@ -125,7 +152,6 @@ fn a_signal_while_it_deforms() {
     }
 }
 
-#[test]
 fn a_signal_while_it_writes() {
     let bench = Bench::new();
     bench.write("old.usda", "the old file");
@@ -136,7 +162,7 @@ fn a_signal_while_it_writes() {
         ("-INT", "made/frames/f.#####.obj"),
         ("-TERM", "c.pc2"),
     ] {
-        let mut child = long_bake(&bench, out, &["--backend", "cpu"]);
+        let mut child = long_bake(&bench, out, "0.25", &["--backend", "cpu"]);
         let folder = bench.folder.path();
         wait(&mut child, "to write", || has_temporary(folder));
         signal(&child, name);
@@ -147,14 +173,10 @@ fn a_signal_while_it_writes() {
 }
 
 /// Drivers have threads of their own, which nothing is taken from at the end.
-#[test]
 fn a_signal_while_a_gpu_runs() {
-    if common::gpu::ignored() {
-        return;
-    }
     let bench = Bench::new();
     for pause in [0, 200, 500, 1000] {
-        let child = long_bake(&bench, "out.usdc", &["--adapter", ""]);
+        let child = long_bake(&bench, "out.usdc", "0.02", &["--adapter", ""]);
         std::thread::sleep(Duration::from_millis(pause));
         signal(&child, "-INT");
         let (status, said) = end(child);
@@ -168,11 +190,10 @@ fn a_signal_while_a_gpu_runs() {
 }
 
 /// Two at once, as an impatient person sends them.
-#[test]
 fn a_second_one_at_once() {
     let bench = Bench::new();
     for _ in 0..5 {
-        let child = long_bake(&bench, "out.usdc", &["--backend", "cpu"]);
+        let child = long_bake(&bench, "out.usdc", "0.02", &["--backend", "cpu"]);
         signal(&child, "-INT");
         signal(&child, "-INT");
         let (status, _) = end(child);
@@ -181,7 +202,6 @@ fn a_second_one_at_once() {
 }
 
 /// As `nohup` starts it.
-#[test]
 fn an_ignored_hangup_stays_ignored() {
     let bench = Bench::new();
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/assets/hatchling.usda");

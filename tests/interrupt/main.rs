@@ -1,0 +1,13 @@
+//! Ctrl-C at any moment leaves every folder as it was.
+
+#[cfg(target_os = "linux")]
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(target_os = "linux")]
+mod signals;
+
+fn main() {
+    // Signals are sent by the kill of Linux.
+    #[cfg(target_os = "linux")]
+    signals::run();
+}

@@ -30,7 +30,7 @@ fn main() {
     }
     let ignored = missing.is_some() || gpu::ignored();
     let shared = Shared::default();
-    let trials: [(&str, Run); 10] = [
+    let trials: [(&str, Run); 11] = [
         ("hatchling_is_where_the_reference_says", hatchling),
         ("puppet_is_where_the_reference_says", puppet),
         ("a_broken_file_is_told_of_and_the_old_one_stays", broken),
@@ -41,6 +41,7 @@ fn main() {
         ("gpu_and_cpu_agree", backends),
         ("clips_shapes_and_time", clips_and_shapes),
         ("command_line", command_line),
+        ("nothing_is_drawn_at_rest", rest),
     ];
     let trials = trials.into_iter().map(|(name, run)| {
         let shared = Arc::clone(&shared);
@@ -63,6 +64,18 @@ fn check(condition: bool, message: impl FnOnce() -> String) -> Result<(), Failed
     } else {
         Err(message().into())
     }
+}
+
+/// A window that shows nothing new takes no time of the processor.
+fn rest(display: &Display) -> Result<(), Failed> {
+    let mut viewer = Viewer::start(display, &[PUPPET])?;
+    viewer.steps(&["settle", "time 3", "wait 1"])?;
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let before = viewer.processor_ticks()?;
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let spent = viewer.processor_ticks()? - before;
+    // Of 200 ticks a processor; drawing on one takes all of them.
+    check(spent < 20, || format!("{spent} ticks in 2 s at rest"))
 }
 
 fn hatchling(display: &Display) -> Result<(), Failed> {

@@ -399,7 +399,8 @@ impl ApplicationHandler<Wake> for App {
         let typing = self.egui.egui_wants_keyboard_input();
         if !is_tab || typing {
             let response = input.on_window_event(&screen.window, &event);
-            if response.repaint {
+            // Of a redraw egui says so too, and then each would ask for the next.
+            if response.repaint && event != WindowEvent::RedrawRequested {
                 screen.window.request_redraw();
             }
         }

@@ -39,9 +39,13 @@ impl FileWatch {
 
     /// Watches these files and no others.
     pub fn set_files(&mut self, files: &[PathBuf]) -> Result<(), String> {
-        let folder = |file: &PathBuf| match file.parent() {
-            Some(folder) if folder != Path::new("") => folder.to_owned(),
-            _ => PathBuf::from("."),
+        // By one name each: unwatching a folder by another would end what watches it by this one.
+        let folder = |file: &PathBuf| {
+            let folder = match file.parent() {
+                Some(folder) if folder != Path::new("") => folder,
+                _ => Path::new("."),
+            };
+            folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
         };
         let folders: HashSet<PathBuf> = files.iter().map(folder).collect();
         if let Ok(mut names) = self.names.lock() {
@@ -100,6 +104,13 @@ mod tests {
         std::fs::write(&other, "three").unwrap();
         assert!(!told());
         std::fs::rename(&other, &file).unwrap();
+        assert!(told());
+        // By two names of its folder, and then by one of them.
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        let again = folder.path().join("sub").join("..").join("hero.usda");
+        watch.set_files(&[file.clone(), again.clone()]).unwrap();
+        watch.set_files(&[again]).unwrap();
+        std::fs::write(&file, "five").unwrap();
         assert!(told());
         watch.set_files(&[]).unwrap();
         std::fs::write(&file, "four").unwrap();

@@ -172,6 +172,16 @@ impl Viewer {
         Ok(&self.last)
     }
 
+    /// Ticks, 100 a second, that the viewer's threads ran for so far.
+    pub fn processor_ticks(&self) -> Result<u64, String> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
+        let stat = stat.map_err(|e| e.to_string())?;
+        // Fields 14 and 15; the second, in parentheses, may hold spaces.
+        let (_, fields) = stat.rsplit_once(')').ok_or("no process")?;
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        Ok(ticks.filter_map(|f| f.parse::<u64>().ok()).sum())
+    }
+
     /// A picture of the window, kept under a name.
     pub fn shot(&mut self, name: &str) -> Result<Shot, String> {
         let path = shots().join(format!("{name}.png"));

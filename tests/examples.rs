@@ -1,6 +1,5 @@
 //! The examples, run as a reader of them would.
 
-#[allow(dead_code, reason = "nobody drags here")]
 #[allow(dead_code, reason = "the examples turn it by hand")]
 #[path = "../examples/host/camera.rs"]
 mod camera;

@@ -101,10 +101,12 @@ mod tests {
         assert!(check(&needed_limits()).is_ok());
     }
 
+    type Lower = fn(&mut wgpu::Limits);
+
     #[test]
     fn each_limit_that_is_missing_is_named() {
         let full = needed_limits();
-        let cases: [(&str, fn(&mut wgpu::Limits)); 8] = [
+        let cases: [(&str, Lower); 8] = [
             ("max_storage_buffers_per_shader_stage", |l| {
                 l.max_storage_buffers_per_shader_stage -= 1
             }),

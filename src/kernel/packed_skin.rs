@@ -82,8 +82,8 @@ impl PackedSkin {
 
     /// The same skin with smooth normals that are made from the deformed points, in place of any rest normals: for meshes
     /// without authored ones. They are in the space of the points and of unit length; zero where a point has no face, or
-    /// none of any area. Every face corner adds the cross product of its edges, as Hydra's smooth normals do; with render
-    /// vertices, every corner whose neighbours have some.
+    /// none of any area. Every face corner adds the cross product of its edges, as Hydra's smooth normals do, so that
+    /// the inner corner of a concave face counts the other way round; with render vertices, every corner whose neighbours have some.
     ///
     /// # Errors
     /// Faces of points that the skin lacks.

@@ -118,7 +118,7 @@ pub(super) fn is_mirrored(
     Ok(out_from_prim.is_some_and(|m| m.determinant() < 0.0))
 }
 
-/// What came out, as a frame of the prim; `mirrored` as [`is_mirrored`] says.
+/// What came out, as a frame of the prim.
 ///
 /// # Errors
 /// Another number of points or normals than the faces have.
@@ -127,7 +127,6 @@ pub(super) fn frame_of(
     bound: BoundSkin<'_>,
     mesh: Option<(&DrawnMesh, &NormalsFrom)>,
     space: OutSpace,
-    mirrored: bool,
     time: Time,
 ) -> Result<PrimFrame, Invalid> {
     let Some((mesh, from)) = mesh else {
@@ -138,14 +137,7 @@ pub(super) fn frame_of(
     };
     let points = mesh.point_count();
     let normals = match (from, deformed.normals) {
-        (NormalsFrom::Made(_), Some(mut normals)) => {
-            // Made in the output's space, where the faces of a mirrored prim look inward.
-            if mirrored && bound.binding().influences.is_some() {
-                normals.iter_mut().for_each(|n| *n = -*n);
-            }
-            normals
-        }
-        (NormalsFrom::Authored(..), Some(normals)) => normals,
+        (_, Some(normals)) => normals,
         // Nothing deforms them (rule 20).
         (NormalsFrom::Authored(..), None) => {
             let out_from_prim = PoseCache::new(space).out_from_prim(bound, time)?;

@@ -235,7 +235,7 @@ impl Session<'_> {
                 return Err(e.in_file(&self.asked.scene.file).into());
             }
             let mesh = mesh_of(self.geometry.as_ref(), prim).zip(prim.normals.as_ref());
-            let done = frame_of(deformed, bound, mesh, self.space, shape.mirrored, time);
+            let done = frame_of(deformed, bound, mesh, self.space, time);
             frames.push(done.map_err(|e| e.in_file(&self.asked.scene.file))?);
         }
         self.write(&frames)?;

@@ -98,7 +98,7 @@ mod tests {
             (4, 9, 3)
         );
         assert_eq!(layout.texel(2, 9), (1, 8));
-        let mut seen = vec![0; 30];
+        let mut seen = [0; 30];
         for row in 0..layout.height {
             for column in 0..layout.width {
                 if let Some(at) = layout.at(column, row) {

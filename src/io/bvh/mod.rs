@@ -26,7 +26,7 @@ use std::path::Path;
 use glam::DVec3;
 
 use crate::asset::{Asset, Axis, Clip, Format, LocalTransform, Node, Trs};
-use crate::error::{Error, Invalid, Result};
+use crate::error::{Invalid, Result};
 
 use hierarchy::Joint;
 use lines::Lines;

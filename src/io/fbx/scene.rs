@@ -7,7 +7,7 @@ use super::materials::Materials;
 use super::nodes::Nodes;
 use super::{clips, load, meshes};
 use crate::asset::{Asset, Axis, Format};
-use crate::error::{Error, Result, Warning};
+use crate::error::{Result, Warning};
 
 /// FBX's own unit, for files that give none.
 const CENTIMETRE: f64 = 0.01;

@@ -32,7 +32,7 @@ mod views;
 use std::path::Path;
 
 use crate::asset::{Asset, Axis, Format};
-use crate::error::{Error, Invalid, Result};
+use crate::error::{Invalid, Result};
 
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};

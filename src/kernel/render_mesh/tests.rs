@@ -147,7 +147,7 @@ fn holes_slivers_and_unused_points_are_left_out() {
 fn what_does_not_fit_is_refused() {
     let points = cube_points();
     let topology = cube(false);
-    let uvs = vec![Vec2::ZERO; 24];
+    let uvs = [Vec2::ZERO; 24];
     let bad_points = [&points[..7], &[Vec3::NAN; 8]];
     for points in bad_points {
         let inputs = RenderInputs {

@@ -76,7 +76,8 @@ pub fn notices(python: &str, path: &Path) -> Result<(), Failed> {
         let uvs = g.meshes[0].uvs.as_mut().unwrap();
         uvs.values = uvs.values.map(|v| v.iter().map(|uv| *uv + 1e-3).collect());
     };
-    let changes: [(&str, &dyn Fn(&mut Geometry)); 11] = [
+    type Change<'a> = &'a dyn Fn(&mut Geometry);
+    let changes: [(&str, Change<'_>); 11] = [
         ("a mesh less", &|g| drop(g.meshes.pop())),
         ("a camera less", &|g| drop(g.cameras.pop())),
         ("another place", &|g| {

@@ -79,7 +79,9 @@ const BLOCK: u64 = size_of::<Rows>() as u64;
 impl JointPalettes {
     pub(super) fn new(skinner: &Skinner) -> Result<Self, GpuError> {
         let limit = skinner.limits.binding_bytes;
-        let buffer = |label| Growing::new(skinner, label, wgpu::BufferUsages::STORAGE, limit);
+        // A host may take rigid transforms as attributes of its instances.
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX;
+        let buffer = |label| Growing::new(skinner, label, usage, limit);
         Ok(Self {
             skinner: skinner.clone(),
             entries: SlotMap::with_key(),

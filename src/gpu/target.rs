@@ -9,7 +9,7 @@ pub enum Attribute {
     /// A buffer of the crowd's, tight: 12 bytes each, 16 for tangents.
     #[default]
     Own,
-    /// The caller's buffer. Nothing but the results is written: what lies between them stays.
+    /// The caller's buffer, of the crowd's device (wgpu panics on one of another `Instance`). Nothing but the results is written: what lies between them stays.
     In {
         /// With usage `STORAGE`, and `COPY_SRC` where results are to be read back by the crowd.
         buffer: wgpu::Buffer,

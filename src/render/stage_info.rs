@@ -100,7 +100,9 @@ impl Stage {
         }
         let animations = self.scene.animations.iter();
         let times = animations.flat_map(|a| a.joint_times().chain(a.blend_shape_weights.times()));
+        let points = self.geometry.meshes.iter().flat_map(|m| m.points.times());
         let (first, last) = times
+            .chain(points)
             .filter(|t| t.is_finite())
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), t| {
                 (a.min(t), b.max(t))
@@ -197,7 +199,9 @@ impl Stage {
         if joints > 0 || self.meshes.iter().any(|m| m.buffers.triangles > 0) {
             return Ok(());
         }
-        let mut reason = "nothing to draw: no mesh with faces and no skeleton".to_owned();
+        let mut reason =
+            "nothing to draw: no mesh with faces of purpose default or render, and no skeleton"
+                .to_owned();
         for message in self.messages.iter().take(20) {
             reason.push_str("\n  ");
             reason.push_str(message);

@@ -296,6 +296,23 @@ pub fn bad_arguments() -> Done {
     Ok(())
 }
 
+/// An empty picture says why it is one.
+pub fn invisible() -> Done {
+    let bench = Bench::new();
+    let square = crate::scenes::square("(-1, 0, 0), (1, 0, 0), (1, 2, 0), (-1, 2, 0)", "(0, 0, 1)");
+    let hidden = square.replace(
+        "int[] faceVertexCounts",
+        "token visibility = \"invisible\"\n    int[] faceVertexCounts",
+    );
+    for (text, told) in [(&square, false), (&hidden, true)] {
+        let file = bench.write("in.usda", text);
+        let output = render(file.to_str().ok_or("a name")?, &bench.path("out.png"), &[])?;
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(stderr(&output).contains("every mesh is invisible"), told);
+    }
+    Ok(())
+}
+
 pub fn broken_files() -> Done {
     let bench = Bench::new();
     let out = bench.path("out.png");

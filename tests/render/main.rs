@@ -46,6 +46,7 @@ fn main() {
         ("textures_stand_upright", textures),
         ("what_lies_on_the_ground_hides_it", on_the_ground),
         ("normals_along_their_face_make_no_noise", normals_along),
+        ("points_with_samples_alone_are_drawn", samples_alone),
         ("a_broken_mesh_does_not_stop_the_rest", broken_mesh),
         ("limits_are_named", limits),
         ("two_pictures_in_one_submit", two_in_one_submit),
@@ -61,6 +62,7 @@ fn main() {
             "command::bad_arguments_have_their_exit_codes",
             command::bad_arguments,
         ),
+        ("command::what_is_invisible_is_told", command::invisible),
         ("command::broken_files_write_nothing", command::broken_files),
     ];
     let trials = trials
@@ -640,6 +642,27 @@ fn normals_along() -> Done {
     match (least, most) {
         (Some(least), Some(most)) if most - least < 60 => Ok(()),
         range => Err(format!("one face of many colours: {range:?}").into()),
+    }
+}
+
+/// Points that have samples alone are drawn in a file that names no time.
+fn samples_alone() -> Done {
+    let text = scenes::square("(-1, 0, 0), (1, 0, 0), (1, 2, 0), (-1, 2, 0)", "(0, 0, 1)");
+    let sampled = text.replace(
+        "point3f[] points = [",
+        "point3f[] points.timeSamples = { 3: [",
+    );
+    let sampled = sampled.replace("(-1, 2, 0)]", "(-1, 2, 0)] }");
+    let mut pictures = Vec::new();
+    for text in [&text, &sampled] {
+        let mut drawing = Drawing::of_text(text)?;
+        let camera = drawing.camera(0.3);
+        pictures.push(drawing.draw(&camera, &bare())?);
+    }
+    assert_ne!(text, sampled);
+    match pictures[0] == pictures[1] && inside(&pictures[0]).len() > 1000 {
+        true => Ok(()),
+        false => Err("another picture".into()),
     }
 }
 

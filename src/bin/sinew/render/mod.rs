@@ -193,20 +193,25 @@ pub fn run(args: &Args) -> Result<()> {
     let eye = eye(args, &cameras, &mut stage, &shots, aspect)?;
     let mut offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
     let mut pictures = Vec::new();
-    if let Some(folder) = shots.iter().find_map(|s| folder_to_make(args, s)) {
-        std::fs::create_dir_all(folder).map_err(|e| Error::Write {
-            file: folder.to_owned(),
-            reason: e.to_string(),
-        })?;
-    }
+    let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
+    let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
+    let mut seen = stage.meshes().is_empty() || shows_joints;
     for (i, shot) in shots.iter().enumerate() {
         progress.done("drawing", "pictures", i, shots.len());
         stage.set_time(shot.time, &control)?;
+        seen |= stage.meshes().iter().any(|m| m.visible);
         let camera = eye.camera(shot, stage.up_axis(), &stage.bounds());
         let picture = offscreen.picture(&mut stage, &camera, &look, picture_size)?;
         match (&mut sheet, &shot.file) {
             (Some(sheet), _) => sheet.put(i as u32, &picture, &label(shot)),
             (None, Some(file)) => {
+                // Not before there is something to be put there.
+                if let Some(folder) = folder.take() {
+                    std::fs::create_dir_all(folder).map_err(|e| Error::Write {
+                        file: folder.to_owned(),
+                        reason: e.to_string(),
+                    })?;
+                }
                 save_png(file, &picture)?;
                 pictures.push(PictureReport {
                     file: file.display().to_string(),
@@ -228,7 +233,10 @@ pub fn run(args: &Args) -> Result<()> {
     }
     drop(progress);
     gpu.check()?;
-    let messages = stage.messages().to_vec();
+    let mut messages = stage.messages().to_vec();
+    if !seen {
+        messages.push("every mesh is invisible at the times drawn".to_owned());
+    }
     if !args.quiet {
         for message in &messages {
             eprintln!("warning: {message}");

@@ -19,8 +19,14 @@ const ENDINGS: [&str; 9] = [
     "usda", "usdc", "usd", "usdz", "gltf", "glb", "vrm", "fbx", "bvh",
 ];
 
+const USAGE: &str = "usage: headless_batch IN_FOLDER OUT_FOLDER [FIRST:LAST[:STEP]]";
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|a| a == "--help" || a == "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let (input, output, frames) = match args.as_slice() {
         [input, output] => (input, output, None),
         [input, output, frames] => match frames.parse::<FrameRange>() {
@@ -124,6 +130,6 @@ fn jobs(input: &Path, output: &Path) -> Result<Vec<(PathBuf, PathBuf)>, String> 
 }
 
 fn usage(reason: &str) -> ExitCode {
-    eprintln!("{reason}\nusage: headless_batch IN_FOLDER OUT_FOLDER [FIRST:LAST[:STEP]]");
+    eprintln!("{reason}\n{USAGE}");
     ExitCode::from(2)
 }

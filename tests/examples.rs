@@ -224,6 +224,10 @@ fn a_renderer_draws_what_is_skinned() {
 }
 
 fn the_examples_refuse_what_they_cannot_show() {
+    for name in ["renderer", "crowd", "headless_batch"] {
+        let help = example(name, &["--help"]);
+        assert!(help.status.success() && stdout(&help).contains("usage:"));
+    }
     let bench = Bench::new();
     let png = bench.path("out.png");
     let png = png.to_str().unwrap();

@@ -50,10 +50,15 @@ pub trait Program: Sized + 'static {
 
 /// Runs a program in a window, or for one picture where there is no display or `--png` asks for one.
 pub fn run<P: Program>(usage: &str) -> ExitCode {
+    let usage = format!("usage: {usage} [--png OUT.png] [--seconds S] [--size WxH]");
+    if std::env::args().any(|a| a == "--help" || a == "-h") {
+        println!("{usage}");
+        return ExitCode::SUCCESS;
+    }
     let args = match Args::parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(reason) => {
-            eprintln!("{reason}\nusage: {usage} [--png OUT.png] [--seconds S] [--size WxH]");
+            eprintln!("{reason}\n{usage}");
             return ExitCode::from(2);
         }
     };

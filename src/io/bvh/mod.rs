@@ -37,7 +37,7 @@ const LARGEST_IN_METRES: f64 = 10.0;
 /// Reads the file: its joints as nodes, its motion as the one clip, named as the file is.
 ///
 /// # Errors
-/// [`Error::Open`] where the file cannot be read; [`Error::Invalid`] with line and statement for all that is wrong in it.
+/// [`crate::Error::Open`] where the file cannot be read; [`crate::Error::Invalid`] with line and statement for all that is wrong in it.
 pub fn read(path: &Path) -> Result<Asset> {
     let bytes = crate::io::read_bytes(path)?;
     // Names may be in any old encoding; nothing else can.

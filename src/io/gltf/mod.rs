@@ -40,7 +40,7 @@ pub use edit::{GltfEdit, described_as};
 /// Reads a .gltf, .glb, .vrm or .vrma file, with the buffers and images it names. Units are metres, Y is up.
 ///
 /// # Errors
-/// [`Error::Open`] where the file cannot be read; else the first rule broken, an [`Invalid`] whose `prim` is the JSON
+/// [`crate::Error::Open`] where the file cannot be read; else the first rule broken, an [`Invalid`] whose `prim` is the JSON
 /// location, such as `accessors[3].bufferView`.
 pub fn read(path: &Path) -> Result<Asset> {
     let bytes = crate::io::read_bytes(path)?;

@@ -12,15 +12,13 @@ use camera::{Framing, Orbit};
 use common::command::{Bench, stderr, stdout};
 use glam::Vec3;
 use image::RgbaImage;
-use libtest_mimic::{Arguments, Trial};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::sampled::Time;
 use sinew::scene::{OutSpace, PoseCache, Scene};
 
 fn main() {
-    let args = Arguments::from_args();
     let no_gpu = common::gpu::ignored();
-    let trials: [(&str, fn(), bool); 4] = [
+    let trials: [common::trials::Named; 4] = [
         (
             "a_folder_is_baked_and_what_is_broken_is_told",
             a_folder_is_baked_and_what_is_broken_is_told,
@@ -29,27 +27,20 @@ fn main() {
         (
             "a_renderer_draws_what_is_skinned",
             a_renderer_draws_what_is_skinned,
-            true,
+            no_gpu,
         ),
         (
             "the_examples_refuse_what_they_cannot_show",
             the_examples_refuse_what_they_cannot_show,
-            true,
+            no_gpu,
         ),
         (
             "a_crowd_is_a_thousand_and_spread",
             a_crowd_is_a_thousand_and_spread,
-            true,
+            no_gpu,
         ),
     ];
-    let trials = trials.map(|(name, run, needs_gpu)| {
-        let trial = Trial::test(name, move || {
-            run();
-            Ok(())
-        });
-        trial.with_ignored_flag(needs_gpu && no_gpu)
-    });
-    libtest_mimic::run(&args, trials.into()).exit();
+    common::trials::run(trials)
 }
 
 fn asset(name: &str) -> PathBuf {

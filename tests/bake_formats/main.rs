@@ -16,16 +16,13 @@ mod textures;
 mod truth;
 mod vat;
 
-use libtest_mimic::{Arguments, Trial};
-
 fn main() {
-    let args = Arguments::from_args();
     let gpu = common::gpu::ignored();
     let assets = std::env::var_os("SINEW_ASSETS").is_none();
     if assets {
         eprintln!("real files are ignored because SINEW_ASSETS names no folder of them");
     }
-    let trials: [(&str, fn(), bool); 16] = [
+    let trials: [common::trials::Named; 16] = [
         (
             "caches::point_caches_hold_the_points_to_the_bit",
             caches::point_caches_hold_the_points_to_the_bit,
@@ -107,12 +104,5 @@ fn main() {
             false,
         ),
     ];
-    let trials = trials.map(|(name, run, ignored)| {
-        let trial = Trial::test(name, move || {
-            run();
-            Ok(())
-        });
-        trial.with_ignored_flag(ignored)
-    });
-    libtest_mimic::run(&args, trials.into()).exit();
+    common::trials::run(trials)
 }

@@ -1,67 +1,18 @@
-//! Devices, and small skins with poses.
+//! Small skins with poses.
 
 use std::sync::Arc;
 
 use glam::Vec3;
 use libtest_mimic::Failed;
-use sinew::gpu::{Crowd, Deformed, InstanceId, Skinner, SkinnerOptions};
+use sinew::gpu::{Crowd, Deformed, InstanceId};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::skel::{Skin, SkinningMethod};
 
+pub use crate::common::host::Gpu;
+
 use crate::common::cases::{self, Influences, Spec};
 use crate::common::compare::{compare, to_f64};
-use crate::common::{gpu, tolerance};
-
-/// A device that a trial runs on.
-pub struct Gpu {
-    pub device: wgpu::Device,
-    pub queue: wgpu::Queue,
-}
-
-impl Gpu {
-    pub fn shared() -> Result<Self, Failed> {
-        let gpu = gpu::device()?;
-        Ok(Self {
-            device: gpu.device().clone(),
-            queue: gpu.queue().clone(),
-        })
-    }
-
-    pub fn default_limits() -> Result<Self, Failed> {
-        let (device, queue) = gpu::default_device()?.clone();
-        Ok(Self { device, queue })
-    }
-
-    /// What no call could return by itself.
-    pub fn check(&self) -> Result<(), Failed> {
-        Ok(gpu::device()?.check()?)
-    }
-
-    pub fn skinner(&self, options: &SkinnerOptions) -> Result<Skinner, Failed> {
-        Ok(Skinner::new(&self.device, &self.queue, options)?)
-    }
-
-    /// What a buffer holds, after all that is submitted.
-    pub fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer) -> Result<Vec<T>, Failed> {
-        let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("test.read"),
-            size: buffer.size(),
-            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-            mapped_at_creation: false,
-        });
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
-        self.queue.submit([encoder.finish()]);
-        copy.map_async(wgpu::MapMode::Read, .., |result| result.expect("mapped"));
-        self.device.poll(wgpu::PollType::wait_indefinitely())?;
-        let view = copy.get_mapped_range(..)?;
-        Ok(bytemuck::pod_collect_to_vec(&view))
-    }
-
-    pub fn crowd(&self) -> Result<Crowd, Failed> {
-        Ok(self.skinner(&SkinnerOptions::default())?.crowd())
-    }
-}
+use crate::common::tolerance;
 
 /// A skin and what it is packed to.
 pub struct Made {

@@ -6,21 +6,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Trial};
-
 use crate::common::command::Bench;
 
 pub fn run() {
-    let args = Arguments::from_args();
     let no_gpu = crate::common::gpu::ignored();
-    let trials: [(&str, fn(), bool); 5] = [
+    let trials: [crate::common::trials::Named; 5] = [
         (
             "a_signal_while_it_deforms",
             a_signal_while_it_deforms,
             false,
         ),
         ("a_signal_while_it_writes", a_signal_while_it_writes, false),
-        ("a_signal_while_a_gpu_runs", a_signal_while_a_gpu_runs, true),
+        (
+            "a_signal_while_a_gpu_runs",
+            a_signal_while_a_gpu_runs,
+            no_gpu,
+        ),
         ("a_second_one_at_once", a_second_one_at_once, false),
         (
             "an_ignored_hangup_stays_ignored",
@@ -28,14 +29,7 @@ pub fn run() {
             false,
         ),
     ];
-    let trials = trials.map(|(name, run, needs_gpu)| {
-        let trial = Trial::test(name, move || {
-            run();
-            Ok(())
-        });
-        trial.with_ignored_flag(needs_gpu && no_gpu)
-    });
-    libtest_mimic::run(&args, trials.into()).exit();
+    crate::common::trials::run(trials)
 }
 
 /// All files below a folder, with what they hold.

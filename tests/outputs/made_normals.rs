@@ -201,7 +201,7 @@ fn mirror() -> Result<(), Failed> {
 }
 
 fn run(gpu: &Gpu, options: &SkinnerOptions, all: &[Meshed]) -> Result<Vec<Deformed>, Failed> {
-    let mut crowd = gpu.crowd(options)?;
+    let mut crowd = gpu.crowd_with(options)?;
     for mesh in all {
         let id = crowd.add_skin(Arc::clone(&mesh.packed))?;
         let instance = crowd.add_instance(id)?;
@@ -251,7 +251,7 @@ fn too_large(gpu: &Gpu) -> Result<(), Failed> {
         max_binding_bytes: Some(4096),
         ..SkinnerOptions::default()
     };
-    let mut crowd = gpu.crowd(&options)?;
+    let mut crowd = gpu.crowd_with(&options)?;
     let id = crowd.add_skin(Arc::clone(&all[0].packed))?;
     match crowd.add_instance(id) {
         Err(GpuError::Limit {
@@ -381,7 +381,7 @@ fn mirrored() -> Result<(), Failed> {
 }
 
 fn mirrored_on_gpu(gpu: &Gpu) -> Result<(), Failed> {
-    let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+    let mut crowd = gpu.crowd()?;
     for (skin, poses) in mirrored_cube()? {
         let id = crowd.add_skin(skin)?;
         for pose in poses {
@@ -481,7 +481,7 @@ fn extremes() -> Result<(), Failed> {
 }
 
 fn extremes_on_gpu(gpu: &Gpu) -> Result<(), Failed> {
-    let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+    let mut crowd = gpu.crowd()?;
     let all = extreme_skins()?;
     let pose = Pose {
         skinning: None,

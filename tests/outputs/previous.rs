@@ -40,7 +40,7 @@ fn both(crowd: &mut Crowd, id: InstanceId) -> Result<(Vec<Vec3>, Vec<Vec3>), Fai
 
 fn follow_with(gpu: &Gpu, options: &SkinnerOptions) -> Result<(), Failed> {
     let all = every_kind()?;
-    let mut crowd = gpu.crowd(options)?;
+    let mut crowd = gpu.crowd_with(options)?;
     let mut ids = Vec::new();
     for shown in &all {
         let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
@@ -99,7 +99,7 @@ fn one_submit(gpu: &Gpu) -> Result<(), Failed> {
         shapes: 5,
         ..Spec::default()
     })?;
-    let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+    let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
     let id = crowd.add_instance_to(skin, target())?;
     let bytes = shown.packed.output_count() as u64 * 12;
@@ -122,7 +122,7 @@ fn one_submit(gpu: &Gpu) -> Result<(), Failed> {
     gpu.queue.submit([encoder.finish()]);
     let all: Vec<Vec<u32>> = kept
         .iter()
-        .map(|b| gpu.words(b))
+        .map(|b| gpu.read::<u32>(b))
         .collect::<Result<_, _>>()?;
     ensure(all[0] == all[1], "the first frame has no other before it")?;
     ensure(
@@ -141,7 +141,7 @@ fn one_submit(gpu: &Gpu) -> Result<(), Failed> {
 
 fn begin_anew(gpu: &Gpu) -> Result<(), Failed> {
     let shown = one(&Spec::default())?;
-    let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+    let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
     let id = crowd.add_instance_to(skin, target())?;
     let mut time = 0;
@@ -194,7 +194,7 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failed> {
 fn growing(gpu: &Gpu) -> Result<(), Failed> {
     let shown = one(&Spec::default())?;
     for submitted in [true, false] {
-        let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+        let mut crowd = gpu.crowd()?;
         let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
         let [id, asleep] = [
             crowd.add_instance_to(skin, target())?,

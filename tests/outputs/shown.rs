@@ -1,79 +1,19 @@
-//! Devices, and random skins that are shown by render vertices.
+//! Random skins that are shown by render vertices.
 
 use std::sync::Arc;
 
 use glam::{DVec3, Vec3, Vec4};
 use libtest_mimic::Failed;
-use sinew::gpu::{Crowd, Deformed, Skinner, SkinnerOptions};
+use sinew::gpu::Deformed;
 use sinew::kernel::{CpuJob, PackedPose, PackedSkin, RenderVertices};
 use sinew::skel::{Pose, Skin, SkinningMethod, reference};
+
+pub use crate::common::host::Gpu;
 
 use crate::common::cases::{self, Influences, Motion, Spec};
 use crate::common::compare::{compare, to_f64};
 use crate::common::rng::Rng;
-use crate::common::{gpu, tolerance};
-
-/// A device that a trial runs on.
-pub struct Gpu {
-    pub device: wgpu::Device,
-    pub queue: wgpu::Queue,
-}
-
-impl Gpu {
-    pub fn shared() -> Result<Self, Failed> {
-        let gpu = gpu::device()?;
-        Ok(Self {
-            device: gpu.device().clone(),
-            queue: gpu.queue().clone(),
-        })
-    }
-
-    pub fn default_limits() -> Result<Self, Failed> {
-        let (device, queue) = gpu::default_device()?.clone();
-        Ok(Self { device, queue })
-    }
-
-    /// What no call could return by itself.
-    pub fn check(&self) -> Result<(), Failed> {
-        Ok(gpu::device()?.check()?)
-    }
-
-    pub fn crowd(&self, options: &SkinnerOptions) -> Result<Crowd, Failed> {
-        Ok(Skinner::new(&self.device, &self.queue, options)?.crowd())
-    }
-
-    /// A buffer of words that hold `value`.
-    pub fn filled(&self, words: usize, usage: wgpu::BufferUsages, value: u32) -> wgpu::Buffer {
-        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("test.caller"),
-            size: words as u64 * 4,
-            usage: usage | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let words = vec![value; words];
-        self.queue
-            .write_buffer(&buffer, 0, bytemuck::cast_slice(&words));
-        self.queue.submit([]);
-        buffer
-    }
-
-    /// What a buffer holds, after all that is submitted.
-    pub fn words(&self, buffer: &wgpu::Buffer) -> Result<Vec<u32>, Failed> {
-        let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("test.read"),
-            size: buffer.size(),
-            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-            mapped_at_creation: false,
-        });
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
-        self.queue.submit([encoder.finish()]);
-        copy.map_async(wgpu::MapMode::Read, .., |result| result.expect("mapped"));
-        self.device.poll(wgpu::PollType::wait_indefinitely())?;
-        let view = copy.get_mapped_range(..)?;
-        Ok(bytemuck::pod_collect_to_vec(&view))
-    }
-}
+use crate::common::tolerance;
 
 pub fn ensure(holds: bool, what: &str) -> Result<(), Failed> {
     match holds {

@@ -39,7 +39,7 @@ fn attribute(buffer: &wgpu::Buffer, offset: u64, stride: u64) -> Attribute {
 
 /// What a pose makes of a skin in the crowd's own buffers.
 fn own(gpu: &Gpu, shown: &Shown) -> Result<Deformed, Failed> {
-    let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+    let mut crowd = gpu.crowd()?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
     let instance = crowd.add_instance(id)?;
     crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
@@ -64,7 +64,7 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failed> {
             tangents: has(shown.packed.tangents().is_some(), 20),
             previous: None,
         };
-        let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+        let mut crowd = gpu.crowd()?;
         let id = crowd.add_skin(Arc::clone(&shown.packed))?;
         let instance = crowd.add_instance_to(id, target)?;
         crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
@@ -92,7 +92,7 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failed> {
             }
         }
         ensure(
-            gpu.words(&buffer)? == expected,
+            gpu.read::<u32>(&buffer)? == expected,
             &format!(
                 "{}: something else was touched, or not all written",
                 shown.name
@@ -129,7 +129,7 @@ fn shared(gpu: &Gpu) -> Result<(), Failed> {
             tangents: Some(choice(2)),
             previous: Some(choice(3)),
         };
-        let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+        let mut crowd = gpu.crowd()?;
         let id = crowd.add_skin(Arc::clone(&shown.packed))?;
         let instance = crowd.add_instance_to(id, target)?;
         crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
@@ -158,7 +158,7 @@ fn windows(gpu: &Gpu) -> Result<(), Failed> {
     for offset in [0u64, 8 << 10, (16 << 10) - 4, 50_004, 100_000] {
         let words = (offset as usize + count * 64) / 4 + 5000;
         let buffer = gpu.filled(words, VERTEX, BEFORE);
-        let mut crowd = gpu.crowd(&options)?;
+        let mut crowd = gpu.crowd_with(&options)?;
         let id = crowd.add_skin(Arc::clone(&shown.packed))?;
         let target = OutputTarget {
             positions: attribute(&buffer, offset, 12),
@@ -172,7 +172,7 @@ fn windows(gpu: &Gpu) -> Result<(), Failed> {
         ensure(bits(&read) == bits(&want), "other results")?;
         let first = offset as usize / 4;
         let touched = first..first + count * 3;
-        let outside = gpu.words(&buffer)?;
+        let outside = gpu.read::<u32>(&buffer)?;
         let mut outside = outside
             .iter()
             .enumerate()
@@ -184,7 +184,7 @@ fn windows(gpu: &Gpu) -> Result<(), Failed> {
     }
     // What one slice writes has to lie within one binding.
     let buffer = gpu.filled(1 << 20, VERTEX, BEFORE);
-    let mut crowd = gpu.crowd(&options)?;
+    let mut crowd = gpu.crowd_with(&options)?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
     let target = OutputTarget {
         positions: attribute(&buffer, 0, 2048),
@@ -206,7 +206,7 @@ fn one_dispatch(gpu: &Gpu) -> Result<(), Failed> {
     let count = shown.packed.output_count() as u64;
     let instances = 30;
     let buffer = gpu.filled((instances * count) as usize * 10, VERTEX, BEFORE);
-    let mut crowd = gpu.crowd(&options)?;
+    let mut crowd = gpu.crowd_with(&options)?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
     for i in 0..instances {
         let first = i * count * 40;
@@ -235,7 +235,7 @@ fn bounds(gpu: &Gpu) -> Result<(), Failed> {
     };
     let count = shown.packed.output_count();
     let buffer = gpu.filled(100_000 + count * 10, VERTEX, BEFORE);
-    let mut crowd = gpu.crowd(&options)?;
+    let mut crowd = gpu.crowd_with(&options)?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
     let target = OutputTarget {
         positions: attribute(&buffer, 240_004, 40),
@@ -260,7 +260,7 @@ fn refused(gpu: &Gpu) -> Result<(), Failed> {
     let buffer = gpu.filled(count as usize * 10, VERTEX, BEFORE);
     let unbindable = gpu.filled(count as usize * 10, BufferUsages::VERTEX, BEFORE);
     let unreadable = gpu.filled(count as usize * 10, BufferUsages::STORAGE, BEFORE);
-    let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+    let mut crowd = gpu.crowd()?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
     let bare = Spec {
         normals: false,
@@ -371,7 +371,7 @@ fn changed(gpu: &Gpu) -> Result<(), Failed> {
     };
     let want = own(gpu, &shown)?;
     let buffer = gpu.filled(300 * 8, VERTEX, BEFORE);
-    let mut crowd = gpu.crowd(&SkinnerOptions::default())?;
+    let mut crowd = gpu.crowd()?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
     let target = OutputTarget {
         positions: attribute(&buffer, 4, 32),
@@ -381,7 +381,7 @@ fn changed(gpu: &Gpu) -> Result<(), Failed> {
     let instance = crowd.add_instance_to(id, target)?;
     crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
     ensure(bits(&crowd.run()?[0]) == bits(&want), "other results")?;
-    let words = gpu.words(&buffer)?;
+    let words = gpu.read::<u32>(&buffer)?;
     let gaps = words
         .iter()
         .enumerate()

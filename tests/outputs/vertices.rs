@@ -38,7 +38,7 @@ fn mirror() -> Result<(), Failed> {
 /// results do not hang on what was there.
 fn run(gpu: &Gpu, options: &SkinnerOptions) -> Result<Vec<Deformed>, Failed> {
     const BEHIND: f32 = 12345.0;
-    let mut crowd = gpu.crowd(options)?;
+    let mut crowd = gpu.crowd_with(options)?;
     for shown in every_kind()? {
         let id = crowd.add_skin(Arc::clone(&shown.packed))?;
         for pose in shown.poses() {
@@ -92,7 +92,7 @@ fn dispatches(gpu: &Gpu) -> Result<(), Failed> {
         never_in_uniforms: true,
         ..SkinnerOptions::default()
     };
-    let mut crowd = gpu.crowd(&options)?;
+    let mut crowd = gpu.crowd_with(&options)?;
     let all = every_kind()?;
     let ids: Vec<_> = all
         .iter()

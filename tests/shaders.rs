@@ -16,9 +16,9 @@ fn main() {
     for kernel in [WEIGHTS, SKIN, SKIN_IN_UNIFORMS, MAKE_NORMALS, BOUNDS, BOXES] {
         let checks: [(&str, Check); 8] = [
             ("validates", |k| validated(k).map(drop)),
-            ("to_spirv", spirv),
-            ("to_msl", msl),
-            ("to_hlsl", hlsl),
+            ("to_spirv", |k| spirv(variants(k)?)),
+            ("to_msl", |k| msl(variants(k)?)),
+            ("to_hlsl", |k| hlsl(variants(k)?)),
             ("to_glsl", glsl),
             ("structs_agree", structs),
             ("bindings_agree", bindings),
@@ -32,12 +32,14 @@ fn main() {
         }
     }
     for shader in sinew::render::SHADERS {
-        for (name, check) in [
-            ("to_spirv", drawn_spirv as fn(&Shader) -> Result<(), String>),
-            ("to_msl", drawn_msl),
-            ("to_hlsl", drawn_hlsl),
+        type Check = fn(&Shader) -> Result<(), String>;
+        let checks: [(&str, Check); 4] = [
+            ("to_spirv", |s| spirv(drawn(s)?)),
+            ("to_msl", |s| msl(drawn(s)?)),
+            ("to_hlsl", |s| hlsl(drawn(s)?)),
             ("entries_agree", drawn_entries),
-        ] {
+        ];
+        for (name, check) in checks {
             let name = format!("{}::{name}", shader.name);
             trials.push(Trial::test(name, move || {
                 check(&shader).map_err(Failed::from)
@@ -67,8 +69,11 @@ fn validated(kernel: &Kernel) -> Result<(Module, ModuleInfo), String> {
     Ok((module, info))
 }
 
+/// A module whose overrides are settled.
+type Variant = (Module, ModuleInfo);
+
 /// Every variant of a kernel with its overrides settled, as the writers want it.
-fn variants(kernel: &Kernel) -> Result<Vec<(Module, ModuleInfo)>, String> {
+fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
     let (module, info) = validated(kernel)?;
     // Outputs in buffers of their own, all in one, and two that share.
     let slots = [[1, 2, 3], [0, 0, 0], [0, 1, 1]];
@@ -106,8 +111,8 @@ fn not_empty(text: &str) -> Result<(), String> {
     }
 }
 
-fn spirv(kernel: &Kernel) -> Result<(), String> {
-    for (module, info) in variants(kernel)? {
+fn spirv(variants: Vec<Variant>) -> Result<(), String> {
+    for (module, info) in variants {
         let options = naga::back::spv::Options::default();
         let words = naga::back::spv::write_vec(&module, &info, &options, None)
             .map_err(|e| e.to_string())?;
@@ -118,8 +123,8 @@ fn spirv(kernel: &Kernel) -> Result<(), String> {
     Ok(())
 }
 
-fn msl(kernel: &Kernel) -> Result<(), String> {
-    for (module, info) in variants(kernel)? {
+fn msl(variants: Vec<Variant>) -> Result<(), String> {
+    for (module, info) in variants {
         let options = naga::back::msl::Options {
             fake_missing_bindings: true,
             ..Default::default()
@@ -132,8 +137,8 @@ fn msl(kernel: &Kernel) -> Result<(), String> {
     Ok(())
 }
 
-fn hlsl(kernel: &Kernel) -> Result<(), String> {
-    for (module, info) in variants(kernel)? {
+fn hlsl(variants: Vec<Variant>) -> Result<(), String> {
+    for (module, info) in variants {
         let mut text = String::new();
         let options = naga::back::hlsl::Options {
             fake_missing_bindings: true,
@@ -316,7 +321,7 @@ fn entry(kernel: &Kernel) -> Result<(), String> {
 }
 
 /// A shader that draws, for either value of each override.
-fn drawn(shader: &Shader) -> Result<Vec<(Module, ModuleInfo)>, String> {
+fn drawn(shader: &Shader) -> Result<Vec<Variant>, String> {
     let module =
         naga::front::wgsl::parse_str(shader.wgsl).map_err(|e| e.emit_to_string(shader.wgsl))?;
     let info = validate(&module)?;
@@ -331,43 +336,6 @@ fn drawn(shader: &Shader) -> Result<Vec<(Module, ModuleInfo)>, String> {
         out.push((module, info));
     }
     Ok(out)
-}
-
-fn drawn_spirv(shader: &Shader) -> Result<(), String> {
-    for (module, info) in drawn(shader)? {
-        let options = naga::back::spv::Options::default();
-        naga::back::spv::write_vec(&module, &info, &options, None).map_err(|e| e.to_string())?;
-    }
-    Ok(())
-}
-
-fn drawn_msl(shader: &Shader) -> Result<(), String> {
-    for (module, info) in drawn(shader)? {
-        let options = naga::back::msl::Options {
-            fake_missing_bindings: true,
-            ..Default::default()
-        };
-        let (text, _) =
-            naga::back::msl::write_string(&module, &info, &options, &Default::default())
-                .map_err(|e| e.to_string())?;
-        not_empty(&text)?;
-    }
-    Ok(())
-}
-
-fn drawn_hlsl(shader: &Shader) -> Result<(), String> {
-    for (module, info) in drawn(shader)? {
-        let mut text = String::new();
-        let options = naga::back::hlsl::Options {
-            fake_missing_bindings: true,
-            ..Default::default()
-        };
-        naga::back::hlsl::Writer::new(&mut text, &options, &Default::default())
-            .write(&module, &info, None)
-            .map_err(|e| e.to_string())?;
-        not_empty(&text)?;
-    }
-    Ok(())
 }
 
 /// The entry points that pipelines name are those that there are, and storage buffers are few and read only.

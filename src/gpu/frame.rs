@@ -225,7 +225,7 @@ impl Frame {
         }
         let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
         let variant = needs(item.rest_normals != NONE, WITH_NORMALS)
-            | needs(item.blend_rows != NONE, WITH_BLEND)
+            | needs(item.blend_list != NONE, WITH_BLEND)
             | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS)
             | needs(item.sources != NONE || !slice.has_points(), WITH_SOURCES)
             | needs(item.rest_tangents != NONE, WITH_TANGENTS)

@@ -68,12 +68,17 @@ impl PackedBlend {
             for (sum, rest) in sums.iter_mut().zip(rest) {
                 *sum = rest.extend(0.0);
             }
-            self.index.for_each_run(block, &active.0, |a| a.0, |(_, weight), run| {
-                let places = &self.index.places()[run.clone()];
-                for (place, offset) in places.iter().zip(&offsets[run]) {
-                    sums[usize::from(*place) % BLOCK] += *weight * offset.extend(0.0);
-                }
-            });
+            self.index.for_each_run(
+                block,
+                &active.0,
+                |a| a.0,
+                |(_, weight), run| {
+                    let places = &self.index.places()[run.clone()];
+                    for (place, offset) in places.iter().zip(&offsets[run]) {
+                        sums[usize::from(*place) % BLOCK] += *weight * offset.extend(0.0);
+                    }
+                },
+            );
             for (out, sum) in out.iter_mut().zip(&sums) {
                 *out = finish(sum.truncate());
             }
@@ -85,14 +90,19 @@ impl PackedBlend {
         let size = self.index.block_points();
         let (block, place) = (point / size, (point % size) as u16);
         let mut sum = rest;
-        self.index.for_each_run(block, &active.0, |a| a.0, |(_, weight), run| {
-            let places = &self.index.places()[run.clone()];
-            let from = places.partition_point(|p| *p < place);
-            let mine = places[from..].iter().take_while(|p| **p == place);
-            for (_, offset) in mine.zip(&self.offsets[run][from..]) {
-                sum += *weight * *offset;
-            }
-        });
+        self.index.for_each_run(
+            block,
+            &active.0,
+            |a| a.0,
+            |(_, weight), run| {
+                let places = &self.index.places()[run.clone()];
+                let from = places.partition_point(|p| *p < place);
+                let mine = places[from..].iter().take_while(|p| **p == place);
+                for (_, offset) in mine.zip(&self.offsets[run][from..]) {
+                    sum += *weight * *offset;
+                }
+            },
+        );
         sum
     }
 }

@@ -169,7 +169,6 @@ pub(super) fn product(a: &Columns, b: &Columns) -> Columns {
 }
 
 /// `a * b` of affine matrices by rows.
-#[cfg(feature = "gpu")]
 pub(crate) fn multiplied(a: &Rows, b: &Rows) -> Rows {
     a.map(|row| {
         let linear = b[0] * row.x + b[1] * row.y + b[2] * row.z;

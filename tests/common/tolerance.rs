@@ -245,3 +245,7 @@ pub const SILHOUETTE_OVERLAP: f64 = 0.97;
 /// Two ways of multiplying the same f64 transforms, one of them through an inverse; relative to the largest
 /// coordinate.
 pub const SAME_IN_F64: f64 = 1e-9;
+
+/// What posing in f32 may be off by per level of a hierarchy, in units of 2^-24, of a chain's scales and reach. 18 is
+/// derived (`kernel/pose_joints.rs`); random rigs measure 1.2, and 2.0 for normals.
+pub const POSED_PER_LEVEL: f64 = 4.0;

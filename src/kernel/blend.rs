@@ -183,3 +183,6 @@ fn for_each_entry(skin: &Skin, mut f: impl FnMut(usize, u32, Offset)) {
         }
     }
 }
+
+#[cfg(all(test, feature = "gpu"))]
+mod tests;

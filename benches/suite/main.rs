@@ -15,6 +15,7 @@ mod row;
 mod sinew_cpu;
 mod sinew_gpu;
 mod usd_core;
+mod variants;
 mod whole;
 mod workloads;
 
@@ -30,8 +31,8 @@ use row::Row;
 use sinew::gpu::GpuDevice;
 use workloads::{Kind, Workload};
 
-/// Rounds in which sides of the CPU take turns, so that whatever else the machine does meets both alike.
-const ROUNDS: usize = 2;
+/// Rounds in which whole bakes take turns, so that whatever else the machine does meets both sides alike.
+const BAKES: usize = 2;
 /// What of C's characters a software adapter skins.
 const SOFTWARE_SHARE: f64 = 0.2;
 /// What of F's meshes a software adapter skins by the peers' kernels.
@@ -74,6 +75,13 @@ impl Suite {
             self.bake(&load, &file, folder);
         } else {
             self.cpu(&load, is_shared_with_python.then_some(file.as_path()));
+            if kind == Kind::Body {
+                self.tell("A: other kernels");
+                let cores = self.results.cores;
+                let rows = variants::rows(&load, self.device.as_ref(), cores, self.options.runs);
+                let rows = self.results.keep(variants::NAME, rows);
+                self.results.rows.extend(rows.into_iter().flatten());
+            }
             self.gpu(load);
         }
         let _ = std::fs::remove_file(&file);
@@ -81,9 +89,15 @@ impl Suite {
 
     fn cpu(&mut self, load: &Workload, exported: Option<&Path>) {
         let (name, runs, cores) = (load.kind.name(), self.options.runs, self.results.cores);
+        // Sides take turns here too.
+        let rounds = match load.kind {
+            Kind::Body | Kind::Face => 4,
+            Kind::Crowd => 1,
+            _ => 2,
+        };
         let mut rows = Vec::new();
-        for round in 1..=ROUNDS {
-            self.tell(&format!("{name}: CPU, round {round} of {ROUNDS}"));
+        for round in 1..=rounds {
+            self.tell(&format!("{name}: CPU, round {round} of {rounds}"));
             for threads in [1, cores] {
                 let measured = sinew_cpu::rows(load, threads, runs);
                 let measured = self.results.keep(&format!("{name}, CPU"), measured);
@@ -199,7 +213,7 @@ impl Suite {
 
     fn bake(&mut self, load: &Workload, file: &Path, folder: &Path) {
         self.tell("E: whole bakes");
-        let baked = whole::bake(load, file, folder, self.python.as_deref(), ROUNDS);
+        let baked = whole::bake(load, file, folder, self.python.as_deref(), BAKES);
         if let Some(baked) = self.results.keep("E", baked) {
             self.results.growth = baked.growth;
             self.results.rows.extend(baked.rows);

@@ -39,6 +39,8 @@ mod skin_on_cpu;
 mod triangulate;
 mod weights;
 
+#[cfg(feature = "gpu")]
+pub(crate) use blend::BlendIndex;
 pub use blend::PackedBlend;
 #[cfg(feature = "gpu")]
 pub(crate) use bounds::POSITIONS_PER_WORKGROUP;

@@ -140,8 +140,17 @@ impl Palette {
     /// Blocks of three vec4s that it takes on a GPU.
     #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
-        let kinds = 1 + usize::from(self.normals.is_some()) + usize::from(self.rigid.is_some());
-        self.slots() * kinds
+        self.parts().iter().map(|part| part.len()).sum()
+    }
+
+    /// Those blocks, one part behind the other: points, normals, motions.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn parts(&self) -> [&[Rows]; 3] {
+        [
+            &self.points,
+            self.normals.as_deref().unwrap_or_default(),
+            self.rigid.as_ref().map_or(&[], |rigid| &rigid.motions),
+        ]
     }
 
     /// Whether scale and shear count, for points and for normals: where any of `slots` has some, all

@@ -1,4 +1,4 @@
-// Local transforms of joints -> palette rows: one invocation per palette slot, one dispatch per eight levels of the
+// Local transforms of joints -> palette rows: one invocation per palette slot, one dispatch per four levels of the
 // hierarchy. Each climbs from its joint to the root, or to a joint whose matrix a dispatch before left.
 
 struct PoseItem {

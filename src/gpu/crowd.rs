@@ -14,6 +14,7 @@ use super::out_sets::OutSets;
 use super::outputs::OutPage;
 use super::readback::Reads;
 use super::retained::Retained;
+use super::rigs::{RigId, Rigs};
 use super::skinner::Skinner;
 use super::staging::Staging;
 use super::timing::Timing;
@@ -44,6 +45,10 @@ pub(super) struct PoseBuffers {
     pub palettes: Growing,
     pub channels: Growing,
     pub sub_weights: Growing,
+    /// Local transforms of rigs.
+    pub joints: Growing,
+    /// What one dispatch of the pose kernel leaves to the next.
+    pub stored: Growing,
 }
 
 /// Skins, instances and outputs on one device. A lone mesh is a crowd of one.
@@ -63,6 +68,7 @@ pub struct Crowd {
     pub(super) order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
     pub(super) slots: u32,
+    pub(super) rigs: Rigs,
     pub(super) skin_pages: Vec<Arena>,
     pub(super) pose_pages: Vec<PoseBuffers>,
     pub(super) out_pages: Vec<OutPage>,
@@ -99,6 +105,7 @@ impl Crowd {
             instances: SlotMap::with_key(),
             order: Vec::new(),
             slots: 0,
+            rigs: Rigs::default(),
             skin_pages: Vec::new(),
             pose_pages: Vec::new(),
             out_pages: Vec::new(),
@@ -179,6 +186,8 @@ impl Crowd {
             page.palettes.buffer.size()
                 + page.channels.buffer.size()
                 + page.sub_weights.buffer.size()
+                + page.joints.buffer.size()
+                + page.stored.buffer.size()
         });
         let bounds = self.bounds.iter().flat_map(|b| [&b.keys, &b.boxes]);
         let others = self
@@ -201,6 +210,18 @@ impl Crowd {
         let skin = &self.skins.get(target.skin).ok_or_else(foreign_skin)?.packed;
         pose.fits(skin)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
+        self.lay_pose(instance, pose, None)
+    }
+
+    /// Sets a pose that fits.
+    pub(super) fn lay_pose(
+        &mut self,
+        instance: InstanceId,
+        pose: &PackedPose,
+        rig: Option<RigId>,
+    ) -> Result<(), GpuError> {
+        let target = self.instances.get_mut(instance).ok_or_else(foreign)?;
+        self.stale |= self.rigs.bind(instance.slot(), rig);
         let old = target.pose.as_ref();
         if let Some(retained) = self.retained.as_mut().filter(|_| !self.stale) {
             self.stale = !retained.frame.poses.update(instance.slot(), old, pose);
@@ -271,7 +292,8 @@ impl Crowd {
             .bounds
             .as_ref()
             .map(|_| self.slots.div_ceil(WORKGROUP_SIZE));
-        Ok(count(frame.weights.workgroups())
+        Ok(count(frame.pose.workgroups())
+            + count(frame.weights.workgroups())
             + count(frame.skin.workgroups())
             + count(frame.made_normals.workgroups())
             + count(frame.bounds.workgroups())

@@ -1,10 +1,12 @@
 //! What a device has to offer.
 
 use super::GpuError;
-use crate::kernel::{Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, SKIN, WEIGHTS, WORKGROUP_SIZE};
+use crate::kernel::{
+    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, WEIGHTS, WORKGROUP_SIZE,
+};
 
 /// Kernels that pipelines are made of.
-const KERNELS: &[&Kernel] = &[&WEIGHTS, &SKIN, &MAKE_NORMALS, &BOUNDS, &BOXES];
+const KERNELS: &[&Kernel] = &[&POSE, &WEIGHTS, &SKIN, &MAKE_NORMALS, &BOUNDS, &BOXES];
 
 /// Bytes of a binding below which work is not cut into pieces any more.
 const LEAST_BINDING: u64 = 64 << 10;

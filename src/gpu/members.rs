@@ -253,6 +253,7 @@ impl Crowd {
     pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         let gone = self.instances.remove(instance).ok_or_else(foreign)?;
         self.stale = true;
+        self.rigs.bind(instance.slot(), None);
         self.free(gone.skin, &gone.target, &gone.out);
         if let Some(held) = self.skins.get_mut(gone.skin) {
             held.users -= 1;
@@ -268,6 +269,7 @@ impl Crowd {
     /// Removes all instances and keeps the skins.
     pub fn clear_instances(&mut self) {
         (self.retained, self.stale) = (None, true);
+        self.rigs.unbind_all();
         self.instances.clear();
         self.order.clear();
         self.output_bytes = 0;

@@ -33,7 +33,7 @@ pub struct JointTransform {
 }
 
 gpu_struct! {
-    /// Eight levels of palettes of one rig that lie one behind the other. Offsets and strides count elements of
+    /// Four levels of palettes of one rig that lie one behind the other. Offsets and strides count elements of
     /// the bound buffer.
     pub struct PoseItem {
         /// Number of its first workgroup.

@@ -67,10 +67,10 @@ pub fn needed_features() -> wgpu::Features {
 }
 
 /// The features that are made use of where a device has them: `TIMESTAMP_QUERY`, for
-/// [`super::Crowd::last_gpu_time`].
+/// [`super::Crowd::last_gpu_time`], and `PIPELINE_CACHE`, for [`super::SkinnerOptions::pipeline_cache`].
 #[must_use]
 pub fn wanted_features() -> wgpu::Features {
-    wgpu::Features::TIMESTAMP_QUERY
+    wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE
 }
 
 /// Whether pipelines can be made with these limits; names the first that is too low.

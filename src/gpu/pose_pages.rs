@@ -113,7 +113,12 @@ pub(super) fn changes<'a, T: bytemuck::NoUninit>(
 }
 
 /// Overwrites elements, and marks them where that changes a bit.
-pub(super) fn write<T: bytemuck::NoUninit>(all: &mut [T], changed: &mut Changed, first: u32, parts: &[&[T]]) {
+pub(super) fn write<T: bytemuck::NoUninit>(
+    all: &mut [T],
+    changed: &mut Changed,
+    first: u32,
+    parts: &[&[T]],
+) {
     let mut at = first as usize;
     let mut differs = false;
     for part in parts {

@@ -9,21 +9,21 @@ use super::crowd::foreign_skin;
 use super::groups::{Groups, Pages};
 use super::outputs::OutPlace;
 use super::pose_pages::{Placing, PosePages};
+use super::posing::Posed;
 use super::rigs::Rigs;
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
 use super::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, PoseItem, SkinItem,
-    WORKGROUP_SIZE, WeightsItem,
+    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, PoseItem, SkinItem, WORKGROUP_SIZE,
+    WeightsItem,
 };
 
-/// One instance: a skin, its pose, and a place in the outputs for each slice.
+/// One instance: a skin, and a place in the outputs for each slice.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub skin: SkinId,
-    pub pose: Option<PackedPose>,
     pub target: Arc<OutputTarget>,
     pub out: Vec<OutPlace>,
     /// Left out of frames.
@@ -72,7 +72,7 @@ fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
 }
 
-/// Places all poses and lists all items.
+/// Places all poses, which are there by slot, and lists all items.
 ///
 /// # Errors
 /// An instance without a pose, or a single pose that is larger than a binding.
@@ -81,11 +81,11 @@ pub(super) fn plan<'a>(
     skins: &SlotMap<SkinId, HeldSkin>,
     with_bounds: bool,
     instances: impl Iterator<Item = (InstanceId, &'a Instance)> + Clone,
+    poses: &[Posed],
     rigs: &Rigs,
-    slots: u32,
 ) -> Result<Frame, GpuError> {
     let mut frame = Frame {
-        poses: place_poses(limits, skins, instances.clone(), rigs, slots)?,
+        poses: place_poses(limits, skins, instances.clone(), poses, rigs)?,
         pose: Groups::new(limits, false),
         weights: Groups::new(limits, false),
         skin: Groups::new(limits, limits.in_uniforms),
@@ -94,14 +94,16 @@ pub(super) fn plan<'a>(
         previous: Vec::new(),
     };
     for (number, page) in frame.poses.pages.iter().enumerate() {
-        page.posed
-            .push_items(number, page.first_posed(), &mut frame.pose);
+        page.rigs
+            .push_items(number, page.first_of_rigs(), &mut frame.pose);
     }
     frame.pose.all.sort_by_key(|group| group.pages.out);
     for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
-        let (Some((site, palette_row, post_row)), Some(pose)) =
-            (frame.poses.find(id.slot()), &instance.pose)
+        let pose = poses
+            .get(id.slot() as usize)
+            .and_then(|posed| posed.pose.as_ref());
+        let (Some((site, palette_row, post_row)), Some(pose)) = (frame.poses.find(id.slot()), pose)
         else {
             continue;
         };
@@ -161,13 +163,15 @@ fn place_poses<'a>(
     limits: &Limits,
     skins: &SlotMap<SkinId, HeldSkin>,
     instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
+    poses: &[Posed],
     rigs: &Rigs,
-    slots: u32,
 ) -> Result<PosePages, GpuError> {
-    let mut placing = Placing::new(limits, slots);
+    let mut placing = Placing::new(limits, poses.len());
     for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
-        let pose = instance.pose.as_ref().ok_or_else(|| {
+        let posed = poses.get(id.slot() as usize);
+        let pose = posed.and_then(|posed| posed.pose.as_ref());
+        let pose = pose.ok_or_else(|| {
             let (prim, slot) = (held.packed.prim(), id.slot());
             GpuError::Mismatch(format!(
                 "{prim}: no pose to skin the instance in slot {slot} by"

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::changed::Changed;
-use super::posed::{Posed, PosedPages};
+use super::posing::{Before, address};
+use super::rig_palettes::{RigPalettes, RigPlaces};
 use super::rigs::HeldRig;
 use super::skinner::Limits;
 use super::{GpuError, RigId};
@@ -25,7 +26,7 @@ pub(super) struct PosePage {
     posts: Vec<[Rows; 2]>,
     channels: Vec<f32>,
     /// Palettes that the GPU makes, which lie behind all that is uploaded.
-    pub posed: Posed,
+    pub rigs: RigPalettes,
     /// How many the weights kernel writes.
     pub sub_weights: u32,
     changed_palettes: Changed,
@@ -36,7 +37,7 @@ pub(super) struct PosePage {
 impl PosePage {
     /// Bytes of palettes and ways out.
     pub fn palette_bytes(&self) -> u64 {
-        (self.palettes.len() + 2 * self.posts.len()) as u64 * BLOCK + self.posed.palette_bytes()
+        (self.palettes.len() + 2 * self.posts.len()) as u64 * BLOCK + self.rigs.palette_bytes()
     }
 
     pub fn channel_bytes(&self) -> u64 {
@@ -54,12 +55,12 @@ impl PosePage {
     }
 
     /// Row of the first palette that the GPU makes.
-    pub fn first_posed(&self) -> u32 {
+    pub fn first_of_rigs(&self) -> u32 {
         self.first_post() + self.posts.len() as u32 * 6
     }
 
     fn is_empty(&self) -> bool {
-        self.palettes.is_empty() && self.posed.is_empty()
+        self.palettes.is_empty() && self.rigs.is_empty()
     }
 
     /// What the GPU lacks of palettes and ways out: byte offsets, and bytes.
@@ -81,21 +82,21 @@ impl PosePage {
         self.changed_palettes.join(GAP / BLOCK as u32);
         self.changed_posts.join(GAP / (2 * BLOCK as u32));
         self.changed_channels.join(GAP / 4);
-        self.posed.join(GAP);
+        self.rigs.join(GAP);
     }
 
     fn set_uploaded(&mut self) {
         self.changed_palettes.clear();
         self.changed_posts.clear();
         self.changed_channels.clear();
-        self.posed.set_uploaded();
+        self.rigs.set_uploaded();
     }
 
     fn mark_all(&mut self) {
         self.changed_palettes.mark_all(self.palettes.len());
         self.changed_posts.mark_all(self.posts.len());
         self.changed_channels.mark_all(self.channels.len());
-        self.posed.mark_all();
+        self.rigs.mark_all();
     }
 }
 
@@ -148,7 +149,7 @@ pub(super) struct Site {
     /// Of [`PosePages::regions`]; [`NONE`] without a palette.
     region: u32,
     /// Of the palettes that the GPU makes, or [`NONE`].
-    posed: u32,
+    rig: u32,
     shape: Shape,
 }
 
@@ -189,18 +190,14 @@ pub(super) struct PosePages {
     regions: Vec<Region>,
     /// By slot; `None` for instances that frames leave out.
     sites: Vec<Option<Site>>,
-    posed: PosedPages,
+    rigs: RigPlaces,
     /// Regions whose users have different palettes by now.
     apart: usize,
 }
 
-fn address(palette: &Arc<Palette>) -> usize {
-    Arc::as_ptr(palette) as usize
-}
-
 impl PosePages {
-    /// Takes another pose of the instance in a slot, which had `old` before. False where it needs another plan.
-    pub fn update(&mut self, slot: u32, old: Option<&PackedPose>, new: &PackedPose) -> bool {
+    /// Takes another pose of the instance in a slot. False where it needs another plan.
+    pub fn update(&mut self, slot: u32, before: Before, new: &PackedPose) -> bool {
         // Those that are hidden have none.
         let Some(Some(site)) = self.sites.get(slot as usize) else {
             return true;
@@ -212,10 +209,10 @@ impl PosePages {
         if let (Some(palette), Some(region)) =
             (new.palette(), self.regions.get_mut(site.region as usize))
         {
-            let before = old.and_then(PackedPose::palette).map(address);
             let was_apart = region.agree < region.users;
             let now = address(palette);
-            if region.palette != now {
+            // A palette that is written again is nobody else's.
+            if region.palette != now || before.is_rewritten {
                 (region.palette, region.agree) = (now, 1);
                 let to = &mut page.palettes;
                 write(
@@ -224,7 +221,7 @@ impl PosePages {
                     region.first,
                     &palette.parts(),
                 );
-            } else if before != Some(now) {
+            } else if before.palette != Some(now) {
                 region.agree += 1;
             }
             match (was_apart, region.agree < region.users) {
@@ -256,8 +253,8 @@ impl PosePages {
 
     /// Takes other local transforms of a rig.
     pub fn update_joints(&mut self, rig: u32, joints: &[JointTransform]) {
-        for place in self.posed.of_rig(rig) {
-            self.pages[place.page].posed.update(place, joints);
+        for place in self.rigs.of_rig(rig) {
+            self.pages[place.page].rigs.update(place, joints);
         }
     }
 
@@ -265,10 +262,10 @@ impl PosePages {
     pub fn find(&self, slot: u32) -> Option<(Site, u32, u32)> {
         let site = (*self.sites.get(slot as usize)?)?;
         let page = &self.pages[site.page];
-        let palette = match (self.regions.get(site.region as usize), site.posed) {
+        let palette = match (self.regions.get(site.region as usize), site.rig) {
             (Some(region), _) => region.first * 3,
             (None, NONE) => 0,
-            (None, posed) => page.first_posed() + page.posed.palette_row(self.posed.place(posed)),
+            (None, rig) => page.first_of_rigs() + page.rigs.palette_row(self.rigs.place(rig)),
         };
         let post = match site.post {
             NONE => 0,
@@ -312,12 +309,12 @@ pub(super) struct Placing<'a> {
 }
 
 impl<'a> Placing<'a> {
-    pub fn new(limits: &'a Limits, slots: u32) -> Self {
+    pub fn new(limits: &'a Limits, slots: usize) -> Self {
         Self {
             limits,
             poses: PosePages {
                 pages: vec![PosePage::default()],
-                sites: vec![None; slots as usize],
+                sites: vec![None; slots],
                 ..PosePages::default()
             },
             last: None,
@@ -329,7 +326,7 @@ impl<'a> Placing<'a> {
     /// The pages, nothing of them uploaded.
     pub fn finish(mut self) -> PosePages {
         for page in &mut self.poses.pages {
-            page.posed.settle();
+            page.rigs.settle();
         }
         self.poses.mark_all();
         self.poses
@@ -349,7 +346,7 @@ impl<'a> Placing<'a> {
             pages,
             regions,
             sites,
-            posed,
+            rigs,
             ..
         } = &mut self.poses;
         let page = &mut pages[number];
@@ -359,7 +356,7 @@ impl<'a> Placing<'a> {
             channels: NONE,
             sub_weights: page.sub_weights,
             region: NONE,
-            posed: NONE,
+            rig: NONE,
             shape: Shape::of(pose),
         };
         if let Some(palette) = pose.palette() {
@@ -387,7 +384,7 @@ impl<'a> Placing<'a> {
         }
         if let Some((id, rig)) = rig {
             let place = self.rigs.entry(id.slot());
-            site.posed = *place.or_insert_with(|| posed.add(number, &mut page.posed, id, rig));
+            site.rig = *place.or_insert_with(|| rigs.add(number, &mut page.rigs, id, rig));
         }
         if pose.is_skinned() {
             site.post = page.posts.len() as u32;
@@ -441,7 +438,7 @@ impl<'a> Placing<'a> {
             palette_bytes(page, found)
                 .max(channels)
                 .max(sub_weights * 4)
-                .max(page.posed.largest_with(more))
+                .max(page.rigs.largest_with(more))
         };
         let number = self.poses.pages.len() - 1;
         let last = &self.poses.pages[number];

@@ -28,6 +28,7 @@ impl Crowd {
         out.rigs = self.rigs.rebuild(&out.skinner, &mut out.skin_pages)?;
         out.instances = self.instances.clone();
         (out.order, out.slots) = (self.order.clone(), self.slots);
+        out.poses = self.poses.clone();
         for id in out.order.clone() {
             let Some(instance) = out.instances.get(id) else {
                 continue;

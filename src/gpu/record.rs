@@ -107,8 +107,8 @@ impl Crowd {
             &self.skins,
             with_bounds,
             self.in_order(),
+            &self.poses,
             &self.rigs,
-            self.slots,
         )
     }
 
@@ -165,7 +165,7 @@ impl Crowd {
             let upload = |to| move |(offset, bytes)| Upload { to, offset, bytes };
             let palettes = page.changes().map(upload(&buffers.palettes.buffer));
             let channels = page.channel_changes();
-            let joints = page.posed.changes().map(upload(&buffers.joints.buffer));
+            let joints = page.rigs.changes().map(upload(&buffers.joints.buffer));
             palettes
                 .chain(channels.map(upload(&buffers.channels.buffer)))
                 .chain(joints)

@@ -137,10 +137,10 @@ impl Crowd {
                 .reserve(skinner, u64::from(data.sub_weights) * 4, None)?;
             buffers
                 .joints
-                .reserve(skinner, data.posed.joint_bytes(), None)?;
+                .reserve(skinner, data.rigs.joint_bytes(), None)?;
             buffers
                 .stored
-                .reserve(skinner, data.posed.stored_bytes(), None)?;
+                .reserve(skinner, data.rigs.stored_bytes(), None)?;
         }
 
         let mut tables = Tables::new(skinner);

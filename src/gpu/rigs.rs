@@ -9,6 +9,7 @@ use slotmap::{Key, SlotMap};
 use super::arena::Arena;
 use super::crowd::{foreign, foreign_skin};
 use super::error::alive;
+use super::posing::Posed;
 use super::skinner::Skinner;
 use super::slices::{self, Held};
 use super::{Crowd, GpuError, InstanceId};
@@ -90,6 +91,12 @@ impl Rigs {
             new.users += 1;
         }
         true
+    }
+
+    /// No rig moves the instance in a slot any more, where it has a pose of its own by now; whether that is new.
+    pub fn release(&mut self, posed: &Posed) -> bool {
+        let is_own = posed.pose.as_ref().is_some_and(|p| !p.is_posed_on_gpu());
+        is_own && self.bind(posed.id.slot(), None)
     }
 
     /// No instance is left.
@@ -254,15 +261,15 @@ impl Crowd {
         out_from_skel: &DMat4,
         channel_weights: &[f32],
     ) -> Result<(), GpuError> {
-        let target = self.instances.get_mut(instance).ok_or_else(foreign)?;
-        let skin = &self.skins.get(target.skin).ok_or_else(foreign_skin)?.packed;
+        let skin = self.instances.get(instance).ok_or_else(foreign)?.skin;
+        let skin = &self.skins.get(skin).ok_or_else(foreign_skin)?.packed;
         let Rigs { all, scratch, .. } = &mut self.rigs;
         let packed = &all.get(rig).ok_or_else(foreign_rig)?.packed;
         scratch
             .set_posed_on_gpu(skin, packed, out_from_skel, channel_weights)
             .map_err(|wrong| GpuError::Mismatch(wrong.to_string()))?;
         let pose = std::mem::take(scratch);
-        let result = self.lay_pose(instance, &pose, Some(rig));
+        let result = self.set_packed(instance, &pose, Some(rig));
         self.rigs.scratch = pose;
         result
     }

@@ -8,7 +8,7 @@ use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, RigId, SkinnerOptions};
 use sinew::kernel::{
     JointTransform, PackedPose, PackedRig, PackedSkin, palette_on_cpu, skin_on_cpu,
 };
-use sinew::skel::SkinningMethod;
+use sinew::skel::{Pose, SkinningMethod};
 
 use crate::common::cases::{self, Influences};
 use crate::common::compare::{compare, to_f64};
@@ -75,6 +75,14 @@ impl Character {
         let palette = Arc::new(palette_on_cpu(&self.rig, &self.joints(time)));
         let weights = self.weights(skin, time);
         PackedPose::with_palette(&self.skins[skin], Some(palette), way_out(time), weights)
+    }
+
+    fn pose_in_f64(&self, skin: usize, time: u64) -> Result<Pose, Failed> {
+        let locals: Vec<DMat4> = self.joints(time).iter().map(|j| j.matrix()).collect();
+        let pose = Pose::from_local(&rigs::skeleton(&self.spec), &locals)?;
+        let pose = pose.with_geom_bind(rigs::geom_bind(&self.spec));
+        let weights = self.weights(skin, time);
+        Ok(pose.with_out_from_skel(way_out(time)).with_weights(weights))
     }
 
     fn on_cpu(&self, skin: usize, time: u64) -> Deformed {
@@ -338,9 +346,9 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failed> {
             crowd.set_hidden(*id, false)?;
         }
         let own = &members[5];
-        for (skin, id) in own.instances.iter().enumerate() {
-            crowd.set_pose(*id, &all[own.character].pose(skin, own.time))?;
-        }
+        let character = &all[own.character];
+        crowd.set_pose(own.instances[0], &character.pose(0, own.time))?;
+        crowd.update_pose(own.instances[1], &character.pose_in_f64(1, own.time)?)?;
         crowd.submit()?;
         check(&mut crowd, &all, &members)?;
         let back = &members[5];

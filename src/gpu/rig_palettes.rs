@@ -13,7 +13,7 @@ use crate::math::Rows;
 
 /// Palettes of one page. Those of one rig's tables lie one behind the other.
 #[derive(Debug, Default)]
-pub(super) struct Posed {
+pub(super) struct RigPalettes {
     batches: Vec<Batch>,
     /// By address of what they are made by, which a batch holds.
     open: HashMap<usize, usize>,
@@ -39,7 +39,7 @@ struct Batch {
 
 /// Where a rig's palette lies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PosedPlace {
+pub(super) struct RigPlace {
     pub page: usize,
     batch: usize,
     copy: u32,
@@ -49,23 +49,29 @@ pub(super) struct PosedPlace {
 
 /// The places of all rigs in all pages.
 #[derive(Debug, Default)]
-pub(super) struct PosedPages {
-    places: Vec<PosedPlace>,
+pub(super) struct RigPlaces {
+    places: Vec<RigPlace>,
     /// The last of each rig, by slot.
     of_rig: Vec<u32>,
 }
 
-impl PosedPages {
+impl RigPlaces {
     /// Adds a rig to a page; the number of its place.
-    pub fn add(&mut self, page: usize, posed: &mut Posed, id: RigId, rig: &HeldRig) -> u32 {
-        let (batch, copy) = posed.add(rig);
+    pub fn add(
+        &mut self,
+        page: usize,
+        palettes: &mut RigPalettes,
+        id: RigId,
+        rig: &HeldRig,
+    ) -> u32 {
+        let (batch, copy) = palettes.add(rig);
         let slot = id.slot() as usize;
         if slot >= self.of_rig.len() {
             self.of_rig.resize(slot + 1, NONE);
         }
         let number = self.places.len() as u32;
         let next = std::mem::replace(&mut self.of_rig[slot], number);
-        self.places.push(PosedPlace {
+        self.places.push(RigPlace {
             page,
             batch,
             copy,
@@ -74,19 +80,19 @@ impl PosedPages {
         number
     }
 
-    pub fn place(&self, number: u32) -> PosedPlace {
+    pub fn place(&self, number: u32) -> RigPlace {
         self.places[number as usize]
     }
 
     /// Every place of the rig in a slot.
-    pub fn of_rig(&self, slot: u32) -> impl Iterator<Item = PosedPlace> + '_ {
+    pub fn of_rig(&self, slot: u32) -> impl Iterator<Item = RigPlace> + '_ {
         let at = |number: u32| self.places.get(number as usize).copied();
         let first = self.of_rig.get(slot as usize).copied().unwrap_or(NONE);
         std::iter::successors(at(first), move |place| at(place.next))
     }
 }
 
-impl Posed {
+impl RigPalettes {
     pub fn is_empty(&self) -> bool {
         self.batches.is_empty()
     }
@@ -148,13 +154,13 @@ impl Posed {
     }
 
     /// First row of a palette, counted from the first of all that are posed.
-    pub fn palette_row(&self, place: PosedPlace) -> u32 {
+    pub fn palette_row(&self, place: RigPlace) -> u32 {
         let batch = &self.batches[place.batch];
         (batch.first_block + place.copy * batch.rig.blocks() as u32) * 3
     }
 
     /// Takes other local transforms.
-    pub fn update(&mut self, place: PosedPlace, joints: &[JointTransform]) {
+    pub fn update(&mut self, place: RigPlace, joints: &[JointTransform]) {
         let batch = &self.batches[place.batch];
         let first = batch.first_joint + place.copy * batch.rig.joint_count() as u32;
         write(&mut self.joints, &mut self.changed, first, &[joints]);

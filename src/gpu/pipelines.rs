@@ -77,7 +77,6 @@ impl Pipelines {
     }
 
     /// Pipelines that were made.
-    #[cfg(test)]
     pub fn count(&self) -> usize {
         self.held().variants.len()
     }

@@ -1,7 +1,5 @@
 //! Leaves out samples that interpolation gives back.
 
-use glam::Vec3;
-
 use crate::io::usd::{BakedPrim, Samples};
 use crate::sampled::Time;
 
@@ -24,7 +22,7 @@ pub(super) fn thin_hint<T: PartialEq>(samples: &mut Samples<T>) {
 /// Drops each sample whose neighbours on both sides equal it; before the first sample and after the last one USD holds
 /// the nearest, so there a single equal neighbour is enough. Holds for linear and held interpolation alike.
 fn thin<T: PartialEq>(samples: &mut Samples<T>) {
-    let mut thinner = Thinner::new(|a: &T, b: &T| a == b);
+    let mut thinner = Thinner::default();
     let mut kept = Samples::new();
     for (time, value) in samples.drain(..) {
         if let Came::Needed(time, value) = thinner.push(time, value) {
@@ -35,12 +33,11 @@ fn thin<T: PartialEq>(samples: &mut Samples<T>) {
     *samples = kept;
 }
 
-/// Thins samples as they come, as [`thin`] says; holds one of them.
+/// Thins samples as they come, as [`thin`] says; holds one of them, and while all are equal the first.
 pub(super) struct Thinner<T> {
-    same: fn(&T, &T) -> bool,
     last: Option<Last<T>>,
-    /// Time of the first sample, while all that came equal it.
-    all_same_since: Option<Time>,
+    /// The first sample, while all that came equal it; without a value where it is the last one too.
+    all_like: Option<(Time, Option<T>)>,
 }
 
 struct Last<T> {
@@ -53,7 +50,7 @@ struct Last<T> {
 /// What a new sample tells of the one before.
 #[derive(Debug, PartialEq)]
 pub(super) enum Came<T> {
-    /// It was the first.
+    /// Not known yet.
     Nothing,
     /// It is to be written.
     Needed(Time, T),
@@ -61,28 +58,20 @@ pub(super) enum Came<T> {
     Redundant(T),
 }
 
-/// Of points and normals: equal to the bit.
-pub(super) type ArrayThinner = Thinner<Vec<Vec3>>;
-
-impl Default for ArrayThinner {
+impl<T> Default for Thinner<T> {
     fn default() -> Self {
-        Self::new(|a, b| bytemuck::cast_slice::<_, u8>(a) == bytemuck::cast_slice::<_, u8>(b))
+        Self {
+            last: None,
+            all_like: None,
+        }
     }
 }
 
-impl<T> Thinner<T> {
-    fn new(same: fn(&T, &T) -> bool) -> Self {
-        Self {
-            same,
-            last: None,
-            all_same_since: None,
-        }
-    }
-
+impl<T: PartialEq> Thinner<T> {
     /// Takes the next sample, and tells what becomes of the one before.
     pub fn push(&mut self, time: Time, value: T) -> Came<T> {
         let Some(before) = self.last.take() else {
-            self.all_same_since = Some(time);
+            self.all_like = Some((time, None));
             self.last = Some(Last {
                 time,
                 value,
@@ -90,26 +79,31 @@ impl<T> Thinner<T> {
             });
             return Came::Nothing;
         };
-        let same = (self.same)(&before.value, &value);
-        if !same {
-            self.all_same_since = None;
-        }
+        let same = before.value == value;
         self.last = Some(Last {
             time,
             value,
             like_before: same,
         });
-        match before.like_before && same {
-            true => Came::Redundant(before.value),
-            false => Came::Needed(before.time, before.value),
+        if !same {
+            self.all_like = None;
+        }
+        match (before.like_before && same, &mut self.all_like) {
+            (false, _) => Came::Needed(before.time, before.value),
+            // Equal zeros may have two signs, so it has to be this one.
+            (true, Some((_, first @ None))) => {
+                *first = Some(before.value);
+                Came::Nothing
+            }
+            (true, _) => Came::Redundant(before.value),
         }
     }
 
     /// What is still to be written. The thinner is as new.
     pub fn finish(&mut self) -> Option<(Time, T)> {
         let last = self.last.take()?;
-        match self.all_same_since.take() {
-            Some(first) => Some((first, last.value)),
+        match self.all_like.take() {
+            Some((time, first)) => Some((time, first.unwrap_or(last.value))),
             None => (!last.like_before).then_some((last.time, last.value)),
         }
     }
@@ -148,18 +142,24 @@ mod tests {
 
     #[test]
     fn what_is_redundant_comes_back_at_once() {
-        let mut thinner = ArrayThinner::default();
-        let at = |t: f64| Time::At(t);
-        let array = |x: f32| vec![Vec3::splat(x)];
-        assert_eq!(thinner.push(at(0.0), array(0.0)), Came::Nothing);
-        // Zeros of both signs are not the same.
-        let first = Came::Needed(at(0.0), array(0.0));
-        assert_eq!(thinner.push(at(1.0), array(-0.0)), first);
-        let second = Came::Needed(at(1.0), array(-0.0));
-        assert_eq!(thinner.push(at(2.0), array(-0.0)), second);
-        let third = Came::Redundant(array(-0.0));
-        assert_eq!(thinner.push(at(3.0), array(-0.0)), third);
+        let mut thinner = Thinner::default();
+        let at = Time::At;
+        assert_eq!(thinner.push(at(0.0), 'a'), Came::Nothing);
+        // The first one, should all be equal.
+        assert_eq!(thinner.push(at(1.0), 'a'), Came::Nothing);
+        assert_eq!(thinner.push(at(2.0), 'a'), Came::Redundant('a'));
+        assert_eq!(thinner.push(at(3.0), 'b'), Came::Needed(at(2.0), 'a'));
+        assert_eq!(thinner.push(at(4.0), 'b'), Came::Needed(at(3.0), 'b'));
+        assert_eq!(thinner.push(at(5.0), 'b'), Came::Redundant('b'));
         assert_eq!(thinner.finish(), None);
         assert_eq!(thinner.finish(), None);
+    }
+
+    #[test]
+    fn the_first_of_equal_zeros_is_kept() {
+        let mut samples: Samples<f32> = vec![(Time::At(1.0), -0.0), (Time::At(2.0), 0.0)];
+        thin(&mut samples);
+        assert_eq!(samples, [(Time::At(1.0), 0.0)]);
+        assert!(samples[0].1.is_sign_negative());
     }
 }

@@ -8,7 +8,7 @@ use glam::{DMat4, Vec3};
 use super::buffers::Buffers;
 use super::deform::Deformer;
 use super::plan::{Plan, PrimPlan};
-use super::samples::{ArrayThinner, Came};
+use super::samples::{Came, Thinner};
 use super::schedule::{FrameRange, authored_times};
 use super::stream::{Deformed, Schedule, Scheduled, deform_frames};
 use super::troubles::Troubles;
@@ -52,7 +52,7 @@ pub(super) struct Baked {
     pub deform_time: Duration,
 }
 
-/// A prim's samples. Points and normals are [thinned](ArrayThinner); extents and transforms are all there.
+/// A prim's samples. Points and normals are [thinned](Thinner); extents and transforms are all there.
 pub(super) struct Track {
     pub prim: BakedPrim,
     /// Times at which something was baked.
@@ -147,21 +147,17 @@ impl Keeping<'_, '_> {
 /// A track that grows.
 struct OpenTrack {
     track: Track,
-    points: ArrayThinner,
+    points: Thinner<Vec<Vec3>>,
     /// Of each property that holds some.
-    normals: Vec<ArrayThinner>,
+    normals: Vec<Thinner<Vec<Vec3>>>,
 }
 
 impl OpenTrack {
     fn new(scene: &Scene, plan: &Plan, b: usize) -> Self {
         let prim = empty(scene, plan, b);
         Self {
-            normals: prim
-                .normals
-                .iter()
-                .map(|_| ArrayThinner::default())
-                .collect(),
-            points: ArrayThinner::default(),
+            normals: prim.normals.iter().map(|_| Thinner::default()).collect(),
+            points: Thinner::default(),
             track: Track {
                 prim,
                 samples: 0,

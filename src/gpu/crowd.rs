@@ -12,7 +12,9 @@ use super::groups::cut;
 use super::growing::Growing;
 use super::out_sets::OutSets;
 use super::outputs::OutPage;
+use super::posing::{Posed, Scratch};
 use super::readback::Reads;
+use super::retained::Retained;
 use super::skinner::Skinner;
 use super::staging::Staging;
 use super::timing::Timing;
@@ -62,6 +64,9 @@ pub struct Crowd {
     pub(super) order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
     pub(super) slots: u32,
+    /// Poses by slot.
+    pub(super) poses: Vec<Posed>,
+    pub(super) scratch: Vec<Scratch>,
     pub(super) skin_pages: Vec<Arena>,
     pub(super) pose_pages: Vec<PoseBuffers>,
     pub(super) out_pages: Vec<OutPage>,
@@ -80,6 +85,14 @@ pub struct Crowd {
     pub(super) bounds: Option<Bounds>,
     /// Frames that were encoded.
     pub(super) frames: u64,
+    /// The frame that was encoded last.
+    pub(super) retained: Option<Retained>,
+    /// What is retained does not serve the next frame.
+    pub(super) stale: bool,
+    /// Frames to come that change what instances and items know of the frame before.
+    pub(super) unsettled: u8,
+    /// Bytes that the last frame uploads.
+    pub(super) uploaded: u64,
 }
 
 impl Crowd {
@@ -90,6 +103,8 @@ impl Crowd {
             instances: SlotMap::with_key(),
             order: Vec::new(),
             slots: 0,
+            poses: Vec::new(),
+            scratch: Vec::new(),
             skin_pages: Vec::new(),
             pose_pages: Vec::new(),
             out_pages: Vec::new(),
@@ -103,6 +118,10 @@ impl Crowd {
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
             bounds: None,
             frames: 0,
+            retained: None,
+            stale: true,
+            unsettled: 0,
+            uploaded: 0,
         }
     }
 
@@ -135,7 +154,9 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn set_hidden(&mut self, instance: InstanceId, hidden: bool) -> Result<(), GpuError> {
-        self.instances.get_mut(instance).ok_or_else(foreign)?.hidden = hidden;
+        let instance = self.instances.get_mut(instance).ok_or_else(foreign)?;
+        self.stale |= instance.hidden != hidden;
+        instance.hidden = hidden;
         Ok(())
     }
 
@@ -175,17 +196,20 @@ impl Crowd {
     }
 
     /// Sets an instance's pose for the frames to come. Poses that share a palette's `Arc` share its
-    /// upload.
+    /// upload, as found when a frame is planned ([`Crowd::encode`]): while instances that share one go on to share others,
+    /// the plan stays.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers of joints or
     /// channels, another method.
     pub fn set_pose(&mut self, instance: InstanceId, pose: &PackedPose) -> Result<(), GpuError> {
-        let target = self.instances.get_mut(instance).ok_or_else(foreign)?;
-        let skin = &self.skins.get(target.skin).ok_or_else(foreign_skin)?.packed;
+        let skin = self.instances.get(instance).ok_or_else(foreign)?.skin;
+        let skin = &self.skins.get(skin).ok_or_else(foreign_skin)?.packed;
         pose.fits(skin)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
-        target.pose = Some(pose.clone());
+        let posed = &mut self.poses[instance.slot() as usize];
+        posed.set(pose);
+        posed.lay(&mut self.retained, &mut self.stale);
         Ok(())
     }
 
@@ -233,6 +257,9 @@ impl Crowd {
     /// # Errors
     /// As [`Crowd::encode`].
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
+        if let Some(retained) = self.current() {
+            return Ok(retained.launches.len());
+        }
         let frame = self.plan()?;
         let most = self.skinner.limits.workgroups;
         let count = |groups: Vec<u32>| -> usize {

@@ -8,7 +8,9 @@ mod instances;
 mod loss;
 mod made;
 mod palettes;
+mod posing;
 mod reading;
+mod retained;
 
 use common::gpu;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -32,8 +34,10 @@ fn main() {
     let all = [
         instances::TRIALS,
         palettes::TRIALS,
+        posing::TRIALS,
         boxes::TRIALS,
         reading::TRIALS,
+        retained::TRIALS,
         loss::TRIALS,
     ];
     for (name, run) in all.concat() {

@@ -1,4 +1,16 @@
 //! Kernels of the field, written anew from their published layouts: baselines beside sinew's rows.
+//!
+//! Each states what a point costs it in bytes, is dispatched as its renderer does it, and is held to the CPU mirror's results.
+//! Rest data is shared by the instances of a skin, and palettes lie where the renderer keeps them (on software devices in
+//! uniforms, as for sinew). What the CPU records for so many dispatches is not in their times.
+
+pub mod bevy;
+pub mod csr;
+pub mod godot;
+mod gpu;
+pub mod hydra;
+pub mod rig;
+pub mod three;
 
 use sinew::gpu::{GpuDevice, GpuError};
 
@@ -15,5 +27,7 @@ pub struct Entry {
 
 /// All of them.
 pub fn all() -> Vec<Entry> {
-    Vec::new()
+    const ALL: &[&str] = &["A", "B", "C", "D", "D-scattered", "F"];
+    let runs: [Run; 4] = [hydra::run, godot::run, bevy::run, three::run];
+    runs.map(|run| Entry { loads: ALL, run }).into()
 }

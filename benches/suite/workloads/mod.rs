@@ -59,6 +59,22 @@ impl Kind {
             Self::Dust => "F",
         }
     }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Body => "one mesh, 100 joints, 4 influences",
+            Self::MixedBody => {
+                "one mesh, 100 joints, 1 to 12 influences (elementSize 12, the rest of weight 0)"
+            }
+            Self::Crowd => {
+                "characters of 5,000 points, 60 joints, 4 influences, 20 meshes, a pose each"
+            }
+            Self::Face => "a face, 800 sparse shapes as local patches, 120 active, no joints",
+            Self::ScatteredFace => "the same face, with shapes over scattered points",
+            Self::Hero => "one mesh, 100 joints, 4 influences, baked to disk (points times frames)",
+            Self::Dust => "meshes of 1 point and 1 joint",
+        }
+    }
 }
 
 /// How large a work load is made; [`Size::of`] gives what the issue asks for, times a scale.
@@ -166,6 +182,29 @@ impl Workload {
             skins: meshes.iter().map(|m| Arc::clone(&m.skin)).collect(),
             meshes,
             rig,
+        }
+    }
+
+    /// The same load without rest normals.
+    pub fn without_normals(self) -> Self {
+        let bare = |skin: &Arc<Skin>| {
+            let influences = skin.influences().cloned();
+            let points = Arc::new(skin.points().to_vec());
+            let shapes = skin.shapes().to_vec();
+            let skin = Skin::new(
+                "/Mesh",
+                points,
+                None,
+                influences,
+                None,
+                skin.joint_count(),
+                shapes,
+            );
+            Arc::new(skin.expect("valid"))
+        };
+        Self {
+            skins: self.skins.iter().map(bare).collect(),
+            ..self
         }
     }
 

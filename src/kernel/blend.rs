@@ -13,8 +13,8 @@ use glam::Vec3;
 use crate::error::Invalid;
 use crate::skel::Skin;
 
-pub(crate) use index::BlendIndex;
 pub(super) use index::BLOCK;
+pub(crate) use index::BlendIndex;
 pub(super) use on_cpu::Active;
 
 /// Blend shapes as entries, an offset of a sub-shape for a point each. They lie in blocks of points (1,024, or

@@ -17,8 +17,8 @@
 use glam::{Vec3, Vec4};
 
 use super::layout::gpu_struct;
-use super::skin::multiplied;
 use super::rig::STORED;
+use super::skin::multiplied;
 use super::{Access, Binding, Dispatch, Kernel, NONE, PackedRig, Palette};
 use crate::math::Rows;
 

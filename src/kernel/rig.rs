@@ -231,10 +231,15 @@ impl JointTransform {
     pub fn from_matrix(parent_from_joint: &DMat4) -> Option<Self> {
         let apart = Trs::from_matrix(parent_from_joint);
         let linear = DMat3::from_mat4(*parent_from_joint);
-        let largest = linear.to_cols_array().into_iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+        let largest = linear
+            .to_cols_array()
+            .into_iter()
+            .fold(0.0, |a: f64, x| a.max(x.abs()));
         let again = DMat3::from_mat4(apart.matrix());
         // A few steps of f32, which everything is rounded to next.
-        again.abs_diff_eq(linear, 1e-6 * largest).then(|| apart.into())
+        again
+            .abs_diff_eq(linear, 1e-6 * largest)
+            .then(|| apart.into())
     }
 
     /// The same as a matrix in f64.

@@ -76,7 +76,9 @@ pub fn check(
         let ratio = reach.scale / reach.least;
         let off = norm(d) / (allowed * ratio * ratio * norm(parts(matrix(&want)).0));
         if off.is_nan() || off > 1.0 {
-            return Err(format!("the normals of joint {i} are off by {off} of what is allowed"));
+            return Err(format!(
+                "the normals of joint {i} are off by {off} of what is allowed"
+            ));
         }
         worst_normal = worst_normal.max(off);
     }

@@ -1,8 +1,8 @@
 //! Posing in f32, on the GPU and in its mirror, against f64.
 
+mod bound;
 #[path = "../common/mod.rs"]
 mod common;
-mod bound;
 mod rigs;
 
 use glam::DMat4;
@@ -86,7 +86,12 @@ pub fn truth(spec: &Spec, joints: &[JointTransform]) -> Result<Palette, Failed> 
     let pose = Pose::from_local(&skeleton, &locals)?;
     let skinning = pose.skinning.ok_or("not posed")?;
     let method = SkinningMethod::ClassicLinear;
-    Ok(Palette::pack(method, &skinning, rigs::geom_bind(spec), true))
+    Ok(Palette::pack(
+        method,
+        &skinning,
+        rigs::geom_bind(spec),
+        true,
+    ))
 }
 
 fn mirror(spec: &Spec) -> Result<(), Failed> {

@@ -113,7 +113,13 @@ impl Sizes {
     }
 
     /// Words of a point's blend entries and neighbours, for the `number`th point of a run.
-    fn of_entries(&self, skin: &PackedSkin, results: Results<'_>, point: usize, number: usize) -> u64 {
+    fn of_entries(
+        &self,
+        skin: &PackedSkin,
+        results: Results<'_>,
+        point: usize,
+        number: usize,
+    ) -> u64 {
         let entries = self.entries.get(point).map_or(0, |count| {
             u64::from(*count) * self.per_entry + u64::from(number.is_multiple_of(self.block))
         });

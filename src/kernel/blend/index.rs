@@ -176,7 +176,14 @@ impl Sorter {
         let sub_shape_bits = u32::BITS - (sub_shapes.saturating_sub(1) as u32).leading_zeros();
         let entry = (u32::BITS - sub_shape_bits).min(31);
         let fits = |bits: &u32| u64::from(longest) << *bits <= 1 << entry;
-        Self::with_bits(sub_shapes, rows, (0..=BLOCK_BITS).rev().find(fits).map(|block| Bits { block, entry }))
+        Self::with_bits(
+            sub_shapes,
+            rows,
+            (0..=BLOCK_BITS)
+                .rev()
+                .find(fits)
+                .map(|block| Bits { block, entry }),
+        )
     }
 
     fn with_bits(sub_shapes: usize, rows: &[u32], bits: Option<Bits>) -> Self {

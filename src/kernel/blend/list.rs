@@ -12,7 +12,9 @@ impl BlendIndex {
 
     /// Words of a list of these sub-shapes.
     pub fn list_words(&self, sub_shapes: &[u32]) -> usize {
-        let entries = sub_shapes.iter().map(|s| self.counts()[*s as usize] as usize);
+        let entries = sub_shapes
+            .iter()
+            .map(|s| self.counts()[*s as usize] as usize);
         self.point_count() + 1 + entries.sum::<usize>()
     }
 
@@ -67,24 +69,34 @@ impl BlendIndex {
     ) {
         // A counting sort by point.
         let mut next = [0u32; BLOCK];
-        self.for_each_run(block, sub_shapes, |s| *s, |_, run| {
-            for place in &self.places()[run] {
-                next[usize::from(*place) % BLOCK] += 1;
-            }
-        });
+        self.for_each_run(
+            block,
+            sub_shapes,
+            |s| *s,
+            |_, run| {
+                for place in &self.places()[run] {
+                    next[usize::from(*place) % BLOCK] += 1;
+                }
+            },
+        );
         let mut sum = 0;
         for (row, next) in rows.iter_mut().zip(&mut next) {
             *row = at + sum;
             sum += std::mem::replace(next, sum);
         }
         let first = self.first_of(block);
-        self.for_each_run(block, sub_shapes, |s| *s, |sub_shape, run| {
-            let tag = sub_shape.unbounded_shl(entry_bits);
-            for (entry, place) in run.clone().zip(&self.places()[run]) {
-                let next = &mut next[usize::from(*place) % BLOCK];
-                words[*next as usize] = tag | (entry - first) as u32;
-                *next += 1;
-            }
-        });
+        self.for_each_run(
+            block,
+            sub_shapes,
+            |s| *s,
+            |sub_shape, run| {
+                let tag = sub_shape.unbounded_shl(entry_bits);
+                for (entry, place) in run.clone().zip(&self.places()[run]) {
+                    let next = &mut next[usize::from(*place) % BLOCK];
+                    words[*next as usize] = tag | (entry - first) as u32;
+                    *next += 1;
+                }
+            },
+        );
     }
 }

@@ -7,7 +7,7 @@ use glam::Vec3;
 use super::gpu_batch::GpuBatch;
 use crate::error::Result;
 use crate::gpu::AdapterChoice;
-use crate::kernel::{CpuJob, PackedPose, PackedSkin, skin_batch_on_cpu};
+use crate::kernel::{CpuJob, PackedPose, PackedSkin, cpu_instructions, skin_batch_on_cpu};
 
 /// Which backend a bake runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +78,14 @@ impl Deformer {
         match self {
             Self::Cpu => format!("cpu ({} threads)", rayon::current_num_threads()),
             Self::Gpu(gpu) => format!("gpu ({})", gpu.adapter_name()),
+        }
+    }
+
+    /// What decides about the last bits of results, the same on every machine that has the same of it.
+    pub fn identity(&self) -> String {
+        match self {
+            Self::Cpu => format!("cpu ({})", cpu_instructions()),
+            Self::Gpu(_) => self.describe(),
         }
     }
 

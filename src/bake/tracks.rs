@@ -22,6 +22,48 @@ pub(super) struct Tracks {
     pub warnings: Vec<Warning>,
 }
 
+/// What a bake into USD computes of which prims, and when.
+pub(super) struct Work {
+    pub plan: Plan,
+    /// Prims that come out as an earlier one does, by that one.
+    pub copies: BTreeMap<usize, Vec<usize>>,
+    pub schedule: Schedule,
+}
+
+impl Work {
+    /// The work of `chosen`, by index into [`Scene::bindings`].
+    ///
+    /// # Errors
+    /// More times than a bake may have.
+    pub fn new(scene: &Scene, chosen: &[usize], options: &BakeOptions) -> Result<Self> {
+        let plan = Plan::new(scene, chosen, options);
+        let times_of = times_of_skeletons(scene, &plan, options.frames.as_ref())?;
+        let copies = sharing::copies(scene, &plan, &times_of);
+        let schedule = schedule(scene, &plan, &times_of, &copies);
+        Ok(Self {
+            plan,
+            copies,
+            schedule,
+        })
+    }
+
+    /// Prims that are not copies of another.
+    pub fn leaders(&self) -> impl Iterator<Item = usize> {
+        let copies: HashSet<usize> = self.copies.values().flatten().copied().collect();
+        let all = self.plan.prims().map(|p| p.binding);
+        all.filter(move |b| !copies.contains(b))
+    }
+
+    /// A prim of the plan without samples.
+    pub fn untouched(&self, scene: &Scene, b: usize) -> BakedPrim {
+        let copies = self.copies.get(&b).into_iter().flatten();
+        BakedPrim {
+            copies: copies.map(|c| scene.bindings[*c].path.clone()).collect(),
+            ..empty(scene, &self.plan, b)
+        }
+    }
+}
+
 pub(super) fn bake_tracks(
     scene: &Scene,
     chosen: &[usize],
@@ -29,25 +71,52 @@ pub(super) fn bake_tracks(
     deformer: &mut Deformer,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Tracks> {
-    let plan = &Plan::new(scene, chosen, options);
-    let times_of = times_of_skeletons(scene, plan, options.frames.as_ref())?;
-    let copies = sharing::copies(scene, plan, &times_of);
-    let schedule = schedule(scene, plan, &times_of, &copies);
+    let work = Work::new(scene, chosen, options)?;
     if options.frames.is_none() {
-        check_size(scene, plan, &schedule)?;
+        check_size(scene, &work.plan, &work.schedule)?;
     }
-    let mut prims: BTreeMap<usize, BakedPrim> = BTreeMap::new();
     let mut troubles = Troubles::default();
-    deform_frames(
+    let prims = bake_schedule(
         scene,
-        plan,
-        &schedule,
+        &work,
+        &work.schedule,
         deformer,
         &mut troubles,
         progress,
+    )?;
+    let (errors, mut warnings) = troubles.finish(scene, |b| prims.contains_key(&b));
+    warnings.extend(broken_shapes(scene, &work.schedule));
+    Ok(Tracks {
+        prims,
+        errors,
+        warnings,
+    })
+}
+
+/// Bakes a part of the work's schedule, or all of it: prims with at least one sample, by their index into
+/// [`Scene::bindings`].
+///
+/// # Errors
+/// A GPU that fails.
+pub(super) fn bake_schedule(
+    scene: &Scene,
+    work: &Work,
+    schedule: &Schedule,
+    deformer: &mut Deformer,
+    troubles: &mut Troubles,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<BTreeMap<usize, BakedPrim>> {
+    let mut prims: BTreeMap<usize, BakedPrim> = BTreeMap::new();
+    deform_frames(
+        scene,
+        &work.plan,
+        schedule,
+        deformer,
+        troubles,
+        progress,
         &mut |frame| {
             let time = frame.time;
-            let untouched = |b: usize| move || empty(scene, plan, b);
+            let untouched = |b: usize| move || work.untouched(scene, b);
             for (b, matrix) in frame.transforms {
                 if let Some(transform) = &mut prims.entry(b).or_insert_with(untouched(b)).transform
                 {
@@ -70,17 +139,7 @@ pub(super) fn bake_tracks(
             Ok(())
         },
     )?;
-    let (errors, mut warnings) = troubles.finish(scene, |b| prims.contains_key(&b));
-    for (b, prim) in &mut prims {
-        let copies = copies.get(b).into_iter().flatten();
-        prim.copies = copies.map(|c| scene.bindings[*c].path.clone()).collect();
-    }
-    warnings.extend(broken_shapes(scene, &schedule));
-    Ok(Tracks {
-        prims,
-        errors,
-        warnings,
-    })
+    Ok(prims)
 }
 
 fn empty(scene: &Scene, plan: &Plan, b: usize) -> BakedPrim {

@@ -4,11 +4,14 @@ mod animations;
 mod author;
 mod authored;
 mod class_arcs;
+#[cfg(feature = "bake")]
+mod clip_file;
 mod clips;
 mod convert;
 mod edits;
 mod explain;
 mod extents;
+mod fingerprint;
 mod first_token;
 mod from_asset;
 mod geometry;
@@ -31,15 +34,21 @@ mod skinned_prims;
 mod text;
 mod tree;
 mod udim;
+#[cfg(feature = "bake")]
+mod value_clips;
 mod values;
 mod variants;
 mod write;
 mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
+#[cfg(feature = "bake")]
+pub(crate) use clip_file::{ClipContents, ClipRecord, FoundClip};
 pub use edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use mend::{Mend, PrimMend};
 pub use options::{ClipChoice, OpenOptions, ReadOptions};
 pub use origin::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use read::UsdFile;
+#[cfg(feature = "bake")]
+pub(crate) use value_clips::{ClipLayout, ClipStage, without_still};
 pub use variants::VariantSelection;

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use openusd::{gf, sdf, tf, usd_utils};
 
-use super::edits::{BakeEdits, BakedTransform, Samples};
+use super::edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
 use super::explain::explain;
 use super::instances::{Instances, Sharing};
 use super::made;
@@ -69,62 +69,78 @@ impl UsdFile {
         apart: &[String],
         author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
     ) -> Result<Vec<Warning>> {
-        let fail = |reason: String| Error::Write {
+        let fail = |e: openusd::Error| Error::Write {
             file: out.to_owned(),
-            reason,
+            reason: explain(&e),
         };
-        let mut warnings = Vec::new();
-        let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened)
-            .map_err(|e| fail(explain(&e)))?;
-        let mut layer =
-            prototypes::flatten_once(&self.stage, &instances).map_err(|e| fail(explain(&e)))?;
-        clips::flatten_clips(&self.stage, &mut layer).map_err(|e| fail(explain(&e)))?;
+        let instances =
+            Instances::read(&self.stage, &edits, apart, Sharing::Flattened).map_err(fail)?;
+        let edits = instances.placed(edits).map_err(fail)?;
+        let flattened = self.flattened(&instances, |edit| {
+            apply(edit.data_mut(), edits)?;
+            author(edit)
+        });
+        self.write_whole(flattened.map_err(fail)?, out)
+    }
+
+    /// The composed stage as one layer, with what `author` adds to it.
+    pub(super) fn flattened(
+        &self,
+        instances: &Instances,
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> std::result::Result<sdf::Layer, openusd::Error> {
+        let mut layer = prototypes::flatten_once(&self.stage, instances)?;
+        clips::flatten_clips(&self.stage, &mut layer)?;
         let folders = self.layer_folders();
         usd_utils::modify_asset_paths(
             &mut layer,
             |path| udim::anchor(path, &folders).unwrap_or_else(|| path.to_owned()),
             true,
-        )
-        .map_err(|e| fail(explain(&e)))?;
-        let orders = self.schema_orders(&layer).map_err(|e| fail(explain(&e)))?;
-        let blocks = self.empty_targets(&layer).map_err(|e| fail(explain(&e)))?;
-        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
-        layer
-            .edit(|edit| {
-                for (path, order) in orders {
-                    let value = sdf::TokenListOp::explicit(order).into();
-                    edit.data_mut().set_field(&path, API_SCHEMAS, value);
-                }
-                for path in blocks {
-                    let key = sdf::FieldKey::TargetPaths.as_str();
-                    let none = sdf::PathListOp::explicit(Vec::new());
-                    edit.data_mut().set_field(&path, key, none.into());
-                }
-                prototypes::write_prototypes(&instances, edit.data_mut())?;
-                apply(edit.data_mut(), edits)?;
-                author(edit)
-            })
-            .map_err(|e| fail(explain(&e)))?;
-        warnings.extend(self.write_whole(layer, out)?);
-        Ok(warnings)
+        )?;
+        let orders = self.schema_orders(&layer)?;
+        let blocks = self.empty_targets(&layer)?;
+        layer.edit(|edit| {
+            for (path, order) in orders {
+                let value = sdf::TokenListOp::explicit(order).into();
+                edit.data_mut().set_field(&path, API_SCHEMAS, value);
+            }
+            for path in blocks {
+                let key = sdf::FieldKey::TargetPaths.as_str();
+                let none = sdf::PathListOp::explicit(Vec::new());
+                edit.data_mut().set_field(&path, key, none.into());
+            }
+            prototypes::write_prototypes(instances, edit.data_mut())?;
+            author(edit)
+        })?;
+        Ok(layer)
     }
 
     /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
     /// only in memory are written too.
-    pub(super) fn write_whole(&self, mut layer: sdf::Layer, out: &Path) -> Result<Vec<Warning>> {
-        let pictures = self.made.as_ref().map(|m| &m.pictures);
+    pub(super) fn write_whole(&self, layer: sdf::Layer, out: &Path) -> Result<Vec<Warning>> {
         if has_extension(out, "usdz") {
-            let pictures = pictures.cloned().unwrap_or_default();
+            let pictures = self.made.as_ref().map(|m| m.pictures.clone());
+            let pictures = pictures.unwrap_or_default();
             let resolver = CheckedResolver::new(&self.opened_with.search_paths, pictures);
             return package::write_package(layer, out, resolver);
         }
         let mut outputs = output::Outputs::default();
-        if let Some(pictures) = pictures {
-            made::write_pictures(&mut layer, pictures, out, &mut outputs)?;
-        }
-        output::export_with(&layer, out, &mut outputs)?;
+        self.write_with_pictures(layer, out, &mut outputs)?;
         outputs.finish()?;
         Ok(Vec::new())
+    }
+
+    /// Writes a layer and the pictures that are only in memory, appearing with what else is in `outputs`.
+    pub(super) fn write_with_pictures(
+        &self,
+        mut layer: sdf::Layer,
+        out: &Path,
+        outputs: &mut output::Outputs,
+    ) -> Result<()> {
+        if let Some(made) = &self.made {
+            made::write_pictures(&mut layer, &made.pictures, out, outputs)?;
+        }
+        output::export_with(&layer, out, outputs)
     }
 
     /// Folders of the layers that the stage is composed from, the root layer's first, and search paths.
@@ -204,15 +220,34 @@ impl UsdFile {
             file: out.to_owned(),
             reason,
         };
+        let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
+            .map_err(|e| fail(explain(&e)))?;
+        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
+        let layer = self.overs(out, &instances, |edit| apply(edit.data_mut(), edits))?;
+        output::export(&layer, out)?;
+        Ok(Vec::new())
+    }
+
+    /// A layer over the input, with what `author` adds to it.
+    ///
+    /// # Errors
+    /// An input that is no USD, which no layer can sublayer.
+    pub(super) fn overs(
+        &self,
+        out: &Path,
+        instances: &Instances,
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> Result<sdf::Layer> {
+        let fail = |reason: String| Error::Write {
+            file: out.to_owned(),
+            reason,
+        };
         if self.made.is_some() {
             let input = self.file().display();
             return Err(fail(format!(
                 "a layer of overs needs a USD file below it, and {input} is none: convert it first"
             )));
         }
-        let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
-            .map_err(|e| fail(explain(&e)))?;
-        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
         let mut layer = sdf::Layer::new_anonymous("bake");
         let metadata = self.root_metadata().map_err(|e| fail(explain(&e)))?;
         let sublayer = relative_to(self.file(), out);
@@ -227,12 +262,11 @@ impl UsdFile {
                 }
                 // The layer stands without the selections that it was baked with, so it makes them itself.
                 variants::author(edit.data_mut(), &self.opened_with.variants)?;
-                prototypes::write_classes(&instances, edit.data_mut(), has_extension(out, "usda"))?;
-                apply(edit.data_mut(), edits)
+                prototypes::write_classes(instances, edit.data_mut(), has_extension(out, "usda"))?;
+                author(edit)
             })
             .map_err(|e| fail(explain(&e)))?;
-        output::export(&layer, out)?;
-        Ok(Vec::new())
+        Ok(layer)
     }
 
     /// Stage metadata that the input's root layer authors and a sublayer cannot give.
@@ -270,25 +304,38 @@ pub(super) fn outermost_file(identifier: &str) -> PathBuf {
     PathBuf::from(identifier.split('[').next().unwrap_or(identifier))
 }
 
-fn apply(data: &mut dyn sdf::AbstractData, edits: BakeEdits) -> Authoring {
+fn apply(data: &mut dyn sdf::AbstractData, mut edits: BakeEdits) -> Authoring {
     for path in &edits.retype {
         sdf::PrimSpec::over(data, path.as_str())?.set_type_name("Xform");
     }
-    for prim in edits.prims {
-        author_vectors(data, &prim.path, "points", "point3f[]", prim.points)?;
-        for (property, samples) in prim.normals {
-            if property == NormalsProperty::Primvar && !samples.is_empty() {
+    for prim in &mut edits.prims {
+        for (property, samples) in &prim.normals {
+            if *property == NormalsProperty::Primvar && !samples.is_empty() {
                 unindex(data, &prim.path, property.name())?;
             }
+        }
+        if let Some(transform) = prim.transform.take() {
+            author_transform(data, &prim.path, transform)?;
+        }
+    }
+    author_values(data, edits.prims, edits.hints)
+}
+
+/// Authors points, normals and boxes.
+pub(super) fn author_values(
+    data: &mut dyn sdf::AbstractData,
+    prims: Vec<BakedPrim>,
+    hints: Vec<BakedHint>,
+) -> Authoring {
+    for prim in prims {
+        author_vectors(data, &prim.path, "points", "point3f[]", prim.points)?;
+        for (property, samples) in prim.normals {
             author_vectors(data, &prim.path, property.name(), "normal3f[]", samples)?;
         }
         let extent = map_samples(prim.extent, |e| vec3f(e.to_vec()));
         author(data, &prim.path, "extent", "float3[]", extent)?;
-        if let Some(transform) = prim.transform {
-            author_transform(data, &prim.path, transform)?;
-        }
     }
-    for hint in edits.hints {
+    for hint in hints {
         author_vectors(data, &hint.path, "extentsHint", "float3[]", hint.samples)?;
     }
     Ok(())
@@ -309,7 +356,7 @@ fn author_vectors(
 }
 
 /// Blocks the indices of a primvar that is written flat.
-fn unindex(data: &mut dyn sdf::AbstractData, prim: &str, name: &str) -> Authoring {
+pub(super) fn unindex(data: &mut dyn sdf::AbstractData, prim: &str, name: &str) -> Authoring {
     let block = vec![(Time::Default, sdf::Value::ValueBlock)];
     author(data, prim, &format!("{name}:indices"), "int[]", block)
 }
@@ -320,24 +367,43 @@ fn author_transform(
     prim: &str,
     transform: BakedTransform,
 ) -> Authoring {
-    const TRANSFORM: &str = "xformOp:transform";
     let is_identity = |(_, m): &(Time, glam::DMat4)| *m == glam::DMat4::IDENTITY;
-    let mut order = Vec::new();
-    if transform.resets {
-        order.push(tf::Token::from("!resetXformStack!"));
+    let moves = !transform.samples.iter().all(is_identity);
+    if moves {
+        author_matrices(data, prim, transform.samples)?;
     }
-    if !transform.samples.iter().all(is_identity) {
-        order.push(tf::Token::from(TRANSFORM));
-        let samples = map_samples(transform.samples, |m| sdf::Value::Matrix4d(matrix4d(m)));
-        author(data, prim, TRANSFORM, "matrix4d", samples)?;
-    }
+    author_order(data, prim, transform.resets, moves)
+}
+
+pub(super) const TRANSFORM: &str = "xformOp:transform";
+
+pub(super) fn author_matrices(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    samples: Samples<glam::DMat4>,
+) -> Authoring {
+    let samples = map_samples(samples, |m| sdf::Value::Matrix4d(matrix4d(m)));
+    author(data, prim, TRANSFORM, "matrix4d", samples)
+}
+
+/// Has a prim no op but its `xformOp:transform`, or none where it does not move.
+pub(super) fn author_order(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    resets: bool,
+    moves: bool,
+) -> Authoring {
+    let reset = resets.then(|| tf::Token::from("!resetXformStack!"));
+    let order = reset
+        .into_iter()
+        .chain(moves.then(|| tf::Token::from(TRANSFORM)));
     let path = sdf::Path::new(prim)?.append_property("xformOpOrder")?;
     if !data.has_spec(&path) {
         let uniform = sdf::Variability::Uniform;
         sdf::AttributeSpec::new(data, &path, "token[]", uniform, false)?;
     }
     let default = sdf::FieldKey::Default.as_str();
-    data.set_field(&path, default, sdf::Value::TokenVec(order));
+    data.set_field(&path, default, sdf::Value::TokenVec(order.collect()));
     Ok(())
 }
 

@@ -6,6 +6,10 @@ use super::super::hints::Window;
 use super::super::stream::Schedule;
 use crate::sampled::Time;
 
+/// A time this near to the one before, in parts of itself, is the other side of a jump: usd-core takes both for the same
+/// where another clip begins, so they stay in one.
+const NO_STEP: f64 = 1e-6;
+
 /// A schedule cut into runs of times.
 ///
 /// A run holds its own times and the first of the next one, as values between its last time and that one depend on both. A
@@ -14,8 +18,8 @@ pub(super) struct Cuts<'a> {
     schedule: &'a Schedule,
     /// Entries of the schedule at the default time, which come first.
     still: usize,
-    /// Times of a run.
-    length: usize,
+    /// Where each run begins in the schedule; there is one run at least.
+    starts: Vec<usize>,
     /// Each binding's entries, without those at the default time.
     entries_of: BTreeMap<usize, Vec<usize>>,
     /// Whether every run computes what is still, because other results depend on it.
@@ -43,24 +47,33 @@ impl<'a> Cuts<'a> {
                 entries_of.entry(*b).or_default().push(i);
             }
         }
+        let time_of = |entry: usize| schedule[entry].0.code().unwrap_or(f64::NEG_INFINITY);
+        let mut starts = vec![still];
+        let mut next = still.saturating_add(length.max(1));
+        while next < schedule.len() {
+            if time_of(next) - time_of(next - 1) < NO_STEP * time_of(next).abs().max(1.0) {
+                next += 1;
+                continue;
+            }
+            starts.push(next);
+            next = next.saturating_add(length.max(1));
+        }
         Self {
             schedule,
             still,
-            length: length.max(1),
+            starts,
             entries_of,
             still_in_all,
         }
     }
 
     pub fn count(&self) -> usize {
-        let timed = self.schedule.len() - self.still;
-        timed.div_ceil(self.length).max(1)
+        self.starts.len()
     }
 
     /// The time code from which a clip holds, by its index.
     pub fn from(&self, index: usize) -> Option<f64> {
-        let (time, _) = self.schedule.get(self.still + index * self.length)?;
-        time.code()
+        self.schedule.get(self.starts[index])?.0.code()
     }
 
     /// The last time code of all.
@@ -68,11 +81,11 @@ impl<'a> Cuts<'a> {
         self.schedule.last()?.0.code()
     }
 
-    /// (prim, time) pairs that a clip takes, by its index.
+    /// What a clip is made of, by its index.
     pub fn cut(&self, index: usize) -> Cut {
-        let first = self.still + index * self.length;
-        let next = first + self.length;
+        let first = self.starts[index];
         let end = self.schedule.len();
+        let next = self.starts.get(index + 1).copied().unwrap_or(end);
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         if index == 0 || self.still_in_all {
             at.extend((0..self.still).map(|i| (i, self.schedule[i].1.clone())));
@@ -85,7 +98,7 @@ impl<'a> Cuts<'a> {
             }
         }
         let time_of = |entry: usize| self.schedule.get(entry).and_then(|(t, _)| t.code());
-        let frames = time_of(first).zip(time_of(next.min(end).saturating_sub(1)));
+        let frames = time_of(first).zip(time_of(next.saturating_sub(1)));
         Cut {
             schedule: at
                 .into_iter()
@@ -169,6 +182,16 @@ mod tests {
         assert!(cuts.cut(0).has_still && !cuts.cut(1).has_still);
         let all = Cuts::new(&schedule, 2, true);
         assert_eq!(times(&all.cut(1))[0], (-1.0, vec![2]));
+    }
+
+    #[test]
+    fn no_jump_is_cut_in_two() {
+        let times = [1.0, 2.0, 3.0 - 1e-9, 3.0, 4.0, 5.0];
+        let schedule: Schedule = times.iter().map(|t| (Time::At(*t), vec![0])).collect();
+        let cuts = Cuts::new(&schedule, 3, false);
+        let from: Vec<_> = (0..cuts.count()).map(|i| cuts.from(i)).collect();
+        assert_eq!(from, [Some(1.0), Some(4.0)]);
+        assert_eq!(cuts.cut(0).frames, Some((1.0, 3.0)));
     }
 
     #[test]

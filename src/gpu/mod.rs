@@ -7,6 +7,7 @@
 
 mod arena;
 mod bounds;
+mod changed;
 mod crowd;
 mod device;
 mod error;
@@ -19,10 +20,12 @@ mod members;
 mod out_sets;
 mod outputs;
 mod pipelines;
+mod pose_pages;
 mod readback;
 mod rebuild;
 mod record;
 mod results;
+mod retained;
 mod ring;
 mod skinner;
 mod slices;

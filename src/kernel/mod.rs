@@ -4,6 +4,7 @@
 //! ```text
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
+//!               pose         local transforms of joints -> palette, where a host poses on the GPU
 //!               weights      channel weights -> sub-shape weights
 //!               skin         blend, linear or dual quaternion skinning, post matrix: points, normals, tangents
 //!               made_normals smooth normals from skinned points, for skins without rest normals
@@ -26,8 +27,10 @@ mod made_normals;
 mod packed_skin;
 mod palette;
 mod pose;
+mod pose_joints;
 mod render_mesh;
 mod render_vertices;
+mod rig;
 mod rigid;
 mod skin;
 #[cfg(target_arch = "x86_64")]
@@ -36,6 +39,8 @@ mod skin_on_cpu;
 mod triangulate;
 mod weights;
 
+#[cfg(feature = "gpu")]
+pub(crate) use blend::BlendIndex;
 pub use blend::PackedBlend;
 #[cfg(feature = "gpu")]
 pub(crate) use bounds::POSITIONS_PER_WORKGROUP;
@@ -46,8 +51,10 @@ pub use made_normals::{MAKE_NORMALS, MadeNormals};
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
+pub use pose_joints::{JointTransform, POSE, PoseItem, palette_on_cpu};
 pub use render_mesh::{RenderInputs, RenderMesh};
 pub use render_vertices::RenderVertices;
+pub use rig::PackedRig;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]
 pub(crate) use skin::{UNIFORM_BYTES, multiplied};

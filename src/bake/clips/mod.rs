@@ -9,14 +9,15 @@ mod shard;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use super::deform::Deformer;
 use super::hints::{bake_hints, hinted};
 use super::plan::TransformKind;
 use super::tracks::{Work, bake_schedule, check_size};
 use super::troubles::{Troubles, broken_shapes};
-use super::{BakeOptions, BakeReport, BakedHint, Format, Progress, samples, skel_roots_to_retype};
+use super::{
+    BakeOptions, BakeReport, BakedHint, BakedPrim, Format, Progress, samples, skel_roots_to_retype,
+};
 use crate::error::{Error, Result, Warning};
 use crate::io::output::{self, Outputs};
 use crate::io::usd::{
@@ -115,18 +116,25 @@ impl ClipBake<'_> {
         let mut troubles = Troubles::default();
         let mut broken: BTreeMap<String, Warning> = BTreeMap::new();
         progress(Progress::Deforming { done: 0, total });
+        // Gone again if no clip comes to be in it.
+        let mut folder = Outputs::default();
+        if !todo.is_empty() {
+            folder.folder(&prepared.names.folder)?;
+        }
         for (i, name, record) in &todo {
             let cut = cuts.cut(*i);
             if self.options.frames.is_none() {
                 check_size(self.scene, &work.plan, &cut.schedule)?;
             }
-            let start = Instant::now();
-            let tracks = bake_schedule(
+            output::remove_leftovers(name)?;
+            let mut out = self.file.begin_clip(name)?;
+            let baked = bake_schedule(
                 self.scene,
                 &work,
                 &cut.schedule,
                 deformer,
                 &mut troubles,
+                &mut |time, values| out.keep(time, values),
                 &mut |now| {
                     if let Progress::Deforming { done, .. } = now {
                         let done = before + done;
@@ -134,10 +142,15 @@ impl ClipBake<'_> {
                     }
                 },
             )?;
-            report.deform_time += start.elapsed();
+            report.deform_time += baked.deform_time;
             before += cut.samples();
             for warning in broken_shapes(self.scene, &cut.schedule) {
                 broken.entry(warning.path.clone()).or_insert(warning);
+            }
+            let mut tracks: BTreeMap<usize, BakedPrim> = BTreeMap::new();
+            for (b, track) in baked.prims {
+                report.deformed_points += track.deformed_points;
+                tracks.insert(b, track.prim);
             }
             let hints = bake_hints(
                 self.scene,
@@ -146,33 +159,23 @@ impl ClipBake<'_> {
                 self.options.frames.is_some(),
                 cut.window,
             );
-            let mut prims = Vec::with_capacity(tracks.len());
-            for (b, mut prim) in tracks {
-                let points = prim.points.iter();
-                report.deformed_points += points.map(|(_, p)| p.len() as u64).sum::<u64>();
-                samples::drop_redundant(&mut prim);
-                if work.plan.of(b).transform == Some(TransformKind::World) {
+            for (b, prim) in &mut tracks {
+                samples::drop_redundant(prim);
+                if work.plan.of(*b).transform == Some(TransformKind::World) {
                     prim.transform = None;
                 }
-                prims.push(prim);
             }
-            let retype = Vec::new();
             let mut edits = BakeEdits {
-                prims,
+                prims: tracks.into_values().collect(),
                 hints,
-                retype,
+                retype: Vec::new(),
             };
             if !cut.has_still {
                 without_still(&mut edits);
             }
-            let mut outputs = Outputs::default();
-            outputs.folder(&prepared.names.folder)?;
-            output::remove_leftovers(name)?;
-            prepared
-                .layout
-                .write_clip(name, edits, cut.frames, record, &mut outputs)?;
-            outputs.finish()?;
+            prepared.layout.write_clip(out, edits, cut.frames, record)?;
         }
+        folder.finish()?;
         report.warnings.extend(broken.into_values());
         report.clips = Some(ClipCounts {
             of: count,

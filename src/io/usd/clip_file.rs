@@ -136,11 +136,12 @@ impl ClipFile {
     }
 }
 
-/// A crate file's bytes, but for most values: arrays come first in what we write, and stay zero here. None where it is no
-/// crate file, or a section lies beyond its end.
+/// A crate file's bytes, but for most values: large arrays are in front in what we write, and stay zero here. None where it
+/// is no crate file, or a section lies beyond its end.
 fn structure(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    /// The record is among the first values.
-    const HEAD: u64 = 1 << 16;
+    const HEAD: u64 = 1 << 12;
+    /// What is read in front of the sections: references to arrays, small values, the record.
+    const VALUES: u64 = 4 << 20;
     let mut input = File::open(file)?;
     let size = input.metadata()?.len();
     let mut head = Vec::new();
@@ -175,6 +176,7 @@ fn structure(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     };
     // Pages of zeros that nobody looks at take no memory.
     let mut bytes = vec![0; length];
+    first = first.saturating_sub(VALUES);
     bytes[..head.len()].copy_from_slice(&head);
     input.seek(SeekFrom::Start(first))?;
     input.read_exact(&mut bytes[first as usize..])?;

@@ -3,11 +3,13 @@
 mod animations;
 mod author;
 mod authored;
+mod bake_output;
 mod class_arcs;
 #[cfg(feature = "bake")]
 mod clip_file;
 mod clips;
 mod convert;
+mod crate_arrays;
 mod edits;
 mod explain;
 mod extents;
@@ -42,9 +44,10 @@ mod write;
 mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
+pub use bake_output::BakeOutput;
 #[cfg(feature = "bake")]
 pub(crate) use clip_file::{ClipContents, ClipRecord, FoundClip};
-pub use edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
+pub use edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use mend::{Mend, PrimMend};
 pub use options::{ClipChoice, OpenOptions, ReadOptions};
 pub use origin::{ConvertedHumanoid, ConvertedSkeleton, Origin};

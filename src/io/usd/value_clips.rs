@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use openusd::gf;
 use openusd::sdf::{self, AssetPath, FieldKey, Value};
 
+use super::bake_output::BakeOutput;
 use super::clip_file::{ClipContents, ClipRecord};
+use super::crate_arrays::Streamed;
 use super::edits::BakeEdits;
 use super::explain::explain;
 use super::instances::{Instances, Sharing};
@@ -97,17 +99,20 @@ impl UsdFile {
             author_clips(edit.data_mut(), stage, contents, layout.overs)
         };
         let root = if layout.overs {
-            self.overs(stage.out, &layout.instances, |edit| {
+            self.check_layer(stage.out)?;
+            let layer = self.overs_as(stage.out, &layout.instances, |edit| {
                 declare(edit.data_mut(), contents, edits)?;
                 name_clips(edit)
-            })?
+            });
+            layer.map_err(fail)?
         } else {
-            let flattened = self.flattened(&layout.instances, |edit| {
+            let flattened = self.flattened_as(&layout.instances, |edit| {
                 declare(edit.data_mut(), contents, edits)
             });
-            let topology = flattened.map_err(fail)?;
+            let mut topology = flattened.map_err(fail)?;
             let root = over(&topology, stage, name_clips).map_err(fail)?;
-            self.write_with_pictures(topology, stage.topology, &mut outputs)?;
+            self.write_pictures(&mut topology, stage.topology, &mut outputs)?;
+            output::export_with(&topology, stage.topology, &mut outputs)?;
             root
         };
         let manifest = manifest(contents).map_err(fail)?;
@@ -128,25 +133,33 @@ impl ClipLayout {
         Ok(self.instances.place(&path).as_str().to_owned())
     }
 
-    /// Writes the results of a run of frames, first and last in `frames`.
+    /// Writes the results of a run of frames, first and last in `frames`, behind the arrays that are in `out` already.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub fn write_clip(
         &self,
-        out: &Path,
+        out: BakeOutput<'_>,
         edits: BakeEdits,
         frames: Option<(f64, f64)>,
         record: &ClipRecord,
-        outputs: &mut Outputs,
     ) -> Result<()> {
-        let fail = |e: openusd::Error| Error::Write {
-            file: out.to_owned(),
-            reason: explain(&e),
-        };
-        let mut edits = self.instances.placed(edits).map_err(fail)?;
         let mut layer = sdf::Layer::new_anonymous("clip");
-        let written = layer.edit(|edit| {
+        let written = self.author_clip(&mut layer, edits, frames, record);
+        let streamed = written.map_err(|e| out.failed(explain(&e)))?;
+        out.finish_layer(layer, streamed).map(|_| ())
+    }
+
+    fn author_clip(
+        &self,
+        layer: &mut sdf::Layer,
+        edits: BakeEdits,
+        frames: Option<(f64, f64)>,
+        record: &ClipRecord,
+    ) -> std::result::Result<Streamed, openusd::Error> {
+        let mut edits = self.instances.placed(edits)?;
+        let mut streamed = Streamed::new();
+        layer.edit(|edit| {
             let data = edit.data_mut();
             let root = sdf::Path::abs_root();
             record.write(data);
@@ -164,10 +177,10 @@ impl ClipLayout {
                 }
             }
             // Likewise what becomes of indices and types.
-            write::author_values(data, edits.prims, edits.hints)
-        });
-        written.map_err(|e| fail(e.into()))?;
-        output::export_with(&layer, out, outputs)
+            streamed = write::author_arrays(data, edits.prims, edits.hints)?;
+            Ok::<(), sdf::AuthoringError>(())
+        })?;
+        Ok(streamed)
     }
 }
 

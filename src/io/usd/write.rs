@@ -4,7 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use openusd::{gf, sdf, tf, usd_utils};
 
-use super::edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
+use super::crate_arrays::Streamed;
+use super::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Kept, Samples};
 use super::explain::explain;
 use super::instances::{Instances, Sharing};
 use super::made;
@@ -69,22 +70,37 @@ impl UsdFile {
         apart: &[String],
         author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
     ) -> Result<Vec<Warning>> {
-        let fail = |e: openusd::Error| Error::Write {
-            file: out.to_owned(),
-            reason: explain(&e),
-        };
-        let instances =
-            Instances::read(&self.stage, &edits, apart, Sharing::Flattened).map_err(fail)?;
-        let edits = instances.placed(edits).map_err(fail)?;
-        let flattened = self.flattened(&instances, |edit| {
-            apply(edit.data_mut(), edits)?;
-            author(edit)
-        });
-        self.write_whole(flattened.map_err(fail)?, out)
+        let (layer, streamed) = self.flattened(out, edits, apart, author)?;
+        all_here(out, &streamed)?;
+        self.write_whole(layer, out)
     }
 
-    /// The composed stage as one layer, with what `author` adds to it.
+    /// The composed stage with the edits as a layer that is to be written as `out`, and the samples that are in the file
+    /// already.
     pub(super) fn flattened(
+        &self,
+        out: &Path,
+        edits: BakeEdits,
+        apart: &[String],
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> Result<(sdf::Layer, Streamed)> {
+        let fail = |reason: String| Error::Write {
+            file: out.to_owned(),
+            reason,
+        };
+        let mut streamed = Streamed::new();
+        let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened)
+            .map_err(|e| fail(explain(&e)))?;
+        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
+        let layer = self.flattened_as(&instances, |edit| {
+            streamed = apply(edit.data_mut(), edits)?;
+            author(edit)
+        });
+        Ok((layer.map_err(|e| fail(explain(&e)))?, streamed))
+    }
+
+    /// The composed stage as one layer, its instances shared as said, with what `author` adds to it.
+    pub(super) fn flattened_as(
         &self,
         instances: &Instances,
         author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
@@ -117,30 +133,31 @@ impl UsdFile {
 
     /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
     /// only in memory are written too.
-    pub(super) fn write_whole(&self, layer: sdf::Layer, out: &Path) -> Result<Vec<Warning>> {
+    pub(super) fn write_whole(&self, mut layer: sdf::Layer, out: &Path) -> Result<Vec<Warning>> {
         if has_extension(out, "usdz") {
             let pictures = self.made.as_ref().map(|m| m.pictures.clone());
-            let pictures = pictures.unwrap_or_default();
-            let resolver = CheckedResolver::new(&self.opened_with.search_paths, pictures);
+            let search = &self.opened_with.search_paths;
+            let resolver = CheckedResolver::new(search, pictures.unwrap_or_default());
             return package::write_package(layer, out, resolver);
         }
         let mut outputs = output::Outputs::default();
-        self.write_with_pictures(layer, out, &mut outputs)?;
+        self.write_pictures(&mut layer, out, &mut outputs)?;
+        output::export_with(&layer, out, &mut outputs)?;
         outputs.finish()?;
         Ok(Vec::new())
     }
 
-    /// Writes a layer and the pictures that are only in memory, appearing with what else is in `outputs`.
-    pub(super) fn write_with_pictures(
+    /// Writes the pictures that are only in memory, and has the layer name them.
+    pub(super) fn write_pictures(
         &self,
-        mut layer: sdf::Layer,
+        layer: &mut sdf::Layer,
         out: &Path,
         outputs: &mut output::Outputs,
     ) -> Result<()> {
-        if let Some(made) = &self.made {
-            made::write_pictures(&mut layer, &made.pictures, out, outputs)?;
+        match &self.made {
+            Some(made) => made::write_pictures(layer, &made.pictures, out, outputs),
+            None => Ok(()),
         }
-        output::export_with(&layer, out, outputs)
     }
 
     /// Folders of the layers that the stage is composed from, the root layer's first, and search paths.
@@ -216,56 +233,67 @@ impl UsdFile {
     /// # Errors
     /// A file that cannot be written; an input that is no USD, which no layer can sublayer.
     pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
-        let fail = |reason: String| Error::Write {
-            file: out.to_owned(),
-            reason,
-        };
-        let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
-            .map_err(|e| fail(explain(&e)))?;
-        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
-        let layer = self.overs(out, &instances, |edit| apply(edit.data_mut(), edits))?;
+        self.check_layer(out)?;
+        let (layer, streamed) = self.overs(out, edits)?;
+        all_here(out, &streamed)?;
         output::export(&layer, out)?;
         Ok(Vec::new())
     }
 
-    /// A layer over the input, with what `author` adds to it.
-    ///
-    /// # Errors
-    /// An input that is no USD, which no layer can sublayer.
-    pub(super) fn overs(
-        &self,
-        out: &Path,
-        instances: &Instances,
-        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
-    ) -> Result<sdf::Layer> {
+    /// Refuses a layer of overs over what no layer can sublayer.
+    pub(super) fn check_layer(&self, out: &Path) -> Result<()> {
+        if self.made.is_none() {
+            return Ok(());
+        }
+        let input = self.file().display();
+        Err(Error::Write {
+            file: out.to_owned(),
+            reason: format!(
+                "a layer of overs needs a USD file below it, and {input} is none: convert it first"
+            ),
+        })
+    }
+
+    /// The edits alone, as [`UsdFile::write_layer`] has them, and the samples that are in the file already.
+    pub(super) fn overs(&self, out: &Path, edits: BakeEdits) -> Result<(sdf::Layer, Streamed)> {
         let fail = |reason: String| Error::Write {
             file: out.to_owned(),
             reason,
         };
-        if self.made.is_some() {
-            let input = self.file().display();
-            return Err(fail(format!(
-                "a layer of overs needs a USD file below it, and {input} is none: convert it first"
-            )));
-        }
-        let mut layer = sdf::Layer::new_anonymous("bake");
-        let metadata = self.root_metadata().map_err(|e| fail(explain(&e)))?;
-        let sublayer = relative_to(self.file(), out);
-        layer
-            .edit(|edit| {
-                // With its offset: a crate file has to hold as many offsets as sublayers.
-                let mut root = edit.pseudo_root_mut()?;
-                root.insert_sublayer(0, sublayer.as_str(), sdf::LayerOffset::default());
-                for (key, value) in metadata {
-                    edit.data_mut()
-                        .set_field(&sdf::Path::abs_root(), key, value);
-                }
-                // The layer stands without the selections that it was baked with, so it makes them itself.
-                variants::author(edit.data_mut(), &self.opened_with.variants)?;
-                prototypes::write_classes(instances, edit.data_mut(), has_extension(out, "usda"))?;
-                author(edit)
-            })
+        let mut streamed = Streamed::new();
+        let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
             .map_err(|e| fail(explain(&e)))?;
+        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
+        let layer = self.overs_as(out, &instances, |edit| {
+            streamed = apply(edit.data_mut(), edits)?;
+            Ok(())
+        });
+        Ok((layer.map_err(|e| fail(explain(&e)))?, streamed))
+    }
+
+    /// A layer over the input that is to be written as `out`, its instances shared as said, with what `author` adds to it.
+    pub(super) fn overs_as(
+        &self,
+        out: &Path,
+        instances: &Instances,
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> std::result::Result<sdf::Layer, openusd::Error> {
+        let mut layer = sdf::Layer::new_anonymous("bake");
+        let metadata = self.root_metadata()?;
+        let sublayer = relative_to(self.file(), out);
+        layer.edit(|edit| {
+            // With its offset: a crate file has to hold as many offsets as sublayers.
+            let mut root = edit.pseudo_root_mut()?;
+            root.insert_sublayer(0, sublayer.as_str(), sdf::LayerOffset::default());
+            for (key, value) in metadata {
+                edit.data_mut()
+                    .set_field(&sdf::Path::abs_root(), key, value);
+            }
+            // The layer stands without the selections that it was baked with, so it makes them itself.
+            variants::author(edit.data_mut(), &self.opened_with.variants)?;
+            prototypes::write_classes(instances, edit.data_mut(), has_extension(out, "usda"))?;
+            author(edit)
+        })?;
         Ok(layer)
     }
 
@@ -304,7 +332,22 @@ pub(super) fn outermost_file(identifier: &str) -> PathBuf {
     PathBuf::from(identifier.split('[').next().unwrap_or(identifier))
 }
 
-fn apply(data: &mut dyn sdf::AbstractData, mut edits: BakeEdits) -> Authoring {
+/// Arrays that are in a file make sense in that file alone.
+pub(super) fn all_here(out: &Path, streamed: &Streamed) -> Result<()> {
+    match streamed.keys().next() {
+        None => Ok(()),
+        Some(path) => Err(Error::Write {
+            file: out.to_owned(),
+            reason: format!("the samples of {path} are in another file"),
+        }),
+    }
+}
+
+/// Authors what a bake changes. The samples that are in the file already are blocks in the layer, and come back.
+pub(super) fn apply(
+    data: &mut dyn sdf::AbstractData,
+    mut edits: BakeEdits,
+) -> std::result::Result<Streamed, sdf::AuthoringError> {
     for path in &edits.retype {
         sdf::PrimSpec::over(data, path.as_str())?.set_type_name("Xform");
     }
@@ -318,41 +361,60 @@ fn apply(data: &mut dyn sdf::AbstractData, mut edits: BakeEdits) -> Authoring {
             author_transform(data, &prim.path, transform)?;
         }
     }
-    author_values(data, edits.prims, edits.hints)
+    author_arrays(data, edits.prims, edits.hints)
 }
 
-/// Authors points, normals and boxes.
-pub(super) fn author_values(
+/// Authors points, normals and boxes; what is in the file already as [`apply`] does.
+pub(super) fn author_arrays(
     data: &mut dyn sdf::AbstractData,
     prims: Vec<BakedPrim>,
     hints: Vec<BakedHint>,
-) -> Authoring {
+) -> std::result::Result<Streamed, sdf::AuthoringError> {
+    let mut streamed = Streamed::new();
     for prim in prims {
-        author_vectors(data, &prim.path, "points", "point3f[]", prim.points)?;
-        for (property, samples) in prim.normals {
-            author_vectors(data, &prim.path, property.name(), "normal3f[]", samples)?;
+        let path = &prim.path;
+        let points = [("points", "point3f[]", prim.points)];
+        let normals = prim.normals.into_iter();
+        let normals = normals.map(|(property, samples)| (property.name(), "normal3f[]", samples));
+        for (name, type_name, samples) in points.into_iter().chain(normals) {
+            author_array(data, path, name, type_name, samples, &mut streamed)?;
         }
         let extent = map_samples(prim.extent, |e| vec3f(e.to_vec()));
-        author(data, &prim.path, "extent", "float3[]", extent)?;
+        author(data, path, "extent", "float3[]", extent)?;
     }
     for hint in hints {
-        author_vectors(data, &hint.path, "extentsHint", "float3[]", hint.samples)?;
+        let samples = map_samples(hint.samples, vec3f);
+        author(data, &hint.path, "extentsHint", "float3[]", samples)?;
     }
-    Ok(())
+    Ok(streamed)
 }
 
 fn map_samples<T>(samples: Samples<T>, f: impl Fn(T) -> sdf::Value) -> Samples<sdf::Value> {
     samples.into_iter().map(|(t, v)| (t, f(v))).collect()
 }
 
-fn author_vectors(
+fn author_array(
     data: &mut dyn sdf::AbstractData,
     prim: &str,
     name: &str,
     type_name: &str,
-    samples: Samples<Vec<glam::Vec3>>,
+    samples: Samples<BakedArray>,
+    streamed: &mut Streamed,
 ) -> Authoring {
-    author(data, prim, name, type_name, map_samples(samples, vec3f))
+    let offset = |array: &BakedArray| match array.0 {
+        Kept::Here(_) => None,
+        Kept::InFile(offset) => Some(offset),
+    };
+    let timed = samples.iter().filter(|(time, _)| time.code().is_some());
+    let offsets: Vec<Option<u64>> = timed.map(|(_, array)| offset(array)).collect();
+    if offsets.iter().any(Option::is_some) {
+        streamed.insert(sdf::Path::new(prim)?.append_property(name)?, offsets);
+    }
+    let value = |array: BakedArray| match array.0 {
+        Kept::Here(values) => vec3f(values),
+        Kept::InFile(_) => sdf::Value::ValueBlock,
+    };
+    author(data, prim, name, type_name, map_samples(samples, value))
 }
 
 /// Blocks the indices of a primvar that is written flat.

@@ -116,7 +116,7 @@ fn quick() -> Result<(), Failed> {
         let start = Instant::now();
         let output = sinew().arg("inspect").arg(&file).output()?;
         best = best.min(start.elapsed());
-        if !output.status.success() || !stdout(&output).contains("12000 points") {
+        if !output.status.success() || !stdout(&output).contains("12,000 points") {
             return Err(format!("{}{}", stdout(&output), stderr(&output)).into());
         }
     }

@@ -269,3 +269,7 @@ pub const POSED_PER_LEVEL: f64 = 4.0;
 pub fn posed(levels: usize) -> f64 {
     2.0 * POSED_PER_LEVEL * (levels as f64 + 4.0) * f64::from(f32::EPSILON) / 2.0
 }
+
+/// Megabytes of memory by which four times the frames may differ, 90 MB of them on disk: times and boxes are held, some
+/// hundred bytes a sample, and threads meet in other moments.
+pub const MEMORY_OF_FRAMES_MB: u64 = 20;

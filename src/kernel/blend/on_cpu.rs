@@ -103,12 +103,17 @@ impl PackedBlend {
             // Runs are short and far apart, so they are asked for some time before they are read.
             let mut ahead: [(f32, Range<usize>); AHEAD] = std::array::from_fn(|_| (0.0, 0..0));
             let mut count = 0;
-            self.index.for_each_run(block, &active.0, |a| a.0, |(_, weight), run| {
-                prefetch(&places[run.clone()]);
-                prefetch(&offsets[run.clone()]);
-                add(std::mem::replace(&mut ahead[count % AHEAD], (*weight, run)));
-                count += 1;
-            });
+            self.index.for_each_run(
+                block,
+                &active.0,
+                |a| a.0,
+                |(_, weight), run| {
+                    prefetch(&places[run.clone()]);
+                    prefetch(&offsets[run.clone()]);
+                    add(std::mem::replace(&mut ahead[count % AHEAD], (*weight, run)));
+                    count += 1;
+                },
+            );
             for i in count..count + AHEAD {
                 add(std::mem::replace(&mut ahead[i % AHEAD], (0.0, 0..0)));
             }
@@ -123,14 +128,19 @@ impl PackedBlend {
         let size = self.index.block_points();
         let (block, place) = (point / size, (point % size) as u16);
         let mut sum = rest;
-        self.index.for_each_run(block, &active.0, |a| a.0, |(_, weight), run| {
-            let places = &self.index.places()[run.clone()];
-            let from = places.partition_point(|p| *p < place);
-            let mine = places[from..].iter().take_while(|p| **p == place);
-            for (_, offset) in mine.zip(&self.offsets[run][from..]) {
-                sum += *weight * *offset;
-            }
-        });
+        self.index.for_each_run(
+            block,
+            &active.0,
+            |a| a.0,
+            |(_, weight), run| {
+                let places = &self.index.places()[run.clone()];
+                let from = places.partition_point(|p| *p < place);
+                let mine = places[from..].iter().take_while(|p| **p == place);
+                for (_, offset) in mine.zip(&self.offsets[run][from..]) {
+                    sum += *weight * *offset;
+                }
+            },
+        );
         sum
     }
 }

@@ -156,7 +156,12 @@ impl Suite {
             skins: &load.skins,
             instances,
         };
-        for peer in peers::all().iter().filter(|p| p.loads.contains(&name)) {
+        let walk = peers::Entry {
+            loads: &["D", "D-scattered"],
+            run: peers::csr::run,
+        };
+        let all = peers::all().into_iter().chain([walk]);
+        for peer in all.filter(|p| p.loads.contains(&name)) {
             let measured = (peer.run)(device, &of_peers, most);
             let Some(found) = self.results.keep(&format!("{name}, a peer"), measured) else {
                 continue;

@@ -12,6 +12,7 @@ use super::groups::cut;
 use super::growing::Growing;
 use super::out_sets::OutSets;
 use super::outputs::OutPage;
+use super::posing::{Posed, Scratch};
 use super::readback::Reads;
 use super::retained::Retained;
 use super::skinner::Skinner;
@@ -63,6 +64,9 @@ pub struct Crowd {
     pub(super) order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
     pub(super) slots: u32,
+    /// Poses by slot.
+    pub(super) poses: Vec<Posed>,
+    pub(super) scratch: Vec<Scratch>,
     pub(super) skin_pages: Vec<Arena>,
     pub(super) pose_pages: Vec<PoseBuffers>,
     pub(super) out_pages: Vec<OutPage>,
@@ -99,6 +103,8 @@ impl Crowd {
             instances: SlotMap::with_key(),
             order: Vec::new(),
             slots: 0,
+            poses: Vec::new(),
+            scratch: Vec::new(),
             skin_pages: Vec::new(),
             pose_pages: Vec::new(),
             out_pages: Vec::new(),
@@ -197,18 +203,13 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers of joints or
     /// channels, another method.
     pub fn set_pose(&mut self, instance: InstanceId, pose: &PackedPose) -> Result<(), GpuError> {
-        let target = self.instances.get_mut(instance).ok_or_else(foreign)?;
-        let skin = &self.skins.get(target.skin).ok_or_else(foreign_skin)?.packed;
+        let skin = self.instances.get(instance).ok_or_else(foreign)?.skin;
+        let skin = &self.skins.get(skin).ok_or_else(foreign_skin)?.packed;
         pose.fits(skin)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
-        let old = target.pose.as_ref();
-        if let Some(retained) = self.retained.as_mut().filter(|_| !self.stale) {
-            self.stale = !retained.frame.poses.update(instance.slot(), old, pose);
-        }
-        match &mut target.pose {
-            Some(there) => there.clone_from(pose),
-            none => *none = Some(pose.clone()),
-        }
+        let posed = &mut self.poses[instance.slot() as usize];
+        posed.set(pose);
+        posed.lay(&mut self.retained, &mut self.stale);
         Ok(())
     }
 

@@ -9,20 +9,19 @@ use super::crowd::foreign_skin;
 use super::groups::{Groups, Pages};
 use super::outputs::OutPlace;
 use super::pose_pages::{Placing, PosePages};
+use super::posing::Posed;
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
 use super::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, SkinItem, WORKGROUP_SIZE,
-    WeightsItem,
+    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, SkinItem, WORKGROUP_SIZE, WeightsItem,
 };
 
-/// One instance: a skin, its pose, and a place in the outputs for each slice.
+/// One instance: a skin, and a place in the outputs for each slice.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub skin: SkinId,
-    pub pose: Option<PackedPose>,
     pub target: Arc<OutputTarget>,
     pub out: Vec<OutPlace>,
     /// Left out of frames.
@@ -69,7 +68,7 @@ fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
 }
 
-/// Places all poses and lists all items.
+/// Places all poses, which are there by slot, and lists all items.
 ///
 /// # Errors
 /// An instance without a pose, or a single pose that is larger than a binding.
@@ -78,7 +77,7 @@ pub(super) fn plan<'a>(
     skins: &SlotMap<SkinId, HeldSkin>,
     with_bounds: bool,
     instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
-    slots: u32,
+    poses: &[Posed],
 ) -> Result<Frame, GpuError> {
     let mut frame = Frame {
         poses: PosePages::default(),
@@ -88,10 +87,12 @@ pub(super) fn plan<'a>(
         bounds: Groups::new(limits, false),
         previous: Vec::new(),
     };
-    let mut placing = Placing::new(limits, slots);
+    let mut placing = Placing::new(limits, poses.len());
     for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
-        let pose = instance.pose.as_ref().ok_or_else(|| {
+        let posed = poses.get(id.slot() as usize);
+        let pose = posed.and_then(|posed| posed.pose.as_ref());
+        let pose = pose.ok_or_else(|| {
             let (prim, slot) = (held.packed.prim(), id.slot());
             GpuError::Mismatch(format!(
                 "{prim}: no pose to skin the instance in slot {slot} by"

@@ -21,6 +21,7 @@ mod out_sets;
 mod outputs;
 mod pipelines;
 mod pose_pages;
+mod posing;
 mod readback;
 mod rebuild;
 mod record;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::GpuError;
 use super::changed::Changed;
+use super::posing::{Before, address};
 use super::skinner::Limits;
 use crate::kernel::{NONE, PackedPose, Palette, UNIFORM_BYTES};
 use crate::math::Rows;
@@ -170,13 +171,9 @@ pub(super) struct PosePages {
     apart: usize,
 }
 
-fn address(palette: &Arc<Palette>) -> usize {
-    Arc::as_ptr(palette) as usize
-}
-
 impl PosePages {
-    /// Takes another pose of the instance in a slot, which had `old` before. False where it needs another plan.
-    pub fn update(&mut self, slot: u32, old: Option<&PackedPose>, new: &PackedPose) -> bool {
+    /// Takes another pose of the instance in a slot. False where it needs another plan.
+    pub fn update(&mut self, slot: u32, before: Before, new: &PackedPose) -> bool {
         // Those that are hidden have none.
         let Some(Some(site)) = self.sites.get(slot as usize) else {
             return true;
@@ -188,10 +185,10 @@ impl PosePages {
         if let (Some(palette), Some(region)) =
             (new.palette(), self.regions.get_mut(site.region as usize))
         {
-            let before = old.and_then(PackedPose::palette).map(address);
             let was_apart = region.agree < region.users;
             let now = address(palette);
-            if region.palette != now {
+            // A palette that is written again is nobody else's.
+            if region.palette != now || before.is_rewritten {
                 (region.palette, region.agree) = (now, 1);
                 let to = &mut page.palettes;
                 write(
@@ -200,7 +197,7 @@ impl PosePages {
                     region.first,
                     &palette.parts(),
                 );
-            } else if before != Some(now) {
+            } else if before.palette != Some(now) {
                 region.agree += 1;
             }
             match (was_apart, region.agree < region.users) {
@@ -261,12 +258,12 @@ pub(super) struct Placing<'a> {
 }
 
 impl<'a> Placing<'a> {
-    pub fn new(limits: &'a Limits, slots: u32) -> Self {
+    pub fn new(limits: &'a Limits, slots: usize) -> Self {
         Self {
             limits,
             poses: PosePages {
                 pages: vec![PosePage::default()],
-                sites: vec![None; slots as usize],
+                sites: vec![None; slots],
                 ..PosePages::default()
             },
             last: None,

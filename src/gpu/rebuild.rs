@@ -27,6 +27,7 @@ impl Crowd {
         }
         out.instances = self.instances.clone();
         (out.order, out.slots) = (self.order.clone(), self.slots);
+        out.poses = self.poses.clone();
         for id in out.order.clone() {
             let Some(instance) = out.instances.get(id) else {
                 continue;

@@ -105,7 +105,7 @@ impl Crowd {
             &self.skins,
             with_bounds,
             self.in_order(),
-            self.slots,
+            &self.poses,
         )
     }
 

@@ -64,32 +64,32 @@ impl PackedPose {
     /// # Errors
     /// A pose for another skin: another number of joints or of channel weights; matrices or weights that are not finite.
     pub fn try_pack(skin: &PackedSkin, pose: &Pose) -> Result<Self, Invalid> {
-        let wrong = |property: &str, expected: &str, found: String| {
-            Err(Invalid::new(skin.prim(), property, expected, found))
-        };
-        for (name, m) in [
-            ("geomBindTransform", &pose.geom_bind),
-            ("out_from_skel", &pose.out_from_skel),
-        ] {
-            if !math::is_finite(m) {
-                return wrong(name, "a finite matrix", m.to_string());
+        check(skin, pose)?;
+        Ok(Self::build(skin, pose))
+    }
+
+    /// As [`PackedPose::try_pack`] into the buffers of a pose of the same skin, so that a pose that is packed frame after frame
+    /// allocates nothing; a palette that something else shares by its `Arc` is left to that, and another made.
+    ///
+    /// # Errors
+    /// As [`PackedPose::try_pack`]; this pose is as it was then.
+    pub fn update(&mut self, skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
+        check(skin, pose)?;
+        self.channel_weights.clone_from(&pose.channel_weights);
+        if let (Some(skinning), Some(_)) = (&pose.skinning, skin.influences()) {
+            let palette = self.palette.get_or_insert_default();
+            if Arc::get_mut(palette).is_none() {
+                *palette = Arc::default();
             }
+            if let Some(palette) = Arc::get_mut(palette) {
+                let with_normals = skin.normals().is_some();
+                palette.fill(skin.method(), skinning, pose.geom_bind, with_normals);
+            }
+        } else {
+            self.palette = None;
         }
-        let weights = &pose.channel_weights;
-        if let Some(i) = weights.iter().position(|w| !w.is_finite()) {
-            let found = format!("{} at {i}", weights[i]);
-            return wrong("blendShapeWeights", "finite weights", found);
-        }
-        let joints = pose.skinning.iter().flat_map(|s| s.iter());
-        if let Some((i, m)) = joints.enumerate().find(|(_, m)| !math::is_finite(m)) {
-            let found = format!("{m} for joint {i}");
-            return wrong("joints", "finite skinning transforms", found);
-        }
-        let out = Self::build(skin, pose);
-        match out.fits(skin) {
-            Ok(()) => Ok(out),
-            Err(Misfit { expected, found }) => wrong("", &expected, found),
-        }
+        self.lead_out(skin, pose.out_from_skel);
+        Ok(())
     }
 
     fn build(skin: &PackedSkin, pose: &Pose) -> Self {
@@ -131,28 +131,31 @@ impl PackedPose {
         out_from_skel: DMat4,
         channel_weights: Vec<f32>,
     ) -> Self {
-        let palette = palette.filter(|_| skin.influences().is_some());
-        let (post, post_normal) = if palette.is_some() {
-            (
+        let mut out = Self {
+            palette: palette.filter(|_| skin.influences().is_some()),
+            post: Rows::default(),
+            post_normal: Rows::default(),
+            channel_weights,
+            scales: [true; 2],
+            mirrors: false,
+        };
+        out.lead_out(skin, out_from_skel);
+        out
+    }
+
+    /// Fills in what comes of the palette and the way out of skeleton space.
+    fn lead_out(&mut self, skin: &PackedSkin, out_from_skel: DMat4) {
+        let palette = self.palette.as_ref();
+        (self.post, self.post_normal) = match palette {
+            Some(_) => (
                 math::rows(out_from_skel),
                 math::rows3(math::normal_matrix(out_from_skel)),
-            )
-        } else {
-            (math::rows(DMat4::IDENTITY), math::rows3(DMat3::IDENTITY))
+            ),
+            None => (math::rows(DMat4::IDENTITY), math::rows3(DMat3::IDENTITY)),
         };
-        let scales = palette
-            .as_ref()
-            .map_or([true; 2], |p| p.scales(&skin.own_slots));
-        let binds_mirrored = palette.as_ref().and_then(|p| p.points().last());
-        let mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&post);
-        Self {
-            mirrors,
-            palette,
-            scales,
-            post,
-            post_normal,
-            channel_weights,
-        }
+        self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_slots));
+        let binds_mirrored = palette.and_then(|p| p.points().last());
+        self.mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&self.post);
     }
 
     fn expect_fits(&self, skin: &PackedSkin) {
@@ -163,22 +166,12 @@ impl PackedPose {
 
     /// Whether this pose is one for `skin`, and what is not.
     pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Misfit> {
-        let misfit = |expected: String, found: String| Err(Misfit { expected, found });
-        if self.channel_weights.len() != skin.channel_count() {
-            let expected = format!("a pose with {} channel weights", skin.channel_count());
-            return misfit(expected, self.channel_weights.len().to_string());
-        }
+        let slots = self.palette.as_ref().map(|palette| palette.slots());
+        sizes_fit(skin, self.channel_weights.len(), slots)?;
         let Some(palette) = &self.palette else {
             return Ok(());
         };
-        if skin.influences().is_none() {
-            let expected = "a pose without a palette, for a prim that only blends";
-            return misfit(expected.into(), "one".into());
-        }
-        if palette.slots() != skin.palette_slots() {
-            let expected = format!("a palette of {} slots", skin.palette_slots());
-            return misfit(expected, palette.slots().to_string());
-        }
+        let misfit = |expected: String, found: String| Err(Misfit { expected, found });
         if palette.method() != skin.method() {
             let expected = format!("a {:?} palette", skin.method());
             return misfit(expected, format!("{:?}", palette.method()));
@@ -229,5 +222,59 @@ impl PackedPose {
     #[must_use]
     pub fn channel_weights(&self) -> &[f32] {
         &self.channel_weights
+    }
+}
+
+/// Whether a pose that is finite and of the right size is what a skin is given.
+fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
+    let wrong = |property: &str, expected: &str, found: String| {
+        Err(Invalid::new(skin.prim(), property, expected, found))
+    };
+    for (name, m) in [
+        ("geomBindTransform", &pose.geom_bind),
+        ("out_from_skel", &pose.out_from_skel),
+    ] {
+        if !math::is_finite(m) {
+            return wrong(name, "a finite matrix", m.to_string());
+        }
+    }
+    let weights = &pose.channel_weights;
+    if let Some(i) = weights.iter().position(|w| !w.is_finite()) {
+        let found = format!("{} at {i}", weights[i]);
+        return wrong("blendShapeWeights", "finite weights", found);
+    }
+    let skinning = pose.skinning.as_deref().filter(|s| !math::all_finite(s));
+    let mut joints = skinning.into_iter().flatten().enumerate();
+    if let Some((i, m)) = joints.find(|(_, m)| !math::is_finite(m)) {
+        let found = format!("{m} for joint {i}");
+        return wrong("joints", "finite skinning transforms", found);
+    }
+    let slots = pose
+        .skinning
+        .as_ref()
+        .filter(|_| skin.influences().is_some());
+    match sizes_fit(skin, weights.len(), slots.map(|s| s.len() + 1)) {
+        Ok(()) => Ok(()),
+        Err(Misfit { expected, found }) => wrong("", &expected, found),
+    }
+}
+
+/// Whether so many channel weights, and a palette of so many slots, are what a skin takes.
+fn sizes_fit(skin: &PackedSkin, channels: usize, slots: Option<usize>) -> Result<(), Misfit> {
+    let misfit = |expected: String, found: String| Err(Misfit { expected, found });
+    if channels != skin.channel_count() {
+        let expected = format!("a pose with {} channel weights", skin.channel_count());
+        return misfit(expected, channels.to_string());
+    }
+    match slots {
+        Some(_) if skin.influences().is_none() => {
+            let expected = "a pose without a palette, for a prim that only blends";
+            misfit(expected.into(), "one".into())
+        }
+        Some(slots) if slots != skin.palette_slots() => {
+            let expected = format!("a palette of {} slots", skin.palette_slots());
+            misfit(expected, slots.to_string())
+        }
+        _ => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ mod instances;
 mod loss;
 mod made;
 mod palettes;
+mod posing;
 mod reading;
 mod retained;
 
@@ -33,6 +34,7 @@ fn main() {
     let all = [
         instances::TRIALS,
         palettes::TRIALS,
+        posing::TRIALS,
         boxes::TRIALS,
         reading::TRIALS,
         retained::TRIALS,

@@ -2,6 +2,7 @@
 //!
 //! `cargo bench --bench suite -- --help`.
 
+mod cpu_peers;
 mod export;
 mod floor;
 mod goals;
@@ -87,10 +88,13 @@ impl Suite {
             for threads in [1, cores] {
                 let measured = sinew_cpu::rows(load, threads, runs);
                 let measured = self.results.keep(&format!("{name}, CPU"), measured);
-                measured
-                    .into_iter()
-                    .flatten()
-                    .for_each(|r| row::merge(&mut rows, r));
+                let of_peers = match load.kind {
+                    Kind::Body | Kind::MixedBody => cpu_peers::rows(load, threads, runs),
+                    _ => Ok(Vec::new()),
+                };
+                let of_peers = self.results.keep(&format!("{name}, CPU peers"), of_peers);
+                let measured = measured.into_iter().chain(of_peers);
+                measured.flatten().for_each(|r| row::merge(&mut rows, r));
             }
             if let (Some(python), Some(file)) = (&self.python, exported) {
                 let measured = usd_core::rows(python, file, name, runs, cores);

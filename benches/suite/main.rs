@@ -15,6 +15,7 @@ mod results;
 mod row;
 mod sinew_cpu;
 mod sinew_gpu;
+mod torch;
 mod usd_core;
 mod whole;
 mod workloads;
@@ -116,6 +117,11 @@ impl Suite {
         let row = sinew_gpu::row(&load, device, runs);
         let row = self.results.keep(&format!("{name}, GPU"), row);
         self.results.rows.extend(row);
+        if matches!(load.kind, Kind::Body | Kind::Crowd) {
+            let rows = torch::rows(&load, runs);
+            let rows = self.results.keep(&format!("{name}, PyTorch"), rows);
+            self.results.rows.extend(rows.into_iter().flatten());
+        }
         if matches!(load.kind, Kind::Crowd | Kind::Dust) {
             self.tell(&format!("{name}: CPU cost of its frames"));
             let counts = Counts {

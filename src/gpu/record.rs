@@ -5,6 +5,7 @@ use super::frame::{self, Frame};
 use super::outputs::OutPage;
 use super::retained::{Retained, Stamp};
 use super::staging::Upload;
+use super::timing::POSE_PASS;
 use super::{Crowd, GpuError};
 
 impl Crowd {
@@ -61,13 +62,14 @@ impl Crowd {
 
         let skinner = &self.skinner;
         let launches = self.retained.iter().flat_map(|retained| &retained.launches);
-        let labels = [
-            "sinew.weights",
-            "sinew.skin",
-            "sinew.made_normals",
-            "sinew.bounds",
+        let passes = [
+            (POSE_PASS, "sinew.pose"),
+            (0, "sinew.weights"),
+            (1, "sinew.skin"),
+            (2, "sinew.made_normals"),
+            (3, "sinew.bounds"),
         ];
-        for (kernel, label) in labels.into_iter().enumerate() {
+        for (kernel, label) in passes {
             let mut mine = launches.clone().filter(|l| l.kernel == kernel).peekable();
             let has_work = mine.peek().is_some();
             if let Some(timing) = &mut self.timing {
@@ -112,6 +114,7 @@ impl Crowd {
             with_bounds,
             self.in_order(),
             &self.poses,
+            &self.rigs,
         )
     }
 
@@ -204,7 +207,10 @@ impl Crowd {
             let upload = |to| move |(offset, bytes)| Upload { to, offset, bytes };
             let palettes = page.changes().map(upload(&buffers.palettes.buffer));
             let channels = page.channel_changes();
-            palettes.chain(channels.map(upload(&buffers.channels.buffer)))
+            let joints = page.rigs.changes().map(upload(&buffers.joints.buffer));
+            palettes
+                .chain(channels.map(upload(&buffers.channels.buffer)))
+                .chain(joints)
         });
         let to_lists = self.lists.uploads(&self.skin_pages);
         let uploads = to_tables.chain(to_pages).chain(to_lists);

@@ -178,6 +178,23 @@ fn upload_runs(
     Ok(())
 }
 
+/// Puts words into the first page with room for them; their page, first word, and what is held by them.
+pub(super) fn append_words(
+    skinner: &Skinner,
+    pages: &mut Vec<Arena>,
+    parts: &[&[u32]; 4],
+) -> Result<(usize, u32, Held), GpuError> {
+    let placed = append(skinner, pages, &parts.map(bytemuck::cast_slice));
+    let held = Held::collect(pages);
+    match placed {
+        Ok((page, first)) => Ok((page, first, held)),
+        Err(error) => {
+            held.give_back(pages);
+            Err(error)
+        }
+    }
+}
+
 /// Puts data into the first page with room for it; its page and first word.
 fn append(
     skinner: &Skinner,

@@ -11,6 +11,7 @@ mod made;
 mod palettes;
 mod posing;
 mod reading;
+mod repeat;
 mod retained;
 
 use common::gpu;
@@ -39,6 +40,7 @@ fn main() {
         blend_lists::TRIALS,
         boxes::TRIALS,
         reading::TRIALS,
+        repeat::TRIALS,
         retained::TRIALS,
         loss::TRIALS,
     ];

@@ -105,6 +105,12 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
             table(&mut out, name, &rows);
         }
     }
+    if !results.layouts.is_empty() {
+        out.push_str("\nBytes a point of the field's kernels, palettes apart:\n\n");
+        for (who, layout) in &results.layouts {
+            let _ = writeln!(out, "- {who}: {layout}");
+        }
+    }
     if !results.missing.is_empty() {
         out.push_str("\nNot measured:\n\n");
         for what in &results.missing {

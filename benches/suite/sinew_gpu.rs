@@ -210,20 +210,20 @@ pub fn frame_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Fra
     })
 }
 
-/// CPU seconds of a frame of a face, from channel weights to the recorded frame.
+/// CPU seconds of a frame of a face, from channel weights to the recorded frame, and most bytes that it uploads.
 #[derive(Clone, Copy, Debug)]
 pub struct FaceCost {
     /// The same shapes are active, with other weights.
-    pub weights: Times,
+    pub weights: (Times, u64),
     /// Others are active.
-    pub set: Times,
+    pub set: (Times, u64),
 }
 
 pub fn face_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<FaceCost, GpuError> {
     let mut on = OnDevice::new(load, device, &SkinnerOptions::default())?;
-    let mut measure = |changes_set: bool| {
-        let mut frame = 0;
-        runs.collect(|| {
+    let mut measure = |changes_set: bool| -> Result<(Times, u64), GpuError> {
+        let (mut frame, mut uploaded) = (0, 0);
+        let times = runs.collect(|| {
             frame += 1;
             let weights = load.weights(if changes_set { frame } else { 0 }, frame);
             let pose = Pose::of_shapes(weights);
@@ -235,8 +235,13 @@ pub fn face_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Face
             let seconds = start.elapsed().as_secs_f64();
             device.queue().submit([encoder.finish()]);
             on.wait();
+            // The first frames upload what lasts.
+            if frame > 1 {
+                uploaded = on.crowd.last_upload_bytes().max(uploaded);
+            }
             Ok::<f64, GpuError>(seconds)
-        })
+        })?;
+        Ok((times, uploaded))
     };
     Ok(FaceCost {
         weights: measure(false)?,

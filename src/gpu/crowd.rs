@@ -5,6 +5,7 @@ use std::sync::Arc;
 use slotmap::{Key, SlotMap};
 
 use super::arena::Arena;
+use super::blend_lists::BlendLists;
 use super::bounds::Bounds;
 use super::error::guarded;
 use super::frame::{HeldSkin, Instance};
@@ -15,6 +16,7 @@ use super::outputs::OutPage;
 use super::posing::{Posed, Scratch};
 use super::readback::Reads;
 use super::retained::Retained;
+use super::rigs::{RigId, Rigs};
 use super::skinner::Skinner;
 use super::staging::Staging;
 use super::timing::Timing;
@@ -45,6 +47,10 @@ pub(super) struct PoseBuffers {
     pub palettes: Growing,
     pub channels: Growing,
     pub sub_weights: Growing,
+    /// Local transforms of rigs.
+    pub joints: Growing,
+    /// What one dispatch of the pose kernel leaves to the next.
+    pub stored: Growing,
 }
 
 /// Skins, instances and outputs on one device. A lone mesh is a crowd of one.
@@ -64,6 +70,7 @@ pub struct Crowd {
     pub(super) order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
     pub(super) slots: u32,
+    pub(super) rigs: Rigs,
     /// Poses by slot.
     pub(super) poses: Vec<Posed>,
     pub(super) scratch: Vec<Scratch>,
@@ -85,6 +92,7 @@ pub struct Crowd {
     pub(super) bounds: Option<Bounds>,
     /// Frames that were encoded.
     pub(super) frames: u64,
+    pub(super) lists: BlendLists,
     /// The frame that was encoded last.
     pub(super) retained: Option<Retained>,
     /// What is retained does not serve the next frame.
@@ -103,6 +111,7 @@ impl Crowd {
             instances: SlotMap::with_key(),
             order: Vec::new(),
             slots: 0,
+            rigs: Rigs::default(),
             poses: Vec::new(),
             scratch: Vec::new(),
             skin_pages: Vec::new(),
@@ -118,6 +127,7 @@ impl Crowd {
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
             bounds: None,
             frames: 0,
+            lists: BlendLists::default(),
             retained: None,
             stale: true,
             unsettled: 0,
@@ -185,6 +195,8 @@ impl Crowd {
             page.palettes.buffer.size()
                 + page.channels.buffer.size()
                 + page.sub_weights.buffer.size()
+                + page.joints.buffer.size()
+                + page.stored.buffer.size()
         });
         let bounds = self.bounds.iter().flat_map(|b| [&b.keys, &b.boxes]);
         let others = self
@@ -207,6 +219,18 @@ impl Crowd {
         let skin = &self.skins.get(skin).ok_or_else(foreign_skin)?.packed;
         pose.fits(skin)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
+        self.set_packed(instance, pose, None)
+    }
+
+    /// Sets a pose that fits.
+    pub(super) fn set_packed(
+        &mut self,
+        instance: InstanceId,
+        pose: &PackedPose,
+        rig: Option<RigId>,
+    ) -> Result<(), GpuError> {
+        self.instances.get(instance).ok_or_else(foreign)?;
+        self.stale |= self.rigs.bind(instance.slot(), rig);
         let posed = &mut self.poses[instance.slot() as usize];
         posed.set(pose);
         posed.lay(&mut self.retained, &mut self.stale);
@@ -272,7 +296,8 @@ impl Crowd {
             .bounds
             .as_ref()
             .map(|_| self.slots.div_ceil(WORKGROUP_SIZE));
-        Ok(count(frame.weights.workgroups())
+        Ok(count(frame.pose.workgroups())
+            + count(frame.weights.workgroups())
             + count(frame.skin.workgroups())
             + count(frame.made_normals.workgroups())
             + count(frame.bounds.workgroups())

@@ -10,12 +10,14 @@ use super::groups::{Groups, Pages, SHARED_WORKGROUPS};
 use super::outputs::OutPlace;
 use super::pose_pages::{Placing, PosePages};
 use super::posing::Posed;
+use super::rigs::Rigs;
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
 use super::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, SkinItem, WORKGROUP_SIZE, WeightsItem,
+    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, PoseItem, SkinItem, WORKGROUP_SIZE,
+    WeightsItem,
 };
 
 /// One instance: a skin, and a place in the outputs for each slice.
@@ -32,6 +34,8 @@ pub(super) struct Instance {
     pub written: bool,
     /// The first frame that it can be part of.
     pub since: u64,
+    /// Which of the skin's lists it went by.
+    pub list: Option<u32>,
 }
 
 /// A skin and its place on the GPU.
@@ -47,6 +51,8 @@ pub(super) struct HeldSkin {
 #[derive(Debug)]
 pub(super) struct Frame {
     pub poses: PosePages,
+    /// In the order in which they have to run.
+    pub pose: Groups<PoseItem>,
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
     pub made_normals: Groups<SkinItem>,
@@ -54,6 +60,19 @@ pub(super) struct Frame {
     pub bounds: Groups<BoundsItem>,
     /// Skin items that write the positions of the frame before: whose they are, group and number.
     pub previous: Vec<(InstanceId, usize, usize)>,
+    /// Skin items that walk a list of blend entries. Those of an instance are neighbours.
+    pub blended: Vec<Blended>,
+}
+
+/// An item that walks a list of blend entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blended {
+    pub id: InstanceId,
+    /// Number of the slice among its skin's.
+    pub slice: usize,
+    /// Group of the skin kernel's, and number there.
+    pub group: usize,
+    pub number: usize,
 }
 
 /// Override bits of the skin kernel, in the order of its list.
@@ -79,32 +98,35 @@ pub(super) fn plan<'a>(
     limits: &Limits,
     skins: &SlotMap<SkinId, HeldSkin>,
     with_bounds: bool,
-    instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
+    instances: impl Iterator<Item = (InstanceId, &'a Instance)> + Clone,
     poses: &[Posed],
+    rigs: &Rigs,
 ) -> Result<Frame, GpuError> {
     let mut frame = Frame {
-        poses: PosePages::default(),
+        poses: place_poses(limits, skins, instances.clone(), poses, rigs)?,
+        pose: Groups::new(limits, false),
         weights: Groups::new(limits, false),
         skin: Groups::new(limits, limits.in_uniforms),
         made_normals: Groups::new(limits, false),
         bounds: Groups::new(limits, false),
         previous: Vec::new(),
+        blended: Vec::new(),
     };
-    let mut placing = Placing::new(limits, poses.len());
+    for (number, page) in frame.poses.pages.iter().enumerate() {
+        page.rigs
+            .push_items(number, page.first_of_rigs(), &mut frame.pose);
+    }
+    frame.pose.all.sort_by_key(|group| group.pages.out);
     for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
-        let posed = poses.get(id.slot() as usize);
-        let pose = posed.and_then(|posed| posed.pose.as_ref());
-        let pose = pose.ok_or_else(|| {
-            let (prim, slot) = (held.packed.prim(), id.slot());
-            GpuError::Mismatch(format!(
-                "{prim}: no pose to skin the instance in slot {slot} by"
-            ))
-        })?;
+        let pose = poses
+            .get(id.slot() as usize)
+            .and_then(|posed| posed.pose.as_ref());
+        let (Some((site, palette_row, post_row)), Some(pose)) = (frame.poses.find(id.slot()), pose)
+        else {
+            continue;
+        };
         let skin = &held.gpu;
-        let sub_shapes = skin.shapes.map(|s| s.sub_shape_count);
-        let (site, page) = placing.place(id.slot(), pose, sub_shapes)?;
-
         let mut item = SkinItem {
             motions: NONE,
             bind: NONE,
@@ -112,11 +134,11 @@ pub(super) fn plan<'a>(
             flags: flag(instance.fresh, SkinItem::FRESH) | flag(pose.mirrors(), SkinItem::MIRRORED),
             ..SkinItem::default()
         };
-        if let Some(palette) = pose.palette() {
-            item.palette = site.palette;
-            let slots = palette.slots() as u32;
+        if pose.is_skinned() {
+            let slots = held.packed.palette_slots() as u32;
+            (item.palette, item.post) = (palette_row, post_row);
             item.normal_palette = item.palette + slots * 3;
-            if palette.rigid().is_some() {
+            if let Some(palette) = pose.palette().filter(|palette| palette.rigid().is_some()) {
                 item.motions = item.palette + (palette.blocks() as u32 - slots) * 3;
                 // The last slot is geomBindTransform alone.
                 if !pose.scales_points() {
@@ -126,12 +148,9 @@ pub(super) fn plan<'a>(
                     item.normal_bind = item.normal_palette + (slots - 1) * 3;
                 }
             }
-            // Where ways out begin is known when all palettes of the page are.
-            item.post = site.post * 6;
         }
         if let Some(shapes) = skin.shapes {
-            item.sub_weights = page.sub_weights;
-            page.sub_weights += shapes.sub_shape_count;
+            item.sub_weights = site.sub_weights;
             let pages = Pages {
                 skin: shapes.page,
                 pose: site.page,
@@ -148,19 +167,52 @@ pub(super) fn plan<'a>(
                     sub_weights: item.sub_weights,
                 });
         }
-        for (slice, out) in skin.slices.iter().zip(&instance.out) {
-            frame.push(id, slice, out, site.page, pose.palette().is_some(), &item);
+        for (number, (slice, out)) in skin.slices.iter().zip(&instance.out).enumerate() {
+            frame.push(
+                id,
+                (number, slice),
+                out,
+                site.page,
+                pose.is_skinned(),
+                &item,
+            );
             if with_bounds {
                 frame.push_bounds(slice, out, id.slot() * KEYS_PER_SLOT);
             }
         }
     }
-    frame.poses = placing.finish();
-    for group in &mut frame.skin.all {
-        let first = frame.poses.pages[group.pages.pose].first_post();
-        group.items.iter_mut().for_each(|item| item.post += first);
-    }
     Ok(frame)
+}
+
+/// Finds a place for every pose.
+fn place_poses<'a>(
+    limits: &Limits,
+    skins: &SlotMap<SkinId, HeldSkin>,
+    instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
+    poses: &[Posed],
+    rigs: &Rigs,
+) -> Result<PosePages, GpuError> {
+    let mut placing = Placing::new(limits, poses.len());
+    for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
+        let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
+        let posed = poses.get(id.slot() as usize);
+        let pose = posed.and_then(|posed| posed.pose.as_ref());
+        let pose = pose.ok_or_else(|| {
+            let (prim, slot) = (held.packed.prim(), id.slot());
+            GpuError::Mismatch(format!(
+                "{prim}: no pose to skin the instance in slot {slot} by"
+            ))
+        })?;
+        let rig = rigs.of(id.slot());
+        if let Some((_, rig)) = rig.filter(|(_, rig)| !rig.is_posed) {
+            let path = rig.packed.path();
+            let text = format!("{path}: no local transforms to pose the rig by");
+            return Err(GpuError::Mismatch(text));
+        }
+        let sub_shapes = held.gpu.shapes.map(|s| s.sub_shape_count);
+        placing.place(id.slot(), pose, rig, sub_shapes)?;
+    }
+    Ok(placing.finish())
 }
 
 impl Frame {
@@ -168,7 +220,7 @@ impl Frame {
     fn push(
         &mut self,
         id: InstanceId,
-        slice: &Slice,
+        (slice_number, slice): (usize, &Slice),
         out: &OutPlace,
         pose: usize,
         is_posed: bool,
@@ -224,6 +276,14 @@ impl Frame {
             ..item
         };
         let place = self.skin.push(pages, item.count, variant, numbered);
+        if let Some((group, number)) = place.filter(|_| item.blend_list != NONE) {
+            self.blended.push(Blended {
+                id,
+                slice: slice_number,
+                group,
+                number,
+            });
+        }
         if let Some((group, number)) = place.filter(|_| with(PREVIOUS)) {
             self.previous.push((id, group, number));
         }

@@ -239,6 +239,7 @@ impl Crowd {
             fresh: true,
             written: false,
             since: self.frames + 1,
+            list: None,
         });
         self.stale = true;
         self.order.push(id);
@@ -257,6 +258,7 @@ impl Crowd {
         let gone = self.instances.remove(instance).ok_or_else(foreign)?;
         self.poses[instance.slot() as usize] = Posed::default();
         self.stale = true;
+        self.rigs.bind(instance.slot(), None);
         self.free(gone.skin, &gone.target, &gone.out);
         if let Some(held) = self.skins.get_mut(gone.skin) {
             held.users -= 1;
@@ -272,6 +274,7 @@ impl Crowd {
     /// Removes all instances and keeps the skins.
     pub fn clear_instances(&mut self) {
         (self.retained, self.stale) = (None, true);
+        self.rigs.unbind_all();
         self.instances.clear();
         self.poses.clear();
         self.order.clear();

@@ -164,6 +164,7 @@ impl Crowd {
         let skin = &self.skins.get(skin).ok_or_else(foreign_skin)?.packed;
         let posed = &mut self.poses[instance.slot() as usize];
         posed.pack(skin, pose)?;
+        self.stale |= self.rigs.release(posed);
         posed.lay(&mut self.retained, &mut self.stale);
         Ok(())
     }
@@ -224,6 +225,7 @@ impl Crowd {
                 }
             }
             for posed in block {
+                self.stale |= self.rigs.release(posed);
                 posed.lay(&mut self.retained, &mut self.stale);
             }
         }

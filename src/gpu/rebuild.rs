@@ -25,6 +25,7 @@ impl Crowd {
         for held in out.skins.values_mut() {
             held.gpu = slices::upload(&out.skinner, &mut out.skin_pages, &held.packed)?;
         }
+        out.rigs = self.rigs.rebuild(&out.skinner, &mut out.skin_pages)?;
         out.instances = self.instances.clone();
         (out.order, out.slots) = (self.order.clone(), self.slots);
         out.poses = self.poses.clone();

@@ -60,3 +60,14 @@ pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 pub(crate) use skin::{UNIFORM_BYTES, multiplied};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
+
+/// What the CPU mirror computes with, and so what the last bits of its results depend on: such as `x86_64 avx2 fma`.
+#[must_use]
+pub fn cpu_instructions() -> String {
+    let arch = std::env::consts::ARCH;
+    #[cfg(target_arch = "x86_64")]
+    if skin_avx2::is_available() {
+        return format!("{arch} avx2 fma");
+    }
+    arch.to_owned()
+}

@@ -8,9 +8,11 @@ use super::{PackedSkin, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows};
 use crate::skel::Pose;
+#[cfg(feature = "gpu")]
+use crate::skel::SkinningMethod;
 
 /// A [`Pose`] as the kernels read it.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct PackedPose {
     palette: Option<Arc<Palette>>,
     post: Rows,
@@ -19,6 +21,8 @@ pub struct PackedPose {
     /// See [`Palette::scales`].
     scales: [bool; 2],
     mirrors: bool,
+    /// The palette is one that [`super::POSE`] makes.
+    is_posed_on_gpu: bool,
 }
 
 impl Clone for PackedPose {
@@ -36,6 +40,7 @@ impl Clone for PackedPose {
         self.channel_weights.clone_from(&from.channel_weights);
         (self.post, self.post_normal) = (from.post, from.post_normal);
         (self.scales, self.mirrors) = (from.scales, from.mirrors);
+        self.is_posed_on_gpu = from.is_posed_on_gpu;
     }
 }
 
@@ -138,6 +143,7 @@ impl PackedPose {
             channel_weights,
             scales: [true; 2],
             mirrors: false,
+            is_posed_on_gpu: false,
         };
         out.lead_out(skin, out_from_skel);
         out
@@ -156,6 +162,7 @@ impl PackedPose {
         self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_slots));
         let binds_mirrored = palette.and_then(|p| p.points().last());
         self.mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&self.post);
+        self.is_posed_on_gpu = false;
     }
 
     fn expect_fits(&self, skin: &PackedSkin) {
@@ -180,6 +187,72 @@ impl PackedPose {
             return misfit("a palette with normal matrices".into(), "none".into());
         }
         Ok(())
+    }
+
+    /// Makes it one over a palette of `rig`'s that the GPU makes.
+    ///
+    /// # Errors
+    /// A rig that is none for the skin, another number of channel weights, numbers that are not finite.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn set_posed_on_gpu(
+        &mut self,
+        skin: &PackedSkin,
+        rig: &super::PackedRig,
+        out_from_skel: &DMat4,
+        channel_weights: &[f32],
+    ) -> Result<(), Invalid> {
+        let wrong = |property: &str, expected: String, found: String| {
+            Err(Invalid::new(skin.prim(), property, expected, found))
+        };
+        if skin.influences().is_none() {
+            let expected = "a skin with influences, to move with a rig";
+            return wrong("", expected.into(), "none".into());
+        }
+        if skin.method() != SkinningMethod::ClassicLinear {
+            let expected = "linear blend skinning, to be posed on the GPU";
+            return wrong("", expected.into(), format!("{:?}", skin.method()));
+        }
+        if rig.slots() != skin.palette_slots() {
+            let expected = format!("a rig of {} joints", skin.palette_slots() - 1);
+            return wrong("", expected, rig.joint_count().to_string());
+        }
+        if skin.normals().is_some() && !rig.has_normals() {
+            let expected = "a rig that was packed with normals";
+            return wrong("", expected.into(), "one without".into());
+        }
+        if channel_weights.len() != skin.channel_count() {
+            let expected = format!("{} channel weights", skin.channel_count());
+            return wrong("", expected, channel_weights.len().to_string());
+        }
+        if let Some(i) = channel_weights.iter().position(|w| !w.is_finite()) {
+            let found = format!("{} at {i}", channel_weights[i]);
+            return wrong("blendShapeWeights", "finite weights".into(), found);
+        }
+        if !math::is_finite(out_from_skel) {
+            let expected = "a finite matrix".into();
+            return wrong("out_from_skel", expected, out_from_skel.to_string());
+        }
+        self.palette = None;
+        self.is_posed_on_gpu = true;
+        self.scales = [true; 2];
+        self.post = math::rows(*out_from_skel);
+        self.post_normal = math::rows3(math::normal_matrix(*out_from_skel));
+        self.mirrors = rig.mirrors() != math::mirrors(&self.post);
+        self.channel_weights.clear();
+        self.channel_weights.extend_from_slice(channel_weights);
+        Ok(())
+    }
+
+    /// Whether its palette is one that the GPU makes.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn is_posed_on_gpu(&self) -> bool {
+        self.is_posed_on_gpu
+    }
+
+    /// Whether its prim is skinned, by a palette of its own or by one that the GPU makes.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn is_skinned(&self) -> bool {
+        self.palette.is_some() || self.is_posed_on_gpu
     }
 
     /// Palette, or `None` where the prim only blends.

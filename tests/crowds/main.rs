@@ -10,6 +10,7 @@ mod made;
 mod palettes;
 mod posing;
 mod reading;
+mod repeat;
 mod retained;
 
 use common::gpu;
@@ -37,6 +38,7 @@ fn main() {
         posing::TRIALS,
         boxes::TRIALS,
         reading::TRIALS,
+        repeat::TRIALS,
         retained::TRIALS,
         loss::TRIALS,
     ];

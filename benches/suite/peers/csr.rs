@@ -16,7 +16,10 @@ use crate::load::{Load, Peer};
 
 pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, GpuError> {
     let [(number, pose)] = load.instances else {
-        return Err(GpuError::Mismatch("the plain walk takes one mesh".into()));
+        return Err(GpuError::Mismatch(format!(
+            "{}: the plain walk takes one mesh",
+            load.name
+        )));
     };
     let skin = &load.skins[*number];
     let count = skin.points().len();

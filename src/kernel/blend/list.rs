@@ -12,7 +12,9 @@ impl BlendIndex {
 
     /// Words of a list of these sub-shapes.
     pub fn list_words(&self, sub_shapes: &[u32]) -> usize {
-        let entries = sub_shapes.iter().map(|s| self.counts()[*s as usize] as usize);
+        let entries = sub_shapes
+            .iter()
+            .map(|s| self.counts()[*s as usize] as usize);
         self.point_count() + 1 + entries.sum::<usize>()
     }
 

@@ -54,7 +54,15 @@ fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSki
         let path = format!("/S{number}");
         let warnings = &mut Vec::new();
         let between = inbetweens.into_iter().collect();
-        let shape = BlendShape::new(path, Some(&indices), own, normals, between, points, warnings);
+        let shape = BlendShape::new(
+            path,
+            Some(&indices),
+            own,
+            normals,
+            between,
+            points,
+            warnings,
+        );
         Some(Arc::new(shape.expect("valid")))
     });
     let shapes = shapes.collect();
@@ -111,13 +119,20 @@ fn by_blocks(blend: &PackedBlend, channels: &[f32], values: &[Vec3]) -> Vec<Vec3
         blend.blend_chunk(&active, i * BLOCK, rest, out);
     }
     for (point, (rest, out)) in values.iter().zip(&out).enumerate().step_by(13) {
-        assert_eq!(blend.blend_point(&active, point, *rest), *out, "point {point}");
+        assert_eq!(
+            blend.blend_point(&active, point, *rest),
+            *out,
+            "point {point}"
+        );
     }
     out
 }
 
 fn bits(values: &[Vec3]) -> Vec<[u32; 3]> {
-    values.iter().map(|v| v.to_array().map(f32::to_bits)).collect()
+    values
+        .iter()
+        .map(|v| v.to_array().map(f32::to_bits))
+        .collect()
 }
 
 /// All lists that hold the active sub-shapes, and the CPU, agree; returns whether anything moved.
@@ -129,7 +144,10 @@ fn agree(rng: &mut Rng, blend: &PackedBlend, values: &[Vec3], active: usize) -> 
     let all: Vec<u32> = (0..sub_weights.len() as u32).collect();
     let weighted = |s: &u32| sub_weights[*s as usize] != 0.0;
     let exact: Vec<u32> = all.iter().copied().filter(weighted).collect();
-    let more = all.iter().copied().filter(|s| weighted(s) || rng.below(3) == 0);
+    let more = all
+        .iter()
+        .copied()
+        .filter(|s| weighted(s) || rng.below(3) == 0);
     let more: Vec<u32> = more.collect();
     for list in [&all, &exact, &more] {
         let got = walk(blend, list, &sub_weights, blend.offsets(), values);
@@ -148,7 +166,10 @@ fn lists_and_blocks_agree_to_the_bit() {
         assert_eq!(entries as usize, blend.offsets().len());
         for active in [0, 1, 3, shapes] {
             let moved = agree(rng, blend, packed.points(), active);
-            assert!(moved || active < 3 || points < 3, "{points} points, {active} of {shapes}");
+            assert!(
+                moved || active < 3 || points < 3,
+                "{points} points, {active} of {shapes}"
+            );
         }
     }
 }
@@ -168,9 +189,8 @@ fn some_points_in_another_order() {
     ] {
         let some = blend.of_points(&points);
         let channels = weights(rng, blend, 10);
-        let pick = |values: &[Vec3]| -> Vec<Vec3> {
-            points.iter().map(|p| values[*p as usize]).collect()
-        };
+        let pick =
+            |values: &[Vec3]| -> Vec<Vec3> { points.iter().map(|p| values[*p as usize]).collect() };
         let want = pick(&by_blocks(blend, &channels, packed.points()));
         let got = by_blocks(&some, &channels, &pick(packed.points()));
         assert_eq!(bits(&got), bits(&want));
@@ -192,7 +212,8 @@ fn many_shapes_make_small_blocks() {
     let all_on_one = |points: usize, shapes: usize| {
         let shapes = (0..shapes).map(|_| {
             let offsets = vec![Vec3::X; 1];
-            let shape = BlendShape::new("/S", Some(&[0]), offsets, None, vec![], points, &mut vec![]);
+            let shape =
+                BlendShape::new("/S", Some(&[0]), offsets, None, vec![], points, &mut vec![]);
             Some(Arc::new(shape.expect("valid")))
         });
         let (rest, shapes) = (Arc::new(vec![Vec3::ZERO; points]), shapes.collect());

@@ -209,6 +209,7 @@ mod tests {
             workgroups: 3,
             alignment: 256,
             in_uniforms: false,
+            active_lists: true,
         };
         let mut groups: Groups<u32> = Groups::new(&limits, false);
         for (count, variant) in [(1, SHARED_WORKGROUPS), (65, 0), (30, SHARED_WORKGROUPS | 1)] {

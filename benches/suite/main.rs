@@ -2,6 +2,7 @@
 //!
 //! `cargo bench --bench suite -- --help`.
 
+mod cpu_peers;
 mod export;
 mod floor;
 mod goals;
@@ -14,6 +15,7 @@ mod results;
 mod row;
 mod sinew_cpu;
 mod sinew_gpu;
+mod torch;
 mod usd_core;
 mod variants;
 mod whole;
@@ -101,10 +103,13 @@ impl Suite {
             for threads in [1, cores] {
                 let measured = sinew_cpu::rows(load, threads, runs);
                 let measured = self.results.keep(&format!("{name}, CPU"), measured);
-                measured
-                    .into_iter()
-                    .flatten()
-                    .for_each(|r| row::merge(&mut rows, r));
+                let of_peers = match load.kind {
+                    Kind::Body | Kind::MixedBody => cpu_peers::rows(load, threads, runs),
+                    _ => Ok(Vec::new()),
+                };
+                let of_peers = self.results.keep(&format!("{name}, CPU peers"), of_peers);
+                let measured = measured.into_iter().chain(of_peers);
+                measured.flatten().for_each(|r| row::merge(&mut rows, r));
             }
             if let (Some(python), Some(file)) = (&self.python, exported) {
                 let measured = usd_core::rows(python, file, name, runs, cores);
@@ -126,6 +131,11 @@ impl Suite {
         let row = sinew_gpu::row(&load, device, runs);
         let row = self.results.keep(&format!("{name}, GPU"), row);
         self.results.rows.extend(row);
+        if matches!(load.kind, Kind::Body | Kind::Crowd) {
+            let rows = torch::rows(&load, runs);
+            let rows = self.results.keep(&format!("{name}, PyTorch"), rows);
+            self.results.rows.extend(rows.into_iter().flatten());
+        }
         if matches!(load.kind, Kind::Crowd | Kind::Dust) {
             self.tell(&format!("{name}: CPU cost of its frames"));
             let counts = Counts {

@@ -153,6 +153,11 @@ impl Suite {
             let counted = sinew_gpu::dispatches(&load, &Workload::sized(load.kind, size), device);
             self.results.dispatches = self.results.keep("C, dispatches", counted);
         }
+        if load.rig.is_none() {
+            let row = sinew_gpu::row_of_all_entries(&load, device, runs);
+            let row = self.results.keep(&format!("{name}, GPU, all entries"), row);
+            self.results.rows.extend(row);
+        }
         if load.kind == Kind::Face {
             let cost = sinew_gpu::face_cost(&load, device, runs);
             self.results.face = self.results.keep("D, frames", cost);

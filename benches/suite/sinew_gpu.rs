@@ -147,7 +147,32 @@ fn stamped() -> SkinnerOptions {
 
 /// A frame's kernels.
 pub fn row(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Row, GpuError> {
-    let mut on = OnDevice::new(load, device, &stamped())?;
+    row_of(load, device, runs, &stamped())
+}
+
+/// The same where all blend entries of a point are walked, active or not.
+pub fn row_of_all_entries(
+    load: &Workload,
+    device: &GpuDevice,
+    runs: Runs,
+) -> Result<Row, GpuError> {
+    let options = SkinnerOptions {
+        never_active_lists: true,
+        ..stamped()
+    };
+    let mut row = row_of(load, device, runs, &options)?;
+    row.who += ", all entries";
+    row.bytes_per_point = None;
+    Ok(row)
+}
+
+fn row_of(
+    load: &Workload,
+    device: &GpuDevice,
+    runs: Runs,
+    options: &SkinnerOptions,
+) -> Result<Row, GpuError> {
+    let mut on = OnDevice::new(load, device, options)?;
     let times = runs.collect(|| on.frame())?;
     let with_normals = load.skins.iter().any(|s| s.normals().is_some());
     let bytes = floor::frame_bytes(load, with_normals);

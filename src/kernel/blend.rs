@@ -1,6 +1,11 @@
 //! Blend shapes turned round: offsets by the points that they move.
 
+#[cfg_attr(
+    not(feature = "gpu"),
+    allow(dead_code, reason = "half of it is for the GPU's lists")
+)]
 mod index;
+#[cfg(feature = "gpu")]
 mod list;
 mod on_cpu;
 
@@ -114,6 +119,7 @@ impl PackedBlend {
     }
 
     /// Which point and sub-shape each entry belongs to.
+    #[cfg(feature = "gpu")]
     pub(crate) fn index(&self) -> &Arc<BlendIndex> {
         &self.index
     }

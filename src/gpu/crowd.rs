@@ -5,6 +5,7 @@ use std::sync::Arc;
 use slotmap::{Key, SlotMap};
 
 use super::arena::Arena;
+use super::blend_lists::BlendLists;
 use super::bounds::Bounds;
 use super::error::guarded;
 use super::frame::{HeldSkin, Instance};
@@ -91,6 +92,7 @@ pub struct Crowd {
     pub(super) bounds: Option<Bounds>,
     /// Frames that were encoded.
     pub(super) frames: u64,
+    pub(super) lists: BlendLists,
     /// The frame that was encoded last.
     pub(super) retained: Option<Retained>,
     /// What is retained does not serve the next frame.
@@ -125,6 +127,7 @@ impl Crowd {
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
             bounds: None,
             frames: 0,
+            lists: BlendLists::default(),
             retained: None,
             stale: true,
             unsettled: 0,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use slotmap::SlotMap;
 
 use super::crowd::foreign_skin;
-use super::groups::{Groups, Pages};
+use super::groups::{Groups, Pages, SHARED_WORKGROUPS};
 use super::outputs::OutPlace;
 use super::pose_pages::{Placing, PosePages};
 use super::posing::Posed;
@@ -34,6 +34,8 @@ pub(super) struct Instance {
     pub written: bool,
     /// The first frame that it can be part of.
     pub since: u64,
+    /// Which of the skin's lists it went by.
+    pub list: Option<u32>,
 }
 
 /// A skin and its place on the GPU.
@@ -58,6 +60,19 @@ pub(super) struct Frame {
     pub bounds: Groups<BoundsItem>,
     /// Skin items that write the positions of the frame before: whose they are, group and number.
     pub previous: Vec<(InstanceId, usize, usize)>,
+    /// Skin items that walk a list of blend entries. Those of an instance are neighbours.
+    pub blended: Vec<Blended>,
+}
+
+/// An item that walks a list of blend entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blended {
+    pub id: InstanceId,
+    /// Number of the slice among its skin's.
+    pub slice: usize,
+    /// Group of the skin kernel's, and number there.
+    pub group: usize,
+    pub number: usize,
 }
 
 /// Override bits of the skin kernel, in the order of its list.
@@ -67,6 +82,9 @@ const WITH_DUAL_QUATERNIONS: usize = 4;
 const WITH_SOURCES: usize = 8;
 pub(super) const WITH_TANGENTS: usize = 16;
 pub(super) const WITH_PREVIOUS: usize = 32;
+
+/// Most results of an item that shares a workgroup with others: half the invocations of one of its own would be idle.
+const MOST_SHARED: u32 = WORKGROUP_SIZE / 2;
 
 fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
@@ -92,6 +110,7 @@ pub(super) fn plan<'a>(
         made_normals: Groups::new(limits, false),
         bounds: Groups::new(limits, false),
         previous: Vec::new(),
+        blended: Vec::new(),
     };
     for (number, page) in frame.poses.pages.iter().enumerate() {
         page.rigs
@@ -148,8 +167,15 @@ pub(super) fn plan<'a>(
                     sub_weights: item.sub_weights,
                 });
         }
-        for (slice, out) in skin.slices.iter().zip(&instance.out) {
-            frame.push(id, slice, out, site.page, pose.is_skinned(), &item);
+        for (number, (slice, out)) in skin.slices.iter().zip(&instance.out).enumerate() {
+            frame.push(
+                id,
+                (number, slice),
+                out,
+                site.page,
+                pose.is_skinned(),
+                &item,
+            );
             if with_bounds {
                 frame.push_bounds(slice, out, id.slot() * KEYS_PER_SLOT);
             }
@@ -194,7 +220,7 @@ impl Frame {
     fn push(
         &mut self,
         id: InstanceId,
-        slice: &Slice,
+        (slice_number, slice): (usize, &Slice),
         out: &OutPlace,
         pose: usize,
         is_posed: bool,
@@ -238,7 +264,8 @@ impl Frame {
             | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS)
             | needs(item.sources != NONE || !slice.has_points(), WITH_SOURCES)
             | needs(item.rest_tangents != NONE, WITH_TANGENTS)
-            | needs(item.out_previous != NONE, WITH_PREVIOUS);
+            | needs(item.out_previous != NONE, WITH_PREVIOUS)
+            | needs(item.count <= MOST_SHARED, SHARED_WORKGROUPS);
         let pages = Pages {
             skin: slice.page,
             pose,
@@ -249,6 +276,14 @@ impl Frame {
             ..item
         };
         let place = self.skin.push(pages, item.count, variant, numbered);
+        if let Some((group, number)) = place.filter(|_| item.blend_list != NONE) {
+            self.blended.push(Blended {
+                id,
+                slice: slice_number,
+                group,
+                number,
+            });
+        }
         if let Some((group, number)) = place.filter(|_| with(PREVIOUS)) {
             self.previous.push((id, group, number));
         }

@@ -239,6 +239,7 @@ impl Crowd {
             fresh: true,
             written: false,
             since: self.frames + 1,
+            list: None,
         });
         self.stale = true;
         self.order.push(id);

@@ -7,6 +7,7 @@
 //! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
 
 mod arena;
+mod blend_lists;
 mod bounds;
 mod changed;
 mod crowd;

@@ -25,12 +25,13 @@ impl Crowd {
         if result.is_err() {
             // Nobody knows how much of it was recorded.
             self.retained = None;
+            self.lists.lose();
         }
         result
     }
 
     /// Bytes that the last encoded frame uploads: changed palettes and ways out of skeleton space, changed channel
-    /// weights, and item tables where these changed. 0 where nothing did. Small gaps between what changed are
+    /// weights, lists of blend entries where other channels have a weight, and item tables where these changed. 0 where nothing did. Small gaps between what changed are
     /// uploaded with it.
     #[must_use]
     pub fn last_upload_bytes(&self) -> u64 {
@@ -39,16 +40,21 @@ impl Crowd {
 
     fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         let not_submitted = self.staging.take_dropped();
+        if not_submitted {
+            self.lists.lose();
+        }
         if !self.is_current() {
-            // Its room serves the next plan.
-            self.retained = None;
-            let frame = self.plan()?;
-            self.retained = Some(self.prepare(frame)?);
-            self.stale = false;
+            self.plan_anew()?;
         } else if let Some(retained) = self.retained.as_mut().filter(|_| not_submitted) {
             retained.mark_all();
         }
+        self.choose_lists();
+        if !self.is_current() {
+            // A list made its page grow.
+            self.plan_anew()?;
+        }
         self.update_flags();
+        self.update_lists();
         self.upload(encoder)?;
         for page in &self.out_pages {
             page.bring(&self.skinner, encoder)?;
@@ -130,6 +136,42 @@ impl Crowd {
         self.current().is_some()
     }
 
+    fn plan_anew(&mut self) -> Result<(), GpuError> {
+        // Its room serves the next plan.
+        self.retained = None;
+        let frame = self.plan()?;
+        self.retained = Some(self.prepare(frame)?);
+        self.stale = false;
+        Ok(())
+    }
+
+    fn choose_lists(&mut self) {
+        let wanted = self.skinner.limits.active_lists;
+        let Some(retained) = self.retained.as_ref().filter(|_| wanted) else {
+            return;
+        };
+        let (pages, skins) = (&mut self.skin_pages, &mut self.skins);
+        let instances = &mut self.instances;
+        let frame = &retained.frame;
+        self.lists
+            .choose(&self.skinner, pages, skins, instances, frame, &self.poses);
+        self.lists.fill(pages, skins, frame);
+    }
+
+    /// Tells items which lists they walk.
+    fn update_lists(&mut self) {
+        let Some(retained) = &mut self.retained else {
+            return;
+        };
+        let (instances, skins) = (&self.instances, &self.skins);
+        retained.set_lists(|blended| {
+            let instance = instances.get(blended.id)?;
+            let gpu = &skins.get(instance.skin)?.gpu;
+            let own = gpu.lists.first_word(instance.list, blended.slice);
+            own.or_else(|| Some(gpu.slices.get(blended.slice)?.item.blend_list))
+        });
+    }
+
     /// Tells items whether a frame before left positions.
     fn update_flags(&mut self) {
         if let Some(retained) = self.retained.as_mut().filter(|_| self.unsettled > 0) {
@@ -170,9 +212,11 @@ impl Crowd {
                 .chain(channels.map(upload(&buffers.channels.buffer)))
                 .chain(joints)
         });
-        let uploads = to_tables.chain(to_pages);
+        let to_lists = self.lists.uploads(&self.skin_pages);
+        let uploads = to_tables.chain(to_pages).chain(to_lists);
         self.uploaded = self.staging.record(&self.skinner, encoder, uploads)?;
         retained.set_uploaded();
+        self.lists.set_uploaded();
         Ok(())
     }
 }

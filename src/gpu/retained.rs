@@ -2,7 +2,7 @@
 
 use super::changed::Changed;
 use super::crowd::PoseBuffers;
-use super::frame::Frame;
+use super::frame::{Blended, Frame};
 use super::growing::Growing;
 use super::pipelines::Variant;
 use super::pose_pages::changes;
@@ -100,6 +100,21 @@ impl Retained {
             });
         }
         self.frame.previous = previous;
+    }
+}
+
+impl Retained {
+    /// Says which list of blend entries each item walks, by its first word.
+    pub fn set_lists(&mut self, first: impl Fn(&Blended) -> Option<u32>) {
+        let all = std::mem::take(&mut self.frame.blended);
+        for blended in &all {
+            if let Some(first) = first(blended) {
+                self.patch(blended.group, blended.number, |item| {
+                    item.blend_list = first
+                });
+            }
+        }
+        self.frame.blended = all;
     }
 }
 

@@ -18,6 +18,9 @@ pub struct SkinnerOptions {
     /// Item tables and palettes in storage buffers even on software adapters, where uniforms of 64 KiB
     /// are far faster to read and make a dispatch for every 64 KiB of palettes.
     pub never_in_uniforms: bool,
+    /// Walk all blend entries of a point every frame, those of shapes without weight too, and make no lists of the others. Results
+    /// are the same to the bit; for measuring.
+    pub never_active_lists: bool,
     /// Measure GPU times, on a device that was opened with `TIMESTAMP_QUERY`.
     pub timestamps: bool,
     /// Where compiled shaders are kept between runs, on a device that was opened with `PIPELINE_CACHE` (Vulkan). Making
@@ -39,6 +42,8 @@ pub(super) struct Limits {
     pub alignment: u64,
     /// Items and palettes go to uniforms where they fit.
     pub in_uniforms: bool,
+    /// Instances walk lists of the blend entries that they use.
+    pub active_lists: bool,
 }
 
 impl Limits {
@@ -114,6 +119,7 @@ impl Skinner {
             in_uniforms: !options.never_in_uniforms
                 && device.adapter_info().device_type == wgpu::DeviceType::Cpu
                 && UNIFORM_BYTES <= binding_bytes.min(uniform_bytes),
+            active_lists: !options.never_active_lists,
         };
         let cache = options.pipeline_cache.as_ref();
         let of = |kernel: &'static Kernel| Pipelines::new(device, kernel, cache);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::GpuError;
 use super::arena::Arena;
+use super::blend_lists::SkinLists;
 use super::skinner::Skinner;
 use crate::kernel::{BlendIndex, NONE, PackedSkin, SkinItem};
 use run::{Results, Run, Sizes};
@@ -62,6 +63,7 @@ pub(super) struct GpuSkin {
     pub held: Held,
     pub slices: Vec<Slice>,
     pub shapes: Option<ShapeTables>,
+    pub lists: SkinLists,
 }
 
 /// What a skin holds of the pages: of each of them, these bytes.
@@ -76,6 +78,11 @@ impl Held {
             out.extend(page.take_appended().into_iter().map(|r| (number, r)));
         }
         Self(out)
+    }
+
+    /// Adds bytes that were taken for it.
+    pub fn hold(&mut self, page: usize, bytes: Range<u64>) {
+        self.0.push((page, bytes));
     }
 
     /// Makes room for other skins.
@@ -99,6 +106,7 @@ pub(super) fn upload(
             held,
             slices,
             shapes,
+            lists: skin.blend().map(SkinLists::new).unwrap_or_default(),
         }),
         Err(error) => {
             held.give_back(pages);

@@ -120,6 +120,11 @@ fn main() {
             streams::usd_core_finds_the_same_in_both,
             python,
         ),
+        (
+            "streams::the_same_bytes_every_time_and_in_one_thread",
+            streams::the_same_bytes_every_time_and_in_one_thread,
+            false,
+        ),
         #[cfg(target_os = "linux")]
         (
             "streams::memory_does_not_grow_with_the_frames",

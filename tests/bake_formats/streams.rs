@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use openusd::sdf::{AbstractData, Value};
+use sinew::bake::{Backend, BakeOptions, Progress};
 
 use crate::common::command::{Bench, bake, stderr};
 use crate::common::usd;
@@ -113,6 +114,33 @@ pub fn usd_core_finds_the_same_in_both() {
 
 fn hatchling() -> PathBuf {
     Path::new(FOLDER).join("examples/assets/hatchling.usda")
+}
+
+/// The stages of a bake run side by side, and in one thread where a caller's pool has no other.
+pub fn the_same_bytes_every_time_and_in_one_thread() {
+    let bench = Bench::new();
+    let written = |name: &str| {
+        let out = bench.path(name);
+        let options = BakeOptions {
+            backend: Backend::Cpu,
+            ..BakeOptions::default()
+        };
+        let mut steps = Vec::new();
+        let report = sinew::bake::bake(&hatchling(), &out, &options, &mut |p| steps.push(p));
+        let samples = report.unwrap().samples;
+        assert_eq!(steps.last(), Some(&Progress::Writing));
+        let done = Progress::Deforming {
+            done: samples,
+            total: samples,
+        };
+        assert!(steps.contains(&done), "{steps:?}");
+        std::fs::read(out).unwrap()
+    };
+    let first = written("a.usdc");
+    assert!(first == written("b.usdc"), "another run");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let alone = pool.unwrap().install(|| written("c.usdc"));
+    assert!(first == alone, "in one thread");
 }
 
 /// Four times the frames are 90 MB more on disk.

@@ -265,7 +265,9 @@ impl ClipBake<'_> {
         };
         let length = self.options.clip_frames.unwrap_or(usize::MAX);
         Ok(Prepared {
-            layout: self.file.clip_layout(&structure, self.options.layer)?,
+            layout: self
+                .file
+                .clip_layout(self.output, &structure, self.options.layer)?,
             // A hint depends on the boxes of what is still, too.
             cuts: Cuts::new(&work.schedule, length, !structure.hints.is_empty()),
             names: ClipNames::of(self.output),
@@ -316,9 +318,7 @@ impl ClipBake<'_> {
         self.file
             .write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
         report.files.push(self.output.to_owned());
-        if !self.options.layer {
-            report.files.push(names.topology());
-        }
+        report.files.push(names.topology());
         report.files.push(names.manifest());
         for name in names.left_over(count)? {
             let message = "is of an earlier bake and belongs to no clip now";

@@ -1,7 +1,7 @@
 //! Bakes cut into clips: layers that hold the samples of a run of frames, and a stage that plays them as USD's value clips.
 //!
-//! A clip is weaker than any value in the layer that names it, so what has samples in clips has its rest value in a layer
-//! below: the flattened stage without samples, or the input itself under a layer of overs.
+//! A clip is weaker than any value in the layer that names it, so that layer names the clips and no more. All that is the same
+//! at all times, rest values of what moves too, is in a layer below it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::instances::{Instances, Sharing};
 use super::output::{self, Outputs};
 use super::read::UsdFile;
 use super::write::{self, Authoring, relative_to};
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, Result};
 use crate::sampled::Time;
 use crate::scene::NormalsProperty;
 
@@ -36,7 +36,7 @@ pub(crate) struct ClipLayout {
 /// The files of a stage of value clips.
 pub(crate) struct ClipStage<'a> {
     pub out: &'a Path,
-    /// The flattened stage without samples; not written for a layer of overs.
+    /// What is the same at all times: the flattened stage without samples, or overs over the input.
     pub topology: &'a Path,
     /// What the clips hold samples of.
     pub manifest: &'a Path,
@@ -47,12 +47,20 @@ pub(crate) struct ClipStage<'a> {
 }
 
 impl UsdFile {
-    /// The places of a bake of these prims, which have no samples yet. `overs` tells that the stage will be a layer over the
-    /// input.
+    /// The places of a bake of these prims, which have no samples yet, into a stage `out`. `overs` tells that it will stand
+    /// over the input.
     ///
     /// # Errors
-    /// A stage whose instances cannot be told apart.
-    pub(crate) fn clip_layout(&self, prims: &BakeEdits, overs: bool) -> Result<ClipLayout> {
+    /// A stage whose instances cannot be told apart; an input that nothing can stand over, as it is no USD.
+    pub(crate) fn clip_layout(
+        &self,
+        out: &Path,
+        prims: &BakeEdits,
+        overs: bool,
+    ) -> Result<ClipLayout> {
+        if overs {
+            self.check_layer(out)?;
+        }
         let fail = |e: openusd::Error| Error::Open {
             file: self.file().to_owned(),
             reason: explain(&e),
@@ -81,45 +89,38 @@ impl UsdFile {
     /// Xforms.
     ///
     /// # Errors
-    /// A file that cannot be written; for a layer of overs, an input that is no USD.
+    /// A file that cannot be written.
     pub(crate) fn write_clip_stage(
         &self,
         layout: &ClipLayout,
         stage: &ClipStage<'_>,
         contents: &ClipContents,
         edits: BakeEdits,
-    ) -> Result<Vec<Warning>> {
+    ) -> Result<()> {
         let fail = |e: openusd::Error| Error::Write {
             file: stage.out.to_owned(),
             reason: explain(&e),
         };
         let edits = layout.instances.placed(edits).map_err(fail)?;
         let mut outputs = Outputs::default();
-        let name_clips = |edit: &mut sdf::LayerEdit<'_>| {
+        let declare = |edit: &mut sdf::LayerEdit<'_>| declare(edit.data_mut(), contents, edits);
+        let mut topology = match layout.overs {
+            true => self.overs_as(stage.topology, &layout.instances, declare),
+            false => self.flattened_as(&layout.instances, declare),
+        }
+        .map_err(fail)?;
+        let root = over(&topology, stage, |edit| {
             author_clips(edit.data_mut(), stage, contents, layout.overs)
-        };
-        let root = if layout.overs {
-            self.check_layer(stage.out)?;
-            let layer = self.overs_as(stage.out, &layout.instances, |edit| {
-                declare(edit.data_mut(), contents, edits)?;
-                name_clips(edit)
-            });
-            layer.map_err(fail)?
-        } else {
-            let flattened = self.flattened_as(&layout.instances, |edit| {
-                declare(edit.data_mut(), contents, edits)
-            });
-            let mut topology = flattened.map_err(fail)?;
-            let root = over(&topology, stage, name_clips).map_err(fail)?;
+        });
+        let root = root.map_err(fail)?;
+        if !layout.overs {
             self.write_pictures(&mut topology, stage.topology, &mut outputs)?;
-            output::export_with(&topology, stage.topology, &mut outputs)?;
-            root
-        };
+        }
+        output::export_with(&topology, stage.topology, &mut outputs)?;
         let manifest = manifest(contents).map_err(fail)?;
         output::export_with(&manifest, stage.manifest, &mut outputs)?;
         output::export_with(&root, stage.out, &mut outputs)?;
-        outputs.finish()?;
-        Ok(Vec::new())
+        outputs.finish()
     }
 }
 

@@ -12,7 +12,7 @@ use common::host::Gpu;
 use glam::{DMat4, DQuat, DVec3};
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::gpu::{Crowd, InstanceId, SkinnerOptions};
-use sinew::kernel::{PackedPose, PackedSkin};
+use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin};
 use sinew::skel::{Pose, Skeleton};
 
 /// Counts the allocations of all threads.
@@ -52,10 +52,11 @@ fn main() {
     args.test_threads = Some(1);
     let ignored = gpu::ignored();
     type Run = fn() -> Result<(), Failed>;
-    let trials: [(&str, Run); 3] = [
+    let trials: [(&str, Run); 4] = [
         ("the_count_counts", counts),
         ("poses_by_arrays", by_arrays),
         ("frames_of_few_and_many", few_and_many),
+        ("rigs_posed_on_the_gpu", rigs),
     ];
     let trials = trials.map(|(name, run)| Trial::test(name, run).with_ignored_flag(ignored));
     libtest_mimic::run(&args, trials.into()).exit();
@@ -243,4 +244,49 @@ fn few_and_many() -> Result<(), Failed> {
             false => Err(format!("{few} of 10 characters, {many} of 4,000").into()),
         }
     })
+}
+
+/// Local transforms and ways out of rigs, of few characters and of many.
+fn rigs() -> Result<(), Failed> {
+    let gpu = Gpu::shared()?;
+    let mut medians = Vec::new();
+    for count in [10, 1000] {
+        let mut scene = Scene::new(&gpu, count)?;
+        let packed = PackedRig::pack(&scene.rig.skeleton, DMat4::IDENTITY, true)?;
+        let packed = std::sync::Arc::new(packed);
+        let mut all = Vec::new();
+        for id in &scene.ids {
+            all.push((*id, scene.crowd.add_rig(packed.clone())?));
+        }
+        let mut joints = vec![JointTransform::IDENTITY; packed.joint_count()];
+        let weights = vec![0.5; scene.rig.channels];
+        let mut encodings = Vec::new();
+        for frame in 0..12 {
+            let (posing, result) = allocations(|| {
+                for (id, rig) in &all {
+                    joints[1].translation[0] = frame as f32 + id.slot() as f32;
+                    scene.crowd.set_joints(*rig, &joints)?;
+                    let way = DMat4::from_translation(DVec3::splat(f64::from(frame)));
+                    scene.crowd.set_rig_pose(*id, *rig, &way, &weights)?;
+                }
+                Ok::<_, Failed>(())
+            });
+            result?;
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            let (encoding, result) = allocations(|| scene.crowd.encode(&mut encoder));
+            result?;
+            gpu.queue.submit([encoder.finish()]);
+            gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+            if frame >= 4 {
+                none("posing rigs", posing)?;
+                encodings.push(encoding);
+            }
+        }
+        encodings.sort_unstable();
+        medians.push(encodings[encodings.len() / 2]);
+    }
+    match medians[0] == medians[1] {
+        true => Ok(()),
+        false => Err(format!("{} of 10 characters, {} of 1,000", medians[0], medians[1]).into()),
+    }
 }

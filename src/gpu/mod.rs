@@ -2,6 +2,7 @@
 //!
 //! A [`Skinner`] holds the pipelines, each made when it is needed first; a [`Crowd`] holds skins, instances and their
 //! outputs in a few large buffers and skins all of them in as few dispatches as the device allows.
+//! Poses come packed, or as local transforms of a rig that the GPU poses ([`Crowd::add_rig`]).
 //! [`Crowd::encode`] records into a caller's encoder and neither submits nor blocks; the reading
 //! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
 

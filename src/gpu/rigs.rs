@@ -185,7 +185,24 @@ impl Crowd {
     /// instances move with it. Rigs of the same `Arc` share their tables.
     ///
     /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest hierarchy, or a few where pages are full. What
-    /// f32 costs is said in [`crate::kernel::POSE`]'s module: about a step of f32 per level.
+    /// f32 costs is said at [`crate::kernel::POSE`]: about a step of f32 per level.
+    ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use sinew::kernel::{JointTransform, PackedRig};
+    /// # fn frame(crowd: &mut sinew::gpu::Crowd, body: sinew::gpu::InstanceId, skeleton: &sinew::skel::Skeleton)
+    /// # -> Result<(), Box<dyn std::error::Error>> {
+    /// # let geom_bind = glam::DMat4::IDENTITY;
+    /// # let world_from_skel = glam::DMat4::IDENTITY;
+    /// let rig = crowd.add_rig(Arc::new(PackedRig::pack(skeleton, geom_bind, true)?))?;
+    /// // Every frame:
+    /// let joints = vec![JointTransform::IDENTITY; skeleton.joints().len()];
+    /// crowd.set_joints(rig, &joints)?;
+    /// crowd.set_rig_pose(body, rig, &world_from_skel, &[])?;
+    /// crowd.submit()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`GpuError::Limit`] for tables that no binding holds; out of memory.

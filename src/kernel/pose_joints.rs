@@ -1,18 +1,4 @@
 //! Local transforms of joints -> palette rows, `shaders/pose.wgsl` and its mirror.
-//!
-//! # Error
-//! Everything is f32. With `u` = 2^-24, a joint that is the `n`-th of its chain has a matrix in skeleton space whose
-//! rotation and scale are off by less than `18 n u` times the product of the chain's largest scales, and whose
-//! translation is off by less than `18 n u` times the chain's reach: the sum of its lengths, each times the scales
-//! above it. (A product of two matrices rounds by 3 u of their Frobenius norms, which is 5.2 u times the largest scale for a
-//! rotation, and building one from its quaternion by 12 u.) The bind matrix multiplies that: a point `d` from
-//! its joint at rest moves by `18 n u` times reach and `d`. A root that carries a character a kilometre away therefore costs what a
-//! kilometre's last bit is worth; put that into `out_from_skel`. Measured on random chains it is a tenth of this bound and less
-//! (`tests/posing.rs`).
-//!
-//! Normals go by the inverse transpose of the joint's matrix in f32, so their error grows with the ratio of its
-//! largest to its smallest stretch. A joint that is scaled to nothing has no such inverse; its normals point as the
-//! cofactors say, as they do in f64, but weigh differently against other joints'.
 
 use glam::{Vec3, Vec4};
 
@@ -65,7 +51,21 @@ gpu_struct! {
     }
 }
 
-/// The kernel's WGSL and layout.
+/// The kernel's WGSL and layout: local transforms to palettes, as [`super::palette_on_cpu`] makes them.
+///
+/// # Error
+/// Everything is f32. With `u` = 2^-24, a joint that is the `n`-th of its chain has a matrix in skeleton space whose
+/// rotation and scale are off by less than `18 n u` times the product of the chain's largest scales, and whose
+/// translation is off by less than `18 n u` times the chain's reach: the sum of its lengths, each times the scales
+/// above it. (A product of two matrices rounds by 3 u of their Frobenius norms, which is 5.2 u times the largest scale for a
+/// rotation, and building one from its quaternion by 12 u.) The bind matrix multiplies that: a point `d` from
+/// its joint at rest moves by `18 n u` times reach and `d`. A root that carries a character a kilometre away therefore costs what a
+/// kilometre's last bit is worth; put that into `out_from_skel`. Random chains, trees and shears measure about a tenth
+/// of this bound (`tests/posing`).
+///
+/// Normals go by the inverse transpose of the joint's matrix in f32, so their error grows with the ratio of its
+/// largest to its smallest stretch. A joint that is scaled to nothing has no such inverse; its normals point as the
+/// cofactors say, as they do in f64, but weigh differently against other joints'.
 pub const POSE: Kernel = Kernel {
     name: "pose",
     wgsl: concat!(

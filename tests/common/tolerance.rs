@@ -267,7 +267,7 @@ pub const POSED_PER_LEVEL: f64 = 4.0;
 /// Points and normals of a rig of so many levels, posed and skinned by the GPU and by its mirror, relative to the
 /// largest coordinate: each rounds as [`POSED_PER_LEVEL`] says, and skinning adds about as much as four levels.
 pub fn posed(levels: usize) -> f64 {
-    2.0 * POSED_PER_LEVEL * (levels as f64 + 4.0) * f64::from(f32::EPSILON) / 2.0
+    POSED_PER_LEVEL * (levels as f64 + 4.0) * f64::from(f32::EPSILON)
 }
 
 /// Megabytes of memory by which four times the frames may differ, 90 MB of them on disk: times and boxes are held, some

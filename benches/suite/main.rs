@@ -2,6 +2,7 @@
 //!
 //! `cargo bench --bench suite -- --help`.
 
+mod cpu_peers;
 mod export;
 mod floor;
 mod goals;
@@ -14,7 +15,9 @@ mod results;
 mod row;
 mod sinew_cpu;
 mod sinew_gpu;
+mod torch;
 mod usd_core;
+mod variants;
 mod whole;
 mod workloads;
 
@@ -30,8 +33,8 @@ use row::Row;
 use sinew::gpu::GpuDevice;
 use workloads::{Kind, Workload};
 
-/// Rounds in which sides of the CPU take turns, so that whatever else the machine does meets both alike.
-const ROUNDS: usize = 2;
+/// Rounds in which whole bakes take turns, so that whatever else the machine does meets both sides alike.
+const BAKES: usize = 2;
 /// What of C's characters a software adapter skins.
 const SOFTWARE_SHARE: f64 = 0.2;
 /// What of F's meshes a software adapter skins by the peers' kernels.
@@ -74,6 +77,13 @@ impl Suite {
             self.bake(&load, &file, folder);
         } else {
             self.cpu(&load, is_shared_with_python.then_some(file.as_path()));
+            if kind == Kind::Body {
+                self.tell("A: other kernels");
+                let cores = self.results.cores;
+                let rows = variants::rows(&load, self.device.as_ref(), cores, self.options.runs);
+                let rows = self.results.keep(variants::NAME, rows);
+                self.results.rows.extend(rows.into_iter().flatten());
+            }
             self.gpu(load);
         }
         let _ = std::fs::remove_file(&file);
@@ -81,16 +91,25 @@ impl Suite {
 
     fn cpu(&mut self, load: &Workload, exported: Option<&Path>) {
         let (name, runs, cores) = (load.kind.name(), self.options.runs, self.results.cores);
+        // Sides take turns here too.
+        let rounds = match load.kind {
+            Kind::Body | Kind::Face => 4,
+            Kind::Crowd => 1,
+            _ => 2,
+        };
         let mut rows = Vec::new();
-        for round in 1..=ROUNDS {
-            self.tell(&format!("{name}: CPU, round {round} of {ROUNDS}"));
+        for round in 1..=rounds {
+            self.tell(&format!("{name}: CPU, round {round} of {rounds}"));
             for threads in [1, cores] {
                 let measured = sinew_cpu::rows(load, threads, runs);
                 let measured = self.results.keep(&format!("{name}, CPU"), measured);
-                measured
-                    .into_iter()
-                    .flatten()
-                    .for_each(|r| row::merge(&mut rows, r));
+                let of_peers = match load.kind {
+                    Kind::Body | Kind::MixedBody => cpu_peers::rows(load, threads, runs),
+                    _ => Ok(Vec::new()),
+                };
+                let of_peers = self.results.keep(&format!("{name}, CPU peers"), of_peers);
+                let measured = measured.into_iter().chain(of_peers);
+                measured.flatten().for_each(|r| row::merge(&mut rows, r));
             }
             if let (Some(python), Some(file)) = (&self.python, exported) {
                 let measured = usd_core::rows(python, file, name, runs, cores);
@@ -112,6 +131,11 @@ impl Suite {
         let row = sinew_gpu::row(&load, device, runs);
         let row = self.results.keep(&format!("{name}, GPU"), row);
         self.results.rows.extend(row);
+        if matches!(load.kind, Kind::Body | Kind::Crowd) {
+            let rows = torch::rows(&load, runs);
+            let rows = self.results.keep(&format!("{name}, PyTorch"), rows);
+            self.results.rows.extend(rows.into_iter().flatten());
+        }
         if matches!(load.kind, Kind::Crowd | Kind::Dust) {
             self.tell(&format!("{name}: CPU cost of its frames"));
             let counts = Counts {
@@ -199,7 +223,7 @@ impl Suite {
 
     fn bake(&mut self, load: &Workload, file: &Path, folder: &Path) {
         self.tell("E: whole bakes");
-        let baked = whole::bake(load, file, folder, self.python.as_deref(), ROUNDS);
+        let baked = whole::bake(load, file, folder, self.python.as_deref(), BAKES);
         if let Some(baked) = self.results.keep("E", baked) {
             self.results.growth = baked.growth;
             self.results.rows.extend(baked.rows);

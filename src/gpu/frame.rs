@@ -6,7 +6,7 @@ use std::sync::Arc;
 use slotmap::SlotMap;
 
 use super::crowd::foreign_skin;
-use super::groups::{Groups, Pages};
+use super::groups::{Groups, Pages, SHARED_WORKGROUPS};
 use super::outputs::OutPlace;
 use super::pose_pages::{Placing, PosePages};
 use super::posing::Posed;
@@ -82,6 +82,9 @@ const WITH_DUAL_QUATERNIONS: usize = 4;
 const WITH_SOURCES: usize = 8;
 pub(super) const WITH_TANGENTS: usize = 16;
 pub(super) const WITH_PREVIOUS: usize = 32;
+
+/// Most results of an item that shares a workgroup with others: half the invocations of one of its own would be idle.
+const MOST_SHARED: u32 = WORKGROUP_SIZE / 2;
 
 fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
@@ -261,7 +264,8 @@ impl Frame {
             | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS)
             | needs(item.sources != NONE || !slice.has_points(), WITH_SOURCES)
             | needs(item.rest_tangents != NONE, WITH_TANGENTS)
-            | needs(item.out_previous != NONE, WITH_PREVIOUS);
+            | needs(item.out_previous != NONE, WITH_PREVIOUS)
+            | needs(item.count <= MOST_SHARED, SHARED_WORKGROUPS);
         let pages = Pages {
             skin: slice.page,
             pose,

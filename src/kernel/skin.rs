@@ -111,6 +111,7 @@ pub const SKIN: Kernel = Kernel {
         "WITH_SOURCES",
         "WITH_TANGENTS",
         "WITH_PREVIOUS",
+        "SHARED_WORKGROUPS",
     ],
     slots: &["NORMALS_SLOT", "TANGENTS_SLOT", "PREVIOUS_SLOT"],
 };

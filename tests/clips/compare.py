@@ -1,20 +1,17 @@
 """Whether a stage of value clips has the values of the same bake in one file, as usd-core resolves them.
 
-compare.py ONE CLIPS: every prim, attribute and relationship, at the default time, at every sampled time, between these, before
-and after. Prints "N attributes, M values, K moving" or what differs.
+compare.py BETWEEN ONE CLIPS [ONE CLIPS...]: every prim, attribute and relationship, at the default time, at every sampled time, between
+these, before and after. Sampled values have to be the same, others within BETWEEN parts of their size. Prints what differs, and for each pair "N attributes, M values, K moving".
 """
 import sys
 
 import numpy as np
 from pxr import Usd, UsdGeom
 
-# Rounding of interpolation twice over, or over another pair of equal samples: parts in the values' size.
-BETWEEN = 4e-7
-
-one, clips = (Usd.Stage.Open(f) for f in sys.argv[1:3])
 everything = Usd.TraverseInstanceProxies(Usd.PrimAllPrimsPredicate)
 problems = []
-counts = {"attributes": 0, "values": 0, "moving": 0}
+between_parts = float(sys.argv[1])
+counts = {}
 
 
 def same(a, b, exact):
@@ -28,7 +25,7 @@ def same(a, b, exact):
         a, b = np.array(a, dtype=float), np.array(b, dtype=float)
     except (TypeError, ValueError):
         return False
-    return a.shape == b.shape and np.abs(a - b).max() <= BETWEEN * max(1e-3, np.abs(a).max())
+    return a.shape == b.shape and np.abs(a - b).max() <= between_parts * max(1e-3, np.abs(a).max())
 
 
 def moments(times):
@@ -40,6 +37,7 @@ def moments(times):
 
 
 def compare(name, sampled, others, value):
+    counts["moving"] += len(sampled) > 1
     for at, exact in [(Usd.TimeCode.Default(), True)] + [(t, True) for t in sampled] + [(t, False) for t in others]:
         a, b = value(at)
         counts["values"] += 1
@@ -48,20 +46,7 @@ def compare(name, sampled, others, value):
             return
 
 
-def prims(stage):
-    return {str(p.GetPath()): p for p in stage.Traverse(everything)}
-
-
-a_prims, b_prims = prims(one), prims(clips)
-if a_prims.keys() != b_prims.keys():
-    problems.append(f"prims: {sorted(a_prims.keys() ^ b_prims.keys())[:20]}")
-root_fields = ["defaultPrim", "upAxis", "metersPerUnit", "startTimeCode", "endTimeCode", "timeCodesPerSecond", "framesPerSecond"]
-for field in root_fields:
-    if one.GetMetadata(field) != clips.GetMetadata(field):
-        problems.append(f"{field}: {one.GetMetadata(field)} in one file, {clips.GetMetadata(field)} in clips")
-
-for path in sorted(a_prims.keys() & b_prims.keys()):
-    a, b = a_prims[path], b_prims[path]
+def compare_prims(path, a, b):
     for what in ("GetTypeName", "GetSpecifier", "GetAppliedSchemas", "IsActive", "IsInstance"):
         if getattr(a, what)() != getattr(b, what)():
             problems.append(f"{path}: {what}")
@@ -79,19 +64,35 @@ for path in sorted(a_prims.keys() & b_prims.keys()):
         else:
             if x.GetTypeName() != y.GetTypeName() or x.GetMetadata("interpolation") != y.GetMetadata("interpolation"):
                 problems.append(f"{path}.{name}: type or interpolation")
-            sampled, others = moments(x.GetTimeSamples())
             counts["attributes"] += 1
-            counts["moving"] += len(sampled) > 1
-            compare(f"{path}.{name}", sampled, others, lambda at: (x.Get(at), y.Get(at)))
+            compare(f"{path}.{name}", *moments(x.GetTimeSamples()), lambda at: (x.Get(at), y.Get(at)))
     x, y = UsdGeom.Xformable(a), UsdGeom.Xformable(b)
     if x and y:
-        sampled, others = moments(x.GetTimeSamples())
         if x.GetResetXformStack() != y.GetResetXformStack():
             problems.append(f"{path}: resetXformStack")
-        counts["moving"] += len(sampled) > 1
-        compare(f"{path}: transform", sampled, others, lambda at: (x.GetLocalTransformation(at), y.GetLocalTransformation(at)))
+        transforms = lambda at: (x.GetLocalTransformation(at), y.GetLocalTransformation(at))
+        compare(f"{path}: transform", *moments(x.GetTimeSamples()), transforms)
 
-for line in problems[:20]:
-    print(line)
-print(", ".join(f"{n} {what}" for what, n in counts.items()))
-sys.exit(bool(problems))
+
+def compare_stages(one, clips):
+    fields = ["defaultPrim", "upAxis", "metersPerUnit", "startTimeCode", "endTimeCode", "timeCodesPerSecond", "framesPerSecond"]
+    for field in fields:
+        if one.GetMetadata(field) != clips.GetMetadata(field):
+            problems.append(f"{field}: {one.GetMetadata(field)} in one file, {clips.GetMetadata(field)} in clips")
+    a, b = ({str(p.GetPath()): p for p in stage.Traverse(everything)} for stage in (one, clips))
+    if a.keys() != b.keys():
+        problems.append(f"prims: {sorted(a.keys() ^ b.keys())[:20]}")
+    for path in sorted(a.keys() & b.keys()):
+        compare_prims(path, a[path], b[path])
+
+
+failed = False
+for one, clips in zip(sys.argv[2::2], sys.argv[3::2]):
+    problems.clear()
+    counts.update(attributes=0, values=0, moving=0)
+    compare_stages(Usd.Stage.Open(one), Usd.Stage.Open(clips))
+    for line in problems[:5]:
+        print(f"{clips}: {line}")
+    print(", ".join(f"{n} {what}" for what, n in counts.items()))
+    failed = failed or bool(problems)
+sys.exit(failed)

@@ -273,3 +273,7 @@ pub fn posed(levels: usize) -> f64 {
 /// Megabytes of memory by which four times the frames may differ, 90 MB of them on disk: times and boxes are held, some
 /// hundred bytes a sample, and threads meet in other moments.
 pub const MEMORY_OF_FRAMES_MB: u64 = 20;
+
+/// Between samples, in parts of a value's size: usd-core interpolates in f32, in clips perhaps twice over, or between
+/// another pair of equal samples.
+pub const BETWEEN_SAMPLES: f64 = 4e-7;

@@ -1,6 +1,7 @@
 //! Crowds, apart from the kernels' arithmetic (tests/kernels.rs): instances that come and go, limits, bounds,
 //! palettes, reading, lost devices.
 
+mod blend_lists;
 mod boxes;
 #[path = "../common/mod.rs"]
 mod common;
@@ -36,6 +37,7 @@ fn main() {
         instances::TRIALS,
         palettes::TRIALS,
         posing::TRIALS,
+        blend_lists::TRIALS,
         boxes::TRIALS,
         reading::TRIALS,
         repeat::TRIALS,

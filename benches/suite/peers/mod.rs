@@ -9,6 +9,7 @@ pub mod csr;
 pub mod godot;
 mod gpu;
 pub mod hydra;
+pub mod ozz;
 pub mod rig;
 pub mod three;
 

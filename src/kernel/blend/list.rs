@@ -75,9 +75,9 @@ impl BlendIndex {
         }
         for run in runs {
             let tag = run.of.unbounded_shl(entry_bits) | run.in_block;
-            for (entry, place) in (tag..).zip(&self.places()[run.range()]) {
+            for (i, place) in (0..).zip(&self.places()[run.range()]) {
                 let next = &mut next[usize::from(*place) % BLOCK];
-                words[*next as usize] = entry;
+                words[*next as usize] = tag + i;
                 *next += 1;
             }
         }

@@ -51,19 +51,19 @@ fn bounds(points: &[Vec3]) -> ([Vec3; 2], bool) {
     let (lanes, rest) = bytemuck::cast_slice::<Vec3, f32>(points).as_chunks::<WIDTH>();
     let mut low = [f32::INFINITY; WIDTH];
     let mut high = [f32::NEG_INFINITY; WIDTH];
-    // 0 minus 0 as long as there is neither an infinity nor a NaN.
+    // Stays 0 as long as there is neither an infinity nor a NaN.
     let mut nothing = [0.0_f32; WIDTH];
     for values in lanes {
         for i in 0..WIDTH {
             let value = values[i];
             low[i] = if low[i] < value { low[i] } else { value };
             high[i] = if high[i] > value { high[i] } else { value };
-            nothing[i] += value - value;
+            nothing[i] += value * 0.0;
         }
     }
     let mut corners = [Vec3::INFINITY, Vec3::NEG_INFINITY];
     let joined = [&low[..], &high[..], rest];
-    let parts = joined.map(|part| bytemuck::cast_slice::<f32, Vec3>(part));
+    let parts = joined.map(bytemuck::cast_slice::<f32, Vec3>);
     corners[0] = parts[0]
         .iter()
         .chain(parts[2])

@@ -101,15 +101,24 @@ impl SkinLists {
         active.map(|(entries, _)| *entries as usize).sum()
     }
 
+    fn all(&self) -> usize {
+        self.channels.iter().map(|n| *n as usize).sum()
+    }
+
     /// Whether a list of so many entries is worth having.
     fn pays(&self, needed: usize) -> bool {
-        let all: usize = self.channels.iter().map(|n| *n as usize).sum();
-        needed * 2 < all
+        needed * 2 < self.all()
+    }
+
+    /// Entries of the longest list that is worth keeping where so many are needed. A face that comes to rest keeps a short one.
+    fn most(&self, needed: usize) -> usize {
+        needed * 2 + self.all() / 16
     }
 
     /// The list that serves these weights best, without walking much that adds nothing.
     fn serving(&self, weights: &[f32], needed: usize) -> Option<u32> {
-        let serves = |list: &&List| list.is_near(needed) && list.covers(weights);
+        let most = self.most(needed);
+        let serves = |list: &&List| list.entries <= most && list.covers(weights);
         let lists = (0..).zip(&self.lists).filter(|(_, list)| serves(list));
         let best = lists.min_by_key(|(_, list)| list.entries);
         best.map(|(number, _)| number)
@@ -147,11 +156,6 @@ impl List {
             *weight == 0.0 || self.channels[channel / 64] >> (channel % 64) & 1 == 1
         };
         weights.iter().enumerate().all(has)
-    }
-
-    /// Whether it holds at most twice what is needed.
-    fn is_near(&self, needed: usize) -> bool {
-        self.entries <= needed * 2
     }
 }
 
@@ -211,10 +215,11 @@ impl BlendLists {
                 instance.list = None;
                 continue;
             }
+            let most = lists.most(needed);
             let list = instance
                 .list
                 .and_then(|number| lists.lists.get_mut(number as usize));
-            match list.filter(|list| list.is_near(needed) && list.covers(weights)) {
+            match list.filter(|list| list.entries <= most && list.covers(weights)) {
                 Some(list) => list.users += 1,
                 None => self.wanting.push((blended.id, needed)),
             }
@@ -232,7 +237,7 @@ impl BlendLists {
             let mut number = gpu.lists.serving(weights, needed);
             if number.is_none() && (made == 0 || made + needed <= ENTRIES_PER_FRAME) {
                 made += needed;
-                let room = (&mut gpu.held, pages.as_mut());
+                let room = (&mut gpu.held, &mut *pages);
                 number = gpu
                     .lists
                     .make(skinner, room, &gpu.slices, weights, needed, before);

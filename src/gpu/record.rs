@@ -17,6 +17,12 @@ impl Crowd {
     /// ([`Crowd::last_upload_bytes`]) and allocates nothing of its own. So submit frames in the order in which they
     /// were encoded. An encoder that is dropped instead is noticed by the next `encode`, which uploads everything.
     ///
+    /// Instances with blend shapes walk lists of those entries alone whose channels have a weight. A list is made and uploaded (a word per
+    /// point and per entry) when another channel gets a weight, shared by instances of the skin, and kept while its
+    /// channels' weights move. Poses that give a weight to more than about half of all entries, and lists that find no room beside their
+    /// skin in a binding, walk all entries; results are the same to the bit. A frame makes lists of about a million entries at most, and leaves others
+    /// to the next.
+    ///
     /// # Errors
     /// An instance without a pose, poses beyond a limit, no memory, or a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {

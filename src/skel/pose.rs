@@ -159,7 +159,7 @@ impl Pose {
             });
         }
         for (joint, inverse_bind) in out.iter_mut().zip(inverse_bind) {
-            *joint = *joint * *inverse_bind;
+            *joint *= *inverse_bind;
         }
         Ok(())
     }

@@ -170,7 +170,10 @@ pub fn memory_does_not_grow_with_the_frames() {
 
 /// Most memory that a process had at a time.
 #[cfg(target_os = "linux")]
-#[expect(clippy::zombie_processes, reason = "wait4 waits, and tells what it used")]
+#[expect(
+    clippy::zombie_processes,
+    reason = "wait4 waits, and tells what it used"
+)]
 fn peak_megabytes(command: &mut Command) -> u64 {
     let child = command.spawn().unwrap();
     let mut status = 0;

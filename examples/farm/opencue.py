@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Launches a bake in shards on OpenCue, and the stitch that depends on it.
 
-    python examples/farm/opencue.py shot.usda out/shot.usdc --clip-frames 100 --shards 8
+    python examples/farm/opencue.py shot.usda out/shot.usdc --clip-frames 100 --shards 8 [-- OPTIONS OF SINEW BAKE]
 
 Needs OpenCue's pyoutline (`pip install opencue-pyoutline`) and a Cuebot. A frame of the first layer is a shard: #IFRAME# is its
 number. A frame that dies is retried from CueGUI, alone, and keeps what it had finished. --dry-run prints the commands.
@@ -10,6 +10,7 @@ number. A frame that dies is retried from CueGUI, alone, and keeps what it had f
 import argparse
 import os
 import shlex
+import sys
 
 
 def commands(args):
@@ -28,8 +29,11 @@ def main():
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--backend", default="cpu", help="the same for all, so that all files are as one machine makes them")
     parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument("options", nargs="*", help="more options of sinew bake, behind --")
-    args = parser.parse_args()
+    # What stands behind -- is for sinew.
+    argv = sys.argv[1:]
+    end = argv.index("--") if "--" in argv else len(argv)
+    args = parser.parse_args(argv[:end])
+    args.options = argv[end + 1 :]
     shard, stitch = commands(args)
     if args.dry_run:
         print(shlex.join(shard))

@@ -19,13 +19,4 @@ bake=("${SINEW:-sinew}" bake "$in" -o "$out" --clip-frames "$clip_frames" "$@")
 parallel --quote --retries 2 --jobs "${JOBS:-2}" ${SSHLOGIN:+--sshlogin "$SSHLOGIN"} \
     "${bake[@]}" --resume --shard "{}/$shards" --quiet ::: $(seq "$shards")
 
-# The backend is the clips' own.
-stitch=()
-while [ $# -gt 0 ]; do
-    case $1 in
-        --backend | --adapter) shift 2 ;;
-        --backend=* | --adapter=*) shift ;;
-        *) stitch+=("$1"); shift ;;
-    esac
-done
-exec "${SINEW:-sinew}" bake "$in" -o "$out" --clip-frames "$clip_frames" ${stitch[@]+"${stitch[@]}"} --stitch
+exec "${bake[@]}" --stitch

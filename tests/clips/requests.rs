@@ -40,10 +40,6 @@ pub fn nonsense() {
             "--shard",
         ),
         (&["--clip-frames", "5", "--stitch", "--resume"], "--resume"),
-        (
-            &["--clip-frames", "5", "--stitch", "--backend", "cpu"],
-            "--backend",
-        ),
     ] {
         request_refused(true, more, "out.usdc", &[words]);
     }

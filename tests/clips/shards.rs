@@ -20,13 +20,7 @@ fn in_shards(input: &Path, out: &Path, options: &[&str]) {
                 .all(|f| Path::new(f.as_str().unwrap()).exists())
         );
     }
-    let backends = ["--backend", "--adapter"];
-    let mut stitch = options.to_vec();
-    while let Some(at) = stitch.iter().position(|o| backends.contains(o)) {
-        stitch.drain(at..at + 2);
-    }
-    stitch.push("--stitch");
-    let report = bake(input, out, &stitch);
+    let report = bake(input, out, &[options, &["--stitch"]].concat());
     assert_eq!(
         (count(&report, "baked"), count(&report, "kept")),
         (0, count(&report, "of"))

@@ -83,8 +83,9 @@ pub struct Args {
     /// Bake the I-th of N parts of the clips, I from 1 to N, and no OUT: for several machines at once.
     #[arg(long, value_name = "I/N", requires = "clip_frames")]
     shard: Option<Shard>,
-    /// Write OUT over the clips that shards have baked, with the same IN and options; deforms nothing.
-    #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume", "backend", "adapter"])]
+    /// Write OUT over the clips that shards have baked, with the same IN and options. Deforms nothing, so --backend and
+    /// --adapter do not count: all clips have to be of one.
+    #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume"])]
     stitch: bool,
     /// Print the result as JSON.
     #[arg(long)]

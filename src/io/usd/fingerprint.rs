@@ -1,7 +1,9 @@
 //! Numbers that tell whether two machines, or two runs, read the same input.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
+use std::path::PathBuf;
 
 use super::read::UsdFile;
 use crate::error::{Error, Result};
@@ -29,14 +31,19 @@ impl Fingerprint {
 }
 
 impl UsdFile {
-    /// A number of what the layers hold that the stage is composed of, value clips included, wherever they lie; textures do
-    /// not count. In hexadecimal digits.
+    /// A number of what the layers hold that the stage is composed of, and the value clips that were read by now, wherever
+    /// they lie; textures do not count. In hexadecimal digits.
     ///
     /// # Errors
     /// A layer that cannot be read any more.
     pub fn fingerprint(&self) -> Result<String> {
         let mut of_layers: Vec<u64> = Vec::new();
-        for file in self.layer_files() {
+        let mut files = self.layer_files();
+        let same = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
+        let mut known: HashSet<PathBuf> = files.iter().map(same).collect();
+        let others = self.opened.files().into_iter();
+        files.extend(others.filter(|file| known.insert(same(file))));
+        for file in files {
             let fail = |e: std::io::Error| Error::Open {
                 file: file.clone(),
                 reason: e.to_string(),

@@ -11,7 +11,7 @@ use super::explain::explain;
 use super::made::MadeStage;
 use super::model_bounds::BoundsReader;
 use super::options::{OpenOptions, ReadOptions};
-use super::resolver::{CheckedResolver, MemoryFiles, SESSION};
+use super::resolver::{CheckedResolver, MemoryFiles, Opened, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
 use super::tree::{StageTree, read_tree};
@@ -43,6 +43,7 @@ pub struct UsdFile {
     pub(super) opened_with: OpenOptions,
     /// What the stage in memory has besides its layer; none where the file is USD.
     pub(super) made: Option<MadeStage>,
+    pub(super) opened: Opened,
     file: PathBuf,
 }
 
@@ -102,9 +103,11 @@ impl UsdFile {
         // There is always a session layer, for what is said of the stage and of none of its files.
         let session = variants::session_layer(&options.variants).map_err(fail)?;
         memory.insert(SESSION.to_owned(), session.into());
+        let resolver = CheckedResolver::new(&options.search_paths, memory);
+        let opened = resolver.opened();
         let stage = usd::Stage::builder()
             .schema_registry(openusd_schemas::schema_registry())
-            .resolver(CheckedResolver::new(&options.search_paths, memory))
+            .resolver(resolver)
             .session_layer(SESSION)
             .open(root)
             .map_err(|e| fail(explain(&e)))?;
@@ -114,6 +117,7 @@ impl UsdFile {
             stage,
             opened_with: options.clone(),
             made: None,
+            opened,
             file: file.to_owned(),
         })
     }

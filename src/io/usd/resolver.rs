@@ -2,10 +2,10 @@
 //! memory.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use openusd::ar::{Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
@@ -35,6 +35,24 @@ pub(super) fn picture_path(file_name: &str) -> String {
 pub(super) struct CheckedResolver {
     files: DefaultResolver,
     memory: MemoryFiles,
+    opened: Opened,
+}
+
+/// Every file that was opened: layers, and value clips, which no list of layers has.
+#[derive(Clone, Default)]
+pub(super) struct Opened(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl Opened {
+    fn add(&self, file: &Path) {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.insert(file.to_owned());
+    }
+
+    /// Those that are files of their own.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.iter().filter(|f| f.is_file()).cloned().collect()
+    }
 }
 
 impl CheckedResolver {
@@ -43,7 +61,16 @@ impl CheckedResolver {
     pub fn new(search_paths: &[PathBuf], memory: MemoryFiles) -> Self {
         let here = std::env::current_dir().ok();
         let files = DefaultResolver::with_search_paths(here.into_iter().chain(all(search_paths)));
-        Self { files, memory }
+        Self {
+            files,
+            memory,
+            opened: Opened::default(),
+        }
+    }
+
+    /// What will have been opened.
+    pub fn opened(&self) -> Opened {
+        self.opened.clone()
     }
 }
 
@@ -95,6 +122,7 @@ impl Resolver for CheckedResolver {
             return Ok(Box::new(Cursor::new(bytes.to_vec())));
         }
         let mut asset = self.files.open_asset(resolved_path)?;
+        self.opened.add(resolved_path);
         let mut head = Vec::new();
         asset.by_ref().take(11).read_to_end(&mut head)?;
         asset.seek(SeekFrom::Start(0))?;

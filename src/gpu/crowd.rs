@@ -247,6 +247,7 @@ impl Crowd {
             .map(|_| self.slots.div_ceil(WORKGROUP_SIZE));
         Ok(count(frame.weights.workgroups())
             + count(frame.skin.workgroups())
+            + count(frame.plain.workgroups())
             + count(frame.made_normals.workgroups())
             + count(frame.bounds.workgroups())
             + count(boxes.into_iter().collect()))

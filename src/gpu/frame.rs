@@ -9,6 +9,7 @@ use slotmap::SlotMap;
 use super::crowd::foreign_skin;
 use super::groups::{Groups, Pages};
 use super::outputs::OutPlace;
+use super::plain::PlainItems;
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
 use super::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
@@ -66,6 +67,8 @@ pub(super) struct Frame {
     pub poses: Vec<PosePage>,
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
+    /// Of plain skins, whose instances share items.
+    pub plain: PlainItems,
     pub made_normals: Groups<SkinItem>,
     /// Empty where no bounds are wanted.
     pub bounds: Groups<BoundsItem>,
@@ -97,6 +100,7 @@ pub(super) fn plan<'a>(
         poses: vec![PosePage::default()],
         weights: Groups::new(limits, false),
         skin: Groups::new(limits, limits.in_uniforms),
+        plain: PlainItems::new(limits),
         made_normals: Groups::new(limits, false),
         bounds: Groups::new(limits, false),
     };
@@ -217,7 +221,7 @@ impl Frame {
             tangents_stride: tangents.stride,
             out_previous: kept(with(PREVIOUS), previous.first),
             previous_stride: previous.stride,
-            flags: of_instance.flags,
+            flags: of_instance.flags | fixed.flags,
             ..*fixed
         };
         if !slice.has_points() && !with(NORMALS) {
@@ -239,7 +243,17 @@ impl Frame {
             first_workgroup,
             ..item
         };
-        self.skin.push(pages, item.count, variant, numbered);
+        match slice.plain {
+            // Those whose positions of the frame before are wanted have items of their own.
+            Some(plain) if is_posed && item.out_previous == NONE => {
+                let flags = item.flags;
+                self.plain
+                    .push(slice, &plain, out, pages, of_instance, flags);
+            }
+            _ => {
+                self.skin.push(pages, item.count, variant, numbered);
+            }
+        }
         if slice.makes_normals() && with(NORMALS) {
             let pages = Pages { pose: 0, ..pages };
             self.made_normals.push(pages, item.count, 0, numbered);

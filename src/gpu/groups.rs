@@ -55,17 +55,18 @@ impl<T> Groups<T> {
         self.all.iter().map(|group| group.workgroups).collect()
     }
 
-    /// Adds an item of so many invocations; `make` gets the number of its first workgroup.
+    /// Adds an item of so many invocations; `make` gets the number of its first workgroup. Its group and number,
+    /// unless there is nothing to do.
     pub fn push(
         &mut self,
         pages: Pages,
         invocations: u32,
         variant: usize,
         make: impl FnOnce(u32) -> T,
-    ) {
+    ) -> Option<(usize, usize)> {
         let workgroups = invocations.div_ceil(WORKGROUP_SIZE);
         if workgroups == 0 {
-            return;
+            return None;
         }
         let has_room = |group: &Group<T>| {
             group.items.len() < self.max_items
@@ -92,6 +93,7 @@ impl<T> Groups<T> {
         group.items.push(make(group.workgroups));
         group.workgroups += workgroups;
         group.variant |= variant;
+        Some((index, group.items.len() - 1))
     }
 }
 

@@ -19,6 +19,7 @@ mod members;
 mod out_sets;
 mod outputs;
 mod pipelines;
+mod plain;
 mod readback;
 mod rebuild;
 mod record;

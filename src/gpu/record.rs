@@ -123,6 +123,17 @@ impl Crowd {
                 0
             },
         );
+        let least = if skinner.limits.in_uniforms {
+            UNIFORM_BYTES
+        } else {
+            0
+        };
+        let plain: Vec<_> = frame
+            .plain
+            .classes
+            .iter()
+            .map(|(_, groups)| tables.lay(&groups.all, skinner.limits.workgroups, least))
+            .collect();
         let made = tables.lay(&frame.made_normals.all, skinner.limits.workgroups, 0);
         let per_dimension = skinner.limits.workgroups;
         let bounds = tables.lay(&frame.bounds.all, per_dimension, 0);
@@ -184,6 +195,25 @@ impl Crowd {
             let kernel = in_uniforms.unwrap_or(&skinner.skin);
             let pipeline = kernel.get(device, set.skin_variant(group.variant))?;
             launches.push(laid.launch(skinner, 1, kernel, pipeline, buffer, others)?);
+        }
+        for ((class, groups), laid) in frame.plain.classes.iter().zip(plain) {
+            for laid in laid {
+                let pages = groups.all[laid.group].pages;
+                let pose = &self.pose_pages[pages.pose];
+                let set = self.out_sets.get(pages.out);
+                let in_uniforms = frame.poses[pages.pose].in_uniforms(&skinner.limits);
+                let in_uniforms = skinner.plain_in_uniforms.as_ref().filter(|_| in_uniforms);
+                let palettes = match in_uniforms {
+                    Some(_) => pose.palettes.start(UNIFORM_BYTES),
+                    None => pose.palettes.whole(),
+                };
+                let out = |slot| set.binding(skinner, &self.out_pages, slot);
+                let skins = self.skin_pages[pages.skin].whole();
+                let others = [skins, palettes, out(0), out(1), out(2), out(3)];
+                let kernel = in_uniforms.unwrap_or(&skinner.plain);
+                let pipeline = kernel.get(device, class.variant(set))?;
+                launches.push(laid.launch(skinner, 1, kernel, pipeline, buffer, others)?);
+            }
         }
         for laid in made {
             let pages = frame.made_normals.all[laid.group].pages;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::GpuError;
 use super::arena::Arena;
 use super::skinner::Skinner;
-use crate::kernel::{NONE, PackedSkin, SkinItem};
+use crate::kernel::{Grid, NONE, PackedSkin, SkinItem, Stored};
 use run::{Results, Run, Sizes};
 
 /// A run of results whose static data lies in one page, which is what one bind group holds of it.
@@ -19,6 +19,15 @@ pub(super) struct Slice {
     pub first: usize,
     /// Everything of the item that does not depend on instance and pose.
     pub item: SkinItem,
+    /// Of a plain skin, which goes to a kernel of its own.
+    pub plain: Option<Plain>,
+}
+
+/// How the values of a plain skin are stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Plain {
+    pub stored: Stored,
+    pub grid: Grid,
 }
 
 impl Slice {
@@ -149,7 +158,16 @@ fn upload_runs(
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let (page, at) = append(skinner, pages, &[bytes])?;
         words::rebase(&mut item, at);
-        slices.push(Slice { page, first, item });
+        let plain = skin.is_plain().then(|| Plain {
+            stored: skin.stored(),
+            grid: skin.grid(),
+        });
+        slices.push(Slice {
+            page,
+            first,
+            item,
+            plain,
+        });
         first += run.count;
     }
     Ok(())

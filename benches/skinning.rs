@@ -250,10 +250,10 @@ fn floor_bytes(packed: &PackedSkin) -> u64 {
     let influences = packed
         .influences()
         .map_or(0, |i| i.words().len() as u64 * 4);
-    // Rows and sub-shape numbers of all, offsets of the tenth that is active.
-    let blend = packed.blend().map_or(0, |b| {
-        (b.rows().len() + b.sub_shapes().len()) as u64 * 4 + b.offsets().len() as u64 * 12 / 10
-    });
+    // A row per point; a word and an offset per entry of the tenth that is active.
+    let blend = packed
+        .blend()
+        .map_or(0, |b| points * 4 + b.offsets().len() as u64 * 16 / 10);
     let results = packed.output_count() as u64 * 12;
     points * 12 + results + normals + corners + influences + blend + shown + tangents + made
 }

@@ -17,7 +17,7 @@ override TANGENTS_SLOT: u32 = 2u;
 override PREVIOUS_SLOT: u32 = 3u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
-// What does not change with time: rest values, influences, blend entries.
+// What does not change with time: rest values, influences, blend offsets and the lists that are walked of them.
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
 @group(0) @binding(4) var<storage, read> sub_weights: array<f32>;
 @group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
@@ -59,14 +59,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         t = vector_at(item.rest_tangents + number * 4u);
     }
 
-    if WITH_BLEND && item.blend_rows != NONE {
-        let end = skins[item.blend_rows + point + 1u];
-        for (var entry = skins[item.blend_rows + point]; entry < end; entry++) {
-            let weight = sub_weights[item.sub_weights + skins[item.blend_sub_shapes + entry]];
+    if WITH_BLEND && item.blend_list != NONE {
+        // An entry is a sub-shape and a number within the point's block.
+        let entry_bits = item.blend_bits & 0xffu;
+        let entry_mask = (1u << entry_bits) - 1u;
+        let first = skins[item.blend_offsets + (point >> (item.blend_bits >> 8u))];
+        let row = item.blend_list + point;
+        let end = item.blend_list + skins[row + 1u];
+        for (var at = item.blend_list + skins[row]; at < end; at++) {
+            let entry = skins[at];
+            let weight = sub_weights[item.sub_weights + (entry >> entry_bits)];
             if weight != 0.0 {
-                p += weight * vector_at(item.blend_offsets + entry * 3u);
+                let offset = first + (entry & entry_mask) * 3u;
+                p += weight * vector_at(item.blend_offsets + offset);
                 if normals && item.blend_normal_offsets != NONE {
-                    n += weight * vector_at(item.blend_normal_offsets + entry * 3u);
+                    n += weight * vector_at(item.blend_normal_offsets + offset);
                 }
             }
         }

@@ -4,7 +4,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
 use sinew::kernel::{
-    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, SKIN, SKIN_IN_UNIFORMS, SKIN_POSES,
+    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_IN_UNIFORMS, SKIN_POSES,
     SKIN_POSES_IN_UNIFORMS, WEIGHTS, WORKGROUP_SIZE,
 };
 use sinew::render::Shader;
@@ -15,6 +15,7 @@ fn main() {
     let args = Arguments::from_args();
     let mut trials = Vec::new();
     for kernel in [
+        POSE,
         WEIGHTS,
         SKIN,
         SKIN_IN_UNIFORMS,

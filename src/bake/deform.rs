@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use glam::Vec3;
+use rayon::prelude::*;
 
-use super::gpu_batch::GpuBatch;
+use super::buffers::Buffers;
+use super::gpu_batch::{GpuBatch, GpuReading};
 use crate::error::Result;
 use crate::gpu::AdapterChoice;
-use crate::kernel::{CpuJob, PackedPose, PackedSkin, skin_batch_on_cpu};
+use crate::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 
 /// Which backend a bake runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,28 +30,24 @@ pub enum Backend {
 pub(super) struct Job {
     pub skin: Arc<PackedSkin>,
     pub pose: PackedPose,
-    pub points: Vec<Vec3>,
-    pub normals: Option<Vec<Vec3>>,
 }
 
-impl Job {
-    pub fn new(skin: Arc<PackedSkin>, pose: PackedPose) -> Self {
-        let zeros = |count| vec![Vec3::ZERO; count];
-        let normals = skin.has_output_normals();
-        let normals = normals.then(|| zeros(skin.output_normal_count()));
-        Self {
-            points: zeros(skin.output_count()),
-            skin,
-            pose,
-            normals,
-        }
-    }
+/// What came of a [`Job`].
+pub(super) struct Done {
+    pub points: Vec<Vec3>,
+    pub normals: Option<Vec<Vec3>>,
 }
 
 /// A chosen, ready backend.
 pub(super) enum Deformer {
     Cpu,
     Gpu(Box<GpuBatch>),
+}
+
+/// Jobs that were begun.
+pub(super) enum UnderWay {
+    Cpu(Vec<Job>),
+    Gpu(GpuReading),
 }
 
 impl Deformer {
@@ -81,31 +79,64 @@ impl Deformer {
         }
     }
 
-    /// Fills every job's outputs.
-    pub fn run(&mut self, jobs: &mut [Job]) -> Result<()> {
+    /// About how many points to begin at once: enough to fill the backend, few enough that results are handed on while
+    /// they are in its caches.
+    pub fn batch_points(&self) -> usize {
         match self {
-            Self::Cpu => {
-                let mut cpu: Vec<CpuJob<'_>> = jobs
-                    .iter_mut()
-                    .map(|j| CpuJob {
-                        skin: &j.skin,
-                        pose: &j.pose,
-                        points: &mut j.points,
-                        normals: j.normals.as_deref_mut(),
-                        tangents: None,
-                    })
-                    .collect();
-                skin_batch_on_cpu(&mut cpu);
-            }
-            Self::Gpu(gpu) => {
-                let asked: Vec<_> = jobs.iter().map(|j| (j.skin.clone(), &j.pose)).collect();
-                let results = gpu.deform(&asked)?;
-                for (job, result) in jobs.iter_mut().zip(results) {
-                    job.points = result.points;
-                    job.normals = result.normals;
-                }
-            }
+            Self::Cpu => (rayon::current_num_threads() << 17).clamp(1 << 18, 4 << 20),
+            Self::Gpu(_) => 2 << 20,
         }
-        Ok(())
     }
+
+    /// Begins jobs. A GPU is at work from here on, the CPU at [`Deformer::finish`].
+    ///
+    /// # Errors
+    /// A GPU that fails.
+    pub fn begin(&mut self, jobs: Vec<Job>) -> Result<UnderWay> {
+        match self {
+            Self::Cpu => Ok(UnderWay::Cpu(jobs)),
+            Self::Gpu(gpu) => Ok(UnderWay::Gpu(gpu.begin(&jobs)?)),
+        }
+    }
+
+    /// Finishes jobs, in the order in which they were begun; `then` gets each result with its job's number, from several
+    /// threads, while it is fresh in their caches.
+    ///
+    /// # Errors
+    /// A GPU that fails.
+    pub fn finish<T: Send>(
+        &mut self,
+        jobs: UnderWay,
+        buffers: &Buffers,
+        then: impl Fn(usize, Done) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        match (jobs, self) {
+            (UnderWay::Cpu(jobs), _) => {
+                let jobs = jobs.into_par_iter().enumerate();
+                Ok(jobs
+                    .map(|(i, job)| then(i, on_cpu(&job, buffers)))
+                    .collect())
+            }
+            (UnderWay::Gpu(reading), Self::Gpu(gpu)) => {
+                let results = gpu.finish(reading)?.into_par_iter().enumerate();
+                let done = results.map(|(i, r)| {
+                    let (points, normals) = (r.points, r.normals);
+                    then(i, Done { points, normals })
+                });
+                Ok(done.collect())
+            }
+            // What a GPU began is finished by the same one.
+            (UnderWay::Gpu(_), Self::Cpu) => Ok(Vec::new()),
+        }
+    }
+}
+
+fn on_cpu(job: &Job, buffers: &Buffers) -> Done {
+    let skin = &job.skin;
+    let mut points = buffers.take(skin.output_count());
+    let mut normals = skin
+        .has_output_normals()
+        .then(|| buffers.take(skin.output_normal_count()));
+    skin_on_cpu(skin, &job.pose, &mut points, normals.as_deref_mut());
+    Done { points, normals }
 }

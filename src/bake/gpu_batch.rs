@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::deform::Job;
 use crate::gpu::{
-    AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, SkinId, Skinner, SkinnerOptions,
+    AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, ReadTicket, SkinId, Skinner,
+    SkinnerOptions,
 };
-use crate::kernel::{PackedPose, PackedSkin};
 
 /// Skins kept uploaded between batches. Prims whose rest points are animated bring a new skin at
 /// every time; beyond this many the crowd starts anew.
@@ -17,8 +18,24 @@ pub(super) struct GpuBatch {
     gpu: GpuDevice,
     skinner: Skinner,
     crowd: Crowd,
+    /// Counts crowds.
+    number: usize,
+    /// The crowd before this one: its last results may be on their way yet.
+    before: Option<Crowd>,
     /// Uploaded skins by address; the crowd keeps each one's `Arc`, so none is reused.
     skins: HashMap<usize, SkinId>,
+}
+
+/// Jobs that were submitted.
+pub(super) struct GpuReading {
+    /// Number of their crowd.
+    crowd: usize,
+    results: Results,
+}
+
+enum Results {
+    OnTheirWay(ReadTicket),
+    Here(Vec<Deformed>),
 }
 
 impl GpuBatch {
@@ -30,6 +47,8 @@ impl GpuBatch {
             gpu,
             skinner,
             crowd,
+            number: 0,
+            before: None,
             skins: HashMap::new(),
         })
     }
@@ -38,30 +57,49 @@ impl GpuBatch {
         &self.gpu.report().name
     }
 
-    /// Deforms every job in one frame and reads the results, in order.
-    pub fn deform(
-        &mut self,
-        jobs: &[(Arc<PackedSkin>, &PackedPose)],
-    ) -> Result<Vec<Deformed>, GpuError> {
+    /// Submits every job in one frame, and the reading of its results. Others may be begun before these are finished.
+    pub fn begin(&mut self, jobs: &[Job]) -> Result<GpuReading, GpuError> {
         if self.skins.len() > MAX_SKINS {
-            self.crowd = self.skinner.crowd();
+            self.before = Some(std::mem::replace(&mut self.crowd, self.skinner.crowd()));
+            self.number += 1;
             self.skins.clear();
         }
         self.crowd.clear_instances();
-        for (skin, pose) in jobs {
-            let address = Arc::as_ptr(skin) as usize;
+        for job in jobs {
+            let address = Arc::as_ptr(&job.skin) as usize;
             let id = match self.skins.get(&address) {
                 Some(id) => *id,
                 None => {
-                    let id = self.crowd.add_skin(skin.clone())?;
+                    let id = self.crowd.add_skin(job.skin.clone())?;
                     self.skins.insert(address, id);
                     id
                 }
             };
             let instance = self.crowd.add_instance(id)?;
-            self.crowd.set_pose(instance, pose)?;
+            self.crowd.set_pose(instance, &job.pose)?;
         }
-        let results = self.crowd.run()?;
+        let instances = self.crowd.instances();
+        let results = match self.crowd.submit_and_read(&instances) {
+            Ok(ticket) => Results::OnTheirWay(ticket),
+            // More than one buffer holds.
+            Err(GpuError::Limit { .. }) => Results::Here(self.crowd.read(&instances)?),
+            Err(e) => return Err(e),
+        };
+        Ok(GpuReading {
+            crowd: self.number,
+            results,
+        })
+    }
+
+    /// Waits for what was begun: its results, in order.
+    pub fn finish(&mut self, reading: GpuReading) -> Result<Vec<Deformed>, GpuError> {
+        let results = match reading.results {
+            Results::Here(results) => results,
+            Results::OnTheirWay(ticket) => match &mut self.before {
+                Some(before) if reading.crowd != self.number => before.wait(&ticket)?,
+                _ => self.crowd.wait(&ticket)?,
+            },
+        };
         self.gpu.check()?;
         Ok(results)
     }

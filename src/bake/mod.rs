@@ -1,11 +1,13 @@
 //! Frames in, files out: skinning baked into points and normals, as Pixar's BakeSkinning does.
 
+mod buffers;
 mod deform;
 mod extent;
 mod formats;
 mod gpu_batch;
 mod hints;
 mod plan;
+mod posing;
 mod samples;
 mod schedule;
 mod sharing;
@@ -13,7 +15,7 @@ mod stream;
 mod tracks;
 mod troubles;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,13 +25,15 @@ use crate::io::{self, OpenOptions};
 use crate::scene::Scene;
 use crate::skel::AnimSource;
 
-pub use crate::io::usd::{BakedHint, BakedPrim, BakedTransform, Samples};
+pub use crate::io::usd::{BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use crate::scene::OutSpace;
 pub use deform::Backend;
 use formats::FramesToBake;
 pub use formats::{Format, VatOptions, VatValues};
 pub use plan::Rigid;
 pub use schedule::FrameRange;
+use tracks::{Track, Work, bake_schedule};
+use troubles::{Troubles, broken_shapes};
 
 /// What to bake, and how.
 #[derive(Clone, Debug, Default)]
@@ -164,7 +168,6 @@ pub fn bake(
         errors: Vec::new(),
         warnings: Vec::new(),
     };
-    let deform_start = Instant::now();
     if format != Format::Usd {
         let asked = FramesToBake {
             file: &file,
@@ -192,52 +195,76 @@ pub fn bake(
         report.elapsed = start.elapsed();
         return Ok(report);
     }
-    file.check_output(output)?;
-    let tracks = tracks::bake_tracks(&scene, &chosen, options, &mut deformer, progress)?;
-    report.deform_time = deform_start.elapsed();
-    errors.extend(tracks.errors);
-    warnings.extend(tracks.warnings);
-    if tracks.prims.is_empty() {
+    let work = Work::new(&scene, &chosen, options)?;
+    if options.frames.is_none() {
+        tracks::check_size(&scene, &work.plan, &work.schedule)?;
+    }
+    let mut out = file.begin_bake(output, options.layer)?;
+    let mut troubles = Troubles::default();
+    let baked = bake_schedule(
+        &scene,
+        &work,
+        &work.schedule,
+        &mut deformer,
+        &mut troubles,
+        &mut |time, values| out.keep(time, values),
+        progress,
+    )?;
+    report.deform_time = baked.deform_time;
+    let prims = baked.prims;
+    let (prim_errors, prim_warnings) = troubles.finish(&scene, |b| prims.contains_key(&b));
+    errors.extend(prim_errors);
+    warnings.extend(prim_warnings);
+    warnings.extend(broken_shapes(&scene, &work.schedule));
+    if prims.is_empty() {
         return Err(nothing_to_skin(&scene, &errors, &warnings));
     }
 
     report.errors = errors;
     report.warnings = warnings;
-    let places: HashSet<&str> = tracks.prims.values().flat_map(BakedPrim::places).collect();
+    report.count(&scene, &prims);
+    let edits = usd_edits(&scene, prims, options.frames.is_some());
+    progress(Progress::Writing);
+    report.warnings.extend(out.finish(edits)?);
+    report.elapsed = start.elapsed();
+    Ok(report)
+}
+
+impl BakeReport {
+    /// Counts what was baked into USD.
+    fn count(&mut self, scene: &Scene, prims: &BTreeMap<usize, Track>) {
+        for (binding, track) in prims {
+            let places = track.prim.places().count();
+            self.prims += places;
+            self.shared += places - 1;
+            self.points += track.points * places;
+            self.deformed_points += track.deformed_points;
+            self.samples += track.samples * places;
+            let moved = scene.bindings[*binding].is_rigid() && track.prim.transform.is_some();
+            self.moved += usize::from(moved) * places;
+        }
+    }
+}
+
+/// What is written of baked prims, and of those around them.
+fn usd_edits(scene: &Scene, prims: BTreeMap<usize, Track>, only_baked_times: bool) -> BakeEdits {
+    let mut prims: BTreeMap<usize, BakedPrim> = prims
+        .into_iter()
+        .map(|(b, track)| (b, track.prim))
+        .collect();
+    let places: HashSet<&str> = prims.values().flat_map(BakedPrim::places).collect();
     let bound = scene.bindings.iter();
     let roots = bound
         .filter(|b| places.contains(b.path.as_str()))
         .map(|b| scene.prims[b.skel_root].path.clone());
-    let retype = skel_roots_to_retype(&scene, &roots.collect());
-    let hints = hints::bake_hints(&scene, &tracks.prims, &retype, options.frames.is_some());
-    let mut baked = Vec::with_capacity(tracks.prims.len());
-    for (binding, mut prim) in tracks.prims {
-        let places = prim.places().count();
-        let binding = &scene.bindings[binding];
-        let counts = || prim.points.iter().map(|(_, points)| points.len());
-        report.prims += places;
-        report.shared += places - 1;
-        report.points += counts().max().unwrap_or(0) * places;
-        report.deformed_points += counts().map(|n| n as u64).sum::<u64>();
-        report.samples += prim.sample_count() * places;
-        report.moved += usize::from(binding.is_rigid() && prim.transform.is_some()) * places;
-        samples::drop_redundant(&mut prim);
-        baked.push(prim);
-    }
-    let edits = BakeEdits {
-        prims: baked,
+    let retype = skel_roots_to_retype(scene, &roots.collect());
+    let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times);
+    prims.values_mut().for_each(samples::drop_redundant);
+    BakeEdits {
+        prims: prims.into_values().collect(),
         hints,
         retype,
-    };
-    progress(Progress::Writing);
-    let written = if options.layer {
-        file.write_layer(output, edits)?
-    } else {
-        file.write_flattened(output, edits)?
-    };
-    report.warnings.extend(written);
-    report.elapsed = start.elapsed();
-    Ok(report)
+    }
 }
 
 fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {

@@ -1,29 +1,29 @@
 //! Deforms every prim at every time it is wanted, a batch of times at a time, and hands the results on in the order of
-//! time.
+//! time. Batches overlap: while one is written, the next is deformed and the one after it posed.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
+use std::vec::IntoIter;
 
 use glam::{DMat4, Vec3};
-use rayon::prelude::*;
 
 use super::Progress;
-use super::deform::{Deformer, Job};
+use super::buffers::Buffers;
+use super::deform::{Deformer, Done, UnderWay};
 use super::extent::extent;
-use super::plan::{Plan, PrimPlan};
+use super::plan::Plan;
+use super::posing::{Place, PosedBatch, Poser};
 use super::troubles::Troubles;
 use crate::error::{Invalid, Result};
-use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::math;
 use crate::sampled::Time;
-use crate::scene::{BoundSkin, PoseCache, Scene, SkinPart};
-use crate::skel::{Pose, SkinningMethod};
-
-/// Points deformed between two steps of the progress bar, and at once on a GPU.
-const BATCH_POINTS: usize = 4 << 20;
+use crate::scene::{Scene, SkinPart};
 
 /// Bindings to deform at each time, times ascending and the default time first.
-pub(super) type Schedule = Vec<(Time, Vec<usize>)>;
+pub(super) type Schedule = Vec<Scheduled>;
+
+/// A time, and the bindings to deform at it.
+pub(super) type Scheduled = (Time, Vec<usize>);
 
 /// Everything that came out at one time, in the order of the schedule.
 pub(super) struct Frame {
@@ -44,113 +44,184 @@ pub(super) struct Deformed {
     pub extent: [Vec3; 2],
 }
 
-/// Deforms what is scheduled; `sink` gets every time once, in order. What cannot be deformed is left out of its frame,
-/// and told in `troubles`.
+/// Deforms what is scheduled; `sink` gets every time once, in order, and may give arrays that it needs no more to the
+/// buffers. What cannot be deformed is left out of its frame, and told in `troubles`.
+///
+/// While the sink has one batch, the next is deformed and the one after it posed. Returns how long posing and deforming
+/// took, without waiting for the sink.
 ///
 /// # Errors
 /// A GPU that fails, and whatever `sink` says.
 pub(super) fn deform_frames(
     scene: &Scene,
     plan: &Plan,
-    schedule: &Schedule,
+    schedule: &[Scheduled],
     deformer: &mut Deformer,
     troubles: &mut Troubles,
     progress: &mut dyn FnMut(Progress),
-    sink: &mut dyn FnMut(Frame) -> Result<()>,
-) -> Result<()> {
+    sink: &mut dyn FnMut(Frame, &Buffers) -> Result<()>,
+) -> Result<Duration> {
     let total: usize = schedule.iter().map(|(_, b)| b.len()).sum();
-    let bound: Vec<BoundSkin<'_>> = scene.bound_skins().collect();
-    let mut packed = StaticSkins::default();
     let mut done = 0;
     progress(Progress::Deforming { done, total });
-    for batch in batches(scene, plan, schedule) {
-        // Skins that never change are packed once, in the order of first use.
-        for (time, bindings) in batch {
-            for &b in bindings {
-                for part in &plan.of(b).parts {
-                    packed.pack(plan.of(b), *part, bound[b], *time, troubles);
+    let buffers = &Buffers::default();
+    let mut take = |batch: Finished| {
+        for frame in batch.frames {
+            sink(frame, buffers)?;
+        }
+        done += batch.samples;
+        progress(Progress::Deforming { done, total });
+        Ok(())
+    };
+    let mut batches = Batches {
+        batches: batches(scene, plan, schedule, deformer.batch_points()).into_iter(),
+        poser: Poser::new(scene, plan),
+        finisher: Finisher {
+            scene,
+            deformer,
+            troubles,
+            buffers,
+        },
+        posed: None,
+        under_way: None,
+        busy: Duration::ZERO,
+    };
+    // A thread of rayon's must not wait for another one of the same pool.
+    if rayon::current_thread_index().is_some() {
+        while let Some(batch) = batches.next() {
+            take(batch?)?;
+        }
+        return Ok(batches.busy);
+    }
+    let (sender, receiver) = sync_channel(1);
+    std::thread::scope(|scope| {
+        let deforming = scope.spawn(move || {
+            while let Some(batch) = batches.next() {
+                // Nobody takes it where the sink failed.
+                if sender.send(batch?).is_err() {
+                    break;
                 }
             }
-        }
-        let posed: Vec<_> = batch
-            .par_iter()
-            .map(|(time, bindings)| pose_at(*time, bindings, &bound, plan, &packed))
-            .collect();
-        let mut frames: Vec<Frame> = Vec::with_capacity(batch.len());
-        let mut jobs = Vec::new();
-        let mut places = Vec::new();
-        for ((time, bindings), results) in batch.iter().zip(posed) {
-            done += bindings.len();
-            let mut transforms = Vec::new();
-            for (&b, result) in bindings.iter().zip(results) {
-                let posed = match result {
-                    Some(Ok(posed)) => posed,
-                    Some(Err(e)) => {
-                        troubles.at(b, *time, e);
-                        continue;
-                    }
-                    None => continue,
-                };
-                transforms.extend(posed.transform.map(|matrix| (b, matrix)));
-                for (part, skin, pose) in posed.skins {
-                    jobs.push(Job::new(skin, pose));
-                    places.push(Place {
-                        binding: b,
-                        part,
-                        frame: frames.len(),
-                        out_from_prim: posed.out_from_prim,
-                    });
+            Ok(batches.busy)
+        });
+        let taken = receiver.iter().try_for_each(&mut take);
+        drop(receiver);
+        let deformed = deforming.join();
+        taken.and(deformed.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Batches on their way: one is deformed while the next is posed.
+struct Batches<'a> {
+    batches: IntoIter<&'a [Scheduled]>,
+    poser: Poser<'a>,
+    finisher: Finisher<'a>,
+    posed: Option<PosedBatch>,
+    under_way: Option<Begun>,
+    busy: Duration,
+}
+
+impl Batches<'_> {
+    fn next(&mut self) -> Option<Result<Finished>> {
+        let start = Instant::now();
+        let next = self.advance().transpose();
+        self.busy += start.elapsed();
+        next
+    }
+
+    fn advance(&mut self) -> Result<Option<Finished>> {
+        loop {
+            // A GPU gets its next work before the results of its last are waited for.
+            let begun = match self.posed.take() {
+                Some(mut batch) => {
+                    let jobs = std::mem::take(&mut batch.jobs);
+                    let jobs = self.finisher.deformer.begin(jobs)?;
+                    Some(Begun { batch, jobs })
                 }
+                None => None,
+            };
+            let before = std::mem::replace(&mut self.under_way, begun);
+            let next = self.batches.next();
+            let (poser, finisher) = (&mut self.poser, &mut self.finisher);
+            let (posed, finished) = rayon::join(
+                || next.map(|batch| poser.pose(batch)),
+                || before.map(|begun| finisher.finish(begun)),
+            );
+            self.posed = posed;
+            match finished {
+                Some(finished) => return finished.map(Some),
+                None if self.posed.is_none() && self.under_way.is_none() => return Ok(None),
+                None => {}
             }
-            frames.push(Frame {
-                time: *time,
-                transforms,
-                deformed: Vec::new(),
-            });
         }
-        deformer.run(&mut jobs)?;
-        let times: Vec<Time> = frames.iter().map(|f| f.time).collect();
-        let extents: Vec<_> = jobs
-            .par_iter_mut()
-            .zip(&places)
-            .map(|(job, place)| {
-                if let Some(m) = place.out_from_prim {
-                    leave_prim_space(&mut job.points, job.normals.as_deref_mut(), m);
-                }
-                let binding = &scene.bindings[place.binding];
-                extent(&job.points, binding, times[place.frame])
-            })
-            .collect();
-        for ((job, place), extent) in jobs.into_iter().zip(places).zip(extents) {
+    }
+}
+
+/// A batch that the backend has: the posed one without its jobs.
+struct Begun {
+    batch: PosedBatch,
+    jobs: UnderWay,
+}
+
+struct Finished {
+    frames: Vec<Frame>,
+    /// (prim, time) pairs, those without a result included.
+    samples: usize,
+}
+
+/// Finishes batches.
+struct Finisher<'a> {
+    scene: &'a Scene,
+    deformer: &'a mut Deformer,
+    troubles: &'a mut Troubles,
+    buffers: &'a Buffers,
+}
+
+impl Finisher<'_> {
+    fn finish(&mut self, begun: Begun) -> Result<Finished> {
+        let PosedBatch {
+            mut frames,
+            places,
+            troubles,
+            samples,
+            ..
+        } = begun.batch;
+        for (binding, time, e) in troubles {
+            match time {
+                Some(time) => self.troubles.at(binding, time, e),
+                None => self.troubles.whole(binding, e),
+            }
+        }
+        let scene = self.scene;
+        let then = |i: usize, mut done: Done| {
+            let place: &Place = &places[i];
+            if let Some(m) = place.out_from_prim {
+                leave_prim_space(&mut done.points, done.normals.as_deref_mut(), m);
+            }
+            let binding = &scene.bindings[place.binding];
+            let extent = extent(&done.points, binding, frames[place.frame].time);
+            (done, extent)
+        };
+        let results = self.deformer.finish(begun.jobs, self.buffers, then)?;
+        for ((done, extent), place) in results.into_iter().zip(places) {
+            let time = frames[place.frame].time;
             let Some(extent) = extent else {
                 let path = &scene.bindings[place.binding].path;
                 let e = Invalid::new(path, "points", "finite results", "some that overflow f32");
-                troubles.at(place.binding, times[place.frame], e.in_file(&scene.file));
+                self.troubles
+                    .at(place.binding, time, e.in_file(&scene.file));
                 continue;
             };
             frames[place.frame].deformed.push(Deformed {
                 binding: place.binding,
                 part: place.part,
-                points: job.points,
-                normals: job.normals,
+                points: done.points,
+                normals: done.normals,
                 extent,
             });
         }
-        for frame in frames {
-            sink(frame)?;
-        }
-        progress(Progress::Deforming { done, total });
+        Ok(Finished { frames, samples })
     }
-    Ok(())
-}
-
-/// Where a job's results go.
-struct Place {
-    binding: usize,
-    part: SkinPart,
-    /// Index into the batch.
-    frame: usize,
-    out_from_prim: Option<DMat4>,
 }
 
 /// Carries what stays in its own space, such as the results of a prim that only blends (rule 20), to where it was asked
@@ -169,12 +240,13 @@ pub(super) fn leave_prim_space(
     }
 }
 
-/// Runs of times that together have about [`BATCH_POINTS`] points.
+/// Runs of times that together have about `most` points.
 fn batches<'a>(
     scene: &Scene,
     plan: &Plan,
-    schedule: &'a Schedule,
-) -> Vec<&'a [(Time, Vec<usize>)]> {
+    schedule: &'a [Scheduled],
+    most: usize,
+) -> Vec<&'a [Scheduled]> {
     let points = |b: usize| {
         let count = scene.bindings[b].points.first().map_or(0, |p| p.len());
         count * plan.of(b).parts.len()
@@ -183,7 +255,7 @@ fn batches<'a>(
     let (mut start, mut sum) = (0, 0);
     for (i, (_, bindings)) in schedule.iter().enumerate() {
         sum += bindings.iter().map(|b| points(*b)).sum::<usize>();
-        if sum >= BATCH_POINTS {
+        if sum >= most {
             out.push(&schedule[start..=i]);
             (start, sum) = (i + 1, 0);
         }
@@ -192,143 +264,4 @@ fn batches<'a>(
         out.push(&schedule[start..]);
     }
     out
-}
-
-/// Packed skins of prims whose rest data never changes; `None` for one that is broken.
-#[derive(Default)]
-struct StaticSkins(HashMap<(usize, SkinPart), Option<Arc<PackedSkin>>>);
-
-impl StaticSkins {
-    fn pack(
-        &mut self,
-        plan: &PrimPlan,
-        part: SkinPart,
-        bound: BoundSkin<'_>,
-        time: Time,
-        troubles: &mut Troubles,
-    ) {
-        let b = plan.binding;
-        if bound.binding().rest_is_animated() || self.0.contains_key(&(b, part)) {
-            return;
-        }
-        let packed = pack(bound, part, plan, time)
-            .map_err(|e| troubles.whole(b, e))
-            .ok();
-        self.0.insert((b, part), packed);
-    }
-}
-
-fn pack(
-    bound: BoundSkin<'_>,
-    part: SkinPart,
-    plan: &PrimPlan,
-    time: Time,
-) -> Result<Arc<PackedSkin>, Invalid> {
-    let skin = bound.skin_part(time, part)?;
-    let packed = PackedSkin::pack(&bound.binding().path, &skin)?;
-    let packed = match &plan.made_normals {
-        Some(topology) => packed.with_made_normals(topology)?,
-        None => packed,
-    };
-    Ok(Arc::new(packed))
-}
-
-/// What one prim needs at one time.
-struct Posed {
-    transform: Option<DMat4>,
-    skins: Vec<(SkinPart, Arc<PackedSkin>, PackedPose)>,
-    /// For a prim that only blends and whose results are wanted in another space.
-    out_from_prim: Option<DMat4>,
-}
-
-/// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform and
-/// method. `None` for a prim that is broken, and said so already.
-fn pose_at(
-    time: Time,
-    bindings: &[usize],
-    bound: &[BoundSkin<'_>],
-    plan: &Plan,
-    packed: &StaticSkins,
-) -> Vec<Option<Result<Posed, Invalid>>> {
-    let mut cache = PoseCache::new(plan.space);
-    let mut palettes = Palettes::default();
-    bindings
-        .iter()
-        .map(|&b| {
-            let prim = plan.of(b);
-            let is_broken = |part: &SkinPart| matches!(packed.0.get(&(b, *part)), Some(None));
-            if prim.parts.iter().any(is_broken) {
-                return None;
-            }
-            Some(pose_prim(
-                time,
-                bound[b],
-                prim,
-                packed,
-                &mut cache,
-                &mut palettes,
-            ))
-        })
-        .collect()
-}
-
-fn pose_prim(
-    time: Time,
-    bound: BoundSkin<'_>,
-    plan: &PrimPlan,
-    packed: &StaticSkins,
-    cache: &mut PoseCache,
-    palettes: &mut Palettes,
-) -> Result<Posed, Invalid> {
-    let mut out = Posed {
-        transform: match plan.transform {
-            Some(kind) => Some(kind.at(bound, time, cache)?),
-            None => None,
-        },
-        skins: Vec::with_capacity(plan.parts.len()),
-        out_from_prim: None,
-    };
-    for &part in &plan.parts {
-        let skin = match packed.0.get(&(plan.binding, part)) {
-            Some(Some(skin)) => skin.clone(),
-            _ => pack(bound, part, plan, time)?,
-        };
-        let pose = match part.blend_only {
-            true => cache.blend_pose(bound, time),
-            false => cache.pose(bound, time)?,
-        };
-        let palette = palettes.get(bound.binding().instance, &skin, &pose);
-        if palette.is_none() {
-            out.out_from_prim = cache.out_from_prim(bound, time)?;
-        }
-        let pose =
-            PackedPose::with_palette(&skin, palette, pose.out_from_skel, pose.channel_weights);
-        out.skins.push((part, skin, pose));
-    }
-    Ok(out)
-}
-
-#[derive(Default)]
-struct Palettes(HashMap<(usize, SkinningMethod, [u64; 16]), Arc<Palette>>);
-
-impl Palettes {
-    fn get(&mut self, instance: usize, skin: &PackedSkin, pose: &Pose) -> Option<Arc<Palette>> {
-        let skinning = pose.skinning.as_ref()?;
-        let (method, with_normals) = (skin.method(), skin.normals().is_some());
-        let bits = |m: DMat4| m.to_cols_array().map(f64::to_bits);
-        let pack = |with_normals| {
-            Arc::new(Palette::pack(
-                method,
-                skinning,
-                pose.geom_bind,
-                with_normals,
-            ))
-        };
-        let slot = self.0.entry((instance, method, bits(pose.geom_bind)));
-        let palette = slot.or_insert_with(|| pack(with_normals));
-        if with_normals && palette.normals().is_none() {
-            *palette = pack(true);
-        }
-        Some(palette.clone())
-    }
 }

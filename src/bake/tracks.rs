@@ -1,86 +1,208 @@
 //! The samples of a bake into USD: every chosen prim at every time it needs.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
+use glam::{DMat4, Vec3};
+
+use super::buffers::Buffers;
 use super::deform::Deformer;
 use super::plan::{Plan, PrimPlan};
+use super::samples::{Came, Thinner};
 use super::schedule::{FrameRange, authored_times};
-use super::stream::{Schedule, deform_frames};
-use super::troubles::{Troubles, broken_shapes};
-use super::{BakeOptions, BakedPrim, BakedTransform, Progress, sharing};
-use crate::error::{Error, Invalid, Result, Warning};
+use super::stream::{Deformed, Schedule, Scheduled, deform_frames};
+use super::troubles::Troubles;
+use super::{BakeOptions, BakedArray, BakedPrim, BakedTransform, Progress, Samples, sharing};
+use crate::error::{Error, Result};
 use crate::sampled::Time;
 use crate::scene::Scene;
 
-/// Results that a bake holds without being asked for these frames.
+/// Results that a bake makes without being asked for these frames.
 const MAX_BYTES_UNASKED: u64 = 16 << 30;
 
-pub(super) struct Tracks {
-    /// Prims with at least one sample, by their index into [`Scene::bindings`].
-    pub prims: BTreeMap<usize, BakedPrim>,
-    pub errors: Vec<Invalid>,
-    pub warnings: Vec<Warning>,
+/// What is to be done, and when.
+pub(super) struct Work {
+    pub plan: Plan,
+    /// Prims that come out like an earlier one, by that one.
+    pub copies: BTreeMap<usize, Vec<usize>>,
+    pub schedule: Schedule,
 }
 
-pub(super) fn bake_tracks(
-    scene: &Scene,
-    chosen: &[usize],
-    options: &BakeOptions,
-    deformer: &mut Deformer,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Tracks> {
-    let plan = &Plan::new(scene, chosen, options);
-    let times_of = times_of_skeletons(scene, plan, options.frames.as_ref())?;
-    let copies = sharing::copies(scene, plan, &times_of);
-    let schedule = schedule(scene, plan, &times_of, &copies);
-    if options.frames.is_none() {
-        check_size(scene, plan, &schedule)?;
+impl Work {
+    /// # Errors
+    /// More than a million samples.
+    pub fn new(scene: &Scene, chosen: &[usize], options: &BakeOptions) -> Result<Self> {
+        let plan = Plan::new(scene, chosen, options);
+        let times_of = times_of_skeletons(scene, &plan, options.frames.as_ref())?;
+        let copies = sharing::copies(scene, &plan, &times_of);
+        let schedule = schedule(scene, &plan, &times_of, &copies);
+        Ok(Self {
+            plan,
+            copies,
+            schedule,
+        })
     }
-    let mut prims: BTreeMap<usize, BakedPrim> = BTreeMap::new();
-    let mut troubles = Troubles::default();
-    deform_frames(
+}
+
+/// What came of a schedule.
+pub(super) struct Baked {
+    /// Prims with at least one sample, by their index into [`Scene::bindings`].
+    pub prims: BTreeMap<usize, Track>,
+    /// Posing and deforming alone.
+    pub deform_time: Duration,
+}
+
+/// A prim's samples. Points and normals are [thinned](Thinner); extents and transforms are all there.
+pub(super) struct Track {
+    pub prim: BakedPrim,
+    /// Times at which something was baked.
+    pub samples: usize,
+    /// Points of the time that has most of them.
+    pub points: usize,
+    /// Of all times.
+    pub deformed_points: u64,
+}
+
+/// Takes the values of a property at a time; what comes back beside the array are values that are needed no more.
+pub(super) type Keep<'a> =
+    dyn FnMut(Time, Vec<Vec3>) -> Result<(BakedArray, Option<Vec<Vec3>>)> + 'a;
+
+/// Bakes the prims of a schedule: all of `work`'s, or a run of its times.
+///
+/// # Errors
+/// A GPU that fails, and whatever `keep` says.
+pub(super) fn bake_schedule(
+    scene: &Scene,
+    work: &Work,
+    schedule: &[Scheduled],
+    deformer: &mut Deformer,
+    troubles: &mut Troubles,
+    keep: &mut Keep<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Baked> {
+    let plan = &work.plan;
+    let mut prims: BTreeMap<usize, OpenTrack> = BTreeMap::new();
+    let deform_time = deform_frames(
         scene,
         plan,
-        &schedule,
+        schedule,
         deformer,
-        &mut troubles,
+        troubles,
         progress,
-        &mut |frame| {
-            let time = frame.time;
-            let untouched = |b: usize| move || empty(scene, plan, b);
+        &mut |frame, buffers| {
+            let mut keep = Keeping { keep, buffers };
             for (b, matrix) in frame.transforms {
-                if let Some(transform) = &mut prims.entry(b).or_insert_with(untouched(b)).transform
-                {
-                    transform.samples.push((time, matrix));
-                }
+                let track = prims
+                    .entry(b)
+                    .or_insert_with(|| OpenTrack::new(scene, plan, b));
+                track.add_transform(frame.time, matrix);
             }
             for done in frame.deformed {
-                let prim = prims
-                    .entry(done.binding)
-                    .or_insert_with(untouched(done.binding));
-                if let Some(normals) = done.normals {
-                    prim.normals[done.part.normals].1.push((time, normals));
-                }
-                // Further normals of the same prim come with the same points.
-                if done.part.normals == 0 {
-                    prim.points.push((time, done.points));
-                    prim.extent.push((time, done.extent));
-                }
+                let b = done.binding;
+                let track = prims
+                    .entry(b)
+                    .or_insert_with(|| OpenTrack::new(scene, plan, b));
+                track.add(frame.time, done, &mut keep)?;
             }
             Ok(())
         },
     )?;
-    let (errors, mut warnings) = troubles.finish(scene, |b| prims.contains_key(&b));
-    for (b, prim) in &mut prims {
-        let copies = copies.get(b).into_iter().flatten();
-        prim.copies = copies.map(|c| scene.bindings[*c].path.clone()).collect();
+    let mut out = BTreeMap::new();
+    let buffers = &Buffers::default();
+    for (b, track) in prims {
+        let mut track = track.finish(&mut Keeping { keep, buffers })?;
+        let copies = work.copies.get(&b).into_iter().flatten();
+        track.prim.copies = copies.map(|c| scene.bindings[*c].path.clone()).collect();
+        out.insert(b, track);
     }
-    warnings.extend(broken_shapes(scene, &schedule));
-    Ok(Tracks {
-        prims,
-        errors,
-        warnings,
+    Ok(Baked {
+        prims: out,
+        deform_time,
     })
+}
+
+/// Where thinned values go.
+struct Keeping<'a, 'k> {
+    keep: &'a mut Keep<'k>,
+    buffers: &'a Buffers,
+}
+
+impl Keeping<'_, '_> {
+    fn came(&mut self, came: Came<Vec<Vec3>>, samples: &mut Samples<BakedArray>) -> Result<()> {
+        match came {
+            Came::Nothing => {}
+            Came::Redundant(values) => self.buffers.give(values),
+            Came::Needed(time, values) => {
+                let (array, free) = (self.keep)(time, values)?;
+                samples.push((time, array));
+                if let Some(values) = free {
+                    self.buffers.give(values);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A track that grows.
+struct OpenTrack {
+    track: Track,
+    points: Thinner<Vec<Vec3>>,
+    /// Of each property that holds some.
+    normals: Vec<Thinner<Vec<Vec3>>>,
+}
+
+impl OpenTrack {
+    fn new(scene: &Scene, plan: &Plan, b: usize) -> Self {
+        let prim = empty(scene, plan, b);
+        Self {
+            normals: prim.normals.iter().map(|_| Thinner::default()).collect(),
+            points: Thinner::default(),
+            track: Track {
+                prim,
+                samples: 0,
+                points: 0,
+                deformed_points: 0,
+            },
+        }
+    }
+
+    fn add_transform(&mut self, time: Time, matrix: DMat4) {
+        if let Some(transform) = &mut self.track.prim.transform {
+            transform.samples.push((time, matrix));
+            self.track.samples = self.track.samples.max(transform.samples.len());
+        }
+    }
+
+    fn add(&mut self, time: Time, done: Deformed, keep: &mut Keeping<'_, '_>) -> Result<()> {
+        let prim = &mut self.track.prim;
+        if let Some(normals) = done.normals {
+            let came = self.normals[done.part.normals].push(time, normals);
+            keep.came(came, &mut prim.normals[done.part.normals].1)?;
+        }
+        // Further normals of the same prim come with the same points.
+        if done.part.normals > 0 {
+            keep.buffers.give(done.points);
+            return Ok(());
+        }
+        prim.extent.push((time, done.extent));
+        self.track.samples = self.track.samples.max(prim.extent.len());
+        self.track.points = self.track.points.max(done.points.len());
+        self.track.deformed_points += done.points.len() as u64;
+        keep.came(self.points.push(time, done.points), &mut prim.points)
+    }
+
+    fn finish(mut self, keep: &mut Keeping<'_, '_>) -> Result<Track> {
+        let prim = &mut self.track.prim;
+        let normals = self.normals.into_iter().zip(&mut prim.normals);
+        let normals = normals.map(|(thinner, (_, samples))| (thinner, samples));
+        for (mut thinner, samples) in normals.chain([(self.points, &mut prim.points)]) {
+            if let Some((time, values)) = thinner.finish() {
+                keep.came(Came::Needed(time, values), samples)?;
+            }
+        }
+        Ok(self.track)
+    }
 }
 
 fn empty(scene: &Scene, plan: &Plan, b: usize) -> BakedPrim {
@@ -151,7 +273,7 @@ fn schedule(
 }
 
 /// Refuses what a file asks for by a few far-apart samples; whoever wants that much says so.
-pub(super) fn check_size(scene: &Scene, plan: &Plan, schedule: &Schedule) -> Result<()> {
+pub(super) fn check_size(scene: &Scene, plan: &Plan, schedule: &[Scheduled]) -> Result<()> {
     let bytes_of = |b: usize| {
         let binding = &scene.bindings[b];
         let normals = binding.normals.iter().map(|n| n.values.first());

@@ -136,7 +136,10 @@ impl Crowd {
     pub fn enable_bounds(&mut self, wanted: BoundsUse) -> Result<(), GpuError> {
         match &mut self.bounds {
             Some(bounds) => bounds.wanted = wanted,
-            None => self.bounds = Some(Bounds::new(&self.skinner, wanted)?),
+            None => {
+                self.bounds = Some(Bounds::new(&self.skinner, wanted)?);
+                self.stale = true;
+            }
         }
         Ok(())
     }
@@ -144,6 +147,7 @@ impl Crowd {
     /// Has frames find no boxes any more.
     pub fn disable_bounds(&mut self) {
         self.bounds = None;
+        self.stale = true;
     }
 
     /// The boxes that the last encoded frame finds, to be bound as `array<vec4<f32>>` (storage): the least

@@ -13,6 +13,7 @@ use super::growing::Growing;
 use super::out_sets::OutSets;
 use super::outputs::OutPage;
 use super::readback::Reads;
+use super::retained::Retained;
 use super::skinner::Skinner;
 use super::staging::Staging;
 use super::timing::Timing;
@@ -80,6 +81,14 @@ pub struct Crowd {
     pub(super) bounds: Option<Bounds>,
     /// Frames that were encoded.
     pub(super) frames: u64,
+    /// The frame that was encoded last.
+    pub(super) retained: Option<Retained>,
+    /// What is retained does not serve the next frame.
+    pub(super) stale: bool,
+    /// Frames to come that change what instances and items know of the frame before.
+    pub(super) unsettled: u8,
+    /// Bytes that the last frame uploads.
+    pub(super) uploaded: u64,
 }
 
 impl Crowd {
@@ -103,6 +112,10 @@ impl Crowd {
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
             bounds: None,
             frames: 0,
+            retained: None,
+            stale: true,
+            unsettled: 0,
+            uploaded: 0,
         }
     }
 
@@ -135,7 +148,9 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn set_hidden(&mut self, instance: InstanceId, hidden: bool) -> Result<(), GpuError> {
-        self.instances.get_mut(instance).ok_or_else(foreign)?.hidden = hidden;
+        let instance = self.instances.get_mut(instance).ok_or_else(foreign)?;
+        self.stale |= instance.hidden != hidden;
+        instance.hidden = hidden;
         Ok(())
     }
 
@@ -175,7 +190,8 @@ impl Crowd {
     }
 
     /// Sets an instance's pose for the frames to come. Poses that share a palette's `Arc` share its
-    /// upload.
+    /// upload, as found when a frame is planned ([`Crowd::encode`]): while instances that share one go on to share others,
+    /// the plan stays.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers of joints or
@@ -185,7 +201,14 @@ impl Crowd {
         let skin = &self.skins.get(target.skin).ok_or_else(foreign_skin)?.packed;
         pose.fits(skin)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
-        target.pose = Some(pose.clone());
+        let old = target.pose.as_ref();
+        if let Some(retained) = self.retained.as_mut().filter(|_| !self.stale) {
+            self.stale = !retained.frame.poses.update(instance.slot(), old, pose);
+        }
+        match &mut target.pose {
+            Some(there) => there.clone_from(pose),
+            none => *none = Some(pose.clone()),
+        }
         Ok(())
     }
 
@@ -233,6 +256,9 @@ impl Crowd {
     /// # Errors
     /// As [`Crowd::encode`].
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
+        if let Some(retained) = self.current() {
+            return Ok(retained.launches.len());
+        }
         let frame = self.plan()?;
         let most = self.skinner.limits.workgroups;
         let count = |groups: Vec<u32>| -> usize {

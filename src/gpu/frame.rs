@@ -1,7 +1,6 @@
 //! The plan of one frame, apart from carrying it out: where every pose goes, and which items make
 //! up which dispatch. No GPU calls here.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use slotmap::SlotMap;
@@ -10,15 +9,15 @@ use super::crowd::foreign_skin;
 use super::groups::{Groups, Pages};
 use super::outputs::OutPlace;
 use super::plain::PlainItems;
+use super::pose_pages::{Placing, PosePages};
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
 use super::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, Palette, SkinItem,
-    UNIFORM_BYTES, WORKGROUP_SIZE, WeightsItem,
+    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, SkinItem, WORKGROUP_SIZE,
+    WeightsItem,
 };
-use crate::math::Rows;
 
 /// One instance: a skin, its pose, and a place in the outputs for each slice.
 #[derive(Clone, Debug)]
@@ -46,25 +45,10 @@ pub(super) struct HeldSkin {
     pub users: usize,
 }
 
-/// Pose data of one page, as uploaded.
-#[derive(Debug, Default)]
-pub(super) struct PosePage {
-    pub palettes: Vec<Rows>,
-    pub channels: Vec<f32>,
-    pub sub_weights: u32,
-}
-
-impl PosePage {
-    /// Whether its dispatches find their palettes in a uniform.
-    pub fn in_uniforms(&self, limits: &Limits) -> bool {
-        limits.in_uniforms && size_of_val(&self.palettes[..]) as u64 <= UNIFORM_BYTES
-    }
-}
-
 /// A frame, ready to be uploaded and dispatched.
 #[derive(Debug)]
 pub(super) struct Frame {
-    pub poses: Vec<PosePage>,
+    pub poses: PosePages,
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
     /// Of plain skins, whose instances share items.
@@ -72,6 +56,8 @@ pub(super) struct Frame {
     pub made_normals: Groups<SkinItem>,
     /// Empty where no bounds are wanted.
     pub bounds: Groups<BoundsItem>,
+    /// Skin items that write the positions of the frame before: whose they are, group and number.
+    pub previous: Vec<(InstanceId, usize, usize)>,
 }
 
 /// Override bits of the skin kernel, in the order of its list.
@@ -95,16 +81,18 @@ pub(super) fn plan<'a>(
     skins: &SlotMap<SkinId, HeldSkin>,
     with_bounds: bool,
     instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
+    slots: u32,
 ) -> Result<Frame, GpuError> {
     let mut frame = Frame {
-        poses: vec![PosePage::default()],
+        poses: PosePages::default(),
         weights: Groups::new(limits, false),
         skin: Groups::new(limits, limits.in_uniforms),
         plain: PlainItems::new(limits),
         made_normals: Groups::new(limits, false),
         bounds: Groups::new(limits, false),
+        previous: Vec::new(),
     };
-    let mut placed = Placed::default();
+    let mut placing = Placing::new(limits, slots);
     for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
         let pose = instance.pose.as_ref().ok_or_else(|| {
@@ -114,10 +102,8 @@ pub(super) fn plan<'a>(
             ))
         })?;
         let skin = &held.gpu;
-        let sub_shapes = skin.shapes.map_or(0, |s| s.sub_shape_count);
-        let (page, palette_row) =
-            open_page(limits, &mut frame.poses, &mut placed, pose, sub_shapes)?;
-        let poses = &mut frame.poses[page];
+        let sub_shapes = skin.shapes.map(|s| s.sub_shape_count);
+        let (site, page) = placing.place(id.slot(), pose, sub_shapes)?;
 
         let mut item = SkinItem {
             motions: NONE,
@@ -127,18 +113,7 @@ pub(super) fn plan<'a>(
             ..SkinItem::default()
         };
         if let Some(palette) = pose.palette() {
-            item.palette = palette_row.unwrap_or_else(|| {
-                let first = poses.palettes.len() as u32 * 3;
-                poses.palettes.extend_from_slice(palette.points());
-                poses
-                    .palettes
-                    .extend_from_slice(palette.normals().unwrap_or_default());
-                if let Some(rigid) = palette.rigid() {
-                    poses.palettes.extend_from_slice(rigid.motions());
-                }
-                first
-            });
-            placed.remember(palette, item.palette);
+            item.palette = site.palette;
             let slots = palette.slots() as u32;
             item.normal_palette = item.palette + slots * 3;
             if palette.rigid().is_some() {
@@ -151,17 +126,15 @@ pub(super) fn plan<'a>(
                     item.normal_bind = item.normal_palette + (slots - 1) * 3;
                 }
             }
-            item.post = poses.palettes.len() as u32 * 3;
-            poses.palettes.extend([*pose.post(), *pose.post_normal()]);
+            // Where ways out begin is known when all palettes of the page are.
+            item.post = site.post * 6;
         }
         if let Some(shapes) = skin.shapes {
-            item.sub_weights = poses.sub_weights;
-            poses.sub_weights += shapes.sub_shape_count;
-            let channels = poses.channels.len() as u32;
-            poses.channels.extend_from_slice(pose.channel_weights());
+            item.sub_weights = page.sub_weights;
+            page.sub_weights += shapes.sub_shape_count;
             let pages = Pages {
                 skin: shapes.page,
-                pose: page,
+                pose: site.page,
                 out: 0,
             };
             frame
@@ -171,17 +144,23 @@ pub(super) fn plan<'a>(
                     slot_count: shapes.slot_count,
                     slots: shapes.slots,
                     positions: shapes.positions,
-                    channels,
+                    channels: site.channels,
                     sub_weights: item.sub_weights,
                 });
         }
         for (slice, out) in skin.slices.iter().zip(&instance.out) {
-            frame.push(slice, out, page, pose.palette().is_some(), &item);
+            frame.push(id, slice, out, site.page, pose.palette().is_some(), &item);
             if with_bounds {
                 frame.push_bounds(slice, out, id.slot() * KEYS_PER_SLOT);
             }
         }
     }
+    frame.poses = placing.finish();
+    for group in &mut frame.skin.all {
+        let first = frame.poses.pages[group.pages.pose].first_post();
+        group.items.iter_mut().for_each(|item| item.post += first);
+    }
+    frame.plain.place_posts(&frame.poses);
     Ok(frame)
 }
 
@@ -189,6 +168,7 @@ impl Frame {
     /// Adds a slice of an instance; `of_instance` has what the pose says.
     fn push(
         &mut self,
+        id: InstanceId,
         slice: &Slice,
         out: &OutPlace,
         pose: usize,
@@ -229,7 +209,7 @@ impl Frame {
         }
         let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
         let variant = needs(item.rest_normals != NONE, WITH_NORMALS)
-            | needs(item.blend_rows != NONE, WITH_BLEND)
+            | needs(item.blend_list != NONE, WITH_BLEND)
             | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS)
             | needs(item.sources != NONE || !slice.has_points(), WITH_SOURCES)
             | needs(item.rest_tangents != NONE, WITH_TANGENTS)
@@ -251,7 +231,10 @@ impl Frame {
                     .push(slice, &plain, out, pages, of_instance, flags);
             }
             _ => {
-                self.skin.push(pages, item.count, variant, numbered);
+                let place = self.skin.push(pages, item.count, variant, numbered);
+                if let Some((group, number)) = place.filter(|_| with(PREVIOUS)) {
+                    self.previous.push((id, group, number));
+                }
             }
         }
         if slice.makes_normals() && with(NORMALS) {
@@ -286,85 +269,4 @@ impl Frame {
                 keys,
             });
     }
-}
-
-/// First row of each palette that the current page holds.
-#[derive(Debug, Default)]
-struct Placed {
-    /// The palette before: neighbours often share one.
-    last: Option<(*const Palette, u32)>,
-    /// Palettes that something else refers to as well; no other can come again.
-    shared: HashMap<*const Palette, u32>,
-}
-
-impl Placed {
-    fn find(&self, palette: &Arc<Palette>) -> Option<u32> {
-        let address = Arc::as_ptr(palette);
-        match self.last {
-            Some((last, row)) if last == address => Some(row),
-            _ if Arc::strong_count(palette) == 1 => None,
-            _ => self.shared.get(&address).copied(),
-        }
-    }
-
-    fn remember(&mut self, palette: &Arc<Palette>, row: u32) {
-        let now = Some((Arc::as_ptr(palette), row));
-        if self.last != now && Arc::strong_count(palette) > 1 {
-            self.shared.insert(Arc::as_ptr(palette), row);
-        }
-        self.last = now;
-    }
-
-    fn clear(&mut self) {
-        self.last = None;
-        self.shared.clear();
-    }
-}
-
-/// The page that the next pose goes to: the last one, or a new one where that is full; and the first
-/// row of its palette, where the page has it.
-fn open_page(
-    limits: &Limits,
-    poses: &mut Vec<PosePage>,
-    placed: &mut Placed,
-    pose: &PackedPose,
-    sub_shapes: u32,
-) -> Result<(usize, Option<u32>), GpuError> {
-    let limit = limits.binding_bytes;
-    let found = pose.palette().and_then(|palette| placed.find(palette));
-    let rows = |found: Option<u32>| match (pose.palette(), found) {
-        (None, _) => 0,
-        (Some(_), Some(_)) => 2,
-        (Some(palette), None) => 2 + palette.blocks(),
-    };
-    let palette_bytes = |page: &PosePage, rows: usize| {
-        (page.palettes.len() + rows) as u64 * size_of::<Rows>() as u64
-    };
-    let bytes = |page: &PosePage, rows: usize| {
-        let palettes = palette_bytes(page, rows);
-        let channels = (page.channels.len() + pose.channel_weights().len()) as u64 * 4;
-        palettes
-            .max(channels)
-            .max((u64::from(page.sub_weights) + u64::from(sub_shapes)) * 4)
-    };
-    let last = poses.len() - 1;
-    // A page that has outgrown a uniform, by one large palette, may as well be filled.
-    let stays_in_uniform = !poses[last].in_uniforms(limits)
-        || poses[last].palettes.is_empty()
-        || palette_bytes(&poses[last], rows(found)) <= UNIFORM_BYTES;
-    if stays_in_uniform && bytes(&poses[last], rows(found)) <= limit {
-        return Ok((last, found));
-    }
-    placed.clear();
-    let fresh = PosePage::default();
-    let asked = bytes(&fresh, rows(None));
-    if asked > limit {
-        return Err(GpuError::Limit {
-            what: "bytes of one palette or one pose's weights".into(),
-            asked,
-            limit,
-        });
-    }
-    poses.push(fresh);
-    Ok((last + 1, None))
 }

@@ -311,7 +311,8 @@ impl JointPalettes {
         let fresh = places(|e| e.fresh).into_iter();
         let fresh = fresh.map(|place| upload(&self.previous, &self.blocks, place));
         let uploads: Vec<Upload<'_>> = changed.chain(fresh).collect();
-        self.staging.record(skinner, encoder, &uploads)?;
+        self.staging
+            .record(skinner, encoder, uploads.iter().copied())?;
         for entry in self.entries.values_mut() {
             entry.changed = false;
             // Zeros are no pose to come from.

@@ -99,6 +99,7 @@ impl Crowd {
         let old = std::mem::replace(&mut now.out, out);
         let old_target = std::mem::replace(&mut now.target, Arc::new(target));
         (now.fresh, now.written) = (true, false);
+        self.stale = true;
         self.output_bytes += bytes;
         self.free(skin, &old_target, &old);
         Ok(())
@@ -110,6 +111,7 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn reset_previous(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         self.instances.get_mut(instance).ok_or_else(foreign)?.fresh = true;
+        self.unsettled = 2;
         Ok(())
     }
 
@@ -238,6 +240,7 @@ impl Crowd {
             written: false,
             since: self.frames + 1,
         });
+        self.stale = true;
         self.order.push(id);
         self.slots = self.slots.max(id.slot() + 1);
         Ok(id)
@@ -249,6 +252,7 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id, or one that was removed.
     pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         let gone = self.instances.remove(instance).ok_or_else(foreign)?;
+        self.stale = true;
         self.free(gone.skin, &gone.target, &gone.out);
         if let Some(held) = self.skins.get_mut(gone.skin) {
             held.users -= 1;
@@ -263,6 +267,7 @@ impl Crowd {
 
     /// Removes all instances and keeps the skins.
     pub fn clear_instances(&mut self) {
+        (self.retained, self.stale) = (None, true);
         self.instances.clear();
         self.order.clear();
         self.output_bytes = 0;

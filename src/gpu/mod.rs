@@ -7,6 +7,7 @@
 
 mod arena;
 mod bounds;
+mod changed;
 mod crowd;
 mod device;
 mod error;
@@ -20,10 +21,12 @@ mod out_sets;
 mod outputs;
 mod pipelines;
 mod plain;
+mod pose_pages;
 mod readback;
 mod rebuild;
 mod record;
 mod results;
+mod retained;
 mod ring;
 mod skinner;
 mod slices;

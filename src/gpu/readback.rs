@@ -32,6 +32,8 @@ const BATCH: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct ReadTicket {
     number: u64,
+    /// Known where the crowd itself submitted it.
+    submission: Option<wgpu::SubmissionIndex>,
     /// Tells the crowd that somebody waits.
     _alive: Arc<()>,
 }
@@ -86,6 +88,10 @@ fn scatter(pieces: &[Piece], mut copied: &[u8], out: &mut [Deformed]) {
             _ => bytemuck::cast_slice_mut(&mut result.points),
         };
         let to = &mut to[piece.first * piece.width..][..piece.count * piece.width];
+        if piece.stride == piece.width {
+            to.copy_from_slice(own);
+            continue;
+        }
         for (to, from) in to
             .chunks_exact_mut(piece.width)
             .zip(own.chunks(piece.stride))
@@ -168,8 +174,47 @@ impl Crowd {
         self.reads.pending.insert(number, pending);
         Ok(ReadTicket {
             number,
+            submission: None,
             _alive: alive,
         })
+    }
+
+    /// Encodes a frame and behind it the reading of some instances' results, and submits both, without waiting:
+    /// [`Crowd::wait`] and [`Crowd::take`] have them. Further frames may be submitted before that, and overwrite nothing
+    /// that is read, so the device works on one batch while the host makes the next and uses the one before.
+    ///
+    /// # Errors
+    /// As [`Crowd::encode`] and [`Crowd::request_read`]. Where only the latter fails the frame is submitted, and
+    /// [`Crowd::read`] can read it.
+    pub fn submit_and_read(&mut self, instances: &[InstanceId]) -> Result<ReadTicket, GpuError> {
+        let device = self.skinner.device.clone();
+        let mut encoder = guarded(&device, || {
+            let label = Some("sinew");
+            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label })
+        })?;
+        self.encode(&mut encoder)?;
+        let ticket = self.request_read(&mut encoder, instances);
+        let submission = guarded(&device, || self.skinner.queue.submit([encoder.finish()]))?;
+        ticket.map(|mut ticket| {
+            ticket.submission = Some(submission);
+            ticket
+        })
+    }
+
+    /// Waits for a reading whose commands are submitted, and hands its results out, in the order of its instances.
+    ///
+    /// # Errors
+    /// As [`Crowd::take`].
+    pub fn wait(&mut self, ticket: &ReadTicket) -> Result<Vec<Deformed>, GpuError> {
+        if let Some(pending) = self.reads.pending.get(&ticket.number)
+            && pending.pieces.iter().any(|piece| piece.count > 0)
+        {
+            let submission = ticket.submission.clone();
+            let ring = &mut self.reads.ring;
+            ring.arrive(&self.skinner, ticket.number, submission)?;
+        }
+        let stopped = || GpuError::Lost("the device stopped before its results came".into());
+        self.take(ticket).unwrap_or_else(|| Err(stopped()))
     }
 
     /// Has the device call back for what is done, without waiting for anything. Hosts that poll their device

@@ -228,8 +228,24 @@ impl Ring {
         number: u64,
         f: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, GpuError> {
+        self.arrive(skinner, number, None)?;
+        let stopped = || GpuError::Lost("the device stopped before its results came".into());
+        self.take(skinner, number, f)
+            .unwrap_or_else(|| Err(stopped()))
+    }
+
+    /// Waits for a reading that is submitted: until that submission is done, or all are where it is not known.
+    pub fn arrive(
+        &mut self,
+        skinner: &Skinner,
+        number: u64,
+        submission_index: Option<wgpu::SubmissionIndex>,
+    ) -> Result<(), GpuError> {
         let polled = guarded(&skinner.device, || {
-            skinner.device.poll(wgpu::PollType::wait_indefinitely())
+            skinner.device.poll(wgpu::PollType::Wait {
+                submission_index,
+                timeout: None,
+            })
         })?;
         polled.map_err(|error| failure(&skinner.device, error.to_string()))?;
         self.receive();
@@ -242,9 +258,7 @@ impl Ring {
                 Err(_) => break,
             }
         }
-        let stopped = || GpuError::Lost("the device stopped before its results came".into());
-        self.take(skinner, number, f)
-            .unwrap_or_else(|| Err(stopped()))
+        Ok(())
     }
 
     /// Nobody will take this reading; its buffer is free as soon as it is back.

@@ -4,11 +4,12 @@ mod run;
 mod words;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::GpuError;
 use super::arena::Arena;
 use super::skinner::Skinner;
-use crate::kernel::{Grid, NONE, PackedSkin, SkinItem, Stored};
+use crate::kernel::{BlendIndex, Grid, NONE, PackedSkin, SkinItem, Stored};
 use run::{Results, Run, Sizes};
 
 /// A run of results whose static data lies in one page, which is what one bind group holds of it.
@@ -19,6 +20,8 @@ pub(super) struct Slice {
     pub first: usize,
     /// Everything of the item that does not depend on instance and pose.
     pub item: SkinItem,
+    /// Its blend entries, for lists of some of them.
+    pub blend: Option<Arc<BlendIndex>>,
     /// Of a plain skin, which goes to a kernel of its own.
     pub plain: Option<Plain>,
 }
@@ -142,6 +145,13 @@ fn upload_runs(
     slices: &mut Vec<Slice>,
 ) -> Result<(), GpuError> {
     let limit = skinner.limits.binding_bytes;
+    if let Some(blend) = skin.blend().filter(|b| !b.index().has_lists()) {
+        return Err(GpuError::Limit {
+            what: format!("{}: sub-shapes that move one point", skin.prim()),
+            asked: blend.positions().len() as u64,
+            limit: 1 << 16,
+        });
+    }
     let sizes = Sizes::new(skin, results);
     let shown = words::shown_by(skin);
     let mut first = 0;
@@ -154,7 +164,7 @@ fn upload_runs(
                 limit,
             });
         }
-        let (words, mut item) = words::pack(skin, results, &run, &shown);
+        let (words, mut item, blend) = words::pack(skin, results, &run, &shown);
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let (page, at) = append(skinner, pages, &[bytes])?;
         words::rebase(&mut item, at);
@@ -167,6 +177,7 @@ fn upload_runs(
             first,
             item,
             plain,
+            blend,
         });
         first += run.count;
     }

@@ -3,8 +3,9 @@
 //! `Queue::write_buffer` lands before every encoder of a submit, so two frames recorded into one
 //! submit would both see the last pose; copies inside the encoder keep their order.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::GpuError;
 use super::error::guarded;
@@ -17,9 +18,35 @@ pub(super) struct Staging {
     sender: Sender<wgpu::Buffer>,
     /// Shared by nobody; a mutex is what lets crowds be `Sync`.
     receiver: Mutex<Receiver<wgpu::Buffer>>,
+    /// An encoder with uploads was dropped.
+    dropped: Arc<AtomicBool>,
 }
 
+/// Tells of an encoder that is never submitted.
+struct Awaited {
+    dropped: Arc<AtomicBool>,
+    is_submitted: bool,
+}
+
+impl Awaited {
+    fn submitted(mut self) {
+        self.is_submitted = true;
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if !self.is_submitted {
+            self.dropped.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// Free buffers that are kept.
+const MOST_FREE: usize = 8;
+
 /// One copy: bytes of the staging buffer to a place in another.
+#[derive(Clone, Copy)]
 pub(super) struct Upload<'a> {
     pub to: &'a wgpu::Buffer,
     pub offset: u64,
@@ -33,22 +60,29 @@ impl Staging {
             free: Vec::new(),
             sender,
             receiver: Mutex::new(receiver),
+            dropped: Arc::default(),
         }
     }
 
-    /// Records all uploads.
-    pub fn record(
+    /// Whether an encoder was dropped, with uploads that are not on the GPU therefore, since this was asked last.
+    pub fn take_dropped(&mut self) -> bool {
+        self.dropped.swap(false, Ordering::AcqRel)
+    }
+
+    /// Records all uploads; their bytes.
+    pub fn record<'a>(
         &mut self,
         skinner: &Skinner,
         encoder: &mut wgpu::CommandEncoder,
-        uploads: &[Upload<'_>],
-    ) -> Result<(), GpuError> {
+        uploads: impl Iterator<Item = Upload<'a>> + Clone,
+    ) -> Result<u64, GpuError> {
         let receiver = self.receiver.get_mut();
         let back = receiver.unwrap_or_else(PoisonError::into_inner).try_iter();
         self.free.extend(back);
-        let total: u64 = uploads.iter().map(|u| u.bytes.len() as u64).sum();
+        let uploads = uploads.filter(|upload| !upload.bytes.is_empty());
+        let total: u64 = uploads.clone().map(|u| u.bytes.len() as u64).sum();
         if total == 0 {
-            return Ok(());
+            return Ok(0);
         }
         if total > skinner.limits.buffer_bytes {
             let limit = skinner.limits.buffer_bytes;
@@ -59,12 +93,15 @@ impl Staging {
             });
         }
         let device = &skinner.device;
-        let found = self.free.iter().position(|b| b.size() >= total);
-        let staging = match found {
-            Some(i) => self.free.swap_remove(i),
-            // Those that are free are too small for this crowd by now.
+        // The smallest that is large enough.
+        let fits = self.free.iter().enumerate();
+        let fits = fits.filter(|(_, buffer)| buffer.size() >= total);
+        let staging = match fits.min_by_key(|(_, buffer)| buffer.size()) {
+            Some((i, _)) => self.free.swap_remove(i),
             None => {
-                self.free.clear();
+                if self.free.len() >= MOST_FREE {
+                    self.free.clear();
+                }
                 guarded(device, || {
                     device.create_buffer(&wgpu::BufferDescriptor {
                         label: Some("sinew.staging"),
@@ -75,13 +112,17 @@ impl Staging {
                 })?
             }
         };
-        guarded(device, || -> Result<(), GpuError> {
+        let awaited = Awaited {
+            dropped: self.dropped.clone(),
+            is_submitted: false,
+        };
+        guarded(device, || -> Result<u64, GpuError> {
             let mut view = staging
                 .slice(..)
                 .get_mapped_range_mut()
                 .map_err(|error| GpuError::Lost(format!("staging: {error}")))?;
             let mut at = 0usize;
-            for upload in uploads.iter().filter(|u| !u.bytes.is_empty()) {
+            for upload in uploads {
                 view.slice(at..at + upload.bytes.len())
                     .copy_from_slice(upload.bytes);
                 encoder.copy_buffer_to_buffer(
@@ -97,12 +138,13 @@ impl Staging {
             staging.unmap();
             let (sender, back) = (self.sender.clone(), staging.clone());
             encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Write, .., move |result| {
+                awaited.submitted();
                 if result.is_ok() {
                     // The crowd may be gone by now.
                     let _ = sender.send(back);
                 }
             });
-            Ok(())
+            Ok(total)
         })?
     }
 }

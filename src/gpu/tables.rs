@@ -8,6 +8,7 @@ use super::skinner::Skinner;
 use crate::kernel::{Dispatch, WORKGROUP_SIZE};
 
 /// One dispatch of a frame.
+#[derive(Debug)]
 pub(super) struct Launch {
     pub kernel: usize,
     pub pipeline: wgpu::ComputePipeline,
@@ -17,7 +18,7 @@ pub(super) struct Launch {
 
 /// Item tables and dispatch records, laid out in one buffer.
 pub(super) struct Tables {
-    pub bytes: Vec<u8>,
+    pub words: Vec<u32>,
     /// Where the last binding ends, which may be behind them.
     end: u64,
     alignment: usize,
@@ -34,7 +35,7 @@ pub(super) struct Laid {
 impl Tables {
     pub fn new(skinner: &Skinner) -> Self {
         Self {
-            bytes: Vec::new(),
+            words: Vec::new(),
             end: 0,
             alignment: skinner.limits.alignment as usize,
         }
@@ -42,18 +43,17 @@ impl Tables {
 
     /// Bytes that a buffer has to have for them.
     pub fn size(&self) -> u64 {
-        self.end.max(self.bytes.len() as u64)
+        self.end.max(self.words.len() as u64 * 4)
     }
 
     fn put(&mut self, bytes: &[u8]) -> (u64, u64) {
-        self.bytes
-            .resize(self.bytes.len().next_multiple_of(self.alignment), 0);
-        let first = self.bytes.len() as u64;
-        self.bytes.extend_from_slice(bytes);
-        (first, bytes.len() as u64)
+        let aligned = self.words.len().next_multiple_of(self.alignment / 4);
+        self.words.resize(aligned + bytes.len() / 4, 0);
+        bytemuck::cast_slice_mut(&mut self.words[aligned..]).copy_from_slice(bytes);
+        (aligned as u64 * 4, bytes.len() as u64)
     }
 
-    /// Puts the groups' items, each bound with at least `least_bytes`, which may reach over what comes
+    /// Puts the groups' items, of whole words, each bound with at least `least_bytes`, which may reach over what comes
     /// after it, and their dispatches.
     pub fn lay<T: bytemuck::NoUninit>(
         &mut self,
@@ -97,6 +97,11 @@ impl Tables {
 }
 
 impl Laid {
+    /// First byte of its items.
+    pub fn first_item(&self) -> u64 {
+        self.items.map_or(0, |(first, _)| first)
+    }
+
     /// Binds the dispatch record, the items, where there are some, and what else the kernel lists after them.
     pub fn launch<const N: usize>(
         &self,

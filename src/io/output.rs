@@ -140,7 +140,11 @@ impl Outputs {
         append().map_err(|e| failed(output, e))
     }
 
-    fn create(&mut self, output: &Path) -> Result<File> {
+    /// Begins a file beside `output` that its writer keeps open.
+    ///
+    /// # Errors
+    /// A folder that cannot be written to.
+    pub fn create(&mut self, output: &Path) -> Result<File> {
         let (file, path) = {
             let mut unfinished = unfinished();
             let temporary = temporary_beside(output).map_err(|e| failed(output, e))?;
@@ -149,6 +153,12 @@ impl Outputs {
         };
         self.files.push((path, output.to_owned()));
         Ok(file)
+    }
+
+    /// Takes what comes after its own files.
+    pub fn append_all(&mut self, mut later: Self) {
+        self.files.append(&mut later.files);
+        self.folders.append(&mut later.folders);
     }
 
     /// Every file, by the name that it will have, in the order in which they were begun.

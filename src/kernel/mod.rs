@@ -4,6 +4,7 @@
 //! ```text
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
+//!               pose         local transforms of joints -> palette, where a host poses on the GPU
 //!               weights      channel weights -> sub-shape weights
 //!               skin         blend, linear or dual quaternion skinning, post matrix: points, normals, tangents
 //!               skin_poses   linear skinning of one mesh in several poses: points, normals
@@ -29,8 +30,10 @@ mod packed_skin;
 mod packing;
 mod palette;
 mod pose;
+mod pose_joints;
 mod render_mesh;
 mod render_vertices;
+mod rig;
 mod rigid;
 mod skin;
 #[cfg(target_arch = "x86_64")]
@@ -41,6 +44,8 @@ mod stored;
 mod triangulate;
 mod weights;
 
+#[cfg(feature = "gpu")]
+pub(crate) use blend::BlendIndex;
 pub use blend::PackedBlend;
 #[cfg(feature = "gpu")]
 pub(crate) use bounds::POSITIONS_PER_WORKGROUP;
@@ -52,8 +57,10 @@ pub use packed_skin::PackedSkin;
 pub use packing::{Packing, PointBytes};
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
+pub use pose_joints::{JointTransform, POSE, PoseItem, palette_on_cpu};
 pub use render_mesh::{RenderInputs, RenderMesh};
 pub use render_vertices::RenderVertices;
+pub use rig::PackedRig;
 pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]
 pub(crate) use skin::{UNIFORM_BYTES, multiplied};

@@ -95,6 +95,15 @@ impl Palette {
         }
     }
 
+    /// A linear palette that was made in f32.
+    pub(super) fn of_rows(points: Vec<Rows>, normals: Option<Vec<Rows>>) -> Self {
+        Self {
+            points,
+            normals,
+            rigid: None,
+        }
+    }
+
     /// What its prims are skinned by.
     #[must_use]
     pub fn method(&self) -> SkinningMethod {
@@ -131,8 +140,17 @@ impl Palette {
     /// Blocks of three vec4s that it takes on a GPU.
     #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
-        let kinds = 1 + usize::from(self.normals.is_some()) + usize::from(self.rigid.is_some());
-        self.slots() * kinds
+        self.parts().iter().map(|part| part.len()).sum()
+    }
+
+    /// Those blocks, one part behind the other: points, normals, motions.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn parts(&self) -> [&[Rows]; 3] {
+        [
+            &self.points,
+            self.normals.as_deref().unwrap_or_default(),
+            self.rigid.as_ref().map_or(&[], |rigid| &rigid.motions),
+        ]
     }
 
     /// Whether scale and shear count, for points and for normals: where any of `slots` has some, all
@@ -162,7 +180,7 @@ pub(super) enum OwnSlots {
 /// A joint scaled almost to nothing has an inverse that f32 cannot hold; scaled down to 1e15 it
 /// still outweighs every ordinary joint by more than f32's digits, and infinity times a weight of
 /// zero does not become NaN.
-fn within_f32(m: DMat3) -> DMat3 {
+pub(super) fn within_f32(m: DMat3) -> DMat3 {
     const LARGEST: f64 = 1e15;
     let largest = m.to_cols_array().iter().fold(0.0f64, |a, x| a.max(x.abs()));
     if largest > LARGEST {

@@ -10,7 +10,7 @@ use crate::math::{self, Rows};
 use crate::skel::Pose;
 
 /// A [`Pose`] as the kernels read it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct PackedPose {
     palette: Option<Arc<Palette>>,
     post: Rows,
@@ -19,6 +19,24 @@ pub struct PackedPose {
     /// See [`Palette::scales`].
     scales: [bool; 2],
     mirrors: bool,
+}
+
+impl Clone for PackedPose {
+    fn clone(&self) -> Self {
+        Self {
+            palette: self.palette.clone(),
+            channel_weights: self.channel_weights.clone(),
+            ..*self
+        }
+    }
+
+    /// Into the buffers that are there.
+    fn clone_from(&mut self, from: &Self) {
+        self.palette.clone_from(&from.palette);
+        self.channel_weights.clone_from(&from.channel_weights);
+        (self.post, self.post_normal) = (from.post, from.post_normal);
+        (self.scales, self.mirrors) = (from.scales, from.mirrors);
+    }
 }
 
 /// Why a pose is one for another skin.

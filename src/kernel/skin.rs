@@ -8,7 +8,7 @@ use glam::{Vec3, Vec4};
 
 use super::influences::{Records, record_words};
 use super::layout::gpu_struct;
-use super::{Access, Binding, Dispatch, Kernel, PackedBlend};
+use super::{Access, Binding, Dispatch, Kernel};
 use crate::math::Rows;
 
 gpu_struct! {
@@ -47,13 +47,15 @@ gpu_struct! {
         normal_bind: u32,
         /// Three rows out of skeleton space for points, then three for normals.
         post: u32,
-        /// First word of its entry rows (one per point and one more), or NONE without shapes.
-        blend_rows: u32,
-        /// First word of its entries' sub-shape numbers.
-        blend_sub_shapes: u32,
-        /// First word of its entries' point offsets.
+        /// First word of the list of its blend entries, or NONE without shapes: a row per point and one more, counted from
+        /// that word, then the entries.
+        blend_list: u32,
+        /// How an entry is read: bits of its number within its block, and from bit 8 on those of a block's points; what is
+        /// above the number is its sub-shape.
+        blend_bits: u32,
+        /// First word of the table that says per block where its first entry's offset is, counted from that word.
         blend_offsets: u32,
-        /// First word of its entries' normal offsets, or NONE.
+        /// The word that normal offsets are counted from in the same way, or NONE.
         blend_normal_offsets: u32,
         /// First of its instance's sub-shape weights.
         sub_weights: u32,
@@ -177,7 +179,6 @@ pub(super) fn product(a: &Columns, b: &Columns) -> Columns {
 }
 
 /// `a * b` of affine matrices by rows.
-#[cfg(feature = "gpu")]
 pub(crate) fn multiplied(a: &Rows, b: &Rows) -> Rows {
     a.map(|row| {
         let linear = b[0] * row.x + b[1] * row.y + b[2] * row.z;
@@ -207,101 +208,6 @@ pub(super) fn normalized(v: Vec3) -> Vec3 {
         (v / largest).normalize()
     } else {
         v / SHORTEST
-    }
-}
-
-/// Blends points, and normals where given, of the chunk that starts at point `first`.
-/// The slices hold the chunk's rest values and are changed in place.
-pub(super) fn blend_chunk(
-    blend: &PackedBlend,
-    active: &Active,
-    first: usize,
-    points: &mut [Vec3],
-    normals: Option<&mut [Vec3]>,
-) {
-    let add = |offsets: &[Vec3], values: &mut [Vec3]| match &active.few {
-        Some(few) => scatter(blend, few, first, offsets, values),
-        None => gather(blend, &active.weights, first, offsets, values),
-    };
-    add(&blend.offsets, points);
-    if let (Some(normals), Some(offsets)) = (normals, &blend.normal_offsets) {
-        add(offsets, normals);
-        for n in normals {
-            *n = normalized(*n);
-        }
-    }
-}
-
-/// Sub-shape weights of one frame, and which way of adding up their offsets is the cheaper.
-pub(super) struct Active {
-    pub weights: Vec<f32>,
-    /// The active sub-shapes with their weights, where they hold less than half of all entries.
-    few: Option<Vec<(usize, f32)>>,
-}
-
-impl Active {
-    pub fn new(blend: &PackedBlend, channels: &[f32]) -> Self {
-        let mut weights = vec![0.0; blend.positions().len()];
-        super::sub_shape_weights(blend, channels, &mut weights);
-        let few: Vec<_> = weights
-            .iter()
-            .copied()
-            .enumerate()
-            .filter(|(_, w)| *w != 0.0)
-            .collect();
-        let entries: usize = few
-            .iter()
-            .map(|(sub_shape, _)| blend.places(*sub_shape).len())
-            .sum();
-        let few = (entries * 2 < blend.sub_shapes().len() || entries == 0).then_some(few);
-        Self { weights, few }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.few.as_ref().is_some_and(Vec::is_empty)
-    }
-}
-
-/// As the shader does: every point walks its entries.
-fn gather(
-    blend: &PackedBlend,
-    sub_weights: &[f32],
-    first: usize,
-    offsets: &[Vec3],
-    values: &mut [Vec3],
-) {
-    let rows = &blend.rows[first..=first + values.len()];
-    for (value, row) in values.iter_mut().zip(rows.windows(2)) {
-        let range = row[0] as usize..row[1] as usize;
-        let mut sum = *value;
-        for (sub_shape, offset) in blend.sub_shapes[range.clone()].iter().zip(&offsets[range]) {
-            let weight = sub_weights[*sub_shape as usize];
-            if weight != 0.0 {
-                sum += weight * *offset;
-            }
-        }
-        *value = sum;
-    }
-}
-
-/// The same sums in the same order, shape by shape: inactive shapes cost nothing.
-fn scatter(
-    blend: &PackedBlend,
-    few: &[(usize, f32)],
-    first: usize,
-    offsets: &[Vec3],
-    values: &mut [Vec3],
-) {
-    let end = first + values.len();
-    for (sub_shape, weight) in few {
-        let places = blend.places(*sub_shape);
-        let from = places.partition_point(|[point, _]| (*point as usize) < first);
-        for [point, entry] in &places[from..] {
-            if *point as usize >= end {
-                break;
-            }
-            values[*point as usize - first] += *weight * offsets[*entry as usize];
-        }
     }
 }
 
@@ -456,48 +362,4 @@ pub(super) fn skin_normals(
 fn wide_records(records: Records<'_>) -> Option<&[u32]> {
     let fits = !records.constant && matches!(records.count, 1..=8);
     (fits && super::skin_avx2::is_available()).then_some(records.words)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::kernel::PackedSkin;
-    use crate::skel::{BlendShape, Skin};
-
-    #[test]
-    fn gather_and_scatter_agree_to_the_bit() {
-        let points = vec![Vec3::new(0.1, 0.2, 0.3); 100];
-        let shapes = (1..9i64)
-            .map(|s| {
-                let indices: Vec<i64> = (0..60).map(|i| (i * i * s + s) % 100).collect();
-                let offsets: Vec<Vec3> = (0..60)
-                    .map(|i| Vec3::new(0.1, 0.7, 1.3) / (i + s) as f32)
-                    .collect();
-                let shape = BlendShape::new(
-                    "/S",
-                    Some(&indices),
-                    offsets,
-                    None,
-                    vec![],
-                    100,
-                    &mut Vec::new(),
-                );
-                Some(Arc::new(shape.unwrap()))
-            })
-            .collect();
-        let skin = Skin::new("/P", Arc::new(points.clone()), None, None, None, 0, shapes).unwrap();
-        let packed = PackedSkin::pack("/P", &skin).unwrap();
-        let blend = packed.blend().unwrap();
-        let active = Active::new(blend, &[0.0, 0.3, 0.0, 0.0, 0.9, 0.0, -0.4, 0.0]);
-        let few = active.few.as_ref().expect("three of eight are few");
-        for first in [0, 37, 64] {
-            let (mut a, mut b) = (points[first..].to_vec(), points[first..].to_vec());
-            gather(blend, &active.weights, first, &blend.offsets, &mut a);
-            scatter(blend, few, first, &blend.offsets, &mut b);
-            assert_eq!(a, b);
-            assert_ne!(a, points[first..]);
-        }
-    }
 }

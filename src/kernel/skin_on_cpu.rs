@@ -5,17 +5,17 @@ mod vertices;
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
+use super::blend::Active;
 use super::influences::Records;
 use super::rigid::{move_points, turn_normals};
 use super::skin::{
-    Active, Columns, blend_chunk, columns, normalized, product, skin_normals, skin_points,
-    transform_vector,
+    Columns, columns, normalized, product, skin_normals, skin_points, transform_vector,
 };
 use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
 
-/// Points per task: small enough to stay in the first cache, large enough not to feel the task.
-const CHUNK: usize = 1024;
+/// Points per task: small enough to stay in the first cache, large enough not to feel the task. Blending goes by as many.
+const CHUNK: usize = super::blend::BLOCK;
 
 /// One prim at one time, for [`skin_batch_on_cpu`].
 #[derive(Debug)]
@@ -260,7 +260,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Deforms the points of a chunk, and their normals, where asked for.
-    fn run(&self, first: usize, points: &mut [Vec3], mut normals: Option<&mut [Vec3]>) {
+    fn run(&self, first: usize, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {
         let range = first..first + points.len();
         let rest = &self.skin.points[range.clone()];
         let rest_normals = match &normals {
@@ -270,12 +270,16 @@ impl<'a> Plan<'a> {
         let blend = self.skin.blend().zip(self.active.as_ref());
 
         let Some(influences) = self.influences() else {
-            points.copy_from_slice(rest);
-            if let Some(normals) = normals.as_deref_mut() {
-                normals.copy_from_slice(rest_normals);
+            match blend {
+                Some((blend, active)) => blend.blend_chunk(active, first, rest, points),
+                None => points.copy_from_slice(rest),
             }
-            if let Some((blend, active)) = blend {
-                blend_chunk(blend, active, first, points, normals);
+            match (normals, blend) {
+                (Some(normals), Some((blend, active))) => {
+                    blend.blend_chunk_normals(active, first, rest_normals, normals);
+                }
+                (Some(normals), None) => normals.copy_from_slice(rest_normals),
+                (None, _) => {}
             }
             return;
         };
@@ -284,11 +288,9 @@ impl<'a> Plan<'a> {
         let (rest, rest_normals) = match blend {
             Some((blend, active)) => {
                 let blended = &mut points_buffer[..points.len()];
-                blended.copy_from_slice(rest);
+                blend.blend_chunk(active, first, rest, blended);
                 let blended_normals = &mut normals_buffer[..rest_normals.len()];
-                blended_normals.copy_from_slice(rest_normals);
-                let wanted = normals.is_some().then_some(&mut *blended_normals);
-                blend_chunk(blend, active, first, blended, wanted);
+                blend.blend_chunk_normals(active, first, rest_normals, blended_normals);
                 (&*blended, &*blended_normals)
             }
             None => (rest, rest_normals),
@@ -307,8 +309,7 @@ impl<'a> Plan<'a> {
             .collect();
         if let Some((blend, active)) = self.skin.blend().zip(self.active.as_ref()) {
             for (i, point) in indices.iter().zip(&mut rest) {
-                let alone = std::slice::from_mut(point);
-                blend_chunk(blend, active, *i as usize, alone, None);
+                *point = blend.blend_point(active, *i as usize, *point);
             }
         }
         match self.influences() {

@@ -24,6 +24,20 @@ pub const MOST_TIES_OF_20_JOINTS: f64 = 0.06;
 /// multiply-adds and the mirror multiplies the post matrix in beforehand.
 pub const MIRROR_POINTS: f64 = 4e-6;
 
+/// The suite's baselines with f32 weights against the mirror, points, relative as above: their joints' matrices are rounded
+/// once more, with the translation of a character's place in them.
+pub const PEER_POINTS: f64 = 4e-6;
+
+/// The same with unorm16 weights: four of them, or eight, are each off by half of 1/65,535.
+pub const PEER_UNORM16_POINTS: f64 = 8.0 * 0.5 / 65_535.0;
+
+/// Their normals, where one joint moves a point: they are as the mirror's, but for an order of operations.
+pub const PEER_NORMALS: f64 = 4e-6;
+
+/// Octahedral normals of two unorm16, rounded in and cut off on the way out: 1.5 steps of 2/65,535 in each of two
+/// directions, which an octahedron stretches by up to the root of 3; and weights as above.
+pub const PEER_OCTAHEDRAL_NORMALS: f64 = 2e-4;
+
 /// CPU mirror against GPU, normals.
 pub const MIRROR_NORMALS: f64 = 4e-5;
 
@@ -245,3 +259,7 @@ pub const SILHOUETTE_OVERLAP: f64 = 0.97;
 /// Two ways of multiplying the same f64 transforms, one of them through an inverse; relative to the largest
 /// coordinate.
 pub const SAME_IN_F64: f64 = 1e-9;
+
+/// What posing in f32 may be off by per level of a hierarchy, in units of 2^-24, of a chain's scales and reach. 18 is
+/// derived (`kernel/pose_joints.rs`); random rigs measure 1.2, and 2.0 for normals.
+pub const POSED_PER_LEVEL: f64 = 4.0;

@@ -9,6 +9,7 @@ mod loss;
 mod made;
 mod palettes;
 mod reading;
+mod retained;
 
 use common::gpu;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -34,6 +35,7 @@ fn main() {
         palettes::TRIALS,
         boxes::TRIALS,
         reading::TRIALS,
+        retained::TRIALS,
         loss::TRIALS,
     ];
     for (name, run) in all.concat() {

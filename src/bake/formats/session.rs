@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Format;
 use super::clip::Clip;
@@ -130,8 +130,6 @@ pub(in crate::bake) fn bake_frames(
         session.outputs.folder(folder)?;
     }
     let mut troubles = Troubles::default();
-    let start = Instant::now();
-    let mut in_session = Duration::ZERO;
     let result = deform_frames(
         scene,
         &plan,
@@ -139,21 +137,18 @@ pub(in crate::bake) fn bake_frames(
         deformer,
         &mut troubles,
         progress,
-        &mut |frame| {
-            let start = Instant::now();
-            let done = session.frame(frame);
-            in_session += start.elapsed();
-            done
-        },
+        &mut |frame, _| session.frame(frame),
     );
-    out.deform_time = start.elapsed().saturating_sub(in_session);
     let missing = session.missing;
     let (mut errors, warnings) = troubles.finish(scene, |_| false);
-    if let Err(e) = result {
-        // What went wrong with a prim says more than that it is missing.
-        let lost = missing.map(|b| &scene.bindings[b].path);
-        let told = errors.iter().position(|t| Some(&t.prim) == lost);
-        return Err(told.map_or(e, |i| Error::Invalid(errors.swap_remove(i))));
+    match result {
+        Ok(time) => out.deform_time = time,
+        Err(e) => {
+            // What went wrong with a prim says more than that it is missing.
+            let lost = missing.map(|b| &scene.bindings[b].path);
+            let told = errors.iter().position(|t| Some(&t.prim) == lost);
+            return Err(told.map_or(e, |i| Error::Invalid(errors.swap_remove(i))));
+        }
     }
     out.errors.extend(errors);
     out.warnings.extend(warnings);

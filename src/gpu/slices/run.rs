@@ -1,6 +1,6 @@
 //! How long a run of results may be: its own data and that of the points that it refers to fit a binding.
 
-use crate::kernel::{NONE, PackedBlend, PackedSkin};
+use crate::kernel::{NONE, PackedSkin};
 
 /// What a skin's results are.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,11 @@ pub(super) struct Sizes {
     per_point: u64,
     /// In an output buffer, of the widest kind of result.
     out: u64,
+    /// Blend entries of each point; none where they are not needed.
+    entries: Vec<u32>,
+    per_entry: u64,
+    /// Points that share a word of the table of blend offsets.
+    block: usize,
 }
 
 impl Sizes {
@@ -68,8 +73,17 @@ impl Sizes {
             per_result: 0,
             per_point: 0,
             out: if tangents { 4 } else { 3 },
+            entries: Vec::new(),
+            per_entry: 0,
+            block: 1,
         };
         let stored = skin.stored();
+        if let Some(blend) = skin.blend().filter(|_| has_points) {
+            sizes.entries = blend.index().entries_of_points();
+            // A word of the list, and what it adds.
+            sizes.per_entry = 4 + blend.normal_offsets().map_or(0, |_| 3);
+            sizes.block = blend.index().block_points();
+        }
         if let Some(influences) = skin.influences() {
             let words = u64::from(stored.record_words);
             match influences.is_constant() {
@@ -99,21 +113,26 @@ impl Sizes {
         results.sources().is_some() && self.per_point > 0
     }
 
-    /// Words of a point's blend entries and neighbours.
-    fn of_entries(skin: &PackedSkin, results: Results<'_>, point: usize) -> u64 {
-        if !results.has_points() {
-            return 0;
-        }
-        let count = |rows: &[u32]| u64::from(rows[point + 1] - rows[point]);
-        let of_entry = |blend: &PackedBlend| 4 + blend.normal_offsets().map_or(0, |_| 3);
-        let blend = skin.blend().map_or(0, |b| count(b.rows()) * of_entry(b));
-        blend + skin.made_normals().map_or(0, |m| count(m.rows()) * 2)
+    /// Words of a point's blend entries and neighbours, for the `number`th point of a run.
+    fn of_entries(
+        &self,
+        skin: &PackedSkin,
+        results: Results<'_>,
+        point: usize,
+        number: usize,
+    ) -> u64 {
+        let entries = self.entries.get(point).map_or(0, |count| {
+            u64::from(*count) * self.per_entry + u64::from(number.is_multiple_of(self.block))
+        });
+        let made = skin.made_normals().filter(|_| results.has_points());
+        let neighbors = made.map_or(0, |m| u64::from(m.rows()[point + 1] - m.rows()[point]) * 2);
+        entries + neighbors
     }
 
     /// Bytes of one result and all that it needs.
     pub fn of_one(&self, skin: &PackedSkin, results: Results<'_>, result: usize) -> u64 {
         let point = results.sources().map_or(result, |s| s[result] as usize);
-        let entries = Self::of_entries(skin, results, point);
+        let entries = self.of_entries(skin, results, point, 0);
         4 * (self.once + self.per_result + self.per_point + entries).max(self.out)
     }
 }
@@ -159,7 +178,8 @@ impl Run {
             };
             let mut more = sizes.per_result;
             if is_new {
-                more += sizes.per_point + Sizes::of_entries(skin, results, point);
+                let number = run.points.len();
+                more += sizes.per_point + sizes.of_entries(skin, results, point, number);
             }
             let out = (run.count as u64 + 1) * sizes.out;
             if run.words + more > limit || out > limit {

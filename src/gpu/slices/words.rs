@@ -1,7 +1,9 @@
 //! The words of a run of results, as the kernels read them.
 
+use std::sync::Arc;
+
 use super::run::{Results, Run};
-use crate::kernel::{NONE, PackedSkin, SkinItem};
+use crate::kernel::{BlendIndex, NONE, PackedBlend, PackedSkin, SkinItem};
 
 /// An item that has nothing.
 const EMPTY: SkinItem = SkinItem {
@@ -20,8 +22,8 @@ const EMPTY: SkinItem = SkinItem {
     bind: NONE,
     normal_bind: NONE,
     post: 0,
-    blend_rows: NONE,
-    blend_sub_shapes: NONE,
+    blend_list: NONE,
+    blend_bits: 0,
     blend_offsets: NONE,
     blend_normal_offsets: NONE,
     sub_weights: 0,
@@ -52,13 +54,13 @@ pub(super) fn shown_by(skin: &PackedSkin) -> Vec<u32> {
     shown
 }
 
-/// A run's words, and its item with offsets that count from the first of them.
+/// A run's words, its item with offsets that count from the first of them, and which blend entries it has.
 pub(super) fn pack(
     skin: &PackedSkin,
     results: Results<'_>,
     run: &Run,
     shown_by: &[u32],
-) -> (Vec<u32>, SkinItem) {
+) -> (Vec<u32>, SkinItem, Option<Arc<BlendIndex>>) {
     let mut words: Vec<u32> = Vec::with_capacity(run.words as usize);
     let range = run.first..run.first + run.count;
     let stored = skin.stored();
@@ -98,39 +100,56 @@ pub(super) fn pack(
             item.flags |= SkinItem::NARROW_JOINTS;
         }
     }
+    let mut index = None;
     if results.has_points() {
-        put_points(skin, run, shown_by, &mut words, &mut item);
+        index = put_points(skin, run, shown_by, &mut words, &mut item);
     }
     debug_assert_eq!(words.len() as u64, run.words);
-    (words, item)
+    (words, item, index)
 }
 
-/// What a run has of each of its points.
+/// What a run has of each of its points; which blend entries that are.
 fn put_points(
     skin: &PackedSkin,
     run: &Run,
     shown_by: &[u32],
     words: &mut Vec<u32>,
     item: &mut SkinItem,
-) {
+) -> Option<Arc<BlendIndex>> {
     let points = || run.points.iter().map(|p| *p as usize);
     // Where packed records hold them, their place says that they are there.
     item.rest_points = words.len() as u32;
     points().for_each(|p| skin.store_point(p, words));
+    let mut index = None;
     if let Some(blend) = skin.blend() {
-        item.blend_rows = put_rows(words, blend.rows(), points());
-        let entries = || points().flat_map(|p| entries_of(blend.rows(), p));
-        item.blend_sub_shapes = put(words, entries().map(|e| blend.sub_shapes()[e]));
-        item.blend_offsets = put(words, entries().flat_map(|e| bits(blend.offsets()[e])));
-        if let Some(offsets) = blend.normal_offsets() {
-            item.blend_normal_offsets = put(words, entries().flat_map(|e| bits(offsets[e])));
-        }
+        let blend = blend.of_points(&run.points);
+        put_blend(&blend, words, item);
+        index = Some(Arc::clone(blend.index()));
     }
     if let Some(made) = skin.made_normals() {
         item.neighbor_rows = put_rows(words, made.rows(), points());
         let result = |point: u32| shown_by.get(point as usize).copied().unwrap_or(point);
         let pairs = points().flat_map(|p| &made.neighbors()[entries_of(made.rows(), p)]);
         item.neighbors = put(words, pairs.flat_map(|pair| pair.map(result)));
+    }
+    index
+}
+
+/// The list of all entries, where each block's offsets begin, and the offsets.
+fn put_blend(blend: &PackedBlend, words: &mut Vec<u32>, item: &mut SkinItem) {
+    let index = blend.index();
+    let all: Vec<u32> = (0..blend.positions().len() as u32).collect();
+    let mut list = Vec::new();
+    item.blend_bits = index.list(&all, &mut list);
+    item.blend_list = put(words, list.into_iter());
+    let blocks = index.block_count() as u32;
+    let first = |block| blocks + index.first_of(block as usize) as u32 * 3;
+    item.blend_offsets = put(words, (0..blocks).map(first));
+    put(words, blend.offsets().iter().flat_map(|o| bits(*o)));
+    if let Some(offsets) = blend.normal_offsets() {
+        // The same table serves both.
+        item.blend_normal_offsets = words.len() as u32 - blocks;
+        put(words, offsets.iter().flat_map(|o| bits(*o)));
     }
 }
 
@@ -171,8 +190,7 @@ pub(super) fn rebase(item: &mut SkinItem, at: u32) {
         &mut item.rest_normals,
         &mut item.rest_tangents,
         &mut item.influences,
-        &mut item.blend_rows,
-        &mut item.blend_sub_shapes,
+        &mut item.blend_list,
         &mut item.blend_offsets,
         &mut item.blend_normal_offsets,
         &mut item.neighbor_rows,

@@ -6,6 +6,34 @@ use crate::scene::NormalsProperty;
 /// Values by ascending time, or one at the default time.
 pub type Samples<T> = Vec<(Time, T)>;
 
+/// Points or normals of a prim at one time: the values, or the place of values that are on disk already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BakedArray(pub(super) Kept);
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kept {
+    Here(Vec<glam::Vec3>),
+    /// Offset in the file that [`BakeOutput`](super::BakeOutput) is writing.
+    InFile(u64),
+}
+
+impl From<Vec<glam::Vec3>> for BakedArray {
+    fn from(values: Vec<glam::Vec3>) -> Self {
+        Self(Kept::Here(values))
+    }
+}
+
+impl BakedArray {
+    /// The values, where they are in memory.
+    #[must_use]
+    pub fn held(&self) -> Option<&[glam::Vec3]> {
+        match &self.0 {
+            Kept::Here(values) => Some(values),
+            Kept::InFile(_) => None,
+        }
+    }
+}
+
 /// What a bake writes of one prim; a property without samples is left as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BakedPrim {
@@ -13,9 +41,9 @@ pub struct BakedPrim {
     /// Prims of other instances of the same prototype that come out the same.
     pub copies: Vec<String>,
     /// Deformed points, in the space that was asked for.
-    pub points: Samples<Vec<glam::Vec3>>,
+    pub points: Samples<BakedArray>,
     /// Deformed normals, of each property that holds some.
-    pub normals: Vec<(NormalsProperty, Samples<Vec<glam::Vec3>>)>,
+    pub normals: Vec<(NormalsProperty, Samples<BakedArray>)>,
     /// Corners of the points' bounding box, widths included.
     pub extent: Samples<[glam::Vec3; 2]>,
     /// The transform that replaces the prim's own, where one does.
@@ -28,13 +56,6 @@ impl BakedPrim {
         std::iter::once(&self.path)
             .chain(&self.copies)
             .map(String::as_str)
-    }
-
-    /// Times at which something was baked.
-    #[must_use]
-    pub fn sample_count(&self) -> usize {
-        let transforms = self.transform.as_ref().map_or(0, |t| t.samples.len());
-        self.points.len().max(transforms)
     }
 }
 

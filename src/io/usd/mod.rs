@@ -3,9 +3,11 @@
 mod animations;
 mod author;
 mod authored;
+mod bake_output;
 mod class_arcs;
 mod clips;
 mod convert;
+mod crate_arrays;
 mod edits;
 mod explain;
 mod extents;
@@ -37,7 +39,8 @@ mod write;
 mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
-pub use edits::{BakeEdits, BakedHint, BakedPrim, BakedTransform, Samples};
+pub use bake_output::BakeOutput;
+pub use edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use mend::{Mend, PrimMend};
 pub use options::{ClipChoice, OpenOptions, ReadOptions};
 pub use origin::{ConvertedHumanoid, ConvertedSkeleton, Origin};

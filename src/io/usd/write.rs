@@ -4,7 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use openusd::{gf, sdf, tf, usd_utils};
 
-use super::edits::{BakeEdits, BakedTransform, Samples};
+use super::crate_arrays::Streamed;
+use super::edits::{BakeEdits, BakedArray, BakedTransform, Kept, Samples};
 use super::explain::explain;
 use super::instances::{Instances, Sharing};
 use super::made;
@@ -69,11 +70,25 @@ impl UsdFile {
         apart: &[String],
         author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
     ) -> Result<Vec<Warning>> {
+        let (layer, streamed) = self.flattened(out, edits, apart, author)?;
+        all_here(out, &streamed)?;
+        self.write_whole(layer, out)
+    }
+
+    /// The composed stage with the edits as a layer that is to be written as `out`, and the samples that are in the file
+    /// already.
+    pub(super) fn flattened(
+        &self,
+        out: &Path,
+        edits: BakeEdits,
+        apart: &[String],
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> Result<(sdf::Layer, Streamed)> {
         let fail = |reason: String| Error::Write {
             file: out.to_owned(),
             reason,
         };
-        let mut warnings = Vec::new();
+        let mut streamed = Streamed::new();
         let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened)
             .map_err(|e| fail(explain(&e)))?;
         let mut layer =
@@ -101,30 +116,40 @@ impl UsdFile {
                     edit.data_mut().set_field(&path, key, none.into());
                 }
                 prototypes::write_prototypes(&instances, edit.data_mut())?;
-                apply(edit.data_mut(), edits)?;
+                streamed = apply(edit.data_mut(), edits)?;
                 author(edit)
             })
             .map_err(|e| fail(explain(&e)))?;
-        warnings.extend(self.write_whole(layer, out)?);
-        Ok(warnings)
+        Ok((layer, streamed))
     }
 
     /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
     /// only in memory are written too.
     pub(super) fn write_whole(&self, mut layer: sdf::Layer, out: &Path) -> Result<Vec<Warning>> {
-        let pictures = self.made.as_ref().map(|m| &m.pictures);
         if has_extension(out, "usdz") {
-            let pictures = pictures.cloned().unwrap_or_default();
-            let resolver = CheckedResolver::new(&self.opened_with.search_paths, pictures);
+            let pictures = self.made.as_ref().map(|m| m.pictures.clone());
+            let search = &self.opened_with.search_paths;
+            let resolver = CheckedResolver::new(search, pictures.unwrap_or_default());
             return package::write_package(layer, out, resolver);
         }
         let mut outputs = output::Outputs::default();
-        if let Some(pictures) = pictures {
-            made::write_pictures(&mut layer, pictures, out, &mut outputs)?;
-        }
+        self.write_pictures(&mut layer, out, &mut outputs)?;
         output::export_with(&layer, out, &mut outputs)?;
         outputs.finish()?;
         Ok(Vec::new())
+    }
+
+    /// Writes the pictures that are only in memory, and has the layer name them.
+    pub(super) fn write_pictures(
+        &self,
+        layer: &mut sdf::Layer,
+        out: &Path,
+        outputs: &mut output::Outputs,
+    ) -> Result<()> {
+        match &self.made {
+            Some(made) => made::write_pictures(layer, &made.pictures, out, outputs),
+            None => Ok(()),
+        }
     }
 
     /// Folders of the layers that the stage is composed from, the root layer's first, and search paths.
@@ -200,16 +225,34 @@ impl UsdFile {
     /// # Errors
     /// A file that cannot be written; an input that is no USD, which no layer can sublayer.
     pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+        self.check_layer(out)?;
+        let (layer, streamed) = self.overs(out, edits)?;
+        all_here(out, &streamed)?;
+        output::export(&layer, out)?;
+        Ok(Vec::new())
+    }
+
+    /// Refuses a layer of overs over what no layer can sublayer.
+    pub(super) fn check_layer(&self, out: &Path) -> Result<()> {
+        if self.made.is_none() {
+            return Ok(());
+        }
+        let input = self.file().display();
+        Err(Error::Write {
+            file: out.to_owned(),
+            reason: format!(
+                "a layer of overs needs a USD file below it, and {input} is none: convert it first"
+            ),
+        })
+    }
+
+    /// The edits alone, as [`UsdFile::write_layer`] has them, and the samples that are in the file already.
+    pub(super) fn overs(&self, out: &Path, edits: BakeEdits) -> Result<(sdf::Layer, Streamed)> {
         let fail = |reason: String| Error::Write {
             file: out.to_owned(),
             reason,
         };
-        if self.made.is_some() {
-            let input = self.file().display();
-            return Err(fail(format!(
-                "a layer of overs needs a USD file below it, and {input} is none: convert it first"
-            )));
-        }
+        let mut streamed = Streamed::new();
         let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
             .map_err(|e| fail(explain(&e)))?;
         let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
@@ -228,11 +271,11 @@ impl UsdFile {
                 // The layer stands without the selections that it was baked with, so it makes them itself.
                 variants::author(edit.data_mut(), &self.opened_with.variants)?;
                 prototypes::write_classes(&instances, edit.data_mut(), has_extension(out, "usda"))?;
-                apply(edit.data_mut(), edits)
+                streamed = apply(edit.data_mut(), edits)?;
+                Ok::<(), sdf::AuthoringError>(())
             })
             .map_err(|e| fail(explain(&e)))?;
-        output::export(&layer, out)?;
-        Ok(Vec::new())
+        Ok((layer, streamed))
     }
 
     /// Stage metadata that the input's root layer authors and a sublayer cannot give.
@@ -270,42 +313,82 @@ pub(super) fn outermost_file(identifier: &str) -> PathBuf {
     PathBuf::from(identifier.split('[').next().unwrap_or(identifier))
 }
 
-fn apply(data: &mut dyn sdf::AbstractData, edits: BakeEdits) -> Authoring {
+/// Arrays that are in a file make sense in that file alone.
+pub(super) fn all_here(out: &Path, streamed: &Streamed) -> Result<()> {
+    match streamed.keys().next() {
+        None => Ok(()),
+        Some(path) => Err(Error::Write {
+            file: out.to_owned(),
+            reason: format!("the samples of {path} are in another file"),
+        }),
+    }
+}
+
+/// Authors what a bake changes. The samples that are in the file already are blocks in the layer, and come back.
+pub(super) fn apply(
+    data: &mut dyn sdf::AbstractData,
+    edits: BakeEdits,
+) -> std::result::Result<Streamed, sdf::AuthoringError> {
+    let mut streamed = Streamed::new();
     for path in &edits.retype {
         sdf::PrimSpec::over(data, path.as_str())?.set_type_name("Xform");
     }
     for prim in edits.prims {
-        author_vectors(data, &prim.path, "points", "point3f[]", prim.points)?;
+        let path = &prim.path;
+        author_arrays(
+            data,
+            path,
+            "points",
+            "point3f[]",
+            prim.points,
+            &mut streamed,
+        )?;
         for (property, samples) in prim.normals {
             if property == NormalsProperty::Primvar && !samples.is_empty() {
-                unindex(data, &prim.path, property.name())?;
+                unindex(data, path, property.name())?;
             }
-            author_vectors(data, &prim.path, property.name(), "normal3f[]", samples)?;
+            let name = property.name();
+            author_arrays(data, path, name, "normal3f[]", samples, &mut streamed)?;
         }
         let extent = map_samples(prim.extent, |e| vec3f(e.to_vec()));
-        author(data, &prim.path, "extent", "float3[]", extent)?;
+        author(data, path, "extent", "float3[]", extent)?;
         if let Some(transform) = prim.transform {
-            author_transform(data, &prim.path, transform)?;
+            author_transform(data, path, transform)?;
         }
     }
     for hint in edits.hints {
-        author_vectors(data, &hint.path, "extentsHint", "float3[]", hint.samples)?;
+        let samples = map_samples(hint.samples, vec3f);
+        author(data, &hint.path, "extentsHint", "float3[]", samples)?;
     }
-    Ok(())
+    Ok(streamed)
 }
 
 fn map_samples<T>(samples: Samples<T>, f: impl Fn(T) -> sdf::Value) -> Samples<sdf::Value> {
     samples.into_iter().map(|(t, v)| (t, f(v))).collect()
 }
 
-fn author_vectors(
+fn author_arrays(
     data: &mut dyn sdf::AbstractData,
     prim: &str,
     name: &str,
     type_name: &str,
-    samples: Samples<Vec<glam::Vec3>>,
+    samples: Samples<BakedArray>,
+    streamed: &mut Streamed,
 ) -> Authoring {
-    author(data, prim, name, type_name, map_samples(samples, vec3f))
+    let offset = |array: &BakedArray| match array.0 {
+        Kept::Here(_) => None,
+        Kept::InFile(offset) => Some(offset),
+    };
+    let timed = samples.iter().filter(|(time, _)| time.code().is_some());
+    let offsets: Vec<Option<u64>> = timed.map(|(_, array)| offset(array)).collect();
+    if offsets.iter().any(Option::is_some) {
+        streamed.insert(sdf::Path::new(prim)?.append_property(name)?, offsets);
+    }
+    let value = |array: BakedArray| match array.0 {
+        Kept::Here(values) => vec3f(values),
+        Kept::InFile(_) => sdf::Value::ValueBlock,
+    };
+    author(data, prim, name, type_name, map_samples(samples, value))
 }
 
 /// Blocks the indices of a primvar that is written flat.

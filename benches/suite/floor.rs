@@ -1,0 +1,142 @@
+//! The floor beside each figure: the bytes that a load must move, and how long a plain copy of as many took in the same run.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use rayon::prelude::*;
+use sinew::gpu::GpuDevice;
+use sinew::skel::Skin;
+use sinew::wgpu;
+
+use crate::measure::{Runs, Times};
+use crate::workloads::Workload;
+
+/// Bytes of a point, a normal or an offset.
+const VECTOR: usize = 12;
+/// Bytes of a joint's matrix, 3x4.
+const MATRIX: usize = 48;
+
+/// Bytes that a frame of a load must move, each once and in the smallest layout that loses nothing: rest data and influences
+/// per mesh, a palette (and normal matrices of 3x3) and results per character. An influence is a weight of 4 bytes and a joint
+/// of 1 or 2; influences of weight 0 and shapes of weight 0 need not be read. An active offset brings its point's number.
+pub fn frame_bytes(load: &Workload, with_normals: bool) -> u64 {
+    let weights = load.rig.is_none().then(|| load.weights(0, 0));
+    let meshes: usize = load
+        .skins
+        .iter()
+        .map(|s| rest_bytes(s, with_normals, weights.as_deref()))
+        .sum();
+    let results: usize = (0..load.size.characters)
+        .map(|c| {
+            let skin = &load.skins[load.mesh_of(c)];
+            let (points, normals) = counts(skin, with_normals);
+            let matrix = if normals > 0 { MATRIX + 36 } else { MATRIX };
+            (points + normals) * VECTOR + load.size.joints * matrix
+        })
+        .sum();
+    (meshes + results) as u64
+}
+
+fn counts(skin: &Skin, with_normals: bool) -> (usize, usize) {
+    let normals = if with_normals { skin.normal_count() } else { 0 };
+    (skin.points().len(), normals)
+}
+
+fn rest_bytes(skin: &Skin, with_normals: bool, weights: Option<&[f32]>) -> usize {
+    let (points, normals) = counts(skin, with_normals);
+    let joint = if skin.joint_count() <= 256 { 1 } else { 2 };
+    let influences = skin.influences().map_or(0, |i| {
+        let read = i.weights().iter().filter(|w| **w != 0.0).count();
+        read * (4 + joint)
+    });
+    let number = if points <= 1 << 16 { 2 } else { 4 };
+    let offsets: usize = weights
+        .iter()
+        .flat_map(|w| w.iter().zip(skin.shapes()))
+        .filter_map(|(weight, shape)| shape.as_ref().map(|s| (weight, s)))
+        .map(|(weight, shape)| {
+            let active = shape.sub_shape_weights(f64::from(*weight));
+            let active = active
+                .iter()
+                .zip(shape.sub_shapes())
+                .filter(|(w, _)| **w != 0.0);
+            active.map(|(_, s)| s.offsets.len()).sum::<usize>()
+        })
+        .sum();
+    (points + normals) * VECTOR + influences + offsets * (VECTOR + number)
+}
+
+/// A parallel memcpy that moves `bytes` in all: half read, half written. In the caller's pool.
+pub fn cpu_copy(bytes: u64, runs: Runs) -> Times {
+    let half = (bytes / 2) as usize;
+    let from = vec![1u8; half];
+    let mut to = vec![0u8; half];
+    const CHUNK: usize = 1 << 18;
+    runs.time(|| {
+        let chunks = to.par_chunks_mut(CHUNK).zip(from.par_chunks(CHUNK));
+        chunks.for_each(|(to, from)| to.copy_from_slice(from));
+        std::hint::black_box(&mut to);
+    })
+}
+
+/// A copy from buffer to buffer that moves `bytes` in all. Many in one submit, so that the submit itself does not count.
+pub fn gpu_copy(device: &GpuDevice, bytes: u64, runs: Runs) -> Times {
+    let (device, queue) = (device.device(), device.queue());
+    let limit = device.limits().max_buffer_size;
+    let half = (bytes / 2).next_multiple_of(4).max(4);
+    // What is larger than a buffer may be is copied in parts, over and over.
+    let size = half.min(limit).min(1 << 30) & !3;
+    let parts = half.div_ceil(size);
+    let repeat = ((1u64 << 28) / half).clamp(1, 16);
+    let buffer = |usage| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("suite.copy"),
+            size,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let from = buffer(wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST);
+    let to = buffer(wgpu::BufferUsages::COPY_DST);
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.clear_buffer(&from, 0, None);
+    queue.submit([encoder.finish()]);
+    let _ = device.poll(wgpu::PollType::wait_indefinitely());
+    let copy = || {
+        let mut encoder = device.create_command_encoder(&Default::default());
+        for _ in 0..repeat {
+            for part in 0..parts {
+                let count = size.min(half - part * size);
+                encoder.copy_buffer_to_buffer(&from, 0, &to, 0, count);
+            }
+        }
+        let start = Instant::now();
+        queue.submit([encoder.finish()]);
+        let _ = device.poll(wgpu::PollType::wait_indefinitely());
+        Ok::<_, std::convert::Infallible>(start.elapsed().as_secs_f64() / repeat as f64)
+    };
+    match runs.collect(copy) {
+        Ok(times) => times,
+        Err(never) => match never {},
+    }
+}
+
+/// Writes and closes a file of so many bytes, and removes it.
+pub fn disk_write(folder: &Path, bytes: u64) -> std::io::Result<f64> {
+    let block = vec![7u8; 1 << 22];
+    let path = folder.join("floor.bin");
+    let start = Instant::now();
+    let mut file = File::create(&path)?;
+    let mut left = bytes;
+    while left > 0 {
+        let count = left.min(block.len() as u64);
+        file.write_all(&block[..count as usize])?;
+        left -= count;
+    }
+    drop(file);
+    let seconds = start.elapsed().as_secs_f64();
+    std::fs::remove_file(path)?;
+    Ok(seconds)
+}

@@ -1,0 +1,288 @@
+//! The measurements behind benches/RESULTS.md: sinew and its peers on the work loads A to F, in one run.
+//!
+//! `cargo bench --bench suite -- --help`.
+
+mod export;
+mod floor;
+mod goals;
+mod load;
+mod measure;
+mod options;
+mod peers;
+mod report;
+mod results;
+mod row;
+mod sinew_cpu;
+mod sinew_gpu;
+mod usd_core;
+mod whole;
+mod workloads;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use load::Load;
+use options::{HELP, Options, Stop};
+use report::Conditions;
+use results::{Counts, Results};
+use row::Row;
+use sinew::gpu::GpuDevice;
+use workloads::{Kind, Workload};
+
+/// Rounds in which sides of the CPU take turns, so that whatever else the machine does meets both alike.
+const ROUNDS: usize = 2;
+/// What of C's characters a software adapter skins.
+const SOFTWARE_SHARE: f64 = 0.2;
+
+struct Suite {
+    options: Options,
+    device: Option<GpuDevice>,
+    python: Option<String>,
+    start: Instant,
+    results: Results,
+}
+
+impl Suite {
+    fn tell(&self, what: &str) {
+        eprintln!("{:>5.0} s  {what}", self.start.elapsed().as_secs_f64());
+    }
+
+    fn load(&self, kind: Kind) -> Workload {
+        let software = self.device.as_ref().is_some_and(|d| d.report().software);
+        let share = match kind {
+            Kind::Crowd if software || self.device.is_none() => SOFTWARE_SHARE,
+            _ => 1.0,
+        };
+        Workload::new(kind, self.options.scale * share)
+    }
+
+    /// One work load, on every side.
+    fn measure(&mut self, kind: Kind, folder: &Path) {
+        let name = kind.name();
+        self.tell(&format!("{name}: making it"));
+        let load = self.load(kind);
+        let file = folder.join(format!("{name}.usdc"));
+        let is_shared_with_python = self.python.is_some() && kind != Kind::Dust;
+        if is_shared_with_python || kind == Kind::Hero {
+            let exported = export::export(&load, &file);
+            self.results.keep(&format!("{name}, export"), exported);
+        }
+        if kind == Kind::Hero {
+            self.bake(&load, &file, folder);
+        } else {
+            self.cpu(&load, is_shared_with_python.then_some(file.as_path()));
+            self.gpu(load);
+        }
+        let _ = std::fs::remove_file(&file);
+    }
+
+    fn cpu(&mut self, load: &Workload, exported: Option<&Path>) {
+        let (name, runs, cores) = (load.kind.name(), self.options.runs, self.results.cores);
+        let mut rows = Vec::new();
+        for round in 1..=ROUNDS {
+            self.tell(&format!("{name}: CPU, round {round} of {ROUNDS}"));
+            for threads in [1, cores] {
+                let measured = sinew_cpu::rows(load, threads, runs);
+                let measured = self.results.keep(&format!("{name}, CPU"), measured);
+                measured
+                    .into_iter()
+                    .flatten()
+                    .for_each(|r| row::merge(&mut rows, r));
+            }
+            if let (Some(python), Some(file)) = (&self.python, exported) {
+                let measured = usd_core::rows(python, file, name, runs, cores);
+                let measured = self.results.keep(&format!("{name}, usd-core"), measured);
+                measured
+                    .into_iter()
+                    .flatten()
+                    .for_each(|r| row::merge(&mut rows, r));
+            }
+        }
+        sinew_cpu::add_normals_alone(&mut rows);
+        self.results.rows.extend(rows);
+    }
+
+    fn gpu(&mut self, load: Workload) {
+        let Some(device) = &self.device else { return };
+        let (name, runs) = (load.kind.name(), self.options.runs);
+        self.tell(&format!("{name}: GPU"));
+        let row = sinew_gpu::row(&load, device, runs);
+        let row = self.results.keep(&format!("{name}, GPU"), row);
+        self.results.rows.extend(row);
+        if matches!(load.kind, Kind::Crowd | Kind::Dust) {
+            self.tell(&format!("{name}: CPU cost of its frames"));
+            let counts = Counts {
+                joints: load.size.joints * load.size.characters,
+                meshes: load.size.characters,
+            };
+            let cost = sinew_gpu::frame_cost(&load, device, runs);
+            if let Some(cost) = self.results.keep(&format!("{name}, frames"), cost) {
+                self.results.frames.push((name.to_owned(), cost, counts));
+            }
+        }
+        if load.kind == Kind::Crowd {
+            let mut size = load.size;
+            size.characters = size.characters.div_ceil(2);
+            let counted = sinew_gpu::dispatches(&load, &Workload::sized(load.kind, size), device);
+            self.results.dispatches = self.results.keep("C, dispatches", counted);
+        }
+        if load.kind == Kind::Face {
+            let cost = sinew_gpu::face_cost(&load, device, runs);
+            self.results.face = self.results.keep("D, frames", cost);
+        }
+        let instances = load.instances(0);
+        self.peers(&load, &instances);
+        if load.skins.iter().any(|s| s.normals().is_some()) {
+            let bare = load.without_normals();
+            let row = self.device.as_ref().map(|d| sinew_gpu::row(&bare, d, runs));
+            let row = row.and_then(|r| self.results.keep(&format!("{name}, GPU, points"), r));
+            self.results.rows.extend(row);
+            self.peers(&bare, &instances);
+        }
+    }
+
+    fn peers(&mut self, load: &Workload, instances: &[(usize, sinew::skel::Pose)]) {
+        let Some(device) = &self.device else { return };
+        let name = load.kind.name();
+        let most = if device.report().software {
+            3
+        } else {
+            self.options.runs.most
+        };
+        let with_normals = load.skins.iter().any(|s| s.normals().is_some());
+        let of_peers = Load {
+            name,
+            skins: &load.skins,
+            instances,
+        };
+        for peer in peers::all().iter().filter(|p| p.loads.contains(&name)) {
+            let measured = (peer.run)(device, &of_peers, most);
+            let Some(found) = self.results.keep(&format!("{name}, a peer"), measured) else {
+                continue;
+            };
+            self.tell(&format!("{name}: {}", found.name));
+            let times = measure::Times {
+                best: found.seconds_best,
+                median: found.seconds_median,
+            };
+            let case = sinew_cpu::case(load, with_normals);
+            let mut row = Row::new(name, case, found.name, of_peers.points(), times);
+            row.bytes_per_point = Some(found.bytes_per_point);
+            let note = format!(
+                "{} dispatches, error {:.0e}; {}",
+                found.dispatches, found.worst_error, found.bytes_note
+            );
+            self.results.rows.push(row.noted(note));
+        }
+    }
+
+    fn bake(&mut self, load: &Workload, file: &Path, folder: &Path) {
+        self.tell("E: whole bakes");
+        let baked = whole::bake(load, file, folder, self.python.as_deref(), ROUNDS);
+        if let Some(baked) = self.results.keep("E", baked) {
+            self.results.growth = baked.growth;
+            self.results.rows.extend(baked.rows);
+        }
+    }
+
+    fn start_up(&mut self, folder: &Path) {
+        self.tell("start: inspect");
+        let load = Workload::new(Kind::Body, 0.021);
+        let file = folder.join("inspected.usdc");
+        let exported = export::export(&load, &file);
+        if self.results.keep("start, export", exported).is_some() {
+            let row = whole::inspect(&file, self.options.runs.most);
+            let row = self.results.keep("start", row);
+            self.results.rows.extend(row);
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1).peekable();
+    if args.peek().is_some_and(|a| a == measure::CHILD) {
+        let command: Vec<String> = args.skip(1).collect();
+        return ended(measure::time_process(&command));
+    }
+    let options = match Options::parse(args) {
+        Ok(options) => options,
+        Err(Stop::Help) => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(Stop::Usage(reason)) => {
+            eprintln!("{reason}\n\n{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    ended(match &options.export {
+        Some(folder) => export_all(&options, folder).map_err(|e| e.to_string()),
+        None => run(options),
+    })
+}
+
+fn ended(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn export_all(options: &Options, folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    std::fs::create_dir_all(folder)?;
+    for kind in Kind::ALL.into_iter().filter(|k| options.wants(k.name())) {
+        let file = folder.join(format!("{}.usdc", kind.name()));
+        export::export(&Workload::new(kind, options.scale), &file)?;
+        println!("{}", file.display());
+    }
+    Ok(())
+}
+
+fn run(options: Options) -> Result<(), String> {
+    let mut results = Results {
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        ..Results::default()
+    };
+    let device = options.gpu.then(|| GpuDevice::new(&options.adapter));
+    let device = device.and_then(|d| results.keep("GPU", d));
+    results.adapter = device.as_ref().map(|d| d.report().clone());
+    let python = usd_core::python();
+    if python.is_none() {
+        let why = "not run: SINEW_PYTHON names no Python that has it";
+        results.missing.push(format!("usd-core 26.11: {why}"));
+    }
+    let mut suite = Suite {
+        options,
+        device,
+        python,
+        start: Instant::now(),
+        results,
+    };
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(|e| e.to_string())?;
+    for kind in Kind::ALL {
+        if suite.options.wants(kind.name()) {
+            suite.measure(kind, folder.path());
+        }
+    }
+    if suite.options.wants("start") {
+        suite.start_up(folder.path());
+    }
+
+    let conditions = Conditions::of_this_machine(suite.start.elapsed().as_secs_f64());
+    let section = report::section(&suite.results, &conditions);
+    println!("{section}");
+    if let Some(file) = &suite.options.json {
+        let text = serde_json::to_string_pretty(&suite.results.rows).map_err(|e| e.to_string())?;
+        std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    if suite.options.write {
+        let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/RESULTS.md"));
+        report::rewrite(file, &suite.results, &section)
+            .map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Times: best and median of runs, and whole processes.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Best and median of some runs, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Times {
+    pub best: f64,
+    pub median: f64,
+}
+
+impl Times {
+    /// # Panics
+    /// Where there are none.
+    pub fn of(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        Self {
+            best: seconds[0],
+            median: seconds[seconds.len() / 2],
+        }
+    }
+}
+
+/// How often things are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs {
+    pub most: usize,
+    /// Fewer, but three, where they take longer than this.
+    pub seconds: f64,
+}
+
+const FEWEST: usize = 3;
+
+impl Runs {
+    /// Runs `f` once for warming up, and then as often as wanted; it gives its own seconds.
+    pub fn collect<E>(self, mut f: impl FnMut() -> Result<f64, E>) -> Result<Times, E> {
+        f()?;
+        let (start, mut all) = (Instant::now(), Vec::new());
+        while all.len() < self.most
+            && (all.len() < FEWEST || start.elapsed().as_secs_f64() < self.seconds)
+        {
+            all.push(f()?);
+        }
+        Ok(Times::of(all))
+    }
+
+    /// The same of something that is timed as a whole.
+    pub fn time(self, mut f: impl FnMut()) -> Times {
+        let timed = || {
+            let start = Instant::now();
+            f();
+            Ok::<_, std::convert::Infallible>(start.elapsed().as_secs_f64())
+        };
+        match self.collect(timed) {
+            Ok(times) => times,
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// A process from start to end.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessRun {
+    pub seconds: f64,
+    /// Largest resident set, where the system tells it.
+    pub peak_bytes: Option<u64>,
+}
+
+/// First argument of the suite's own child that times a process; see [`process`].
+pub const CHILD: &str = "time-process";
+
+/// Runs a command and waits for it. Its output is dropped, but for what it has to say where it fails.
+///
+/// Linux counts a child's peak memory from its parent's before exec, so the one that starts it has to be small: a child of
+/// this same executable does.
+pub fn process(command: &[String]) -> Result<ProcessRun, String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let out = Command::new(own)
+        .arg(CHILD)
+        .args(command)
+        .output()
+        .map_err(|e| e.to_string())?;
+    let told = String::from_utf8_lossy(&out.stdout);
+    let numbers: Vec<f64> = told
+        .split_whitespace()
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    match numbers[..] {
+        [seconds, peak] if out.status.success() => Ok(ProcessRun {
+            seconds,
+            peak_bytes: (peak > 0.0).then_some(peak as u64),
+        }),
+        _ => Err(format!(
+            "{}: {}",
+            command.join(" "),
+            String::from_utf8_lossy(&out.stderr).trim()
+        )),
+    }
+}
+
+/// The child's half: prints seconds and peak bytes, 0 where they are not known.
+pub fn time_process(command: &[String]) -> Result<(), String> {
+    let (program, arguments) = command.split_first().ok_or("no command to time")?;
+    let start = Instant::now();
+    let child = Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|e| format!("{program}: {e}"))?;
+    let (succeeded, peak) = wait(child)?;
+    let seconds = start.elapsed().as_secs_f64();
+    if !succeeded {
+        return Err(format!("{program} failed"));
+    }
+    println!("{seconds} {peak}");
+    Ok(())
+}
+
+#[cfg(unix)]
+fn wait(child: std::process::Child) -> Result<(bool, u64), String> {
+    let mut status = 0;
+    // SAFETY: plain numbers that the call fills.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to the variables above, and the child is not waited for elsewhere.
+    let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
+    if waited < 0 {
+        return Err(std::io::Error::last_os_error().to_string());
+    }
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    Ok((status == 0, usage.ru_maxrss as u64 * unit))
+}
+
+#[cfg(not(unix))]
+fn wait(mut child: std::process::Child) -> Result<(bool, u64), String> {
+    let status = child.wait().map_err(|e| e.to_string())?;
+    Ok((status.success(), 0))
+}

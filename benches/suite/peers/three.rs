@@ -1,0 +1,286 @@
+//! three.js's vertex stage (src/renderers/shaders/ShaderChunk: morphtarget_vertex, skinbase_vertex, skinning_vertex; and
+//! WebGLMorphtargets.js): one dispatch per mesh, dense morph targets in an array of RGBA32F textures.
+//!
+//! | of a vertex | bytes |
+//! |---|---|
+//! | position, and normal | 12 + 12 |
+//! | four u16 joints and four f32 weights | 24 |
+//! | every active morph target, dense: a texel | 16 |
+//! | what the stage computes, written as a compute kernel writes it | 12 + 12 |
+//!
+//! Joints are 64 bytes, bindMatrix and its inverse are applied to every vertex. A vertex has four influences: of more, the
+//! four largest are kept and made to add up to 1. Normals go by the matrix of positions, which is right without scale only.
+//! In-betweens are targets of their own. Where dense targets do not fit, the first points that fit are measured and their
+//! time is scaled up.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{Mat4, Vec3};
+use sinew::gpu::{GpuDevice, GpuError};
+use sinew::kernel::PackedSkin;
+use sinew::skel::Skin;
+
+use super::gpu::Gpu;
+use super::rig::{self, Dense, Worst};
+use crate::load::{Load, Peer};
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Mesh {
+    bind: Mat4,
+    bind_inverse: Mat4,
+    vertex_count: u32,
+    has_normal: u32,
+    has_skeleton: u32,
+    morph_targets: u32,
+    morph_width: u32,
+    unused: [u32; 3],
+}
+
+pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, GpuError> {
+    measure(device, load, runs).map(|(peer, _)| peer)
+}
+
+pub fn measure(
+    device: &GpuDevice,
+    load: &Load<'_>,
+    runs: usize,
+) -> Result<(Peer, Worst), GpuError> {
+    const NAME: &str = "three.js";
+    rig::suits(NAME, load)?;
+    let gpu = &Gpu::new(device);
+    let packed: Vec<PackedSkin> = load
+        .skins
+        .iter()
+        .map(|s| PackedSkin::pack("/Peer", s).expect("packs"))
+        .collect();
+    let room = gpu.largest_array() / load.skins.len() as u64;
+    let dense: Vec<Dense> = load
+        .skins
+        .iter()
+        .map(|s| Dense::new(gpu, s, 16, room))
+        .collect();
+    let of_skins = |f: &dyn Fn(&PackedSkin, usize) -> Vec<u32>| -> Vec<Vec<u32>> {
+        packed
+            .iter()
+            .zip(&dense)
+            .map(|(skin, dense)| f(skin, dense.points))
+            .collect()
+    };
+    let vectors = |v: &[Vec3], count: usize| -> Vec<u32> {
+        v.iter()
+            .take(count)
+            .flat_map(|p| p.to_array().map(f32::to_bits))
+            .collect()
+    };
+    let positions = gpu.arrays(
+        "three.positions",
+        &of_skins(&|s, count| vectors(s.points(), count)),
+    )?;
+    let normals = of_skins(&|s, count| vectors(s.normals().unwrap_or_default(), count));
+    let normals = gpu.arrays("three.normals", &normals)?;
+    let indices = gpu.arrays("three.skin_indices", &of_skins(&skin_indices))?;
+    let skin_weights = gpu.arrays("three.skin_weights", &of_skins(&skin_weights))?;
+    let widest = device.device().limits().max_texture_dimension_2d as usize;
+    let width = |dense: &Dense| dense.points.clamp(1, widest);
+    // Meshes without targets share a texture of one texel.
+    let none = morph_texture(gpu, 1, 1, 1)?;
+    let textures = load.skins.iter().zip(&dense);
+    let textures = textures.map(|(skin, dense)| match dense.targets {
+        0 => Ok(none.clone()),
+        _ => morphs(gpu, skin, dense, width(dense)),
+    });
+    let textures: Vec<wgpu::TextureView> = textures.collect::<Result<_, GpuError>>()?;
+
+    let of_instances = || {
+        load.instances
+            .iter()
+            .map(|(s, pose)| (*s, &packed[*s], pose))
+    };
+    let kernel = gpu.kernel_with_joints(
+        "three",
+        include_str!("three.wgsl"),
+        "mat4x4<f32>",
+        rig::slots(load),
+    );
+    let joints: Vec<_> = of_instances()
+        .map(|(_, _, pose)| rig::skinning(pose))
+        .collect();
+    let joints = gpu.padded("three.joints", &joints, kernel.joint_bytes)?;
+    let weights: Vec<_> = of_instances()
+        .map(|(s, _, pose)| rig::target_weights(&load.skins[s], pose))
+        .collect();
+    let meshes: Vec<_> = of_instances()
+        .map(|(s, skin, pose)| {
+            vec![Mesh {
+                bind: pose.geom_bind.as_mat4(),
+                bind_inverse: pose.out_from_skel.as_mat4(),
+                vertex_count: dense[s].points as u32,
+                has_normal: skin.has_point_normals().into(),
+                has_skeleton: skin.influences().is_some().into(),
+                morph_targets: dense[s].targets as u32,
+                morph_width: width(&dense[s]) as u32,
+                unused: [0; 3],
+            }]
+        })
+        .collect();
+    let meshes = gpu.arrays("three.meshes", &meshes)?;
+    let vectors_of = |skin: &PackedSkin| if skin.has_point_normals() { 2 } else { 1 };
+    let sizes: Vec<u64> = of_instances()
+        .map(|(s, skin, _)| (dense[s].points * vectors_of(skin) * 12) as u64)
+        .collect();
+    let transformed = gpu.outputs("three.transformed", &sizes)?;
+    let influences = gpu.arrays("three.influences", &weights)?;
+
+    let mut dispatches = Vec::new();
+    let (mut bytes, mut measured) = (0, 0);
+    for (i, (s, skin, _)) in of_instances().enumerate() {
+        let count = dense[s].points;
+        let active = weights[i].iter().filter(|w| **w != 0.0).count();
+        let of_skin = if skin.influences().is_some() { 24 } else { 0 };
+        bytes += count * (vectors_of(skin) * 24 + of_skin + active * 16);
+        measured += count;
+        let resources = [
+            meshes.binding(i),
+            positions.binding(s),
+            normals.binding(s),
+            indices.binding(s),
+            skin_weights.binding(s),
+            joints.binding(i),
+            influences.binding(i),
+            wgpu::BindingResource::TextureView(&textures[s]),
+            transformed.binding(i),
+        ];
+        dispatches.push(gpu.dispatch(&kernel.pipeline, &resources, count)?);
+    }
+    let times = gpu.measure(&dispatches, runs)?;
+    let worst = rig::worst(load, &packed, &|i| {
+        let s = load.instances[i].0;
+        let floats: Vec<f32> = gpu.array(&transformed, i)?;
+        let vectors: Vec<Vec3> = floats
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .map(|v| Vec3::from_array(*v))
+            .collect();
+        let (points, rest) = vectors.split_at(dense[s].points);
+        let normals = packed[s]
+            .has_point_normals()
+            .then(|| rest[..dense[s].points].to_vec());
+        Ok((points.to_vec(), normals))
+    })?;
+    let points = load.points();
+    // Where dense targets did not all fit.
+    let scale = points as f64 / measured as f64;
+    let peer = Peer {
+        name: NAME,
+        seconds_best: times.best * scale,
+        seconds_median: times.median * scale,
+        dispatches: dispatches.len(),
+        bytes_per_point: bytes as f64 / measured as f64,
+        bytes_note: match measured == points {
+            true => {
+                "12 each for position and normal, in and out; u16 joints and f32 weights 24; 16 per active dense target"
+            }
+            false => {
+                "12 in and out, 16 per active dense target; time of the first points that fit, scaled up"
+            }
+        },
+        worst_error: worst.points,
+    };
+    Ok((peer, worst))
+}
+
+fn skin_indices(skin: &PackedSkin, count: usize) -> Vec<u32> {
+    let pairs = |point| {
+        let (slots, _) = rig::largest::<4>(skin, point);
+        [0, 2].map(|i| u32::from(slots[i]) | u32::from(slots[i + 1]) << 16)
+    };
+    (0..count).flat_map(pairs).collect()
+}
+
+fn skin_weights(skin: &PackedSkin, count: usize) -> Vec<u32> {
+    let bits = |point| rig::largest::<4>(skin, point).1.map(f32::to_bits);
+    (0..count).flat_map(bits).collect()
+}
+
+/// A layer per target, a texel per vertex in rows of `width`.
+fn morphs(
+    gpu: &Gpu<'_>,
+    skin: &Skin,
+    dense: &Dense,
+    width: usize,
+) -> Result<wgpu::TextureView, GpuError> {
+    let height = dense.points.div_ceil(width);
+    let view = morph_texture(gpu, width, height, dense.targets)?;
+    let texels = width * height;
+    let mut data = vec![0f32; texels * dense.targets * 4];
+    dense.for_each(skin, |target, point, offset| {
+        let at = (target * texels + point) * 4;
+        data[at..at + 3].copy_from_slice(&offset.to_array());
+    });
+    // Layer by layer, for the copies that wgpu makes on the way are as large as what is written.
+    for (layer, data) in data.chunks(texels * 4).enumerate() {
+        gpu.device.queue().write_texture(
+            wgpu::TexelCopyTextureInfo {
+                texture: view.texture(),
+                mip_level: 0,
+                origin: wgpu::Origin3d {
+                    x: 0,
+                    y: 0,
+                    z: layer as u32,
+                },
+                aspect: wgpu::TextureAspect::All,
+            },
+            bytemuck::cast_slice(data),
+            wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(width as u32 * 16),
+                rows_per_image: Some(height as u32),
+            },
+            wgpu::Extent3d {
+                width: width as u32,
+                height: height as u32,
+                depth_or_array_layers: 1,
+            },
+        );
+        if layer % 64 == 63 {
+            gpu.device.queue().submit([]);
+        }
+    }
+    Ok(view)
+}
+
+fn morph_texture(
+    gpu: &Gpu<'_>,
+    width: usize,
+    height: usize,
+    layers: usize,
+) -> Result<wgpu::TextureView, GpuError> {
+    let device = gpu.device.device();
+    let limit = device.limits().max_texture_array_layers;
+    if layers > limit as usize {
+        return Err(GpuError::Limit {
+            what: "layers of a morph texture".into(),
+            asked: layers as u64,
+            limit: u64::from(limit),
+        });
+    }
+    let texture = device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("three.morphs"),
+        size: wgpu::Extent3d {
+            width: width as u32,
+            height: height as u32,
+            depth_or_array_layers: layers as u32,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: wgpu::TextureFormat::Rgba32Float,
+        usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+        view_formats: &[],
+    });
+    Ok(texture.create_view(&wgpu::TextureViewDescriptor {
+        dimension: Some(wgpu::TextureViewDimension::D2Array),
+        ..Default::default()
+    }))
+}

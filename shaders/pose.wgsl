@@ -1,0 +1,146 @@
+// Local transforms of joints -> palette rows: one invocation per palette slot, one dispatch per eight levels of the
+// hierarchy. Each climbs from its joint to the root, or to a joint whose matrix a dispatch before left.
+
+struct PoseItem {
+    first_workgroup: u32,
+    count: u32,
+    slots: u32,
+    joints: u32,
+    order: u32,
+    parents: u32,
+    binds: u32,
+    normal_binds: u32,
+    palette: u32,
+    normal_palette: u32,
+    stored: u32,
+}
+
+@group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(1) var<storage, read> items: array<PoseItem>;
+// What does not change with time: order, parents, bind matrices.
+@group(0) @binding(2) var<storage, read> skins: array<u32>;
+// Five per joint: translation, rotation (x, y, z, w), scale.
+@group(0) @binding(3) var<storage, read> joints: array<vec2<f32>>;
+@group(0) @binding(4) var<storage, read_write> palettes: array<vec4<f32>>;
+// Rows of the matrices of joints that later dispatches begin at.
+@group(0) @binding(5) var<storage, read_write> stored: array<vec4<f32>>;
+
+// A parent whose matrix is stored: its number among those, and this bit. A root has NONE, which has it too.
+const STORED: u32 = 0x80000000u;
+
+// `T * R * S` of a joint. The rotation is used as it is, of unit length or not.
+fn parent_from_joint(at: u32) -> Rows {
+    let a = joints[at];
+    let b = joints[at + 1u];
+    let c = joints[at + 2u];
+    let d = joints[at + 3u];
+    let scale = vec3<f32>(d.y, joints[at + 4u]);
+    let q = vec4<f32>(b.y, c, d.x);
+    return Rows(
+        vec4<f32>(vec3<f32>(
+            1.0 - 2.0 * (q.y * q.y + q.z * q.z),
+            2.0 * (q.x * q.y - q.z * q.w),
+            2.0 * (q.z * q.x + q.y * q.w)) * scale, a.x),
+        vec4<f32>(vec3<f32>(
+            2.0 * (q.x * q.y + q.z * q.w),
+            1.0 - 2.0 * (q.z * q.z + q.x * q.x),
+            2.0 * (q.y * q.z - q.x * q.w)) * scale, a.y),
+        vec4<f32>(vec3<f32>(
+            2.0 * (q.x * q.z - q.y * q.w),
+            2.0 * (q.y * q.z + q.x * q.w),
+            1.0 - 2.0 * (q.y * q.y + q.x * q.x)) * scale, b.x));
+}
+
+fn combined(row: vec4<f32>, m: Rows) -> vec4<f32> {
+    return row.x * m.x + row.y * m.y + row.z * m.z + vec4<f32>(0.0, 0.0, 0.0, row.w);
+}
+
+fn multiplied(a: Rows, b: Rows) -> Rows {
+    return Rows(combined(a.x, b), combined(a.y, b), combined(a.z, b));
+}
+
+fn fixed_rows(at: u32) -> Rows {
+    return Rows(fixed_row(at), fixed_row(at + 4u), fixed_row(at + 8u));
+}
+
+fn fixed_row(at: u32) -> vec4<f32> {
+    return bitcast<vec4<f32>>(vec4<u32>(skins[at], skins[at + 1u], skins[at + 2u], skins[at + 3u]));
+}
+
+// No element is larger: see Palette::pack.
+const LARGEST: f32 = 1e15;
+
+// Inverse transpose of the 3x3 part, or its cofactors where it is singular. Scaled first, so that the
+// determinant neither overflows nor vanishes.
+fn normal_rows(m: Rows) -> Rows {
+    let of_each = max(abs(m.x.xyz), max(abs(m.y.xyz), abs(m.z.xyz)));
+    let largest = max(of_each.x, max(of_each.y, of_each.z));
+    if !(largest > 0.0) {
+        return Rows(vec4<f32>(0.0), vec4<f32>(0.0), vec4<f32>(0.0));
+    }
+    let x = m.x.xyz / largest;
+    let y = m.y.xyz / largest;
+    let z = m.z.xyz / largest;
+    let cx = cross(y, z);
+    let cy = cross(z, x);
+    let cz = cross(x, y);
+    let determinant = dot(x, cx);
+    var factor = largest * largest;
+    if abs(determinant) > 1e-37 {
+        factor = 1.0 / determinant / largest;
+    }
+    let cofactors = max(abs(cx), max(abs(cy), abs(cz)));
+    let longest = max(cofactors.x, max(cofactors.y, cofactors.z));
+    if longest > 0.0 && !(longest * abs(factor) <= LARGEST) {
+        factor = sign(factor) * (LARGEST / longest);
+    }
+    return Rows(vec4<f32>(cx * factor, 0.0), vec4<f32>(cy * factor, 0.0), vec4<f32>(cz * factor, 0.0));
+}
+
+fn put(at: u32, m: Rows) {
+    palettes[at] = m.x;
+    palettes[at + 1u] = m.y;
+    palettes[at + 2u] = m.z;
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
+    if workgroup >= dispatch.end_workgroup {
+        return;
+    }
+    let item = items[item_of(workgroup)];
+    let number = (workgroup - item.first_workgroup) * 64u + lane;
+    if number >= item.count {
+        return;
+    }
+    // Its slot, and one more than its number among the stored ones.
+    let word = skins[item.order + number];
+    let slot = word & 0xffffu;
+    var m = Rows(vec4<f32>(1.0, 0.0, 0.0, 0.0), vec4<f32>(0.0, 1.0, 0.0, 0.0), vec4<f32>(0.0, 0.0, 1.0, 0.0));
+    // The last slot, of joints that the skeleton lacks, has no joint.
+    if slot + 1u < item.slots {
+        m = parent_from_joint(item.joints + slot * 5u);
+        var above = skins[item.parents + slot];
+        while above < STORED {
+            m = multiplied(parent_from_joint(item.joints + above * 5u), m);
+            above = skins[item.parents + above];
+        }
+        if above != NONE {
+            let at = item.stored + (above & ~STORED) * 3u;
+            m = multiplied(Rows(stored[at], stored[at + 1u], stored[at + 2u]), m);
+        }
+    }
+    let place = word >> 16u;
+    if place > 0u {
+        let to = item.stored + (place - 1u) * 3u;
+        stored[to] = m.x;
+        stored[to + 1u] = m.y;
+        stored[to + 2u] = m.z;
+    }
+    put(item.palette + slot * 3u, multiplied(m, fixed_rows(item.binds + slot * 12u)));
+    if item.normal_binds != NONE {
+        let normal_bind = fixed_rows(item.normal_binds + slot * 12u);
+        put(item.normal_palette + slot * 3u, multiplied(normal_rows(m), normal_bind));
+    }
+}

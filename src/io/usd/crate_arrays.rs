@@ -1,0 +1,236 @@
+//! Crate files whose sampled arrays are written before the layer that has them.
+//!
+//! A crate file names every array by its offset, so arrays may lie anywhere in it. The samples of a bake go to the
+//! front of the file as they come, one after the other, and are in memory no longer. openusd then writes the layer
+//! behind them. There each such sample is a block, which is a reference without a value of its own, and where openusd
+//! writes the reference to the block the one to the array is written.
+//!
+//! Source of the layout: pxr/usd/sdf/crateFile.h of OpenUSD 26 (`_BootStrap`, `ValueRep`, TimeSamples).
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::vec::IntoIter;
+
+use glam::Vec3;
+use openusd::sdf::{self, AbstractData, DataError, Path, Value};
+
+use super::explain::explain;
+use super::first_token;
+
+/// Bytes of usd-core's header; openusd's is shorter, and zeros fill the rest.
+const HEADER: u64 = 88;
+
+/// What usd-core aligns arrays to, so that it can use them where they are in a mapped file.
+const ALIGNMENT: u64 = 8;
+
+/// Offsets have 48 bits.
+const END: u64 = 1 << 48;
+
+/// Small arrays of many prims gather; large ones pass.
+const BUFFER: usize = 1 << 20;
+
+/// A reference to a block: inlined (bit 62), of type ValueBlock (51).
+const BLOCK: u64 = 1 << 62 | 51 << 48;
+
+/// A reference to an array (bit 63) of type Vec3f (24).
+fn vec3f_array(offset: u64) -> u64 {
+    1 << 63 | 24 << 48 | offset
+}
+
+/// Attributes whose samples are arrays of the file: an offset for each, or `None` for one that the layer has itself.
+pub(super) type Streamed = HashMap<Path, Vec<Option<u64>>>;
+
+/// A crate file that begins with arrays.
+pub(super) struct CrateArrays {
+    out: BufWriter<File>,
+    position: u64,
+}
+
+impl CrateArrays {
+    /// Takes an empty file.
+    pub fn new(file: File) -> io::Result<Self> {
+        let mut out = BufWriter::with_capacity(BUFFER, file);
+        out.write_all(&[0; HEADER as usize])?;
+        Ok(Self {
+            out,
+            position: HEADER,
+        })
+    }
+
+    /// Writes an array; its offset is what the layer refers to it by.
+    pub fn vectors(&mut self, values: &[Vec3]) -> io::Result<u64> {
+        let offset = self.position.next_multiple_of(ALIGNMENT);
+        if offset >= END {
+            return Err(io::Error::other("a .usdc holds at most 256 TiB"));
+        }
+        let padding = [0; ALIGNMENT as usize];
+        self.out
+            .write_all(&padding[..(offset - self.position) as usize])?;
+        self.out.write_all(&(values.len() as u64).to_le_bytes())?;
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        self.out.write_all(bytes)?;
+        self.position = offset + 8 + bytes.len() as u64;
+        Ok(offset)
+    }
+
+    /// Writes the layer behind the arrays.
+    pub fn finish(mut self, data: &dyn AbstractData, streamed: Streamed) -> Result<(), String> {
+        let format = sdf::LayerRegistry::find_by_extension("usdc").ok_or("no crate format")?;
+        let asked = streamed.len();
+        let splice = RefCell::new(Splice {
+            streamed,
+            phase: Phase::Between,
+            done: 0,
+        });
+        let data = SplicedData {
+            data,
+            splice: &splice,
+        };
+        let mut sink = SplicedFile {
+            position: self.position,
+            front: self.position,
+            out: &mut self.out,
+            splice: &splice,
+        };
+        first_token::write(format, &data, &mut sink).map_err(|e| explain(&e))?;
+        self.out.flush().map_err(|e| e.to_string())?;
+        match splice.into_inner().done {
+            done if done == asked => Ok(()),
+            _ => Err(UNEXPECTED.to_owned()),
+        }
+    }
+}
+
+const UNEXPECTED: &str =
+    "openusd writes time samples in another way than this build of sinew knows";
+
+/// What the layer and the file tell each other.
+struct Splice {
+    streamed: Streamed,
+    phase: Phase,
+    /// Attributes whose references are written.
+    done: usize,
+}
+
+/// openusd asks for the samples of an attribute, writes their times, leaves room for the references, writes values that
+/// have no place in a reference, goes back to the room and writes the references there.
+enum Phase {
+    Between,
+    /// The samples were asked for.
+    Asked(IntoIter<Option<u64>>),
+    /// It went back: these references come.
+    References(IntoIter<Option<u64>>),
+}
+
+/// A layer that notes when streamed samples are asked for.
+struct SplicedData<'a> {
+    data: &'a dyn AbstractData,
+    splice: &'a RefCell<Splice>,
+}
+
+impl AbstractData for SplicedData<'_> {
+    fn try_field(&self, path: &Path, field: &str) -> Result<Option<Cow<'_, Value>>, DataError> {
+        if field == sdf::FieldKey::TimeSamples.as_str() {
+            let mut splice = self.splice.borrow_mut();
+            if let Some(offsets) = splice.streamed.remove(path) {
+                splice.phase = Phase::Asked(offsets.into_iter());
+            }
+        }
+        self.data.try_field(path, field)
+    }
+
+    fn has_spec(&self, path: &Path) -> bool {
+        self.data.has_spec(path)
+    }
+
+    fn has_field(&self, path: &Path, field: &str) -> bool {
+        self.data.has_field(path, field)
+    }
+
+    fn spec_type(&self, path: &Path) -> Option<sdf::SpecType> {
+        self.data.spec_type(path)
+    }
+
+    fn list_fields(&self, path: &Path) -> Option<Vec<String>> {
+        self.data.list_fields(path)
+    }
+
+    fn spec_paths(&self) -> Vec<Path> {
+        self.data.spec_paths()
+    }
+
+    // A format only reads what it writes; these change nothing.
+
+    fn create_spec(&mut self, _: Path, _: sdf::SpecType) {}
+
+    fn erase_spec(&mut self, _: &Path) {}
+
+    fn set_field(&mut self, _: &Path, _: &str, _: Value) {}
+
+    fn erase_field(&mut self, _: &Path, _: &str) {}
+}
+
+/// A file whose front is written, and where references to arrays take the place of references to blocks.
+struct SplicedFile<'a> {
+    out: &'a mut BufWriter<File>,
+    /// Kept here, as asking a `BufWriter` for it empties its buffer, and openusd asks for every value.
+    position: u64,
+    /// End of the arrays.
+    front: u64,
+    splice: &'a RefCell<Splice>,
+}
+
+impl Write for SplicedFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let splice = &mut *self.splice.borrow_mut();
+        if let Phase::References(offsets) = &mut splice.phase {
+            let offset = offsets.next();
+            if offsets.as_slice().is_empty() {
+                splice.phase = Phase::Between;
+                splice.done += 1;
+            }
+            if let Some(Some(offset)) = offset {
+                if *bytes != BLOCK.to_le_bytes() {
+                    return Err(io::Error::other(UNEXPECTED));
+                }
+                let reference = vec3f_array(offset).to_le_bytes();
+                self.out.write_all(&reference)?;
+                self.position += reference.len() as u64;
+                return Ok(bytes.len());
+            }
+        }
+        let written = self.out.write(bytes)?;
+        self.position += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Seek for SplicedFile<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::Current(0) => return Ok(self.position),
+            // Values begin behind openusd's header, and so behind the arrays; only the header itself is before them.
+            SeekFrom::Start(to) if to > 0 => SeekFrom::Start(to.max(self.front)),
+            to => to,
+        };
+        let splice = &mut *self.splice.borrow_mut();
+        splice.phase = match std::mem::replace(&mut splice.phase, Phase::Between) {
+            Phase::Asked(offsets) => Phase::References(offsets),
+            Phase::References(_) => return Err(io::Error::other(UNEXPECTED)),
+            Phase::Between => Phase::Between,
+        };
+        self.position = self.out.seek(to)?;
+        Ok(self.position)
+    }
+
+    fn stream_position(&mut self) -> io::Result<u64> {
+        Ok(self.position)
+    }
+}

@@ -1,0 +1,232 @@
+//! Walks of lists, as the kernel has them, and blocks on the CPU give the same bits.
+
+use std::sync::Arc;
+
+use glam::Vec3;
+
+use super::index::BLOCK;
+use super::*;
+use crate::kernel::PackedSkin;
+use crate::skel::{BlendShape, Inbetween, RestNormals};
+
+/// xorshift64*.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
+    }
+
+    fn unit(&mut self) -> f32 {
+        self.below(1 << 24) as f32 / (1 << 24) as f32
+    }
+
+    fn vector(&mut self) -> Vec3 {
+        Vec3::new(self.unit(), self.unit(), self.unit()) - 0.5
+    }
+}
+
+/// Shapes over random points in no order, some of them twice; every third with an in-between, some slots empty.
+fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSkin {
+    let rest: Vec<Vec3> = (0..points).map(|_| rng.vector()).collect();
+    let shapes = (0..shapes).map(|number| {
+        if number % 7 == 6 {
+            return None;
+        }
+        let count = rng.below(points.div_ceil(4)) + 2;
+        let mut indices: Vec<i64> = (0..count).map(|_| rng.below(points) as i64).collect();
+        indices[1] = indices[0];
+        let mut offsets = || -> Vec<Vec3> {
+            let some = (0..count).map(|i| rng.vector() * (i % 9).min(1) as f32);
+            some.collect()
+        };
+        let (own, own_normals, between) = (offsets(), offsets(), offsets());
+        let inbetweens = (number % 3 == 0).then(|| Inbetween {
+            name: "half".into(),
+            weight: Some(0.5),
+            offsets: between.clone(),
+            normal_offsets: normals.then_some(between),
+        });
+        let normals = (normals && number % 2 == 0).then_some(own_normals);
+        let path = format!("/S{number}");
+        let warnings = &mut Vec::new();
+        let between = inbetweens.into_iter().collect();
+        let shape = BlendShape::new(
+            path,
+            Some(&indices),
+            own,
+            normals,
+            between,
+            points,
+            warnings,
+        );
+        Some(Arc::new(shape.expect("valid")))
+    });
+    let shapes = shapes.collect();
+    let values = Arc::new(rest.iter().map(|p| p.normalize_or(Vec3::X)).collect());
+    let normals = normals.then(|| RestNormals::per_point(values));
+    let skin = Skin::new("/P", Arc::new(rest), normals, None, None, 0, shapes).expect("valid");
+    PackedSkin::pack("/P", &skin).expect("packs")
+}
+
+fn weights(rng: &mut Rng, blend: &PackedBlend, active: usize) -> Vec<f32> {
+    let mut weights = vec![0.0; blend.slots().len()];
+    for _ in 0..active {
+        weights[rng.below(blend.slots().len())] = rng.unit() * 3.0 - 1.0;
+    }
+    weights
+}
+
+/// What the shader does with a list.
+fn walk(
+    blend: &PackedBlend,
+    sub_shapes: &[u32],
+    sub_weights: &[f32],
+    offsets: &[Vec3],
+    values: &[Vec3],
+) -> Vec<Vec3> {
+    let mut list = Vec::new();
+    let bits = blend.index.list(sub_shapes, &mut list);
+    let (entry_bits, block_bits) = (bits & 0xff, bits >> 8);
+    let walk_point = |(point, value): (usize, &Vec3)| {
+        let first = blend.index.first_of(point >> block_bits);
+        let mut sum = *value;
+        for at in list[point]..list[point + 1] {
+            let entry = list[at as usize];
+            let weight = sub_weights[(entry >> entry_bits) as usize];
+            if weight != 0.0 {
+                sum += weight * offsets[first + (entry & ((1 << entry_bits) - 1)) as usize];
+            }
+        }
+        sum
+    };
+    assert_eq!(list.len(), blend.index.list_words(sub_shapes));
+    assert_eq!(list[values.len()] as usize, list.len());
+    values.iter().enumerate().map(walk_point).collect()
+}
+
+fn by_blocks(blend: &PackedBlend, channels: &[f32], values: &[Vec3]) -> Vec<Vec3> {
+    let active = Active::new(blend, channels);
+    let mut out = vec![Vec3::NAN; values.len()];
+    let chunks = values.chunks(BLOCK).zip(out.chunks_mut(BLOCK));
+    for (i, (rest, out)) in chunks.enumerate() {
+        blend.blend_chunk(&active, i * BLOCK, rest, out);
+    }
+    for (point, (rest, out)) in values.iter().zip(&out).enumerate().step_by(13) {
+        assert_eq!(
+            blend.blend_point(&active, point, *rest),
+            *out,
+            "point {point}"
+        );
+    }
+    out
+}
+
+fn bits(values: &[Vec3]) -> Vec<[u32; 3]> {
+    values
+        .iter()
+        .map(|v| v.to_array().map(f32::to_bits))
+        .collect()
+}
+
+/// All lists that hold the active sub-shapes, and the CPU, agree; returns whether anything moved.
+fn agree(rng: &mut Rng, blend: &PackedBlend, values: &[Vec3], active: usize) -> bool {
+    let channels = weights(rng, blend, active);
+    let mut sub_weights = vec![0.0; blend.positions().len()];
+    crate::kernel::sub_shape_weights(blend, &channels, &mut sub_weights);
+    let want = bits(&by_blocks(blend, &channels, values));
+    let all: Vec<u32> = (0..sub_weights.len() as u32).collect();
+    let weighted = |s: &u32| sub_weights[*s as usize] != 0.0;
+    let exact: Vec<u32> = all.iter().copied().filter(weighted).collect();
+    let more = all
+        .iter()
+        .copied()
+        .filter(|s| weighted(s) || rng.below(3) == 0);
+    let more: Vec<u32> = more.collect();
+    for list in [&all, &exact, &more] {
+        let got = walk(blend, list, &sub_weights, blend.offsets(), values);
+        assert_eq!(bits(&got), want, "{} sub-shapes", list.len());
+    }
+    want != bits(values)
+}
+
+#[test]
+fn lists_and_blocks_agree_to_the_bit() {
+    let rng = &mut Rng(3);
+    for (points, shapes) in [(1, 1), (2, 3), (700, 20), (1024, 9), (1025, 40), (3000, 64)] {
+        let packed = skin(rng, points, shapes, false);
+        let blend = packed.blend().expect("has shapes");
+        let entries: u32 = blend.entry_counts().iter().sum();
+        assert_eq!(entries as usize, blend.offsets().len());
+        for active in [0, 1, 3, shapes] {
+            let moved = agree(rng, blend, packed.points(), active);
+            assert!(
+                moved || active < 3 || points < 3,
+                "{points} points, {active} of {shapes}"
+            );
+        }
+    }
+}
+
+#[test]
+fn some_points_in_another_order() {
+    let rng = &mut Rng(4);
+    let packed = skin(rng, 3000, 30, true);
+    let blend = packed.blend().expect("has shapes");
+    let all: Vec<u32> = (0..3000).collect();
+    assert!(matches!(blend.of_points(&all), Cow::Borrowed(_)));
+    for points in [
+        (0..3000).map(|i| i * 7 % 3000).collect::<Vec<u32>>(),
+        (0..1200).map(|i| 2999 - i * 2).collect(),
+        vec![5],
+        vec![],
+    ] {
+        let some = blend.of_points(&points);
+        let channels = weights(rng, blend, 10);
+        let pick =
+            |values: &[Vec3]| -> Vec<Vec3> { points.iter().map(|p| values[*p as usize]).collect() };
+        let want = pick(&by_blocks(blend, &channels, packed.points()));
+        let got = by_blocks(&some, &channels, &pick(packed.points()));
+        assert_eq!(bits(&got), bits(&want));
+        agree(rng, &some, &pick(packed.points()), 12);
+        // Normal offsets follow.
+        let mut normal = blend.clone();
+        normal.offsets = blend.normal_offsets.clone().expect("has normals");
+        let mut some_normal = some.into_owned();
+        some_normal.offsets = some_normal.normal_offsets.clone().expect("has normals");
+        let want = pick(&by_blocks(&normal, &channels, packed.points()));
+        let got = by_blocks(&some_normal, &channels, &pick(packed.points()));
+        assert_eq!(bits(&got), bits(&want));
+    }
+}
+
+/// Blocks have fewer points, down to one, where words would not hold a block's entries.
+#[test]
+fn many_shapes_make_small_blocks() {
+    let all_on_one = |points: usize, shapes: usize| {
+        let shapes = (0..shapes).map(|_| {
+            let offsets = vec![Vec3::X; 1];
+            let shape =
+                BlendShape::new("/S", Some(&[0]), offsets, None, vec![], points, &mut vec![]);
+            Some(Arc::new(shape.expect("valid")))
+        });
+        let (rest, shapes) = (Arc::new(vec![Vec3::ZERO; points]), shapes.collect());
+        let skin = Skin::new("/P", rest, None, None, None, 0, shapes).expect("valid");
+        PackedSkin::pack("/P", &skin).expect("packs")
+    };
+    for (shapes, block_points) in [(1000, 1024), (1 << 12, 256), (1 << 16, 1)] {
+        let packed = all_on_one(40, shapes);
+        let blend = packed.blend().expect("has shapes");
+        assert_eq!(blend.index.block_points(), block_points, "{shapes} shapes");
+        assert!(agree(&mut Rng(5), blend, packed.points(), 50));
+    }
+    // No word holds these: the CPU blends them still.
+    let packed = all_on_one(3, (1 << 16) + 1);
+    let blend = packed.blend().expect("has shapes");
+    assert!(!blend.index.has_lists());
+    let moved = by_blocks(blend, &vec![0.5; (1 << 16) + 1], packed.points());
+    assert_eq!(moved, [Vec3::X * 32_768.5, Vec3::ZERO, Vec3::ZERO]);
+}

@@ -1,0 +1,202 @@
+//! The suite's baselines: each peer's kernel gives what the CPU mirror gives, so that its time is that of the same work.
+
+#[path = "common/gpu.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod gpu;
+#[path = "../benches/suite/load.rs"]
+#[allow(dead_code, reason = "times mean nothing here")]
+mod load;
+#[path = "../benches/suite/peers/mod.rs"]
+#[allow(dead_code, reason = "the suite uses the list, this test the parts")]
+mod peers;
+#[path = "common/tolerance.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod tolerance;
+#[path = "common/trials.rs"]
+mod trials;
+#[path = "../benches/suite/workloads/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the suite uses all of it")]
+mod workloads;
+
+use std::sync::Arc;
+
+use glam::{DMat4, DQuat, DVec3};
+use load::{Load, Peer};
+use peers::rig::Worst;
+use peers::{bevy, godot, hydra, three};
+use sinew::gpu::{GpuDevice, GpuError};
+use sinew::skel::{InfluenceInterpolation, JointInfluences, RestNormals, Skin};
+use workloads::{Kind, Size, Workload};
+
+type Measure = fn(&GpuDevice, &Load<'_>, usize) -> Result<(Peer, Worst), GpuError>;
+
+const PEERS: [(&str, Measure); 4] = [
+    ("hydra", hydra::measure),
+    ("godot", godot::measure),
+    ("bevy", bevy::measure),
+    ("three", three::measure),
+];
+
+fn small(kind: Kind) -> Workload {
+    let whole = Size::of(kind, 1.0);
+    let size = Size {
+        points: whole.points.min(500),
+        joints: whole.joints.min(30),
+        meshes: whole.meshes.min(3),
+        characters: whole.characters.min(7),
+        ..whole
+    };
+    Workload::sized(kind, size)
+}
+
+/// What is asked of a peer on a load.
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    /// The mirror's points.
+    Points,
+    /// The mirror's points and normals.
+    Both,
+    /// Results, but the peer drops influences or blends normals by a rule of its own.
+    Any,
+}
+
+fn hold(load: &Load<'_>, wanted: impl Fn(&str) -> Wanted) {
+    let device = gpu::device().expect("a device");
+    for (name, measure) in PEERS {
+        let (peer, worst) = measure(device, load, 1).unwrap_or_else(|e| panic!("{name}: {e}"));
+        println!("{} {name} {worst:?} {} B", load.name, peer.bytes_per_point);
+        assert_eq!(peer.worst_error, worst.points);
+        assert!(
+            peer.seconds_best > 0.0 && peer.seconds_median >= peer.seconds_best,
+            "{name}: {peer:?}"
+        );
+        let packed = name == "godot";
+        let limits = match packed {
+            true => (
+                tolerance::PEER_UNORM16_POINTS,
+                tolerance::PEER_OCTAHEDRAL_NORMALS,
+            ),
+            false => (tolerance::PEER_POINTS, tolerance::PEER_NORMALS),
+        };
+        let points = limits.0 * f64::from(worst.reach.max(1.0));
+        // Rest points would not pass for results.
+        assert!(f64::from(worst.moved) > points * 100.0, "{name}: {worst:?}");
+        match wanted(name) {
+            Wanted::Points => assert!(f64::from(worst.points) < points, "{name}: {worst:?}"),
+            Wanted::Both => {
+                assert!(f64::from(worst.points) < points, "{name}: {worst:?}");
+                assert!(f64::from(worst.normals) < limits.1, "{name}: {worst:?}");
+            }
+            Wanted::Any => assert!(worst.points < worst.moved, "{name}: {worst:?}"),
+        }
+    }
+}
+
+fn hold_kind(kind: Kind, wanted: impl Fn(&str) -> Wanted) {
+    let work = small(kind);
+    let instances = work.instances(3);
+    let load = Load {
+        name: kind.name(),
+        skins: &work.skins,
+        instances: &instances,
+    };
+    hold(&load, wanted);
+}
+
+fn body() {
+    hold_kind(Kind::Body, |name| match name {
+        "bevy" => Wanted::Points,
+        _ => Wanted::Both,
+    });
+}
+
+fn mixed_body() {
+    hold_kind(Kind::MixedBody, |name| match name {
+        "hydra" => Wanted::Both,
+        _ => Wanted::Any,
+    });
+}
+
+fn crowd() {
+    hold_kind(Kind::Crowd, |_| Wanted::Points);
+}
+
+fn faces() {
+    hold_kind(Kind::Face, |_| Wanted::Points);
+    hold_kind(Kind::ScatteredFace, |_| Wanted::Points);
+}
+
+fn dust() {
+    hold_kind(Kind::Dust, |_| Wanted::Points);
+}
+
+/// A rig's rest points with so many influences each and a joint order of its own.
+fn body_of(work: &Workload, count: usize) -> Arc<Skin> {
+    let from = &work.skins[0];
+    let (points, joints) = (from.points().len(), from.joint_count());
+    let indices: Vec<i32> = (0..points * count)
+        .map(|i| (i * 7 % joints) as i32)
+        .collect();
+    let weights =
+        (0..points * count).map(|i| (1 + i % count) as f32 / (count * (count + 1) / 2) as f32);
+    let vertex = InfluenceInterpolation::Vertex;
+    let influences = JointInfluences::new(
+        "/P",
+        vertex,
+        count,
+        &indices,
+        weights.collect(),
+        points,
+        joints,
+    );
+    // Joints from last to first, one of which the skeleton lacks.
+    let order = (0..joints)
+        .rev()
+        .map(|j| (j != 3).then_some(j as u32))
+        .collect();
+    let normals = RestNormals::per_point(Arc::new(from.normals().expect("a body's").to_vec()));
+    let points = Arc::new(from.points().to_vec());
+    let skin = Skin::new(
+        "/P",
+        points,
+        Some(normals),
+        influences.ok(),
+        Some(order),
+        joints,
+        Vec::new(),
+    );
+    Arc::new(skin.expect("valid"))
+}
+
+fn other_counts() {
+    let work = small(Kind::Body);
+    let mut instances = work.instances(5);
+    let way =
+        DMat4::from_rotation_translation(DQuat::from_rotation_y(1.0), DVec3::new(1.0, 2.0, 3.0));
+    instances[0].1.out_from_skel = way;
+    for count in [1, 3, 8] {
+        let load = Load {
+            name: "counts",
+            skins: &[body_of(&work, count)],
+            instances: &instances,
+        };
+        hold(&load, |name| match (name, count) {
+            (_, 1) | ("hydra" | "godot", _) => Wanted::Both,
+            (_, 8) => Wanted::Any,
+            ("bevy", _) => Wanted::Points,
+            _ => Wanted::Both,
+        });
+    }
+}
+
+fn main() {
+    let ignored = gpu::ignored();
+    trials::run([
+        ("body", body as fn(), ignored),
+        ("mixed_body", mixed_body, ignored),
+        ("crowd", crowd, ignored),
+        ("faces", faces, ignored),
+        ("dust", dust, ignored),
+        ("other_counts", other_counts, ignored),
+    ])
+}

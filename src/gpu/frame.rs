@@ -1,6 +1,7 @@
 //! The plan of one frame, apart from carrying it out: where every pose goes, and which items make
 //! up which dispatch. No GPU calls here.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use slotmap::SlotMap;
@@ -93,7 +94,11 @@ pub(super) fn plan<'a>(
         previous: Vec::new(),
     };
     let mut placing = Placing::new(limits, slots);
-    for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
+    let mut shown: Vec<_> = instances.filter(|(_, instance)| !instance.hidden).collect();
+    if limits.in_uniforms {
+        side_by_side(&mut shown);
+    }
+    for (id, instance) in shown {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
         let pose = instance.pose.as_ref().ok_or_else(|| {
             let (prim, slot) = (held.packed.prim(), id.slot());
@@ -162,6 +167,20 @@ pub(super) fn plan<'a>(
     }
     frame.plain.place_posts(&frame.poses);
     Ok(frame)
+}
+
+/// Brings instances of one skin side by side, but leaves those that share a palette together: pages of palettes are
+/// small in uniforms, and only what a page holds shares items.
+fn side_by_side(instances: &mut [(InstanceId, &Instance)]) {
+    let palette = |instance: &Instance| {
+        let palette = instance.pose.as_ref().and_then(|pose| pose.palette());
+        palette.map(Arc::as_ptr)
+    };
+    let mut first_skin = HashMap::new();
+    for (_, instance) in &*instances {
+        first_skin.entry(palette(instance)).or_insert(instance.skin);
+    }
+    instances.sort_by_key(|(_, instance)| first_skin.get(&palette(instance)).copied());
 }
 
 impl Frame {

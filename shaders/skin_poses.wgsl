@@ -3,13 +3,17 @@
 // Items and palettes are declared apart, in skin_poses_in_storage.wgsl or skin_poses_in_uniforms.wgsl.
 
 override WITH_NORMALS: bool = true;
+override WITH_PREVIOUS: bool = true;
 // How skins are stored: `kernel::Packing`, and slots of 8 or of 16 bits.
 override NARROW: bool = true;
 override FINE: bool = false;
 override COMPACT: bool = false;
+// No item has more than one pose. Software adapters are a third slower in a loop.
+override LONE: bool = false;
 
 // As in skin.wgsl.
 override NORMALS_SLOT: u32 = 1u;
+override PREVIOUS_SLOT: u32 = 3u;
 // Influences per point, up to 8, which are held while poses go by; 0 for any number, read again by each.
 override INFLUENCES: u32 = 0u;
 
@@ -191,6 +195,29 @@ fn blended(rest: Rest, p: u32, n: u32) -> Sums {
     return sums;
 }
 
+// A point by one of its item's poses.
+fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
+    let pose = items[item].poses[i];
+    let sums = blended(rest, pose.palette, pose.normal_palette);
+    let p = transform_point(rows_at(pose.post), transform_point(sums.points, rest.p));
+    let to = pose.out_points + number * items[item].points_stride;
+    if WITH_PREVIOUS && pose.out_previous != NONE {
+        // What the frame before left here.
+        var before = p;
+        if (pose.flags & FRESH) == 0u {
+            before = position_left_at(to);
+        }
+        put(PREVIOUS_SLOT, pose.out_previous + number * items[item].previous_stride, before);
+    }
+    put(0u, to, p);
+    if normals {
+        // Normalised in skeleton space, and not again on the way out of it.
+        let unit = normalized(transform_vector(sums.normals, rest.n));
+        let n = transform_vector(rows_at(pose.post + 3u), unit);
+        put_normal(pose.flags, pose.out_normals + number * items[item].normals_stride, n);
+    }
+}
+
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
@@ -204,17 +231,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let normals = WITH_NORMALS && items[item].rest_normals != NONE;
     let rest = rest_of(item, number, normals);
+    if LONE {
+        skin_by(item, 0u, number, rest, normals);
+        return;
+    }
     for (var i = 0u; i < items[item].pose_count; i++) {
-        let pose = items[item].poses[i];
-        let sums = blended(rest, pose.palette, pose.normal_palette);
-        let p = transform_point(rows_at(pose.post), transform_point(sums.points, rest.p));
-        let to = pose.out_points + number * items[item].points_stride;
-        put(0u, to, p);
-        if normals {
-            // Normalised in skeleton space, and not again on the way out of it.
-            let unit = normalized(transform_vector(sums.normals, rest.n));
-            let n = transform_vector(rows_at(pose.post + 3u), unit);
-            put_normal(pose.flags, pose.out_normals + number * items[item].normals_stride, n);
-        }
+        skin_by(item, i, number, rest, normals);
     }
 }

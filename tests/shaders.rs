@@ -89,7 +89,7 @@ fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
     // Outputs in buffers of their own, all in one, and two that share; numbers of influences where they are last.
     let slots: &[[u8; 3]] = match kernel.slots.last() {
         None => &[[0; 3]],
-        Some(&"INFLUENCES") => &[[1, 0, 0], [0, 1, 0], [1, 4, 0], [1, 8, 0]],
+        Some(&"INFLUENCES") => &[[1, 3, 0], [0, 0, 1], [0, 1, 4], [1, 2, 8]],
         Some(_) => &[[1, 2, 3], [0, 0, 0], [0, 1, 1]],
     };
     let all =

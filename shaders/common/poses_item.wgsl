@@ -6,9 +6,9 @@ struct PosePlace {
     post: u32,
     out_points: u32,
     out_normals: u32,
+    out_previous: u32,
     flags: u32,
-    unused_0: u32,
-    unused_1: u32,
+    unused: u32,
 }
 
 struct PosesItem {
@@ -25,8 +25,8 @@ struct PosesItem {
     low_x: f32,
     low_y: f32,
     low_z: f32,
+    previous_stride: u32,
     unused_0: u32,
     unused_1: u32,
-    unused_2: u32,
     poses: array<PosePlace, 4>,
 }

@@ -9,11 +9,11 @@ use slotmap::SlotMap;
 use super::crowd::foreign_skin;
 use super::groups::{Groups, Pages};
 use super::outputs::OutPlace;
-use super::plain::PlainItems;
+use super::plain::{PlainItems, PosePlaceAt};
 use super::pose_pages::{Placing, PosePages};
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
-use super::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
+use super::target::{NORMALS, NormalFormat, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
     BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, SkinItem, WORKGROUP_SIZE,
@@ -59,6 +59,8 @@ pub(super) struct Frame {
     pub bounds: Groups<BoundsItem>,
     /// Skin items that write the positions of the frame before: whose they are, group and number.
     pub previous: Vec<(InstanceId, usize, usize)>,
+    /// The same of plain skins.
+    pub plain_previous: Vec<(InstanceId, PosePlaceAt)>,
 }
 
 /// Override bits of the skin kernel, in the order of its list.
@@ -92,6 +94,7 @@ pub(super) fn plan<'a>(
         made_normals: Groups::new(limits, false),
         bounds: Groups::new(limits, false),
         previous: Vec::new(),
+        plain_previous: Vec::new(),
     };
     let mut placing = Placing::new(limits, slots);
     let mut shown: Vec<_> = instances.filter(|(_, instance)| !instance.hidden).collect();
@@ -110,11 +113,14 @@ pub(super) fn plan<'a>(
         let sub_shapes = skin.shapes.map(|s| s.sub_shape_count);
         let (site, page) = placing.place(id.slot(), pose, sub_shapes)?;
 
+        let octahedral = instance.target.normal_format == NormalFormat::Octahedral;
         let mut item = SkinItem {
             motions: NONE,
             bind: NONE,
             normal_bind: NONE,
-            flags: flag(instance.fresh, SkinItem::FRESH) | flag(pose.mirrors(), SkinItem::MIRRORED),
+            flags: flag(instance.fresh, SkinItem::FRESH)
+                | flag(pose.mirrors(), SkinItem::MIRRORED)
+                | flag(octahedral, SkinItem::OCTAHEDRAL),
             ..SkinItem::default()
         };
         if let Some(palette) = pose.palette() {
@@ -243,11 +249,14 @@ impl Frame {
             ..item
         };
         match slice.plain {
-            // Those whose positions of the frame before are wanted have items of their own.
-            Some(plain) if is_posed && item.out_previous == NONE => {
+            Some(plain) if is_posed => {
                 let flags = item.flags;
-                self.plain
+                let place = self
+                    .plain
                     .push(slice, &plain, out, pages, of_instance, flags);
+                if let Some(place) = place.filter(|_| with(PREVIOUS)) {
+                    self.plain_previous.push((id, place));
+                }
             }
             _ => {
                 let place = self.skin.push(pages, item.count, variant, numbered);

@@ -48,5 +48,5 @@ pub use results::OutputSlice;
 #[cfg(feature = "render")]
 pub(crate) use ring::map_and;
 pub use skinner::{Skinner, SkinnerOptions};
-pub use target::{Attribute, OutputTarget};
+pub use target::{Attribute, NormalFormat, OutputTarget};
 pub use timing::GpuTimes;

@@ -9,7 +9,7 @@ use super::pipelines::Variant;
 use super::pose_pages::PosePages;
 use super::skinner::Limits;
 use super::slices::{Plain, Slice};
-use super::target::{NORMALS, POINTS};
+use super::target::{NORMALS, POINTS, PREVIOUS};
 use crate::kernel::{NONE, POSES, Packing, PosePlace, PosesItem, SkinItem};
 
 /// What the kernel's constants say of a skin; a dispatch has items of one class alone.
@@ -23,16 +23,19 @@ pub(super) struct Class {
 
 // In the order of the kernel's list.
 const WITH_NORMALS: usize = 1;
-const NARROW: usize = 2;
-const FINE: usize = 4;
-const COMPACT: usize = 8;
+const WITH_PREVIOUS: usize = 2;
+const NARROW: usize = 4;
+const FINE: usize = 8;
+const COMPACT: usize = 16;
+const LONE: usize = 32;
 
 impl Class {
-    fn new(plain: &Plain, influences: u32, normals: bool) -> Self {
+    fn new(plain: &Plain, influences: u32, normals: bool, previous: bool) -> Self {
         let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
         let packing = plain.stored.packing;
         Self {
             bits: bit(normals, WITH_NORMALS)
+                | bit(previous, WITH_PREVIOUS)
                 | bit(plain.stored.narrow, NARROW)
                 | bit(packing == Packing::Fine, FINE)
                 | bit(packing == Packing::Compact, COMPACT),
@@ -40,15 +43,25 @@ impl Class {
         }
     }
 
-    /// The pipeline for results in a set of buffers.
-    pub fn variant(self, set: &OutSet) -> Variant {
-        let normals = match self.bits & WITH_NORMALS {
-            0 => 0,
-            _ => set.slots[NORMALS],
+    /// The pipeline for results in a set of buffers; `lone` where no item has a second pose.
+    ///
+    /// For software adapters alone, which keep products and sums apart: elsewhere another way of compiling might change the
+    /// last bit of an instance's results by how many others there are.
+    pub fn variant(self, set: &OutSet, lone: bool) -> Variant {
+        let slot = |kind: usize, bit: usize| {
+            if self.bits & bit > 0 {
+                set.slots[kind]
+            } else {
+                0
+            }
         };
         Variant {
-            bits: self.bits,
-            slots: [normals, self.influences, 0],
+            bits: self.bits | if lone { LONE } else { 0 },
+            slots: [
+                slot(NORMALS, WITH_NORMALS),
+                slot(PREVIOUS, WITH_PREVIOUS),
+                self.influences,
+            ],
         }
     }
 }
@@ -62,14 +75,32 @@ struct Key {
     points_stride: u32,
     /// `None` without normals.
     normals_stride: Option<u32>,
+    /// `None` without positions of the frame before.
+    previous_stride: Option<u32>,
+}
+
+/// An instance's place in the items of plain skins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PosePlaceAt {
+    pub class: usize,
+    pub group: usize,
+    /// Of the item.
+    pub number: usize,
+    /// Among the item's poses.
+    pub pose: usize,
+}
+
+/// Whether no item has a second pose.
+pub(super) fn are_lone(items: &[PosesItem]) -> bool {
+    items.iter().all(|item| item.pose_count == 1)
 }
 
 /// Items of plain skins by class.
 #[derive(Debug)]
 pub(super) struct PlainItems {
     pub classes: Vec<(Class, Groups<PosesItem>)>,
-    /// Class, group and number of the item that instances go to next.
-    open: HashMap<Key, (usize, usize, usize)>,
+    /// Where the last one went.
+    open: HashMap<Key, PosePlaceAt>,
     limits: Limits,
 }
 
@@ -103,7 +134,7 @@ impl PlainItems {
             .collect()
     }
 
-    /// Adds a slice of an instance; `of_instance` has what its pose says.
+    /// Adds a slice of an instance; `of_instance` has what its pose says. Its place, unless there is nothing to do.
     pub fn push(
         &mut self,
         slice: &Slice,
@@ -112,16 +143,18 @@ impl PlainItems {
         pages: Pages,
         of_instance: &SkinItem,
         flags: u32,
-    ) {
+    ) -> Option<PosePlaceAt> {
         let fixed = &slice.item;
         let points = out.kinds[POINTS].unwrap_or_default();
         let normals = out.kinds[NORMALS].filter(|_| fixed.rest_normals != NONE);
+        let previous = out.kinds[PREVIOUS];
         let pose = PosePlace {
             palette: of_instance.palette,
             normal_palette: of_instance.normal_palette,
             post: of_instance.post,
             out_points: points.first,
             out_normals: normals.map_or(0, |place| place.first),
+            out_previous: previous.map_or(NONE, |place| place.first),
             flags,
             ..PosePlace::default()
         };
@@ -130,16 +163,21 @@ impl PlainItems {
             influences: fixed.influences,
             points_stride: points.stride,
             normals_stride: normals.map(|place| place.stride),
+            previous_stride: previous.map(|place| place.stride),
         };
-        if let Some((class, group, number)) = self.open.get(&key).copied() {
-            let item = &mut self.classes[class].1.all[group].items[number];
-            if (item.pose_count as usize) < POSES {
-                item.poses[item.pose_count as usize] = pose;
-                item.pose_count += 1;
-                return;
-            }
+        if let Some(at) = self.open.get_mut(&key).filter(|at| at.pose + 1 < POSES) {
+            at.pose += 1;
+            let item = &mut self.classes[at.class].1.all[at.group].items[at.number];
+            item.poses[at.pose] = pose;
+            item.pose_count += 1;
+            return Some(*at);
         }
-        let class = Class::new(plain, fixed.influence_count, normals.is_some());
+        let class = Class::new(
+            plain,
+            fixed.influence_count,
+            normals.is_some(),
+            previous.is_some(),
+        );
         let found = self.classes.iter().position(|(other, _)| *other == class);
         let class_number = found.unwrap_or_else(|| {
             let groups = Groups::new(&self.limits, self.limits.in_uniforms);
@@ -157,6 +195,7 @@ impl PlainItems {
             pose_count: 1,
             points_stride: points.stride,
             normals_stride: normals.map_or(0, |place| place.stride),
+            previous_stride: previous.map_or(0, |place| place.stride),
             step: plain.grid.step,
             low_x: plain.grid.low.x,
             low_y: plain.grid.low.y,
@@ -164,9 +203,15 @@ impl PlainItems {
             poses: first_of(pose),
             ..PosesItem::default()
         });
-        if let Some((group, number)) = place {
-            self.open.insert(key, (class_number, group, number));
-        }
+        let (group, number) = place?;
+        let at = PosePlaceAt {
+            class: class_number,
+            group,
+            number,
+            pose: 0,
+        };
+        self.open.insert(key, at);
+        Some(at)
     }
 }
 

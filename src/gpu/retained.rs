@@ -1,15 +1,18 @@
 //! What a crowd keeps from frame to frame: the plan, its tables, and what carries it out.
 
+use std::mem::offset_of;
+
 use super::changed::Changed;
 use super::crowd::PoseBuffers;
 use super::frame::Frame;
 use super::growing::Growing;
 use super::pipelines::Variant;
+use super::plain::are_lone;
 use super::pose_pages::changes;
 use super::tables::{Launch, Tables};
 use super::target::NORMALS;
 use super::{Crowd, GpuError, InstanceId};
-use crate::kernel::{SkinItem, UNIFORM_BYTES};
+use crate::kernel::{PosePlace, PosesItem, SkinItem, UNIFORM_BYTES};
 
 /// What bind groups depend on beside the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub(super) struct Retained {
     changed_tables: Changed,
     /// First byte of the items of each group of the skin kernel.
     skin_items: Vec<u64>,
+    /// The same of each class of plain skins.
+    plain_items: Vec<Vec<u64>>,
 }
 
 impl Retained {
@@ -37,6 +42,7 @@ impl Retained {
         launches: Vec<Launch>,
         tables: Vec<u32>,
         skin_items: Vec<u64>,
+        plain_items: Vec<Vec<u64>>,
         stamp: Stamp,
     ) -> Self {
         let mut changed_tables = Changed::default();
@@ -48,6 +54,7 @@ impl Retained {
             tables,
             changed_tables,
             skin_items,
+            plain_items,
         }
     }
 
@@ -99,6 +106,18 @@ impl Retained {
             });
         }
         self.frame.previous = previous;
+        for (id, at) in &self.frame.plain_previous {
+            let fresh = if is_fresh(*id) { SkinItem::FRESH } else { 0 };
+            let item = at.number * size_of::<PosesItem>();
+            let of_pose = offset_of!(PosesItem, poses) + at.pose * size_of::<PosePlace>();
+            let first = self.plain_items[at.class][at.group] as usize + item + of_pose;
+            let word = (first + offset_of!(PosePlace, flags)) / 4;
+            let flags = self.tables[word] & !SkinItem::FRESH | fresh;
+            if self.tables[word] != flags {
+                self.tables[word] = flags;
+                self.changed_tables.mark(word as u32..word as u32 + 1);
+            }
+        }
     }
 }
 
@@ -160,6 +179,18 @@ impl Crowd {
             .iter()
             .map(|(_, groups)| tables.lay(&groups.all, skinner.limits.workgroups, least))
             .collect();
+        let plain_items = frame
+            .plain
+            .classes
+            .iter()
+            .zip(&plain)
+            .map(|((_, groups), laid)| {
+                let mut firsts = vec![0; groups.all.len()];
+                laid.iter()
+                    .for_each(|laid| firsts[laid.group] = laid.first_item());
+                firsts
+            });
+        let plain_items: Vec<_> = plain_items.collect();
         let made = tables.lay(&frame.made_normals.all, skinner.limits.workgroups, 0);
         let per_dimension = skinner.limits.workgroups;
         let bounds = tables.lay(&frame.bounds.all, per_dimension, 0);
@@ -224,7 +255,8 @@ impl Crowd {
         }
         for ((class, groups), laid) in frame.plain.classes.iter().zip(plain) {
             for laid in laid {
-                let pages = groups.all[laid.group].pages;
+                let group = &groups.all[laid.group];
+                let pages = group.pages;
                 let pose = &self.pose_pages[pages.pose];
                 let set = self.out_sets.get(pages.out);
                 let in_uniforms = frame.poses.pages[pages.pose].in_uniforms(&skinner.limits);
@@ -237,7 +269,10 @@ impl Crowd {
                 let skins = self.skin_pages[pages.skin].whole();
                 let others = [skins, palettes, out(0), out(1), out(2), out(3)];
                 let kernel = in_uniforms.unwrap_or(&skinner.plain);
-                let pipeline = kernel.get(device, class.variant(set))?;
+                let pipeline = kernel.get(
+                    device,
+                    class.variant(set, in_uniforms.is_some() && are_lone(&group.items)),
+                )?;
                 launches.push(laid.launch(skinner, 1, kernel, pipeline, buffer, others)?);
             }
         }
@@ -312,6 +347,7 @@ impl Crowd {
             launches,
             tables.words,
             skin_items,
+            plain_items,
             stamp,
         ))
     }

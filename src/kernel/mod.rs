@@ -66,6 +66,7 @@ pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 pub(crate) use skin::{UNIFORM_BYTES, multiplied};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
 pub use skin_poses::{POSES, PosePlace, PosesItem, SKIN_POSES, SKIN_POSES_IN_UNIFORMS};
+pub use stored::unpack_normal;
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 #[cfg(feature = "gpu")]
 pub(crate) use {codecs::Grid, stored::Stored};

@@ -19,10 +19,10 @@ pub enum Packing {
     #[default]
     Exact,
     /// 24 bytes. Points on a cubic grid of 2^21 steps: at most 4.8e-7 of the largest extent off. Normals as octahedral directions
-    /// of twice 16 bits: at most 4e-5. Weights as fractions of 65535 that keep their sum: less than 1.6e-5.
+    /// of twice 16 bits: at most 5e-5. Weights as fractions of 65535 that keep their sum: less than 1.6e-5.
     Fine,
     /// 16 bytes. Points on a cubic grid of 2^16 steps: at most 1.6e-5 of the largest extent off. Normals as octahedral directions of
-    /// twice 11 bits: at most 1.3e-3. Weights as fractions of 1023 that add up to 1: less than 9.8e-4.
+    /// twice 11 bits: at most 1.5e-3. Weights as fractions of 1023 that add up to 1: less than 9.8e-4.
     ///
     /// For at most four influences a point that are not zero, and at most 255 joints.
     Compact,

@@ -20,11 +20,12 @@ gpu_struct! {
         out_points: u32,
         /// Word of its first normal.
         out_normals: u32,
-        /// [`super::SkinItem::OCTAHEDRAL`].
+        /// Word of its first previous position, or [`super::NONE`].
+        out_previous: u32,
+        /// [`super::SkinItem::FRESH`] and [`super::SkinItem::OCTAHEDRAL`].
         flags: u32,
         /// To a multiple of 16 bytes, as uniforms want it.
-        unused_0: u32,
-        unused_1: u32,
+        unused: u32,
     }
 }
 
@@ -55,9 +56,10 @@ gpu_struct! {
         low_x: f32,
         low_y: f32,
         low_z: f32,
+        /// Words from one previous position to the next.
+        previous_stride: u32,
         unused_0: u32,
         unused_1: u32,
-        unused_2: u32,
         /// Its instances.
         poses: [PosePlace; 4],
     }
@@ -82,8 +84,15 @@ pub const SKIN_POSES: Kernel = Kernel {
     entry: "main",
     bindings: &bindings(Access::Read, size_of::<PosesItem>() as u64, 16),
     structs: &[Dispatch::LAYOUT, PosePlace::LAYOUT, PosesItem::LAYOUT],
-    overrides: &["WITH_NORMALS", "NARROW", "FINE", "COMPACT"],
-    slots: &["NORMALS_SLOT", "INFLUENCES"],
+    overrides: &[
+        "WITH_NORMALS",
+        "WITH_PREVIOUS",
+        "NARROW",
+        "FINE",
+        "COMPACT",
+        "LONE",
+    ],
+    slots: &["NORMALS_SLOT", "PREVIOUS_SLOT", "INFLUENCES"],
 };
 
 /// [`SKIN_POSES`] with items and palettes in uniforms, as [`super::SKIN_IN_UNIFORMS`].

@@ -1,6 +1,6 @@
 //! Words of a skin's points, normals and influences as the GPU reads them.
 
-use super::codecs::octahedral;
+use super::codecs::{direction_of, octahedral};
 use super::{PackedInfluences, PackedSkin, Packing};
 
 /// Largest component of an octahedral normal, and 1 as a weight, by packing.
@@ -116,6 +116,17 @@ impl PackedSkin {
             u | v << 11 | (third >> 7) << 22 | last << 24,
         ]
     }
+}
+
+/// The unit normal in a word that the GPU wrote as an octahedral direction: two signed 16-bit numbers, x in the low half, of which
+/// 32767 is 1, -32767 is -1, and -32768 as x stands for no direction, a zero. With `z = 1 - |x| - |y|`, where z is
+/// negative each of x and y goes back by -z towards 0 and beyond; then it is normalised.
+#[must_use]
+pub fn unpack_normal(word: u32) -> glam::Vec3 {
+    direction_of(
+        [word as i16, (word >> 16) as i16].map(i32::from),
+        FINE_NORMAL,
+    )
 }
 
 /// Appends numbers of so many bits, `per_word` to a word, the first lowest.

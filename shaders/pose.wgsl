@@ -1,8 +1,9 @@
-// Local transforms of joints -> palette rows: one invocation per palette slot, one dispatch per eight levels of the
+// Local transforms of joints -> palette rows: one invocation per palette slot, one dispatch per four levels of the
 // hierarchy. Each climbs from its joint to the root, or to a joint whose matrix a dispatch before left.
 
 struct PoseItem {
     first_workgroup: u32,
+    copies: u32,
     count: u32,
     slots: u32,
     joints: u32,
@@ -11,8 +12,9 @@ struct PoseItem {
     binds: u32,
     normal_binds: u32,
     palette: u32,
-    normal_palette: u32,
+    palette_stride: u32,
     stored: u32,
+    stored_stride: u32,
 }
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
@@ -111,36 +113,40 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let item = items[item_of(workgroup)];
     let number = (workgroup - item.first_workgroup) * 64u + lane;
-    if number >= item.count {
+    let copy = number / item.count;
+    if copy >= item.copies {
         return;
     }
+    let joints_at = item.joints + copy * (item.slots - 1u) * 5u;
+    let stored_at = item.stored + copy * item.stored_stride;
     // Its slot, and one more than its number among the stored ones.
-    let word = skins[item.order + number];
+    let word = skins[item.order + number % item.count];
     let slot = word & 0xffffu;
     var m = Rows(vec4<f32>(1.0, 0.0, 0.0, 0.0), vec4<f32>(0.0, 1.0, 0.0, 0.0), vec4<f32>(0.0, 0.0, 1.0, 0.0));
     // The last slot, of joints that the skeleton lacks, has no joint.
     if slot + 1u < item.slots {
-        m = parent_from_joint(item.joints + slot * 5u);
+        m = parent_from_joint(joints_at + slot * 5u);
         var above = skins[item.parents + slot];
         while above < STORED {
-            m = multiplied(parent_from_joint(item.joints + above * 5u), m);
+            m = multiplied(parent_from_joint(joints_at + above * 5u), m);
             above = skins[item.parents + above];
         }
         if above != NONE {
-            let at = item.stored + (above & ~STORED) * 3u;
+            let at = stored_at + (above & ~STORED) * 3u;
             m = multiplied(Rows(stored[at], stored[at + 1u], stored[at + 2u]), m);
         }
     }
     let place = word >> 16u;
     if place > 0u {
-        let to = item.stored + (place - 1u) * 3u;
-        stored[to] = m.x;
-        stored[to + 1u] = m.y;
-        stored[to + 2u] = m.z;
+        let at = stored_at + (place - 1u) * 3u;
+        stored[at] = m.x;
+        stored[at + 1u] = m.y;
+        stored[at + 2u] = m.z;
     }
-    put(item.palette + slot * 3u, multiplied(m, fixed_rows(item.binds + slot * 12u)));
+    let to = item.palette + copy * item.palette_stride + slot * 3u;
+    put(to, multiplied(m, fixed_rows(item.binds + slot * 12u)));
     if item.normal_binds != NONE {
         let normal_bind = fixed_rows(item.normal_binds + slot * 12u);
-        put(item.normal_palette + slot * 3u, multiplied(normal_rows(m), normal_bind));
+        put(to + item.slots * 3u, multiplied(normal_rows(m), normal_bind));
     }
 }

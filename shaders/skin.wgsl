@@ -9,6 +9,8 @@ override WITH_DUAL_QUATERNIONS: bool = true;
 override WITH_SOURCES: bool = true;
 override WITH_TANGENTS: bool = true;
 override WITH_PREVIOUS: bool = true;
+// Items of less than a workgroup: several share one, and `first_workgroup` counts invocations.
+override SHARED_WORKGROUPS: bool = true;
 
 // Which output binding each kind of result goes to; points go to the first. Results that share a buffer
 // share a binding, for WebGPU binds no writable bytes twice.
@@ -31,8 +33,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if workgroup >= dispatch.end_workgroup {
         return;
     }
-    let item = items[item_of(workgroup)];
-    let number = (workgroup - item.first_workgroup) * 64u + lane;
+    var unit = workgroup;
+    if SHARED_WORKGROUPS {
+        unit = workgroup * 64u + lane;
+    }
+    let item = items[item_of(unit)];
+    var number = unit - item.first_workgroup;
+    if !SHARED_WORKGROUPS {
+        number = number * 64u + lane;
+    }
     if number >= item.count {
         return;
     }

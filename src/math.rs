@@ -10,6 +10,7 @@ use glam::{DMat3, DMat4, DQuat, DVec3, DVec4, Mat3, Vec3, Vec4};
 pub type Rows = [Vec4; 3];
 
 /// Packs an affine f64 matrix into three f32 rows.
+#[inline]
 #[must_use]
 pub fn rows(m: DMat4) -> Rows {
     let t = m.transpose();
@@ -17,6 +18,7 @@ pub fn rows(m: DMat4) -> Rows {
 }
 
 /// Packs a 3x3 into three f32 rows with a zero fourth column.
+#[inline]
 #[must_use]
 pub fn rows3(m: DMat3) -> Rows {
     let t = m.transpose();
@@ -50,6 +52,7 @@ pub fn mirrors(m: &Rows) -> bool {
 /// Inverse transpose of the upper 3x3, which carries normals. A singular matrix gives its cofactor
 /// matrix, which points the same way as the inverse transpose wherever that exists, so a joint
 /// scaled to zero flattens normals instead of making them NaN.
+#[inline]
 #[must_use]
 pub fn normal_matrix(m: DMat4) -> DMat3 {
     let a = DMat3::from_mat4(m);
@@ -202,6 +205,17 @@ pub fn nearest_rotation(m: DMat3) -> Option<DQuat> {
 #[must_use]
 pub fn is_finite(m: &DMat4) -> bool {
     m.is_finite()
+}
+
+/// True where every element of every matrix is a finite number.
+#[must_use]
+pub fn all_finite(matrices: &[DMat4]) -> bool {
+    // Zero times what is not finite is not a number, and stays so in any sum. Four sums, for they do not wait for one another.
+    let sum = matrices.iter().fold(DVec4::ZERO, |sum, m| {
+        let zeros = |v: DVec4| v * 0.0;
+        sum + ((zeros(m.x_axis) + zeros(m.y_axis)) + (zeros(m.z_axis) + zeros(m.w_axis)))
+    });
+    sum == DVec4::ZERO
 }
 
 /// What a product of f32 matrices leaves of zeros.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use glam::{DMat4, DQuat, DVec3};
 use load::{Load, Peer};
 use peers::rig::Worst;
-use peers::{bevy, godot, hydra, three};
+use peers::{bevy, godot, hydra, ozz, three};
 use sinew::gpu::{GpuDevice, GpuError};
 use sinew::skel::{InfluenceInterpolation, JointInfluences, RestNormals, Skin};
 use workloads::{Kind, Size, Workload};
@@ -189,6 +189,42 @@ fn other_counts() {
     }
 }
 
+/// ozz's loops, whose normals are not normalised, which the comparison leaves out.
+fn ozz_on_the_cpu() {
+    if !ozz::is_available() {
+        println!("no AVX2 here");
+        return;
+    }
+    let (body, mixed) = (small(Kind::Body), small(Kind::MixedBody));
+    let mut instances = body.instances(5);
+    instances[0].1.out_from_skel =
+        DMat4::from_rotation_translation(DQuat::from_rotation_y(1.0), DVec3::X);
+    let skins = [1, 2, 3, 4, 8].map(|count| body_of(&body, count));
+    let other_counts = skins.iter().map(|s| (vec![s.clone()], instances.clone()));
+    let loads = [&body, &mixed].map(|w| (w.skins.clone(), w.instances(3)));
+    for (skins, instances) in loads.into_iter().chain(other_counts) {
+        let load = Load {
+            name: "ozz",
+            skins: &skins,
+            instances: &instances,
+        };
+        let (alone, _) = ozz::measure(&load, false, 1).expect("points");
+        let (peer, worst) = ozz::measure(&load, true, 1).expect("both");
+        println!("{worst:?} {} B", peer.bytes_per_point);
+        assert!(peer.bytes_per_point == alone.bytes_per_point + 24.0);
+        let points = (tolerance::PEER_POINTS * f64::from(worst.reach.max(1.0))) as f32;
+        assert!(
+            worst.points < points && alone.worst_error < points,
+            "{worst:?}"
+        );
+        assert!(worst.moved > points * 100.0, "{worst:?}");
+        assert!(
+            f64::from(worst.normals) < tolerance::PEER_NORMALS,
+            "{worst:?}"
+        );
+    }
+}
+
 fn main() {
     let ignored = gpu::ignored();
     trials::run([
@@ -198,5 +234,6 @@ fn main() {
         ("faces", faces, ignored),
         ("dust", dust, ignored),
         ("other_counts", other_counts, ignored),
+        ("ozz_on_the_cpu", ozz_on_the_cpu, false),
     ])
 }

@@ -64,6 +64,12 @@ if [ -z "${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" ] && [ "$(uname)" = Linux ] && 
     fi
 fi
 
+# What runs shards of a bake beside each other.
+if ! command -v parallel >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "installing GNU parallel (parallel)" >&2
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq parallel >/dev/null; } || true
+fi
+
 # Pixar's usd-core, for the differential test and the real files.
 if [ -z "${SINEW_PYTHON:-}" ]; then
     venv="${CARGO_TARGET_DIR:-target}/venv"

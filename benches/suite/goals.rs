@@ -96,16 +96,23 @@ fn hardware(results: &Results, fulfilled: bool) -> Met {
     }
 }
 
-/// Ours over a peer's kernel, with the bytes per point of both.
-fn over_peer(results: &Results, load: &str, peer: &str, wanted: f64) -> Goal {
-    let what = format!("{load}: over {peer}");
+/// Ours over the fastest of some peers' kernels, with the bytes per point of both. Where it is about how much work there is,
+/// and not about bandwidth, any adapter tells.
+fn over_peer(results: &Results, load: &str, peers: &[&str], wanted: f64, anywhere: bool) -> Goal {
+    let what = format!("{load}: over {}", peers.join(" and "));
     let wanted_text = format!("{wanted}x");
+    let is_one =
+        |r: &&Row| r.load == load && r.threads.is_none() && peers.iter().any(|p| r.who.contains(p));
+    // With normals where the load has some: of a peer's rows those come first.
     let ours = |theirs: &Row| results.row(load, &theirs.case, sinew_gpu::WHO, None);
+    let first = results.rows.iter().find(is_one).map(|r| r.case.as_str());
     let theirs = results
         .rows
         .iter()
-        .find(|r| r.load == load && r.who.contains(peer) && r.threads.is_none());
-    let Some((ours, theirs)) = theirs.and_then(|t| Some((ours(t)?, t))) else {
+        .filter(is_one)
+        .filter(|r| Some(r.case.as_str()) == first);
+    let fastest = theirs.min_by(|a, b| a.times.best.total_cmp(&b.times.best));
+    let Some((ours, theirs)) = fastest.and_then(|t| Some((ours(t)?, t))) else {
         return not_run(&what, &wanted_text);
     };
     let ratio = times_faster(ours, theirs);
@@ -118,34 +125,53 @@ fn over_peer(results: &Results, load: &str, peer: &str, wanted: f64) -> Goal {
         wanted: wanted_text,
         figure: format!("{ratio:.2}x{bytes}"),
         floor: floor(ours),
-        met: hardware(results, ratio >= wanted),
+        met: match anywhere {
+            true => judged(ratio >= wanted),
+            false => hardware(results, ratio >= wanted),
+        },
     }
 }
 
 fn gpu_peers(results: &Results, goals: &mut Vec<Goal>) {
-    goals.push(over_peer(results, "C", "Godot", 1.5));
-    goals.push(over_peer(results, "C", "Hydra", 3.0));
-    goals.push(over_peer(results, "C", "PyTorch", 20.0));
-    goals.push(over_peer(results, "A", "Godot", 1.5));
+    goals.push(over_peer(results, "C", &["Godot"], 1.5, false));
+    goals.push(over_peer(results, "C", &["Hydra"], 3.0, false));
+    goals.push(over_peer(results, "C", &["PyTorch"], 20.0, false));
+    goals.push(over_peer(results, "A", &["Godot"], 1.5, false));
 }
 
 fn faces(results: &Results, goals: &mut Vec<Goal>) {
-    goals.push(over_peer(results, "D", "dense", 10.0));
-    goals.push(over_peer(results, "D", "CSR", 3.0));
-    let what = "D: CPU time of changing the active set";
-    goals.push(match results.face {
-        Some(cost) => Goal {
-            what: what.into(),
-            wanted: "under 1 ms".into(),
-            figure: format!(
-                "{:.3} ms a frame; {:.3} ms where only weights change",
-                cost.set.best * 1e3,
-                cost.weights.best * 1e3
-            ),
-            floor: None,
-            met: judged(cost.set.best < 1e-3),
-        },
-        None => not_run(what, "under 1 ms"),
+    goals.push(over_peer(results, "D", &["Bevy", "three.js"], 10.0, true));
+    goals.push(over_peer(results, "D", &["plain CSR walk"], 3.0, true));
+    let (set, weights) = (
+        "D: CPU time of changing the active set, from weights to the recorded frame",
+        "D: bytes uploaded where only weights change",
+    );
+    let Some(cost) = results.face else {
+        goals.push(not_run(set, "under 1 ms"));
+        goals.push(not_run(weights, "the weights'"));
+        return;
+    };
+    goals.push(Goal {
+        what: set.into(),
+        wanted: "under 1 ms".into(),
+        figure: format!(
+            "{:.3} ms ({:.3}); {:.3} ms where only weights change",
+            cost.set.0.best * 1e3,
+            cost.set.0.median * 1e3,
+            cost.weights.0.best * 1e3
+        ),
+        floor: None,
+        met: judged(cost.set.0.best < 1e-3),
+    });
+    goals.push(Goal {
+        what: weights.into(),
+        wanted: format!("the weights' {} B", results.face_weights * 4),
+        figure: format!(
+            "{} B; {} B with another active set",
+            cost.weights.1, cost.set.1
+        ),
+        floor: None,
+        met: judged(cost.weights.1 <= results.face_weights as u64 * 4),
     });
 }
 
@@ -221,14 +247,16 @@ fn processes(results: &Results, goals: &mut Vec<Goal>) {
     goals.push(match results.frame("C") {
         Some((cost, counts)) => {
             let each = |seconds: f64| seconds / counts.joints as f64 * 1e6;
-            let sum = each(cost.pose.best + cost.upload.best);
+            let sum = each(cost.pose.best + cost.record.best);
             Goal {
                 what: what.into(),
                 wanted: "under 0.1 us".into(),
                 figure: format!(
-                    "{sum:.3} us on one thread: {:.3} posing, {:.3} upload and recording",
+                    "{sum:.3} us on one thread: {:.3} posing ({:.3} on all cores), {:.3} recording and upload of {:.1} MB",
                     each(cost.pose.best),
-                    each(cost.upload.best)
+                    each(cost.pose_on_all.best),
+                    each(cost.record.best),
+                    cost.uploaded as f64 / 1e6
                 ),
                 floor: None,
                 met: judged(sum < 0.1),
@@ -244,10 +272,10 @@ fn processes(results: &Results, goals: &mut Vec<Goal>) {
                 what: what.into(),
                 wanted: "under 1 us".into(),
                 figure: format!(
-                    "{:.2} us until the device is done: {:.2} posing, {:.2} upload and recording",
+                    "{:.2} us until the device is done: {:.2} posing, {:.2} recording and upload",
                     each(cost.whole.best),
-                    each(cost.pose.best),
-                    each(cost.upload.best)
+                    each(cost.pose_on_all.best),
+                    each(cost.record.best)
                 ),
                 floor: None,
                 met: judged(each(cost.whole.best) < 1.0),

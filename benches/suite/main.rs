@@ -2,6 +2,7 @@
 //!
 //! `cargo bench --bench suite -- --help`.
 
+mod cpu_peers;
 mod export;
 mod floor;
 mod goals;
@@ -14,7 +15,9 @@ mod results;
 mod row;
 mod sinew_cpu;
 mod sinew_gpu;
+mod torch;
 mod usd_core;
+mod variants;
 mod whole;
 mod workloads;
 
@@ -30,10 +33,12 @@ use row::Row;
 use sinew::gpu::GpuDevice;
 use workloads::{Kind, Workload};
 
-/// Rounds in which sides of the CPU take turns, so that whatever else the machine does meets both alike.
-const ROUNDS: usize = 2;
+/// Rounds in which whole bakes take turns, so that whatever else the machine does meets both sides alike.
+const BAKES: usize = 2;
 /// What of C's characters a software adapter skins.
 const SOFTWARE_SHARE: f64 = 0.2;
+/// What of F's meshes a software adapter skins by the peers' kernels.
+const SOFTWARE_DUST: f64 = 0.02;
 
 struct Suite {
     options: Options,
@@ -72,6 +77,13 @@ impl Suite {
             self.bake(&load, &file, folder);
         } else {
             self.cpu(&load, is_shared_with_python.then_some(file.as_path()));
+            if kind == Kind::Body {
+                self.tell("A: other kernels");
+                let cores = self.results.cores;
+                let rows = variants::rows(&load, self.device.as_ref(), cores, self.options.runs);
+                let rows = self.results.keep(variants::NAME, rows);
+                self.results.rows.extend(rows.into_iter().flatten());
+            }
             self.gpu(load);
         }
         let _ = std::fs::remove_file(&file);
@@ -79,16 +91,25 @@ impl Suite {
 
     fn cpu(&mut self, load: &Workload, exported: Option<&Path>) {
         let (name, runs, cores) = (load.kind.name(), self.options.runs, self.results.cores);
+        // Sides take turns here too.
+        let rounds = match load.kind {
+            Kind::Body | Kind::Face => 4,
+            Kind::Crowd => 1,
+            _ => 2,
+        };
         let mut rows = Vec::new();
-        for round in 1..=ROUNDS {
-            self.tell(&format!("{name}: CPU, round {round} of {ROUNDS}"));
+        for round in 1..=rounds {
+            self.tell(&format!("{name}: CPU, round {round} of {rounds}"));
             for threads in [1, cores] {
                 let measured = sinew_cpu::rows(load, threads, runs);
                 let measured = self.results.keep(&format!("{name}, CPU"), measured);
-                measured
-                    .into_iter()
-                    .flatten()
-                    .for_each(|r| row::merge(&mut rows, r));
+                let of_peers = match load.kind {
+                    Kind::Body | Kind::MixedBody => cpu_peers::rows(load, threads, runs),
+                    _ => Ok(Vec::new()),
+                };
+                let of_peers = self.results.keep(&format!("{name}, CPU peers"), of_peers);
+                let measured = measured.into_iter().chain(of_peers);
+                measured.flatten().for_each(|r| row::merge(&mut rows, r));
             }
             if let (Some(python), Some(file)) = (&self.python, exported) {
                 let measured = usd_core::rows(python, file, name, runs, cores);
@@ -110,6 +131,11 @@ impl Suite {
         let row = sinew_gpu::row(&load, device, runs);
         let row = self.results.keep(&format!("{name}, GPU"), row);
         self.results.rows.extend(row);
+        if matches!(load.kind, Kind::Body | Kind::Crowd) {
+            let rows = torch::rows(&load, runs);
+            let rows = self.results.keep(&format!("{name}, PyTorch"), rows);
+            self.results.rows.extend(rows.into_iter().flatten());
+        }
         if matches!(load.kind, Kind::Crowd | Kind::Dust) {
             self.tell(&format!("{name}: CPU cost of its frames"));
             let counts = Counts {
@@ -130,7 +156,15 @@ impl Suite {
         if load.kind == Kind::Face {
             let cost = sinew_gpu::face_cost(&load, device, runs);
             self.results.face = self.results.keep("D, frames", cost);
+            self.results.face_weights = load.size.shapes;
         }
+        let load = match (load.kind, self.device.as_ref().map(|d| d.report().software)) {
+            // A dispatch of its own per mesh takes lavapipe a millisecond.
+            (Kind::Dust, Some(true)) => {
+                Workload::new(load.kind, self.options.scale * SOFTWARE_DUST)
+            }
+            _ => load,
+        };
         let instances = load.instances(0);
         self.peers(&load, &instances);
         if load.skins.iter().any(|s| s.normals().is_some()) {
@@ -156,7 +190,12 @@ impl Suite {
             skins: &load.skins,
             instances,
         };
-        for peer in peers::all().iter().filter(|p| p.loads.contains(&name)) {
+        let walk = peers::Entry {
+            loads: &["D", "D-scattered"],
+            run: peers::csr::run,
+        };
+        let all = peers::all().into_iter().chain([walk]);
+        for peer in all.filter(|p| p.loads.contains(&name)) {
             let measured = (peer.run)(device, &of_peers, most);
             let Some(found) = self.results.keep(&format!("{name}, a peer"), measured) else {
                 continue;
@@ -170,16 +209,21 @@ impl Suite {
             let mut row = Row::new(name, case, found.name, of_peers.points(), times);
             row.bytes_per_point = Some(found.bytes_per_point);
             let note = format!(
-                "{} dispatches, error {:.0e}; {}",
-                found.dispatches, found.worst_error, found.bytes_note
+                "{} dispatches, error {:.0e}",
+                found.dispatches, found.worst_error
             );
+            let layout = found.bytes_note.to_owned();
+            self.results
+                .layouts
+                .entry(found.name.to_owned())
+                .or_insert(layout);
             self.results.rows.push(row.noted(note));
         }
     }
 
     fn bake(&mut self, load: &Workload, file: &Path, folder: &Path) {
         self.tell("E: whole bakes");
-        let baked = whole::bake(load, file, folder, self.python.as_deref(), ROUNDS);
+        let baked = whole::bake(load, file, folder, self.python.as_deref(), BAKES);
         if let Some(baked) = self.results.keep("E", baked) {
             self.results.growth = baked.growth;
             self.results.rows.extend(baked.rows);

@@ -25,8 +25,8 @@ usage: cargo bench --bench suite -- [OPTIONS]
 
 export writes the loads as .usdc, so that other engines can run the same.
 
-SINEW_PYTHON names a Python with usd-core 26.11; without it usd-core's rows say so. SINEW names another `sinew` to
-bake with. A software adapter skins a fifth of C's characters; the table says so.
+SINEW_PYTHON names a Python with usd-core 26.11; without it usd-core's rows say so. SINEW_TORCH names a Python with
+PyTorch for CUDA, for A and C. SINEW names another `sinew` to bake with. A software adapter skins a fifth of C's characters; the table says so.
 
 examples:
   SINEW_PYTHON=python cargo bench --bench suite

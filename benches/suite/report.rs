@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::goals::{Met, goals};
 use crate::results::Results;
 use crate::row::Row;
+use crate::variants;
 use crate::workloads::Kind;
 
 const BEGIN: &str = "<!-- suite:begin -->";
@@ -98,11 +99,20 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
             goal.what, goal.wanted, goal.figure
         );
     }
-    let names = Kind::ALL.iter().map(|k| k.name()).chain(["start"]);
+    let names = Kind::ALL
+        .iter()
+        .map(|k| k.name())
+        .chain([variants::NAME, "start"]);
     for name in names {
         let rows: Vec<&Row> = results.rows.iter().filter(|r| r.load == name).collect();
         if !rows.is_empty() {
             table(&mut out, name, &rows);
+        }
+    }
+    if !results.layouts.is_empty() {
+        out.push_str("\nBytes a point of the field's kernels, palettes apart:\n\n");
+        for (who, layout) in &results.layouts {
+            let _ = writeln!(out, "- {who}: {layout}");
         }
     }
     if !results.missing.is_empty() {
@@ -168,6 +178,9 @@ fn title(name: &str, rows: &[&Row]) -> String {
             kind.words(),
             points as f64 / 1e6
         ),
+        None if name == variants::NAME => {
+            format!("{name}; {:.3} M points at most", points as f64 / 1e6)
+        }
         None => "Start".into(),
     }
 }

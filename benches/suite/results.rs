@@ -1,5 +1,7 @@
 //! What one run of the suite found.
 
+use std::collections::BTreeMap;
+
 use sinew::gpu::AdapterReport;
 
 use crate::row::Row;
@@ -11,9 +13,13 @@ pub struct Results {
     pub adapter: Option<AdapterReport>,
     pub cores: usize,
     pub rows: Vec<Row>,
+    /// What a peer's bytes per point are made of.
+    pub layouts: BTreeMap<String, String>,
     /// CPU cost of frames by load, and the load's joints and meshes.
     pub frames: Vec<(String, FrameCost, Counts)>,
     pub face: Option<FaceCost>,
+    /// Channels of D's face.
+    pub face_weights: usize,
     /// Dispatches with all characters of C and with half of them.
     pub dispatches: Option<[usize; 2]>,
     /// Peak memory of E with all frames over that with a quarter.

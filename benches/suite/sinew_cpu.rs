@@ -100,7 +100,10 @@ pub fn add_normals_alone(rows: &mut Vec<Row>) {
         alone.times.best -= points.times.best;
         alone.times.median -= points.times.median;
         alone.floor_bytes = both.floor_bytes.zip(points.floor_bytes).map(|(b, p)| b - p);
-        alone.floor = both.floor.zip(points.floor).map(|(b, p)| b - p);
+        // At the bandwidth that a copy of both had.
+        let share = |(b, p): (u64, u64)| (b - p) as f64 / b as f64;
+        let share = both.floor_bytes.zip(points.floor_bytes).map(share);
+        alone.floor = both.floor.zip(share).map(|(floor, share)| floor * share);
         rows.push(alone.noted("points + normals less points"));
     }
 }

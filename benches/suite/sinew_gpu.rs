@@ -6,7 +6,7 @@ use std::time::Instant;
 use glam::DMat4;
 use sinew::gpu::{Crowd, GpuDevice, GpuError, InstanceId, Skinner, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin};
-use sinew::skel::{Pose, reference};
+use sinew::skel::{Pose, Skin, reference};
 use sinew::wgpu;
 
 use crate::floor;
@@ -82,6 +82,25 @@ impl<'a> OnDevice<'a> {
         Ok(times.map_or(wall, |t| t.weights + t.skin).as_secs_f64())
     }
 
+    /// What the kernel reads and writes for a point, palettes apart.
+    fn bytes_per_point(&self) -> f64 {
+        let characters = 0..self.load.size.characters;
+        let bytes: usize = characters
+            .map(|c| {
+                let skin = self.skin(c);
+                let vectors = skin.point_count() + skin.normal_count();
+                let influences = skin.influences().map_or(0, |i| i.words().len() * 4);
+                vectors * 24 + influences
+            })
+            .sum();
+        let skin = &self.load.skins[0];
+        let blend = match self.load.rig {
+            Some(_) => 0,
+            None => blend_bytes(skin, &self.load.weights(0, 0)),
+        };
+        (bytes + blend) as f64 / self.load.points() as f64
+    }
+
     /// Largest distance of a point from the f64 reference, in a few characters.
     fn worst_error(&mut self) -> Result<f64, GpuError> {
         let mut worst = 0.0f64;
@@ -99,6 +118,24 @@ impl<'a> OnDevice<'a> {
         }
         Ok(worst)
     }
+}
+
+/// A row of each point, a word of every entry of the channels that have a weight, the offsets of the active sub-shapes.
+fn blend_bytes(skin: &Skin, weights: &[f32]) -> usize {
+    let channels = weights
+        .iter()
+        .zip(skin.shapes())
+        .filter(|(w, _)| **w != 0.0);
+    let shapes = channels.filter_map(|(w, shape)| Some((*w, shape.as_ref()?)));
+    let entries: usize = shapes
+        .map(|(weight, shape)| {
+            let active = shape.sub_shape_weights(f64::from(weight));
+            let subs = shape.sub_shapes().iter().zip(active);
+            subs.map(|(sub, w)| sub.offsets.len() * if w != 0.0 { 16 } else { 4 })
+                .sum::<usize>()
+        })
+        .sum();
+    entries + skin.points().len() * 4
 }
 
 fn stamped() -> SkinnerOptions {
@@ -121,13 +158,14 @@ pub fn row(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Row, GpuEr
         on.worst_error()?
     );
     device.check()?;
-    let row = Row::new(
+    let mut row = Row::new(
         load.kind.name(),
         case(load, with_normals),
         WHO,
         load.points(),
         times,
     );
+    row.bytes_per_point = Some(on.bytes_per_point());
     Ok(row.over_floor(bytes, copy).noted(note))
 }
 
@@ -152,12 +190,16 @@ pub fn dispatches(
 /// What frames of a moving crowd cost the CPU, each part by itself, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameCost {
-    /// Local transforms to packed poses, on one thread.
+    /// Local transforms to palettes where they are uploaded from, on one thread.
     pub pose: Times,
-    /// Handing poses to the crowd, and recording the frame.
-    pub upload: Times,
-    /// Both, and until the device is done.
+    /// The same on all cores.
+    pub pose_on_all: Times,
+    /// Recording the frame, uploads and all.
+    pub record: Times,
+    /// Posing on all cores, recording, and until the device is done.
     pub whole: Times,
+    /// Bytes that a frame uploads.
+    pub uploaded: u64,
 }
 
 /// Every character moves in every frame; their local transforms are the host's and ready.
@@ -167,63 +209,81 @@ pub fn frame_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Fra
         .rig
         .as_ref()
         .ok_or_else(|| GpuError::Mismatch("a load without joints".into()))?;
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let one = one.map_err(|e| GpuError::Mismatch(e.to_string()))?;
     let frames: Vec<Vec<Vec<DMat4>>> = (1..3)
         .map(|f| (0..load.size.characters).map(|c| rig.local(c, f)).collect())
         .collect();
-    let (mut pose, mut upload, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+    let mut character_of = vec![0; on.crowd.slot_count() as usize];
+    for (character, instance) in on.instances.iter().enumerate() {
+        character_of[instance.slot() as usize] = character;
+    }
     let mut frame = 0;
-    runs.collect(|| {
+    // Seconds of posing, of recording and of the whole frame.
+    let mut step = |pool: Option<&rayon::ThreadPool>| -> Result<[f64; 3], GpuError> {
         frame += 1;
         let locals = &frames[frame % frames.len()];
-        let start = Instant::now();
-        let poses: Result<Vec<PackedPose>, _> = locals
-            .iter()
-            .enumerate()
-            .map(|(character, local)| {
-                let pose = Pose::from_local(&rig.skeleton, local)?.with_geom_bind(geom_bind());
-                Ok(PackedPose::pack(on.skin(character), &pose))
+        let crowd = &mut on.crowd;
+        let mut posed = || {
+            crowd.update_poses(|instance, pose: &mut Pose| {
+                let local = &locals[character_of[instance.slot() as usize]];
+                pose.set_local(&rig.skeleton, local)?;
+                pose.geom_bind = geom_bind();
+                Ok::<bool, sinew::Invalid>(true)
             })
-            .collect();
-        let poses = poses.map_err(|e: sinew::Invalid| GpuError::Mismatch(e.to_string()))?;
-        let posed = start.elapsed().as_secs_f64();
-        for (instance, pose) in on.instances.iter().zip(&poses) {
-            on.crowd.set_pose(*instance, pose)?;
+        };
+        let start = Instant::now();
+        match pool {
+            Some(pool) => pool.install(posed)?,
+            None => posed()?,
         }
-        let device = on.device.device();
-        let mut encoder = device.create_command_encoder(&Default::default());
+        let posed = start.elapsed().as_secs_f64();
+        let mut encoder = device.device().create_command_encoder(&Default::default());
         on.crowd.encode(&mut encoder)?;
         let recorded = start.elapsed().as_secs_f64();
-        on.device.queue().submit([encoder.finish()]);
+        device.queue().submit([encoder.finish()]);
         on.wait();
+        Ok([posed, recorded - posed, start.elapsed().as_secs_f64()])
+    };
+    let (mut pose, mut pose_on_all) = (Vec::new(), Vec::new());
+    let (mut record, mut whole) = (Vec::new(), Vec::new());
+    runs.collect(|| {
+        let [posed, recorded, _] = step(Some(&one))?;
         pose.push(posed);
-        upload.push(recorded - posed);
-        whole.push(start.elapsed().as_secs_f64());
-        Ok::<f64, GpuError>(recorded)
+        record.push(recorded);
+        let [posed, recorded, all] = step(None)?;
+        pose_on_all.push(posed);
+        record.push(recorded);
+        whole.push(all);
+        Ok::<f64, GpuError>(all)
     })?;
+    let uploaded = on.crowd.last_upload_bytes();
     device.check()?;
-    // The first warms up.
-    let times = |all: Vec<f64>| Times::of(all[1..].to_vec());
+    // The first warm up.
+    let times = |all: Vec<f64>, warm: usize| Times::of(all[warm..].to_vec());
     Ok(FrameCost {
-        pose: times(pose),
-        upload: times(upload),
-        whole: times(whole),
+        pose: times(pose, 1),
+        pose_on_all: times(pose_on_all, 1),
+        record: times(record, 2),
+        whole: times(whole, 1),
+        uploaded,
     })
 }
 
-/// CPU seconds of a frame of a face, from channel weights to the recorded frame.
+/// CPU seconds of a frame of a face, from channel weights to the recorded frame, and most bytes that it uploads.
 #[derive(Clone, Copy, Debug)]
 pub struct FaceCost {
     /// The same shapes are active, with other weights.
-    pub weights: Times,
+    pub weights: (Times, u64),
     /// Others are active.
-    pub set: Times,
+    pub set: (Times, u64),
 }
 
 pub fn face_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<FaceCost, GpuError> {
     let mut on = OnDevice::new(load, device, &SkinnerOptions::default())?;
-    let mut measure = |changes_set: bool| {
-        let mut frame = 0;
-        runs.collect(|| {
+    let mut measure = |changes_set: bool| -> Result<(Times, u64), GpuError> {
+        let (mut frame, mut uploaded) = (0, 0);
+        let times = runs.collect(|| {
             frame += 1;
             let weights = load.weights(if changes_set { frame } else { 0 }, frame);
             let pose = Pose::of_shapes(weights);
@@ -235,8 +295,13 @@ pub fn face_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Face
             let seconds = start.elapsed().as_secs_f64();
             device.queue().submit([encoder.finish()]);
             on.wait();
+            // The first frames upload what lasts.
+            if frame > 1 {
+                uploaded = on.crowd.last_upload_bytes().max(uploaded);
+            }
             Ok::<f64, GpuError>(seconds)
-        })
+        })?;
+        Ok((times, uploaded))
     };
     Ok(FaceCost {
         weights: measure(false)?,

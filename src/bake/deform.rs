@@ -9,7 +9,7 @@ use super::buffers::Buffers;
 use super::gpu_batch::{GpuBatch, GpuReading};
 use crate::error::Result;
 use crate::gpu::AdapterChoice;
-use crate::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use crate::kernel::{PackedPose, PackedSkin, cpu_instructions, skin_on_cpu};
 
 /// Which backend a bake runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +76,14 @@ impl Deformer {
         match self {
             Self::Cpu => format!("cpu ({} threads)", rayon::current_num_threads()),
             Self::Gpu(gpu) => format!("gpu ({})", gpu.adapter_name()),
+        }
+    }
+
+    /// What decides about the last bits of results, the same on every machine that has the same of it.
+    pub fn identity(&self) -> String {
+        match self {
+            Self::Cpu => format!("cpu ({})", cpu_instructions()),
+            Self::Gpu(_) => self.describe(),
         }
     }
 

@@ -31,12 +31,13 @@ use crate::skel::utils::skeleton_extent;
 ///
 /// `baked` is by index into [`Scene::bindings`], samples not thinned out yet, as their times are the
 /// hints'; `retyped` are the SkelRoots that become Xforms and so have no extent of their own any more.
-/// With `only_baked_times` nothing but those times is sampled.
+/// With `only_baked_times` nothing but those times is sampled; what `window` does not need is not.
 pub(super) fn bake_hints(
     scene: &Scene,
     baked: &BTreeMap<usize, BakedPrim>,
     retyped: &[String],
     only_baked_times: bool,
+    window: Window,
 ) -> Vec<BakedHint> {
     if scene.bounds.hints.is_empty() {
         return Vec::new();
@@ -45,7 +46,8 @@ pub(super) fn bake_hints(
     let mut out = Vec::new();
     for hint in &scene.bounds.hints {
         let model = Model::new(&baked_stage, hint);
-        let times = model.times(only_baked_times);
+        let mut times = model.times(only_baked_times);
+        window.cut(&mut times);
         let still = model.still();
         let mut samples: Samples<Vec<Vec3>> = times
             .par_iter()
@@ -60,6 +62,48 @@ pub(super) fn bake_hints(
         }
     }
     out
+}
+
+/// The prims that [`bake_hints`] has something to write of once `baked` are, both by index into [`Scene::prims`].
+pub(super) fn hinted(scene: &Scene, baked: &HashSet<usize>) -> Vec<usize> {
+    let nodes = &scene.bounds.nodes;
+    let hints = scene.bounds.hints.iter().map(|h| h.node);
+    let over_baked = hints.filter(|n| {
+        let below = nodes[*n..nodes[*n].end].iter();
+        below.into_iter().any(|node| baked.contains(&node.prim))
+    });
+    over_baked.map(|n| nodes[n].prim).collect()
+}
+
+/// A run of time codes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Window {
+    pub from: f64,
+    pub to: f64,
+}
+
+impl Window {
+    pub const ALL: Self = Self {
+        from: f64::NEG_INFINITY,
+        to: f64::INFINITY,
+    };
+
+    /// Leaves of ascending times those that values in the window depend on: the ones inside, and the nearest on either
+    /// side where none is at its edge.
+    fn cut(self, times: &mut Vec<Time>) {
+        let last_before = times
+            .iter()
+            .rposition(|t| t.code().is_some_and(|t| t <= self.from));
+        let first_after = times
+            .iter()
+            .position(|t| t.code().is_some_and(|t| t >= self.to));
+        let (first, last) = (last_before.unwrap_or(0), first_after.unwrap_or(usize::MAX));
+        let mut i = 0;
+        times.retain(|t| {
+            i += 1;
+            t.code().is_none() || (first..=last).contains(&(i - 1))
+        });
+    }
 }
 
 /// The stage as it will be once the bake is written.
@@ -485,5 +529,29 @@ impl Range {
             true => [Vec3::MAX, Vec3::MIN],
             false => [self.low.as_vec3(), self.high.as_vec3()],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_keeps_what_its_values_depend_on() {
+        let cut = |from, to| {
+            let mut times = vec![Time::Default];
+            times.extend([1.0, 2.0, 3.0, 5.0, 8.0].map(Time::At));
+            Window { from, to }.cut(&mut times);
+            times
+                .iter()
+                .map(|t| t.code().unwrap_or(-1.0))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(cut(2.0, 3.0), [-1.0, 2.0, 3.0]);
+        assert_eq!(cut(4.0, 6.0), [-1.0, 3.0, 5.0, 8.0]);
+        assert_eq!(cut(f64::NEG_INFINITY, 1.5), [-1.0, 1.0, 2.0]);
+        assert_eq!(cut(0.0, 0.5), [-1.0, 1.0]);
+        assert_eq!(cut(9.0, f64::INFINITY), [-1.0, 8.0]);
+        assert_eq!(cut(f64::NEG_INFINITY, f64::INFINITY).len(), 6);
     }
 }

@@ -1,6 +1,7 @@
 //! Frames in, files out: skinning baked into points and normals, as Pixar's BakeSkinning does.
 
 mod buffers;
+mod clips;
 mod deform;
 mod extent;
 mod formats;
@@ -27,6 +28,7 @@ use crate::skel::AnimSource;
 
 pub use crate::io::usd::{BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use crate::scene::OutSpace;
+pub use clips::{ClipCounts, Shard};
 pub use deform::Backend;
 use formats::FramesToBake;
 pub use formats::{Format, VatOptions, VatValues};
@@ -56,6 +58,12 @@ pub struct BakeOptions {
     pub space: Option<OutSpace>,
     /// How vertex animation textures are written.
     pub vat: VatOptions,
+    /// Write a file for every so many sampled times, and OUT as a stage of value clips over them.
+    pub clip_frames: Option<usize>,
+    /// Keep clips that are there, where the same input and options made them on the same backend.
+    pub resume: bool,
+    /// Bake these clips alone, and no stage: [`stitch`] makes it when all are there.
+    pub shard: Option<Shard>,
 }
 
 /// Progress of a bake, for a progress bar.
@@ -88,6 +96,8 @@ pub struct BakeReport {
     pub deformed_points: u64,
     /// Which backend ran.
     pub backend: String,
+    /// Of a bake into clips.
+    pub clips: Option<ClipCounts>,
     /// The whole run, from opening to the written file.
     pub elapsed: Duration,
     /// Posing and deforming alone.
@@ -153,21 +163,22 @@ pub fn bake(
     if chosen.is_empty() {
         return Err(nothing_to_skin(&scene, &errors, &warnings));
     }
-    let mut report = BakeReport {
-        prims: 0,
-        shared: 0,
-        moved: 0,
-        frames: 0,
-        files: vec![output.to_owned()],
-        points: 0,
-        samples: 0,
-        deformed_points: 0,
-        backend: deformer.describe(),
-        elapsed: Duration::ZERO,
-        deform_time: Duration::ZERO,
-        errors: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut report = BakeReport::new(deformer.describe());
+    if options.clip_frames.is_some() {
+        (report.errors, report.warnings) = (errors, warnings);
+        let clips = clips::ClipBake {
+            file: &file,
+            scene: &scene,
+            output,
+            options,
+            chosen: &chosen,
+        };
+        file.check_output(output)?;
+        clips.bake(&mut deformer, &mut report, progress)?;
+        report.elapsed = start.elapsed();
+        return Ok(report);
+    }
+    report.files.push(output.to_owned());
     if format != Format::Usd {
         let asked = FramesToBake {
             file: &file,
@@ -230,7 +241,66 @@ pub fn bake(
     Ok(report)
 }
 
+/// Writes the stage over the clips of a bake that ran in shards, each by [`bake`] with the same input, output and options;
+/// nothing is deformed. The backend is the clips' own: all have to be of one.
+///
+/// # Errors
+/// A clip that is not there, is cut short, or was made from another input, with other options or on another backend than
+/// the first one; options without `clip_frames`; and as [`bake`].
+pub fn stitch(
+    input: &Path,
+    output: &Path,
+    options: &BakeOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<BakeReport> {
+    let start = Instant::now();
+    let format = Format::of(output)?;
+    check_output(output, format, options)?;
+    if options.clip_frames.is_none() {
+        let text = "to stitch, say by clip_frames how the bake was cut into clips";
+        return Err(Error::Request(text.into()));
+    }
+    let (file, scene) = read(input, options)?;
+    file.check_output(output)?;
+    let mut report = BakeReport::new(String::new());
+    report.errors = scene.errors.clone();
+    report.warnings = scene.warnings.clone();
+    let chosen = choose(&scene, options, &mut report.warnings)?;
+    if chosen.is_empty() {
+        return Err(nothing_to_skin(&scene, &report.errors, &report.warnings));
+    }
+    let clips = clips::ClipBake {
+        file: &file,
+        scene: &scene,
+        output,
+        options,
+        chosen: &chosen,
+    };
+    clips.stitch(&mut report, progress)?;
+    report.elapsed = start.elapsed();
+    Ok(report)
+}
+
 impl BakeReport {
+    fn new(backend: String) -> Self {
+        Self {
+            prims: 0,
+            shared: 0,
+            moved: 0,
+            frames: 0,
+            files: Vec::new(),
+            points: 0,
+            samples: 0,
+            deformed_points: 0,
+            backend,
+            clips: None,
+            elapsed: Duration::ZERO,
+            deform_time: Duration::ZERO,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Counts what was baked into USD.
     fn count(&mut self, scene: &Scene, prims: &BTreeMap<usize, Track>) {
         for (binding, track) in prims {
@@ -258,7 +328,8 @@ fn usd_edits(scene: &Scene, prims: BTreeMap<usize, Track>, only_baked_times: boo
         .filter(|b| places.contains(b.path.as_str()))
         .map(|b| scene.prims[b.skel_root].path.clone());
     let retype = skel_roots_to_retype(scene, &roots.collect());
-    let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times);
+    let window = hints::Window::ALL;
+    let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times, window);
     prims.values_mut().for_each(samples::drop_redundant);
     BakeEdits {
         prims: prims.into_values().collect(),
@@ -291,6 +362,9 @@ fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<
             .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
     {
         return fail("a .usdz has to be self-contained; write the layer as .usda or .usdc");
+    }
+    if let Some(reason) = clips::refusal(output, format, options) {
+        return fail(reason);
     }
     let folder = match output.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,

@@ -42,6 +42,22 @@ impl Work {
             schedule,
         })
     }
+
+    /// Prims that are not copies of another.
+    pub fn leaders(&self) -> impl Iterator<Item = usize> {
+        let copies: HashSet<usize> = self.copies.values().flatten().copied().collect();
+        let all = self.plan.prims().map(|p| p.binding);
+        all.filter(move |b| !copies.contains(b))
+    }
+
+    /// A prim of the plan without samples.
+    pub fn untouched(&self, scene: &Scene, b: usize) -> BakedPrim {
+        let copies = self.copies.get(&b).into_iter().flatten();
+        BakedPrim {
+            copies: copies.map(|c| scene.bindings[*c].path.clone()).collect(),
+            ..empty(scene, &self.plan, b)
+        }
+    }
 }
 
 /// What came of a schedule.

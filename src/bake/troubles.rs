@@ -11,8 +11,8 @@ use crate::scene::Scene;
 #[derive(Default)]
 pub(super) struct Troubles {
     whole: Vec<(usize, Invalid)>,
-    /// First trouble of a prim, and at how many times there was one.
-    times: BTreeMap<usize, (Time, Invalid, usize)>,
+    /// First trouble of a prim, and at which times there was one: a time may be tried for several clips.
+    times: BTreeMap<usize, (Time, Invalid, HashSet<Option<u64>>)>,
 }
 
 impl Troubles {
@@ -21,7 +21,9 @@ impl Troubles {
     }
 
     pub fn at(&mut self, binding: usize, time: Time, e: Invalid) {
-        self.times.entry(binding).or_insert((time, e, 0)).2 += 1;
+        let first = || (time, e, HashSet::new());
+        let (_, _, times) = self.times.entry(binding).or_insert_with(first);
+        times.insert(time.code().map(f64::to_bits));
     }
 
     /// A prim without any sample is an error; one that lacks some is a warning.
@@ -32,8 +34,9 @@ impl Troubles {
     ) -> (Vec<Invalid>, Vec<Warning>) {
         let mut errors: Vec<Invalid> = self.whole.into_iter().map(|(_, e)| e).collect();
         let mut warnings = Vec::new();
-        for (binding, (time, e, count)) in self.times {
+        for (binding, (time, e, times)) in self.times {
             if baked(binding) {
+                let count = times.len();
                 let message = format!("not baked at {count} times, first at {time}: {}", e.brief());
                 warnings.push(Warning::new(
                     "times-not-baked",

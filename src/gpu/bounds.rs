@@ -49,9 +49,10 @@ impl Bounds {
     fn new(skinner: &Skinner, wanted: BoundsUse) -> Result<Self, GpuError> {
         let limit = skinner.limits.binding_bytes;
         let usage = wgpu::BufferUsages::STORAGE;
+        let cache = skinner.pipeline_cache.as_ref();
         Ok(Self {
-            reduce: Pipelines::new(&skinner.device, &BOUNDS)?,
-            finish: Pipelines::new(&skinner.device, &BOXES)?,
+            reduce: Pipelines::new(&skinner.device, &BOUNDS, cache)?,
+            finish: Pipelines::new(&skinner.device, &BOXES, cache)?,
             keys: Growing::new(skinner, "bounds.keys", usage, limit)?,
             boxes: Growing::new(skinner, "bounds.boxes", usage, limit)?,
             wanted,

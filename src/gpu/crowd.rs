@@ -5,6 +5,7 @@ use std::sync::Arc;
 use slotmap::{Key, SlotMap};
 
 use super::arena::Arena;
+use super::blend_lists::BlendLists;
 use super::bounds::Bounds;
 use super::error::guarded;
 use super::frame::{HeldSkin, Instance};
@@ -12,8 +13,10 @@ use super::groups::cut;
 use super::growing::Growing;
 use super::out_sets::OutSets;
 use super::outputs::OutPage;
+use super::posing::{Posed, Scratch};
 use super::readback::Reads;
 use super::retained::Retained;
+use super::rigs::{RigId, Rigs};
 use super::skinner::Skinner;
 use super::staging::Staging;
 use super::timing::Timing;
@@ -44,6 +47,10 @@ pub(super) struct PoseBuffers {
     pub palettes: Growing,
     pub channels: Growing,
     pub sub_weights: Growing,
+    /// Local transforms of rigs.
+    pub joints: Growing,
+    /// What one dispatch of the pose kernel leaves to the next.
+    pub stored: Growing,
 }
 
 /// Skins, instances and outputs on one device. A lone mesh is a crowd of one.
@@ -63,6 +70,10 @@ pub struct Crowd {
     pub(super) order: Vec<InstanceId>,
     /// See [`Crowd::slot_count`].
     pub(super) slots: u32,
+    pub(super) rigs: Rigs,
+    /// Poses by slot.
+    pub(super) poses: Vec<Posed>,
+    pub(super) scratch: Vec<Scratch>,
     pub(super) skin_pages: Vec<Arena>,
     pub(super) pose_pages: Vec<PoseBuffers>,
     pub(super) out_pages: Vec<OutPage>,
@@ -81,6 +92,7 @@ pub struct Crowd {
     pub(super) bounds: Option<Bounds>,
     /// Frames that were encoded.
     pub(super) frames: u64,
+    pub(super) lists: BlendLists,
     /// The frame that was encoded last.
     pub(super) retained: Option<Retained>,
     /// What is retained does not serve the next frame.
@@ -99,6 +111,9 @@ impl Crowd {
             instances: SlotMap::with_key(),
             order: Vec::new(),
             slots: 0,
+            rigs: Rigs::default(),
+            poses: Vec::new(),
+            scratch: Vec::new(),
             skin_pages: Vec::new(),
             pose_pages: Vec::new(),
             out_pages: Vec::new(),
@@ -112,6 +127,7 @@ impl Crowd {
             timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
             bounds: None,
             frames: 0,
+            lists: BlendLists::default(),
             retained: None,
             stale: true,
             unsettled: 0,
@@ -179,6 +195,8 @@ impl Crowd {
             page.palettes.buffer.size()
                 + page.channels.buffer.size()
                 + page.sub_weights.buffer.size()
+                + page.joints.buffer.size()
+                + page.stored.buffer.size()
         });
         let bounds = self.bounds.iter().flat_map(|b| [&b.keys, &b.boxes]);
         let others = self
@@ -197,18 +215,25 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers of joints or
     /// channels, another method.
     pub fn set_pose(&mut self, instance: InstanceId, pose: &PackedPose) -> Result<(), GpuError> {
-        let target = self.instances.get_mut(instance).ok_or_else(foreign)?;
-        let skin = &self.skins.get(target.skin).ok_or_else(foreign_skin)?.packed;
+        let skin = self.instances.get(instance).ok_or_else(foreign)?.skin;
+        let skin = &self.skins.get(skin).ok_or_else(foreign_skin)?.packed;
         pose.fits(skin)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
-        let old = target.pose.as_ref();
-        if let Some(retained) = self.retained.as_mut().filter(|_| !self.stale) {
-            self.stale = !retained.frame.poses.update(instance.slot(), old, pose);
-        }
-        match &mut target.pose {
-            Some(there) => there.clone_from(pose),
-            none => *none = Some(pose.clone()),
-        }
+        self.set_packed(instance, pose, None)
+    }
+
+    /// Sets a pose that fits.
+    pub(super) fn set_packed(
+        &mut self,
+        instance: InstanceId,
+        pose: &PackedPose,
+        rig: Option<RigId>,
+    ) -> Result<(), GpuError> {
+        self.instances.get(instance).ok_or_else(foreign)?;
+        self.stale |= self.rigs.bind(instance.slot(), rig);
+        let posed = &mut self.poses[instance.slot() as usize];
+        posed.set(pose);
+        posed.lay(&mut self.retained, &mut self.stale);
         Ok(())
     }
 
@@ -271,7 +296,8 @@ impl Crowd {
             .bounds
             .as_ref()
             .map(|_| self.slots.div_ceil(WORKGROUP_SIZE));
-        Ok(count(frame.weights.workgroups())
+        Ok(count(frame.pose.workgroups())
+            + count(frame.weights.workgroups())
             + count(frame.skin.workgroups())
             + count(frame.plain.workgroups())
             + count(frame.made_normals.workgroups())

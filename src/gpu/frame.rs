@@ -7,24 +7,25 @@ use std::sync::Arc;
 use slotmap::SlotMap;
 
 use super::crowd::foreign_skin;
-use super::groups::{Groups, Pages};
+use super::groups::{Groups, Pages, SHARED_WORKGROUPS};
 use super::outputs::OutPlace;
 use super::plain::{PlainItems, PosePlaceAt};
 use super::pose_pages::{Placing, PosePages};
+use super::posing::Posed;
+use super::rigs::Rigs;
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
 use super::target::{NORMALS, NormalFormat, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedPose, PackedSkin, SkinItem, WORKGROUP_SIZE,
+    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, PoseItem, SkinItem, WORKGROUP_SIZE,
     WeightsItem,
 };
 
-/// One instance: a skin, its pose, and a place in the outputs for each slice.
+/// One instance: a skin, and a place in the outputs for each slice.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub skin: SkinId,
-    pub pose: Option<PackedPose>,
     pub target: Arc<OutputTarget>,
     pub out: Vec<OutPlace>,
     /// Left out of frames.
@@ -35,6 +36,8 @@ pub(super) struct Instance {
     pub written: bool,
     /// The first frame that it can be part of.
     pub since: u64,
+    /// Which of the skin's lists it went by.
+    pub list: Option<u32>,
 }
 
 /// A skin and its place on the GPU.
@@ -50,6 +53,8 @@ pub(super) struct HeldSkin {
 #[derive(Debug)]
 pub(super) struct Frame {
     pub poses: PosePages,
+    /// In the order in which they have to run.
+    pub pose: Groups<PoseItem>,
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
     /// Of plain skins, whose instances share items.
@@ -61,6 +66,19 @@ pub(super) struct Frame {
     pub previous: Vec<(InstanceId, usize, usize)>,
     /// The same of plain skins.
     pub plain_previous: Vec<(InstanceId, PosePlaceAt)>,
+    /// Skin items that walk a list of blend entries. Those of an instance are neighbours.
+    pub blended: Vec<Blended>,
+}
+
+/// An item that walks a list of blend entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blended {
+    pub id: InstanceId,
+    /// Number of the slice among its skin's.
+    pub slice: usize,
+    /// Group of the skin kernel's, and number there.
+    pub group: usize,
+    pub number: usize,
 }
 
 /// Override bits of the skin kernel, in the order of its list.
@@ -71,11 +89,14 @@ const WITH_SOURCES: usize = 8;
 pub(super) const WITH_TANGENTS: usize = 16;
 pub(super) const WITH_PREVIOUS: usize = 32;
 
+/// Most results of an item that shares a workgroup with others: half the invocations of one of its own would be idle.
+pub(super) const MOST_SHARED: u32 = WORKGROUP_SIZE / 2;
+
 fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
 }
 
-/// Places all poses and lists all items.
+/// Places all poses, which are there by slot, and lists all items.
 ///
 /// # Errors
 /// An instance without a pose, or a single pose that is larger than a binding.
@@ -84,10 +105,16 @@ pub(super) fn plan<'a>(
     skins: &SlotMap<SkinId, HeldSkin>,
     with_bounds: bool,
     instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
-    slots: u32,
+    poses: &[Posed],
+    rigs: &Rigs,
 ) -> Result<Frame, GpuError> {
+    let mut shown: Vec<_> = instances.filter(|(_, instance)| !instance.hidden).collect();
+    if limits.in_uniforms {
+        side_by_side(&mut shown, poses);
+    }
     let mut frame = Frame {
-        poses: PosePages::default(),
+        poses: place_poses(limits, skins, &shown, poses, rigs)?,
+        pose: Groups::new(limits, false),
         weights: Groups::new(limits, false),
         skin: Groups::new(limits, limits.in_uniforms),
         plain: PlainItems::new(limits),
@@ -95,24 +122,23 @@ pub(super) fn plan<'a>(
         bounds: Groups::new(limits, false),
         previous: Vec::new(),
         plain_previous: Vec::new(),
+        blended: Vec::new(),
     };
-    let mut placing = Placing::new(limits, slots);
-    let mut shown: Vec<_> = instances.filter(|(_, instance)| !instance.hidden).collect();
-    if limits.in_uniforms {
-        side_by_side(&mut shown);
+    for (number, page) in frame.poses.pages.iter().enumerate() {
+        page.rigs
+            .push_items(number, page.first_of_rigs(), &mut frame.pose);
     }
+    frame.pose.all.sort_by_key(|group| group.pages.out);
     for (id, instance) in shown {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
-        let pose = instance.pose.as_ref().ok_or_else(|| {
-            let (prim, slot) = (held.packed.prim(), id.slot());
-            GpuError::Mismatch(format!(
-                "{prim}: no pose to skin the instance in slot {slot} by"
-            ))
-        })?;
+        let pose = poses
+            .get(id.slot() as usize)
+            .and_then(|posed| posed.pose.as_ref());
+        let (Some((site, palette_row, post_row)), Some(pose)) = (frame.poses.find(id.slot()), pose)
+        else {
+            continue;
+        };
         let skin = &held.gpu;
-        let sub_shapes = skin.shapes.map(|s| s.sub_shape_count);
-        let (site, page) = placing.place(id.slot(), pose, sub_shapes)?;
-
         let octahedral = instance.target.normal_format == NormalFormat::Octahedral;
         let mut item = SkinItem {
             motions: NONE,
@@ -123,11 +149,11 @@ pub(super) fn plan<'a>(
                 | flag(octahedral, SkinItem::OCTAHEDRAL),
             ..SkinItem::default()
         };
-        if let Some(palette) = pose.palette() {
-            item.palette = site.palette;
-            let slots = palette.slots() as u32;
+        if pose.is_skinned() {
+            let slots = held.packed.palette_slots() as u32;
+            (item.palette, item.post) = (palette_row, post_row);
             item.normal_palette = item.palette + slots * 3;
-            if palette.rigid().is_some() {
+            if let Some(palette) = pose.palette().filter(|palette| palette.rigid().is_some()) {
                 item.motions = item.palette + (palette.blocks() as u32 - slots) * 3;
                 // The last slot is geomBindTransform alone.
                 if !pose.scales_points() {
@@ -137,12 +163,9 @@ pub(super) fn plan<'a>(
                     item.normal_bind = item.normal_palette + (slots - 1) * 3;
                 }
             }
-            // Where ways out begin is known when all palettes of the page are.
-            item.post = site.post * 6;
         }
         if let Some(shapes) = skin.shapes {
-            item.sub_weights = page.sub_weights;
-            page.sub_weights += shapes.sub_shape_count;
+            item.sub_weights = site.sub_weights;
             let pages = Pages {
                 skin: shapes.page,
                 pose: site.page,
@@ -159,34 +182,69 @@ pub(super) fn plan<'a>(
                     sub_weights: item.sub_weights,
                 });
         }
-        for (slice, out) in skin.slices.iter().zip(&instance.out) {
-            frame.push(id, slice, out, site.page, pose.palette().is_some(), &item);
+        for (number, (slice, out)) in skin.slices.iter().zip(&instance.out).enumerate() {
+            frame.push(
+                id,
+                (number, slice),
+                out,
+                site.page,
+                pose.is_skinned(),
+                &item,
+            );
             if with_bounds {
                 frame.push_bounds(slice, out, id.slot() * KEYS_PER_SLOT);
             }
         }
     }
-    frame.poses = placing.finish();
-    for group in &mut frame.skin.all {
-        let first = frame.poses.pages[group.pages.pose].first_post();
-        group.items.iter_mut().for_each(|item| item.post += first);
-    }
-    frame.plain.place_posts(&frame.poses);
     Ok(frame)
 }
 
 /// Brings instances of one skin side by side, but leaves those that share a palette together: pages of palettes are
 /// small in uniforms, and only what a page holds shares items.
-fn side_by_side(instances: &mut [(InstanceId, &Instance)]) {
-    let palette = |instance: &Instance| {
-        let palette = instance.pose.as_ref().and_then(|pose| pose.palette());
-        palette.map(Arc::as_ptr)
+fn side_by_side(instances: &mut [(InstanceId, &Instance)], poses: &[Posed]) {
+    let palette = |id: InstanceId| {
+        let pose = poses.get(id.slot() as usize)?.pose.as_ref()?;
+        pose.palette().map(Arc::as_ptr)
     };
     let mut first_skin = HashMap::new();
-    for (_, instance) in &*instances {
-        first_skin.entry(palette(instance)).or_insert(instance.skin);
+    for (id, instance) in &*instances {
+        if let Some(palette) = palette(*id) {
+            first_skin.entry(palette).or_insert(instance.skin);
+        }
     }
-    instances.sort_by_key(|(_, instance)| first_skin.get(&palette(instance)).copied());
+    let first = |palette| first_skin.get(&palette).copied();
+    instances.sort_by_key(|(id, instance)| palette(*id).and_then(first).unwrap_or(instance.skin));
+}
+
+/// Finds a place for every pose.
+fn place_poses(
+    limits: &Limits,
+    skins: &SlotMap<SkinId, HeldSkin>,
+    shown: &[(InstanceId, &Instance)],
+    poses: &[Posed],
+    rigs: &Rigs,
+) -> Result<PosePages, GpuError> {
+    let mut placing = Placing::new(limits, poses.len());
+    for (id, instance) in shown {
+        let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
+        let posed = poses.get(id.slot() as usize);
+        let pose = posed.and_then(|posed| posed.pose.as_ref());
+        let pose = pose.ok_or_else(|| {
+            let (prim, slot) = (held.packed.prim(), id.slot());
+            GpuError::Mismatch(format!(
+                "{prim}: no pose to skin the instance in slot {slot} by"
+            ))
+        })?;
+        let rig = rigs.of(id.slot());
+        if let Some((_, rig)) = rig.filter(|(_, rig)| !rig.is_posed) {
+            let path = rig.packed.path();
+            let text = format!("{path}: no local transforms to pose the rig by");
+            return Err(GpuError::Mismatch(text));
+        }
+        let sub_shapes = held.gpu.shapes.map(|s| s.sub_shape_count);
+        placing.place(id.slot(), pose, rig, sub_shapes)?;
+    }
+    Ok(placing.finish())
 }
 
 impl Frame {
@@ -194,7 +252,7 @@ impl Frame {
     fn push(
         &mut self,
         id: InstanceId,
-        slice: &Slice,
+        (slice_number, slice): (usize, &Slice),
         out: &OutPlace,
         pose: usize,
         is_posed: bool,
@@ -238,7 +296,8 @@ impl Frame {
             | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS)
             | needs(item.sources != NONE || !slice.has_points(), WITH_SOURCES)
             | needs(item.rest_tangents != NONE, WITH_TANGENTS)
-            | needs(item.out_previous != NONE, WITH_PREVIOUS);
+            | needs(item.out_previous != NONE, WITH_PREVIOUS)
+            | needs(item.count <= MOST_SHARED, SHARED_WORKGROUPS);
         let pages = Pages {
             skin: slice.page,
             pose,
@@ -260,6 +319,14 @@ impl Frame {
             }
             _ => {
                 let place = self.skin.push(pages, item.count, variant, numbered);
+                if let Some((group, number)) = place.filter(|_| item.blend_list != NONE) {
+                    self.blended.push(Blended {
+                        id,
+                        slice: slice_number,
+                        group,
+                        number,
+                    });
+                }
                 if let Some((group, number)) = place.filter(|_| with(PREVIOUS)) {
                     self.previous.push((id, group, number));
                 }

@@ -19,16 +19,34 @@ pub(super) struct Pages {
 pub(super) struct Group<T> {
     pub pages: Pages,
     pub items: Vec<T>,
-    pub workgroups: u32,
+    /// Workgroups, or invocations where items share workgroups.
+    pub units: u32,
     /// Bits of the kernel's overrides that some item needs.
     pub variant: usize,
+}
+
+/// Bit of the overrides of a group whose items share workgroups: each of them is of less than one.
+pub(super) const SHARED_WORKGROUPS: usize = 64;
+
+impl<T> Group<T> {
+    fn shares(&self) -> bool {
+        self.variant & SHARED_WORKGROUPS > 0
+    }
+
+    pub fn workgroups(&self) -> u32 {
+        match self.shares() {
+            true => self.units.div_ceil(WORKGROUP_SIZE),
+            false => self.units,
+        }
+    }
 }
 
 /// Item tables being filled.
 #[derive(Debug)]
 pub(super) struct Groups<T> {
     pub all: Vec<Group<T>>,
-    open: HashMap<Pages, usize>,
+    /// By pages, and whether items share workgroups.
+    open: HashMap<(Pages, bool), usize>,
     /// The group of the item before.
     last: Option<usize>,
     max_items: usize,
@@ -52,11 +70,11 @@ impl<T> Groups<T> {
 
     /// Of each group.
     pub fn workgroups(&self) -> Vec<u32> {
-        self.all.iter().map(|group| group.workgroups).collect()
+        self.all.iter().map(Group::workgroups).collect()
     }
 
-    /// Adds an item of so many invocations; `make` gets the number of its first workgroup. Its group and number,
-    /// unless there is nothing to do.
+    /// Adds an item of so many invocations; `make` gets the number of its first workgroup, or invocation where `variant`
+    /// has [`SHARED_WORKGROUPS`]. Its group and number, unless there is nothing to do.
     pub fn push(
         &mut self,
         pages: Pages,
@@ -64,34 +82,39 @@ impl<T> Groups<T> {
         variant: usize,
         make: impl FnOnce(u32) -> T,
     ) -> Option<(usize, usize)> {
-        let workgroups = invocations.div_ceil(WORKGROUP_SIZE);
-        if workgroups == 0 {
+        let shares = variant & SHARED_WORKGROUPS > 0;
+        let units = match shares {
+            true => invocations,
+            false => invocations.div_ceil(WORKGROUP_SIZE),
+        };
+        if units == 0 {
             return None;
         }
         let has_room = |group: &Group<T>| {
             group.items.len() < self.max_items
-                && group.workgroups <= u32::MAX / 4
-                && workgroups <= u32::MAX / 4
+                && group.units <= u32::MAX / 4
+                && units <= u32::MAX / 4
         };
         // Neighbours mostly share their pages.
-        let last = self.last.filter(|&index| self.all[index].pages == pages);
-        let index = match last.or_else(|| self.open.get(&pages).copied()) {
+        let fits = |group: &Group<T>| group.pages == pages && group.shares() == shares;
+        let last = self.last.filter(|&index| fits(&self.all[index]));
+        let index = match last.or_else(|| self.open.get(&(pages, shares)).copied()) {
             Some(index) if has_room(&self.all[index]) => index,
             _ => {
                 self.all.push(Group {
                     pages,
                     items: Vec::new(),
-                    workgroups: 0,
+                    units: 0,
                     variant: 0,
                 });
-                self.open.insert(pages, self.all.len() - 1);
+                self.open.insert((pages, shares), self.all.len() - 1);
                 self.all.len() - 1
             }
         };
         self.last = Some(index);
         let group = &mut self.all[index];
-        group.items.push(make(group.workgroups));
-        group.workgroups += workgroups;
+        group.items.push(make(group.units));
+        group.units += units;
         group.variant |= variant;
         Some((index, group.items.len() - 1))
     }
@@ -99,7 +122,12 @@ impl<T> Groups<T> {
 
 /// Cuts a group's workgroups into rectangles that no dimension's limit stops.
 pub(super) fn dispatches<T>(group: &Group<T>, per_dimension: u32) -> Vec<(Dispatch, u32, u32)> {
-    cut(group.workgroups, group.items.len() as u32, per_dimension)
+    let items = group.items.len() as u32;
+    let mut out = cut(group.workgroups(), items, per_dimension);
+    for (dispatch, ..) in &mut out {
+        dispatch.items_per_unit = items as f32 / group.units as f32;
+    }
+    out
 }
 
 /// The same for any workgroups of `item_count` items.
@@ -120,6 +148,7 @@ pub(super) fn cut(
             first_workgroup: first,
             end_workgroup: first + count,
             row_width: width,
+            items_per_unit: 0.0,
         };
         out.push((dispatch, width, height));
         first += count;
@@ -149,7 +178,7 @@ mod tests {
             let group = Group {
                 pages,
                 items: vec![()],
-                workgroups,
+                units: workgroups,
                 variant: 0,
             };
             let mut next = 0;
@@ -164,5 +193,37 @@ mod tests {
             }
             assert_eq!(next, workgroups);
         }
+    }
+
+    #[test]
+    fn small_items_lie_side_by_side() {
+        let pages = Pages {
+            skin: 0,
+            pose: 0,
+            out: 0,
+        };
+        let limits = Limits {
+            binding_bytes: 1 << 20,
+            buffer_bytes: 1 << 20,
+            output_bytes: 1 << 20,
+            workgroups: 3,
+            alignment: 256,
+            in_uniforms: false,
+            active_lists: true,
+        };
+        let mut groups: Groups<u32> = Groups::new(&limits, false);
+        for (count, variant) in [(1, SHARED_WORKGROUPS), (65, 0), (30, SHARED_WORKGROUPS | 1)] {
+            for _ in 0..10 {
+                groups.push(pages, count, variant, |first| first);
+            }
+        }
+        let firsts: Vec<u32> = (0..10).chain((0..10).map(|i| 10 + 30 * i)).collect();
+        assert_eq!(groups.all[0].items, firsts);
+        assert_eq!(groups.all[0].workgroups(), 310u32.div_ceil(64));
+        assert_eq!(groups.all[0].variant, SHARED_WORKGROUPS | 1);
+        assert_eq!(groups.all[1].items[9], 18);
+        assert_eq!(groups.workgroups(), [5, 20]);
+        let cuts = dispatches(&groups.all[0], 3);
+        assert!(cuts.iter().all(|(d, ..)| d.items_per_unit == 20.0 / 310.0));
     }
 }

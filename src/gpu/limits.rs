@@ -1,10 +1,12 @@
 //! What a device has to offer.
 
 use super::GpuError;
-use crate::kernel::{Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, SKIN, WEIGHTS, WORKGROUP_SIZE};
+use crate::kernel::{
+    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, WEIGHTS, WORKGROUP_SIZE,
+};
 
 /// Kernels that pipelines are made of.
-const KERNELS: &[&Kernel] = &[&WEIGHTS, &SKIN, &MAKE_NORMALS, &BOUNDS, &BOXES];
+const KERNELS: &[&Kernel] = &[&POSE, &WEIGHTS, &SKIN, &MAKE_NORMALS, &BOUNDS, &BOXES];
 
 /// Bytes of a binding below which work is not cut into pieces any more.
 const LEAST_BINDING: u64 = 64 << 10;
@@ -65,10 +67,10 @@ pub fn needed_features() -> wgpu::Features {
 }
 
 /// The features that are made use of where a device has them: `TIMESTAMP_QUERY`, for
-/// [`super::Crowd::last_gpu_time`].
+/// [`super::Crowd::last_gpu_time`], and `PIPELINE_CACHE`, for [`super::SkinnerOptions::pipeline_cache`].
 #[must_use]
 pub fn wanted_features() -> wgpu::Features {
-    wgpu::Features::TIMESTAMP_QUERY
+    wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE
 }
 
 /// Whether pipelines can be made with these limits; names the first that is too low.

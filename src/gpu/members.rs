@@ -6,6 +6,7 @@ use super::crowd::{foreign, foreign_skin};
 use super::error::alive;
 use super::frame::{HeldSkin, Instance};
 use super::outputs::{self, OutBytes, OutPage, OutPlace};
+use super::posing::Posed;
 use super::slices;
 use super::{Crowd, GpuError, InstanceId, OutputTarget, SkinId};
 use crate::kernel::PackedSkin;
@@ -232,17 +233,20 @@ impl Crowd {
         held.users += 1;
         let id = self.instances.insert(Instance {
             skin,
-            pose: None,
             target,
             out,
             hidden: false,
             fresh: true,
             written: false,
             since: self.frames + 1,
+            list: None,
         });
         self.stale = true;
         self.order.push(id);
         self.slots = self.slots.max(id.slot() + 1);
+        let slots = self.poses.len().max(id.slot() as usize + 1);
+        self.poses.resize_with(slots, Posed::default);
+        self.poses[id.slot() as usize] = Posed::new(id);
         Ok(id)
     }
 
@@ -252,7 +256,9 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id, or one that was removed.
     pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         let gone = self.instances.remove(instance).ok_or_else(foreign)?;
+        self.poses[instance.slot() as usize] = Posed::default();
         self.stale = true;
+        self.rigs.bind(instance.slot(), None);
         self.free(gone.skin, &gone.target, &gone.out);
         if let Some(held) = self.skins.get_mut(gone.skin) {
             held.users -= 1;
@@ -268,7 +274,9 @@ impl Crowd {
     /// Removes all instances and keeps the skins.
     pub fn clear_instances(&mut self) {
         (self.retained, self.stale) = (None, true);
+        self.rigs.unbind_all();
         self.instances.clear();
+        self.poses.clear();
         self.order.clear();
         self.output_bytes = 0;
         for (_, held) in &mut self.skins {

@@ -6,6 +6,7 @@
 //! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
 
 mod arena;
+mod blend_lists;
 mod bounds;
 mod changed;
 mod crowd;
@@ -22,11 +23,14 @@ mod outputs;
 mod pipelines;
 mod plain;
 mod pose_pages;
+mod posing;
 mod readback;
 mod rebuild;
 mod record;
 mod results;
 mod retained;
+mod rig_palettes;
+mod rigs;
 mod ring;
 mod skinner;
 mod slices;
@@ -45,6 +49,7 @@ pub use joint_palettes::{JointPalettes, PaletteId, PaletteRows};
 pub use limits::{needed_features, needed_limits, wanted_features};
 pub use readback::{Deformed, ReadTicket};
 pub use results::OutputSlice;
+pub use rigs::RigId;
 #[cfg(feature = "render")]
 pub(crate) use ring::map_and;
 pub use skinner::{Skinner, SkinnerOptions};

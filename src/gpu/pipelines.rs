@@ -1,7 +1,7 @@
 //! Pipelines of one kernel, by variant.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::GpuError;
 use super::error::guarded;
@@ -14,19 +14,29 @@ pub(super) struct Variant {
     pub slots: [u8; 3],
 }
 
-/// Layout and variants of one kernel. A variant is made when it is asked for first.
+/// Layout and variants of one kernel. Its module and each variant are made when they are asked for first.
 #[derive(Clone, Debug)]
 pub(super) struct Pipelines {
     pub layout: wgpu::BindGroupLayout,
     kernel: &'static Kernel,
     pipeline_layout: wgpu::PipelineLayout,
-    module: wgpu::ShaderModule,
-    variants: Arc<Mutex<HashMap<Variant, wgpu::ComputePipeline>>>,
+    cache: Option<wgpu::PipelineCache>,
+    made: Arc<Mutex<Made>>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    module: Option<wgpu::ShaderModule>,
+    variants: HashMap<Variant, wgpu::ComputePipeline>,
 }
 
 impl Pipelines {
-    /// Compiles the kernel and its simplest variant, so that a device that refuses it says so.
-    pub fn new(device: &wgpu::Device, kernel: &'static Kernel) -> Result<Self, GpuError> {
+    /// Compiles nothing yet.
+    pub fn new(
+        device: &wgpu::Device,
+        kernel: &'static Kernel,
+        cache: Option<&wgpu::PipelineCache>,
+    ) -> Result<Self, GpuError> {
         let entries: Vec<_> = kernel
             .bindings
             .iter()
@@ -47,7 +57,7 @@ impl Pipelines {
             })
             .collect();
         let label = format!("sinew.{}", kernel.name);
-        let out = guarded(device, || {
+        guarded(device, || {
             let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                 label: Some(&label),
                 entries: &entries,
@@ -58,17 +68,36 @@ impl Pipelines {
                     bind_group_layouts: &[Some(&layout)],
                     immediate_size: 0,
                 }),
-                module: device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                    label: Some(&label),
-                    source: wgpu::ShaderSource::Wgsl(kernel.wgsl.into()),
-                }),
                 layout,
                 kernel,
-                variants: Arc::default(),
+                cache: cache.cloned(),
+                made: Arc::default(),
             }
+        })
+    }
+
+    /// Pipelines that were made.
+    pub fn count(&self) -> usize {
+        self.held().variants.len()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn module(&self, device: &wgpu::Device) -> Result<wgpu::ShaderModule, GpuError> {
+        if let Some(module) = &self.held().module {
+            return Ok(module.clone());
+        }
+        let label = format!("sinew.{}", self.kernel.name);
+        let module = guarded(device, || {
+            device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(&label),
+                source: wgpu::ShaderSource::Wgsl(self.kernel.wgsl.into()),
+            })
         })?;
-        out.get(device, Variant::default())?;
-        Ok(out)
+        self.held().module = Some(module.clone());
+        Ok(module)
     }
 
     /// A variant, made where it is new.
@@ -77,10 +106,10 @@ impl Pipelines {
         device: &wgpu::Device,
         variant: Variant,
     ) -> Result<wgpu::ComputePipeline, GpuError> {
-        let held = || self.variants.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = held().get(&variant) {
+        if let Some(pipeline) = self.held().variants.get(&variant) {
             return Ok(pipeline.clone());
         }
+        let module = self.module(device)?;
         let overrides = self.kernel.overrides.iter().enumerate();
         let slots = self.kernel.slots.iter().zip(variant.slots);
         let constants: Vec<(&str, f64)> = overrides
@@ -91,16 +120,16 @@ impl Pipelines {
             device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(self.kernel.name),
                 layout: Some(&self.pipeline_layout),
-                module: &self.module,
+                module: &module,
                 entry_point: Some(self.kernel.entry),
                 compilation_options: wgpu::PipelineCompilationOptions {
                     constants: &constants,
                     ..Default::default()
                 },
-                cache: None,
+                cache: self.cache.as_ref(),
             })
         })?;
-        held().insert(variant, pipeline.clone());
+        self.held().variants.insert(variant, pipeline.clone());
         Ok(pipeline)
     }
 }

@@ -6,7 +6,6 @@ use super::groups::{Groups, Pages};
 use super::out_sets::OutSet;
 use super::outputs::OutPlace;
 use super::pipelines::Variant;
-use super::pose_pages::PosePages;
 use super::skinner::Limits;
 use super::slices::{Plain, Slice};
 use super::target::{NORMALS, POINTS, PREVIOUS};
@@ -110,19 +109,6 @@ impl PlainItems {
             classes: Vec::new(),
             open: HashMap::new(),
             limits: *limits,
-        }
-    }
-
-    /// Counts ways out of skeleton space, which lie behind all palettes of their page, from the page's first row.
-    pub fn place_posts(&mut self, poses: &PosePages) {
-        for group in self
-            .classes
-            .iter_mut()
-            .flat_map(|(_, groups)| &mut groups.all)
-        {
-            let first = poses.pages[group.pages.pose].first_post();
-            let of_items = group.items.iter_mut().flat_map(|item| &mut item.poses);
-            of_items.for_each(|pose| pose.post += first);
         }
     }
 

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::GpuError;
 use super::changed::Changed;
+use super::posing::{Before, address};
+use super::rig_palettes::{RigPalettes, RigPlaces};
+use super::rigs::HeldRig;
 use super::skinner::Limits;
-use crate::kernel::{NONE, PackedPose, Palette, UNIFORM_BYTES};
+use super::{GpuError, RigId};
+use crate::kernel::{JointTransform, NONE, PackedPose, Palette, UNIFORM_BYTES};
 use crate::math::Rows;
 
 const BLOCK: u64 = size_of::<Rows>() as u64;
@@ -22,6 +25,8 @@ pub(super) struct PosePage {
     /// crowd that moves as a whole changes one range.
     posts: Vec<[Rows; 2]>,
     channels: Vec<f32>,
+    /// Palettes that the GPU makes, which lie behind all that is uploaded.
+    pub rigs: RigPalettes,
     /// How many the weights kernel writes.
     pub sub_weights: u32,
     changed_palettes: Changed,
@@ -32,7 +37,7 @@ pub(super) struct PosePage {
 impl PosePage {
     /// Bytes of palettes and ways out.
     pub fn palette_bytes(&self) -> u64 {
-        (self.palettes.len() + 2 * self.posts.len()) as u64 * BLOCK
+        (self.palettes.len() + 2 * self.posts.len()) as u64 * BLOCK + self.rigs.palette_bytes()
     }
 
     pub fn channel_bytes(&self) -> u64 {
@@ -45,8 +50,17 @@ impl PosePage {
     }
 
     /// Row of the first way out.
-    pub fn first_post(&self) -> u32 {
+    fn first_post(&self) -> u32 {
         self.palettes.len() as u32 * 3
+    }
+
+    /// Row of the first palette that the GPU makes.
+    pub fn first_of_rigs(&self) -> u32 {
+        self.first_post() + self.posts.len() as u32 * 6
+    }
+
+    fn is_empty(&self) -> bool {
+        self.palettes.is_empty() && self.rigs.is_empty()
     }
 
     /// What the GPU lacks of palettes and ways out: byte offsets, and bytes.
@@ -68,18 +82,21 @@ impl PosePage {
         self.changed_palettes.join(GAP / BLOCK as u32);
         self.changed_posts.join(GAP / (2 * BLOCK as u32));
         self.changed_channels.join(GAP / 4);
+        self.rigs.join(GAP);
     }
 
     fn set_uploaded(&mut self) {
         self.changed_palettes.clear();
         self.changed_posts.clear();
         self.changed_channels.clear();
+        self.rigs.set_uploaded();
     }
 
     fn mark_all(&mut self) {
         self.changed_palettes.mark_all(self.palettes.len());
         self.changed_posts.mark_all(self.posts.len());
         self.changed_channels.mark_all(self.channels.len());
+        self.rigs.mark_all();
     }
 }
 
@@ -97,7 +114,12 @@ pub(super) fn changes<'a, T: bytemuck::NoUninit>(
 }
 
 /// Overwrites elements, and marks them where that changes a bit.
-fn write<T: bytemuck::NoUninit>(all: &mut [T], changed: &mut Changed, first: u32, parts: &[&[T]]) {
+pub(super) fn write<T: bytemuck::NoUninit>(
+    all: &mut [T],
+    changed: &mut Changed,
+    first: u32,
+    parts: &[&[T]],
+) {
     let mut at = first as usize;
     let mut differs = false;
     for part in parts {
@@ -118,14 +140,16 @@ fn write<T: bytemuck::NoUninit>(all: &mut [T], changed: &mut Changed, first: u32
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     pub page: usize,
-    /// First row of its palette.
-    pub palette: u32,
-    /// Number of its way out among those of the page, which lie behind all palettes.
-    pub post: u32,
+    /// Number of its way out among those of the page, which lie behind all palettes; [`NONE`] for what only blends.
+    post: u32,
     /// First channel weight.
     pub channels: u32,
+    /// First sub-shape weight.
+    pub sub_weights: u32,
     /// Of [`PosePages::regions`]; [`NONE`] without a palette.
     region: u32,
+    /// Of the palettes that the GPU makes, or [`NONE`].
+    rig: u32,
     shape: Shape,
 }
 
@@ -166,17 +190,14 @@ pub(super) struct PosePages {
     regions: Vec<Region>,
     /// By slot; `None` for instances that frames leave out.
     sites: Vec<Option<Site>>,
+    rigs: RigPlaces,
     /// Regions whose users have different palettes by now.
     apart: usize,
 }
 
-fn address(palette: &Arc<Palette>) -> usize {
-    Arc::as_ptr(palette) as usize
-}
-
 impl PosePages {
-    /// Takes another pose of the instance in a slot, which had `old` before. False where it needs another plan.
-    pub fn update(&mut self, slot: u32, old: Option<&PackedPose>, new: &PackedPose) -> bool {
+    /// Takes another pose of the instance in a slot. False where it needs another plan.
+    pub fn update(&mut self, slot: u32, before: Before, new: &PackedPose) -> bool {
         // Those that are hidden have none.
         let Some(Some(site)) = self.sites.get(slot as usize) else {
             return true;
@@ -188,10 +209,10 @@ impl PosePages {
         if let (Some(palette), Some(region)) =
             (new.palette(), self.regions.get_mut(site.region as usize))
         {
-            let before = old.and_then(PackedPose::palette).map(address);
             let was_apart = region.agree < region.users;
             let now = address(palette);
-            if region.palette != now {
+            // A palette that is written again is nobody else's.
+            if region.palette != now || before.is_rewritten {
                 (region.palette, region.agree) = (now, 1);
                 let to = &mut page.palettes;
                 write(
@@ -200,7 +221,7 @@ impl PosePages {
                     region.first,
                     &palette.parts(),
                 );
-            } else if before != Some(now) {
+            } else if before.palette != Some(now) {
                 region.agree += 1;
             }
             match (was_apart, region.agree < region.users) {
@@ -208,6 +229,8 @@ impl PosePages {
                 (true, false) => self.apart -= 1,
                 _ => {}
             }
+        }
+        if site.post != NONE {
             let post = [*new.post(), *new.post_normal()];
             write(
                 &mut page.posts,
@@ -226,6 +249,29 @@ impl PosePages {
             );
         }
         true
+    }
+
+    /// Takes other local transforms of a rig.
+    pub fn update_joints(&mut self, rig: u32, joints: &[JointTransform]) {
+        for place in self.rigs.of_rig(rig) {
+            self.pages[place.page].rigs.update(place, joints);
+        }
+    }
+
+    /// Where the pose of the instance in a slot lies, with the first row of its palette and of its way out.
+    pub fn find(&self, slot: u32) -> Option<(Site, u32, u32)> {
+        let site = (*self.sites.get(slot as usize)?)?;
+        let page = &self.pages[site.page];
+        let palette = match (self.regions.get(site.region as usize), site.rig) {
+            (Some(region), _) => region.first * 3,
+            (None, NONE) => 0,
+            (None, rig) => page.first_of_rigs() + page.rigs.palette_row(self.rigs.place(rig)),
+        };
+        let post = match site.post {
+            NONE => 0,
+            number => page.first_post() + number * 6,
+        };
+        Some((site, palette, post))
     }
 
     /// Whether every pose is where items look for it: not so where instances that had one palette have several.
@@ -258,49 +304,59 @@ pub(super) struct Placing<'a> {
     last: Option<u32>,
     /// Regions of the current page whose palettes something else refers to as well; no other can come again.
     shared: HashMap<usize, u32>,
+    /// Rigs of the current page, and where they are posed.
+    rigs: HashMap<u32, u32>,
 }
 
 impl<'a> Placing<'a> {
-    pub fn new(limits: &'a Limits, slots: u32) -> Self {
+    pub fn new(limits: &'a Limits, slots: usize) -> Self {
         Self {
             limits,
             poses: PosePages {
                 pages: vec![PosePage::default()],
-                sites: vec![None; slots as usize],
+                sites: vec![None; slots],
                 ..PosePages::default()
             },
             last: None,
             shared: HashMap::new(),
+            rigs: HashMap::new(),
         }
     }
 
     /// The pages, nothing of them uploaded.
     pub fn finish(mut self) -> PosePages {
+        for page in &mut self.poses.pages {
+            page.rigs.settle();
+        }
         self.poses.mark_all();
         self.poses
     }
 
-    /// Finds room for the pose of the instance in a slot, whose shapes have so many sub-shapes.
+    /// Finds room for the pose of the instance in a slot, which a rig moves or none, and whose shapes have so many
+    /// sub-shapes.
     pub fn place(
         &mut self,
         slot: u32,
         pose: &PackedPose,
+        rig: Option<(RigId, &HeldRig)>,
         sub_shapes: Option<u32>,
-    ) -> Result<(Site, &mut PosePage), GpuError> {
-        let (number, found) = self.open_page(pose, sub_shapes)?;
+    ) -> Result<(), GpuError> {
+        let (number, found) = self.open_page(pose, rig, sub_shapes)?;
         let PosePages {
             pages,
             regions,
             sites,
+            rigs,
             ..
         } = &mut self.poses;
         let page = &mut pages[number];
         let mut site = Site {
             page: number,
-            palette: 0,
-            post: 0,
+            post: NONE,
             channels: NONE,
+            sub_weights: page.sub_weights,
             region: NONE,
+            rig: NONE,
             shape: Shape::of(pose),
         };
         if let Some(palette) = pose.palette() {
@@ -324,16 +380,23 @@ impl<'a> Placing<'a> {
             self.last = Some(region);
             let of_palette = &mut regions[region as usize];
             (of_palette.users, of_palette.agree) = (of_palette.users + 1, of_palette.agree + 1);
-            (site.palette, site.region) = (of_palette.first * 3, region);
+            site.region = region;
+        }
+        if let Some((id, rig)) = rig {
+            let place = self.rigs.entry(id.slot());
+            site.rig = *place.or_insert_with(|| rigs.add(number, &mut page.rigs, id, rig));
+        }
+        if pose.is_skinned() {
             site.post = page.posts.len() as u32;
             page.posts.push([*pose.post(), *pose.post_normal()]);
         }
-        if sub_shapes.is_some() {
+        if let Some(count) = sub_shapes {
             site.channels = page.channels.len() as u32;
             page.channels.extend_from_slice(pose.channel_weights());
+            page.sub_weights += count;
         }
         sites[slot as usize] = Some(site);
-        Ok((site, page))
+        Ok(())
     }
 
     /// The region of a palette in the current page.
@@ -351,35 +414,44 @@ impl<'a> Placing<'a> {
     fn open_page(
         &mut self,
         pose: &PackedPose,
+        rig: Option<(RigId, &HeldRig)>,
         sub_shapes: Option<u32>,
     ) -> Result<(usize, Option<u32>), GpuError> {
         let limit = self.limits.binding_bytes;
-        let found = pose.palette().and_then(|palette| self.find(palette));
-        let blocks = |found: Option<u32>| match (pose.palette(), found) {
-            (None, _) => 0,
-            (Some(_), Some(_)) => 2,
-            (Some(palette), None) => 2 + palette.blocks() as u64,
+        let found = match rig {
+            Some((id, _)) => self.rigs.get(&id.slot()).copied(),
+            None => pose.palette().and_then(|palette| self.find(palette)),
+        };
+        let packed = rig.map(|(_, rig)| &*rig.packed);
+        let blocks = |found: Option<u32>| match (pose.palette(), packed, found) {
+            (None, None, _) => 0,
+            (_, _, Some(_)) => 2,
+            (Some(palette), _, None) => 2 + palette.blocks() as u64,
+            (None, Some(rig), None) => 2 + rig.blocks() as u64,
         };
         let palette_bytes =
             |page: &PosePage, found: Option<u32>| page.palette_bytes() + blocks(found) * BLOCK;
         let bytes = |page: &PosePage, found: Option<u32>| {
             let channels = page.channel_bytes() + pose.channel_weights().len() as u64 * 4;
             let sub_weights = u64::from(page.sub_weights) + u64::from(sub_shapes.unwrap_or(0));
+            let more = packed.filter(|_| found.is_none());
             palette_bytes(page, found)
                 .max(channels)
                 .max(sub_weights * 4)
+                .max(page.rigs.largest_with(more))
         };
         let number = self.poses.pages.len() - 1;
         let last = &self.poses.pages[number];
         // A page that has outgrown a uniform, by one large palette, may as well be filled.
         let stays_in_uniform = !last.in_uniforms(self.limits)
-            || last.palettes.is_empty()
+            || last.is_empty()
             || palette_bytes(last, found) <= UNIFORM_BYTES;
         if stays_in_uniform && bytes(last, found) <= limit {
             return Ok((number, found));
         }
         self.last = None;
         self.shared.clear();
+        self.rigs.clear();
         let fresh = PosePage::default();
         let asked = bytes(&fresh, None);
         if asked > limit {

@@ -25,8 +25,10 @@ impl Crowd {
         for held in out.skins.values_mut() {
             held.gpu = slices::upload(&out.skinner, &mut out.skin_pages, &held.packed)?;
         }
+        out.rigs = self.rigs.rebuild(&out.skinner, &mut out.skin_pages)?;
         out.instances = self.instances.clone();
         (out.order, out.slots) = (self.order.clone(), self.slots);
+        out.poses = self.poses.clone();
         for id in out.order.clone() {
             let Some(instance) = out.instances.get(id) else {
                 continue;

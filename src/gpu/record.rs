@@ -5,6 +5,7 @@ use super::frame::{self, Frame};
 use super::outputs::OutPage;
 use super::retained::{Retained, Stamp};
 use super::staging::Upload;
+use super::timing::POSE_PASS;
 use super::{Crowd, GpuError};
 
 impl Crowd {
@@ -24,12 +25,13 @@ impl Crowd {
         if result.is_err() {
             // Nobody knows how much of it was recorded.
             self.retained = None;
+            self.lists.lose();
         }
         result
     }
 
     /// Bytes that the last encoded frame uploads: changed palettes and ways out of skeleton space, changed channel
-    /// weights, and item tables where these changed. 0 where nothing did. Small gaps between what changed are
+    /// weights, lists of blend entries where other channels have a weight, and item tables where these changed. 0 where nothing did. Small gaps between what changed are
     /// uploaded with it.
     #[must_use]
     pub fn last_upload_bytes(&self) -> u64 {
@@ -38,16 +40,21 @@ impl Crowd {
 
     fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         let not_submitted = self.staging.take_dropped();
+        if not_submitted {
+            self.lists.lose();
+        }
         if !self.is_current() {
-            // Its room serves the next plan.
-            self.retained = None;
-            let frame = self.plan()?;
-            self.retained = Some(self.prepare(frame)?);
-            self.stale = false;
+            self.plan_anew()?;
         } else if let Some(retained) = self.retained.as_mut().filter(|_| not_submitted) {
             retained.mark_all();
         }
+        self.choose_lists();
+        if !self.is_current() {
+            // A list made its page grow.
+            self.plan_anew()?;
+        }
         self.update_flags();
+        self.update_lists();
         self.upload(encoder)?;
         for page in &self.out_pages {
             page.bring(&self.skinner, encoder)?;
@@ -55,13 +62,14 @@ impl Crowd {
 
         let skinner = &self.skinner;
         let launches = self.retained.iter().flat_map(|retained| &retained.launches);
-        let labels = [
-            "sinew.weights",
-            "sinew.skin",
-            "sinew.made_normals",
-            "sinew.bounds",
+        let passes = [
+            (POSE_PASS, "sinew.pose"),
+            (0, "sinew.weights"),
+            (1, "sinew.skin"),
+            (2, "sinew.made_normals"),
+            (3, "sinew.bounds"),
         ];
-        for (kernel, label) in labels.into_iter().enumerate() {
+        for (kernel, label) in passes {
             let mut mine = launches.clone().filter(|l| l.kernel == kernel).peekable();
             let has_work = mine.peek().is_some();
             if let Some(timing) = &mut self.timing {
@@ -105,7 +113,8 @@ impl Crowd {
             &self.skins,
             with_bounds,
             self.in_order(),
-            self.slots,
+            &self.poses,
+            &self.rigs,
         )
     }
 
@@ -125,6 +134,42 @@ impl Crowd {
 
     fn is_current(&self) -> bool {
         self.current().is_some()
+    }
+
+    fn plan_anew(&mut self) -> Result<(), GpuError> {
+        // Its room serves the next plan.
+        self.retained = None;
+        let frame = self.plan()?;
+        self.retained = Some(self.prepare(frame)?);
+        self.stale = false;
+        Ok(())
+    }
+
+    fn choose_lists(&mut self) {
+        let wanted = self.skinner.limits.active_lists;
+        let Some(retained) = self.retained.as_ref().filter(|_| wanted) else {
+            return;
+        };
+        let (pages, skins) = (&mut self.skin_pages, &mut self.skins);
+        let instances = &mut self.instances;
+        let frame = &retained.frame;
+        self.lists
+            .choose(&self.skinner, pages, skins, instances, frame, &self.poses);
+        self.lists.fill(pages, skins, frame);
+    }
+
+    /// Tells items which lists they walk.
+    fn update_lists(&mut self) {
+        let Some(retained) = &mut self.retained else {
+            return;
+        };
+        let (instances, skins) = (&self.instances, &self.skins);
+        retained.set_lists(|blended| {
+            let instance = instances.get(blended.id)?;
+            let gpu = &skins.get(instance.skin)?.gpu;
+            let own = gpu.lists.first_word(instance.list, blended.slice);
+            own.or_else(|| Some(gpu.slices.get(blended.slice)?.item.blend_list))
+        });
     }
 
     /// Tells items whether a frame before left positions.
@@ -162,11 +207,16 @@ impl Crowd {
             let upload = |to| move |(offset, bytes)| Upload { to, offset, bytes };
             let palettes = page.changes().map(upload(&buffers.palettes.buffer));
             let channels = page.channel_changes();
-            palettes.chain(channels.map(upload(&buffers.channels.buffer)))
+            let joints = page.rigs.changes().map(upload(&buffers.joints.buffer));
+            palettes
+                .chain(channels.map(upload(&buffers.channels.buffer)))
+                .chain(joints)
         });
-        let uploads = to_tables.chain(to_pages);
+        let to_lists = self.lists.uploads(&self.skin_pages);
+        let uploads = to_tables.chain(to_pages).chain(to_lists);
         self.uploaded = self.staging.record(&self.skinner, encoder, uploads)?;
         retained.set_uploaded();
+        self.lists.set_uploaded();
         Ok(())
     }
 }

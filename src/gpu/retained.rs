@@ -4,13 +4,14 @@ use std::mem::offset_of;
 
 use super::changed::Changed;
 use super::crowd::PoseBuffers;
-use super::frame::Frame;
+use super::frame::{Blended, Frame};
 use super::growing::Growing;
 use super::pipelines::Variant;
 use super::plain::are_lone;
 use super::pose_pages::changes;
 use super::tables::{Launch, Tables};
 use super::target::NORMALS;
+use super::timing::POSE_PASS;
 use super::{Crowd, GpuError, InstanceId};
 use crate::kernel::{PosePlace, PosesItem, SkinItem, UNIFORM_BYTES};
 
@@ -121,6 +122,21 @@ impl Retained {
     }
 }
 
+impl Retained {
+    /// Says which list of blend entries each item walks, by its first word.
+    pub fn set_lists(&mut self, first: impl Fn(&Blended) -> Option<u32>) {
+        let all = std::mem::take(&mut self.frame.blended);
+        for blended in &all {
+            if let Some(first) = first(blended) {
+                self.patch(blended.group, blended.number, |item| {
+                    item.blend_list = first
+                });
+            }
+        }
+        self.frame.blended = all;
+    }
+}
+
 impl Crowd {
     /// Makes room for a frame, lays out its tables and binds everything.
     pub(super) fn prepare(&mut self, mut frame: Frame) -> Result<Retained, GpuError> {
@@ -136,6 +152,8 @@ impl Crowd {
                 )?,
                 channels: Growing::new(skinner, "weights.channels", storage, limit)?,
                 sub_weights: Growing::new(skinner, "skin.sub_weights", storage, limit)?,
+                joints: Growing::new(skinner, "pose.joints", storage, limit)?,
+                stored: Growing::new(skinner, "pose.stored", storage, limit)?,
             });
         }
         for (buffers, data) in self.pose_pages.iter_mut().zip(&frame.poses.pages) {
@@ -151,9 +169,16 @@ impl Crowd {
             buffers
                 .sub_weights
                 .reserve(skinner, u64::from(data.sub_weights) * 4, None)?;
+            buffers
+                .joints
+                .reserve(skinner, data.rigs.joint_bytes(), None)?;
+            buffers
+                .stored
+                .reserve(skinner, data.rigs.stored_bytes(), None)?;
         }
 
         let mut tables = Tables::new(skinner);
+        let pose = tables.lay(&frame.pose.all, skinner.limits.workgroups, 0);
         let weights = tables.lay(&frame.weights.all, skinner.limits.workgroups, 0);
         let skin = tables.lay(
             &frame.skin.all,
@@ -215,6 +240,19 @@ impl Crowd {
 
         let mut launches = Vec::new();
         let device = &skinner.device;
+        for laid in pose {
+            let pages = frame.pose.all[laid.group].pages;
+            let pose = &self.pose_pages[pages.pose];
+            let others = [
+                self.skin_pages[pages.skin].whole(),
+                pose.joints.whole(),
+                pose.palettes.whole(),
+                pose.stored.whole(),
+            ];
+            let kernel = &skinner.pose;
+            let pipeline = kernel.get(device, Variant::default())?;
+            launches.push(laid.launch(skinner, POSE_PASS, kernel, pipeline, buffer, others)?);
+        }
         for laid in weights {
             let pages = frame.weights.all[laid.group].pages;
             let pose = &self.pose_pages[pages.pose];
@@ -325,6 +363,11 @@ impl Crowd {
                 .iter_mut()
                 .for_each(|group| group.items = Vec::new());
         }
+        frame
+            .pose
+            .all
+            .iter_mut()
+            .for_each(|group| group.items = Vec::new());
         frame
             .weights
             .all

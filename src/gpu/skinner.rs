@@ -4,7 +4,7 @@ use super::error::{alive, guarded};
 use super::pipelines::Pipelines;
 use super::{Crowd, GpuError, JointPalettes, limits};
 use crate::kernel::{
-    Kernel, MAKE_NORMALS, SKIN, SKIN_IN_UNIFORMS, SKIN_POSES, SKIN_POSES_IN_UNIFORMS,
+    Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_IN_UNIFORMS, SKIN_POSES, SKIN_POSES_IN_UNIFORMS,
     UNIFORM_BYTES, WEIGHTS,
 };
 
@@ -21,8 +21,16 @@ pub struct SkinnerOptions {
     /// Item tables and palettes in storage buffers even on software adapters, where uniforms of 64 KiB
     /// are far faster to read and make a dispatch for every 64 KiB of palettes.
     pub never_in_uniforms: bool,
+    /// Walk all blend entries of a point every frame, those of shapes without weight too, and make no lists of the others. Results
+    /// are the same to the bit; for measuring.
+    pub never_active_lists: bool,
     /// Measure GPU times, on a device that was opened with `TIMESTAMP_QUERY`.
     pub timestamps: bool,
+    /// Where compiled shaders are kept between runs, on a device that was opened with `PIPELINE_CACHE` (Vulkan). Making
+    /// one of bytes that an earlier run saved is `unsafe` in wgpu, which has drivers believe them, so it is left to the
+    /// host: `device.create_pipeline_cache` before, `cache.get_data` once pipelines are made. Desktop drivers
+    /// keep a cache of their own; those of phones do not.
+    pub pipeline_cache: Option<wgpu::PipelineCache>,
 }
 
 /// Limits that work is cut to.
@@ -37,6 +45,8 @@ pub(super) struct Limits {
     pub alignment: u64,
     /// Items and palettes go to uniforms where they fit.
     pub in_uniforms: bool,
+    /// Instances walk lists of the blend entries that they use.
+    pub active_lists: bool,
 }
 
 impl Limits {
@@ -59,6 +69,8 @@ pub struct Skinner {
     pub(super) queue: wgpu::Queue,
     pub(super) limits: Limits,
     pub(super) timestamps: bool,
+    pub(super) pipeline_cache: Option<wgpu::PipelineCache>,
+    pub(super) pose: Pipelines,
     pub(super) weights: Pipelines,
     pub(super) skin: Pipelines,
     /// Only where [`Limits::in_uniforms`].
@@ -72,11 +84,11 @@ pub struct Skinner {
 }
 
 impl Skinner {
-    /// Builds the pipelines on a device of the host's. What the device needs is in
+    /// Prepares pipelines on a device of the host's; each is compiled when a frame needs it first. What the device needs is in
     /// [`super::needed_limits`] and [`super::needed_features`]; WebGPU's default limits are enough.
     ///
     /// # Errors
-    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the shaders, or is lost.
+    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the layouts, or is lost.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -113,8 +125,10 @@ impl Skinner {
             in_uniforms: !options.never_in_uniforms
                 && device.adapter_info().device_type == wgpu::DeviceType::Cpu
                 && UNIFORM_BYTES <= binding_bytes.min(uniform_bytes),
+            active_lists: !options.never_active_lists,
         };
-        let of = |kernel: &'static Kernel| Pipelines::new(device, kernel);
+        let cache = options.pipeline_cache.as_ref();
+        let of = |kernel: &'static Kernel| Pipelines::new(device, kernel, cache);
         let (weights, skin, made_normals) = (of(&WEIGHTS)?, of(&SKIN)?, of(&MAKE_NORMALS)?);
         let plain = of(&SKIN_POSES)?;
         let in_uniforms = |kernel| limits.in_uniforms.then(|| of(kernel)).transpose();
@@ -136,6 +150,8 @@ impl Skinner {
             limits,
             timestamps: options.timestamps
                 && device.features().contains(wgpu::Features::TIMESTAMP_QUERY),
+            pipeline_cache: options.pipeline_cache.clone(),
+            pose: of(&POSE)?,
             weights,
             skin,
             skin_in_uniforms,
@@ -156,6 +172,17 @@ impl Skinner {
     #[must_use]
     pub fn queue(&self) -> &wgpu::Queue {
         &self.queue
+    }
+
+    /// Pipelines of skinning and posing that are compiled by now: where a frame made this grow, it took longer than others.
+    #[must_use]
+    pub fn compiled(&self) -> usize {
+        let of_uniforms = self.skin_in_uniforms.iter();
+        [&self.pose, &self.weights, &self.skin, &self.made_normals]
+            .into_iter()
+            .chain(of_uniforms)
+            .map(Pipelines::count)
+            .sum()
     }
 
     /// An empty crowd on this skinner's device.

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use super::GpuError;
 use super::arena::Arena;
+use super::blend_lists::SkinLists;
+use super::frame::MOST_SHARED;
 use super::skinner::Skinner;
-use crate::kernel::{BlendIndex, Grid, NONE, PackedSkin, SkinItem, Stored};
+use crate::kernel::{BlendIndex, Grid, NONE, PackedSkin, Packing, SkinItem, Stored};
 use run::{Results, Run, Sizes};
 
 /// A run of results whose static data lies in one page, which is what one bind group holds of it.
@@ -71,6 +73,7 @@ pub(super) struct GpuSkin {
     pub held: Held,
     pub slices: Vec<Slice>,
     pub shapes: Option<ShapeTables>,
+    pub lists: SkinLists,
 }
 
 /// What a skin holds of the pages: of each of them, these bytes.
@@ -85,6 +88,11 @@ impl Held {
             out.extend(page.take_appended().into_iter().map(|r| (number, r)));
         }
         Self(out)
+    }
+
+    /// Adds bytes that were taken for it.
+    pub fn hold(&mut self, page: usize, bytes: Range<u64>) {
+        self.0.push((page, bytes));
     }
 
     /// Makes room for other skins.
@@ -108,6 +116,7 @@ pub(super) fn upload(
             held,
             slices,
             shapes,
+            lists: skin.blend().map(SkinLists::new).unwrap_or_default(),
         }),
         Err(error) => {
             held.give_back(pages);
@@ -168,7 +177,10 @@ fn upload_runs(
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let (page, at) = append(skinner, pages, &[bytes])?;
         words::rebase(&mut item, at);
-        let plain = skin.is_plain().then(|| Plain {
+        // Small ones share workgroups instead; packed ones are for that kernel alone.
+        let is_small = skin.point_count() <= MOST_SHARED as usize;
+        let is_plain = skin.is_plain() && (!is_small || skin.packing() != Packing::Exact);
+        let plain = is_plain.then(|| Plain {
             stored: skin.stored(),
             grid: skin.grid(),
         });
@@ -182,6 +194,23 @@ fn upload_runs(
         first += run.count;
     }
     Ok(())
+}
+
+/// Puts words into the first page with room for them; their page, first word, and what is held by them.
+pub(super) fn append_words(
+    skinner: &Skinner,
+    pages: &mut Vec<Arena>,
+    parts: &[&[u32]; 4],
+) -> Result<(usize, u32, Held), GpuError> {
+    let placed = append(skinner, pages, &parts.map(bytemuck::cast_slice));
+    let held = Held::collect(pages);
+    match placed {
+        Ok((page, first)) => Ok((page, first, held)),
+        Err(error) => {
+            held.give_back(pages);
+            Err(error)
+        }
+    }
 }
 
 /// Puts data into the first page with room for it; its page and first word.

@@ -9,6 +9,8 @@ use super::skinner::Skinner;
 /// How long each kernel's pass of the last frame took on the GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GpuTimes {
+    /// Local transforms to palettes; zero without rigs.
+    pub pose: Duration,
     /// Channel weights to sub-shape weights; zero without blend shapes.
     pub weights: Duration,
     /// Blend and skin.
@@ -19,7 +21,10 @@ pub struct GpuTimes {
     pub bounds: Duration,
 }
 
-const PASSES: usize = 4;
+const PASSES: usize = 5;
+
+/// Number of the pass that poses rigs, which comes first.
+pub(super) const POSE_PASS: usize = 4;
 const QUERIES: u32 = 2 * PASSES as u32;
 const BYTES: u64 = QUERIES as u64 * 8;
 
@@ -55,7 +60,7 @@ impl Timing {
         }
     }
 
-    /// Timestamps around pass 0 (weights), 1 (skin), 2 (made normals) or 3 (bounds).
+    /// Timestamps around pass 0 (weights), 1 (skin), 2 (made normals), 3 (bounds) or 4 (pose).
     pub fn around(&self, pass: u32) -> wgpu::ComputePassTimestampWrites<'_> {
         wgpu::ComputePassTimestampWrites {
             query_set: &self.set,
@@ -101,6 +106,7 @@ impl Timing {
             Duration::from_nanos((ticks as f64 * period) as u64)
         };
         Ok(GpuTimes {
+            pose: time(POSE_PASS),
             weights: time(0),
             skin: time(1),
             made_normals: time(2),

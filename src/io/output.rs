@@ -1,6 +1,7 @@
 //! Files that appear under their name only when they are whole.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -214,15 +215,57 @@ fn failed(file: &Path, reason: impl ToString) -> Error {
     }
 }
 
+const TEMPORARY: &str = ".tmp";
+
+/// Hidden, and with the output's name where that leaves room for more.
+fn temporary_prefix(output: &Path) -> OsString {
+    let mut prefix = OsString::from(".");
+    let name = output.file_name().unwrap_or_default();
+    if name.len() <= 200 {
+        prefix.push(name);
+        prefix.push(".");
+    }
+    prefix
+}
+
+/// Removes what a process that was killed has left beside `output` of it; nobody else may be writing that file.
+///
+/// # Errors
+/// A folder that cannot be read.
+#[cfg(feature = "bake")]
+pub(crate) fn remove_leftovers(output: &Path) -> Result<()> {
+    let folder = folder_of(output);
+    let prefix = temporary_prefix(output);
+    let held = unfinished();
+    for entry in fs::read_dir(folder).map_err(|e| failed(folder, e))? {
+        let name = entry.map_err(|e| failed(folder, e))?.file_name();
+        let bytes = name.as_encoded_bytes();
+        let is_ours = prefix.len() > 1
+            && bytes.starts_with(prefix.as_encoded_bytes())
+            && bytes.ends_with(TEMPORARY.as_bytes());
+        let is_at_work = |file: &PathBuf| file.file_name() == Some(&name);
+        if is_ours && !held.files.iter().any(is_at_work) {
+            // Somebody else may have removed it by now.
+            let _ = fs::remove_file(folder.join(&name));
+        }
+    }
+    Ok(())
+}
+
+fn folder_of(output: &Path) -> &Path {
+    match output.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
+    }
+}
+
 /// A file in the output's folder, so that renaming it never crosses disks. It gets the permissions of the file that it
 /// replaces, or those of any new file.
 fn temporary_beside(output: &Path) -> std::io::Result<NamedTempFile<File>> {
-    let folder = match output.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(output);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".").suffix(".tmp");
+    let prefix = temporary_prefix(output);
+    builder.prefix(&prefix).suffix(TEMPORARY);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

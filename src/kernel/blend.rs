@@ -17,14 +17,13 @@ pub(super) use index::BLOCK;
 pub(crate) use index::BlendIndex;
 pub(super) use on_cpu::Active;
 
-/// Blend shapes as entries, an offset of a sub-shape for a point each. They lie in blocks of points (1,024, or
-/// fewer where shapes are thousands); within a block by shape, then by ascending sub-shape weight, then by point. Entries
-/// that move neither point nor normal are left out.
+/// Blend shapes as entries, an offset of a sub-shape for a point each: by shape, then by ascending sub-shape weight, then
+/// by point. Entries that move neither point nor normal are left out.
 ///
-/// The CPU walks the active sub-shapes' entries alone, block by block; the kernel walks a list of entries per
-/// point, of all sub-shapes or of those that an instance uses, and needs no atomics. Both add up a point's
-/// entries in shape order, then by ascending sub-shape weight, so the bits are the same every run and
-/// whatever the list.
+/// The CPU walks the active sub-shapes' entries alone, a block of points at a time (1,024, or fewer where shapes are
+/// thousands); the kernel walks a list of entries per point, of all sub-shapes or of those that an instance uses, and
+/// needs no atomics. Both add up a point's entries in shape order, then by ascending sub-shape weight, so the bits
+/// are the same every run and whatever the list.
 ///
 /// An entry takes 14 bytes here (26 with normals) and 16 on the GPU (28).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,13 +75,15 @@ impl PackedBlend {
         let mut rows = vec![0; skin.points().len()];
         for_each_entry(skin, |point, _, _| rows[point] += 1);
         let mut sorter = index::Sorter::new(blend.positions.len(), &rows);
-        blend.offsets = vec![Vec3::ZERO; sorter.entry_count()];
-        blend.normal_offsets = skin.blends_normals().then(|| blend.offsets.clone());
+        let entries = rows.iter().map(|n| *n as usize).sum();
+        blend.offsets.reserve_exact(entries);
+        let with_normals = skin.blends_normals();
+        blend.normal_offsets = with_normals.then(|| Vec::with_capacity(entries));
         for_each_entry(skin, |point, sub_shape, offset| {
-            let at = sorter.put(point, sub_shape);
-            blend.offsets[at] = offset.point;
+            sorter.put(point, sub_shape);
+            blend.offsets.push(offset.point);
             if let Some(normals) = &mut blend.normal_offsets {
-                normals[at] = offset.normal;
+                normals.push(offset.normal);
             }
         });
         blend.index = Arc::new(sorter.finish());

@@ -102,6 +102,8 @@ gpu_struct! {
         end_workgroup: u32,
         /// Workgroups in x.
         row_width: u32,
+        /// Of the whole table; a unit is a workgroup, or an invocation where items share workgroups.
+        items_per_unit: f32,
     }
 }
 

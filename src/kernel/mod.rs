@@ -70,3 +70,14 @@ pub use stored::unpack_normal;
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 #[cfg(feature = "gpu")]
 pub(crate) use {codecs::Grid, stored::Stored};
+
+/// What the CPU mirror computes with, and so what the last bits of its results depend on: such as `x86_64 avx2 fma`.
+#[must_use]
+pub fn cpu_instructions() -> String {
+    let arch = std::env::consts::ARCH;
+    #[cfg(target_arch = "x86_64")]
+    if skin_avx2::is_available() {
+        return format!("{arch} avx2 fma");
+    }
+    arch.to_owned()
+}

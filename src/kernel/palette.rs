@@ -13,7 +13,7 @@ use crate::skel::SkinningMethod;
 ///
 /// It depends on nothing but the skeleton instance, the time, the geomBindTransform and the method,
 /// so prims that agree on these share one behind an `Arc`, and the GPU side uploads it once.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Palette {
     points: Vec<Rows>,
     normals: Option<Vec<Rows>>,
@@ -21,7 +21,7 @@ pub struct Palette {
 }
 
 /// What dual quaternion skinning has beside the matrices.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RigidMotions {
     motions: Vec<[Vec4; 3]>,
     /// Slots whose residual for points, and for normals, is more than rounding.
@@ -50,48 +50,63 @@ impl Palette {
         geom_bind: DMat4,
         with_normals: bool,
     ) -> Self {
-        // Affine throughout, as usd-core's TransformAffine: a fourth row counts for nothing.
+        let mut out = Self::default();
+        out.fill(method, skinning, geom_bind, with_normals);
+        out
+    }
+
+    /// As [`Palette::pack`], into the buffers that are there.
+    pub(super) fn fill(
+        &mut self,
+        method: SkinningMethod,
+        skinning: &[DMat4],
+        geom_bind: DMat4,
+        with_normals: bool,
+    ) {
+        let Self {
+            points,
+            normals,
+            rigid,
+        } = self;
+        // The last slot, of joints that the skeleton lacks, is geomBindTransform alone.
+        let slots = skinning.len() + 1;
+        points.resize(slots, Rows::default());
+        let of_normals = match with_normals {
+            true => {
+                let normals = normals.get_or_insert_default();
+                normals.resize(slots, Rows::default());
+                &mut normals[..]
+            }
+            false => {
+                *normals = None;
+                &mut []
+            }
+        };
+        if method == SkinningMethod::ClassicLinear {
+            *rigid = None;
+            linear(skinning, geom_bind, points, of_normals);
+            return;
+        }
         let bind = DAffine3::from_mat4(geom_bind);
         let bind_normal = math::normal_matrix(geom_bind);
-        // The last slot, of joints that the skeleton lacks, is geomBindTransform alone.
-        let joints = || skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
-        if method == SkinningMethod::ClassicLinear {
-            let point = |m: &DMat4| math::rows(DMat4::from(DAffine3::from_mat4(*m) * bind));
-            let normal = |m: &DMat4| math::rows3(within_f32(math::normal_matrix(*m) * bind_normal));
-            return Self {
-                points: joints().map(point).collect(),
-                normals: with_normals.then(|| joints().map(normal).collect()),
-                rigid: None,
-            };
-        }
-        let slots = skinning.len() + 1;
-        let mut points = Vec::with_capacity(slots);
-        let mut normals = Vec::with_capacity(if with_normals { slots } else { 0 });
-        let mut rigid = RigidMotions {
-            motions: Vec::with_capacity(slots),
-            scales_points: Vec::with_capacity(slots),
-            scales_normals: Vec::with_capacity(slots),
-        };
-        for joint in joints() {
+        let rigid = rigid.get_or_insert_default();
+        rigid.motions.clear();
+        rigid.scales_points.clear();
+        rigid.scales_normals.clear();
+        let joints = skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
+        for (slot, joint) in joints.enumerate() {
             let (motion, residual) = joint_parts::of_points(*joint);
-            points.push(math::rows(DMat4::from(
-                DAffine3::from_mat3(residual) * bind,
-            )));
+            points[slot] = math::rows(DMat4::from(DAffine3::from_mat3(residual) * bind));
             rigid.scales_points.push(joint_parts::is_scale(residual));
             let mut turn = Vec4::ZERO;
             if with_normals {
                 let (real, residual) = joint_parts::of_normals(*joint);
-                normals.push(math::rows3(within_f32(residual * bind_normal)));
+                of_normals[slot] = math::rows3(within_f32(residual * bind_normal));
                 rigid.scales_normals.push(joint_parts::is_scale(residual));
                 turn = real.as_vec4();
             }
             let (real, dual) = (motion.real.as_vec4(), motion.dual.as_vec4());
             rigid.motions.push([real, dual, turn]);
-        }
-        Self {
-            points,
-            normals: with_normals.then_some(normals),
-            rigid: Some(rigid),
         }
     }
 
@@ -177,9 +192,51 @@ pub(super) enum OwnSlots {
     Some(Vec<u32>),
 }
 
+/// Palettes of linear blend skinning. `normals` is empty where none are wanted.
+fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
+    #[cfg(target_arch = "x86_64")]
+    if super::skin_avx2::is_available() {
+        // SAFETY: the machine has AVX2.
+        unsafe { linear_wide(skinning, geom_bind, points, normals) };
+        return;
+    }
+    linear_joints(skinning, geom_bind, points, normals);
+}
+
+/// The same operations four at a time. Without FMA, so that the bits are those of other machines.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn linear_wide(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
+    linear_joints(skinning, geom_bind, points, normals);
+}
+
+#[inline(always)]
+fn linear_joints(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
+    // Affine throughout, as usd-core's TransformAffine: a fourth row counts for nothing.
+    let bind = DAffine3::from_mat4(geom_bind);
+    let bind_normal = math::normal_matrix(geom_bind);
+    let joints = || skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
+    // Most meshes are bound where they stand.
+    let is_bound_elsewhere = geom_bind != DMat4::IDENTITY;
+    for (to, joint) in points.iter_mut().zip(joints()) {
+        *to = match is_bound_elsewhere {
+            true => math::rows(DMat4::from(DAffine3::from_mat4(*joint) * bind)),
+            false => math::rows(*joint),
+        };
+    }
+    for (to, joint) in normals.iter_mut().zip(joints()) {
+        let normal = math::normal_matrix(*joint);
+        *to = math::rows3(within_f32(match is_bound_elsewhere {
+            true => normal * bind_normal,
+            false => normal,
+        }));
+    }
+}
+
 /// A joint scaled almost to nothing has an inverse that f32 cannot hold; scaled down to 1e15 it
 /// still outweighs every ordinary joint by more than f32's digits, and infinity times a weight of
 /// zero does not become NaN.
+#[inline]
 pub(super) fn within_f32(m: DMat3) -> DMat3 {
     const LARGEST: f64 = 1e15;
     let largest = m.to_cols_array().iter().fold(0.0f64, |a, x| a.max(x.abs()));

@@ -8,9 +8,11 @@ use super::{PackedSkin, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows};
 use crate::skel::Pose;
+#[cfg(feature = "gpu")]
+use crate::skel::SkinningMethod;
 
 /// A [`Pose`] as the kernels read it.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct PackedPose {
     palette: Option<Arc<Palette>>,
     post: Rows,
@@ -19,6 +21,8 @@ pub struct PackedPose {
     /// See [`Palette::scales`].
     scales: [bool; 2],
     mirrors: bool,
+    /// The palette is one that [`super::POSE`] makes.
+    is_posed_on_gpu: bool,
 }
 
 impl Clone for PackedPose {
@@ -36,6 +40,7 @@ impl Clone for PackedPose {
         self.channel_weights.clone_from(&from.channel_weights);
         (self.post, self.post_normal) = (from.post, from.post_normal);
         (self.scales, self.mirrors) = (from.scales, from.mirrors);
+        self.is_posed_on_gpu = from.is_posed_on_gpu;
     }
 }
 
@@ -64,32 +69,32 @@ impl PackedPose {
     /// # Errors
     /// A pose for another skin: another number of joints or of channel weights; matrices or weights that are not finite.
     pub fn try_pack(skin: &PackedSkin, pose: &Pose) -> Result<Self, Invalid> {
-        let wrong = |property: &str, expected: &str, found: String| {
-            Err(Invalid::new(skin.prim(), property, expected, found))
-        };
-        for (name, m) in [
-            ("geomBindTransform", &pose.geom_bind),
-            ("out_from_skel", &pose.out_from_skel),
-        ] {
-            if !math::is_finite(m) {
-                return wrong(name, "a finite matrix", m.to_string());
+        check(skin, pose)?;
+        Ok(Self::build(skin, pose))
+    }
+
+    /// As [`PackedPose::try_pack`] into the buffers of a pose of the same skin, so that a pose that is packed frame after frame
+    /// allocates nothing; a palette that something else shares by its `Arc` is left to that, and another made.
+    ///
+    /// # Errors
+    /// As [`PackedPose::try_pack`]; this pose is as it was then.
+    pub fn update(&mut self, skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
+        check(skin, pose)?;
+        self.channel_weights.clone_from(&pose.channel_weights);
+        if let (Some(skinning), Some(_)) = (&pose.skinning, skin.influences()) {
+            let palette = self.palette.get_or_insert_default();
+            if Arc::get_mut(palette).is_none() {
+                *palette = Arc::default();
             }
+            if let Some(palette) = Arc::get_mut(palette) {
+                let with_normals = skin.normals().is_some();
+                palette.fill(skin.method(), skinning, pose.geom_bind, with_normals);
+            }
+        } else {
+            self.palette = None;
         }
-        let weights = &pose.channel_weights;
-        if let Some(i) = weights.iter().position(|w| !w.is_finite()) {
-            let found = format!("{} at {i}", weights[i]);
-            return wrong("blendShapeWeights", "finite weights", found);
-        }
-        let joints = pose.skinning.iter().flat_map(|s| s.iter());
-        if let Some((i, m)) = joints.enumerate().find(|(_, m)| !math::is_finite(m)) {
-            let found = format!("{m} for joint {i}");
-            return wrong("joints", "finite skinning transforms", found);
-        }
-        let out = Self::build(skin, pose);
-        match out.fits(skin) {
-            Ok(()) => Ok(out),
-            Err(Misfit { expected, found }) => wrong("", &expected, found),
-        }
+        self.lead_out(skin, pose.out_from_skel);
+        Ok(())
     }
 
     fn build(skin: &PackedSkin, pose: &Pose) -> Self {
@@ -131,28 +136,33 @@ impl PackedPose {
         out_from_skel: DMat4,
         channel_weights: Vec<f32>,
     ) -> Self {
-        let palette = palette.filter(|_| skin.influences().is_some());
-        let (post, post_normal) = if palette.is_some() {
-            (
+        let mut out = Self {
+            palette: palette.filter(|_| skin.influences().is_some()),
+            post: Rows::default(),
+            post_normal: Rows::default(),
+            channel_weights,
+            scales: [true; 2],
+            mirrors: false,
+            is_posed_on_gpu: false,
+        };
+        out.lead_out(skin, out_from_skel);
+        out
+    }
+
+    /// Fills in what comes of the palette and the way out of skeleton space.
+    fn lead_out(&mut self, skin: &PackedSkin, out_from_skel: DMat4) {
+        let palette = self.palette.as_ref();
+        (self.post, self.post_normal) = match palette {
+            Some(_) => (
                 math::rows(out_from_skel),
                 math::rows3(math::normal_matrix(out_from_skel)),
-            )
-        } else {
-            (math::rows(DMat4::IDENTITY), math::rows3(DMat3::IDENTITY))
+            ),
+            None => (math::rows(DMat4::IDENTITY), math::rows3(DMat3::IDENTITY)),
         };
-        let scales = palette
-            .as_ref()
-            .map_or([true; 2], |p| p.scales(&skin.own_slots));
-        let binds_mirrored = palette.as_ref().and_then(|p| p.points().last());
-        let mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&post);
-        Self {
-            mirrors,
-            palette,
-            scales,
-            post,
-            post_normal,
-            channel_weights,
-        }
+        self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_slots));
+        let binds_mirrored = palette.and_then(|p| p.points().last());
+        self.mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&self.post);
+        self.is_posed_on_gpu = false;
     }
 
     fn expect_fits(&self, skin: &PackedSkin) {
@@ -163,22 +173,12 @@ impl PackedPose {
 
     /// Whether this pose is one for `skin`, and what is not.
     pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Misfit> {
-        let misfit = |expected: String, found: String| Err(Misfit { expected, found });
-        if self.channel_weights.len() != skin.channel_count() {
-            let expected = format!("a pose with {} channel weights", skin.channel_count());
-            return misfit(expected, self.channel_weights.len().to_string());
-        }
+        let slots = self.palette.as_ref().map(|palette| palette.slots());
+        sizes_fit(skin, self.channel_weights.len(), slots)?;
         let Some(palette) = &self.palette else {
             return Ok(());
         };
-        if skin.influences().is_none() {
-            let expected = "a pose without a palette, for a prim that only blends";
-            return misfit(expected.into(), "one".into());
-        }
-        if palette.slots() != skin.palette_slots() {
-            let expected = format!("a palette of {} slots", skin.palette_slots());
-            return misfit(expected, palette.slots().to_string());
-        }
+        let misfit = |expected: String, found: String| Err(Misfit { expected, found });
         if palette.method() != skin.method() {
             let expected = format!("a {:?} palette", skin.method());
             return misfit(expected, format!("{:?}", palette.method()));
@@ -187,6 +187,72 @@ impl PackedPose {
             return misfit("a palette with normal matrices".into(), "none".into());
         }
         Ok(())
+    }
+
+    /// Makes it one over a palette of `rig`'s that the GPU makes.
+    ///
+    /// # Errors
+    /// A rig that is none for the skin, another number of channel weights, numbers that are not finite.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn set_posed_on_gpu(
+        &mut self,
+        skin: &PackedSkin,
+        rig: &super::PackedRig,
+        out_from_skel: &DMat4,
+        channel_weights: &[f32],
+    ) -> Result<(), Invalid> {
+        let wrong = |property: &str, expected: String, found: String| {
+            Err(Invalid::new(skin.prim(), property, expected, found))
+        };
+        if skin.influences().is_none() {
+            let expected = "a skin with influences, to move with a rig";
+            return wrong("", expected.into(), "none".into());
+        }
+        if skin.method() != SkinningMethod::ClassicLinear {
+            let expected = "linear blend skinning, to be posed on the GPU";
+            return wrong("", expected.into(), format!("{:?}", skin.method()));
+        }
+        if rig.slots() != skin.palette_slots() {
+            let expected = format!("a rig of {} joints", skin.palette_slots() - 1);
+            return wrong("", expected, rig.joint_count().to_string());
+        }
+        if skin.normals().is_some() && !rig.has_normals() {
+            let expected = "a rig that was packed with normals";
+            return wrong("", expected.into(), "one without".into());
+        }
+        if channel_weights.len() != skin.channel_count() {
+            let expected = format!("{} channel weights", skin.channel_count());
+            return wrong("", expected, channel_weights.len().to_string());
+        }
+        if let Some(i) = channel_weights.iter().position(|w| !w.is_finite()) {
+            let found = format!("{} at {i}", channel_weights[i]);
+            return wrong("blendShapeWeights", "finite weights".into(), found);
+        }
+        if !math::is_finite(out_from_skel) {
+            let expected = "a finite matrix".into();
+            return wrong("out_from_skel", expected, out_from_skel.to_string());
+        }
+        self.palette = None;
+        self.is_posed_on_gpu = true;
+        self.scales = [true; 2];
+        self.post = math::rows(*out_from_skel);
+        self.post_normal = math::rows3(math::normal_matrix(*out_from_skel));
+        self.mirrors = rig.mirrors() != math::mirrors(&self.post);
+        self.channel_weights.clear();
+        self.channel_weights.extend_from_slice(channel_weights);
+        Ok(())
+    }
+
+    /// Whether its palette is one that the GPU makes.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn is_posed_on_gpu(&self) -> bool {
+        self.is_posed_on_gpu
+    }
+
+    /// Whether its prim is skinned, by a palette of its own or by one that the GPU makes.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn is_skinned(&self) -> bool {
+        self.palette.is_some() || self.is_posed_on_gpu
     }
 
     /// Palette, or `None` where the prim only blends.
@@ -229,5 +295,59 @@ impl PackedPose {
     #[must_use]
     pub fn channel_weights(&self) -> &[f32] {
         &self.channel_weights
+    }
+}
+
+/// Whether a pose that is finite and of the right size is what a skin is given.
+fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
+    let wrong = |property: &str, expected: &str, found: String| {
+        Err(Invalid::new(skin.prim(), property, expected, found))
+    };
+    for (name, m) in [
+        ("geomBindTransform", &pose.geom_bind),
+        ("out_from_skel", &pose.out_from_skel),
+    ] {
+        if !math::is_finite(m) {
+            return wrong(name, "a finite matrix", m.to_string());
+        }
+    }
+    let weights = &pose.channel_weights;
+    if let Some(i) = weights.iter().position(|w| !w.is_finite()) {
+        let found = format!("{} at {i}", weights[i]);
+        return wrong("blendShapeWeights", "finite weights", found);
+    }
+    let skinning = pose.skinning.as_deref().filter(|s| !math::all_finite(s));
+    let mut joints = skinning.into_iter().flatten().enumerate();
+    if let Some((i, m)) = joints.find(|(_, m)| !math::is_finite(m)) {
+        let found = format!("{m} for joint {i}");
+        return wrong("joints", "finite skinning transforms", found);
+    }
+    let slots = pose
+        .skinning
+        .as_ref()
+        .filter(|_| skin.influences().is_some());
+    match sizes_fit(skin, weights.len(), slots.map(|s| s.len() + 1)) {
+        Ok(()) => Ok(()),
+        Err(Misfit { expected, found }) => wrong("", &expected, found),
+    }
+}
+
+/// Whether so many channel weights, and a palette of so many slots, are what a skin takes.
+fn sizes_fit(skin: &PackedSkin, channels: usize, slots: Option<usize>) -> Result<(), Misfit> {
+    let misfit = |expected: String, found: String| Err(Misfit { expected, found });
+    if channels != skin.channel_count() {
+        let expected = format!("a pose with {} channel weights", skin.channel_count());
+        return misfit(expected, channels.to_string());
+    }
+    match slots {
+        Some(_) if skin.influences().is_none() => {
+            let expected = "a pose without a palette, for a prim that only blends";
+            misfit(expected.into(), "one".into())
+        }
+        Some(slots) if slots != skin.palette_slots() => {
+            let expected = format!("a palette of {} slots", skin.palette_slots());
+            misfit(expected, slots.to_string())
+        }
+        _ => Ok(()),
     }
 }

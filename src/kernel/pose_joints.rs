@@ -33,30 +33,35 @@ pub struct JointTransform {
 }
 
 gpu_struct! {
-    /// Eight levels of one palette. Offsets count elements of the bound buffer.
+    /// Four levels of palettes of one rig that lie one behind the other. Offsets and strides count elements of
+    /// the bound buffer.
     pub struct PoseItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
+        /// Palettes.
+        copies: u32,
         /// Slots of these levels.
         count: u32,
-        /// Slots of the palette: joints plus one.
+        /// Slots of a palette: joints plus one.
         slots: u32,
-        /// First pair of its joints' local transforms, five pairs per joint.
+        /// First pair of their joints' local transforms, five pairs per joint.
         joints: u32,
         /// First word of the order in which these levels' slots are made.
         order: u32,
-        /// First word of its joints' parents.
+        /// First word of the joints' parents.
         parents: u32,
-        /// First word of its slots' bind matrices, twelve words each.
+        /// First word of the slots' bind matrices, twelve words each.
         binds: u32,
         /// The same for normals, or NONE.
         normal_binds: u32,
-        /// First row of its palette, written.
+        /// First row of the first palette, written; its normals follow it.
         palette: u32,
-        /// First row of its normal palette, written.
-        normal_palette: u32,
-        /// First row of its stored matrices, three each.
+        /// Rows from one palette to the next.
+        palette_stride: u32,
+        /// First row of their stored matrices, three each.
         stored: u32,
+        /// Rows of the stored matrices of one palette.
+        stored_stride: u32,
     }
 }
 

@@ -36,10 +36,10 @@ pub(super) const STORED: u32 = 1 << 31;
 
 /// Levels of one dispatch. Climbing a level costs a joint 40 bytes from a cache, and a dispatch costs all of them a
 /// wait for the one before.
-const LEVELS_OF_A_GROUP: usize = 8;
+const LEVELS_OF_A_GROUP: usize = 4;
 
 impl PackedRig {
-    /// Most joints from a root to a leaf: every eight levels are a dispatch.
+    /// Most joints from a root to a leaf: every four levels are a dispatch.
     pub const MAX_LEVELS: usize = 1024;
 
     /// Most joints: influences name slots by 16 bits.
@@ -120,6 +120,48 @@ impl PackedRig {
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
+    }
+
+    /// Ends of the groups of levels in the order of slots; each group is a dispatch.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn ends(&self) -> &[u32] {
+        &self.ends
+    }
+
+    /// Every slot, as `shaders/pose.wgsl` reads it.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Each joint's parent, likewise.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn parents(&self) -> &[u32] {
+        &self.parents
+    }
+
+    /// Bind matrix of each slot.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn binds(&self) -> &[Rows] {
+        &self.binds
+    }
+
+    /// What carries normals, of each slot.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn normal_binds(&self) -> Option<&[Rows]> {
+        self.normal_binds.as_deref()
+    }
+
+    /// Matrices that later groups begin at.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn stored(&self) -> usize {
+        self.stored
+    }
+
+    /// Blocks of three vec4s of its palette.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn blocks(&self) -> usize {
+        self.slots() * if self.has_normals() { 2 } else { 1 }
     }
 
     /// Whether geomBindTransform mirrors.

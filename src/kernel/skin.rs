@@ -118,6 +118,7 @@ pub const SKIN: Kernel = Kernel {
         "WITH_SOURCES",
         "WITH_TANGENTS",
         "WITH_PREVIOUS",
+        "SHARED_WORKGROUPS",
     ],
     slots: &["NORMALS_SLOT", "TANGENTS_SLOT", "PREVIOUS_SLOT"],
 };
@@ -197,10 +198,13 @@ pub(super) fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
 /// What is shorter is only made as much longer, as GfVec3f::Normalize does.
 const SHORTEST: f32 = 1e-10;
 
+/// Between these, a square of a length is as good as the length.
+pub(super) const SQUARES: (f32, f32) = (4e-20, 1e30);
+
 /// Zero stays zero; extreme lengths are scaled first, as the shader always does.
 pub(super) fn normalized(v: Vec3) -> Vec3 {
     let square = v.length_squared();
-    if square > 4e-20 && square < 1e30 {
+    if square > SQUARES.0 && square < SQUARES.1 {
         return v * (1.0 / square.sqrt());
     }
     let largest = v.abs().max_element();
@@ -298,6 +302,37 @@ fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32)
     }
 }
 
+/// [`normalized`] of all of a chunk.
+pub(super) fn normalize(vectors: &mut [Vec3]) {
+    #[cfg(target_arch = "x86_64")]
+    if super::skin_avx2::is_available() {
+        // SAFETY: AVX2 and FMA are there.
+        unsafe { super::skin_avx2::normalize(vectors) };
+        return;
+    }
+    for vector in vectors {
+        *vector = normalized(*vector);
+    }
+}
+
+/// A loop of [`super::skin_avx2`] for a number of influences up to eight, else `$many`.
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_count {
+    ($count:expr, $loop:ident $arguments:tt, $many:expr) => {
+        match $count {
+            1 => $loop::<1, 2> $arguments,
+            2 => $loop::<2, 3> $arguments,
+            3 => $loop::<3, 5> $arguments,
+            4 => $loop::<4, 6> $arguments,
+            5 => $loop::<5, 8> $arguments,
+            6 => $loop::<6, 9> $arguments,
+            7 => $loop::<7, 11> $arguments,
+            8 => $loop::<8, 12> $arguments,
+            _ => $many,
+        }
+    };
+}
+
 /// Skins the points of a chunk; `start` is what each sum of `matrices` begins with.
 pub(super) fn skin_points(
     records: Records<'_>,
@@ -308,58 +343,104 @@ pub(super) fn skin_points(
 ) {
     #[cfg(target_arch = "x86_64")]
     if let Some(words) = wide_records(records) {
+        use super::skin_avx2::{points, points_of_many};
+        let count = records.count;
         // SAFETY: wide_records gives records only where AVX2 and FMA are there.
         unsafe {
-            use super::skin_avx2::points;
-            match records.count {
-                1 => points::<1, 2>(words, matrices, &start, values, out),
-                2 => points::<2, 3>(words, matrices, &start, values, out),
-                3 => points::<3, 5>(words, matrices, &start, values, out),
-                4 => points::<4, 6>(words, matrices, &start, values, out),
-                5 => points::<5, 8>(words, matrices, &start, values, out),
-                6 => points::<6, 9>(words, matrices, &start, values, out),
-                7 => points::<7, 11>(words, matrices, &start, values, out),
-                _ => points::<8, 12>(words, matrices, &start, values, out),
-            }
+            by_count!(
+                count,
+                points(words, matrices, &start, values, out),
+                points_of_many(words, count, matrices, &start, values, out)
+            );
         }
         return;
     }
     skin_chunk(records, matrices, start, values, out, transform_point);
 }
 
-/// Skins the normals of a chunk; `finish` gets each sum.
+/// Skins the normals of a chunk, which [`normalize`] is left for.
 pub(super) fn skin_normals(
     records: Records<'_>,
     matrices: &[[Vec4; 3]],
     values: &[Vec3],
     out: &mut [Vec3],
-    finish: impl Fn(Vec3) -> Vec3,
 ) {
     #[cfg(target_arch = "x86_64")]
     if let Some(words) = wide_records(records) {
+        use super::skin_avx2::{normals, normals_of_many};
+        let count = records.count;
         // SAFETY: wide_records gives records only where AVX2 and FMA are there.
         unsafe {
-            use super::skin_avx2::normals;
-            match records.count {
-                1 => normals::<1, 2>(words, matrices, values, out, finish),
-                2 => normals::<2, 3>(words, matrices, values, out, finish),
-                3 => normals::<3, 5>(words, matrices, values, out, finish),
-                4 => normals::<4, 6>(words, matrices, values, out, finish),
-                5 => normals::<5, 8>(words, matrices, values, out, finish),
-                6 => normals::<6, 9>(words, matrices, values, out, finish),
-                7 => normals::<7, 11>(words, matrices, values, out, finish),
-                _ => normals::<8, 12>(words, matrices, values, out, finish),
-            }
+            by_count!(
+                count,
+                normals(words, matrices, values, out),
+                normals_of_many(words, count, matrices, values, out)
+            );
         }
         return;
     }
-    let apply = |m: &[Vec4; 3], n: Vec3| finish(transform_vector(m, n));
+    let apply = |m: &[Vec4; 3], n: Vec3| transform_vector(m, n);
     skin_chunk(records, matrices, [Vec4::ZERO; 3], values, out, apply);
 }
 
-/// The records, where [`super::skin_avx2`] has a loop for them and the machine has AVX2 and FMA.
+/// [`skin_points`] and [`skin_normals`] at once; in pairs, points come first.
+pub(super) fn skin_points_and_normals(
+    records: Records<'_>,
+    matrices: (&[Columns], &[[Vec4; 3]]),
+    start: Columns,
+    values: (&[Vec3], &[Vec3]),
+    out: (&mut [Vec3], &mut [Vec3]),
+) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(words) = wide_records(records).filter(|_| records.count <= 8) {
+        use super::skin_avx2::points_and_normals;
+        // SAFETY: wide_records gives records only where AVX2 and FMA are there.
+        unsafe {
+            by_count!(
+                records.count,
+                points_and_normals(words, matrices, &start, values, out),
+                unreachable!("up to eight")
+            );
+        }
+        return;
+    }
+    skin_points(records, matrices.0, start, values.0, out.0);
+    skin_normals(records, matrices.1, values.1, out.1);
+}
+
+/// The records, where the machine has AVX2 and FMA, which the loops of [`super::skin_avx2`] need.
 #[cfg(target_arch = "x86_64")]
 fn wide_records(records: Records<'_>) -> Option<&[u32]> {
-    let fits = !records.constant && matches!(records.count, 1..=8);
-    (fits && super::skin_avx2::is_available()).then_some(records.words)
+    (!records.constant && super::skin_avx2::is_available()).then_some(records.words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_normalize_to_the_bits_of_single_vectors() {
+        let mut vectors: Vec<Vec3> = (0..77)
+            .map(|i| Vec3::new(0.3, -1.7, 0.9) * i as f32 + Vec3::new(-5.0, 1.0, 1e-3 * i as f32))
+            .collect();
+        // Among vectors that are ordinary, so that either way is gone.
+        vectors[9] = Vec3::ZERO;
+        vectors[21] = Vec3::new(0.0, 3e-20, 0.0);
+        vectors[22] = Vec3::new(0.0, 3e-12, 0.0);
+        vectors[35] = Vec3::splat(1e25);
+        vectors[50] = Vec3::new(f32::MAX, 0.0, 0.0);
+        vectors[76] = Vec3::ZERO;
+        let alone: Vec<Vec3> = vectors.iter().map(|v| normalized(*v)).collect();
+        for count in [77, 76, 72, 8, 7, 0] {
+            let mut together = vectors[..count].to_vec();
+            normalize(&mut together);
+            let bits = |v: &[Vec3]| {
+                v.iter()
+                    .map(|v| v.to_array().map(f32::to_bits))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(bits(&together), bits(&alone[..count]));
+        }
+        assert!((alone[35].length() - 1.0).abs() < 1e-6 && alone[9] == Vec3::ZERO);
+    }
 }

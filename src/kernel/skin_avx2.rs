@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use glam::{Vec3, Vec4};
 
-use super::skin::{Columns, slot};
+use super::influences::record_words;
+use super::skin::{Columns, SQUARES, normalized, slot};
 
 /// Whether this machine has what the functions of this module need. `SINEW_CPU=baseline` says no, so
 /// that the loops of other machines can be tested and timed on this one.
@@ -37,6 +38,54 @@ fn sum_of_halves(v: __m256) -> __m128 {
     _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v))
 }
 
+/// Sum of a record's matrices times weights, begun at `start`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn sum_of(record: &[u32], count: usize, matrices: &[Columns], start: [__m256; 2]) -> [__m256; 2] {
+    let [mut xy, mut zw] = start;
+    for k in 0..count {
+        let joint = &matrices[slot(record, k)];
+        let weight = _mm256_set1_ps(f32::from_bits(record[count.div_ceil(2) + k]));
+        xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
+        zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
+    }
+    [xy, zw]
+}
+
+/// The same of matrices of normals.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn sum_of_linear(record: &[u32], count: usize, matrices: &[[Vec4; 3]]) -> (__m256, __m128) {
+    let (mut xy, mut z) = (_mm256_setzero_ps(), _mm_setzero_ps());
+    for k in 0..count {
+        let joint = &matrices[slot(record, k)];
+        let weight = _mm256_set1_ps(f32::from_bits(record[count.div_ceil(2) + k]));
+        xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
+        z = _mm_fmadd_ps(joint[2].into(), _mm256_castps256_ps128(weight), z);
+    }
+    (xy, z)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn moved([xy, zw]: [__m256; 2], p: Vec3) -> Vec3 {
+    let sum = _mm256_fmadd_ps(xy, halves(p.x, p.y), _mm256_mul_ps(zw, halves(p.z, 1.0)));
+    Vec4::from(sum_of_halves(sum)).truncate()
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn turned((xy, z): (__m256, __m128), n: Vec3) -> Vec3 {
+    let sum = sum_of_halves(_mm256_mul_ps(xy, halves(n.x, n.y)));
+    Vec4::from(_mm_fmadd_ps(z, _mm_set1_ps(n.z), sum)).truncate()
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn pairs(start: &Columns) -> [__m256; 2] {
+    [both(start[0], start[1]), both(start[2], start[3])]
+}
+
 /// [`super::skin::skin_chunk`] of points, for `K` influences in records of `W` words.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn points<const K: usize, const W: usize>(
@@ -46,17 +95,26 @@ pub(super) fn points<const K: usize, const W: usize>(
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
-    let start = [both(start[0], start[1]), both(start[2], start[3])];
+    let start = pairs(start);
     for ((record, p), to) in records.as_chunks::<W>().0.iter().zip(values).zip(out) {
-        let [mut xy, mut zw] = start;
-        for k in 0..K {
-            let joint = &matrices[slot(record, k)];
-            let weight = _mm256_set1_ps(f32::from_bits(record[K.div_ceil(2) + k]));
-            xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
-            zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
-        }
-        let sum = _mm256_fmadd_ps(xy, halves(p.x, p.y), _mm256_mul_ps(zw, halves(p.z, 1.0)));
-        *to = Vec4::from(sum_of_halves(sum)).truncate();
+        *to = moved(sum_of(record, K, matrices, start), *p);
+    }
+}
+
+/// The same for any number of influences.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn points_of_many(
+    records: &[u32],
+    count: usize,
+    matrices: &[Columns],
+    start: &Columns,
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    let start = pairs(start);
+    let records = records.chunks_exact(record_words(count));
+    for ((record, p), to) in records.zip(values).zip(out) {
+        *to = moved(sum_of(record, count, matrices, start), *p);
     }
 }
 
@@ -67,18 +125,111 @@ pub(super) fn normals<const K: usize, const W: usize>(
     matrices: &[[Vec4; 3]],
     values: &[Vec3],
     out: &mut [Vec3],
-    apply: impl Fn(Vec3) -> Vec3,
 ) {
     for ((record, n), to) in records.as_chunks::<W>().0.iter().zip(values).zip(out) {
-        let (mut xy, mut z) = (_mm256_setzero_ps(), _mm_setzero_ps());
+        *to = turned(sum_of_linear(record, K, matrices), *n);
+    }
+}
+
+/// The same for any number of influences.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn normals_of_many(
+    records: &[u32],
+    count: usize,
+    matrices: &[[Vec4; 3]],
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    let records = records.chunks_exact(record_words(count));
+    for ((record, n), to) in records.zip(values).zip(out) {
+        *to = turned(sum_of_linear(record, count, matrices), *n);
+    }
+}
+
+/// [`points`] and [`normals`] of the same records, which are read once.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn points_and_normals<const K: usize, const W: usize>(
+    records: &[u32],
+    matrices: (&[Columns], &[[Vec4; 3]]),
+    start: &Columns,
+    values: (&[Vec3], &[Vec3]),
+    out: (&mut [Vec3], &mut [Vec3]),
+) {
+    let start = pairs(start);
+    let values = values.0.iter().zip(values.1);
+    let out = out.0.iter_mut().zip(out.1);
+    for ((record, (p, n)), (to, to_normal)) in
+        records.as_chunks::<W>().0.iter().zip(values).zip(out)
+    {
+        let [mut xy, mut zw] = start;
+        let (mut normal_xy, mut normal_z) = (_mm256_setzero_ps(), _mm_setzero_ps());
         for k in 0..K {
-            let joint = &matrices[slot(record, k)];
+            let slot = slot(record, k);
+            let (joint, normal) = (&matrices.0[slot], &matrices.1[slot]);
             let weight = _mm256_set1_ps(f32::from_bits(record[K.div_ceil(2) + k]));
             xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
-            z = _mm_fmadd_ps(joint[2].into(), _mm256_castps256_ps128(weight), z);
+            zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
+            normal_xy = _mm256_fmadd_ps(both(normal[0], normal[1]), weight, normal_xy);
+            normal_z = _mm_fmadd_ps(normal[2].into(), _mm256_castps256_ps128(weight), normal_z);
         }
-        let sum = sum_of_halves(_mm256_mul_ps(xy, halves(n.x, n.y)));
-        let sum = _mm_fmadd_ps(z, _mm_set1_ps(n.z), sum);
-        *to = apply(Vec4::from(sum).truncate());
+        *to = moved([xy, zw], *p);
+        *to_normal = turned((normal_xy, normal_z), *n);
+    }
+}
+
+/// [`normalized`], eight at a time, to the same bits: root and quotient are exact wherever they are taken (a reciprocal
+/// estimate is not, and differs between makers of processors). A pass of its own over a chunk in the first cache: among
+/// the sums above, the root and the quotient of one point hold up the next ones.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn normalize(vectors: &mut [Vec3]) {
+    let (eights, rest) = vectors.as_chunks_mut::<8>();
+    for eight in eights {
+        let (shortest, longest) = SQUARES;
+        let floats: &mut [f32; 24] = bytemuck::cast_mut(eight);
+        let at = floats.as_mut_ptr();
+        // SAFETY: 24 floats.
+        let [a, b, c] = unsafe { [0, 8, 16].map(|i| _mm256_loadu_ps(at.add(i))) };
+        let [aa, bb, cc] = [
+            _mm256_mul_ps(a, a),
+            _mm256_mul_ps(b, b),
+            _mm256_mul_ps(c, c),
+        ];
+        // Vectors 0 to 3 in the low half, 4 to 7 in the high one: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3.
+        let first = _mm256_blend_ps::<0b1111_0000>(aa, bb);
+        let second = _mm256_permute2f128_ps::<0x21>(aa, cc);
+        let third = _mm256_blend_ps::<0b1111_0000>(bb, cc);
+        let xy = _mm256_shuffle_ps::<0b10_01_11_10>(second, third); // x2 y2 x3 y3
+        let yz = _mm256_shuffle_ps::<0b01_00_10_01>(first, second); // y0 z0 y1 z1
+        let x = _mm256_shuffle_ps::<0b10_00_11_00>(first, xy);
+        let y = _mm256_shuffle_ps::<0b11_01_10_00>(yz, xy);
+        let z = _mm256_shuffle_ps::<0b11_00_11_01>(yz, third);
+        let square = _mm256_add_ps(_mm256_add_ps(x, y), z);
+        let ordinary = _mm256_and_ps(
+            _mm256_cmp_ps::<_CMP_GT_OQ>(square, _mm256_set1_ps(shortest)),
+            _mm256_cmp_ps::<_CMP_LT_OQ>(square, _mm256_set1_ps(longest)),
+        );
+        if _mm256_movemask_ps(ordinary) != 0xff {
+            for vector in eight {
+                *vector = normalized(*vector);
+            }
+            continue;
+        }
+        let scale = _mm256_div_ps(_mm256_set1_ps(1.0), _mm256_sqrt_ps(square));
+        // 0 0 0 1, 1 1 2 2, 2 3 3 3 in each half.
+        let first = _mm256_permute_ps::<0b01_00_00_00>(scale);
+        let second = _mm256_permute_ps::<0b10_10_01_01>(scale);
+        let third = _mm256_permute_ps::<0b11_11_11_10>(scale);
+        let a = _mm256_mul_ps(a, _mm256_permute2f128_ps::<0x20>(first, second));
+        let b = _mm256_mul_ps(b, _mm256_blend_ps::<0b1111_0000>(third, first));
+        let c = _mm256_mul_ps(c, _mm256_permute2f128_ps::<0x31>(second, third));
+        // SAFETY: the same 24 floats.
+        unsafe {
+            _mm256_storeu_ps(at, a);
+            _mm256_storeu_ps(at.add(8), b);
+            _mm256_storeu_ps(at.add(16), c);
+        }
+    }
+    for vector in rest {
+        *vector = normalized(*vector);
     }
 }

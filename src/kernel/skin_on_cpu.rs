@@ -9,7 +9,8 @@ use super::blend::Active;
 use super::influences::Records;
 use super::rigid::{move_points, turn_normals};
 use super::skin::{
-    Columns, columns, normalized, product, skin_normals, skin_points, transform_vector,
+    Columns, columns, normalize, product, skin_normals, skin_points, skin_points_and_normals,
+    transform_vector,
 };
 use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
@@ -284,20 +285,52 @@ impl<'a> Plan<'a> {
             return;
         };
         let records = influences.of_points(first, points.len());
-        let (mut points_buffer, mut normals_buffer) = ([Vec3::ZERO; CHUNK], [Vec3::ZERO; CHUNK]);
-        let (rest, rest_normals) = match blend {
-            Some((blend, active)) => {
-                let blended = &mut points_buffer[..points.len()];
-                blend.blend_chunk(active, first, rest, blended);
-                let blended_normals = &mut normals_buffer[..rest_normals.len()];
-                blend.blend_chunk_normals(active, first, rest_normals, blended_normals);
-                (&*blended, &*blended_normals)
-            }
-            None => (rest, rest_normals),
+        let Some((blend, active)) = blend else {
+            return self.skin(records, (rest, rest_normals), points, normals);
         };
-        self.skin_points(records, rest, points);
-        if let Some(normals) = normals {
-            self.skin_normals(records, rest_normals, normals);
+        let (mut points_buffer, mut normals_buffer) = ([Vec3::ZERO; CHUNK], [Vec3::ZERO; CHUNK]);
+        let blended = &mut points_buffer[..points.len()];
+        blend.blend_chunk(active, first, rest, blended);
+        let blended_normals = &mut normals_buffer[..rest_normals.len()];
+        blend.blend_chunk_normals(active, first, rest_normals, blended_normals);
+        self.skin(records, (blended, blended_normals), points, normals);
+    }
+
+    /// Skins points, and normals where asked for, from values that are blended already.
+    fn skin(
+        &self,
+        records: Records<'_>,
+        rest: (&[Vec3], &[Vec3]),
+        points: &mut [Vec3],
+        normals: Option<&mut [Vec3]>,
+    ) {
+        match normals {
+            None => self.skin_points(records, rest.0, points),
+            Some(normals) if self.rigid.is_none() => {
+                let matrices = (&*self.points, &*self.normals);
+                skin_points_and_normals(
+                    records,
+                    matrices,
+                    self.start,
+                    rest,
+                    (points, &mut *normals),
+                );
+                self.finish_normals(normals);
+            }
+            Some(normals) => {
+                self.skin_points(records, rest.0, points);
+                self.skin_normals(records, rest.1, normals);
+            }
+        }
+    }
+
+    /// By linear blend skinning: normalised in skeleton space, and not again on the way out of it.
+    fn finish_normals(&self, normals: &mut [Vec3]) {
+        normalize(normals);
+        if let Some(post) = &self.post_normal {
+            for n in normals {
+                *n = transform_vector(post, *n);
+            }
         }
     }
 
@@ -351,18 +384,15 @@ impl<'a> Plan<'a> {
 
     fn skin_normals(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
         let Some(rigid) = &self.rigid else {
-            let post = self.post_normal.as_ref();
-            skin_normals(records, &self.normals, rest, out, |n| {
-                let n = normalized(n);
-                post.map_or(n, |post| transform_vector(post, n))
-            });
+            skin_normals(records, &self.normals, rest, out);
+            self.finish_normals(out);
             return;
         };
         let bind = self.normals.last().filter(|_| !rigid.scales_normals);
         let bind = bind.map(|[x, y, z]| [*x, *y, *z, Vec4::ZERO]);
         match bind {
             Some(_) => out.copy_from_slice(rest),
-            None => skin_normals(records, &self.normals, rest, out, |n| n),
+            None => skin_normals(records, &self.normals, rest, out),
         }
         turn_normals(
             records,

@@ -3,6 +3,7 @@
 mod bounds;
 mod camera;
 mod extent;
+mod extent_rule;
 mod geometry;
 mod material;
 mod placement;
@@ -22,6 +23,7 @@ use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 
 pub use bounds::{BoundsNode, BoundsTree, Extent, HintedPrim, Purpose};
 pub use camera::{Frustum, StageCamera};
+pub use extent_rule::ExtentRule;
 pub use geometry::{DrawnMesh, Geometry, Primvar, Subset};
 pub use material::{
     ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap,
@@ -29,8 +31,7 @@ pub use material::{
 pub use placement::{PlacedPrim, Placement};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use skin_binding::{
-    ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart,
-    StaticSkins,
+    InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart, StaticSkins,
 };
 pub use xform::{OpKind, OpValue, XformOp, XformStack};
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use glam::{DMat4, Vec3};
 
+use super::ExtentRule;
 use crate::error::Invalid;
 use crate::sampled::{Sampled, Time};
 use crate::skel::{
@@ -78,47 +79,6 @@ impl NormalsSource {
     fn times(&self) -> impl Iterator<Item = f64> + '_ {
         let corners = self.corners.iter().flat_map(|c| c.times());
         self.values.times().chain(corners)
-    }
-}
-
-/// How a prim's extent follows from its points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExtentRule {
-    /// The points' bounding box (UsdGeomPointBased).
-    Points,
-    /// Each point with half its width around it (UsdGeomPoints).
-    WidthPerPoint,
-    /// Half the largest width around all (UsdGeomCurves).
-    LargestWidth,
-}
-
-impl ExtentRule {
-    /// Corners of the bounding box of a prim's points, with what its widths add (the extent functions
-    /// of UsdGeomPointBased, UsdGeomPoints and UsdGeomCurves). `None` where a point is not finite.
-    #[must_use]
-    pub fn corners(self, points: &[Vec3], widths: &[f32]) -> Option<[Vec3; 2]> {
-        if points.is_empty() {
-            // UsdGeomPointBased's own answer is an empty range, which a float3[2] cannot say.
-            return Some([Vec3::ZERO; 2]);
-        }
-        let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-        if self == Self::WidthPerPoint && widths.len() == points.len() {
-            for (p, width) in points.iter().zip(widths) {
-                low = low.min(*p - width * 0.5);
-                high = high.max(*p + width * 0.5);
-            }
-        } else {
-            for p in points {
-                low = low.min(*p);
-                high = high.max(*p);
-            }
-            if self != Self::Points {
-                let pad = widths.iter().copied().fold(0.0, f32::max) * 0.5;
-                low -= pad;
-                high += pad;
-            }
-        }
-        points.iter().all(|p| p.is_finite()).then_some([low, high])
     }
 }
 

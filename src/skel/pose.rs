@@ -118,9 +118,9 @@ impl Pose {
     /// Another number of transforms than joints, transforms that are not finite, a skeleton without bind transforms.
     pub fn from_local(skeleton: &Skeleton, parent_from_joint: &[DMat4]) -> Result<Self, Invalid> {
         check_joints(skeleton, parent_from_joint)?;
-        let topology = skeleton.topology();
-        let posed = concat_joint_transforms(topology, parent_from_joint, None);
-        Self::from_skel_space(skeleton, &posed.expect("one per joint"))
+        let mut out = Self::of_shapes(Vec::new());
+        out.set_local(skeleton, parent_from_joint)?;
+        Ok(out)
     }
 
     /// From each joint's transform in skeleton space; else as [`Pose::from_local`].
@@ -131,12 +131,65 @@ impl Pose {
         skeleton: &Skeleton,
         skel_from_joint: &[DMat4],
     ) -> Result<Self, Invalid> {
+        let mut out = Self::of_shapes(Vec::new());
+        out.set_skel_space(skeleton, skel_from_joint)?;
+        Ok(out)
+    }
+
+    /// Poses the joints anew, from each one's transform in its parent's space, into the buffer that is there; what else the
+    /// pose says stays. Allocates nothing where the last pose had as many joints and nothing else shares
+    /// [`Pose::skinning`].
+    ///
+    /// # Errors
+    /// As [`Pose::from_local`]; the pose is as it was then.
+    pub fn set_local(
+        &mut self,
+        skeleton: &Skeleton,
+        parent_from_joint: &[DMat4],
+    ) -> Result<(), Invalid> {
+        check_joints(skeleton, parent_from_joint)?;
+        let inverse_bind = skeleton.inverse_bind()?;
+        let out = self.own_skinning();
+        out.clear();
+        for (parent, local) in skeleton.topology().parents().zip(parent_from_joint) {
+            out.push(match parent {
+                // Parents come first, so theirs is already there.
+                Some(parent) => out[parent] * *local,
+                None => *local,
+            });
+        }
+        for (joint, inverse_bind) in out.iter_mut().zip(inverse_bind) {
+            *joint = *joint * *inverse_bind;
+        }
+        Ok(())
+    }
+
+    /// The same from each joint's transform in skeleton space.
+    ///
+    /// # Errors
+    /// As [`Pose::from_skel_space`]; the pose is as it was then.
+    pub fn set_skel_space(
+        &mut self,
+        skeleton: &Skeleton,
+        skel_from_joint: &[DMat4],
+    ) -> Result<(), Invalid> {
         check_joints(skeleton, skel_from_joint)?;
-        let skinning = skinning_transforms(skeleton, skel_from_joint)?;
-        Ok(Self {
-            skinning: Some(Arc::new(skinning)),
-            ..Self::of_shapes(Vec::new())
-        })
+        let inverse_bind = skeleton.inverse_bind()?;
+        let out = self.own_skinning();
+        out.clear();
+        let joints = skel_from_joint.iter().zip(inverse_bind);
+        out.extend(joints.map(|(joint, inverse_bind)| *joint * *inverse_bind));
+        Ok(())
+    }
+
+    /// Skinning transforms that nothing else shares, to be overwritten.
+    fn own_skinning(&mut self) -> &mut Vec<DMat4> {
+        let skinning = self.skinning.get_or_insert_default();
+        if Arc::get_mut(skinning).is_none() {
+            *skinning = Arc::default();
+        }
+        // Nothing to clone, for it is nobody else's by now.
+        Arc::make_mut(skinning)
     }
 
     /// Of a prim that only blends: a channel weight for each of its blend shapes.
@@ -182,6 +235,9 @@ fn check_joints(skeleton: &Skeleton, transforms: &[DMat4]) -> Result<(), Invalid
     if transforms.len() != joints.len() {
         return wrong(transforms.len().to_string());
     }
+    if math::all_finite(transforms) {
+        return Ok(());
+    }
     match transforms.iter().position(|m| !math::is_finite(m)) {
         Some(joint) => wrong(format!("{} for joint {}", transforms[joint], joints[joint])),
         None => Ok(()),
@@ -206,6 +262,18 @@ mod tests {
         let a = Pose::from_local(&skeleton, &local).unwrap();
         let b = Pose::from_skel_space(&skeleton, &skel).unwrap();
         assert_eq!(a.skinning, b.skinning);
+        // Into buffers that are there: the same buffer, unless something else has it.
+        let mut reused = Pose::from_local(&skeleton, &[DMat4::IDENTITY; 2]).unwrap();
+        let buffer = |pose: &Pose| pose.skinning.as_ref().unwrap().as_ptr();
+        let there = buffer(&reused);
+        reused.set_local(&skeleton, &local).unwrap();
+        assert_eq!((&reused.skinning, buffer(&reused)), (&a.skinning, there));
+        assert!(reused.set_local(&skeleton, &[DMat4::NAN; 2]).is_err());
+        assert_eq!(reused.skinning, a.skinning);
+        let kept = reused.skinning.clone();
+        reused.set_skel_space(&skeleton, &[step; 2]).unwrap();
+        assert_eq!(kept, a.skinning);
+        assert_ne!(buffer(&reused), there);
         assert!(a.skinning.unwrap()[0].abs_diff_eq(local[0] * step.inverse(), 1e-12));
         for wrong in [&local[1..], &[DMat4::NAN; 2]] {
             let text = Pose::from_local(&skeleton, wrong).unwrap_err().to_string();

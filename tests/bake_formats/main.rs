@@ -1,5 +1,5 @@
 //! OBJ sequences, point caches and vertex animation textures: read back by readers of the tests' own, and compared with the
-//! f64 reference and with the same bake as USD.
+//! f64 reference and with the same bake as USD. And USD that is written as it is deformed.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,6 +12,7 @@ mod real;
 mod requests;
 mod sequences;
 mod stage;
+mod streams;
 mod textures;
 mod truth;
 mod vat;
@@ -22,7 +23,13 @@ fn main() {
     if assets {
         eprintln!("real files are ignored because SINEW_ASSETS names no folder of them");
     }
-    let trials: [common::trials::Named; 16] = [
+    let python = std::env::var_os("SINEW_PYTHON").is_none();
+    if python {
+        eprintln!(
+            "what usd-core reads is ignored because SINEW_PYTHON names no Python that has it"
+        );
+    }
+    let trials: Vec<common::trials::Named> = vec![
         (
             "caches::point_caches_hold_the_points_to_the_bit",
             caches::point_caches_hold_the_points_to_the_bit,
@@ -101,6 +108,33 @@ fn main() {
         (
             "textures::the_mesh_of_textures_has_uvs_materials_and_parts",
             textures::the_mesh_of_textures_has_uvs_materials_and_parts,
+            false,
+        ),
+        (
+            "streams::a_streamed_file_holds_what_a_held_one_does",
+            streams::a_streamed_file_holds_what_a_held_one_does,
+            false,
+        ),
+        (
+            "streams::usd_core_finds_the_same_in_both",
+            streams::usd_core_finds_the_same_in_both,
+            python,
+        ),
+        (
+            "streams::the_same_bytes_every_time_and_in_one_thread",
+            streams::the_same_bytes_every_time_and_in_one_thread,
+            false,
+        ),
+        #[cfg(target_os = "linux")]
+        (
+            "streams::memory_does_not_grow_with_the_frames",
+            streams::memory_does_not_grow_with_the_frames,
+            false,
+        ),
+        #[cfg(unix)]
+        (
+            "streams::a_file_that_grows_too_large_is_told_and_leaves_nothing",
+            streams::a_file_that_grows_too_large_is_told_and_leaves_nothing,
             false,
         ),
     ];

@@ -275,3 +275,17 @@ pub const SAME_IN_F64: f64 = 1e-9;
 /// What posing in f32 may be off by per level of a hierarchy, in units of 2^-24, of a chain's scales and reach. 18 is
 /// derived (`kernel/pose_joints.rs`); random rigs measure 1.2, and 2.0 for normals.
 pub const POSED_PER_LEVEL: f64 = 4.0;
+
+/// Points and normals of a rig of so many levels, posed and skinned by the GPU and by its mirror, relative to the
+/// largest coordinate: each rounds as [`POSED_PER_LEVEL`] says, and skinning adds about as much as four levels.
+pub fn posed(levels: usize) -> f64 {
+    2.0 * POSED_PER_LEVEL * (levels as f64 + 4.0) * f64::from(f32::EPSILON) / 2.0
+}
+
+/// Megabytes of memory by which four times the frames may differ, 90 MB of them on disk: times and boxes are held, some
+/// hundred bytes a sample, and threads meet in other moments.
+pub const MEMORY_OF_FRAMES_MB: u64 = 20;
+
+/// Between samples, in parts of a value's size: usd-core interpolates in f32, in clips perhaps twice over, or between
+/// another pair of equal samples.
+pub const BETWEEN_SAMPLES: f64 = 4e-7;

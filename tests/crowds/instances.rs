@@ -22,6 +22,7 @@ pub const TRIALS: &[(&str, Run)] = &[
     ("huge_counts_are_errors_before_allocation", huge),
     ("ten_thousand_of_twenty_skins", ten_thousand),
     ("a_buffer_each_takes_little_more", a_buffer_each),
+    ("few_points_share_workgroups", few_points),
     ("nothing_at_all_works", nothing),
     ("needed_limits_are_enough", needed_limits),
 ];
@@ -365,6 +366,48 @@ fn palette_bytes(pose: &PackedPose) -> usize {
     let kinds = [palette.normals().is_some(), palette.rigid().is_some()];
     let kinds = 1 + kinds.iter().filter(|k| **k).count();
     (palette.slots() * kinds + 2) * 48
+}
+
+/// Meshes of less than a workgroup lie side by side in some, whatever their sizes.
+fn few_points(gpu: &Gpu) -> Result<(), Failed> {
+    let sizes = [1, 2, 31, 32, 33, 1, 64, 65, 7, 200];
+    let made: Vec<Made> = sizes
+        .into_iter()
+        .map(|points| {
+            made(&Spec {
+                seed: points as u64,
+                points,
+                joints: 1 + points % 3,
+                normals: points % 2 == 0,
+                ..Spec::default()
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    for most in [None, Some(1), Some(3)] {
+        let options = SkinnerOptions {
+            max_workgroups_per_dimension: most,
+            never_in_uniforms: true,
+            ..SkinnerOptions::default()
+        };
+        let mut crowd = gpu.crowd_with(&options)?;
+        for round in 0..30u64 {
+            for made in &made {
+                let skin = crowd.add_skin(made.packed.clone())?;
+                let id = crowd.add_instance(skin)?;
+                crowd.set_pose(id, &made.pose(round))?;
+            }
+        }
+        if most.is_none() {
+            // Small ones and others.
+            let dispatches = crowd.dispatch_count()?;
+            ensure(dispatches == 2, &format!("{dispatches} dispatches"))?;
+        }
+        for (i, got) in crowd.run()?.iter().enumerate() {
+            let made = &made[i % sizes.len()];
+            agrees(got, &made.on_cpu(&made.pose((i / sizes.len()) as u64)))?;
+        }
+    }
+    Ok(())
 }
 
 /// As many dispatches as buffers of the caller's: their tables are no larger than what they hold.

@@ -1,6 +1,7 @@
 //! Crowds, apart from the kernels' arithmetic (tests/kernels.rs): instances that come and go, limits, bounds,
 //! palettes, reading, lost devices.
 
+mod blend_lists;
 mod boxes;
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,7 +9,9 @@ mod instances;
 mod loss;
 mod made;
 mod palettes;
+mod posing;
 mod reading;
+mod repeat;
 mod retained;
 
 use common::gpu;
@@ -33,8 +36,11 @@ fn main() {
     let all = [
         instances::TRIALS,
         palettes::TRIALS,
+        posing::TRIALS,
+        blend_lists::TRIALS,
         boxes::TRIALS,
         reading::TRIALS,
+        repeat::TRIALS,
         retained::TRIALS,
         loss::TRIALS,
     ];

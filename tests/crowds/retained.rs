@@ -1,11 +1,13 @@
 //! Frames that are kept: what is uploaded again, and that nothing is missing for it.
 
+use std::collections::HashMap;
+
 use libtest_mimic::Failed;
 use sinew::gpu::{Attribute, BoundsUse, Crowd, InstanceId, OutputTarget, SkinId, SkinnerOptions};
 use sinew::kernel::PackedPose;
 
 use crate::Run;
-use crate::common::cases::Spec;
+use crate::common::cases::{self, Spec};
 use crate::common::rng::Rng;
 use crate::made::{Gpu, Made, agrees, bits, ensure, made, twenty};
 
@@ -254,10 +256,30 @@ impl Both {
                     member.2 = pose.clone();
                 }
             }
-            _ => {
+            11 | 12 => {
                 let pose = self.made[kind].pose(rng.below(1000) as u64);
                 self.crowd.set_pose(self.members[one].0, &pose)?;
                 self.members[one].2 = pose;
+            }
+            13 | 14 => {
+                let seed = rng.below(1000) as u64;
+                let pose = cases::pose(&self.made[kind].skin, seed);
+                self.crowd.update_pose(self.members[one].0, &pose)?;
+                self.members[one].2 = self.made[kind].pose(seed);
+            }
+            // All that are shown, where they are kept.
+            _ => {
+                let seed = rng.below(1000) as u64;
+                let (made, members) = (&self.made, &mut self.members);
+                let kinds: HashMap<InstanceId, usize> =
+                    members.iter().map(|m| (m.0, m.1)).collect();
+                self.crowd.update_poses(|id, pose| {
+                    *pose = cases::pose(&made[kinds[&id]].skin, seed);
+                    Ok::<_, String>(true)
+                })?;
+                for member in members.iter_mut().filter(|m| !m.3) {
+                    member.2 = made[member.1].pose(seed);
+                }
             }
         }
         Ok(())

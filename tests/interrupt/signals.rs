@@ -10,13 +10,18 @@ use crate::common::command::Bench;
 
 pub fn run() {
     let no_gpu = crate::common::gpu::ignored();
-    let trials: [crate::common::trials::Named; 5] = [
+    let trials: [crate::common::trials::Named; 6] = [
         (
             "a_signal_while_it_deforms",
             a_signal_while_it_deforms,
             false,
         ),
         ("a_signal_while_it_writes", a_signal_while_it_writes, false),
+        (
+            "a_signal_while_it_streams",
+            a_signal_while_it_streams,
+            false,
+        ),
         (
             "a_signal_while_a_gpu_runs",
             a_signal_while_a_gpu_runs,
@@ -143,6 +148,26 @@ fn a_signal_while_it_deforms() {
         assert_eq!(status.code(), Some(130), "{name}: {status}, {said}");
         assert_eq!(said, "interrupted\n");
         assert_eq!(listing(bench.folder.path()), before, "{name}");
+    }
+}
+
+/// Samples of a .usdc are on disk before the last is deformed.
+fn a_signal_while_it_streams() {
+    let bench = Bench::new();
+    bench.write("old.usdc", "the old file");
+    let before = listing(bench.folder.path());
+    for (name, out) in [("-INT", "old.usdc"), ("-TERM", "new.usd")] {
+        let mut child = long_bake(&bench, out, "0.005", &["--backend", "cpu"]);
+        let folder = bench.folder.path();
+        wait(&mut child, "to write many samples", || {
+            let files = std::fs::read_dir(folder).unwrap().flatten();
+            let mut sizes = files.filter_map(|f| Some(f.metadata().ok()?.len()));
+            sizes.any(|size| size > 20 << 20)
+        });
+        signal(&child, name);
+        let (status, said) = end(child);
+        assert_eq!(status.code(), Some(130), "{name}: {status}, {said}");
+        assert_eq!(listing(folder), before, "{name}");
     }
 }
 

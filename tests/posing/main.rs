@@ -3,8 +3,10 @@
 mod bound;
 #[path = "../common/mod.rs"]
 mod common;
+mod on_gpu;
 mod rigs;
 
+use common::{gpu, host::Gpu};
 use glam::DMat4;
 use libtest_mimic::{Arguments, Failed, Trial};
 use rigs::{Shape, Spec};
@@ -17,6 +19,20 @@ fn main() {
     for (name, spec) in specs() {
         let run = move || mirror(&spec);
         trials.push(Trial::test(format!("mirror::{name}"), run));
+    }
+    let ignored = gpu::ignored();
+    for (name, run) in on_gpu::TRIALS {
+        for (device, open) in [
+            ("adapter_limits", Gpu::shared as fn() -> Result<Gpu, Failed>),
+            ("default_limits", Gpu::default_limits),
+        ] {
+            let trial = Trial::test(format!("{device}::{name}"), move || {
+                let gpu = open()?;
+                run(&gpu)?;
+                gpu.check()
+            });
+            trials.push(trial.with_ignored_flag(ignored));
+        }
     }
     trials.push(Trial::test("negative::a_step_left_out_is_seen", negative));
     libtest_mimic::run(&args, trials).exit();

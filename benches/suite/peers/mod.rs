@@ -5,9 +5,11 @@
 //! uniforms, as for sinew). What the CPU records for so many dispatches is not in their times.
 
 pub mod bevy;
+pub mod csr;
 pub mod godot;
 mod gpu;
 pub mod hydra;
+pub mod ozz;
 pub mod rig;
 pub mod three;
 

@@ -10,7 +10,11 @@
 //! | F | 1 point and 1 joint, 100,000 meshes |
 //!
 //! D's shapes are local patches, as sculpted ones are; [`Kind::ScatteredFace`] has the same sizes over scattered points.
-#![allow(dead_code, reason = "the suite and the test use parts of their own")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the suite and the test use parts of their own"
+)]
 
 mod mesh;
 mod rig;

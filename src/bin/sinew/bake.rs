@@ -1,14 +1,15 @@
 //! `sinew bake`.
 
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew::Warning;
 use sinew::bake::{
-    Backend, BakeOptions, BakeReport, Format, FrameRange, OutSpace, Rigid, VatOptions, VatValues,
-    bake,
+    Backend, BakeOptions, BakeReport, Format, FrameRange, OutSpace, Rigid, Shard, VatOptions,
+    VatValues, bake, stitch,
 };
 use sinew::skel::AnimSource;
 
@@ -72,6 +73,19 @@ pub struct Args {
     /// Texels across, at most: 8192 without this. Frames of more vertices take several rows.
     #[arg(long, value_name = "TEXELS")]
     vat_width: Option<u32>,
+    /// Write one .usdc for every N sampled times, to OUT_clips, and OUT as a stage of USD value clips over them: memory, and
+    /// what a kill costs, are bounded by N frames. USD only.
+    #[arg(long, value_name = "N")]
+    clip_frames: Option<NonZeroUsize>,
+    /// Keep clips that are there, where the same IN, options and backend made them: what a killed bake had finished.
+    #[arg(long, requires = "clip_frames")]
+    resume: bool,
+    /// Bake the I-th of N parts of the clips, I from 1 to N, and no OUT: for several machines at once.
+    #[arg(long, value_name = "I/N", requires = "clip_frames")]
+    shard: Option<Shard>,
+    /// Write OUT over the clips that shards have baked, with the same IN and options; deforms nothing.
+    #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume", "backend", "adapter"])]
+    stitch: bool,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -85,6 +99,9 @@ const EXAMPLES: &str = "Examples:
   sinew bake hero.glb -o hero_run.usdc --clip Run
   sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero
   sinew bake shot.usda -o high.usdc --variant '/Shot/Hero{lod=high}' --search-path /show/assets
+  sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --resume
+  parallel sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --shard {}/4 ::: 1 2 3 4
+  sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --stitch
   sinew bake hero.usdz -o frames/hero.####.obj --frames 1:48
   sinew bake hero.usdz -o hero.pc2 --prim /Hero/Geo/Body
   sinew bake hero.glb -o hero.exr --clip Run
@@ -202,10 +219,14 @@ pub fn run(args: &Args) -> sinew::Result<()> {
             SpaceArg::World => OutSpace::World,
         }),
         vat: args.vat(format)?,
+        clip_frames: args.clip_frames.map(NonZeroUsize::get),
+        resume: args.resume,
+        shard: args.shard,
     };
     let mut progress = Progress::new(args.quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    let result = bake(&args.input, &args.output, &options, &mut |now| match now {
+    let make = if args.stitch { stitch } else { bake };
+    let result = make(&args.input, &args.output, &options, &mut |now| match now {
         sinew::bake::Progress::Deforming { done, total } => {
             progress.done("deforming", "samples", done, total);
         }
@@ -240,12 +261,23 @@ struct JsonReport<'a> {
     samples: usize,
     /// 0 in USD, where prims have times of their own.
     frames: usize,
+    /// Of a bake into clips.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clips: Option<JsonClips>,
     backend: &'a str,
     seconds: f64,
     deform_seconds: f64,
     deformed_points: u64,
     errors: Vec<String>,
     warnings: &'a [Warning],
+}
+
+#[derive(Serialize)]
+struct JsonClips {
+    /// Of the whole bake, whoever bakes them.
+    of: usize,
+    baked: usize,
+    kept: usize,
 }
 
 impl<'a> JsonReport<'a> {
@@ -262,6 +294,11 @@ impl<'a> JsonReport<'a> {
             points: report.points,
             samples: report.samples,
             frames: report.frames,
+            clips: report.clips.map(|clips| JsonClips {
+                of: clips.of,
+                baked: clips.baked,
+                kept: clips.kept,
+            }),
             backend: &report.backend,
             seconds: report.elapsed.as_secs_f64(),
             deform_seconds: report.deform_time.as_secs_f64(),
@@ -314,6 +351,15 @@ fn summary(report: &BakeReport) -> String {
             out,
             "  {} moved by transform",
             count(report.moved, "rigid prim")
+        );
+    }
+    if let Some(clips) = report.clips {
+        let _ = writeln!(
+            out,
+            "  {} baked, {} kept, of {}",
+            count(clips.baked, "clip"),
+            thousands(clips.kept as u64),
+            thousands(clips.of as u64)
         );
     }
     let _ = writeln!(out, "  ran on {}", report.backend);

@@ -66,6 +66,7 @@ const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {
     quiet_headless_drivers();
+    keep_freed_memory();
     let cli = Cli::parse();
     // wgpu's own warnings are about drivers, not about the user's file.
     let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error";
@@ -99,6 +100,20 @@ fn main() -> ExitCode {
             report::print_error(&e);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Files are read into many large arrays that live for a moment. glibc hands each back to the kernel, which clears the pages for
+/// the next one; for `inspect` of 1 MB that is a third of the time.
+fn keep_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    for (option, bytes) in [
+        (libc::M_MMAP_THRESHOLD, 32 << 20),
+        (libc::M_TRIM_THRESHOLD, 64 << 20),
+        (libc::M_TOP_PAD, 4 << 20),
+    ] {
+        // SAFETY: it changes how later allocations are served, and nothing that is allocated.
+        unsafe { libc::mallopt(option, bytes) };
     }
 }
 

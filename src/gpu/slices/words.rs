@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use glam::Vec3;
+
 use super::run::{Results, Run};
 use crate::kernel::{BlendIndex, NONE, PackedBlend, PackedSkin, SkinItem};
 
@@ -143,13 +145,17 @@ fn put_blend(blend: &PackedBlend, words: &mut Vec<u32>, item: &mut SkinItem) {
     item.blend_bits = index.list(&all, &mut list);
     item.blend_list = put(words, list.into_iter());
     let blocks = index.block_count() as u32;
-    let first = |block| blocks + index.first_of(block as usize) as u32 * 3;
+    let first = |block| blocks + index.first_of(block as usize) * 3;
+    let order = index.by_blocks();
     item.blend_offsets = put(words, (0..blocks).map(first));
-    put(words, blend.offsets().iter().flat_map(|o| bits(*o)));
+    let by_blocks = |offsets: &[Vec3], words: &mut Vec<u32>| {
+        put(words, order.iter().flat_map(|e| bits(offsets[*e as usize])));
+    };
+    by_blocks(blend.offsets(), words);
     if let Some(offsets) = blend.normal_offsets() {
         // The same table serves both.
         item.blend_normal_offsets = words.len() as u32 - blocks;
-        put(words, offsets.iter().flat_map(|o| bits(*o)));
+        by_blocks(offsets, words);
     }
 }
 
@@ -178,7 +184,7 @@ fn put_rows(words: &mut Vec<u32>, rows: &[u32], points: impl Iterator<Item = usi
     first
 }
 
-fn bits(v: glam::Vec3) -> [u32; 3] {
+fn bits(v: Vec3) -> [u32; 3] {
     v.to_array().map(f32::to_bits)
 }
 

@@ -37,6 +37,19 @@ impl UsdFile {
         if layer {
             self.check_layer(output)?;
         }
+        self.begin_file(output, layer)
+    }
+
+    /// Begins a file that stands neither for the stage nor over it.
+    ///
+    /// # Errors
+    /// A folder that cannot be written to.
+    #[cfg(feature = "bake")]
+    pub(crate) fn begin_clip(&self, output: &Path) -> Result<BakeOutput<'_>> {
+        self.begin_file(output, true)
+    }
+
+    fn begin_file(&self, output: &Path, layer: bool) -> Result<BakeOutput<'_>> {
         let mut out = BakeOutput {
             file: self,
             output: output.to_owned(),
@@ -108,7 +121,7 @@ impl BakeOutput<'_> {
         Ok(Vec::new())
     }
 
-    fn failed(&self, reason: impl ToString) -> Error {
+    pub(super) fn failed(&self, reason: impl ToString) -> Error {
         Error::Write {
             file: self.output.clone(),
             reason: reason.to_string(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use openusd::sdf;
 
 use super::explain::explain;
+use super::fingerprint::Fingerprint;
 use super::first_token;
 use super::from_asset;
 use super::made::MadeStage;
@@ -42,10 +43,13 @@ impl UsdFile {
         };
         let pictures: MemoryFiles = converted.images.iter().map(picture).collect();
         let mut memory = pictures.clone();
-        memory.insert(ROOT.to_owned(), root.into_inner().into());
+        let root = root.into_inner();
+        let fingerprint = Fingerprint::of(&root);
+        memory.insert(ROOT.to_owned(), root.into());
         let mut file = Self::compose(&asset.file, ROOT, options, memory)?;
         file.made = Some(MadeStage {
             pictures,
+            fingerprint,
             float_scales: converted.float_scales.into_iter().collect(),
             origin: Origin {
                 format: asset.format,

@@ -234,3 +234,117 @@ impl Seek for SplicedFile<'_> {
         Ok(self.position)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use openusd::gf;
+
+    use super::*;
+
+    fn samples(values: impl IntoIterator<Item = (f64, Value)>) -> Value {
+        Value::TimeSamples(values.into_iter().collect())
+    }
+
+    fn array(values: &[Vec3]) -> Value {
+        Value::Vec3fVec(values.iter().map(|v| gf::vec3f(v.x, v.y, v.z)).collect())
+    }
+
+    /// A layer of one prim with these attributes.
+    fn layer(attributes: Vec<(&str, Value)>) -> sdf::Data {
+        let mut data = sdf::Data::new();
+        let root = data.create_spec(Path::abs_root(), sdf::SpecType::PseudoRoot);
+        root.add("primChildren", Value::TokenVec(vec!["points".into()]));
+        root.add("defaultPrim", Value::token("points"));
+        let prim = Path::new("/points").unwrap();
+        let spec = data.create_spec(prim.clone(), sdf::SpecType::Prim);
+        spec.add("specifier", Value::Specifier(sdf::Specifier::Def));
+        let names = attributes.iter().map(|(name, _)| (*name).into());
+        spec.add("properties", Value::TokenVec(names.collect()));
+        for (name, value) in attributes {
+            let path = prim.append_property(name).unwrap();
+            let spec = data.create_spec(path, sdf::SpecType::Attribute);
+            spec.add("typeName", Value::token("point3f[]"));
+            spec.add("timeSamples", value);
+        }
+        data
+    }
+
+    fn attribute(name: &str) -> Path {
+        Path::new("/points").unwrap().append_property(name).unwrap()
+    }
+
+    #[test]
+    fn arrays_take_the_place_of_blocks_and_of_nothing_else() {
+        // 19.0 has the bits of a reference to a block.
+        assert_eq!(19.0_f64.to_bits(), BLOCK);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.usdc");
+        let mut arrays = CrateArrays::new(File::create(&file).unwrap()).unwrap();
+        let values = |n: usize| -> Vec<Vec3> { (0..n).map(|i| Vec3::splat(i as f32)).collect() };
+        // Odd numbers leave a gap before the next one; several properties take turns; one array may serve twice.
+        let points = [0, 3, 19].map(|n| arrays.vectors(&values(n)).unwrap());
+        let large = arrays.vectors(&values(200_000)).unwrap();
+        assert!(points.iter().chain([&large]).all(|o| o % ALIGNMENT == 0));
+        let block = || Value::ValueBlock;
+        let data = layer(vec![
+            (
+                "points",
+                samples([
+                    (0.0, block()),
+                    (18.0, block()),
+                    (19.0, block()),
+                    (20.0, array(&values(2))),
+                ]),
+            ),
+            ("normals", samples([(19.0, block())])),
+            ("again", samples([(1.0, block()), (2.0, block())])),
+            (
+                "blocked",
+                samples([(19.0, block()), (20.0, array(&values(1)))]),
+            ),
+        ]);
+        let streamed = Streamed::from([
+            (
+                attribute("points"),
+                vec![Some(points[0]), Some(points[1]), Some(points[2]), None],
+            ),
+            (attribute("normals"), vec![Some(large)]),
+            (attribute("again"), vec![Some(points[1]), Some(points[1])]),
+        ]);
+        arrays.finish(&data, streamed).unwrap();
+        let layer = sdf::Layer::open(file.to_str().unwrap()).unwrap();
+        let found = |name: &str| {
+            let value = layer.data().get_field(&attribute(name), "timeSamples");
+            value.unwrap().into_owned()
+        };
+        let a = |n: usize| array(&values(n));
+        assert_eq!(
+            found("points"),
+            samples([(0.0, a(0)), (18.0, a(3)), (19.0, a(19)), (20.0, a(2))])
+        );
+        assert!(found("normals") == samples([(19.0, a(200_000))]));
+        assert_eq!(found("again"), samples([(1.0, a(3)), (2.0, a(3))]));
+        assert_eq!(found("blocked"), samples([(19.0, block()), (20.0, a(1))]));
+        let root = layer.data().get_field(&Path::abs_root(), "defaultPrim");
+        assert_eq!(root.unwrap().into_owned(), Value::token("points"));
+    }
+
+    #[test]
+    fn what_was_not_spliced_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = || {
+            let file = File::create(folder.path().join("a.usdc")).unwrap();
+            let mut arrays = CrateArrays::new(file).unwrap();
+            let offset = arrays.vectors(&[Vec3::ONE]).unwrap();
+            (arrays, offset)
+        };
+        // An attribute that the layer lacks, and one that has values where blocks should be.
+        let data = layer(vec![("points", samples([(1.0, array(&[Vec3::ONE]))]))]);
+        for name in ["normals", "points"] {
+            let (arrays, offset) = new();
+            let streamed = Streamed::from([(attribute(name), vec![Some(offset)])]);
+            let told = arrays.finish(&data, streamed).unwrap_err();
+            assert!(told.contains("time samples"), "{told}");
+        }
+    }
+}

@@ -113,7 +113,10 @@ impl Instances {
         }
         for (number, hint) in edits.hints.iter().enumerate() {
             if let Some((i, inside)) = out.inside(&sdf::Path::new(&hint.path)?) {
-                let same = edits.hints.iter().position(|h| h.samples == hint.samples);
+                // Those that have no samples yet may come out each in its own way.
+                let mut others = edits.hints.iter();
+                let same = others.position(|h| h.samples == hint.samples);
+                let same = same.filter(|_| !hint.samples.is_empty());
                 contents[i].hinted.insert(inside, same.unwrap_or(number));
             }
         }

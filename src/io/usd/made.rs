@@ -22,6 +22,8 @@ pub(super) struct MadeStage {
     /// Exact scales by the path of their SkelAnimation, beside the layer's half3.
     pub float_scales: HashMap<String, Sampled<Vec<Vec3>>>,
     pub origin: Origin,
+    /// Of the layer: the buffers of a glTF file may lie beside it.
+    pub fingerprint: u64,
 }
 
 impl MadeStage {

@@ -5,12 +5,15 @@ mod author;
 mod authored;
 mod bake_output;
 mod class_arcs;
+#[cfg(feature = "bake")]
+mod clip_file;
 mod clips;
 mod convert;
 mod crate_arrays;
 mod edits;
 mod explain;
 mod extents;
+mod fingerprint;
 mod first_token;
 mod from_asset;
 mod geometry;
@@ -33,6 +36,8 @@ mod skinned_prims;
 mod text;
 mod tree;
 mod udim;
+#[cfg(feature = "bake")]
+mod value_clips;
 mod values;
 mod variants;
 mod write;
@@ -40,9 +45,13 @@ mod xforms;
 
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use bake_output::BakeOutput;
+#[cfg(feature = "bake")]
+pub(crate) use clip_file::{ClipContents, ClipRecord, FoundClip};
 pub use edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use mend::{Mend, PrimMend};
 pub use options::{ClipChoice, OpenOptions, ReadOptions};
 pub use origin::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use read::UsdFile;
+#[cfg(feature = "bake")]
+pub(crate) use value_clips::{ClipLayout, ClipStage, without_still};
 pub use variants::VariantSelection;

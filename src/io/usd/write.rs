@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use openusd::{gf, sdf, tf, usd_utils};
 
 use super::crate_arrays::Streamed;
-use super::edits::{BakeEdits, BakedArray, BakedTransform, Kept, Samples};
+use super::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Kept, Samples};
 use super::explain::explain;
 use super::instances::{Instances, Sharing};
 use super::made;
@@ -91,36 +91,44 @@ impl UsdFile {
         let mut streamed = Streamed::new();
         let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened)
             .map_err(|e| fail(explain(&e)))?;
-        let mut layer =
-            prototypes::flatten_once(&self.stage, &instances).map_err(|e| fail(explain(&e)))?;
-        clips::flatten_clips(&self.stage, &mut layer).map_err(|e| fail(explain(&e)))?;
+        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
+        let layer = self.flattened_as(&instances, |edit| {
+            streamed = apply(edit.data_mut(), edits)?;
+            author(edit)
+        });
+        Ok((layer.map_err(|e| fail(explain(&e)))?, streamed))
+    }
+
+    /// The composed stage as one layer, its instances shared as said, with what `author` adds to it.
+    pub(super) fn flattened_as(
+        &self,
+        instances: &Instances,
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> std::result::Result<sdf::Layer, openusd::Error> {
+        let mut layer = prototypes::flatten_once(&self.stage, instances)?;
+        clips::flatten_clips(&self.stage, &mut layer)?;
         let folders = self.layer_folders();
         usd_utils::modify_asset_paths(
             &mut layer,
             |path| udim::anchor(path, &folders).unwrap_or_else(|| path.to_owned()),
             true,
-        )
-        .map_err(|e| fail(explain(&e)))?;
-        let orders = self.schema_orders(&layer).map_err(|e| fail(explain(&e)))?;
-        let blocks = self.empty_targets(&layer).map_err(|e| fail(explain(&e)))?;
-        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
-        layer
-            .edit(|edit| {
-                for (path, order) in orders {
-                    let value = sdf::TokenListOp::explicit(order).into();
-                    edit.data_mut().set_field(&path, API_SCHEMAS, value);
-                }
-                for path in blocks {
-                    let key = sdf::FieldKey::TargetPaths.as_str();
-                    let none = sdf::PathListOp::explicit(Vec::new());
-                    edit.data_mut().set_field(&path, key, none.into());
-                }
-                prototypes::write_prototypes(&instances, edit.data_mut())?;
-                streamed = apply(edit.data_mut(), edits)?;
-                author(edit)
-            })
-            .map_err(|e| fail(explain(&e)))?;
-        Ok((layer, streamed))
+        )?;
+        let orders = self.schema_orders(&layer)?;
+        let blocks = self.empty_targets(&layer)?;
+        layer.edit(|edit| {
+            for (path, order) in orders {
+                let value = sdf::TokenListOp::explicit(order).into();
+                edit.data_mut().set_field(&path, API_SCHEMAS, value);
+            }
+            for path in blocks {
+                let key = sdf::FieldKey::TargetPaths.as_str();
+                let none = sdf::PathListOp::explicit(Vec::new());
+                edit.data_mut().set_field(&path, key, none.into());
+            }
+            prototypes::write_prototypes(instances, edit.data_mut())?;
+            author(edit)
+        })?;
+        Ok(layer)
     }
 
     /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
@@ -256,26 +264,37 @@ impl UsdFile {
         let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
             .map_err(|e| fail(explain(&e)))?;
         let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
+        let layer = self.overs_as(out, &instances, |edit| {
+            streamed = apply(edit.data_mut(), edits)?;
+            Ok(())
+        });
+        Ok((layer.map_err(|e| fail(explain(&e)))?, streamed))
+    }
+
+    /// A layer over the input that is to be written as `out`, its instances shared as said, with what `author` adds to it.
+    pub(super) fn overs_as(
+        &self,
+        out: &Path,
+        instances: &Instances,
+        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+    ) -> std::result::Result<sdf::Layer, openusd::Error> {
         let mut layer = sdf::Layer::new_anonymous("bake");
-        let metadata = self.root_metadata().map_err(|e| fail(explain(&e)))?;
+        let metadata = self.root_metadata()?;
         let sublayer = relative_to(self.file(), out);
-        layer
-            .edit(|edit| {
-                // With its offset: a crate file has to hold as many offsets as sublayers.
-                let mut root = edit.pseudo_root_mut()?;
-                root.insert_sublayer(0, sublayer.as_str(), sdf::LayerOffset::default());
-                for (key, value) in metadata {
-                    edit.data_mut()
-                        .set_field(&sdf::Path::abs_root(), key, value);
-                }
-                // The layer stands without the selections that it was baked with, so it makes them itself.
-                variants::author(edit.data_mut(), &self.opened_with.variants)?;
-                prototypes::write_classes(&instances, edit.data_mut(), has_extension(out, "usda"))?;
-                streamed = apply(edit.data_mut(), edits)?;
-                Ok::<(), sdf::AuthoringError>(())
-            })
-            .map_err(|e| fail(explain(&e)))?;
-        Ok((layer, streamed))
+        layer.edit(|edit| {
+            // With its offset: a crate file has to hold as many offsets as sublayers.
+            let mut root = edit.pseudo_root_mut()?;
+            root.insert_sublayer(0, sublayer.as_str(), sdf::LayerOffset::default());
+            for (key, value) in metadata {
+                edit.data_mut()
+                    .set_field(&sdf::Path::abs_root(), key, value);
+            }
+            // The layer stands without the selections that it was baked with, so it makes them itself.
+            variants::author(edit.data_mut(), &self.opened_with.variants)?;
+            prototypes::write_classes(instances, edit.data_mut(), has_extension(out, "usda"))?;
+            author(edit)
+        })?;
+        Ok(layer)
     }
 
     /// Stage metadata that the input's root layer authors and a sublayer cannot give.
@@ -327,36 +346,43 @@ pub(super) fn all_here(out: &Path, streamed: &Streamed) -> Result<()> {
 /// Authors what a bake changes. The samples that are in the file already are blocks in the layer, and come back.
 pub(super) fn apply(
     data: &mut dyn sdf::AbstractData,
-    edits: BakeEdits,
+    mut edits: BakeEdits,
 ) -> std::result::Result<Streamed, sdf::AuthoringError> {
-    let mut streamed = Streamed::new();
     for path in &edits.retype {
         sdf::PrimSpec::over(data, path.as_str())?.set_type_name("Xform");
     }
-    for prim in edits.prims {
-        let path = &prim.path;
-        author_arrays(
-            data,
-            path,
-            "points",
-            "point3f[]",
-            prim.points,
-            &mut streamed,
-        )?;
-        for (property, samples) in prim.normals {
-            if property == NormalsProperty::Primvar && !samples.is_empty() {
-                unindex(data, path, property.name())?;
+    for prim in &mut edits.prims {
+        for (property, samples) in &prim.normals {
+            if *property == NormalsProperty::Primvar && !samples.is_empty() {
+                unindex(data, &prim.path, property.name())?;
             }
-            let name = property.name();
-            author_arrays(data, path, name, "normal3f[]", samples, &mut streamed)?;
+        }
+        if let Some(transform) = prim.transform.take() {
+            author_transform(data, &prim.path, transform)?;
+        }
+    }
+    author_arrays(data, edits.prims, edits.hints)
+}
+
+/// Authors points, normals and boxes; what is in the file already as [`apply`] does.
+pub(super) fn author_arrays(
+    data: &mut dyn sdf::AbstractData,
+    prims: Vec<BakedPrim>,
+    hints: Vec<BakedHint>,
+) -> std::result::Result<Streamed, sdf::AuthoringError> {
+    let mut streamed = Streamed::new();
+    for prim in prims {
+        let path = &prim.path;
+        let points = [("points", "point3f[]", prim.points)];
+        let normals = prim.normals.into_iter();
+        let normals = normals.map(|(property, samples)| (property.name(), "normal3f[]", samples));
+        for (name, type_name, samples) in points.into_iter().chain(normals) {
+            author_array(data, path, name, type_name, samples, &mut streamed)?;
         }
         let extent = map_samples(prim.extent, |e| vec3f(e.to_vec()));
         author(data, path, "extent", "float3[]", extent)?;
-        if let Some(transform) = prim.transform {
-            author_transform(data, path, transform)?;
-        }
     }
-    for hint in edits.hints {
+    for hint in hints {
         let samples = map_samples(hint.samples, vec3f);
         author(data, &hint.path, "extentsHint", "float3[]", samples)?;
     }
@@ -367,7 +393,7 @@ fn map_samples<T>(samples: Samples<T>, f: impl Fn(T) -> sdf::Value) -> Samples<s
     samples.into_iter().map(|(t, v)| (t, f(v))).collect()
 }
 
-fn author_arrays(
+fn author_array(
     data: &mut dyn sdf::AbstractData,
     prim: &str,
     name: &str,
@@ -392,7 +418,7 @@ fn author_arrays(
 }
 
 /// Blocks the indices of a primvar that is written flat.
-fn unindex(data: &mut dyn sdf::AbstractData, prim: &str, name: &str) -> Authoring {
+pub(super) fn unindex(data: &mut dyn sdf::AbstractData, prim: &str, name: &str) -> Authoring {
     let block = vec![(Time::Default, sdf::Value::ValueBlock)];
     author(data, prim, &format!("{name}:indices"), "int[]", block)
 }
@@ -403,24 +429,43 @@ fn author_transform(
     prim: &str,
     transform: BakedTransform,
 ) -> Authoring {
-    const TRANSFORM: &str = "xformOp:transform";
     let is_identity = |(_, m): &(Time, glam::DMat4)| *m == glam::DMat4::IDENTITY;
-    let mut order = Vec::new();
-    if transform.resets {
-        order.push(tf::Token::from("!resetXformStack!"));
+    let moves = !transform.samples.iter().all(is_identity);
+    if moves {
+        author_matrices(data, prim, transform.samples)?;
     }
-    if !transform.samples.iter().all(is_identity) {
-        order.push(tf::Token::from(TRANSFORM));
-        let samples = map_samples(transform.samples, |m| sdf::Value::Matrix4d(matrix4d(m)));
-        author(data, prim, TRANSFORM, "matrix4d", samples)?;
-    }
+    author_order(data, prim, transform.resets, moves)
+}
+
+pub(super) const TRANSFORM: &str = "xformOp:transform";
+
+pub(super) fn author_matrices(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    samples: Samples<glam::DMat4>,
+) -> Authoring {
+    let samples = map_samples(samples, |m| sdf::Value::Matrix4d(matrix4d(m)));
+    author(data, prim, TRANSFORM, "matrix4d", samples)
+}
+
+/// Has a prim no op but its `xformOp:transform`, or none where it does not move.
+pub(super) fn author_order(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    resets: bool,
+    moves: bool,
+) -> Authoring {
+    let reset = resets.then(|| tf::Token::from("!resetXformStack!"));
+    let order = reset
+        .into_iter()
+        .chain(moves.then(|| tf::Token::from(TRANSFORM)));
     let path = sdf::Path::new(prim)?.append_property("xformOpOrder")?;
     if !data.has_spec(&path) {
         let uniform = sdf::Variability::Uniform;
         sdf::AttributeSpec::new(data, &path, "token[]", uniform, false)?;
     }
     let default = sdf::FieldKey::Default.as_str();
-    data.set_field(&path, default, sdf::Value::TokenVec(order));
+    data.set_field(&path, default, sdf::Value::TokenVec(order.collect()));
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! Which point and which sub-shape each offset belongs to.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 /// Points of a block, as a power of two: what the CPU blends at a time, in its first cache.
@@ -8,11 +10,11 @@ pub(in crate::kernel) const BLOCK_BITS: u32 = 10;
 /// Points of a block at most.
 pub(in crate::kernel) const BLOCK: usize = 1 << BLOCK_BITS;
 
-/// Offsets in blocks of points; within a block by sub-shape, and within a sub-shape by point. So each
-/// sub-shape's offsets of a block lie side by side, a *run*, and whoever wants some sub-shapes alone passes over the
-/// others whole.
+/// Entries by sub-shape, and within a sub-shape by point, so that whoever wants some sub-shapes alone reads little else.
+/// Points go by blocks: a sub-shape's entries of one block are a *run*.
 ///
-/// A list (see [`BlendIndex::list`]) names an entry by one word, sub-shape and number within the block.
+/// Lists and the GPU have the entries in another order, by block and then by run. A list (see [`BlendIndex::list`])
+/// names an entry by one word, sub-shape and number within the block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BlendIndex {
     point_count: usize,
@@ -20,12 +22,14 @@ pub(crate) struct BlendIndex {
     block_bits: u32,
     /// `None` where no word of a list would hold a sub-shape and an entry of a single point.
     bits: Option<Bits>,
-    /// First run of each block, and one more for the end.
-    blocks: Vec<u32>,
-    /// By block, then by sub-shape; and one more, for the end.
+    /// First run of each sub-shape, and one more for the end.
+    sub_shapes: Vec<u32>,
+    /// By sub-shape, then by block.
     runs: Vec<Run>,
     /// Each entry's point, counted from its block's first.
     places: Vec<u16>,
+    /// First entry of each block, in the order by blocks, and one more for the end.
+    blocks: Vec<u32>,
     /// Entries of each sub-shape.
     counts: Vec<u32>,
 }
@@ -39,11 +43,44 @@ pub(super) struct Bits {
     pub entry: u32,
 }
 
-/// A sub-shape's entries within a block. They end where the next run begins.
+/// A sub-shape's entries within a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Run {
-    sub_shape: u32,
+    block: u32,
+    /// Number of the first.
     first: u32,
+    count: u32,
+    /// Number of the first within the block, in the order by blocks.
+    in_block: u32,
+}
+
+/// A run of a sub-shape that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::kernel) struct Chosen<T> {
+    pub of: T,
+    pub first: u32,
+    pub count: u32,
+    pub in_block: u32,
+}
+
+impl<T> Chosen<T> {
+    pub fn range(&self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
+/// The runs of some sub-shapes by block, and within a block by sub-shape.
+#[derive(Clone, Debug)]
+pub(in crate::kernel) struct ByBlock<T> {
+    /// First run of each block, and one more for the end.
+    blocks: Vec<u32>,
+    runs: Vec<Chosen<T>>,
+}
+
+impl<T> ByBlock<T> {
+    pub fn of(&self, block: usize) -> &[Chosen<T>] {
+        &self.runs[self.blocks[block] as usize..self.blocks[block + 1] as usize]
+    }
 }
 
 impl BlendIndex {
@@ -56,20 +93,20 @@ impl BlendIndex {
         }
         let mut rows = vec![0; points.len()];
         let mut found = Vec::new();
-        for block in 0..self.block_count() {
-            for (sub_shape, range) in self.runs_of(block) {
-                for entry in range {
-                    let place = places[block << self.block_bits | self.places[entry] as usize];
+        for sub_shape in 0..self.counts.len() as u32 {
+            for run in self.runs_of(sub_shape) {
+                for entry in run.first..run.first + run.count {
+                    let place = places[self.point_of(run, entry as usize)];
                     if place != ABSENT {
                         rows[place as usize] += 1;
-                        found.push((place >> self.block_bits, sub_shape, place, entry as u32));
+                        found.push((sub_shape, place, entry));
                     }
                 }
             }
         }
         found.par_sort_unstable();
         let mut sorter = Sorter::with_bits(self.counts.len(), &rows, self.bits);
-        for (_, sub_shape, place, _) in &found {
+        for (sub_shape, place, _) in &found {
             sorter.put(*place as usize, *sub_shape);
         }
         let order = found.into_iter().map(|(.., entry)| entry);
@@ -86,7 +123,7 @@ impl BlendIndex {
     }
 
     pub fn block_count(&self) -> usize {
-        self.blocks.len().saturating_sub(1)
+        self.point_count.div_ceil(self.block_points())
     }
 
     /// Points of a block, but for the last one.
@@ -94,9 +131,22 @@ impl BlendIndex {
         1 << self.block_bits
     }
 
-    /// First entry of a block; of the one after the last, the end of all.
-    pub fn first_of(&self, block: usize) -> usize {
-        self.runs[self.blocks[block] as usize].first as usize
+    /// First entry of a block, in the order by blocks; of the one after the last, the end of all.
+    pub fn first_of(&self, block: usize) -> u32 {
+        self.blocks[block]
+    }
+
+    /// All entries in the order by blocks.
+    pub fn by_blocks(&self) -> Vec<u32> {
+        let mut out = vec![0; self.places.len()];
+        for run in &self.runs {
+            let at = (self.blocks[run.block as usize] + run.in_block) as usize;
+            let entries = run.first..run.first + run.count;
+            for (to, entry) in out[at..].iter_mut().zip(entries) {
+                *to = entry;
+            }
+        }
+        out
     }
 
     pub(super) fn bits(&self) -> Option<Bits> {
@@ -106,67 +156,69 @@ impl BlendIndex {
     /// How many entries each point has.
     pub fn entries_of_points(&self) -> Vec<u32> {
         let mut counts = vec![0; self.point_count];
-        for block in 0..self.block_count() {
-            let entries = self.first_of(block)..self.first_of(block + 1);
-            for place in &self.places[entries] {
-                counts[block << self.block_bits | usize::from(*place)] += 1;
+        for run in &self.runs {
+            for entry in run.first..run.first + run.count {
+                counts[self.point_of(run, entry as usize)] += 1;
             }
         }
         counts
     }
 
-    /// Points of a block's entries, counted from the block's first.
+    /// Each entry's point, counted from its block's first.
     pub fn places(&self) -> &[u16] {
         &self.places
     }
 
-    fn range_of(&self, run: usize) -> std::ops::Range<usize> {
-        self.runs[run].first as usize..self.runs[run + 1].first as usize
+    fn point_of(&self, run: &Run, entry: usize) -> usize {
+        (run.block as usize) << self.block_bits | usize::from(self.places[entry])
     }
 
-    fn runs_of(&self, block: usize) -> impl Iterator<Item = (u32, std::ops::Range<usize>)> + '_ {
-        let runs = self.blocks[block] as usize..self.blocks[block + 1] as usize;
-        runs.map(|run| (self.runs[run].sub_shape, self.range_of(run)))
+    fn runs_of(&self, sub_shape: u32) -> &[Run] {
+        let sub_shape = sub_shape as usize;
+        &self.runs[self.sub_shapes[sub_shape] as usize..self.sub_shapes[sub_shape + 1] as usize]
     }
 
-    /// The entries that a block has of these sub-shapes, which ascend: `f(number of the sub-shape in the
-    /// list, entries)`.
-    #[inline(always)]
-    pub fn for_each_run<T>(
+    /// The runs of these sub-shapes, which ascend: a counting sort by block.
+    pub(in crate::kernel) fn choose<T: Copy>(
         &self,
-        block: usize,
-        sub_shapes: &[T],
-        number: impl Fn(&T) -> u32,
-        mut f: impl FnMut(&T, std::ops::Range<usize>),
-    ) {
-        let runs = self.blocks[block] as usize..self.blocks[block + 1] as usize;
-        // Runs ascend without repeats, so a sub-shape is at most as far on as its number is.
-        let (mut at, mut at_number) = (runs.start, 0);
-        for sub_shape in sub_shapes {
-            if at == runs.end {
-                return;
-            }
-            let wanted = number(sub_shape);
-            let furthest = (at + (wanted - at_number) as usize).min(runs.end - 1);
-            at = match self.runs[furthest].sub_shape == wanted {
-                true => furthest,
-                false => at + self.runs[at..=furthest].partition_point(|r| r.sub_shape < wanted),
-            };
-            at_number = wanted;
-            if at < runs.end && self.runs[at].sub_shape == wanted {
-                f(sub_shape, self.range_of(at));
-            }
+        sub_shapes: impl Iterator<Item = (u32, T)> + Clone,
+    ) -> ByBlock<T> {
+        let runs = || {
+            let of = |(s, of)| self.runs_of(s).iter().map(move |run| (of, run));
+            sub_shapes.clone().flat_map(of)
+        };
+        let mut blocks = vec![0; self.block_count() + 1];
+        let mut first_run = None;
+        for (of, run) in runs() {
+            blocks[run.block as usize + 1] += 1;
+            first_run.get_or_insert((of, run));
         }
+        for block in 1..blocks.len() {
+            blocks[block] += blocks[block - 1];
+        }
+        let count = blocks.last().map_or(0, |n| *n as usize);
+        let chosen = |(of, run): (T, &Run)| Chosen {
+            of,
+            first: run.first,
+            count: run.count,
+            in_block: run.in_block,
+        };
+        let mut out = Vec::new();
+        if let Some(any) = first_run {
+            out.resize(count, chosen(any));
+        }
+        let mut next = blocks.clone();
+        for (of, run) in runs() {
+            let at = &mut next[run.block as usize];
+            out[*at as usize] = chosen((of, run));
+            *at += 1;
+        }
+        ByBlock { blocks, runs: out }
     }
 }
 
-/// Entries being put into their blocks.
-pub(super) struct Sorter {
-    out: BlendIndex,
-    /// The next entry of each block.
-    next: Vec<u32>,
-    runs: Vec<Vec<Run>>,
-}
+/// An index being made from entries that come in order.
+pub(super) struct Sorter(BlendIndex);
 
 impl Sorter {
     /// `rows` has each point's number of entries.
@@ -176,66 +228,71 @@ impl Sorter {
         let sub_shape_bits = u32::BITS - (sub_shapes.saturating_sub(1) as u32).leading_zeros();
         let entry = (u32::BITS - sub_shape_bits).min(31);
         let fits = |bits: &u32| u64::from(longest) << *bits <= 1 << entry;
-        Self::with_bits(
-            sub_shapes,
-            rows,
-            (0..=BLOCK_BITS)
-                .rev()
-                .find(fits)
-                .map(|block| Bits { block, entry }),
-        )
+        let block = (0..=BLOCK_BITS).rev().find(fits);
+        Self::with_bits(sub_shapes, rows, block.map(|block| Bits { block, entry }))
     }
 
     fn with_bits(sub_shapes: usize, rows: &[u32], bits: Option<Bits>) -> Self {
-        let block_bits = bits.map_or(BLOCK_BITS, |b| b.block);
-        let mut first = 0;
-        let mut next = Vec::with_capacity(rows.len().div_ceil(1 << block_bits));
-        for rows in rows.chunks(1 << block_bits) {
-            next.push(first);
-            first += rows.iter().sum::<u32>();
-        }
-        Self {
-            runs: vec![Vec::new(); next.len()],
-            out: BlendIndex {
-                point_count: rows.len(),
-                block_bits,
-                bits,
-                places: vec![0; first as usize],
-                counts: vec![0; sub_shapes],
-                ..BlendIndex::default()
-            },
-            next,
-        }
+        let entries: u64 = rows.iter().map(|n| u64::from(*n)).sum();
+        Self(BlendIndex {
+            point_count: rows.len(),
+            block_bits: bits.map_or(BLOCK_BITS, |b| b.block),
+            bits,
+            places: Vec::with_capacity(entries as usize),
+            counts: vec![0; sub_shapes],
+            ..BlendIndex::default()
+        })
     }
 
-    pub fn entry_count(&self) -> usize {
-        self.out.places.len()
+    /// The next entry: sub-shapes ascend, and so do a sub-shape's points.
+    pub fn put(&mut self, point: usize, sub_shape: u32) {
+        let index = &mut self.0;
+        let block = (point >> index.block_bits) as u32;
+        let is_new_sub_shape = index.counts[sub_shape as usize] == 0;
+        match index.runs.last_mut() {
+            Some(run) if run.block == block && !is_new_sub_shape => run.count += 1,
+            _ => index.runs.push(Run {
+                block,
+                first: index.places.len() as u32,
+                count: 1,
+                in_block: 0,
+            }),
+        }
+        index.counts[sub_shape as usize] += 1;
+        let place = point & (index.block_points() - 1);
+        index.places.push(place as u16);
     }
 
-    /// An entry's number. A block's entries come by sub-shape, and those of a sub-shape by point.
-    pub fn put(&mut self, point: usize, sub_shape: u32) -> usize {
-        let block = point >> self.out.block_bits;
-        let first = self.next[block];
-        self.next[block] += 1;
-        let runs = &mut self.runs[block];
-        if runs.last().is_none_or(|run| run.sub_shape != sub_shape) {
-            runs.push(Run { sub_shape, first });
+    pub fn finish(self) -> BlendIndex {
+        let mut index = self.0;
+        let mut next = vec![0; index.block_count()];
+        for run in &mut index.runs {
+            let next = &mut next[run.block as usize];
+            run.in_block = *next;
+            *next += run.count;
         }
-        self.out.places[first as usize] = (point & (self.out.block_points() - 1)) as u16;
-        self.out.counts[sub_shape as usize] += 1;
-        first as usize
+        index.blocks = sums(next);
+        // A sub-shape's runs end with its last entry.
+        let (mut run, mut end) = (0, 0);
+        index.sub_shapes.push(0);
+        for count in &index.counts {
+            end += count;
+            while index.runs.get(run).is_some_and(|run| run.first < end) {
+                run += 1;
+            }
+            index.sub_shapes.push(run as u32);
+        }
+        index
     }
+}
 
-    pub fn finish(mut self) -> BlendIndex {
-        self.out.blocks.push(0);
-        for runs in self.runs {
-            self.out.runs.extend(runs);
-            self.out.blocks.push(self.out.runs.len() as u32);
-        }
-        self.out.runs.push(Run {
-            sub_shape: u32::MAX,
-            first: self.out.places.len() as u32,
-        });
-        self.out
-    }
+/// Where each begins, and where the last ends.
+fn sums(counts: Vec<u32>) -> Vec<u32> {
+    let mut sum = 0;
+    let mut out = vec![0];
+    out.extend(counts.into_iter().map(|count| {
+        sum += count;
+        sum
+    }));
+    out
 }

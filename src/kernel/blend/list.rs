@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::index::{BLOCK, BlendIndex};
+use super::index::{BLOCK, BlendIndex, Chosen};
 
 impl BlendIndex {
     /// Whether a word holds a sub-shape and the number of an entry, of a block of single points at least.
@@ -35,24 +35,19 @@ impl BlendIndex {
         let mut at = points as u32 + 1;
         rows[points] = at + entries.len() as u32;
 
-        let counts: Vec<usize> = (0..self.block_count())
-            .into_par_iter()
-            .map(|block| {
-                let mut count = 0;
-                self.for_each_run(block, sub_shapes, |s| *s, |_, run| count += run.len());
-                count
-            })
-            .collect();
+        let chosen = self.choose(sub_shapes.iter().map(|s| (*s, *s)));
         let mut tasks = Vec::with_capacity(self.block_count());
         let blocks = rows[..points].chunks_mut(self.block_points()).enumerate();
-        for ((block, rows), count) in blocks.zip(counts) {
-            let (words, others) = std::mem::take(&mut entries).split_at_mut(count);
+        for (block, rows) in blocks {
+            let runs = chosen.of(block);
+            let count: u32 = runs.iter().map(|run| run.count).sum();
+            let (words, others) = std::mem::take(&mut entries).split_at_mut(count as usize);
             entries = others;
-            tasks.push((block, at, rows, words));
-            at += count as u32;
+            tasks.push((runs, at, rows, words));
+            at += count;
         }
-        tasks.into_par_iter().for_each(|(block, at, rows, words)| {
-            self.list_block(block, sub_shapes, bits.entry, at, rows, words);
+        tasks.into_par_iter().for_each(|(runs, at, rows, words)| {
+            self.list_block(runs, bits.entry, at, rows, words);
         });
         bits.entry | bits.block << 8
     }
@@ -60,8 +55,7 @@ impl BlendIndex {
     /// A block's rows and words; the first of its words is word `at` of the list.
     fn list_block(
         &self,
-        block: usize,
-        sub_shapes: &[u32],
+        runs: &[Chosen<u32>],
         entry_bits: u32,
         at: u32,
         rows: &mut [u32],
@@ -69,34 +63,23 @@ impl BlendIndex {
     ) {
         // A counting sort by point.
         let mut next = [0u32; BLOCK];
-        self.for_each_run(
-            block,
-            sub_shapes,
-            |s| *s,
-            |_, run| {
-                for place in &self.places()[run] {
-                    next[usize::from(*place) % BLOCK] += 1;
-                }
-            },
-        );
+        for run in runs {
+            for place in &self.places()[run.range()] {
+                next[usize::from(*place) % BLOCK] += 1;
+            }
+        }
         let mut sum = 0;
         for (row, next) in rows.iter_mut().zip(&mut next) {
             *row = at + sum;
             sum += std::mem::replace(next, sum);
         }
-        let first = self.first_of(block);
-        self.for_each_run(
-            block,
-            sub_shapes,
-            |s| *s,
-            |sub_shape, run| {
-                let tag = sub_shape.unbounded_shl(entry_bits);
-                for (entry, place) in run.clone().zip(&self.places()[run]) {
-                    let next = &mut next[usize::from(*place) % BLOCK];
-                    words[*next as usize] = tag | (entry - first) as u32;
-                    *next += 1;
-                }
-            },
-        );
+        for run in runs {
+            let tag = run.of.unbounded_shl(entry_bits) | run.in_block;
+            for (i, place) in (0..).zip(&self.places()[run.range()]) {
+                let next = &mut next[usize::from(*place) % BLOCK];
+                words[*next as usize] = tag + i;
+                *next += 1;
+            }
+        }
     }
 }

@@ -91,8 +91,11 @@ fn walk(
     let mut list = Vec::new();
     let bits = blend.index.list(sub_shapes, &mut list);
     let (entry_bits, block_bits) = (bits & 0xff, bits >> 8);
+    // As they are uploaded.
+    let order = blend.index.by_blocks().into_iter();
+    let offsets: Vec<Vec3> = order.map(|e| offsets[e as usize]).collect();
     let walk_point = |(point, value): (usize, &Vec3)| {
-        let first = blend.index.first_of(point >> block_bits);
+        let first = blend.index.first_of(point >> block_bits) as usize;
         let mut sum = *value;
         for at in list[point]..list[point + 1] {
             let entry = list[at as usize];

@@ -7,7 +7,7 @@ use super::{CHUNK, Plan};
 use crate::kernel::RenderVertices;
 use crate::kernel::influences::Records;
 use crate::kernel::rigid::move_points;
-use crate::kernel::skin::{normalized, skin_normals};
+use crate::kernel::skin::{normalize, skin_normals};
 
 impl Plan<'_> {
     /// Deforms each point once and hands its results to the vertices that show it.
@@ -62,8 +62,9 @@ impl Plan<'_> {
                     }
                     None => out.copy_from_slice(values),
                 }
+                normalize(out);
                 for ((to, value), tangent) in tangents.iter_mut().zip(out).zip(rest) {
-                    *to = normalized(*value).extend(tangent.w);
+                    *to = value.extend(tangent.w);
                 }
             });
     }
@@ -76,14 +77,14 @@ impl Plan<'_> {
         out: &mut [Vec3],
     ) {
         let Some(rigid) = &self.rigid else {
-            skin_normals(records, matrices, rest, out, |t| t);
+            skin_normals(records, matrices, rest, out);
             return;
         };
         let without_translation = |[x, y, z]: [Vec4; 3]| [x, y, z, Vec4::ZERO];
         let bind = matrices.last().filter(|_| !rigid.scales_points);
         match bind {
             Some(_) => out.copy_from_slice(rest),
-            None => skin_normals(records, matrices, rest, out, |t| t),
+            None => skin_normals(records, matrices, rest, out),
         }
         let bind = bind.copied().map(without_translation);
         let [x, y, z, _] = rigid.post;

@@ -1,0 +1,431 @@
+//! Bakes cut into clips: one file for a run of frames, and a stage of USD value clips over them. A run is baked, written and
+//! forgotten before the next one begins, so that memory and what a kill costs are bounded by its length.
+
+mod cuts;
+mod names;
+mod record;
+mod shard;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::deform::Deformer;
+use super::hints::{bake_hints, hinted};
+use super::plan::TransformKind;
+use super::tracks::{Work, bake_schedule, check_size};
+use super::troubles::{Troubles, broken_shapes};
+use super::{
+    BakeOptions, BakeReport, BakedHint, BakedPrim, Format, Progress, samples, skel_roots_to_retype,
+};
+use crate::error::{Error, Result, Warning};
+use crate::io::output::{self, Outputs};
+use crate::io::usd::{
+    BakeEdits, ClipContents, ClipLayout, ClipStage, FoundClip, UsdFile, without_still,
+};
+use crate::scene::Scene;
+use cuts::{Cut, Cuts};
+use names::ClipNames;
+use record::Maker;
+pub use shard::Shard;
+
+/// What became of a bake's clips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClipCounts {
+    /// Clips of the whole bake, whoever bakes them.
+    pub of: usize,
+    /// Baked by this run.
+    pub baked: usize,
+    /// There already, and as this run would have baked them.
+    pub kept: usize,
+}
+
+/// Why an output cannot be a stage of clips as the options want it.
+pub(super) fn refusal(
+    output: &Path,
+    format: Format,
+    options: &BakeOptions,
+) -> Option<&'static str> {
+    let is_package = output
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("usdz"));
+    match options.clip_frames {
+        None if options.resume => {
+            Some("only a bake into clips can be resumed: clip_frames is not set")
+        }
+        None if options.shard.is_some() => {
+            Some("only a bake into clips has shards: clip_frames is not set")
+        }
+        None => None,
+        Some(0) => Some("a clip has one frame at least"),
+        Some(_) if format != Format::Usd => Some("value clips are a matter of USD: .usda or .usdc"),
+        Some(_) if is_package => {
+            Some("a .usdz has to be self-contained; a stage of clips is .usda or .usdc")
+        }
+        Some(_) => None,
+    }
+}
+
+/// A bake into clips whose input is read.
+pub(super) struct ClipBake<'a> {
+    pub file: &'a UsdFile,
+    pub scene: &'a Scene,
+    pub output: &'a Path,
+    pub options: &'a BakeOptions,
+    /// Bindings to bake, by index into [`Scene::bindings`].
+    pub chosen: &'a [usize],
+}
+
+impl ClipBake<'_> {
+    /// Bakes the clips that are asked for and, where these are all, writes the stage over them.
+    pub fn bake(
+        &self,
+        deformer: &mut Deformer,
+        report: &mut BakeReport,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        let work = Work::new(self.scene, self.chosen, self.options)?;
+        let prepared = self.prepare(&work)?;
+        let cuts = &prepared.cuts;
+        let count = cuts.count();
+        let mine = self.options.shard.map_or(0..count, |s| s.clips(count));
+        let maker = Maker::new(self.file, self.options, count)?;
+        let backend = deformer.identity();
+        let mut todo = Vec::new();
+        for i in mine.clone() {
+            let name = prepared.names.clip(i + 1);
+            let expected = maker.record(i, cuts.cut(i).frames, &backend);
+            match FoundClip::at(&name)? {
+                FoundClip::Foreign => return Err(foreign(&name)),
+                FoundClip::Clip(found) if self.options.resume => {
+                    match expected.difference(&found.record) {
+                        None => continue,
+                        Some((what, now, then)) => report.warnings.push(Warning::new(
+                            "clip-baked-anew",
+                            name.display().to_string(),
+                            format!("is there with {what} '{then}', where it is '{now}' now"),
+                        )),
+                    }
+                }
+                FoundClip::Clip(_) | FoundClip::Nothing => {}
+            }
+            todo.push((i, name, expected));
+        }
+        let total = todo.iter().map(|(i, ..)| cuts.cut(*i).samples()).sum();
+        let mut before = 0;
+        let mut troubles = Troubles::default();
+        let mut broken: BTreeMap<String, Warning> = BTreeMap::new();
+        progress(Progress::Deforming { done: 0, total });
+        // Gone again if no clip comes to be in it.
+        let mut folder = Outputs::default();
+        if !todo.is_empty() {
+            folder.folder(&prepared.names.folder)?;
+        }
+        for (i, name, record) in &todo {
+            let cut = cuts.cut(*i);
+            if self.options.frames.is_none() {
+                check_size(self.scene, &work.plan, &cut.schedule)?;
+            }
+            output::remove_leftovers(name)?;
+            let mut out = self.file.begin_clip(name)?;
+            let baked = bake_schedule(
+                self.scene,
+                &work,
+                &cut.schedule,
+                deformer,
+                &mut troubles,
+                &mut |time, values| out.keep(time, values),
+                &mut |now| {
+                    if let Progress::Deforming { done, .. } = now {
+                        let done = before + done;
+                        progress(Progress::Deforming { done, total });
+                    }
+                },
+            )?;
+            report.deform_time += baked.deform_time;
+            before += cut.samples();
+            for warning in broken_shapes(self.scene, &cut.schedule) {
+                broken.entry(warning.path.clone()).or_insert(warning);
+            }
+            let mut tracks: BTreeMap<usize, BakedPrim> = BTreeMap::new();
+            for (b, track) in baked.prims {
+                report.deformed_points += track.deformed_points;
+                tracks.insert(b, track.prim);
+            }
+            let hints = bake_hints(
+                self.scene,
+                &tracks,
+                &prepared.retype,
+                self.options.frames.is_some(),
+                cut.window,
+            );
+            for (b, prim) in &mut tracks {
+                samples::drop_redundant(prim);
+                if work.plan.of(*b).transform == Some(TransformKind::World) {
+                    prim.transform = None;
+                }
+            }
+            let mut edits = BakeEdits {
+                prims: tracks.into_values().collect(),
+                hints,
+                retype: Vec::new(),
+            };
+            if !cut.has_still {
+                without_still(&mut edits);
+            }
+            prepared.layout.write_clip(out, edits, cut.frames, record)?;
+        }
+        folder.finish()?;
+        report.warnings.extend(broken.into_values());
+        report.clips = Some(ClipCounts {
+            of: count,
+            baked: todo.len(),
+            kept: mine.len() - todo.len(),
+        });
+        let contents = match self.options.shard {
+            Some(_) => prepared.contents(mine.clone())?,
+            None => self.write_stage(&work, &prepared, report, progress)?,
+        };
+        let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
+        let (errors, warnings) = troubles.finish(self.scene, came_out);
+        report.errors.extend(errors);
+        report.warnings.extend(warnings);
+        report
+            .files
+            .extend(mine.map(|i| prepared.names.clip(i + 1)));
+        self.count(&work, &prepared, &contents, report)
+    }
+
+    /// Writes the stage over clips that are all there.
+    pub fn stitch(
+        &self,
+        report: &mut BakeReport,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        let work = Work::new(self.scene, self.chosen, self.options)?;
+        let prepared = self.prepare(&work)?;
+        let count = prepared.cuts.count();
+        let maker = Maker::new(self.file, self.options, count)?;
+        let mut backend: Option<String> = None;
+        let mut missing = Vec::new();
+        for i in 0..count {
+            let name = prepared.names.clip(i + 1);
+            let found = match FoundClip::at(&name)? {
+                FoundClip::Clip(found) => found.record,
+                FoundClip::Nothing => {
+                    missing.push(i + 1);
+                    continue;
+                }
+                FoundClip::Foreign => return Err(foreign(&name)),
+            };
+            let backend = backend.get_or_insert_with(|| found.backend.clone());
+            let expected = maker.record(i, prepared.cuts.cut(i).frames, backend);
+            if let Some((what, expected, found)) = expected.difference(&found) {
+                return Err(Error::Request(format!(
+                    "{}: its {what} is '{found}', where the bake to stitch has '{expected}': bake its shard again with --resume",
+                    name.display()
+                )));
+            }
+        }
+        if !missing.is_empty() {
+            return Err(Error::Request(format!(
+                "{}: {} of {count} clips are not there: {}",
+                prepared.names.folder.display(),
+                missing.len(),
+                runs(&missing)
+            )));
+        }
+        report.backend = backend.unwrap_or_default();
+        report.clips = Some(ClipCounts {
+            of: count,
+            baked: 0,
+            kept: count,
+        });
+        let contents = self.write_stage(&work, &prepared, report, progress)?;
+        let clips = (0..count).map(|i| prepared.names.clip(i + 1));
+        report.files.extend(clips);
+        self.count(&work, &prepared, &contents, report)
+    }
+
+    fn prepare<'w>(&self, work: &'w Work) -> Result<Prepared<'w>> {
+        let scene = self.scene;
+        let bindings = || work.plan.prims().map(|p| &scene.bindings[p.binding]);
+        let prims: HashSet<usize> = bindings().map(|b| b.prim).collect();
+        let hints = hinted(scene, &prims).into_iter().map(|prim| BakedHint {
+            path: scene.prims[prim].path.clone(),
+            samples: Vec::new(),
+        });
+        let roots = bindings().map(|b| scene.prims[b.skel_root].path.clone());
+        let retype = skel_roots_to_retype(scene, &roots.collect());
+        let untouched = work.leaders().map(|b| work.untouched(scene, b));
+        let structure = BakeEdits {
+            prims: untouched.collect(),
+            hints: hints.collect(),
+            retype: retype.clone(),
+        };
+        let length = self.options.clip_frames.unwrap_or(usize::MAX);
+        Ok(Prepared {
+            layout: self
+                .file
+                .clip_layout(self.output, &structure, self.options.layer)?,
+            // A hint depends on the boxes of what is still, too.
+            cuts: Cuts::new(&work.schedule, length, !structure.hints.is_empty()),
+            names: ClipNames::of(self.output),
+            retype,
+        })
+    }
+
+    /// Writes what stands over the clips, once they are all there.
+    fn write_stage(
+        &self,
+        work: &Work,
+        prepared: &Prepared<'_>,
+        report: &mut BakeReport,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ClipContents> {
+        progress(Progress::Writing);
+        let (names, cuts) = (&prepared.names, &prepared.cuts);
+        let count = cuts.count();
+        let contents = prepared.contents(0..count)?;
+        let mut edits = BakeEdits::default();
+        let mut roots = BTreeSet::new();
+        for prim in work.plan.prims() {
+            if prepared.came_out(self.scene, &contents, prim.binding)? {
+                let root = self.scene.bindings[prim.binding].skel_root;
+                roots.insert(self.scene.prims[root].path.clone());
+            }
+        }
+        for b in work.leaders() {
+            if prepared.came_out(self.scene, &contents, b)? {
+                edits.prims.push(work.untouched(self.scene, b));
+            }
+        }
+        if edits.prims.is_empty() {
+            let (errors, warnings) = (&report.errors, &report.warnings);
+            return Err(super::nothing_to_skin(self.scene, errors, warnings));
+        }
+        edits.retype = skel_roots_to_retype(self.scene, &roots);
+        let clips: Vec<(PathBuf, f64)> = (0..count)
+            .filter_map(|i| Some((names.clip(i + 1), cuts.from(i)?)))
+            .collect();
+        let stage = ClipStage {
+            out: self.output,
+            topology: &names.topology(),
+            manifest: &names.manifest(),
+            clips: &clips,
+            last: cuts.last().unwrap_or(0.0),
+        };
+        self.file
+            .write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
+        report.files.push(self.output.to_owned());
+        report.files.push(names.topology());
+        report.files.push(names.manifest());
+        for name in names.left_over(count)? {
+            let message = "is of an earlier bake and belongs to no clip now";
+            let path = name.display().to_string();
+            report
+                .warnings
+                .push(Warning::new("clip-left-over", path, message));
+        }
+        Ok(contents)
+    }
+
+    /// Fills the report with what is in the clips.
+    fn count(
+        &self,
+        work: &Work,
+        prepared: &Prepared<'_>,
+        contents: &ClipContents,
+        report: &mut BakeReport,
+    ) -> Result<()> {
+        let mut times_of: BTreeMap<usize, usize> = BTreeMap::new();
+        for (_, bindings) in &work.schedule {
+            for b in bindings {
+                *times_of.entry(*b).or_default() += 1;
+            }
+        }
+        for b in work.leaders() {
+            if !prepared.came_out(self.scene, contents, b)? {
+                continue;
+            }
+            let plan = work.plan.of(b);
+            let binding = &self.scene.bindings[b];
+            let places = 1 + work.copies.get(&b).map_or(0, Vec::len);
+            let points = binding.points.first().map_or(0, |p| p.len());
+            report.prims += places;
+            report.shared += places - 1;
+            report.points += if plan.parts.is_empty() { 0 } else { points } * places;
+            report.samples += times_of.get(&b).copied().unwrap_or(0) * places;
+            let moved = binding.is_rigid() && plan.transform.is_some();
+            report.moved += usize::from(moved) * places;
+        }
+        Ok(())
+    }
+}
+
+/// What every run on the same input and options has the same of.
+struct Prepared<'w> {
+    layout: ClipLayout,
+    cuts: Cuts<'w>,
+    names: ClipNames,
+    /// SkelRoots that become Xforms if anything below them comes out.
+    retype: Vec<String>,
+}
+
+impl Prepared<'_> {
+    fn contents(&self, clips: Range<usize>) -> Result<ClipContents> {
+        let mut out = ClipContents::default();
+        for i in clips {
+            let name = self.names.clip(i + 1);
+            match FoundClip::at(&name)? {
+                FoundClip::Clip(clip) => out.add(&name, &clip)?,
+                FoundClip::Nothing | FoundClip::Foreign => return Err(foreign(&name)),
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether a clip holds anything of a binding's prim.
+    fn came_out(&self, scene: &Scene, contents: &ClipContents, b: usize) -> Result<bool> {
+        let place = self.layout.place(&scene.bindings[b].path)?;
+        Ok(contents.has(&place))
+    }
+}
+
+impl Cut {
+    fn samples(&self) -> usize {
+        cuts::samples(&self.schedule)
+    }
+}
+
+fn foreign(name: &Path) -> Error {
+    Error::Write {
+        file: name.to_owned(),
+        reason: "what is there is no whole clip of a bake: move it away, or choose another OUT"
+            .into(),
+    }
+}
+
+/// `1 to 4, 7`.
+fn runs(numbers: &[usize]) -> String {
+    let mut out: Vec<(usize, usize)> = Vec::new();
+    for n in numbers {
+        match out.last_mut() {
+            Some((_, last)) if *last + 1 == *n => *last = *n,
+            _ => out.push((*n, *n)),
+        }
+    }
+    let text = out.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first} to {last}"),
+    });
+    text.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_are_listed_in_runs() {
+        assert_eq!(super::runs(&[1, 2, 3, 7, 9, 10]), "1 to 3, 7, 9 to 10");
+    }
+}

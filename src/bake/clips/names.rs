@@ -1,0 +1,95 @@
+//! The names of a bake's clips.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The files that stand behind a stage of clips: OUT_clips/OUT.0001.usdc and so on.
+pub(super) struct ClipNames {
+    pub folder: PathBuf,
+    stem: OsString,
+}
+
+impl ClipNames {
+    pub fn of(out: &Path) -> Self {
+        let stem = out.file_stem().unwrap_or_default().to_owned();
+        let mut folder = stem.clone();
+        folder.push("_clips");
+        Self {
+            folder: out.with_file_name(folder),
+            stem,
+        }
+    }
+
+    /// By the clip's number, from 1.
+    pub fn clip(&self, number: usize) -> PathBuf {
+        self.named(&format!("{number:04}"))
+    }
+
+    /// What is the same at all times.
+    pub fn topology(&self) -> PathBuf {
+        self.named("topology")
+    }
+
+    pub fn manifest(&self) -> PathBuf {
+        self.named("manifest")
+    }
+
+    fn named(&self, what: &str) -> PathBuf {
+        let mut name = self.stem.clone();
+        name.push(format!(".{what}.usdc"));
+        self.folder.join(name)
+    }
+
+    /// Clips of a number beyond `count`, which an earlier bake has left.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub fn left_over(&self, count: usize) -> Result<Vec<PathBuf>> {
+        let fail = |e: std::io::Error| Error::Open {
+            file: self.folder.clone(),
+            reason: e.to_string(),
+        };
+        let mut out = Vec::new();
+        if !self.folder.is_dir() {
+            return Ok(out);
+        }
+        let start = format!("{}.", self.stem.to_string_lossy());
+        for entry in fs::read_dir(&self.folder).map_err(fail)? {
+            let path = entry.map_err(fail)?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let number = name
+                .strip_prefix(&start)
+                .and_then(|n| n.strip_suffix(".usdc"))
+                .filter(|n| n.len() >= 4)
+                .and_then(|n| n.parse::<usize>().ok());
+            if number.is_some_and(|n| n > count) {
+                out.push(path);
+            }
+        }
+        out.sort();
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beside_the_stage() {
+        let names = ClipNames::of(Path::new("shots/hero.v2.usdc"));
+        let text = |p: PathBuf| p.to_str().unwrap().replace('\\', "/");
+        assert_eq!(text(names.clip(7)), "shots/hero.v2_clips/hero.v2.0007.usdc");
+        assert_eq!(
+            text(names.clip(12345)),
+            "shots/hero.v2_clips/hero.v2.12345.usdc"
+        );
+        assert_eq!(
+            text(names.manifest()),
+            "shots/hero.v2_clips/hero.v2.manifest.usdc"
+        );
+    }
+}

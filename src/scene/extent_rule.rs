@@ -1,0 +1,126 @@
+//! What the extent of a prim is made of.
+
+use glam::Vec3;
+
+/// How a prim's extent follows from its points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtentRule {
+    /// The points' bounding box (UsdGeomPointBased).
+    Points,
+    /// Each point with half its width around it (UsdGeomPoints).
+    WidthPerPoint,
+    /// Half the largest width around all (UsdGeomCurves).
+    LargestWidth,
+}
+
+impl ExtentRule {
+    /// Corners of the bounding box of a prim's points, with what its widths add (the extent functions
+    /// of UsdGeomPointBased, UsdGeomPoints and UsdGeomCurves). `None` where a point is not finite.
+    #[must_use]
+    pub fn corners(self, points: &[Vec3], widths: &[f32]) -> Option<[Vec3; 2]> {
+        if points.is_empty() {
+            // UsdGeomPointBased's own answer is an empty range, which a float3[2] cannot say.
+            return Some([Vec3::ZERO; 2]);
+        }
+        let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        let mut all_finite = None;
+        if self == Self::WidthPerPoint && widths.len() == points.len() {
+            for (p, width) in points.iter().zip(widths) {
+                low = low.min(*p - width * 0.5);
+                high = high.max(*p + width * 0.5);
+            }
+        } else {
+            let (bounds, finite) = bounds(points);
+            [low, high] = bounds;
+            all_finite = Some(finite);
+            if self != Self::Points {
+                let pad = widths.iter().copied().fold(0.0, f32::max) * 0.5;
+                low -= pad;
+                high += pad;
+            }
+        }
+        let all_finite = all_finite.unwrap_or_else(|| points.iter().all(|p| p.is_finite()));
+        all_finite.then_some([low, high])
+    }
+}
+
+/// Corners of the bounding box, and whether all points are finite; if not, the corners mean nothing.
+fn bounds(points: &[Vec3]) -> ([Vec3; 2], bool) {
+    // Four points side by side are twelve numbers, each with an extreme of its own: what compilers make vectors of.
+    const WIDTH: usize = 12;
+    let (lanes, rest) = bytemuck::cast_slice::<Vec3, f32>(points).as_chunks::<WIDTH>();
+    let mut low = [f32::INFINITY; WIDTH];
+    let mut high = [f32::NEG_INFINITY; WIDTH];
+    // 0 minus 0 as long as there is neither an infinity nor a NaN.
+    let mut nothing = [0.0_f32; WIDTH];
+    for values in lanes {
+        for i in 0..WIDTH {
+            let value = values[i];
+            low[i] = if low[i] < value { low[i] } else { value };
+            high[i] = if high[i] > value { high[i] } else { value };
+            nothing[i] += value - value;
+        }
+    }
+    let mut corners = [Vec3::INFINITY, Vec3::NEG_INFINITY];
+    let joined = [&low[..], &high[..], rest];
+    let parts = joined.map(|part| bytemuck::cast_slice::<f32, Vec3>(part));
+    corners[0] = parts[0]
+        .iter()
+        .chain(parts[2])
+        .fold(corners[0], |a, p| a.min(*p));
+    corners[1] = parts[1]
+        .iter()
+        .chain(parts[2])
+        .fold(corners[1], |a, p| a.max(*p));
+    let finite = nothing.iter().all(|n| *n == 0.0) && parts[2].iter().all(|p| p.is_finite());
+    // Which of two zeros is the lower is left to their order, so that they have to be met in order.
+    let zero = |c: &Vec3| c.to_array().contains(&0.0);
+    if finite && corners.iter().any(zero) {
+        corners = points
+            .iter()
+            .fold([Vec3::INFINITY, Vec3::NEG_INFINITY], |[low, high], p| {
+                [low.min(*p), high.max(*p)]
+            });
+    }
+    (corners, finite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the extent is by definition, one point after the other.
+    fn one_by_one(points: &[Vec3]) -> Option<[Vec3; 2]> {
+        let start = [Vec3::INFINITY, Vec3::NEG_INFINITY];
+        let join = |[low, high]: [Vec3; 2], p: &Vec3| [low.min(*p), high.max(*p)];
+        let all_finite = points.iter().all(|p| p.is_finite());
+        all_finite.then(|| points.iter().fold(start, join))
+    }
+
+    #[test]
+    fn many_points_at_once_are_one_by_one_to_the_bit() {
+        let mut state = 1_u32;
+        let mut number = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // Many zeros of both signs.
+            ((state >> 24) as f32 - 128.0) * ((state >> 16 & 3) as f32)
+        };
+        for count in 1..40 {
+            for offset in [0.0, 1000.0] {
+                let mut points: Vec<Vec3> = (0..count)
+                    .map(|_| Vec3::new(number(), number(), number()) + offset)
+                    .collect();
+                let bits =
+                    |c: Option<[Vec3; 2]>| c.map(|c| c.map(|v| v.to_array().map(f32::to_bits)));
+                let corners = ExtentRule::Points.corners(&points, &[]);
+                assert_eq!(bits(corners), bits(one_by_one(&points)), "{points:?}");
+                for broken in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                    let at = count / 2;
+                    let sound = std::mem::replace(&mut points[at].y, broken);
+                    assert_eq!(ExtentRule::Points.corners(&points, &[]), None);
+                    points[at].y = sound;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What a frame allocates: nothing of sinew's own after the first frames, whatever the number of characters.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::cases::{self, Spec};
+use common::gpu;
+use common::host::Gpu;
+use glam::{DMat4, DQuat, DVec3};
+use libtest_mimic::{Arguments, Failed, Trial};
+use sinew::gpu::{Crowd, InstanceId, SkinnerOptions};
+use sinew::kernel::{PackedPose, PackedSkin};
+use sinew::skel::{Pose, Skeleton};
+
+/// Counts the allocations of all threads.
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations<T>(work: impl FnOnce() -> T) -> (usize, T) {
+    let before = COUNT.load(Ordering::Relaxed);
+    let out = work();
+    (COUNT.load(Ordering::Relaxed) - before, out)
+}
+
+fn main() {
+    let mut args = Arguments::from_args();
+    // One at a time, for all of them count.
+    args.test_threads = Some(1);
+    let ignored = gpu::ignored();
+    type Run = fn() -> Result<(), Failed>;
+    let trials: [(&str, Run); 3] = [
+        ("the_count_counts", counts),
+        ("poses_by_arrays", by_arrays),
+        ("frames_of_few_and_many", few_and_many),
+    ];
+    let trials = trials.map(|(name, run)| Trial::test(name, run).with_ignored_flag(ignored));
+    libtest_mimic::run(&args, trials.into()).exit();
+}
+
+fn counts() -> Result<(), Failed> {
+    let (count, kept) = allocations(|| vec![Box::new(1), Box::new(2)]);
+    match count {
+        3 => Ok(drop(kept)),
+        count => Err(format!("{count} allocations counted of 3").into()),
+    }
+}
+
+/// A chain of joints, and each joint's transform in its parent's space at a time.
+struct Rig {
+    skeleton: Skeleton,
+    packed: std::sync::Arc<PackedSkin>,
+    channels: usize,
+}
+
+impl Rig {
+    fn new() -> Result<Self, Failed> {
+        let skin = cases::skin(&Spec {
+            points: 12,
+            joints: 6,
+            shapes: 3,
+            own_joints: false,
+            ..Spec::default()
+        });
+        let packed = std::sync::Arc::new(PackedSkin::pack("/Case", &skin)?);
+        let channels = cases::pose(&skin, 0).channel_weights.len();
+        let joints = packed.palette_slots() - 1;
+        let names = (0..joints).map(|j| format!("J{j}")).collect();
+        let parents: Vec<Option<u32>> = (0..joints as u32).map(|j| j.checked_sub(1)).collect();
+        let bind = (1..=joints).map(|j| DMat4::from_translation(DVec3::X * j as f64));
+        Ok(Self {
+            skeleton: Skeleton::from_parents("Rig", names, &parents, bind.collect(), None)?,
+            packed,
+            channels,
+        })
+    }
+
+    /// Into a buffer of the caller's.
+    fn local(&self, time: f64, out: &mut Vec<DMat4>) {
+        out.clear();
+        let turn = |j: usize| DQuat::from_rotation_z(time + j as f64 * 0.1);
+        let joints = 0..self.packed.palette_slots() - 1;
+        out.extend(joints.map(|j| DMat4::from_rotation_translation(turn(j), DVec3::X)));
+    }
+}
+
+fn none(what: &str, count: usize) -> Result<(), Failed> {
+    match count {
+        0 => Ok(()),
+        count => Err(format!("{what}: {count} allocations").into()),
+    }
+}
+
+/// A host that keeps poses itself.
+fn by_arrays() -> Result<(), Failed> {
+    let rig = Rig::new()?;
+    let mut local = Vec::new();
+    rig.local(0.0, &mut local);
+    let mut pose = Pose::from_local(&rig.skeleton, &local)?.with_weights(vec![0.5; rig.channels]);
+    let mut packed = PackedPose::try_pack(&rig.packed, &pose)?;
+    let (count, result) = allocations(|| {
+        for time in 1..10 {
+            rig.local(f64::from(time), &mut local);
+            pose.set_local(&rig.skeleton, &local)?;
+            packed.update(&rig.packed, &pose)?;
+        }
+        Ok::<_, Failed>(())
+    });
+    result?;
+    none("posing and packing", count)?;
+    let same = packed == PackedPose::pack(&rig.packed, &pose);
+    if same {
+        Ok(())
+    } else {
+        Err("other numbers".into())
+    }
+}
+
+struct Scene {
+    rig: Rig,
+    crowd: Crowd,
+    ids: Vec<InstanceId>,
+    locals: Vec<DMat4>,
+}
+
+impl Scene {
+    fn new(gpu: &Gpu, count: usize) -> Result<Self, Failed> {
+        let rig = Rig::new()?;
+        // Pages of any size, so that one of them serves all.
+        let options = SkinnerOptions {
+            never_in_uniforms: true,
+            ..SkinnerOptions::default()
+        };
+        let mut crowd = gpu.crowd_with(&options)?;
+        let skin = crowd.add_skin(rig.packed.clone())?;
+        let ids = crowd.add_instances(skin, count)?;
+        Ok(Self {
+            rig,
+            crowd,
+            ids,
+            locals: Vec::new(),
+        })
+    }
+
+    fn pose(&mut self, frame: u32) -> Result<(), Failed> {
+        self.rig.local(f64::from(frame), &mut self.locals);
+        let Self { rig, locals, .. } = self;
+        self.crowd.update_poses(|id, pose| {
+            let weight = id.slot() as f32 * 1e-3 + frame as f32;
+            let weights = std::iter::repeat_n(weight, rig.channels);
+            pose.channel_weights.extend(weights);
+            pose.out_from_skel = DMat4::from_translation(DVec3::splat(id.slot().into()));
+            pose.set_local(&rig.skeleton, locals).map(|()| true)
+        })?;
+        Ok(())
+    }
+}
+
+/// Allocations of each frame's encoding.
+fn encodings(gpu: &Gpu, count: usize) -> Result<Vec<usize>, Failed> {
+    let mut scene = Scene::new(gpu, count)?;
+    let single = scene.rig.packed.clone();
+    let [a, b] = [1, 2].map(|seed| {
+        let mut local = Vec::new();
+        scene.rig.local(f64::from(seed), &mut local);
+        let pose = Pose::from_local(&scene.rig.skeleton, &local);
+        let weights = vec![0.5; scene.rig.channels];
+        pose.and_then(|pose| PackedPose::try_pack(&single, &pose.with_weights(weights)))
+    });
+    let (a, b) = (a?, b?);
+    let mut out = Vec::new();
+    for frame in 0..12 {
+        let (posing, result) = allocations(|| scene.pose(frame));
+        result?;
+        let one = scene.ids[count / 2];
+        let pose = if frame % 2 == 0 { &a } else { &b };
+        let (setting, result) = allocations(|| scene.crowd.set_pose(one, pose));
+        result?;
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let (encoding, result) = allocations(|| scene.crowd.encode(&mut encoder));
+        result?;
+        gpu.queue.submit([encoder.finish()]);
+        gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+        // The first frames make room. One that was set by a palette of the host's gets one of its own afterwards.
+        if frame >= 4 {
+            let own = 3;
+            if posing > own {
+                return Err(format!("frame {frame}: posing {count}: {posing} allocations").into());
+            }
+            none("setting a pose", setting)?;
+            out.push(encoding);
+        }
+    }
+    Ok(out)
+}
+
+fn few_and_many() -> Result<(), Failed> {
+    let gpu = Gpu::shared()?;
+    // On rayon's threads, for it allocates a block of its queue now and then where others hand it work.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
+    pool.install(|| {
+        let mut scene = Scene::new(&gpu, 4000)?;
+        for frame in 0..8 {
+            let (posing, result) = allocations(|| scene.pose(frame));
+            result?;
+            scene.crowd.submit()?;
+            if frame >= 3 {
+                none("posing", posing)?;
+            }
+        }
+        let (few, many) = (encodings(&gpu, 10)?, encodings(&gpu, 4000)?);
+        eprintln!("allocations of wgpu's in encode: {few:?} of 10 characters, {many:?} of 4,000");
+        let middle = |mut counts: Vec<usize>| {
+            counts.sort_unstable();
+            counts[counts.len() / 2]
+        };
+        let (few, many) = (middle(few), middle(many));
+        match few == many {
+            true => Ok(()),
+            false => Err(format!("{few} of 10 characters, {many} of 4,000").into()),
+        }
+    })
+}

@@ -8,11 +8,19 @@ override NORMALS_SLOT: u32 = 1u;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
 // Read alone where normals go elsewhere; where they share the buffer, WebGPU has but one binding of it.
-@group(0) @binding(3) var<storage, read_write> out_0: array<f32>;
-@group(0) @binding(4) var<storage, read_write> out_1: array<f32>;
+@group(0) @binding(3) var<storage, read_write> out_0: array<u32>;
+@group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
 
 fn position_at(at: u32) -> vec3<f32> {
-    return vec3<f32>(out_0[at], out_0[at + 1u], out_0[at + 2u]);
+    return bitcast<vec3<f32>>(vec3<u32>(out_0[at], out_0[at + 1u], out_0[at + 2u]));
+}
+
+fn put_word(at: u32, word: u32) {
+    if NORMALS_SLOT == 0u {
+        out_0[at] = word;
+    } else {
+        out_1[at] = word;
+    }
 }
 
 @compute @workgroup_size(64)
@@ -52,13 +60,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         unit = -unit;
     }
     let to = item.out_normals + number * item.normals_stride;
-    if NORMALS_SLOT == 0u {
-        out_0[to] = unit.x;
-        out_0[to + 1u] = unit.y;
-        out_0[to + 2u] = unit.z;
+    if (item.flags & OCTAHEDRAL) != 0u {
+        put_word(to, octahedral(unit));
     } else {
-        out_1[to] = unit.x;
-        out_1[to + 1u] = unit.y;
-        out_1[to + 2u] = unit.z;
+        let words = bitcast<vec3<u32>>(unit);
+        put_word(to, words.x);
+        put_word(to + 1u, words.y);
+        put_word(to + 2u, words.z);
     }
 }

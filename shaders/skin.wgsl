@@ -22,50 +22,10 @@ override PREVIOUS_SLOT: u32 = 3u;
 // What does not change with time: rest values, influences, blend offsets and the lists that are walked of them.
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
 @group(0) @binding(4) var<storage, read> sub_weights: array<f32>;
-@group(0) @binding(5) var<storage, read_write> out_0: array<f32>;
-@group(0) @binding(6) var<storage, read_write> out_1: array<f32>;
-@group(0) @binding(7) var<storage, read_write> out_2: array<f32>;
-@group(0) @binding(8) var<storage, read_write> out_3: array<f32>;
-
-fn vector_at(at: u32) -> vec3<f32> {
-    return bitcast<vec3<f32>>(vec3<u32>(skins[at], skins[at + 1u], skins[at + 2u]));
-}
-
-fn rows_at(at: u32) -> Rows {
-    return Rows(palettes[at], palettes[at + 1u], palettes[at + 2u]);
-}
-
-fn put(slot: u32, at: u32, v: vec3<f32>) {
-    if slot == 0u {
-        out_0[at] = v.x;
-        out_0[at + 1u] = v.y;
-        out_0[at + 2u] = v.z;
-    } else if slot == 1u {
-        out_1[at] = v.x;
-        out_1[at + 1u] = v.y;
-        out_1[at + 2u] = v.z;
-    } else if slot == 2u {
-        out_2[at] = v.x;
-        out_2[at + 1u] = v.y;
-        out_2[at + 2u] = v.z;
-    } else {
-        out_3[at] = v.x;
-        out_3[at + 1u] = v.y;
-        out_3[at + 2u] = v.z;
-    }
-}
-
-fn put_one(slot: u32, at: u32, value: f32) {
-    if slot == 0u {
-        out_0[at] = value;
-    } else if slot == 1u {
-        out_1[at] = value;
-    } else if slot == 2u {
-        out_2[at] = value;
-    } else {
-        out_3[at] = value;
-    }
-}
+@group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
+@group(0) @binding(6) var<storage, read_write> out_1: array<u32>;
+@group(0) @binding(7) var<storage, read_write> out_2: array<u32>;
+@group(0) @binding(8) var<storage, read_write> out_3: array<u32>;
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -134,19 +94,24 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
     if item.influence_count > 0u {
         let record = item.influences + point * item.influence_stride;
-        let weights = record + (item.influence_count + 1u) / 2u;
+        // Slots of 16 or of 8 bits, two or four to a word.
+        let narrow = (item.flags & NARROW_JOINTS) != 0u;
+        let per_word = select(2u, 4u, narrow);
+        let slot_bits = 32u / per_word;
+        let slot_mask = (1u << slot_bits) - 1u;
+        let weights = record + (item.influence_count + per_word - 1u) / per_word;
         let none = vec4<f32>(0.0);
         var m = Rows(none, none, none);
         var normal_m = Rows(none, none, none);
         let sums_points = points && (!WITH_DUAL_QUATERNIONS || item.bind == NONE);
         let sums_normals = normals && (!WITH_DUAL_QUATERNIONS || item.normal_bind == NONE);
-        var pair = 0u;
+        var slots = 0u;
         // Slot of the first joint of the largest weight, which says which hemisphere; times three.
         var pivot = 0u;
         var largest = 0.0;
         for (var i = 0u; i < item.influence_count; i++) {
-            if (i & 1u) == 0u { pair = skins[record + i / 2u]; } else { pair >>= 16u; }
-            let slot = (pair & 0xffffu) * 3u;
+            if (i & (per_word - 1u)) == 0u { slots = skins[record + i / per_word]; } else { slots >>= slot_bits; }
+            let slot = (slots & slot_mask) * 3u;
             let weight = bitcast<f32>(skins[weights + i]);
             if WITH_DUAL_QUATERNIONS && (i == 0u || largest < weight) {
                 largest = weight;
@@ -177,7 +142,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             t = transform_vector(m, t);
         }
         if WITH_DUAL_QUATERNIONS && item.motions != NONE {
-            let motion = blended_motion(item.motions, pivot, record, item.influence_count);
+            let motion = blended_motion(item.motions, pivot, record, item.influence_count, narrow);
             if motion.moves_points {
                 p = turned(motion.real, p) + motion.translation;
                 if WITH_TANGENTS {
@@ -203,19 +168,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             // What the frame before left here.
             var before = p;
             if (item.flags & FRESH) == 0u {
-                before = vec3<f32>(out_0[to], out_0[to + 1u], out_0[to + 2u]);
+                before = position_left_at(to);
             }
             put(PREVIOUS_SLOT, item.out_previous + number * item.previous_stride, before);
         }
         put(0u, to, p);
     }
     if normals {
-        put(NORMALS_SLOT, item.out_normals + number * item.normals_stride, n);
+        put_normal(item.flags, item.out_normals + number * item.normals_stride, n);
     }
     if tangents {
         let to_tangent = item.out_tangents + number * item.tangents_stride;
         put(TANGENTS_SLOT, to_tangent, normalized(t));
-        put_one(TANGENTS_SLOT, to_tangent + 3u, bitcast<f32>(skins[item.rest_tangents + number * 4u + 3u]));
+        put_one(TANGENTS_SLOT, to_tangent + 3u, skins[item.rest_tangents + number * 4u + 3u]);
     }
 }
 
@@ -229,13 +194,17 @@ struct Motion {
 }
 
 // Slot of a record's influence, times three.
-fn slot_at(record: u32, i: u32) -> u32 {
-    return (skins[record + i / 2u] >> (i % 2u * 16u) & 0xffffu) * 3u;
+fn slot_at(record: u32, i: u32, narrow: bool) -> u32 {
+    if narrow {
+        return ((skins[record + i / 4u] >> (i % 4u * 8u)) & 0xffu) * 3u;
+    }
+    return ((skins[record + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * 3u;
 }
 
 // Rules 25 to 27. Per slot: rotation, half the translation times it, rotation of normals.
-fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32) -> Motion {
-    let weights = record + (count + 1u) / 2u;
+fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32, narrow: bool) -> Motion {
+    let per_word = select(2u, 4u, narrow);
+    let weights = record + (count + per_word - 1u) / per_word;
     let of_pivot = motions + pivot;
     let pivot_real = palettes[of_pivot];
     let pivot_turn = palettes[of_pivot + 2u];
@@ -244,7 +213,7 @@ fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32) -> Motion {
     var turn = vec4<f32>(0.0);
     var sum = 0.0;
     for (var i = 0u; i < count; i++) {
-        let at = motions + slot_at(record, i);
+        let at = motions + slot_at(record, i, narrow);
         let weight = bitcast<f32>(skins[weights + i]);
         let joint = palettes[at];
         let signed_weight = select(weight, -weight, dot(joint, pivot_real) < 0.0);

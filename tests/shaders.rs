@@ -4,8 +4,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
 use sinew::kernel::{
-    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_IN_UNIFORMS, WEIGHTS,
-    WORKGROUP_SIZE,
+    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_IN_UNIFORMS, SKIN_POSES,
+    SKIN_POSES_IN_UNIFORMS, WEIGHTS, WORKGROUP_SIZE,
 };
 use sinew::render::Shader;
 
@@ -19,6 +19,8 @@ fn main() {
         WEIGHTS,
         SKIN,
         SKIN_IN_UNIFORMS,
+        SKIN_POSES,
+        SKIN_POSES_IN_UNIFORMS,
         MAKE_NORMALS,
         BOUNDS,
         BOXES,
@@ -84,9 +86,12 @@ type Variant = (Module, ModuleInfo);
 /// Every variant of a kernel with its overrides settled, as the writers want it.
 fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
     let (module, info) = validated(kernel)?;
-    // Outputs in buffers of their own, all in one, and two that share.
-    let slots = [[1, 2, 3], [0, 0, 0], [0, 1, 1]];
-    let slots = &slots[..if kernel.slots.is_empty() { 1 } else { 3 }];
+    // Outputs in buffers of their own, all in one, and two that share; numbers of influences where they are last.
+    let slots: &[[u8; 3]] = match kernel.slots.last() {
+        None => &[[0; 3]],
+        Some(&"INFLUENCES") => &[[1, 3, 0], [0, 0, 1], [0, 1, 4], [1, 2, 8]],
+        Some(_) => &[[1, 2, 3], [0, 0, 0], [0, 1, 1]],
+    };
     let all =
         (0..1u32 << kernel.overrides.len()).flat_map(|bits| slots.iter().map(move |s| (bits, s)));
     all.map(|(bits, slots)| {
@@ -203,6 +208,24 @@ fn scalar_name(inner: &TypeInner) -> String {
     }
 }
 
+/// As Rust writes it.
+fn type_name(module: &Module, ty: naga::Handle<naga::Type>) -> String {
+    match &module.types[ty].inner {
+        TypeInner::Array { base, size, .. } => {
+            let naga::ArraySize::Constant(count) = size else {
+                return format!("{size:?}");
+            };
+            let element = &module.types[*base];
+            let name = element.name.clone();
+            format!(
+                "[{}; {count}]",
+                name.unwrap_or_else(|| scalar_name(&element.inner))
+            )
+        }
+        inner => scalar_name(inner),
+    }
+}
+
 fn structs(kernel: &Kernel) -> Result<(), String> {
     let module = parse(kernel)?;
     for layout in kernel.structs {
@@ -232,7 +255,7 @@ fn structs(kernel: &Kernel) -> Result<(), String> {
                 (
                     m.name.clone().unwrap_or_default(),
                     m.offset as usize,
-                    scalar_name(&module.types[m.ty].inner),
+                    type_name(&module, m.ty),
                 )
             })
             .collect();

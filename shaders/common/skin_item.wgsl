@@ -34,7 +34,3 @@ struct SkinItem {
     previous_stride: u32,
     flags: u32,
 }
-
-// Bits of `flags`.
-const FRESH: u32 = 1u;
-const MIRRORED: u32 = 2u;

@@ -299,6 +299,7 @@ impl Crowd {
         Ok(count(frame.pose.workgroups())
             + count(frame.weights.workgroups())
             + count(frame.skin.workgroups())
+            + count(frame.plain.workgroups())
             + count(frame.made_normals.workgroups())
             + count(frame.bounds.workgroups())
             + count(boxes.into_iter().collect()))

@@ -1,6 +1,7 @@
 //! The plan of one frame, apart from carrying it out: where every pose goes, and which items make
 //! up which dispatch. No GPU calls here.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use slotmap::SlotMap;
@@ -8,12 +9,13 @@ use slotmap::SlotMap;
 use super::crowd::foreign_skin;
 use super::groups::{Groups, Pages, SHARED_WORKGROUPS};
 use super::outputs::OutPlace;
+use super::plain::{PlainItems, PosePlaceAt};
 use super::pose_pages::{Placing, PosePages};
 use super::posing::Posed;
 use super::rigs::Rigs;
 use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
-use super::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
+use super::target::{NORMALS, NormalFormat, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
     BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, PoseItem, SkinItem, WORKGROUP_SIZE,
@@ -55,11 +57,15 @@ pub(super) struct Frame {
     pub pose: Groups<PoseItem>,
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
+    /// Of plain skins, whose instances share items.
+    pub plain: PlainItems,
     pub made_normals: Groups<SkinItem>,
     /// Empty where no bounds are wanted.
     pub bounds: Groups<BoundsItem>,
     /// Skin items that write the positions of the frame before: whose they are, group and number.
     pub previous: Vec<(InstanceId, usize, usize)>,
+    /// The same of plain skins.
+    pub plain_previous: Vec<(InstanceId, PosePlaceAt)>,
     /// Skin items that walk a list of blend entries. Those of an instance are neighbours.
     pub blended: Vec<Blended>,
 }
@@ -84,7 +90,7 @@ pub(super) const WITH_TANGENTS: usize = 16;
 pub(super) const WITH_PREVIOUS: usize = 32;
 
 /// Most results of an item that shares a workgroup with others: half the invocations of one of its own would be idle.
-const MOST_SHARED: u32 = WORKGROUP_SIZE / 2;
+pub(super) const MOST_SHARED: u32 = WORKGROUP_SIZE / 2;
 
 fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
@@ -98,18 +104,24 @@ pub(super) fn plan<'a>(
     limits: &Limits,
     skins: &SlotMap<SkinId, HeldSkin>,
     with_bounds: bool,
-    instances: impl Iterator<Item = (InstanceId, &'a Instance)> + Clone,
+    instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
     poses: &[Posed],
     rigs: &Rigs,
 ) -> Result<Frame, GpuError> {
+    let mut shown: Vec<_> = instances.filter(|(_, instance)| !instance.hidden).collect();
+    if limits.in_uniforms {
+        side_by_side(&mut shown, poses);
+    }
     let mut frame = Frame {
-        poses: place_poses(limits, skins, instances.clone(), poses, rigs)?,
+        poses: place_poses(limits, skins, &shown, poses, rigs)?,
         pose: Groups::new(limits, false),
         weights: Groups::new(limits, false),
         skin: Groups::new(limits, limits.in_uniforms),
+        plain: PlainItems::new(limits),
         made_normals: Groups::new(limits, false),
         bounds: Groups::new(limits, false),
         previous: Vec::new(),
+        plain_previous: Vec::new(),
         blended: Vec::new(),
     };
     for (number, page) in frame.poses.pages.iter().enumerate() {
@@ -117,7 +129,7 @@ pub(super) fn plan<'a>(
             .push_items(number, page.first_of_rigs(), &mut frame.pose);
     }
     frame.pose.all.sort_by_key(|group| group.pages.out);
-    for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
+    for (id, instance) in shown {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
         let pose = poses
             .get(id.slot() as usize)
@@ -127,11 +139,14 @@ pub(super) fn plan<'a>(
             continue;
         };
         let skin = &held.gpu;
+        let octahedral = instance.target.normal_format == NormalFormat::Octahedral;
         let mut item = SkinItem {
             motions: NONE,
             bind: NONE,
             normal_bind: NONE,
-            flags: flag(instance.fresh, SkinItem::FRESH) | flag(pose.mirrors(), SkinItem::MIRRORED),
+            flags: flag(instance.fresh, SkinItem::FRESH)
+                | flag(pose.mirrors(), SkinItem::MIRRORED)
+                | flag(octahedral, SkinItem::OCTAHEDRAL),
             ..SkinItem::default()
         };
         if pose.is_skinned() {
@@ -184,16 +199,33 @@ pub(super) fn plan<'a>(
     Ok(frame)
 }
 
+/// Brings instances of one skin side by side, but leaves those that share a palette together: pages of palettes are
+/// small in uniforms, and only what a page holds shares items.
+fn side_by_side(instances: &mut [(InstanceId, &Instance)], poses: &[Posed]) {
+    let palette = |id: InstanceId| {
+        let pose = poses.get(id.slot() as usize)?.pose.as_ref()?;
+        pose.palette().map(Arc::as_ptr)
+    };
+    let mut first_skin = HashMap::new();
+    for (id, instance) in &*instances {
+        if let Some(palette) = palette(*id) {
+            first_skin.entry(palette).or_insert(instance.skin);
+        }
+    }
+    let first = |palette| first_skin.get(&palette).copied();
+    instances.sort_by_key(|(id, instance)| palette(*id).and_then(first).unwrap_or(instance.skin));
+}
+
 /// Finds a place for every pose.
-fn place_poses<'a>(
+fn place_poses(
     limits: &Limits,
     skins: &SlotMap<SkinId, HeldSkin>,
-    instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
+    shown: &[(InstanceId, &Instance)],
     poses: &[Posed],
     rigs: &Rigs,
 ) -> Result<PosePages, GpuError> {
     let mut placing = Placing::new(limits, poses.len());
-    for (id, instance) in instances.filter(|(_, instance)| !instance.hidden) {
+    for (id, instance) in shown {
         let held = skins.get(instance.skin).ok_or_else(foreign_skin)?;
         let posed = poses.get(id.slot() as usize);
         let pose = posed.and_then(|posed| posed.pose.as_ref());
@@ -252,7 +284,7 @@ impl Frame {
             tangents_stride: tangents.stride,
             out_previous: kept(with(PREVIOUS), previous.first),
             previous_stride: previous.stride,
-            flags: of_instance.flags,
+            flags: of_instance.flags | fixed.flags,
             ..*fixed
         };
         if !slice.has_points() && !with(NORMALS) {
@@ -275,17 +307,30 @@ impl Frame {
             first_workgroup,
             ..item
         };
-        let place = self.skin.push(pages, item.count, variant, numbered);
-        if let Some((group, number)) = place.filter(|_| item.blend_list != NONE) {
-            self.blended.push(Blended {
-                id,
-                slice: slice_number,
-                group,
-                number,
-            });
-        }
-        if let Some((group, number)) = place.filter(|_| with(PREVIOUS)) {
-            self.previous.push((id, group, number));
+        match slice.plain {
+            Some(plain) if is_posed => {
+                let flags = item.flags;
+                let place = self
+                    .plain
+                    .push(slice, &plain, out, pages, of_instance, flags);
+                if let Some(place) = place.filter(|_| with(PREVIOUS)) {
+                    self.plain_previous.push((id, place));
+                }
+            }
+            _ => {
+                let place = self.skin.push(pages, item.count, variant, numbered);
+                if let Some((group, number)) = place.filter(|_| item.blend_list != NONE) {
+                    self.blended.push(Blended {
+                        id,
+                        slice: slice_number,
+                        group,
+                        number,
+                    });
+                }
+                if let Some((group, number)) = place.filter(|_| with(PREVIOUS)) {
+                    self.previous.push((id, group, number));
+                }
+            }
         }
         if slice.makes_normals() && with(NORMALS) {
             let pages = Pages { pose: 0, ..pages };

@@ -22,6 +22,7 @@ mod members;
 mod out_sets;
 mod outputs;
 mod pipelines;
+mod plain;
 mod pose_pages;
 mod posing;
 mod readback;
@@ -53,5 +54,5 @@ pub use rigs::RigId;
 #[cfg(feature = "render")]
 pub(crate) use ring::map_and;
 pub use skinner::{Skinner, SkinnerOptions};
-pub use target::{Attribute, OutputTarget};
+pub use target::{Attribute, NormalFormat, OutputTarget};
 pub use timing::GpuTimes;

@@ -6,7 +6,7 @@ use super::outputs::{OutPage, Wanted, beyond, has};
 use super::pipelines::Variant;
 use super::skinner::Skinner;
 use super::slices::Slice;
-use super::target::{Attribute, KINDS, NORMALS, PREVIOUS, TANGENTS, WIDTHS};
+use super::target::{Attribute, KINDS, NORMALS, PREVIOUS, TANGENTS};
 
 /// A buffer of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -113,18 +113,21 @@ pub(super) fn callers_buffers<'a>(
 ) -> Result<Vec<(&'a wgpu::Buffer, u64)>, GpuError> {
     // First and last byte of each buffer.
     let mut spans: Vec<(&wgpu::Buffer, u64, u64)> = Vec::new();
-    for (kind, attribute) in wanted.iter().enumerate() {
-        let Some(Attribute::In {
-            buffer,
-            offset,
-            stride,
-        }) = attribute
+    for (kind, wish) in wanted.iter().enumerate() {
+        let Some((
+            Attribute::In {
+                buffer,
+                offset,
+                stride,
+            },
+            width,
+        )) = wish.map(|w| (w.attribute, w.width))
         else {
             continue;
         };
         for slice in unit.iter().filter(|slice| has(slice, kind)) {
             let first = offset + slice.first as u64 * stride;
-            let last = first + u64::from(slice.item.count - 1) * stride + WIDTHS[kind];
+            let last = first + u64::from(slice.item.count - 1) * stride + width;
             match spans.iter_mut().find(|(other, ..)| *other == buffer) {
                 Some((_, from, to)) => (*from, *to) = (first.min(*from), last.max(*to)),
                 None => spans.push((buffer, first, last)),
@@ -170,8 +173,8 @@ pub(super) fn mixed(
         buffers.push(OutBuffer::Unused);
     }
     for kind in 0..KINDS {
-        let attribute = wanted[kind].filter(|_| unit.iter().any(|slice| has(slice, kind)));
-        let buffer = match attribute {
+        let wish = wanted[kind].filter(|_| unit.iter().any(|slice| has(slice, kind)));
+        let buffer = match wish.map(|w| w.attribute) {
             None => continue,
             Some(Attribute::Own) => OutBuffer::Own(page, kind),
             Some(Attribute::In { buffer, .. }) => {

@@ -6,7 +6,7 @@ use super::error::guarded;
 use super::out_sets::{OutSet, OutSets, callers_buffers, mixed};
 use super::skinner::Skinner;
 use super::slices::{GpuSkin, Slice};
-use super::target::{Attribute, KINDS, NORMALS, POINTS, TANGENTS, WIDTHS};
+use super::target::{Attribute, KINDS, NORMALS, POINTS, TANGENTS, Wish};
 
 /// One buffer per kind of result.
 #[derive(Debug)]
@@ -23,13 +23,15 @@ pub(super) struct OutPage {
 pub(super) struct OutBytes(pub [u64; KINDS]);
 
 /// Whose buffer each kind of result goes to; `None` for what is left out.
-pub(super) type Wanted<'a> = [Option<&'a Attribute>; KINDS];
+pub(super) type Wanted<'a> = [Option<Wish<'a>>; KINDS];
 
 impl OutBytes {
     /// What a slice's results take of the crowd's own buffers.
     fn of(slice: &Slice, wanted: &Wanted<'_>) -> Self {
         Self(std::array::from_fn(|kind| match wanted[kind] {
-            Some(Attribute::Own) if has(slice, kind) => u64::from(slice.item.count) * WIDTHS[kind],
+            Some(wish) if *wish.attribute == Attribute::Own && has(slice, kind) => {
+                u64::from(slice.item.count) * wish.width
+            }
             _ => 0,
         }))
     }
@@ -229,7 +231,10 @@ fn place_unit(
     };
     let mut firsts = pages[page].take(skinner, bytes)?;
 
-    let all_own = wanted.iter().flatten().all(|w| **w == Attribute::Own);
+    let all_own = wanted
+        .iter()
+        .flatten()
+        .all(|w| *w.attribute == Attribute::Own);
     let (set, windows) = match all_own {
         true => (OutSet::of_page(page), [0; KINDS]),
         false => mixed(page, unit, wanted, &callers),
@@ -237,15 +242,15 @@ fn place_unit(
     let mut first_point = None;
     for slice in unit {
         let kinds = std::array::from_fn(|kind| {
-            let attribute = wanted[kind].filter(|_| has(slice, kind))?;
+            let wish = wanted[kind].filter(|_| has(slice, kind))?;
             // Pages and bindings hold less than 4 GiB, so a count of floats fits u32.
-            Some(match attribute {
+            Some(match wish.attribute {
                 Attribute::Own => {
                     let first = firsts[kind];
-                    firsts[kind] += u64::from(slice.item.count) * WIDTHS[kind];
+                    firsts[kind] += u64::from(slice.item.count) * wish.width;
                     Place {
                         first: (first / 4) as u32,
-                        stride: (WIDTHS[kind] / 4) as u32,
+                        stride: (wish.width / 4) as u32,
                     }
                 }
                 Attribute::In { offset, stride, .. } => Place {

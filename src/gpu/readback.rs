@@ -8,8 +8,9 @@ use glam::{Vec3, Vec4};
 use super::error::{alive, guarded};
 use super::outputs::OutPage;
 use super::ring::{Copied, Ring, failure};
-use super::target::{NORMALS, POINTS, PREVIOUS, TANGENTS, WIDTHS, counts};
+use super::target::{NORMALS, POINTS, PREVIOUS, TANGENTS, counts};
 use super::{Crowd, GpuError, InstanceId};
+use crate::kernel::unpack_normal;
 
 /// One instance's results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,6 +78,16 @@ fn scatter(pieces: &[Piece], mut copied: &[u8], out: &mut [Deformed]) {
         let (own, later) = copied.split_at(piece.bytes() as usize);
         copied = later;
         let result = &mut out[piece.instance];
+        if (piece.kind, piece.width) == (NORMALS, 4) {
+            let to = result.normals.as_deref_mut().unwrap_or_default();
+            let words = own
+                .chunks(piece.stride)
+                .map(|at| [at[0], at[1], at[2], at[3]]);
+            for (to, word) in to[piece.first..].iter_mut().zip(words) {
+                *to = unpack_normal(u32::from_le_bytes(word));
+            }
+            continue;
+        }
         let to: &mut [u8] = match piece.kind {
             NORMALS => bytemuck::cast_slice_mut(result.normals.as_deref_mut().unwrap_or_default()),
             TANGENTS => {
@@ -321,7 +332,8 @@ impl Crowd {
                 tangents: count(TANGENTS).map(|n| vec![Vec4::ZERO; n]),
                 previous: zeros(PREVIOUS),
             });
-            for (kind, width) in WIDTHS.into_iter().enumerate() {
+            let widths = wanted.map(|wish| wish.map_or(0, |w| w.width));
+            for (kind, width) in widths.into_iter().enumerate() {
                 for slice in self.on_gpu(*id, kind)? {
                     if !slice.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC) {
                         return Err(GpuError::Mismatch(

@@ -64,6 +64,7 @@ fn own(target: &Arc<OutputTarget>) -> Arc<OutputTarget> {
     Arc::new(OutputTarget {
         positions: Attribute::Own,
         normals: here(&target.normals),
+        normal_format: target.normal_format,
         tangents: here(&target.tangents),
         previous: here(&target.previous),
     })

@@ -11,7 +11,7 @@ use super::outputs::has;
 use super::target::{NORMALS, POINTS, PREVIOUS, TANGENTS};
 use super::{Crowd, GpuError, InstanceId};
 
-/// A run of an instance's results where they lie on the GPU: f32 triples, four to a tangent, in a buffer that a
+/// A run of an instance's results where they lie on the GPU: f32 triples, four to a tangent (or a word to a normal, see [`super::NormalFormat`]), in a buffer that a
 /// renderer can bind as vertices or storage.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputSlice<'a> {
@@ -20,7 +20,7 @@ pub struct OutputSlice<'a> {
     pub buffer: &'a wgpu::Buffer,
     /// Byte of the first element.
     pub offset: u64,
-    /// Bytes from one element to the next: 12, or 16 for tangents, in the crowd's own buffers.
+    /// Bytes from one element to the next: 12, 16 for tangents or 4 for octahedral normals, in the crowd's own buffers.
     pub stride: u64,
     /// First point, render vertex, or faceVarying normal of the run.
     pub first: usize,

@@ -1,16 +1,19 @@
 //! What a crowd keeps from frame to frame: the plan, its tables, and what carries it out.
 
+use std::mem::offset_of;
+
 use super::changed::Changed;
 use super::crowd::PoseBuffers;
 use super::frame::{Blended, Frame};
 use super::growing::Growing;
 use super::pipelines::Variant;
+use super::plain::are_lone;
 use super::pose_pages::changes;
 use super::tables::{Launch, Tables};
 use super::target::NORMALS;
 use super::timing::POSE_PASS;
 use super::{Crowd, GpuError, InstanceId};
-use crate::kernel::{SkinItem, UNIFORM_BYTES};
+use crate::kernel::{PosePlace, PosesItem, SkinItem, UNIFORM_BYTES};
 
 /// What bind groups depend on beside the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub(super) struct Retained {
     changed_tables: Changed,
     /// First byte of the items of each group of the skin kernel.
     skin_items: Vec<u64>,
+    /// The same of each class of plain skins.
+    plain_items: Vec<Vec<u64>>,
 }
 
 impl Retained {
@@ -38,6 +43,7 @@ impl Retained {
         launches: Vec<Launch>,
         tables: Vec<u32>,
         skin_items: Vec<u64>,
+        plain_items: Vec<Vec<u64>>,
         stamp: Stamp,
     ) -> Self {
         let mut changed_tables = Changed::default();
@@ -49,6 +55,7 @@ impl Retained {
             tables,
             changed_tables,
             skin_items,
+            plain_items,
         }
     }
 
@@ -100,6 +107,18 @@ impl Retained {
             });
         }
         self.frame.previous = previous;
+        for (id, at) in &self.frame.plain_previous {
+            let fresh = if is_fresh(*id) { SkinItem::FRESH } else { 0 };
+            let item = at.number * size_of::<PosesItem>();
+            let of_pose = offset_of!(PosesItem, poses) + at.pose * size_of::<PosePlace>();
+            let first = self.plain_items[at.class][at.group] as usize + item + of_pose;
+            let word = (first + offset_of!(PosePlace, flags)) / 4;
+            let flags = self.tables[word] & !SkinItem::FRESH | fresh;
+            if self.tables[word] != flags {
+                self.tables[word] = flags;
+                self.changed_tables.mark(word as u32..word as u32 + 1);
+            }
+        }
     }
 }
 
@@ -174,6 +193,29 @@ impl Crowd {
         for laid in &skin {
             skin_items[laid.group] = laid.first_item();
         }
+        let least = if skinner.limits.in_uniforms {
+            UNIFORM_BYTES
+        } else {
+            0
+        };
+        let plain: Vec<_> = frame
+            .plain
+            .classes
+            .iter()
+            .map(|(_, groups)| tables.lay(&groups.all, skinner.limits.workgroups, least))
+            .collect();
+        let plain_items = frame
+            .plain
+            .classes
+            .iter()
+            .zip(&plain)
+            .map(|((_, groups), laid)| {
+                let mut firsts = vec![0; groups.all.len()];
+                laid.iter()
+                    .for_each(|laid| firsts[laid.group] = laid.first_item());
+                firsts
+            });
+        let plain_items: Vec<_> = plain_items.collect();
         let made = tables.lay(&frame.made_normals.all, skinner.limits.workgroups, 0);
         let per_dimension = skinner.limits.workgroups;
         let bounds = tables.lay(&frame.bounds.all, per_dimension, 0);
@@ -249,6 +291,29 @@ impl Crowd {
             let pipeline = kernel.get(device, set.skin_variant(group.variant))?;
             launches.push(laid.launch(skinner, 1, kernel, pipeline, buffer, others)?);
         }
+        for ((class, groups), laid) in frame.plain.classes.iter().zip(plain) {
+            for laid in laid {
+                let group = &groups.all[laid.group];
+                let pages = group.pages;
+                let pose = &self.pose_pages[pages.pose];
+                let set = self.out_sets.get(pages.out);
+                let in_uniforms = frame.poses.pages[pages.pose].in_uniforms(&skinner.limits);
+                let in_uniforms = skinner.plain_in_uniforms.as_ref().filter(|_| in_uniforms);
+                let palettes = match in_uniforms {
+                    Some(_) => pose.palettes.start(UNIFORM_BYTES),
+                    None => pose.palettes.whole(),
+                };
+                let out = |slot| set.binding(skinner, &self.out_pages, slot);
+                let skins = self.skin_pages[pages.skin].whole();
+                let others = [skins, palettes, out(0), out(1), out(2), out(3)];
+                let kernel = in_uniforms.unwrap_or(&skinner.plain);
+                let pipeline = kernel.get(
+                    device,
+                    class.variant(set, in_uniforms.is_some() && are_lone(&group.items)),
+                )?;
+                launches.push(laid.launch(skinner, 1, kernel, pipeline, buffer, others)?);
+            }
+        }
         for laid in made {
             let pages = frame.made_normals.all[laid.group].pages;
             let set = self.out_sets.get(pages.out);
@@ -292,6 +357,12 @@ impl Crowd {
             .all
             .iter_mut()
             .for_each(|group| group.items = Vec::new());
+        for (_, groups) in &mut frame.plain.classes {
+            groups
+                .all
+                .iter_mut()
+                .for_each(|group| group.items = Vec::new());
+        }
         frame
             .pose
             .all
@@ -319,6 +390,7 @@ impl Crowd {
             launches,
             tables.words,
             skin_items,
+            plain_items,
             stamp,
         ))
     }

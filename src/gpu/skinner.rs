@@ -3,7 +3,10 @@
 use super::error::{alive, guarded};
 use super::pipelines::Pipelines;
 use super::{Crowd, GpuError, JointPalettes, limits};
-use crate::kernel::{Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_IN_UNIFORMS, UNIFORM_BYTES, WEIGHTS};
+use crate::kernel::{
+    Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_IN_UNIFORMS, SKIN_POSES, SKIN_POSES_IN_UNIFORMS,
+    UNIFORM_BYTES, WEIGHTS,
+};
 
 /// How a [`Skinner`] uses its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,6 +75,9 @@ pub struct Skinner {
     pub(super) skin: Pipelines,
     /// Only where [`Limits::in_uniforms`].
     pub(super) skin_in_uniforms: Option<Pipelines>,
+    /// Plain skins, in storage and in uniforms likewise.
+    pub(super) plain: Pipelines,
+    pub(super) plain_in_uniforms: Option<Pipelines>,
     pub(super) made_normals: Pipelines,
     /// Stand in for output bindings that nothing is written to; no two for one buffer.
     pub(super) unused: [wgpu::Buffer; 4],
@@ -124,7 +130,10 @@ impl Skinner {
         let cache = options.pipeline_cache.as_ref();
         let of = |kernel: &'static Kernel| Pipelines::new(device, kernel, cache);
         let (weights, skin, made_normals) = (of(&WEIGHTS)?, of(&SKIN)?, of(&MAKE_NORMALS)?);
-        let in_uniforms = limits.in_uniforms.then(|| of(&SKIN_IN_UNIFORMS));
+        let plain = of(&SKIN_POSES)?;
+        let in_uniforms = |kernel| limits.in_uniforms.then(|| of(kernel)).transpose();
+        let skin_in_uniforms = in_uniforms(&SKIN_IN_UNIFORMS)?;
+        let plain_in_uniforms = in_uniforms(&SKIN_POSES_IN_UNIFORMS)?;
         let unused = guarded(device, || {
             [(); 4].map(|()| {
                 device.create_buffer(&wgpu::BufferDescriptor {
@@ -145,7 +154,9 @@ impl Skinner {
             pose: of(&POSE)?,
             weights,
             skin,
-            skin_in_uniforms: in_uniforms.transpose()?,
+            skin_in_uniforms,
+            plain,
+            plain_in_uniforms,
             made_normals,
             unused,
         })

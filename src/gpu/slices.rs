@@ -9,8 +9,9 @@ use std::sync::Arc;
 use super::GpuError;
 use super::arena::Arena;
 use super::blend_lists::SkinLists;
+use super::frame::MOST_SHARED;
 use super::skinner::Skinner;
-use crate::kernel::{BlendIndex, NONE, PackedSkin, SkinItem};
+use crate::kernel::{BlendIndex, Grid, NONE, PackedSkin, Packing, SkinItem, Stored};
 use run::{Results, Run, Sizes};
 
 /// A run of results whose static data lies in one page, which is what one bind group holds of it.
@@ -23,6 +24,15 @@ pub(super) struct Slice {
     pub item: SkinItem,
     /// Its blend entries, for lists of some of them.
     pub blend: Option<Arc<BlendIndex>>,
+    /// Of a plain skin, which goes to a kernel of its own.
+    pub plain: Option<Plain>,
+}
+
+/// How the values of a plain skin are stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Plain {
+    pub stored: Stored,
+    pub grid: Grid,
 }
 
 impl Slice {
@@ -167,10 +177,18 @@ fn upload_runs(
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let (page, at) = append(skinner, pages, &[bytes])?;
         words::rebase(&mut item, at);
+        // Small ones share workgroups instead; packed ones are for that kernel alone.
+        let is_small = skin.point_count() <= MOST_SHARED as usize;
+        let is_plain = skin.is_plain() && (!is_small || skin.packing() != Packing::Exact);
+        let plain = is_plain.then(|| Plain {
+            stored: skin.stored(),
+            grid: skin.grid(),
+        });
         slices.push(Slice {
             page,
             first,
             item,
+            plain,
             blend,
         });
         first += run.count;

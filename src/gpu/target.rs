@@ -20,6 +20,17 @@ pub enum Attribute {
     },
 }
 
+/// How normals are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NormalFormat {
+    /// Three floats, 12 bytes.
+    #[default]
+    Floats,
+    /// A word of two signed 16-bit fractions, x in the low half: a direction as a point of an octahedron that is folded into a square,
+    /// at most 7e-5 off, where [`crate::kernel::unpack_normal`] says how it unfolds. Its length is lost: 1, or 0 for no direction.
+    Octahedral,
+}
+
 /// Where the results of an instance go, for [`super::Crowd::add_instance_to`].
 ///
 /// Several kinds may share a buffer, as an interleaved vertex buffer has them. Instances that write to the same
@@ -28,9 +39,11 @@ pub enum Attribute {
 pub struct OutputTarget {
     /// Points, or render vertices where the skin has some: 3 floats each.
     pub positions: Attribute,
-    /// Normals, 3 floats each, or `None` to leave them out. One per face corner where rest normals are and the skin has no
+    /// Normals, 3 floats each or as `normal_format` says, or `None` to leave them out. One per face corner where rest normals are and the skin has no
     /// render vertices. A skin without normals may be asked for [`Attribute::Own`] ones, and has none.
     pub normals: Option<Attribute>,
+    /// How normals are written, in the crowd's own buffer as in the caller's.
+    pub normal_format: NormalFormat,
     /// Tangents, 4 floats each, or `None` to leave them out. A skin without tangents may be asked for
     /// [`Attribute::Own`] ones, and has none.
     pub tangents: Option<Attribute>,
@@ -45,6 +58,7 @@ impl Default for OutputTarget {
         Self {
             positions: Attribute::Own,
             normals: Some(Attribute::Own),
+            normal_format: NormalFormat::Floats,
             tangents: Some(Attribute::Own),
             previous: None,
         }
@@ -61,11 +75,19 @@ pub(super) const PREVIOUS: usize = 3;
 const NAMES: [&str; KINDS] = ["positions", "normals", "tangents", "previous positions"];
 
 /// Bytes of one element of each kind.
-pub(super) const WIDTHS: [u64; KINDS] = [12, 12, 16, 12];
+const WIDTHS: [u64; KINDS] = [12, 12, 16, 12];
+
+/// Where one kind of result is to go, and the bytes of an element.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish<'a> {
+    pub attribute: &'a Attribute,
+    pub width: u64,
+}
 
 /// Bytes of a buffer that one kind of result may touch.
 struct Span<'a> {
     kind: usize,
+    width: u64,
     buffer: &'a wgpu::Buffer,
     offset: u64,
     stride: u64,
@@ -74,7 +96,7 @@ struct Span<'a> {
 
 impl OutputTarget {
     /// By kind, with what the skin lacks left out.
-    pub(super) fn kinds(&self, skin: &PackedSkin) -> [Option<&Attribute>; KINDS] {
+    pub(super) fn kinds(&self, skin: &PackedSkin) -> [Option<Wish<'_>>; KINDS] {
         let counts = counts(skin);
         let all = [
             Some(&self.positions),
@@ -83,7 +105,14 @@ impl OutputTarget {
             self.previous.as_ref(),
         ];
         // Zero points are no lack.
-        std::array::from_fn(|kind| all[kind].filter(|_| counts[kind].is_some()))
+        std::array::from_fn(|kind| {
+            let attribute = all[kind].filter(|_| counts[kind].is_some())?;
+            let width = match (kind, self.normal_format) {
+                (NORMALS, NormalFormat::Octahedral) => 4,
+                _ => WIDTHS[kind],
+            };
+            Some(Wish { attribute, width })
+        })
     }
 
     /// Whether the skin's results fit where they are to go.
@@ -98,16 +127,19 @@ impl OutputTarget {
             }
         }
         let mut spans: Vec<Span<'_>> = Vec::new();
-        for (kind, attribute) in self.kinds(skin).into_iter().enumerate() {
-            let Some(Attribute::In {
-                buffer,
-                offset,
-                stride,
-            }) = attribute
+        for (kind, wish) in self.kinds(skin).into_iter().enumerate() {
+            let Some((
+                Attribute::In {
+                    buffer,
+                    offset,
+                    stride,
+                },
+                width,
+            )) = wish.map(|w| (w.attribute, w.width))
             else {
                 continue;
             };
-            let (offset, stride, width) = (*offset, *stride, WIDTHS[kind]);
+            let (offset, stride) = (*offset, *stride);
             if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
                 let usage = buffer.usage();
                 return wrong(
@@ -137,6 +169,7 @@ impl OutputTarget {
             };
             let span = Span {
                 kind,
+                width,
                 buffer,
                 offset,
                 stride,
@@ -163,7 +196,7 @@ fn overlap(a: &Span<'_>, b: &Span<'_>) -> bool {
     }
     // Interleaved: elements of one lie in the gaps of the other.
     let from_a_to_b = (b.offset as i128 - a.offset as i128).rem_euclid(a.stride.into()) as u64;
-    from_a_to_b < WIDTHS[a.kind] || from_a_to_b + WIDTHS[b.kind] > a.stride
+    from_a_to_b < a.width || from_a_to_b + b.width > a.stride
 }
 
 /// How many of each kind a skin's results have; `None` for what it lacks.

@@ -47,7 +47,7 @@ pub struct StructLayout {
     pub name: &'static str,
     /// Bytes.
     pub size: usize,
-    /// Name, byte offset and scalar type of each member, in order.
+    /// Name, byte offset and type of each member, in order: scalars, or `[Struct; COUNT]`.
     pub members: &'static [(&'static str, usize, &'static str)],
 }
 
@@ -72,7 +72,7 @@ pub struct Kernel {
 
 /// Defines a `#[repr(C)]` struct of scalars together with its [`StructLayout`].
 macro_rules! gpu_struct {
-    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ident,)* }) => {
+    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]

@@ -12,6 +12,8 @@ pub const MAKE_NORMALS: Kernel = Kernel {
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
         include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/common/flags.wgsl"),
+        include_str!("../../shaders/common/octahedral.wgsl"),
         include_str!("../../shaders/common/skin_item.wgsl"),
         include_str!("../../shaders/made_normals.wgsl"),
     ),

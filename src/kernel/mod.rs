@@ -7,6 +7,7 @@
 //!               pose         local transforms of joints -> palette, where a host poses on the GPU
 //!               weights      channel weights -> sub-shape weights
 //!               skin         blend, linear or dual quaternion skinning, post matrix: points, normals, tangents
+//!               skin_poses   linear skinning of one mesh in several poses: points, normals
 //!               made_normals smooth normals from skinned points, for skins without rest normals
 //!               bounds       boxes around the points
 //! ```
@@ -17,6 +18,7 @@
 
 mod blend;
 mod bounds;
+mod codecs;
 mod influences;
 mod joint_parts;
 mod lanes;
@@ -25,6 +27,7 @@ mod lanes_avx2;
 mod layout;
 mod made_normals;
 mod packed_skin;
+mod packing;
 mod palette;
 mod pose;
 mod pose_joints;
@@ -36,6 +39,8 @@ mod skin;
 #[cfg(target_arch = "x86_64")]
 mod skin_avx2;
 mod skin_on_cpu;
+mod skin_poses;
+mod stored;
 mod triangulate;
 mod weights;
 
@@ -49,6 +54,7 @@ pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
 pub use made_normals::{MAKE_NORMALS, MadeNormals};
 pub use packed_skin::PackedSkin;
+pub use packing::{Packing, PointBytes};
 pub use palette::{Palette, RigidMotions};
 pub use pose::PackedPose;
 pub use pose_joints::{JointTransform, POSE, PoseItem, palette_on_cpu};
@@ -59,7 +65,11 @@ pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]
 pub(crate) use skin::{UNIFORM_BYTES, multiplied};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
+pub use skin_poses::{POSES, PosePlace, PosesItem, SKIN_POSES, SKIN_POSES_IN_UNIFORMS};
+pub use stored::unpack_normal;
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
+#[cfg(feature = "gpu")]
+pub(crate) use {codecs::Grid, stored::Stored};
 
 /// What the CPU mirror computes with, and so what the last bits of its results depend on: such as `x86_64 avx2 fma`.
 #[must_use]

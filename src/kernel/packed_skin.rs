@@ -2,8 +2,9 @@
 
 use glam::{Vec3, Vec4};
 
+use super::codecs::Grid;
 use super::palette::OwnSlots;
-use super::{MadeNormals, PackedBlend, PackedInfluences, RenderVertices};
+use super::{MadeNormals, PackedBlend, PackedInfluences, Packing, RenderVertices};
 use crate::error::Invalid;
 use crate::skel::{MeshTopology, Skin, SkinningMethod};
 
@@ -25,6 +26,9 @@ pub struct PackedSkin {
     channels: usize,
     pub(super) made_normals: Option<MadeNormals>,
     pub(super) vertices: Option<RenderVertices>,
+    pub(super) packing: Packing,
+    /// Of packed points.
+    pub(super) grid: Grid,
 }
 
 impl PackedSkin {
@@ -77,6 +81,8 @@ impl PackedSkin {
             channels: skin.shapes().len(),
             made_normals: None,
             vertices: None,
+            packing: Packing::Exact,
+            grid: Grid::default(),
         })
     }
 
@@ -106,8 +112,17 @@ impl PackedSkin {
     ///
     /// # Errors
     /// Vertices of points or normals that the skin lacks, normals of another point, lists of different lengths, tangents
-    /// that are not finite.
+    /// that are not finite, or a skin that is [packed](Packing).
     pub fn with_vertices(mut self, vertices: RenderVertices) -> Result<Self, Invalid> {
+        if self.packing != Packing::Exact {
+            let expected = "a skin that is not packed, to make render vertices of";
+            return Err(Invalid::new(
+                &self.prim,
+                "points",
+                expected,
+                format!("{:?} packing", self.packing),
+            ));
+        }
         vertices.check(
             &self.prim,
             self.points.len(),

@@ -78,7 +78,7 @@ gpu_struct! {
         /// The same for where positions go before they are overwritten, or NONE.
         out_previous: u32,
         previous_stride: u32,
-        /// [`SkinItem::FRESH`] and [`SkinItem::MIRRORED`].
+        /// [`SkinItem::FRESH`], [`SkinItem::MIRRORED`], [`SkinItem::NARROW_JOINTS`] and [`SkinItem::OCTAHEDRAL`].
         flags: u32,
     }
 }
@@ -88,6 +88,10 @@ impl SkinItem {
     pub const FRESH: u32 = 1;
     /// The way of its points mirrors: made normals are turned round.
     pub const MIRRORED: u32 = 2;
+    /// Slots of 8 bits, four to a word of an influence record; else of 16.
+    pub const NARROW_JOINTS: u32 = 4;
+    /// Normals are written as octahedral directions, a word each.
+    pub const OCTAHEDRAL: u32 = 8;
 }
 
 /// The kernel's WGSL and layout.
@@ -96,8 +100,11 @@ pub const SKIN: Kernel = Kernel {
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
         include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/common/flags.wgsl"),
         include_str!("../../shaders/common/skin_item.wgsl"),
         include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/common/octahedral.wgsl"),
+        include_str!("../../shaders/common/results.wgsl"),
         include_str!("../../shaders/skin_in_storage.wgsl"),
         include_str!("../../shaders/skin.wgsl"),
     ),
@@ -127,8 +134,11 @@ pub const SKIN_IN_UNIFORMS: Kernel = Kernel {
     wgsl: concat!(
         include_str!("../../shaders/common/dispatch.wgsl"),
         include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/common/flags.wgsl"),
         include_str!("../../shaders/common/skin_item.wgsl"),
         include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/common/octahedral.wgsl"),
+        include_str!("../../shaders/common/results.wgsl"),
         include_str!("../../shaders/skin_in_uniforms.wgsl"),
         include_str!("../../shaders/skin.wgsl"),
     ),

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod made_normals;
+mod packing;
 mod previous;
 mod shown;
 mod targets;
@@ -23,7 +24,7 @@ fn main() {
     let mut trials = vec![Trial::test("comparer::negative", || {
         Ok(compare::self_test()?)
     })];
-    for (name, run) in [vertices::ON_CPU, made_normals::ON_CPU].concat() {
+    for (name, run) in [vertices::ON_CPU, made_normals::ON_CPU, packing::ON_CPU].concat() {
         trials.push(Trial::test(format!("cpu::{name}"), run));
     }
     let all = [
@@ -31,6 +32,7 @@ fn main() {
         made_normals::TRIALS,
         targets::TRIALS,
         previous::TRIALS,
+        packing::TRIALS,
     ];
     for (name, run) in all.concat() {
         for (device, open) in [

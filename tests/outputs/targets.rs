@@ -63,6 +63,7 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failed> {
             normals: has(shown.packed.has_output_normals(), 36),
             tangents: has(shown.packed.tangents().is_some(), 20),
             previous: None,
+            ..OutputTarget::default()
         };
         let mut crowd = gpu.crowd()?;
         let id = crowd.add_skin(Arc::clone(&shown.packed))?;
@@ -128,6 +129,7 @@ fn shared(gpu: &Gpu) -> Result<(), Failed> {
             normals: Some(choice(1)),
             tangents: Some(choice(2)),
             previous: Some(choice(3)),
+            ..OutputTarget::default()
         };
         let mut crowd = gpu.crowd()?;
         let id = crowd.add_skin(Arc::clone(&shown.packed))?;
@@ -165,6 +167,7 @@ fn windows(gpu: &Gpu) -> Result<(), Failed> {
             normals: Some(Attribute::Own),
             tangents: Some(Attribute::Own),
             previous: None,
+            ..OutputTarget::default()
         };
         let instance = crowd.add_instance_to(id, target)?;
         crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
@@ -215,6 +218,7 @@ fn one_dispatch(gpu: &Gpu) -> Result<(), Failed> {
             normals: Some(attribute(&buffer, first + 12, 40)),
             tangents: Some(attribute(&buffer, first + 24, 40)),
             previous: None,
+            ..OutputTarget::default()
         };
         let instance = crowd.add_instance_to(id, target)?;
         crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;

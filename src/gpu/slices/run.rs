@@ -77,6 +77,7 @@ impl Sizes {
             per_entry: 0,
             block: 1,
         };
+        let stored = skin.stored();
         if let Some(blend) = skin.blend().filter(|_| has_points) {
             sizes.entries = blend.index().entries_of_points();
             // A word of the list, and what it adds.
@@ -84,20 +85,20 @@ impl Sizes {
             sizes.block = blend.index().block_points();
         }
         if let Some(influences) = skin.influences() {
-            let words = u64::from(influences.record_words());
+            let words = u64::from(stored.record_words);
             match influences.is_constant() {
                 true => sizes.once += words,
                 false => sizes.per_point += words,
             }
         }
         if results.has_rest_normals(skin) {
-            sizes.per_result += 3;
+            sizes.per_result += u64::from(stored.normal_words);
         }
         if has_points {
             // Rows have one more than points.
             let rows = u64::from(skin.blend().is_some()) + u64::from(skin.made_normals().is_some());
             sizes.once += rows;
-            sizes.per_point += 3 + rows;
+            sizes.per_point += u64::from(stored.point_words) + rows;
             sizes.per_result += if tangents { 4 } else { 0 };
         }
         if sizes.looks_up(results) {

@@ -40,7 +40,7 @@ const EMPTY: SkinItem = SkinItem {
     tangents_stride: 4,
     out_previous: NONE,
     previous_stride: 3,
-    flags: SkinItem::FRESH,
+    flags: 0,
 };
 
 /// A result that shows each point, for made normals, which read neighbours' results. [`NONE`] for points
@@ -65,6 +65,7 @@ pub(super) fn pack(
 ) -> (Vec<u32>, SkinItem, Option<Arc<BlendIndex>>) {
     let mut words: Vec<u32> = Vec::with_capacity(run.words as usize);
     let range = run.first..run.first + run.count;
+    let stored = skin.stored();
     let mut item = SkinItem {
         count: run.count as u32,
         ..EMPTY
@@ -72,30 +73,34 @@ pub(super) fn pack(
     if !run.sources.is_empty() {
         item.sources = put(&mut words, run.sources.iter().copied());
     }
-    if let (Some(normals), true) = (skin.normals(), results.has_rest_normals(skin)) {
+    if let (Some(_), true) = (skin.normals(), results.has_rest_normals(skin)) {
         // Those of render vertices lie in their order.
         let vertices = skin.vertices();
         let numbers = vertices.map(|v| v.normals().unwrap_or(v.points()));
         let number = |result: usize| numbers.map_or(result, |n| n[result] as usize);
-        let values = range.clone().flat_map(|r| bits(normals[number(r)]));
-        item.rest_normals = put(&mut words, values);
+        item.rest_normals = words.len() as u32;
+        for result in range.clone() {
+            skin.store_normal(number(result), &mut words);
+        }
     }
     if let (Some(tangents), true) = (skin.tangents(), results.has_points()) {
         let values = tangents[range].iter().flat_map(|t| t.to_array());
         item.rest_tangents = put(&mut words, values.map(f32::to_bits));
     }
     if let Some(influences) = skin.influences() {
-        let size = influences.record_words() as usize;
-        item.influence_stride = influences.stride();
+        item.influences = words.len() as u32;
         item.influence_count = influences.count();
-        let record = |point: usize| &influences.words()[point * size..(point + 1) * size];
-        item.influences = match influences.is_constant() {
-            true => put(&mut words, record(0).iter().copied()),
-            false => {
-                let records = run.points.iter().flat_map(|p| record(*p as usize));
-                put(&mut words, records.copied())
+        if influences.is_constant() {
+            skin.store_record(0, &mut words);
+        } else {
+            item.influence_stride = stored.record_words;
+            for point in &run.points {
+                skin.store_record(*point as usize, &mut words);
             }
-        };
+        }
+        if stored.narrow {
+            item.flags |= SkinItem::NARROW_JOINTS;
+        }
     }
     let mut index = None;
     if results.has_points() {
@@ -114,7 +119,9 @@ fn put_points(
     item: &mut SkinItem,
 ) -> Option<Arc<BlendIndex>> {
     let points = || run.points.iter().map(|p| *p as usize);
-    item.rest_points = put(words, points().flat_map(|p| bits(skin.points()[p])));
+    // Where packed records hold them, their place says that they are there.
+    item.rest_points = words.len() as u32;
+    points().for_each(|p| skin.store_point(p, words));
     let mut index = None;
     if let Some(blend) = skin.blend() {
         let blend = blend.of_points(&run.points);

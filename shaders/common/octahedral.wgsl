@@ -1,0 +1,26 @@
+// Directions as points of an octahedron, two numbers of 16 bits. -32768 as the first says that there is no direction.
+
+fn octahedral(v: vec3<f32>) -> u32 {
+    let largest = max(abs(v.x), max(abs(v.y), abs(v.z)));
+    if !(largest > 0.0) {
+        return 0x8000u;
+    }
+    let scaled = v / largest;
+    let on_faces = scaled / (abs(scaled.x) + abs(scaled.y) + abs(scaled.z));
+    var at = on_faces.xy;
+    if on_faces.z < 0.0 {
+        at = (1.0 - abs(at.yx)) * select(vec2<f32>(1.0), vec2<f32>(-1.0), at < vec2<f32>(0.0));
+    }
+    return pack2x16snorm(at);
+}
+
+// A direction of some length; zero where there is none.
+fn direction_of(x: i32, y: i32, largest: i32) -> vec3<f32> {
+    if x < -largest {
+        return vec3<f32>(0.0);
+    }
+    let at = vec2<f32>(vec2<i32>(x, y)) / f32(largest);
+    let z = 1.0 - abs(at.x) - abs(at.y);
+    let folded = vec2<f32>(max(-z, 0.0));
+    return vec3<f32>(at + select(-folded, folded, at < vec2<f32>(0.0)), z);
+}

@@ -1,0 +1,32 @@
+// A range of points of one skin, and the instances of it that one workgroup skins one after the other.
+
+struct PosePlace {
+    palette: u32,
+    normal_palette: u32,
+    post: u32,
+    out_points: u32,
+    out_normals: u32,
+    out_previous: u32,
+    flags: u32,
+    unused: u32,
+}
+
+struct PosesItem {
+    first_workgroup: u32,
+    count: u32,
+    rest_points: u32,
+    rest_normals: u32,
+    influences: u32,
+    influence_count: u32,
+    pose_count: u32,
+    points_stride: u32,
+    normals_stride: u32,
+    step: f32,
+    low_x: f32,
+    low_y: f32,
+    low_z: f32,
+    previous_stride: u32,
+    unused_0: u32,
+    unused_1: u32,
+    poses: array<PosePlace, 4>,
+}

@@ -1,0 +1,55 @@
+// Reads what does not change with time, and writes results to one of the kernel's `out_0` to `out_3`.
+
+fn vector_at(at: u32) -> vec3<f32> {
+    return bitcast<vec3<f32>>(vec3<u32>(skins[at], skins[at + 1u], skins[at + 2u]));
+}
+
+fn rows_at(at: u32) -> Rows {
+    return Rows(palettes[at], palettes[at + 1u], palettes[at + 2u]);
+}
+
+// Results are written as words, for not all that they hold are numbers.
+fn put(slot: u32, at: u32, value: vec3<f32>) {
+    let v = bitcast<vec3<u32>>(value);
+    if slot == 0u {
+        out_0[at] = v.x;
+        out_0[at + 1u] = v.y;
+        out_0[at + 2u] = v.z;
+    } else if slot == 1u {
+        out_1[at] = v.x;
+        out_1[at + 1u] = v.y;
+        out_1[at + 2u] = v.z;
+    } else if slot == 2u {
+        out_2[at] = v.x;
+        out_2[at + 1u] = v.y;
+        out_2[at + 2u] = v.z;
+    } else {
+        out_3[at] = v.x;
+        out_3[at + 1u] = v.y;
+        out_3[at + 2u] = v.z;
+    }
+}
+
+fn put_one(slot: u32, at: u32, value: u32) {
+    if slot == 0u {
+        out_0[at] = value;
+    } else if slot == 1u {
+        out_1[at] = value;
+    } else if slot == 2u {
+        out_2[at] = value;
+    } else {
+        out_3[at] = value;
+    }
+}
+
+fn position_left_at(at: u32) -> vec3<f32> {
+    return bitcast<vec3<f32>>(vec3<u32>(out_0[at], out_0[at + 1u], out_0[at + 2u]));
+}
+
+fn put_normal(flags: u32, at: u32, n: vec3<f32>) {
+    if (flags & OCTAHEDRAL) != 0u {
+        put_one(NORMALS_SLOT, at, octahedral(n));
+    } else {
+        put(NORMALS_SLOT, at, n);
+    }
+}

@@ -1,0 +1,241 @@
+// Linear blend skinning of points, and of a normal for each: one invocation per point, for several poses one
+// after the other, so that what they share is read once. All else is skin.wgsl's.
+// Items and palettes are declared apart, in skin_poses_in_storage.wgsl or skin_poses_in_uniforms.wgsl.
+
+override WITH_NORMALS: bool = true;
+override WITH_PREVIOUS: bool = true;
+// How skins are stored: `kernel::Packing`, and slots of 8 or of 16 bits.
+override NARROW: bool = true;
+override FINE: bool = false;
+override COMPACT: bool = false;
+// No item has more than one pose. Software adapters are a third slower in a loop.
+override LONE: bool = false;
+
+// As in skin.wgsl.
+override NORMALS_SLOT: u32 = 1u;
+override PREVIOUS_SLOT: u32 = 3u;
+// Influences per point, up to 8, which are held while poses go by; 0 for any number, read again by each.
+override INFLUENCES: u32 = 0u;
+
+@group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(2) var<storage, read> skins: array<u32>;
+@group(0) @binding(4) var<storage, read_write> out_0: array<u32>;
+@group(0) @binding(5) var<storage, read_write> out_1: array<u32>;
+@group(0) @binding(6) var<storage, read_write> out_2: array<u32>;
+@group(0) @binding(7) var<storage, read_write> out_3: array<u32>;
+
+// What all poses of a point share.
+struct Rest {
+    p: vec3<f32>,
+    n: vec3<f32>,
+    // Palette slots times three, and weights; for any number of influences where they lie.
+    slots: vec4<u32>,
+    more_slots: vec4<u32>,
+    weights: vec4<f32>,
+    more_weights: vec4<f32>,
+    record: u32,
+    count: u32,
+}
+
+// What a point's joints add up to.
+struct Sums {
+    points: Rows,
+    normals: Rows,
+}
+
+fn word_count(parts: u32, per_word: u32) -> u32 {
+    return (parts + per_word - 1u) / per_word;
+}
+
+fn slot_words(count: u32) -> u32 {
+    if NARROW { return word_count(count, 4u); }
+    return word_count(count, 2u);
+}
+
+fn slot_at(record: u32, i: u32) -> u32 {
+    if NARROW {
+        return ((skins[record + i / 4u] >> (i % 4u * 8u)) & 0xffu) * 3u;
+    }
+    return ((skins[record + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * 3u;
+}
+
+fn weight_at(weights: u32, i: u32) -> f32 {
+    if FINE {
+        return f32((skins[weights + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * (1.0 / 65535.0);
+    }
+    return bitcast<f32>(skins[weights + i]);
+}
+
+fn bytes_of(word: u32) -> vec4<u32> {
+    return (vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(0xffu);
+}
+
+fn halves_of(low: u32, high: u32) -> vec4<u32> {
+    return (vec4<u32>(low, low, high, high) >> vec4<u32>(0u, 16u, 0u, 16u)) & vec4<u32>(0xffffu);
+}
+
+// Four slots from the `first` on, as far as there are some.
+fn four_slots(record: u32, first: u32) -> vec4<u32> {
+    if NARROW {
+        let word = skins[record + first / 4u];
+        return bytes_of(word) * 3u;
+    }
+    let low = skins[record + first / 2u];
+    var high = 0u;
+    if INFLUENCES > first + 2u { high = skins[record + first / 2u + 1u]; }
+    return halves_of(low, high) * 3u;
+}
+
+// Four weights likewise.
+fn four_weights(weights: u32, first: u32) -> vec4<f32> {
+    if FINE {
+        let low = skins[weights + first / 2u];
+        var high = 0u;
+        if INFLUENCES > first + 2u { high = skins[weights + first / 2u + 1u]; }
+        return vec4<f32>(halves_of(low, high)) * (1.0 / 65535.0);
+    }
+    var out = vec4<f32>(bitcast<f32>(skins[weights + first]), 0.0, 0.0, 0.0);
+    if INFLUENCES > first + 1u { out.y = bitcast<f32>(skins[weights + first + 1u]); }
+    if INFLUENCES > first + 2u { out.z = bitcast<f32>(skins[weights + first + 2u]); }
+    if INFLUENCES > first + 3u { out.w = bitcast<f32>(skins[weights + first + 3u]); }
+    return out;
+}
+
+fn on_grid(item: u32, steps: vec3<u32>) -> vec3<f32> {
+    let low = vec3<f32>(items[item].low_x, items[item].low_y, items[item].low_z);
+    return low + vec3<f32>(steps) * items[item].step;
+}
+
+// A number of so many bits, of which `left` are above it in the word.
+fn signed(word: u32, left: u32, bits: u32) -> i32 {
+    return bitcast<i32>(word << left) >> (32u - bits);
+}
+
+fn rest_of(item: u32, number: u32, normals: bool) -> Rest {
+    var rest: Rest;
+    rest.count = items[item].influence_count;
+    if COMPACT {
+        let at = items[item].influences + number * 4u;
+        let a = skins[at];
+        let b = skins[at + 1u];
+        let c = skins[at + 2u];
+        let d = skins[at + 3u];
+        rest.p = on_grid(item, vec3<u32>(a & 0xffffu, a >> 16u, b & 0xffffu));
+        rest.n = direction_of(signed(d, 21u, 11u), signed(d, 10u, 11u), 1023);
+        rest.slots = bytes_of(c) * 3u;
+        let others = vec3<u32>((b >> 16u) & 0x1ffu, (b >> 25u) | (((d >> 22u) & 3u) << 7u), d >> 24u);
+        let whole = vec4<u32>(1023u - others.x - others.y - others.z, others);
+        rest.weights = vec4<f32>(whole) * (1.0 / 1023.0);
+        return rest;
+    }
+    if FINE {
+        let at = items[item].rest_points + number * 2u;
+        let a = skins[at];
+        let b = skins[at + 1u];
+        rest.p = on_grid(item, vec3<u32>(a & 0x1fffffu, (a >> 21u) | ((b & 0x3ffu) << 11u), (b >> 10u) & 0x1fffffu));
+    } else {
+        rest.p = vector_at(items[item].rest_points + number * 3u);
+    }
+    if normals {
+        if FINE {
+            let word = skins[items[item].rest_normals + number];
+            rest.n = direction_of(signed(word, 16u, 16u), signed(word, 0u, 16u), 32767);
+        } else {
+            rest.n = vector_at(items[item].rest_normals + number * 3u);
+        }
+    }
+    var weight_words = rest.count;
+    if FINE { weight_words = word_count(rest.count, 2u); }
+    let stride = slot_words(rest.count) + weight_words;
+    rest.record = items[item].influences + number * stride;
+    if INFLUENCES > 0u {
+        let weights = rest.record + slot_words(INFLUENCES);
+        rest.slots = four_slots(rest.record, 0u);
+        rest.weights = four_weights(weights, 0u);
+        if INFLUENCES > 4u {
+            rest.more_slots = four_slots(rest.record, 4u);
+            rest.more_weights = four_weights(weights, 4u);
+        }
+    }
+    return rest;
+}
+
+fn add(sums: ptr<function, Sums>, palette: u32, normal_palette: u32, slot: u32, weight: f32) {
+    let joint = rows_at(palette + slot);
+    (*sums).points.x += weight * joint.x;
+    (*sums).points.y += weight * joint.y;
+    (*sums).points.z += weight * joint.z;
+    if WITH_NORMALS {
+        let joint_normal = rows_at(normal_palette + slot);
+        (*sums).normals.x += weight * joint_normal.x;
+        (*sums).normals.y += weight * joint_normal.y;
+        (*sums).normals.z += weight * joint_normal.z;
+    }
+}
+
+fn blended(rest: Rest, p: u32, n: u32) -> Sums {
+    let none = vec4<f32>(0.0);
+    let nothing = Rows(none, none, none);
+    var sums = Sums(nothing, nothing);
+    if INFLUENCES == 0u {
+        let weights = rest.record + slot_words(rest.count);
+        for (var i = 0u; i < rest.count; i++) {
+            add(&sums, p, n, slot_at(rest.record, i), weight_at(weights, i));
+        }
+        return sums;
+    }
+    add(&sums, p, n, rest.slots.x, rest.weights.x);
+    if INFLUENCES > 1u { add(&sums, p, n, rest.slots.y, rest.weights.y); }
+    if INFLUENCES > 2u { add(&sums, p, n, rest.slots.z, rest.weights.z); }
+    if INFLUENCES > 3u { add(&sums, p, n, rest.slots.w, rest.weights.w); }
+    if INFLUENCES > 4u { add(&sums, p, n, rest.more_slots.x, rest.more_weights.x); }
+    if INFLUENCES > 5u { add(&sums, p, n, rest.more_slots.y, rest.more_weights.y); }
+    if INFLUENCES > 6u { add(&sums, p, n, rest.more_slots.z, rest.more_weights.z); }
+    if INFLUENCES > 7u { add(&sums, p, n, rest.more_slots.w, rest.more_weights.w); }
+    return sums;
+}
+
+// A point by one of its item's poses.
+fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
+    let pose = items[item].poses[i];
+    let sums = blended(rest, pose.palette, pose.normal_palette);
+    let p = transform_point(rows_at(pose.post), transform_point(sums.points, rest.p));
+    let to = pose.out_points + number * items[item].points_stride;
+    if WITH_PREVIOUS && pose.out_previous != NONE {
+        // What the frame before left here.
+        var before = p;
+        if (pose.flags & FRESH) == 0u {
+            before = position_left_at(to);
+        }
+        put(PREVIOUS_SLOT, pose.out_previous + number * items[item].previous_stride, before);
+    }
+    put(0u, to, p);
+    if normals {
+        // Normalised in skeleton space, and not again on the way out of it.
+        let unit = normalized(transform_vector(sums.normals, rest.n));
+        let n = transform_vector(rows_at(pose.post + 3u), unit);
+        put_normal(pose.flags, pose.out_normals + number * items[item].normals_stride, n);
+    }
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
+    if workgroup >= dispatch.end_workgroup {
+        return;
+    }
+    let item = item_of(workgroup);
+    let number = (workgroup - items[item].first_workgroup) * 64u + lane;
+    if number >= items[item].count {
+        return;
+    }
+    let normals = WITH_NORMALS && items[item].rest_normals != NONE;
+    let rest = rest_of(item, number, normals);
+    if LONE {
+        skin_by(item, 0u, number, rest, normals);
+        return;
+    }
+    for (var i = 0u; i < items[item].pose_count; i++) {
+        skin_by(item, i, number, rest, normals);
+    }
+}

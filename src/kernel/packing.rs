@@ -1,0 +1,244 @@
+//! Skins in fewer bytes on the GPU, at the price of precision.
+
+use glam::Vec3;
+
+use super::codecs::{Grid, direction_of, fraction, fractions, octahedral};
+use super::influences::record_words;
+use super::stored::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
+use super::{PackedInfluences, PackedSkin};
+use crate::error::Invalid;
+use crate::skel::SkinningMethod;
+
+/// How a skin's rest points, rest normals and weights are stored on the GPU. Errors are those of one value; what weights lose
+/// moves a point by at most their error times the distance between the places that its joints alone would take it to.
+///
+/// Bytes are those of a point with a normal and four influences, in a skeleton of at most 255 joints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// As they are: 44 bytes. Joints are stored in one byte where the skeleton has at most 255, which loses nothing.
+    #[default]
+    Exact,
+    /// 24 bytes. Points on a cubic grid of 2^21 steps: at most 4.8e-7 of the largest extent off. Normals as octahedral directions
+    /// of twice 16 bits: at most 5e-5. Weights as fractions of 65535 that keep their sum: less than 1.6e-5.
+    Fine,
+    /// 16 bytes. Points on a cubic grid of 2^16 steps: at most 1.6e-5 of the largest extent off. Normals as octahedral directions of
+    /// twice 11 bits: at most 1.5e-3. Weights as fractions of 1023 that add up to 1: less than 9.8e-4.
+    ///
+    /// For at most four influences a point that are not zero, and at most 255 joints.
+    Compact,
+}
+
+impl PackedSkin {
+    /// The same skin with values that are stored in fewer bytes. Both backends use the values that are left, and so does
+    /// everything that reads them from this skin.
+    ///
+    /// For linear blend skinning of points, with a normal per point or none: skins with blend shapes, constant influences, render
+    /// vertices or faceVarying normals are refused, and so is [`PackedSkin::with_vertices`] afterwards.
+    /// Rest normals keep their direction alone, which is all that skinning uses of them.
+    ///
+    /// # Errors
+    /// A skin of another kind, weights that are negative or above 1; for [`Packing::Compact`] a fifth influence, weights that do not
+    /// sum to 1, or more than 255 joints.
+    pub fn with_packing(mut self, packing: Packing) -> Result<Self, Invalid> {
+        if packing == Packing::Exact {
+            return Ok(self);
+        }
+        let refuse = |property: &str, expected: &str, found: &str| {
+            Err(Invalid::new(self.prim(), property, expected, found))
+        };
+        let (true, Some(influences)) = (self.is_plain(), &self.influences) else {
+            let expected =
+                "linear blend skinning of points alone, or with normals of theirs, to pack";
+            return refuse("points", expected, "a skin of another kind");
+        };
+        let influences = match packing {
+            Packing::Exact | Packing::Fine => fine(self.prim(), influences)?,
+            Packing::Compact if self.palette_slots() > 256 => {
+                return refuse(
+                    "skel:joints",
+                    "at most 255 joints to pack",
+                    &(self.palette_slots() - 1).to_string(),
+                );
+            }
+            Packing::Compact => compact(self.prim(), influences)?,
+        };
+        let (bits, largest) = match packing {
+            Packing::Exact | Packing::Fine => (21, FINE_NORMAL),
+            Packing::Compact => (16, COMPACT_NORMAL),
+        };
+        let grid = Grid::around(&self.points, bits);
+        for point in &mut self.points {
+            *point = grid.point(grid.steps(*point));
+        }
+        for normal in self.normals.iter_mut().flatten() {
+            *normal = direction_of(octahedral(*normal, largest), largest);
+        }
+        self.influences = Some(influences);
+        self.packing = packing;
+        self.grid = grid;
+        Ok(self)
+    }
+
+    /// How its values are stored.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        self.packing
+    }
+
+    /// The grid that packed points are on.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// Linear blend skinning of points, with normals per point or none (or made ones): what `shaders/skin_poses.wgsl` does.
+    #[must_use]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.method() == SkinningMethod::ClassicLinear
+            && self.influences.as_ref().is_some_and(|i| !i.constant)
+            && self.blend.is_none()
+            && self.vertices.is_none()
+            && self.normal_points.is_none()
+    }
+}
+
+fn wrong_weight(prim: &str, point: usize, expected: &str, found: String) -> Invalid {
+    let found = format!("{found} at point {point}");
+    Invalid::new(prim, "primvars:skel:jointWeights", expected, found)
+}
+
+/// Weights of a point, as long as they are fractions of 1.
+fn checked(
+    prim: &str,
+    point: usize,
+    weights: impl Iterator<Item = f32>,
+    out: &mut Vec<f32>,
+) -> Result<(), Invalid> {
+    out.clear();
+    out.extend(weights);
+    match out.iter().find(|w| !(0.0..=1.0).contains(*w)) {
+        Some(w) => Err(wrong_weight(
+            prim,
+            point,
+            "weights from 0 to 1 to pack",
+            w.to_string(),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Weights as fractions of 65535.
+fn fine(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
+    let count = influences.count as usize;
+    let mut packed = influences.clone();
+    let (mut weights, mut whole) = (Vec::new(), Vec::new());
+    let records = packed.words.chunks_exact_mut(record_words(count));
+    for (point, record) in records.enumerate() {
+        let own = &mut record[count.div_ceil(2)..];
+        checked(
+            prim,
+            point,
+            own.iter().map(|w| f32::from_bits(*w)),
+            &mut weights,
+        )?;
+        fractions(&weights, FINE_ONE, &mut whole);
+        for (word, q) in own.iter_mut().zip(&whole) {
+            *word = fraction(*q, FINE_ONE).to_bits();
+        }
+    }
+    Ok(packed)
+}
+
+/// The four largest weights as fractions of 1023, the largest first, where no others are left.
+fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
+    let points = influences.words.len() / influences.record_words() as usize;
+    let mut words = Vec::with_capacity(points * record_words(4));
+    let (mut weights, mut whole) = (Vec::new(), Vec::new());
+    for point in 0..points {
+        checked(
+            prim,
+            point,
+            influences.of_point(point).map(|(_, w)| w),
+            &mut weights,
+        )?;
+        fractions(&weights, COMPACT_ONE, &mut whole);
+        let left = whole.iter().filter(|q| **q != 0).count();
+        if left > 4 {
+            let expected = "at most four weights of 1/2046 or more to pack";
+            return Err(wrong_weight(prim, point, expected, left.to_string()));
+        }
+        if whole.iter().sum::<u32>() != COMPACT_ONE {
+            let sum: f32 = weights.iter().sum();
+            return Err(wrong_weight(
+                prim,
+                point,
+                "weights that sum to 1 to pack",
+                sum.to_string(),
+            ));
+        }
+        let mut all: Vec<(u32, u16)> = whole
+            .iter()
+            .zip(influences.of_point(point))
+            .map(|(q, (slot, _))| (*q, slot))
+            .collect();
+        // Stable: of equal weights the first authored stays first.
+        all.sort_by_key(|(q, _)| std::cmp::Reverse(*q));
+        all.resize(4, (0, 0));
+        let pair = |i: usize| u32::from(all[i].1) | u32::from(all[i + 1].1) << 16;
+        words.extend([pair(0), pair(2)]);
+        words.extend(all.iter().map(|(q, _)| fraction(*q, COMPACT_ONE).to_bits()));
+    }
+    Ok(PackedInfluences {
+        words,
+        count: 4,
+        constant: false,
+    })
+}
+
+/// Bytes that the kernels have to move for each point of a skin, and for each face corner or render vertex.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PointBytes {
+    /// Read of what does not change with time: rest points, rest normals, influences, and what says which belong together. Poses of one
+    /// skin share them, [`super::POSES`] to a reading.
+    pub read: f64,
+    /// Written: positions of 12 bytes, normals of 12 and tangents of 16.
+    pub written: f64,
+}
+
+impl PackedSkin {
+    /// Bytes that skinning has to move for a point, on average over the skin: its share of rest data and influences and the results, not
+    /// palettes (96 bytes a joint and instance) and not blend entries, which depend on what is active.
+    ///
+    /// An instance whose target wants no normals or packed ones writes 12 or 8 bytes less.
+    #[must_use]
+    pub fn bytes_per_point(&self) -> PointBytes {
+        let points = self.point_count();
+        if points == 0 {
+            return PointBytes::default();
+        }
+        let stored = self.stored();
+        let share = |count: usize, bytes: u32| count as f64 * f64::from(bytes) / points as f64;
+        let results = self.output_count();
+        let rest_normals = self
+            .normals
+            .as_ref()
+            .map_or(0, |_| self.output_normal_count());
+        let looked_up = self.vertices.as_ref().map_or(0, |v| v.count())
+            + self.normal_points.as_ref().map_or(0, Vec::len);
+        let made = self.made_normals.as_ref();
+        let made = made.map_or(0, |m| m.rows().len() + m.neighbors().len() * 2);
+        let tangents = self.tangents().map_or(0, <[_]>::len);
+        let constant = self.influences.as_ref().is_some_and(|i| i.constant);
+        let records = if constant { 1 } else { points };
+        PointBytes {
+            read: share(points, stored.point_words * 4)
+                + share(rest_normals, stored.normal_words * 4)
+                + share(records, stored.record_words * 4)
+                + share(looked_up + made, 4)
+                + share(tangents, 16),
+            written: share(results, size_of::<Vec3>() as u32)
+                + share(self.output_normal_count(), size_of::<Vec3>() as u32)
+                + share(tangents, 16),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Plain skins of one mesh in several poses, `shaders/skin_poses.wgsl`. Its mirror is that of `skin`.
+
+use super::layout::gpu_struct;
+use super::skin::UNIFORM_BYTES;
+use super::{Access, Binding, Dispatch, Kernel};
+
+/// Poses that one invocation skins its point by.
+pub const POSES: usize = 4;
+
+gpu_struct! {
+    /// Where one instance's palette lies and its results go, in elements of the bound buffers.
+    pub struct PosePlace {
+        /// First row of its palette.
+        palette: u32,
+        /// First row of its normal palette.
+        normal_palette: u32,
+        /// Three rows out of skeleton space for points, then three for normals.
+        post: u32,
+        /// Word of its first position.
+        out_points: u32,
+        /// Word of its first normal.
+        out_normals: u32,
+        /// Word of its first previous position, or [`super::NONE`].
+        out_previous: u32,
+        /// [`super::SkinItem::FRESH`] and [`super::SkinItem::OCTAHEDRAL`].
+        flags: u32,
+        /// To a multiple of 16 bytes, as uniforms want it.
+        unused: u32,
+    }
+}
+
+gpu_struct! {
+    /// A range of points of one skin, and the instances of it that a workgroup skins one after the other.
+    pub struct PosesItem {
+        /// Number of its first workgroup.
+        first_workgroup: u32,
+        /// Points of this range.
+        count: u32,
+        /// First word of its rest points.
+        rest_points: u32,
+        /// First word of its rest normals, or [`super::NONE`].
+        rest_normals: u32,
+        /// First word of its influence records, one per point.
+        influences: u32,
+        /// Influences per point.
+        influence_count: u32,
+        /// How many of `poses` are there.
+        pose_count: u32,
+        /// Words from one position to the next, the same for all poses.
+        points_stride: u32,
+        /// The same for normals.
+        normals_stride: u32,
+        /// Step of the grid that packed points are on.
+        step: f32,
+        /// The grid's first point.
+        low_x: f32,
+        low_y: f32,
+        low_z: f32,
+        /// Words from one previous position to the next.
+        previous_stride: u32,
+        unused_0: u32,
+        unused_1: u32,
+        /// Its instances.
+        poses: [PosePlace; 4],
+    }
+}
+
+const _: () = assert!(size_of::<PosesItem>() == 64 + POSES * size_of::<PosePlace>());
+
+/// The kernel's WGSL and layout.
+pub const SKIN_POSES: Kernel = Kernel {
+    name: "skin_poses",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/common/flags.wgsl"),
+        include_str!("../../shaders/common/poses_item.wgsl"),
+        include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/common/octahedral.wgsl"),
+        include_str!("../../shaders/common/results.wgsl"),
+        include_str!("../../shaders/skin_poses_in_storage.wgsl"),
+        include_str!("../../shaders/skin_poses.wgsl"),
+    ),
+    entry: "main",
+    bindings: &bindings(Access::Read, size_of::<PosesItem>() as u64, 16),
+    structs: &[Dispatch::LAYOUT, PosePlace::LAYOUT, PosesItem::LAYOUT],
+    overrides: &[
+        "WITH_NORMALS",
+        "WITH_PREVIOUS",
+        "NARROW",
+        "FINE",
+        "COMPACT",
+        "LONE",
+    ],
+    slots: &["NORMALS_SLOT", "PREVIOUS_SLOT", "INFLUENCES"],
+};
+
+/// [`SKIN_POSES`] with items and palettes in uniforms, as [`super::SKIN_IN_UNIFORMS`].
+pub const SKIN_POSES_IN_UNIFORMS: Kernel = Kernel {
+    name: "skin_poses_in_uniforms",
+    wgsl: concat!(
+        include_str!("../../shaders/common/dispatch.wgsl"),
+        include_str!("../../shaders/common/items.wgsl"),
+        include_str!("../../shaders/common/flags.wgsl"),
+        include_str!("../../shaders/common/poses_item.wgsl"),
+        include_str!("../../shaders/common/vectors.wgsl"),
+        include_str!("../../shaders/common/octahedral.wgsl"),
+        include_str!("../../shaders/common/results.wgsl"),
+        include_str!("../../shaders/skin_poses_in_uniforms.wgsl"),
+        include_str!("../../shaders/skin_poses.wgsl"),
+    ),
+    bindings: &bindings(Access::Uniform, UNIFORM_BYTES, UNIFORM_BYTES),
+    ..SKIN_POSES
+};
+
+const fn bindings(tables: Access, items_bytes: u64, palette_bytes: u64) -> [Binding; 8] {
+    [
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
+        Binding::new(1, "items", tables, items_bytes),
+        Binding::new(2, "skins", Access::Read, 4),
+        Binding::new(3, "palettes", tables, palette_bytes),
+        Binding::new(4, "out_0", Access::ReadWrite, 4),
+        Binding::new(5, "out_1", Access::ReadWrite, 4),
+        Binding::new(6, "out_2", Access::ReadWrite, 4),
+        Binding::new(7, "out_3", Access::ReadWrite, 4),
+    ]
+}

@@ -1,0 +1,141 @@
+//! Words of a skin's points, normals and influences as the GPU reads them.
+
+use super::codecs::{direction_of, octahedral};
+use super::{PackedInfluences, PackedSkin, Packing};
+
+/// Largest component of an octahedral normal, and 1 as a weight, by packing.
+pub(crate) const FINE_NORMAL: i32 = 32_767;
+pub(crate) const FINE_ONE: u32 = 65_535;
+pub(crate) const COMPACT_NORMAL: i32 = 1023;
+pub(crate) const COMPACT_ONE: u32 = 1023;
+
+/// How a skin's values lie in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub packing: Packing,
+    /// Slots of 8 bits, four to a word; else of 16.
+    pub narrow: bool,
+    /// Words of a rest point; 0 where the record holds it.
+    pub point_words: u32,
+    /// Words of a rest normal; 0 where the record holds it.
+    pub normal_words: u32,
+    /// Words of an influence record; 0 without influences.
+    pub record_words: u32,
+}
+
+impl PackedSkin {
+    pub(crate) fn stored(&self) -> Stored {
+        let narrow = self.palette_slots() <= 256;
+        let count = self.influences().map_or(0, PackedInfluences::count);
+        let slots = count.div_ceil(if narrow { 4 } else { 2 });
+        let (point_words, normal_words, record_words) = match self.packing() {
+            Packing::Exact => (3, 3, slots + count),
+            Packing::Fine => (2, 1, slots + count.div_ceil(2)),
+            Packing::Compact => (0, 0, 4),
+        };
+        Stored {
+            packing: self.packing(),
+            narrow,
+            point_words,
+            normal_words,
+            record_words,
+        }
+    }
+
+    /// Appends the words of a rest point.
+    pub(crate) fn store_point(&self, point: usize, words: &mut Vec<u32>) {
+        match self.packing {
+            Packing::Exact => words.extend(self.points[point].to_array().map(f32::to_bits)),
+            Packing::Fine => {
+                let [x, y, z] = self.grid.steps(self.points[point]);
+                // 21 bits each: x and the low part of y, then the rest of y and z.
+                words.extend([x | y << 21, y >> 11 | z << 10]);
+            }
+            Packing::Compact => {}
+        }
+    }
+
+    /// Appends the words of a rest normal.
+    pub(crate) fn store_normal(&self, normal: usize, words: &mut Vec<u32>) {
+        let Some(value) = self.normals.as_ref().map(|n| n[normal]) else {
+            return;
+        };
+        match self.packing {
+            Packing::Exact => words.extend(value.to_array().map(f32::to_bits)),
+            Packing::Fine => {
+                let [x, y] = octahedral(value, FINE_NORMAL);
+                words.push(x as u32 & 0xffff | (y as u32) << 16);
+            }
+            Packing::Compact => {}
+        }
+    }
+
+    /// Appends a point's influence record, and in it what else a packing keeps there.
+    pub(crate) fn store_record(&self, point: usize, words: &mut Vec<u32>) {
+        let Some(influences) = &self.influences else {
+            return;
+        };
+        let all = || influences.of_point(point);
+        if self.packing == Packing::Compact {
+            words.extend(self.compact_record(point, influences));
+            return;
+        }
+        let (slots, bits) = if self.stored().narrow {
+            (4, 8)
+        } else {
+            (2, 16)
+        };
+        put_parts(words, all().map(|(slot, _)| u32::from(slot)), slots, bits);
+        match self.packing {
+            Packing::Fine => {
+                let whole = |w: f32| (f64::from(w) * f64::from(FINE_ONE)).round() as u32;
+                put_parts(words, all().map(|(_, w)| whole(w)), 2, 16);
+            }
+            _ => words.extend(all().map(|(_, w)| w.to_bits())),
+        }
+    }
+
+    /// x and y of the point; z, and two weights' lower and upper parts; four slots; the normal and the last weight.
+    ///
+    /// The largest weight is what the others leave of 1023, so that the second is at most 511, the third 341 and the last 255.
+    fn compact_record(&self, point: usize, influences: &PackedInfluences) -> [u32; 4] {
+        let [x, y, z] = self.grid.steps(self.points[point]);
+        let normal = self.normals.as_ref().map_or(glam::Vec3::ZERO, |n| n[point]);
+        let [u, v] = octahedral(normal, COMPACT_NORMAL).map(|c| c as u32 & 0x7ff);
+        let mut weights = [0; 4];
+        let mut slots = 0;
+        for (i, (slot, w)) in influences.of_point(point).enumerate() {
+            weights[i] = (f64::from(w) * f64::from(COMPACT_ONE)).round() as u32;
+            slots |= u32::from(slot) << (8 * i);
+        }
+        let [_, second, third, last] = weights;
+        [
+            x | y << 16,
+            z | second << 16 | (third & 0x7f) << 25,
+            slots,
+            u | v << 11 | (third >> 7) << 22 | last << 24,
+        ]
+    }
+}
+
+/// The unit normal in a word that the GPU wrote as an octahedral direction: two signed 16-bit numbers, x in the low half, of which
+/// 32767 is 1, -32767 is -1, and -32768 as x stands for no direction, a zero. With `z = 1 - |x| - |y|`, where z is
+/// negative each of x and y goes back by -z towards 0 and beyond; then it is normalised.
+#[must_use]
+pub fn unpack_normal(word: u32) -> glam::Vec3 {
+    direction_of(
+        [word as i16, (word >> 16) as i16].map(i32::from),
+        FINE_NORMAL,
+    )
+}
+
+/// Appends numbers of so many bits, `per_word` to a word, the first lowest.
+fn put_parts(words: &mut Vec<u32>, values: impl Iterator<Item = u32>, per_word: usize, bits: u32) {
+    let first = words.len();
+    for (i, value) in values.enumerate() {
+        if i % per_word == 0 {
+            words.push(0);
+        }
+        words[first + i / per_word] |= value << (bits * (i % per_word) as u32);
+    }
+}

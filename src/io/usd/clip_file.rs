@@ -91,7 +91,7 @@ pub(crate) enum FoundClip {
     Nothing,
     /// Something that no bake into clips has written, or that is cut short.
     Foreign,
-    Clip(ClipFile),
+    Clip(Box<ClipFile>),
 }
 
 /// A clip that is whole.
@@ -120,11 +120,12 @@ impl FoundClip {
             return Ok(Self::Foreign);
         };
         if let Some(clip) = ClipFile::read(bytes) {
-            return Ok(Self::Clip(clip));
+            return Ok(Self::Clip(Box::new(clip)));
         }
         // Another writer may have laid it out otherwise.
         let bytes = std::fs::read(file).map_err(|e| fail(e.to_string()))?;
-        Ok(ClipFile::read(bytes).map_or(Self::Foreign, Self::Clip))
+        let clip = ClipFile::read(bytes).map(Box::new);
+        Ok(clip.map_or(Self::Foreign, Self::Clip))
     }
 }
 

@@ -15,7 +15,6 @@ mod tolerance;
 #[path = "common/trials.rs"]
 mod trials;
 #[path = "../benches/suite/workloads/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "the suite uses all of it")]
 mod workloads;
 
 use std::sync::Arc;

@@ -73,7 +73,8 @@ mod tests {
         changed.join(13);
         assert_eq!(changed.ranges(), [0..22, 40..41]);
         changed.mark_all(3);
-        assert_eq!(changed.ranges(), [0..3]);
+        assert_eq!(changed.ranges().first(), Some(&(0..3)));
+        assert_eq!(changed.ranges().len(), 1);
         changed.clear();
         assert!(changed.ranges().is_empty());
     }

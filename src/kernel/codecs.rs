@@ -48,7 +48,8 @@ const fn nowhere(largest: i32) -> i32 {
 pub(crate) fn octahedral(direction: Vec3, largest: i32) -> [i32; 2] {
     let d = direction.as_dvec3();
     let size = d.abs().element_sum();
-    if !(d.length() > 1e-10) {
+    let length = d.length();
+    if length.is_nan() || length <= 1e-10 {
         return [nowhere(largest), 0];
     }
     let (d, scale) = (d / size, f64::from(largest));

@@ -65,7 +65,10 @@ fn main() {
 fn counts() -> Result<(), Failed> {
     let (count, kept) = allocations(|| vec![Box::new(1), Box::new(2)]);
     match count {
-        3 => Ok(drop(kept)),
+        3 => {
+            drop(kept);
+            Ok(())
+        }
         count => Err(format!("{count} allocations counted of 3").into()),
     }
 }

@@ -3,7 +3,6 @@
 #[path = "../benches/suite/export.rs"]
 mod export;
 #[path = "../benches/suite/workloads/mod.rs"]
-#[allow(dead_code, reason = "the suite uses all of it")]
 mod workloads;
 
 use std::collections::HashSet;

@@ -55,7 +55,7 @@ fn layer(load: &Workload) -> Result<sdf::Data, Failure> {
         animation(&mut layer, &path, load, character)?;
         if is_shared {
             let reference = sdf::Reference {
-                prim_path: sdf::path(&format!("/Class{number}"))?,
+                prim_path: sdf::path(format!("/Class{number}"))?,
                 ..Default::default()
             };
             let references = sdf::ListOp::prepended([reference]);

@@ -139,7 +139,9 @@ mod tests {
                     "{d} {encoded:?}"
                 );
                 let back = direction_of(encoded, largest);
-                assert_eq!(octahedral(back, largest), encoded, "{d}");
+                // Edges of the square, where its sides meet, have two names.
+                let again = direction_of(octahedral(back, largest), largest);
+                assert!(again.distance(back) < 1e-6, "{d}");
                 worst = worst.max(back.distance(d));
             }
             assert!(worst < allowed, "{largest}: {worst}");

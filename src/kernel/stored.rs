@@ -1,6 +1,8 @@
 //! Words of a skin's points, normals and influences as the GPU reads them.
 
-use super::codecs::{direction_of, octahedral};
+use super::codecs::direction_of;
+#[cfg(feature = "gpu")]
+use super::codecs::octahedral;
 use super::{PackedInfluences, PackedSkin, Packing};
 
 /// Largest component of an octahedral normal, and 1 as a weight, by packing.
@@ -41,7 +43,10 @@ impl PackedSkin {
             record_words,
         }
     }
+}
 
+#[cfg(feature = "gpu")]
+impl PackedSkin {
     /// Appends the words of a rest point.
     pub(crate) fn store_point(&self, point: usize, words: &mut Vec<u32>) {
         match self.packing {
@@ -130,6 +135,7 @@ pub fn unpack_normal(word: u32) -> glam::Vec3 {
 }
 
 /// Appends numbers of so many bits, `per_word` to a word, the first lowest.
+#[cfg(feature = "gpu")]
 fn put_parts(words: &mut Vec<u32>, values: impl Iterator<Item = u32>, per_word: usize, bits: u32) {
     let first = words.len();
     for (i, value) in values.enumerate() {

@@ -177,12 +177,18 @@ impl Skinner {
     /// Pipelines of skinning and posing that are compiled by now: where a frame made this grow, it took longer than others.
     #[must_use]
     pub fn compiled(&self) -> usize {
-        let of_uniforms = self.skin_in_uniforms.iter();
-        [&self.pose, &self.weights, &self.skin, &self.made_normals]
-            .into_iter()
-            .chain(of_uniforms)
-            .map(Pipelines::count)
-            .sum()
+        let of_uniforms = self.skin_in_uniforms.iter().chain(&self.plain_in_uniforms);
+        [
+            &self.pose,
+            &self.weights,
+            &self.skin,
+            &self.plain,
+            &self.made_normals,
+        ]
+        .into_iter()
+        .chain(of_uniforms)
+        .map(Pipelines::count)
+        .sum()
     }
 
     /// An empty crowd on this skinner's device.

@@ -106,8 +106,8 @@ fn dispatches(gpu: &Gpu) -> Result<(), Failed> {
         }
         counts.push(crowd.dispatch_count()?);
     }
-    // Weights and skinning.
-    ensure(counts == [2; 4], &format!("{counts:?} dispatches"))
+    // Weights, skinning, and skinning of plain skins.
+    ensure(counts == [3; 4], &format!("{counts:?} dispatches"))
 }
 
 fn refused() -> Result<(), Failed> {

@@ -16,9 +16,9 @@ use super::staging::Upload;
 use super::{InstanceId, SkinId};
 use crate::kernel::PackedBlend;
 
-/// Entries of lists that a frame makes; what is beyond waits for the next and takes the whole list for now. A frame makes one
+/// Words of lists that a frame makes; what is beyond waits for the next and takes the whole list for now. A frame makes one
 /// list whatever its size.
-const ENTRIES_PER_FRAME: usize = 1 << 20;
+const WORDS_PER_FRAME: usize = 1 << 20;
 
 /// The lists of a skin.
 #[derive(Clone, Debug, Default)]
@@ -235,12 +235,14 @@ impl BlendLists {
             let gpu = &mut held.gpu;
             let before = instance.list.take();
             let mut number = gpu.lists.serving(weights, needed);
-            if number.is_none() && (made == 0 || made + needed <= ENTRIES_PER_FRAME) {
-                made += needed;
+            // An entry is a word, and so is the row of a point.
+            let words = needed + held.packed.point_count();
+            if number.is_none() && (made == 0 || made + words <= WORDS_PER_FRAME) {
                 let room = (&mut gpu.held, &mut *pages);
                 number = gpu
                     .lists
                     .make(skinner, room, &gpu.slices, weights, needed, before);
+                made += number.map_or(0, |_| words);
             }
             if let Some(number) = number {
                 gpu.lists.lists[number as usize].users += 1;

@@ -129,15 +129,29 @@ impl Scratch {
         };
         self.clear();
         let packed = match pose(posed.id, &mut self.pose) {
-            Ok(true) => posed
-                .pack(&held.packed, &self.pose)
-                .map_err(|e| e.to_string()),
+            Ok(true) => self.pack(&held.packed, posed).map_err(|e| e.to_string()),
             Ok(false) => Ok(()),
             Err(error) => Err(error.to_string()),
         };
         if let Err(text) = packed {
             self.error.get_or_insert((posed.id, text));
         }
+    }
+
+    /// Packs the pose, of which joints that nobody gave are no part: the buffer for them is one of an instance before.
+    fn pack(&mut self, skin: &PackedSkin, posed: &mut Posed) -> Result<(), GpuError> {
+        let skinning = &mut self.pose.skinning;
+        let is_given = skinning.as_ref().is_some_and(|s| !s.is_empty());
+        // A skeleton may have no joints at all.
+        let unused = match is_given || skin.palette_slots() == 1 {
+            true => None,
+            false => skinning.take(),
+        };
+        let packed = posed.pack(skin, &self.pose);
+        if unused.is_some() {
+            self.pose.skinning = unused;
+        }
+        packed
     }
 
     fn clear(&mut self) {

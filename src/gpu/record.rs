@@ -15,12 +15,13 @@ impl Crowd {
     /// The plan of a frame is kept: until instances are added, removed, hidden, shown or sent elsewhere, bounds are switched,
     /// or poses share their palettes otherwise than before, a frame uploads what has changed since the last one
     /// ([`Crowd::last_upload_bytes`]) and allocates nothing of its own. So submit frames in the order in which they
-    /// were encoded. An encoder that is dropped instead is noticed by the next `encode`, which uploads everything.
+    /// were encoded. An encoder that is dropped instead is noticed by the next `encode`, which uploads everything
+    /// and takes previous positions for the same as the new ones.
     ///
     /// Instances with blend shapes walk lists of those entries alone whose channels have a weight. A list is made and uploaded (a word per
     /// point and per entry) when another channel gets a weight, shared by instances of the skin, and kept while its
     /// channels' weights move. Poses that give a weight to more than about half of all entries, and lists that find no room beside their
-    /// skin in a binding, walk all entries; results are the same to the bit. A frame makes lists of about a million entries at most, and leaves others
+    /// skin in a binding, walk all entries; results are the same to the bit. A frame makes lists of about a million words at most, or one, and leaves others
     /// to the next.
     ///
     /// # Errors
@@ -37,8 +38,8 @@ impl Crowd {
     }
 
     /// Bytes that the last encoded frame uploads: changed palettes and ways out of skeleton space, changed channel
-    /// weights, lists of blend entries where other channels have a weight, and item tables where these changed. 0 where nothing did. Small gaps between what changed are
-    /// uploaded with it.
+    /// weights, local transforms of rigs, lists of blend entries where other channels have a weight, and item tables where these
+    /// changed. 0 where nothing did. Small gaps between what changed are uploaded with it.
     #[must_use]
     pub fn last_upload_bytes(&self) -> u64 {
         self.uploaded
@@ -48,6 +49,7 @@ impl Crowd {
         let not_submitted = self.staging.take_dropped();
         if not_submitted {
             self.lists.lose();
+            self.forget_previous();
         }
         if !self.is_current() {
             self.plan_anew()?;
@@ -183,6 +185,14 @@ impl Crowd {
         if let Some(retained) = self.retained.as_mut().filter(|_| self.unsettled > 0) {
             let instances = &self.instances;
             retained.set_fresh(|id| instances.get(id).is_some_and(|instance| instance.fresh));
+        }
+    }
+
+    /// Takes all positions for ones that no frame left, since it may be the frame that left them that was dropped.
+    fn forget_previous(&mut self) {
+        self.unsettled = 2;
+        for (_, instance) in &mut self.instances {
+            instance.fresh = true;
         }
     }
 

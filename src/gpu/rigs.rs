@@ -184,7 +184,8 @@ impl Crowd {
     /// Adds a skeleton that the GPU poses: [`Crowd::set_joints`] gives it local transforms, and [`Crowd::set_rig_pose`] has
     /// instances move with it. Rigs of the same `Arc` share their tables.
     ///
-    /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest hierarchy, or a few where pages are full. What
+    /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest hierarchy, or a few where pages are full (on software
+    /// adapters these hold 64 KiB of palettes). What
     /// f32 costs is said at [`crate::kernel::POSE`]: about a step of f32 per level.
     ///
     /// ```no_run
@@ -262,7 +263,8 @@ impl Crowd {
         Ok(())
     }
 
-    /// Has an instance move with a rig from the next frame on, until [`Crowd::set_pose`] gives it a pose of its own.
+    /// Has an instance move with a rig from the next frame on, until [`Crowd::set_pose`], [`Crowd::update_pose`] or
+    /// [`Crowd::update_poses`] gives it a pose of its own.
     /// Instances of several skins may move with one rig, such as a character's body and its clothes.
     ///
     /// - `out_from_skel`: from skeleton space to where the result is wanted.

@@ -6,7 +6,7 @@ use crate::kernel::PackedSkin;
 /// Where one kind of result goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Attribute {
-    /// A buffer of the crowd's, tight: 12 bytes each, 16 for tangents.
+    /// A buffer of the crowd's, tight: 12 bytes each, 16 for tangents, 4 for octahedral normals.
     #[default]
     Own,
     /// The caller's buffer, of the crowd's device (wgpu panics on one of another `Instance`). Nothing but the results is written: what lies between them stays.

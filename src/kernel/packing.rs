@@ -18,7 +18,7 @@ pub enum Packing {
     /// As they are: 44 bytes. Joints are stored in one byte where the skeleton has at most 255, which loses nothing.
     #[default]
     Exact,
-    /// 24 bytes. Points on a cubic grid of 2^21 steps: at most 4.8e-7 of the largest extent off. Normals as octahedral directions
+    /// 24 bytes. Points on a cubic grid of 2^21 steps: at most 4.8e-7 of the largest extent off, and half a step of f32 there. Normals as octahedral directions
     /// of twice 16 bits: at most 5e-5. Weights as fractions of 65535 that keep their sum: less than 1.6e-5.
     Fine,
     /// 16 bytes. Points on a cubic grid of 2^16 steps: at most 1.6e-5 of the largest extent off. Normals as octahedral directions of
@@ -34,7 +34,8 @@ impl PackedSkin {
     ///
     /// For linear blend skinning of points, with a normal per point or none: skins with blend shapes, constant influences, render
     /// vertices or faceVarying normals are refused, and so is [`PackedSkin::with_vertices`] afterwards.
-    /// Rest normals keep their direction alone, which is all that skinning uses of them.
+    /// Rest normals keep their direction alone, which is all that skinning uses of them. A packed skin takes no pose without a
+    /// palette, and nothing unpacks it: [`Packing::Exact`] leaves a skin as it is.
     ///
     /// # Errors
     /// A skin of another kind, weights that are negative or above 1; for [`Packing::Compact`] a fifth influence, weights that do not

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, DMat4};
 
-use super::{PackedSkin, Palette};
+use super::{PackedSkin, Packing, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows};
 use crate::skel::Pose;
@@ -348,6 +348,10 @@ fn sizes_fit(skin: &PackedSkin, channels: usize, slots: Option<usize>) -> Result
             let expected = format!("a palette of {} slots", skin.palette_slots());
             misfit(expected, slots.to_string())
         }
+        None if skin.packing() != Packing::Exact => misfit(
+            "a pose with a palette, for a packed skin".into(),
+            "none".into(),
+        ),
         _ => Ok(()),
     }
 }

@@ -282,6 +282,12 @@ fn refused() -> Result<(), Failed> {
     )?;
     let vertices = RenderVertices::new(vec![0, 1, 2]);
     let packed = pack(&skin(2, JOINTS, true, 1), Packing::Fine);
+    let unposed = |packed| PackedPose::try_pack(packed, &Pose::of_shapes(Vec::new()));
+    ensure(unposed(&packed).is_err(), "a packed skin without a palette")?;
+    ensure(
+        unposed(&as_it_is(&skin(2, JOINTS, true, 1))).is_ok(),
+        "a skin at rest is refused",
+    )?;
     ensure(
         packed.with_vertices(vertices).is_err(),
         "vertices of a packed skin",

@@ -1,5 +1,7 @@
 //! The goals of benches/RESULTS.md, and whether this run meets them.
 
+use sinew::kernel::Packing;
+
 use crate::results::Results;
 use crate::row::Row;
 use crate::{sinew_cpu, sinew_gpu, whole};
@@ -99,12 +101,24 @@ fn hardware(results: &Results, fulfilled: bool) -> Met {
 /// Ours over the fastest of some peers' kernels, with the bytes per point of both. Where it is about how much work there is,
 /// and not about bandwidth, any adapter tells.
 fn over_peer(results: &Results, load: &str, peers: &[&str], wanted: f64, anywhere: bool) -> Goal {
-    let what = format!("{load}: over {}", peers.join(" and "));
+    over_peer_by(results, sinew_gpu::WHO, load, peers, wanted, anywhere)
+}
+
+fn over_peer_by(
+    results: &Results,
+    who: &str,
+    load: &str,
+    peers: &[&str],
+    wanted: f64,
+    anywhere: bool,
+) -> Goal {
+    let packing = who.strip_prefix(sinew_gpu::WHO).unwrap_or_default();
+    let what = format!("{load}{packing}: over {}", peers.join(" and "));
     let wanted_text = format!("{wanted}x");
     let is_one =
         |r: &&Row| r.load == load && r.threads.is_none() && peers.iter().any(|p| r.who.contains(p));
     // With normals where the load has some: of a peer's rows those come first.
-    let ours = |theirs: &Row| results.row(load, &theirs.case, sinew_gpu::WHO, None);
+    let ours = |theirs: &Row| results.row(load, &theirs.case, who, None);
     let first = results.rows.iter().find(is_one).map(|r| r.case.as_str());
     let theirs = results
         .rows
@@ -136,7 +150,11 @@ fn gpu_peers(results: &Results, goals: &mut Vec<Goal>) {
     goals.push(over_peer(results, "C", &["Godot"], 1.5, false));
     goals.push(over_peer(results, "C", &["Hydra"], 3.0, false));
     goals.push(over_peer(results, "C", &["PyTorch"], 20.0, false));
-    goals.push(over_peer(results, "A", &["Godot"], 1.5, false));
+    for packing in [Packing::Fine, Packing::Compact] {
+        let who = sinew_gpu::packed_name(packing);
+        let goal = over_peer_by(results, &who, "A", &["Godot"], 1.5, false);
+        goals.push(goal);
+    }
 }
 
 fn faces(results: &Results, goals: &mut Vec<Goal>) {

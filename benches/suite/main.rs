@@ -31,6 +31,7 @@ use report::Conditions;
 use results::{Counts, Results};
 use row::Row;
 use sinew::gpu::GpuDevice;
+use sinew::kernel::Packing;
 use workloads::{Kind, Workload};
 
 /// Rounds in which whole bakes take turns, so that whatever else the machine does meets both sides alike.
@@ -131,6 +132,13 @@ impl Suite {
         let row = sinew_gpu::row(&load, device, runs);
         let row = self.results.keep(&format!("{name}, GPU"), row);
         self.results.rows.extend(row);
+        if load.kind == Kind::Body {
+            for packing in [Packing::Fine, Packing::Compact] {
+                let row = sinew_gpu::row_packed(&load, device, runs, packing);
+                let row = self.results.keep(&format!("{name}, GPU, {packing:?}"), row);
+                self.results.rows.extend(row);
+            }
+        }
         if matches!(load.kind, Kind::Body | Kind::Crowd) {
             let rows = torch::rows(&load, runs);
             let rows = self.results.keep(&format!("{name}, PyTorch"), rows);

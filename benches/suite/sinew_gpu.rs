@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::DMat4;
-use sinew::gpu::{Crowd, GpuDevice, GpuError, InstanceId, Skinner, SkinnerOptions};
-use sinew::kernel::{PackedPose, PackedSkin};
+use sinew::gpu::{
+    Crowd, GpuDevice, GpuError, InstanceId, NormalFormat, OutputTarget, Skinner, SkinnerOptions,
+};
+use sinew::kernel::{PackedPose, PackedSkin, Packing};
 use sinew::skel::{Pose, Skin, reference};
 use sinew::wgpu;
 
@@ -32,20 +34,38 @@ impl<'a> OnDevice<'a> {
         device: &'a GpuDevice,
         options: &SkinnerOptions,
     ) -> Result<Self, GpuError> {
+        Self::packed(load, device, options, Packing::Exact)
+    }
+
+    /// Skins that are packed write octahedral normals.
+    fn packed(
+        load: &'a Workload,
+        device: &'a GpuDevice,
+        options: &SkinnerOptions,
+        packing: Packing,
+    ) -> Result<Self, GpuError> {
         let skinner = Skinner::new(device.device(), device.queue(), options)?;
         let mut crowd = skinner.crowd();
         let mut packed = Vec::new();
         let mut skins = Vec::new();
         for skin in &load.skins {
-            let skin =
-                PackedSkin::pack("/Mesh", skin).map_err(|e| GpuError::Mismatch(e.to_string()))?;
+            let skin = PackedSkin::pack("/Mesh", skin)
+                .and_then(|skin| skin.with_packing(packing))
+                .map_err(|e| GpuError::Mismatch(e.to_string()))?;
             let skin = Arc::new(skin);
             skins.push(crowd.add_skin(Arc::clone(&skin))?);
             packed.push(skin);
         }
         let mut instances = Vec::new();
         for character in 0..load.size.characters {
-            instances.push(crowd.add_instance(skins[load.mesh_of(character)])?);
+            let target = OutputTarget {
+                normal_format: match packing {
+                    Packing::Exact => NormalFormat::default(),
+                    _ => NormalFormat::Octahedral,
+                },
+                ..OutputTarget::default()
+            };
+            instances.push(crowd.add_instance_to(skins[load.mesh_of(character)], target)?);
         }
         let mut out = Self {
             load,
@@ -84,21 +104,20 @@ impl<'a> OnDevice<'a> {
 
     /// What the kernel reads and writes for a point, palettes apart.
     fn bytes_per_point(&self) -> f64 {
-        let characters = 0..self.load.size.characters;
-        let bytes: usize = characters
-            .map(|c| {
-                let skin = self.skin(c);
-                let vectors = skin.point_count() + skin.normal_count();
-                let influences = skin.influences().map_or(0, |i| i.words().len() * 4);
-                vectors * 24 + influences
-            })
-            .sum();
-        let skin = &self.load.skins[0];
-        let blend = match self.load.rig {
-            Some(_) => 0,
-            None => blend_bytes(skin, &self.load.weights(0, 0)),
+        let skin = &self.packed[0];
+        if self.load.rig.is_none() {
+            let weights = self.load.weights(0, 0);
+            let vectors = (skin.point_count() + skin.normal_count()) * 24;
+            let blend = blend_bytes(&self.load.skins[0], &weights);
+            return (vectors + blend) as f64 / self.load.points() as f64;
+        }
+        let bytes = skin.bytes_per_point();
+        // Octahedral normals take 4 bytes of 12.
+        let saved = match skin.packing() {
+            Packing::Exact => 0.0,
+            _ => 8.0 * skin.normal_count() as f64 / skin.point_count() as f64,
         };
-        (bytes + blend) as f64 / self.load.points() as f64
+        bytes.read + bytes.written - saved
     }
 
     /// Largest distance of a point from the f64 reference, in a few characters.
@@ -166,13 +185,40 @@ pub fn row_of_all_entries(
     Ok(row)
 }
 
+/// The same of skins that are packed, which loses precision.
+pub fn row_packed(
+    load: &Workload,
+    device: &GpuDevice,
+    runs: Runs,
+    packing: Packing,
+) -> Result<Row, GpuError> {
+    let on = OnDevice::packed(load, device, &stamped(), packing)?;
+    let mut row = measured(on, load, device, runs)?;
+    row.who = packed_name(packing);
+    Ok(row)
+}
+
+/// Whose a row of packed skins is.
+pub fn packed_name(packing: Packing) -> String {
+    format!("{WHO}, {packing:?}")
+}
+
 fn row_of(
     load: &Workload,
     device: &GpuDevice,
     runs: Runs,
     options: &SkinnerOptions,
 ) -> Result<Row, GpuError> {
-    let mut on = OnDevice::new(load, device, options)?;
+    let on = OnDevice::new(load, device, options)?;
+    measured(on, load, device, runs)
+}
+
+fn measured(
+    mut on: OnDevice<'_>,
+    load: &Workload,
+    device: &GpuDevice,
+    runs: Runs,
+) -> Result<Row, GpuError> {
     let times = runs.collect(|| on.frame())?;
     let with_normals = load.skins.iter().any(|s| s.normals().is_some());
     let bytes = floor::frame_bytes(load, with_normals);

@@ -76,11 +76,6 @@ impl<'a> Cuts<'a> {
         self.schedule.get(self.starts[index])?.0.code()
     }
 
-    /// The last time code of all.
-    pub fn last(&self) -> Option<f64> {
-        self.schedule.last()?.0.code()
-    }
-
     /// What a clip is made of, by its index.
     pub fn cut(&self, index: usize) -> Cut {
         let first = self.starts[index];

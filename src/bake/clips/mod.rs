@@ -264,13 +264,19 @@ impl ClipBake<'_> {
             retype: retype.clone(),
         };
         let length = self.options.clip_frames.unwrap_or(usize::MAX);
+        // A hint depends on the boxes of what is still, too.
+        let cuts = Cuts::new(&work.schedule, length, !structure.hints.is_empty());
+        let names = ClipNames::of(self.output);
+        let clips = (0..cuts.count()).map(|i| names.clip(i + 1));
+        for name in clips.chain([names.topology(), names.manifest()]) {
+            self.file.check_output(&name)?;
+        }
         Ok(Prepared {
             layout: self
                 .file
                 .clip_layout(self.output, &structure, self.options.layer)?,
-            // A hint depends on the boxes of what is still, too.
-            cuts: Cuts::new(&work.schedule, length, !structure.hints.is_empty()),
-            names: ClipNames::of(self.output),
+            cuts,
+            names,
             retype,
         })
     }
@@ -313,7 +319,6 @@ impl ClipBake<'_> {
             topology: &names.topology(),
             manifest: &names.manifest(),
             clips: &clips,
-            last: cuts.last().unwrap_or(0.0),
         };
         self.file
             .write_clip_stage(&prepared.layout, &stage, &contents, edits)?;

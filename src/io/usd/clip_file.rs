@@ -86,6 +86,9 @@ impl ClipRecord {
     }
 }
 
+/// Bytes that are read of a file that may be anything, to find out what made it.
+const MOST: u64 = 1 << 30;
+
 /// What is found under a clip's name.
 pub(crate) enum FoundClip {
     Nothing,
@@ -123,6 +126,10 @@ impl FoundClip {
             return Ok(Self::Clip(Box::new(clip)));
         }
         // Another writer may have laid it out otherwise.
+        let size = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
+        if size.len() > MOST {
+            return Ok(Self::Foreign);
+        }
         let bytes = std::fs::read(file).map_err(|e| fail(e.to_string()))?;
         let clip = ClipFile::read(bytes).map(Box::new);
         Ok(clip.map_or(Self::Foreign, Self::Clip))
@@ -175,9 +182,15 @@ fn structure(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let Ok(length) = usize::try_from(size) else {
         return Ok(None);
     };
-    // Pages of zeros that nobody looks at take no memory.
-    let mut bytes = vec![0; length];
     first = first.saturating_sub(VALUES);
+    if size - first > MOST {
+        return Ok(None);
+    }
+    // Pages of zeros that nobody looks at take no memory, but there may be too many of them.
+    let Ok(bytes) = bytemuck::try_zeroed_slice_box(length) else {
+        return Ok(None);
+    };
+    let mut bytes: Vec<u8> = bytes.into_vec();
     bytes[..head.len()].copy_from_slice(&head);
     input.seek(SeekFrom::Start(first))?;
     input.read_exact(&mut bytes[first as usize..])?;

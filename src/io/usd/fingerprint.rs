@@ -38,18 +38,20 @@ impl UsdFile {
     /// A layer that cannot be read any more.
     pub fn fingerprint(&self) -> Result<String> {
         let mut of_layers: Vec<u64> = Vec::new();
-        let mut files = self.layer_files();
         let same = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
-        let mut known: HashSet<PathBuf> = files.iter().map(same).collect();
-        let others = self.opened.files().into_iter();
-        files.extend(others.filter(|file| known.insert(same(file))));
-        for file in files {
+        let mut known: HashSet<PathBuf> = HashSet::new();
+        let files = self.layer_files().into_iter().chain(self.opened.files());
+        for file in files.filter(|file| known.insert(same(file))) {
             let fail = |e: std::io::Error| Error::Open {
                 file: file.clone(),
                 reason: e.to_string(),
             };
             let mut input = File::open(&file).map_err(fail)?;
             let (mut number, mut buffer) = (Fingerprint::new(), vec![0; 1 << 20]);
+            // Which layer holds what: two that are exchanged make another stage. The root goes by any name.
+            if let Some(name) = file.file_name().filter(|_| !of_layers.is_empty()) {
+                number.add(name.as_encoded_bytes());
+            }
             loop {
                 match input.read(&mut buffer).map_err(fail)? {
                     0 => break,
@@ -59,7 +61,7 @@ impl UsdFile {
             of_layers.push(number.0);
         }
         of_layers.extend(self.made.as_ref().map(|m| m.fingerprint));
-        // Names differ between machines, and so may the order of layers that are found by them.
+        // Folders differ between machines, and so may the order of layers that are found by them.
         of_layers[1..].sort_unstable();
         let mut all = Fingerprint::new();
         for number in of_layers {

@@ -42,8 +42,6 @@ pub(crate) struct ClipStage<'a> {
     pub manifest: &'a Path,
     /// In order, with the time code from which each holds.
     pub clips: &'a [(PathBuf, f64)],
-    /// The last time code that was asked for.
-    pub last: f64,
 }
 
 impl UsdFile {
@@ -304,16 +302,11 @@ fn author_clips(
         .clone()
         .enumerate()
         .map(|(i, (_, from))| at(*from, i as f64));
-    let first = stage.clips.first().map_or(stage.last, |(_, from)| *from);
-    let mut times = vec![at(first, first)];
-    if stage.last > first {
-        times.push(at(stage.last, stage.last));
-    }
     let active: Vec<gf::Vec2d> = active.collect();
     let mut set: HashMap<String, Value> = HashMap::from([
         ("assetPaths".to_owned(), Value::AssetPathVec(assets)),
         ("active".to_owned(), Value::Vec2dVec(active)),
-        ("times".to_owned(), Value::Vec2dVec(times)),
+        // Without `times` a clip's times are the stage's, beyond the last clip too, where a hint may have samples.
         (
             "manifestAssetPath".to_owned(),
             Value::AssetPath(asset(stage.manifest)),

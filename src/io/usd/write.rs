@@ -37,6 +37,8 @@ impl UsdFile {
             .map(|id| outermost_file(id))
             .collect();
         sources.push(self.file().to_owned());
+        // Value clips, which are no layers of the stage.
+        sources.extend(self.opened.files());
         for source in sources {
             if source.canonicalize().is_ok_and(|s| s == output_file) {
                 return Err(Error::Write {

@@ -34,6 +34,11 @@ fn main() {
         trial("requests::nonsense", requests::nonsense, false),
         trial("requests::json", requests::json, false),
         trial(
+            "requests::what_is_read_is_not_written",
+            requests::what_is_read,
+            false,
+        ),
+        trial(
             "requests::foreign_files_stay",
             requests::foreign_files_stay,
             false,

@@ -52,6 +52,26 @@ pub fn nonsense() {
     request_refused(false, &nothing, "out.usdc", &["/Nobody"]);
 }
 
+/// Neither as a clip nor as what stands beside clips.
+pub fn what_is_read() {
+    for name in ["0002", "topology", "manifest"] {
+        let bench = Bench::new();
+        std::fs::create_dir(bench.path("out_clips")).unwrap();
+        let layer = bench.path(&format!("out_clips/out.{name}.usdc"));
+        bake(&example(), &layer, &["--frames", "1:2"]);
+        let before = std::fs::read(&layer).unwrap();
+        let text = format!(
+            "#usda 1.0\n(\n    subLayers = [@{}@, @./out_clips/out.{name}.usdc@]\n)\n",
+            example().display()
+        );
+        let (input, out) = (bench.write("in.usda", text), bench.path("out.usdc"));
+        let mut args = vec!["bake", input.to_str().unwrap(), "-o", out.to_str().unwrap()];
+        args.extend(["--frames", "1:9", "--clip-frames", "3"]);
+        refused_with(1, &args, &["read from", name]);
+        assert_eq!(std::fs::read(&layer).unwrap(), before);
+    }
+}
+
 pub fn json() {
     let bench = Bench::new();
     let out = bench.path("out.usdc");

@@ -129,6 +129,9 @@ pub fn changed() {
     bench.write("in.usda", std::fs::read(example()).unwrap());
     all_kept();
     assert_eq!(files(bench.folder.path()), first);
+    // The same file by another name.
+    let report = bake(&bench.path("./in.usda"), &out, &resume);
+    assert_eq!(count(&report, "kept"), 3);
 
     let anew = |more: &[&str], what: &str| {
         let mut args = vec!["bake", input.to_str().unwrap(), "-o", out.to_str().unwrap()];

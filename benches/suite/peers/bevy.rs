@@ -18,7 +18,7 @@ use sinew::gpu::{GpuDevice, GpuError};
 use sinew::kernel::PackedSkin;
 
 use super::gpu::{Gpu, WORKGROUP};
-use super::rig::{self, Dense, Worst};
+use super::rig::{self, Worst};
 use crate::load::{Load, Peer};
 
 const NONE: u32 = u32::MAX;
@@ -54,17 +54,9 @@ pub fn measure(
     const NAME: &str = "Bevy";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
-    let packed: Vec<PackedSkin> = load
-        .skins
-        .iter()
-        .map(|s| PackedSkin::pack("/Peer", s).expect("packs"))
-        .collect();
+    let packed = rig::packed(load);
     let room = gpu.largest_array() / load.skins.len() as u64;
-    let dense: Vec<Dense> = load
-        .skins
-        .iter()
-        .map(|s| Dense::new(gpu, s, RECORD, room))
-        .collect();
+    let dense = rig::dense(gpu, load, RECORD, room);
     let firsts = |counts: &mut dyn Iterator<Item = usize>| -> Vec<u32> {
         let sums = counts.scan(0, |next, count| {
             Some(std::mem::replace(next, *next + count as u32))

@@ -47,24 +47,10 @@ pub fn measure(
     const NAME: &str = "Godot";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
-    let packed: Vec<PackedSkin> = load
-        .skins
-        .iter()
-        .map(|s| PackedSkin::pack("/Peer", s).expect("packs"))
-        .collect();
+    let packed = rig::packed(load);
     let room = gpu.largest_array();
-    let dense: Vec<Dense> = load
-        .skins
-        .iter()
-        .map(|s| Dense::new(gpu, s, 12, room))
-        .collect();
-    let of_skins = |f: &dyn Fn(&PackedSkin, usize) -> Vec<u32>| -> Vec<Vec<u32>> {
-        packed
-            .iter()
-            .zip(&dense)
-            .map(|(skin, dense)| f(skin, dense.points))
-            .collect()
-    };
+    let dense = rig::dense(gpu, load, 12, room);
+    let of_skins = |f: &dyn Fn(&PackedSkin, usize) -> Vec<u32>| rig::of_skins(&packed, &dense, f);
     let vertices = gpu.arrays("godot.vertices", &of_skins(&vertices))?;
     let bones = gpu.arrays("godot.bones", &of_skins(&bones))?;
     let blend_shapes: Vec<_> = load

@@ -47,11 +47,7 @@ pub fn measure(
     const NAME: &str = "Hydra (Storm)";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
-    let packed: Vec<PackedSkin> = load
-        .skins
-        .iter()
-        .map(|s| PackedSkin::pack("/Peer", s).expect("packs"))
-        .collect();
+    let packed = rig::packed(load);
     let of_skins = |f: &dyn Fn(&PackedSkin) -> Vec<f32>| packed.iter().map(f).collect::<Vec<_>>();
     let rest = gpu.arrays(
         "hydra.rest",

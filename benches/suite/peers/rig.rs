@@ -26,6 +26,28 @@ fn transforms(pose: &Pose) -> impl Iterator<Item = DMat4> + '_ {
     every.map(|m| DMat4::from(DAffine3::from_mat4(*m)))
 }
 
+/// Each skin of a load, packed.
+pub fn packed(load: &Load<'_>) -> Vec<PackedSkin> {
+    let packed = load.skins.iter().map(|s| PackedSkin::pack("/Peer", s));
+    packed.map(|skin| skin.expect("packs")).collect()
+}
+
+/// Room for each skin's dense targets of `bytes` a point, within `room` bytes each.
+pub fn dense(gpu: &Gpu<'_>, load: &Load<'_>, bytes: u64, room: u64) -> Vec<Dense> {
+    let skins = load.skins.iter();
+    skins.map(|s| Dense::new(gpu, s, bytes, room)).collect()
+}
+
+/// An array of each skin, of the points that are measured.
+pub fn of_skins(
+    packed: &[PackedSkin],
+    dense: &[Dense],
+    f: &dyn Fn(&PackedSkin, usize) -> Vec<u32>,
+) -> Vec<Vec<u32>> {
+    let skins = packed.iter().zip(dense);
+    skins.map(|(skin, dense)| f(skin, dense.points)).collect()
+}
+
 /// Slots of the largest palette of a load.
 pub fn slots(load: &Load<'_>) -> usize {
     let counts = load.skins.iter().map(|s| s.joint_count() + 1);

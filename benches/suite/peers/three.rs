@@ -48,24 +48,10 @@ pub fn measure(
     const NAME: &str = "three.js";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
-    let packed: Vec<PackedSkin> = load
-        .skins
-        .iter()
-        .map(|s| PackedSkin::pack("/Peer", s).expect("packs"))
-        .collect();
+    let packed = rig::packed(load);
     let room = gpu.largest_array() / load.skins.len() as u64;
-    let dense: Vec<Dense> = load
-        .skins
-        .iter()
-        .map(|s| Dense::new(gpu, s, 16, room))
-        .collect();
-    let of_skins = |f: &dyn Fn(&PackedSkin, usize) -> Vec<u32>| -> Vec<Vec<u32>> {
-        packed
-            .iter()
-            .zip(&dense)
-            .map(|(skin, dense)| f(skin, dense.points))
-            .collect()
-    };
+    let dense = rig::dense(gpu, load, 16, room);
+    let of_skins = |f: &dyn Fn(&PackedSkin, usize) -> Vec<u32>| rig::of_skins(&packed, &dense, f);
     let vectors = |v: &[Vec3], count: usize| -> Vec<u32> {
         v.iter()
             .take(count)

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use openusd::sdf;
 
+use super::author_samples::author;
 use super::authored::AuthoredValue;
 use super::edits::BakeEdits;
 use super::explain::explain;
 use super::output;
 use super::read::UsdFile;
-use super::write::{Authoring, author};
+use super::write::Authoring;
 use crate::error::{Error, Result, Warning};
 use crate::sampled::Time;
 

@@ -2,6 +2,7 @@
 
 mod animations;
 mod author;
+mod author_samples;
 mod authored;
 mod bake_output;
 mod class_arcs;

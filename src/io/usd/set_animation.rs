@@ -5,10 +5,11 @@ use std::path::Path;
 use openusd::{gf, sdf};
 
 use super::author::{Authored, Failure, refuse, token_array};
+use super::author_samples::author;
 use super::edits::Samples;
 use super::explain::explain;
 use super::read::UsdFile;
-use super::write::{Authoring, author};
+use super::write::Authoring;
 use crate::error::{Error, Invalid, Result, Warning};
 use crate::sampled::Sampled;
 use crate::scene::TimeLine;

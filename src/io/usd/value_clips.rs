@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use openusd::gf;
 use openusd::sdf::{self, AssetPath, FieldKey, Value};
 
+use super::author_samples;
 use super::bake_output::BakeOutput;
 use super::clip_file::{ClipContents, ClipRecord};
 use super::crate_arrays::Streamed;
@@ -17,7 +18,7 @@ use super::explain::explain;
 use super::instances::{Instances, Sharing};
 use super::output::{self, Outputs};
 use super::read::UsdFile;
-use super::write::{self, Authoring, relative_to};
+use super::write::{Authoring, relative_to};
 use crate::error::{Error, Result};
 use crate::sampled::Time;
 use crate::scene::NormalsProperty;
@@ -172,11 +173,11 @@ impl ClipLayout {
             for prim in &mut edits.prims {
                 // The order of its ops holds at all times, so it is the stage's.
                 if let Some(transform) = prim.transform.take() {
-                    write::author_matrices(data, &prim.path, transform.samples)?;
+                    author_samples::author_matrices(data, &prim.path, transform.samples)?;
                 }
             }
             // Likewise what becomes of indices and types.
-            streamed = write::author_arrays(data, edits.prims, edits.hints)?;
+            streamed = author_samples::author_arrays(data, edits.prims, edits.hints)?;
             Ok::<(), sdf::AuthoringError>(())
         })?;
         Ok(streamed)
@@ -200,15 +201,15 @@ fn declare(
         if let Some((prim, name)) = path.split_property()
             && name == NormalsProperty::Primvar.name()
         {
-            write::unindex(data, prim.as_str(), name)?;
+            author_samples::unindex(data, prim.as_str(), name)?;
         }
     }
     for prim in &edits.prims {
         if let Some(transform) = &prim.transform {
-            let moves = format!("{}.{}", prim.path, write::TRANSFORM);
+            let moves = format!("{}.{}", prim.path, author_samples::TRANSFORM);
             let moves =
                 contents.sampled.contains_key(&moves) || contents.still.contains_key(&moves);
-            write::author_order(data, &prim.path, transform.resets, moves)?;
+            author_samples::author_order(data, &prim.path, transform.resets, moves)?;
         }
     }
     for path in &edits.retype {

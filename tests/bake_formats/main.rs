@@ -121,6 +121,11 @@ fn main() {
             python,
         ),
         (
+            "streams::usd_core_saves_in_place",
+            streams::usd_core_saves_in_place,
+            python,
+        ),
+        (
             "streams::the_same_bytes_every_time_and_in_one_thread",
             streams::the_same_bytes_every_time_and_in_one_thread,
             false,

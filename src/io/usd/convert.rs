@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use openusd::sdf;
 
+use super::crate_file;
 use super::explain::explain;
 use super::fingerprint::Fingerprint;
-use super::first_token;
 use super::from_asset;
 use super::made::MadeStage;
 use super::options::OpenOptions;
@@ -34,7 +34,7 @@ impl UsdFile {
         let mut root = Cursor::new(Vec::new());
         let format = sdf::LayerRegistry::find_by_extension("usdc")
             .ok_or_else(|| fail("no crate format".into()))?;
-        first_token::write(format, &converted.layer, &mut root).map_err(|e| fail(explain(&e)))?;
+        crate_file::write(format, &converted.layer, &mut root).map_err(|e| fail(explain(&e)))?;
         let picture = |(path, image): &(String, usize)| {
             (
                 path.clone(),

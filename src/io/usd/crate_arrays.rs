@@ -5,7 +5,7 @@
 //! behind them. There each such sample is a block, which is a reference without a value of its own, and where openusd
 //! writes the reference to the block the one to the array is written.
 //!
-//! Source of the layout: pxr/usd/sdf/crateFile.h of OpenUSD 26 (`_BootStrap`, `ValueRep`, TimeSamples).
+//! Source of the layout: pxr/usd/sdf/crateFile.h of OpenUSD 26 (`ValueRep`, TimeSamples).
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -17,11 +17,8 @@ use std::vec::IntoIter;
 use glam::Vec3;
 use openusd::sdf::{self, AbstractData, DataError, Path, Value};
 
+use super::crate_file::{self, HEADER};
 use super::explain::explain;
-use super::first_token;
-
-/// Bytes of usd-core's header; openusd's is shorter, and zeros fill the rest.
-const HEADER: u64 = 88;
 
 /// What usd-core aligns arrays to, so that it can use them where they are in a mapped file.
 const ALIGNMENT: u64 = 8;
@@ -95,7 +92,7 @@ impl CrateArrays {
             out: &mut self.out,
             splice: &splice,
         };
-        first_token::write(format, &data, &mut sink).map_err(|e| explain(&e))?;
+        crate_file::write(format, &data, &mut sink).map_err(|e| explain(&e))?;
         self.out.flush().map_err(|e| e.to_string())?;
         match splice.into_inner().done {
             done if done == asked => Ok(()),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use openusd::sdf;
 
+use super::crate_file;
 use super::explain::explain;
-use super::first_token;
 use crate::error::{Error, Result};
 
 pub(super) use crate::io::output::{Outputs, replace};
@@ -33,6 +33,6 @@ pub(super) fn export_with(layer: &sdf::Layer, output: &Path, outputs: &mut Outpu
     let format = sdf::LayerRegistry::find_by_extension(extension)
         .ok_or_else(|| fail(format!("no USD format is named .{extension}")))?;
     outputs.file(output, |file| {
-        first_token::write(format, layer.data(), file).map_err(|e| explain(&e))
+        crate_file::write(format, layer.data(), file).map_err(|e| explain(&e))
     })
 }

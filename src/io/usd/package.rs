@@ -8,8 +8,8 @@ use std::path::Path;
 use openusd::ar::{ResolvedPath, Resolver};
 use openusd::{sdf, usd_utils, usdz};
 
+use super::crate_file;
 use super::explain::explain;
-use super::first_token;
 use super::output;
 use super::resolver::CheckedResolver;
 use super::udim;
@@ -42,7 +42,7 @@ pub(super) fn write_package(
     let mut root = Cursor::new(Vec::new());
     let format = sdf::LayerRegistry::find_by_extension("usdc")
         .ok_or_else(|| fail("no crate format".into()))?;
-    first_token::write(format, layer.data(), &mut root).map_err(|e| fail(explain(&e)))?;
+    crate_file::write(format, layer.data(), &mut root).map_err(|e| fail(explain(&e)))?;
     drop(layer);
     output::replace(output, |file: &mut BufWriter<&mut File>| {
         let mut archive = usdz::ArchiveWriter::new(file);

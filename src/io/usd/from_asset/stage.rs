@@ -110,8 +110,6 @@ fn author_layer_metadata(
         Axis::Y => "Y",
         Axis::Z => "Z",
     };
-    // Before any name: openusd 0.8 gives a crate file's first token the number 0, and marks properties by a minus
-    // sign, so that a prim called `scales` would take the attributes of that name for prims.
     layer.metadata(ROOT, "upAxis", sdf::Value::token(up));
     let name = sdf::Value::token(layer.name(default_prim).to_owned());
     layer.metadata(ROOT, "defaultPrim", name);

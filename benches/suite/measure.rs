@@ -25,6 +25,7 @@ impl Times {
 /// How often things are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Runs {
+    /// More where all of them take less than [`SHORT`]: other cores are asleep in the first milliseconds.
     pub most: usize,
     /// Fewer, but three, where they take longer than this.
     pub seconds: f64,
@@ -32,14 +33,20 @@ pub struct Runs {
 
 const FEWEST: usize = 3;
 
+/// Seconds. Written down in `usd_core.py` too.
+const SHORT: f64 = 0.2;
+
 impl Runs {
     /// Runs `f` once for warming up, and then as often as wanted; it gives its own seconds.
     pub fn collect<E>(self, mut f: impl FnMut() -> Result<f64, E>) -> Result<Times, E> {
         f()?;
         let (start, mut all) = (Instant::now(), Vec::new());
-        while all.len() < self.most
-            && (all.len() < FEWEST || start.elapsed().as_secs_f64() < self.seconds)
-        {
+        loop {
+            let spent = start.elapsed().as_secs_f64();
+            let enough = all.len() >= self.most && spent >= SHORT;
+            if enough || all.len() >= FEWEST && spent >= self.seconds {
+                break;
+            }
             all.push(f()?);
         }
         Ok(Times::of(all))

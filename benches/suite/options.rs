@@ -16,7 +16,7 @@ usage: cargo bench --bench suite -- [OPTIONS]
   --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, start); RESULTS.md stays as it is
   --scale S       every load times S; RESULTS.md stays as it is
   --quick         a twentieth of the sizes and few runs, to see that all works
-  --runs N        most runs of a row (15)
+  --runs N        runs of a row (15; more of short ones, fewer of long ones)
   --adapter NAME  the adapter whose name contains NAME; else hardware where there is some, else software
   --no-gpu        the CPU's rows alone
   --write         rewrite RESULTS.md all the same

@@ -13,13 +13,17 @@ import time
 from pxr import Gf, Usd, UsdGeom, UsdSkel, Vt
 
 FILE, LOAD, RUNS, SECONDS = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+SHORT = 0.2  # as measure.rs has it
 VERSION = "usd-core " + ".".join(str(v) for v in Usd.GetVersion()[1:])
 
 
 def measure(case, points, threads, run):
     run()
     times, start = [], time.perf_counter()
-    while len(times) < RUNS and (len(times) < 3 or time.perf_counter() - start < SECONDS):
+    while True:
+        spent = time.perf_counter() - start
+        if len(times) >= RUNS and spent >= SHORT or len(times) >= 3 and spent >= SECONDS:
+            break
         before = time.perf_counter()
         run()
         times.append(time.perf_counter() - before)

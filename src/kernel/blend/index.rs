@@ -10,6 +10,10 @@ pub(in crate::kernel) const BLOCK_BITS: u32 = 10;
 /// Points of a block at most.
 pub(in crate::kernel) const BLOCK: usize = 1 << BLOCK_BITS;
 
+/// From about as many entries in the mean on, stretches are added faster than entries one by one; measured with lengths from 1
+/// to twice the mean.
+const STRETCH: usize = 16;
+
 /// Entries by sub-shape, and within a sub-shape by point, so that whoever wants some sub-shapes alone reads little else.
 /// Points go by blocks: a sub-shape's entries of one block are a *run*.
 ///
@@ -28,6 +32,7 @@ pub(crate) struct BlendIndex {
     runs: Vec<Run>,
     /// Each entry's point, counted from its block's first.
     places: Vec<u16>,
+    stretches: Vec<Stretch>,
     /// First entry of each block, in the order by blocks, and one more for the end.
     blocks: Vec<u32>,
     /// Entries of each sub-shape.
@@ -52,6 +57,17 @@ struct Run {
     count: u32,
     /// Number of the first within the block, in the order by blocks.
     in_block: u32,
+    first_stretch: u32,
+    /// 0 where stretches are too short to be worth it.
+    stretches: u32,
+}
+
+/// Entries of a run whose points follow each other, as those of a patch of a mesh mostly do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Stretch {
+    /// The first one's point.
+    pub place: u16,
+    pub count: u16,
 }
 
 /// A run of a sub-shape that is asked for.
@@ -61,11 +77,18 @@ pub(in crate::kernel) struct Chosen<T> {
     pub first: u32,
     pub count: u32,
     pub in_block: u32,
+    first_stretch: u32,
+    stretches: u32,
 }
 
 impl<T> Chosen<T> {
     pub fn range(&self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
+    }
+
+    /// Whether [`BlendIndex::stretches_of`] has its entries.
+    pub fn has_stretches(&self) -> bool {
+        self.stretches > 0
     }
 }
 
@@ -169,6 +192,12 @@ impl BlendIndex {
         &self.places
     }
 
+    /// A run's entries once more, where it has stretches.
+    pub(super) fn stretches_of<T>(&self, run: &Chosen<T>) -> &[Stretch] {
+        let first = run.first_stretch as usize;
+        &self.stretches[first..first + run.stretches as usize]
+    }
+
     fn point_of(&self, run: &Run, entry: usize) -> usize {
         (run.block as usize) << self.block_bits | usize::from(self.places[entry])
     }
@@ -202,6 +231,8 @@ impl BlendIndex {
             first: run.first,
             count: run.count,
             in_block: run.in_block,
+            first_stretch: run.first_stretch,
+            stretches: run.stretches,
         };
         let mut out = Vec::new();
         if let Some(any) = first_run {
@@ -255,7 +286,7 @@ impl Sorter {
                 block,
                 first: index.places.len() as u32,
                 count: 1,
-                in_block: 0,
+                ..Run::default()
             }),
         }
         index.counts[sub_shape as usize] += 1;
@@ -270,6 +301,9 @@ impl Sorter {
             let next = &mut next[run.block as usize];
             run.in_block = *next;
             *next += run.count;
+            let entries = run.first as usize..(run.first + run.count) as usize;
+            run.first_stretch = index.stretches.len() as u32;
+            run.stretches = add_stretches(&index.places[entries], &mut index.stretches);
         }
         index.blocks = sums(next);
         // A sub-shape's runs end with its last entry.
@@ -284,6 +318,21 @@ impl Sorter {
         }
         index
     }
+}
+
+/// Adds a run's stretches, and returns how many; none where they have fewer than [`STRETCH`] entries in the mean.
+fn add_stretches(places: &[u16], out: &mut Vec<Stretch>) -> u32 {
+    let follow = |a: &u16, b: &u16| u32::from(*a) + 1 == u32::from(*b);
+    let stretches = || places.chunk_by(follow);
+    let count = stretches().count();
+    if count * STRETCH > places.len() {
+        return 0;
+    }
+    out.extend(stretches().map(|stretch| Stretch {
+        place: stretch[0],
+        count: stretch.len() as u16,
+    }));
+    count as u32
 }
 
 /// Where each begins, and where the last ends.

@@ -1,10 +1,11 @@
 //! Blending on the CPU: a block of points at a time, shape by shape. The same sums in the same order as the
 //! kernel's, which walks a list point by point.
 
-use glam::{Vec3, Vec4};
+use glam::Vec3;
 
 use super::PackedBlend;
-use super::index::{BLOCK, ByBlock};
+use super::index::ByBlock;
+use super::sums::Sums;
 use crate::kernel::skin::normalized;
 
 /// What one frame's weights choose: the sub-shapes that have one.
@@ -31,7 +32,7 @@ impl Active {
 }
 
 impl PackedBlend {
-    /// Blends the points of a chunk that begins at point `first`, a multiple of [`BLOCK`], and is no longer than one. `rest`
+    /// Blends the points of a chunk that begins at point `first`, a multiple of [`super::BLOCK`], and is no longer than one. `rest`
     /// and `points` have one element per point.
     pub(in crate::kernel) fn blend_chunk(
         &self,
@@ -70,31 +71,16 @@ impl PackedBlend {
         out: &mut [Vec3],
     ) {
         let size = self.index.block_points();
-        let floats: &[f32] = bytemuck::cast_slice(offsets);
         let blocks = rest.chunks(size).zip(out.chunks_mut(size));
         for (block, (rest, out)) in (first / size..).zip(blocks) {
-            let runs = active.runs.of(block);
-            if runs.is_empty() {
-                out.copy_from_slice(rest);
-                continue;
-            }
-            // Four floats to a sum: one load and one store. The fourth goes nowhere.
-            let mut sums = [Vec4::ZERO; BLOCK];
-            let mut from: &[f32] = bytemuck::cast_slice(rest);
-            for sum in &mut sums[..rest.len()] {
-                *sum = first_three(from);
-                from = &from[3..];
-            }
-            for run in runs {
-                let range = run.range();
-                let mut from = &floats[range.start * 3..];
-                for place in &self.index.places()[range] {
-                    sums[usize::from(*place) % BLOCK] += run.of * first_three(from);
-                    from = &from[3..];
+            match active.runs.of(block) {
+                [] => out.copy_from_slice(rest),
+                runs => Sums {
+                    index: &self.index,
+                    offsets: bytemuck::cast_slice(offsets),
+                    runs,
                 }
-            }
-            for (out, sum) in out.iter_mut().zip(&sums) {
-                *out = sum.truncate();
+                .of_block(rest, out),
             }
         }
     }
@@ -113,14 +99,5 @@ impl PackedBlend {
             }
         }
         sum
-    }
-}
-
-/// Three floats, and what comes after them where something does.
-#[inline(always)]
-fn first_three(values: &[f32]) -> Vec4 {
-    match values.first_chunk() {
-        Some(four) => Vec4::from_array(*four),
-        None => Vec3::from_slice(values).extend(0.0),
     }
 }

@@ -31,16 +31,34 @@ impl Rng {
 
 /// Shapes over random points in no order, some of them twice; every third with an in-between, some slots empty.
 fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSkin {
+    skin_of(rng, points, shapes, normals, |_| 1)
+}
+
+/// The same over stretches of points, as many as `stretch` says for a shape's number.
+fn skin_of(
+    rng: &mut Rng,
+    points: usize,
+    shapes: usize,
+    normals: bool,
+    stretch: impl Fn(usize) -> usize,
+) -> PackedSkin {
     let rest: Vec<Vec3> = (0..points).map(|_| rng.vector()).collect();
     let shapes = (0..shapes).map(|number| {
         if number % 7 == 6 {
             return None;
         }
         let count = rng.below(points.div_ceil(4)) + 2;
-        let mut indices: Vec<i64> = (0..count).map(|_| rng.below(points) as i64).collect();
+        let (stretch, mut first) = (stretch(number), 0);
+        let point = |i: usize| {
+            if i.is_multiple_of(stretch) {
+                first = rng.below(points);
+            }
+            ((first + i % stretch) % points) as i64
+        };
+        let mut indices: Vec<i64> = (0..count).map(point).collect();
         indices[1] = indices[0];
         let mut offsets = || -> Vec<Vec3> {
-            let some = (0..count).map(|i| rng.vector() * (i % 9).min(1) as f32);
+            let some = (0..count).map(|i| rng.vector() * (i % (8 + stretch)).min(1) as f32);
             some.collect()
         };
         let (own, own_normals, between) = (offsets(), offsets(), offsets());
@@ -170,6 +188,26 @@ fn lists_and_blocks_agree_to_the_bit() {
                 moved || active < 3 || points < 3,
                 "{points} points, {active} of {shapes}"
             );
+        }
+    }
+}
+
+/// Blocks that are added stretch by stretch, and entry by entry, whatever their runs have.
+#[test]
+fn patches_of_points_agree_to_the_bit() {
+    let rng = &mut Rng(9);
+    for (each, mostly) in [(1, true), (5, false)] {
+        let lengths = |number: usize| if number.is_multiple_of(each) { 60 } else { 1 };
+        let packed = skin_of(rng, 4000, 50, true, lengths);
+        let blend = packed.blend().expect("has shapes");
+        let all = (0..blend.positions().len() as u32).map(|s| (s, 0.0));
+        let chosen = blend.index.choose(all);
+        let blocks = || (0..blend.index.block_count()).flat_map(|b| chosen.of(b));
+        let stretched = blocks().filter(|run| run.has_stretches()).count();
+        assert_eq!(stretched * 2 > blocks().count(), mostly, "every {each}");
+        assert!((1..blocks().count()).contains(&stretched), "every {each}");
+        for active in [1, 5, 50] {
+            assert!(agree(rng, blend, packed.points(), active));
         }
     }
 }

@@ -100,7 +100,7 @@ fn baseline_loops() -> Result<(), Failed> {
 
 fn specs() -> Vec<(String, Spec)> {
     let mut out = Vec::new();
-    for k in 1..=12 {
+    for k in 1..=14 {
         let spec = Spec {
             seed: k as u64,
             influences: Influences::Vertex(k),

@@ -315,7 +315,7 @@ pub(super) fn normalize(vectors: &mut [Vec3]) {
     }
 }
 
-/// A loop of [`super::skin_avx2`] for a number of influences up to eight, else `$many`.
+/// A loop of [`super::skin_avx2`] for a number of influences up to twelve, else `$many`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by_count {
     ($count:expr, $loop:ident $arguments:tt, $many:expr) => {
@@ -328,6 +328,10 @@ macro_rules! by_count {
             6 => $loop::<6, 9> $arguments,
             7 => $loop::<7, 11> $arguments,
             8 => $loop::<8, 12> $arguments,
+            9 => $loop::<9, 14> $arguments,
+            10 => $loop::<10, 15> $arguments,
+            11 => $loop::<11, 17> $arguments,
+            12 => $loop::<12, 18> $arguments,
             _ => $many,
         }
     };
@@ -392,14 +396,14 @@ pub(super) fn skin_points_and_normals(
     out: (&mut [Vec3], &mut [Vec3]),
 ) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(words) = wide_records(records).filter(|_| records.count <= 8) {
+    if let Some(words) = wide_records(records).filter(|_| records.count <= 12) {
         use super::skin_avx2::points_and_normals;
         // SAFETY: wide_records gives records only where AVX2 and FMA are there.
         unsafe {
             by_count!(
                 records.count,
                 points_and_normals(words, matrices, &start, values, out),
-                unreachable!("up to eight")
+                unreachable!("up to twelve")
             );
         }
         return;

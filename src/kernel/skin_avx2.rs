@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use glam::{Vec3, Vec4};
 
 use super::influences::record_words;
-use super::skin::{Columns, SQUARES, normalized, slot};
+use super::skin::{Columns, SQUARES, normalized};
 
 /// Whether this machine has what the functions of this module need. `SINEW_CPU=baseline` says no, so
 /// that the loops of other machines can be tested and timed on this one.
@@ -38,17 +38,30 @@ fn sum_of_halves(v: __m256) -> __m128 {
     _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v))
 }
 
+/// Slots, two to a word, and weights of a record, without a test for each.
+#[inline(always)]
+fn for_each_influence(record: &[u32], count: usize, mut add: impl FnMut(usize, f32)) {
+    let (slots, weights) = record.split_at(count.div_ceil(2));
+    let (pairs, last) = weights.as_chunks();
+    for (word, [a, b]) in slots.iter().zip(pairs) {
+        add((word & 0xffff) as usize, f32::from_bits(*a));
+        add((word >> 16) as usize, f32::from_bits(*b));
+    }
+    if let ([weight], Some(word)) = (last, slots.last()) {
+        add((word & 0xffff) as usize, f32::from_bits(*weight));
+    }
+}
+
 /// Sum of a record's matrices times weights, begun at `start`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn sum_of(record: &[u32], count: usize, matrices: &[Columns], start: [__m256; 2]) -> [__m256; 2] {
     let [mut xy, mut zw] = start;
-    for k in 0..count {
-        let joint = &matrices[slot(record, k)];
-        let weight = _mm256_set1_ps(f32::from_bits(record[count.div_ceil(2) + k]));
+    for_each_influence(record, count, |slot, weight| {
+        let (joint, weight) = (&matrices[slot], _mm256_set1_ps(weight));
         xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
         zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
-    }
+    });
     [xy, zw]
 }
 
@@ -57,12 +70,11 @@ fn sum_of(record: &[u32], count: usize, matrices: &[Columns], start: [__m256; 2]
 #[target_feature(enable = "avx2,fma")]
 fn sum_of_linear(record: &[u32], count: usize, matrices: &[[Vec4; 3]]) -> (__m256, __m128) {
     let (mut xy, mut z) = (_mm256_setzero_ps(), _mm_setzero_ps());
-    for k in 0..count {
-        let joint = &matrices[slot(record, k)];
-        let weight = _mm256_set1_ps(f32::from_bits(record[count.div_ceil(2) + k]));
+    for_each_influence(record, count, |slot, weight| {
+        let (joint, weight) = (&matrices[slot], _mm256_set1_ps(weight));
         xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
         z = _mm_fmadd_ps(joint[2].into(), _mm256_castps256_ps128(weight), z);
-    }
+    });
     (xy, z)
 }
 
@@ -163,15 +175,14 @@ pub(super) fn points_and_normals<const K: usize, const W: usize>(
     {
         let [mut xy, mut zw] = start;
         let (mut normal_xy, mut normal_z) = (_mm256_setzero_ps(), _mm_setzero_ps());
-        for k in 0..K {
-            let slot = slot(record, k);
+        for_each_influence(record, K, |slot, weight| {
             let (joint, normal) = (&matrices.0[slot], &matrices.1[slot]);
-            let weight = _mm256_set1_ps(f32::from_bits(record[K.div_ceil(2) + k]));
+            let weight = _mm256_set1_ps(weight);
             xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
             zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
             normal_xy = _mm256_fmadd_ps(both(normal[0], normal[1]), weight, normal_xy);
             normal_z = _mm_fmadd_ps(normal[2].into(), _mm256_castps256_ps128(weight), normal_z);
-        }
+        });
         *to = moved([xy, zw], *p);
         *to_normal = turned((normal_xy, normal_z), *n);
     }

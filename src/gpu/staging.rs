@@ -53,6 +53,18 @@ pub(super) struct Upload<'a> {
     pub bytes: &'a [u8],
 }
 
+impl<'a> Upload<'a> {
+    /// The same in copies of at most so many bytes.
+    fn pieces(self, most: usize) -> impl Iterator<Item = Self> + Clone {
+        let pieces = self.bytes.chunks(most.max(1)).enumerate();
+        pieces.map(move |(i, bytes)| Self {
+            offset: self.offset + (i * most) as u64,
+            bytes,
+            ..self
+        })
+    }
+}
+
 impl Staging {
     pub fn new() -> Self {
         let (sender, receiver) = channel();
@@ -69,7 +81,7 @@ impl Staging {
         self.dropped.swap(false, Ordering::AcqRel)
     }
 
-    /// Records all uploads; their bytes.
+    /// Records all uploads, whatever a buffer holds; their bytes.
     pub fn record<'a>(
         &mut self,
         skinner: &Skinner,
@@ -79,19 +91,36 @@ impl Staging {
         let receiver = self.receiver.get_mut();
         let back = receiver.unwrap_or_else(PoisonError::into_inner).try_iter();
         self.free.extend(back);
-        let uploads = uploads.filter(|upload| !upload.bytes.is_empty());
-        let total: u64 = uploads.clone().map(|u| u.bytes.len() as u64).sum();
-        if total == 0 {
-            return Ok(0);
+        // Copies are of whole words.
+        let most = (skinner.limits.buffer_bytes & !3) as usize;
+        let mut pieces = uploads.flat_map(move |upload| upload.pieces(most));
+        let mut recorded = 0;
+        loop {
+            let (mut count, mut total) = (0, 0);
+            for piece in pieces.clone() {
+                if total + piece.bytes.len() > most {
+                    break;
+                }
+                total += piece.bytes.len();
+                count += 1;
+            }
+            if count == 0 {
+                return Ok(recorded);
+            }
+            let total = total as u64;
+            self.record_one(skinner, encoder, pieces.by_ref().take(count), total)?;
+            recorded += total;
         }
-        if total > skinner.limits.buffer_bytes {
-            let limit = skinner.limits.buffer_bytes;
-            return Err(GpuError::Limit {
-                what: "bytes of one frame's poses".into(),
-                asked: total,
-                limit,
-            });
-        }
+    }
+
+    /// Records uploads of so many bytes by one buffer.
+    fn record_one<'a>(
+        &mut self,
+        skinner: &Skinner,
+        encoder: &mut wgpu::CommandEncoder,
+        uploads: impl Iterator<Item = Upload<'a>>,
+        total: u64,
+    ) -> Result<(), GpuError> {
         let device = &skinner.device;
         // The smallest that is large enough.
         let fits = self.free.iter().enumerate();
@@ -116,7 +145,7 @@ impl Staging {
             dropped: self.dropped.clone(),
             is_submitted: false,
         };
-        guarded(device, || -> Result<u64, GpuError> {
+        guarded(device, || -> Result<(), GpuError> {
             let mut view = staging
                 .slice(..)
                 .get_mapped_range_mut()
@@ -144,7 +173,7 @@ impl Staging {
                     let _ = sender.send(back);
                 }
             });
-            Ok(total)
+            Ok(())
         })?
     }
 }

@@ -25,6 +25,7 @@ pub const TRIALS: &[(&str, Run)] = &[
     ("few_points_share_workgroups", few_points),
     ("nothing_at_all_works", nothing),
     ("needed_limits_are_enough", needed_limits),
+    ("poses_of_a_frame_beyond_a_buffer", poses_beyond_a_buffer),
 ];
 
 /// Removing, hiding and adding touches no other instance.
@@ -487,6 +488,34 @@ fn nothing(gpu: &Gpu) -> Result<(), Failed> {
         crowd.remove_instance(id)?;
     }
     ensure(crowd.run()?.is_empty(), "results of removed instances")
+}
+
+/// Poses of one frame that no single buffer holds.
+fn poses_beyond_a_buffer(_: &Gpu) -> Result<(), Failed> {
+    const BYTES: u64 = 1 << 16;
+    let (device, queue) = device_with(wgpu::Limits {
+        max_buffer_size: BYTES,
+        max_storage_buffer_binding_size: BYTES,
+        ..sinew::gpu::needed_limits()
+    })?;
+    let gpu = Gpu { device, queue };
+    let made = made(&Spec {
+        points: 50,
+        ..Spec::default()
+    })?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    for seed in 0..300 {
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &made.pose(seed))?;
+    }
+    let all = crowd.run()?;
+    let bytes = crowd.last_upload_bytes();
+    ensure(bytes > BYTES, "more than a buffer holds")?;
+    for (seed, got) in (0..).zip(&all) {
+        agrees(got, &made.on_cpu(&made.pose(seed)))?;
+    }
+    Ok(())
 }
 
 /// Everything on a device that has what is asked for, and not a bit more; and without some of it.

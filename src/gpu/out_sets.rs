@@ -6,7 +6,7 @@ use super::outputs::{OutPage, Wanted, beyond, has};
 use super::pipelines::Variant;
 use super::skinner::Skinner;
 use super::slices::Slice;
-use super::target::{Attribute, KINDS, NORMALS, PREVIOUS, TANGENTS};
+use super::target::{Attribute, KINDS, NORMALS, PREVIOUS, TANGENTS, in_buffers};
 
 /// A buffer of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -113,21 +113,11 @@ pub(super) fn callers_buffers<'a>(
 ) -> Result<Vec<(&'a wgpu::Buffer, u64)>, GpuError> {
     // First and last byte of each buffer.
     let mut spans: Vec<(&wgpu::Buffer, u64, u64)> = Vec::new();
-    for (kind, wish) in wanted.iter().enumerate() {
-        let Some((
-            Attribute::In {
-                buffer,
-                offset,
-                stride,
-            },
-            width,
-        )) = wish.map(|w| (w.attribute, w.width))
-        else {
-            continue;
-        };
-        for slice in unit.iter().filter(|slice| has(slice, kind)) {
-            let first = offset + slice.first as u64 * stride;
-            let last = first + u64::from(slice.item.count - 1) * stride + width;
+    for to in in_buffers(wanted) {
+        for slice in unit.iter().filter(|slice| has(slice, to.kind)) {
+            let first = to.offset + slice.first as u64 * to.stride;
+            let last = first + u64::from(slice.item.count - 1) * to.stride + to.width;
+            let buffer = to.buffer;
             match spans.iter_mut().find(|(other, ..)| *other == buffer) {
                 Some((_, from, to)) => (*from, *to) = (first.min(*from), last.max(*to)),
                 None => spans.push((buffer, first, last)),

@@ -53,18 +53,6 @@ pub(super) struct Upload<'a> {
     pub bytes: &'a [u8],
 }
 
-impl<'a> Upload<'a> {
-    /// The same in copies of at most so many bytes.
-    fn pieces(self, most: usize) -> impl Iterator<Item = Self> + Clone {
-        let pieces = self.bytes.chunks(most.max(1)).enumerate();
-        pieces.map(move |(i, bytes)| Self {
-            offset: self.offset + (i * most) as u64,
-            bytes,
-            ..self
-        })
-    }
-}
-
 impl Staging {
     pub fn new() -> Self {
         let (sender, receiver) = channel();
@@ -91,24 +79,22 @@ impl Staging {
         let receiver = self.receiver.get_mut();
         let back = receiver.unwrap_or_else(PoisonError::into_inner).try_iter();
         self.free.extend(back);
-        // Copies are of whole words.
-        let most = (skinner.limits.buffer_bytes & !3) as usize;
-        let mut pieces = uploads.flat_map(move |upload| upload.pieces(most));
+        let mut uploads = uploads.filter(|upload| !upload.bytes.is_empty());
         let mut recorded = 0;
         loop {
+            // As many as a buffer holds; one always, since it goes into a buffer too.
             let (mut count, mut total) = (0, 0);
-            for piece in pieces.clone() {
-                if total + piece.bytes.len() > most {
+            for upload in uploads.clone() {
+                let with = total + upload.bytes.len() as u64;
+                if count > 0 && with > skinner.limits.buffer_bytes {
                     break;
                 }
-                total += piece.bytes.len();
-                count += 1;
+                (count, total) = (count + 1, with);
             }
             if count == 0 {
                 return Ok(recorded);
             }
-            let total = total as u64;
-            self.record_one(skinner, encoder, pieces.by_ref().take(count), total)?;
+            self.record_one(skinner, encoder, uploads.by_ref().take(count), total)?;
             recorded += total;
         }
     }

@@ -84,6 +84,40 @@ pub(super) struct Wish<'a> {
     pub width: u64,
 }
 
+/// Where one kind of result goes in a buffer of the caller's.
+#[derive(Clone, Copy)]
+pub(super) struct InBuffer<'a> {
+    pub kind: usize,
+    pub buffer: &'a wgpu::Buffer,
+    pub offset: u64,
+    pub stride: u64,
+    /// Bytes of an element.
+    pub width: u64,
+}
+
+/// The kinds that go to buffers of the caller's.
+pub(super) fn in_buffers<'a>(
+    wanted: &[Option<Wish<'a>>; KINDS],
+) -> impl Iterator<Item = InBuffer<'a>> {
+    wanted.iter().enumerate().filter_map(|(kind, wish)| {
+        let Wish { attribute, width } = (*wish)?;
+        match attribute {
+            Attribute::In {
+                buffer,
+                offset,
+                stride,
+            } => Some(InBuffer {
+                kind,
+                buffer,
+                offset: *offset,
+                stride: *stride,
+                width,
+            }),
+            _ => None,
+        }
+    })
+}
+
 /// Bytes of a buffer that one kind of result may touch.
 struct Span<'a> {
     kind: usize,
@@ -127,19 +161,14 @@ impl OutputTarget {
             }
         }
         let mut spans: Vec<Span<'_>> = Vec::new();
-        for (kind, wish) in self.kinds(skin).into_iter().enumerate() {
-            let Some((
-                Attribute::In {
-                    buffer,
-                    offset,
-                    stride,
-                },
+        for in_buffer in in_buffers(&self.kinds(skin)) {
+            let InBuffer {
+                kind,
+                buffer,
+                offset,
+                stride,
                 width,
-            )) = wish.map(|w| (w.attribute, w.width))
-            else {
-                continue;
-            };
-            let (offset, stride) = (*offset, *stride);
+            } = in_buffer;
             if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
                 let usage = buffer.usage();
                 return wrong(

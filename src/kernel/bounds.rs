@@ -5,7 +5,7 @@
 
 use glam::{UVec3, Vec3};
 
-use super::layout::gpu_struct;
+use super::layout::{gpu_struct, wgsl};
 use super::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
@@ -31,11 +31,7 @@ pub(crate) const POSITIONS_PER_WORKGROUP: u32 = 16 * super::WORKGROUP_SIZE;
 /// Positions -> keys.
 pub const BOUNDS: Kernel = Kernel {
     name: "bounds",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/common/items.wgsl"),
-        include_str!("../../shaders/bounds.wgsl")
-    ),
+    wgsl: wgsl!["common/dispatch", "common/items", "bounds"],
     entry: "main",
     bindings: &[
         binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
@@ -51,10 +47,7 @@ pub const BOUNDS: Kernel = Kernel {
 /// Keys -> boxes.
 pub const BOXES: Kernel = Kernel {
     name: "boxes",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/boxes.wgsl")
-    ),
+    wgsl: wgsl!["common/dispatch", "boxes"],
     entry: "main",
     bindings: &[
         binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),

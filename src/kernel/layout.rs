@@ -70,6 +70,32 @@ pub struct Kernel {
     pub slots: &'static [&'static str],
 }
 
+/// A kernel's text: these files of the folder of shaders, one behind the other.
+macro_rules! wgsl {
+    ($($file:literal),+) => {
+        concat!($(include_str!(concat!("../../shaders/", $file, ".wgsl"))),+)
+    };
+}
+pub(crate) use wgsl;
+
+/// That of a kernel that skins, by the files with its item, with where it finds items and palettes, and with the kernel.
+macro_rules! skin_wgsl {
+    ($item:literal, $tables:literal, $kernel:literal) => {
+        $crate::kernel::layout::wgsl![
+            "common/dispatch",
+            "common/items",
+            "common/flags",
+            $item,
+            "common/vectors",
+            "common/octahedral",
+            "common/results",
+            $tables,
+            $kernel
+        ]
+    };
+}
+pub(crate) use skin_wgsl;
+
 /// Defines a `#[repr(C)]` struct of scalars together with its [`StructLayout`].
 macro_rules! gpu_struct {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {

@@ -2,6 +2,7 @@
 
 use glam::Vec3;
 
+use super::layout::wgsl;
 use super::{Access, Binding, Dispatch, Kernel, SkinItem};
 use crate::error::Invalid;
 use crate::skel::MeshTopology;
@@ -9,14 +10,14 @@ use crate::skel::MeshTopology;
 /// The kernel's WGSL and layout. It follows [`super::SKIN`] and takes the same items.
 pub const MAKE_NORMALS: Kernel = Kernel {
     name: "made_normals",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/common/items.wgsl"),
-        include_str!("../../shaders/common/flags.wgsl"),
-        include_str!("../../shaders/common/octahedral.wgsl"),
-        include_str!("../../shaders/common/skin_item.wgsl"),
-        include_str!("../../shaders/made_normals.wgsl"),
-    ),
+    wgsl: wgsl![
+        "common/dispatch",
+        "common/items",
+        "common/flags",
+        "common/octahedral",
+        "common/skin_item",
+        "made_normals"
+    ],
     entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),

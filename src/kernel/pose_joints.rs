@@ -2,7 +2,7 @@
 
 use glam::{Vec3, Vec4};
 
-use super::layout::gpu_struct;
+use super::layout::{gpu_struct, wgsl};
 use super::rig::STORED;
 use super::skin::multiplied;
 use super::{Access, Binding, Dispatch, Kernel, NONE, PackedRig, Palette};
@@ -68,12 +68,7 @@ gpu_struct! {
 /// cofactors say, as they do in f64, but weigh differently against other joints'.
 pub const POSE: Kernel = Kernel {
     name: "pose",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/common/items.wgsl"),
-        include_str!("../../shaders/common/vectors.wgsl"),
-        include_str!("../../shaders/pose.wgsl")
-    ),
+    wgsl: wgsl!["common/dispatch", "common/items", "common/vectors", "pose"],
     entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),

@@ -7,7 +7,7 @@
 use glam::{Vec3, Vec4};
 
 use super::influences::{Records, record_words};
-use super::layout::gpu_struct;
+use super::layout::{gpu_struct, skin_wgsl};
 use super::{Access, Binding, Dispatch, Kernel};
 use crate::math::Rows;
 
@@ -97,17 +97,7 @@ impl SkinItem {
 /// The kernel's WGSL and layout.
 pub const SKIN: Kernel = Kernel {
     name: "skin",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/common/items.wgsl"),
-        include_str!("../../shaders/common/flags.wgsl"),
-        include_str!("../../shaders/common/skin_item.wgsl"),
-        include_str!("../../shaders/common/vectors.wgsl"),
-        include_str!("../../shaders/common/octahedral.wgsl"),
-        include_str!("../../shaders/common/results.wgsl"),
-        include_str!("../../shaders/skin_in_storage.wgsl"),
-        include_str!("../../shaders/skin.wgsl"),
-    ),
+    wgsl: skin_wgsl!("common/skin_item", "skin_in_storage", "skin"),
     entry: "main",
     bindings: &bindings(Access::Read, size_of::<SkinItem>() as u64, 16),
     structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
@@ -131,17 +121,7 @@ pub(crate) const UNIFORM_BYTES: u64 = 64 << 10;
 /// Hardware takes divergent palette reads from uniforms badly.
 pub const SKIN_IN_UNIFORMS: Kernel = Kernel {
     name: "skin_in_uniforms",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/common/items.wgsl"),
-        include_str!("../../shaders/common/flags.wgsl"),
-        include_str!("../../shaders/common/skin_item.wgsl"),
-        include_str!("../../shaders/common/vectors.wgsl"),
-        include_str!("../../shaders/common/octahedral.wgsl"),
-        include_str!("../../shaders/common/results.wgsl"),
-        include_str!("../../shaders/skin_in_uniforms.wgsl"),
-        include_str!("../../shaders/skin.wgsl"),
-    ),
+    wgsl: skin_wgsl!("common/skin_item", "skin_in_uniforms", "skin"),
     bindings: &bindings(Access::Uniform, UNIFORM_BYTES, UNIFORM_BYTES),
     ..SKIN
 };

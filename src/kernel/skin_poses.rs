@@ -1,6 +1,6 @@
 //! Plain skins of one mesh in several poses, `shaders/skin_poses.wgsl`. Its mirror is that of `skin`.
 
-use super::layout::gpu_struct;
+use super::layout::{gpu_struct, skin_wgsl};
 use super::skin::UNIFORM_BYTES;
 use super::{Access, Binding, Dispatch, Kernel};
 
@@ -70,17 +70,7 @@ const _: () = assert!(size_of::<PosesItem>() == 64 + POSES * size_of::<PosePlace
 /// The kernel's WGSL and layout.
 pub const SKIN_POSES: Kernel = Kernel {
     name: "skin_poses",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/common/items.wgsl"),
-        include_str!("../../shaders/common/flags.wgsl"),
-        include_str!("../../shaders/common/poses_item.wgsl"),
-        include_str!("../../shaders/common/vectors.wgsl"),
-        include_str!("../../shaders/common/octahedral.wgsl"),
-        include_str!("../../shaders/common/results.wgsl"),
-        include_str!("../../shaders/skin_poses_in_storage.wgsl"),
-        include_str!("../../shaders/skin_poses.wgsl"),
-    ),
+    wgsl: skin_wgsl!("common/poses_item", "skin_poses_in_storage", "skin_poses"),
     entry: "main",
     bindings: &bindings(Access::Read, size_of::<PosesItem>() as u64, 16),
     structs: &[Dispatch::LAYOUT, PosePlace::LAYOUT, PosesItem::LAYOUT],
@@ -98,17 +88,7 @@ pub const SKIN_POSES: Kernel = Kernel {
 /// [`SKIN_POSES`] with items and palettes in uniforms, as [`super::SKIN_IN_UNIFORMS`].
 pub const SKIN_POSES_IN_UNIFORMS: Kernel = Kernel {
     name: "skin_poses_in_uniforms",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/common/items.wgsl"),
-        include_str!("../../shaders/common/flags.wgsl"),
-        include_str!("../../shaders/common/poses_item.wgsl"),
-        include_str!("../../shaders/common/vectors.wgsl"),
-        include_str!("../../shaders/common/octahedral.wgsl"),
-        include_str!("../../shaders/common/results.wgsl"),
-        include_str!("../../shaders/skin_poses_in_uniforms.wgsl"),
-        include_str!("../../shaders/skin_poses.wgsl"),
-    ),
+    wgsl: skin_wgsl!("common/poses_item", "skin_poses_in_uniforms", "skin_poses"),
     bindings: &bindings(Access::Uniform, UNIFORM_BYTES, UNIFORM_BYTES),
     ..SKIN_POSES
 };

@@ -1,6 +1,6 @@
 //! Channel weights -> sub-shape weights (rules 13 to 16), `shaders/weights.wgsl` and its mirror.
 
-use super::layout::gpu_struct;
+use super::layout::{gpu_struct, wgsl};
 use super::{Access, Binding, Dispatch, Kernel, PackedBlend};
 use crate::skel::WEIGHT_EPSILON;
 
@@ -25,11 +25,7 @@ gpu_struct! {
 /// The kernel's WGSL and layout.
 pub const WEIGHTS: Kernel = Kernel {
     name: "weights",
-    wgsl: concat!(
-        include_str!("../../shaders/common/dispatch.wgsl"),
-        include_str!("../../shaders/common/items.wgsl"),
-        include_str!("../../shaders/weights.wgsl")
-    ),
+    wgsl: wgsl!["common/dispatch", "common/items", "weights"],
     entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),

@@ -19,6 +19,7 @@ use openusd::sdf::{self, AbstractData, DataError, Path, Value};
 
 use super::crate_file::{self, HEADER};
 use super::explain::explain;
+use super::layer_view::{LayerView, Viewed};
 
 /// What usd-core aligns arrays to, so that it can use them where they are in a mapped file.
 const ALIGNMENT: u64 = 8;
@@ -82,10 +83,10 @@ impl CrateArrays {
             phase: Phase::Between,
             done: 0,
         });
-        let data = SplicedData {
+        let data = Viewed(SplicedData {
             data,
             splice: &splice,
-        };
+        });
         let mut sink = SplicedFile {
             position: self.position,
             front: self.position,
@@ -128,7 +129,11 @@ struct SplicedData<'a> {
     splice: &'a RefCell<Splice>,
 }
 
-impl AbstractData for SplicedData<'_> {
+impl LayerView for SplicedData<'_> {
+    fn layer(&self) -> &dyn AbstractData {
+        self.data
+    }
+
     fn try_field(&self, path: &Path, field: &str) -> Result<Option<Cow<'_, Value>>, DataError> {
         if field == sdf::FieldKey::TimeSamples.as_str() {
             let mut splice = self.splice.borrow_mut();
@@ -138,36 +143,6 @@ impl AbstractData for SplicedData<'_> {
         }
         self.data.try_field(path, field)
     }
-
-    fn has_spec(&self, path: &Path) -> bool {
-        self.data.has_spec(path)
-    }
-
-    fn has_field(&self, path: &Path, field: &str) -> bool {
-        self.data.has_field(path, field)
-    }
-
-    fn spec_type(&self, path: &Path) -> Option<sdf::SpecType> {
-        self.data.spec_type(path)
-    }
-
-    fn list_fields(&self, path: &Path) -> Option<Vec<String>> {
-        self.data.list_fields(path)
-    }
-
-    fn spec_paths(&self) -> Vec<Path> {
-        self.data.spec_paths()
-    }
-
-    // A format only reads what it writes; these change nothing.
-
-    fn create_spec(&mut self, _: Path, _: sdf::SpecType) {}
-
-    fn erase_spec(&mut self, _: &Path) {}
-
-    fn set_field(&mut self, _: &Path, _: &str, _: Value) {}
-
-    fn erase_field(&mut self, _: &Path, _: &str) {}
 }
 
 /// A file whose front is written, and where references to arrays take the place of references to blocks.
@@ -281,7 +256,7 @@ mod tests {
         // Odd numbers leave a gap before the next one; several properties take turns; one array may serve twice.
         let points = [0, 3, 19].map(|n| arrays.vectors(&values(n)).unwrap());
         let large = arrays.vectors(&values(200_000)).unwrap();
-        assert!(points.iter().chain([&large]).all(|o| o % ALIGNMENT == 0));
+        assert!(points.iter().chain([&large]).all(|o| o % 8 == 0));
         let block = || Value::ValueBlock;
         let data = layer(vec![
             (

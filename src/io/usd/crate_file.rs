@@ -15,6 +15,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use openusd::sdf::{self, AbstractData, DataError, Path, Value};
 
+use super::layer_view::{LayerView, Viewed};
+
 /// Bytes of usd-core's header; openusd's is shorter, and zeros fill the rest.
 pub(super) const HEADER: u64 = 88;
 
@@ -31,7 +33,7 @@ pub(super) fn write(
     sink: &mut dyn sdf::WriteSeek,
 ) -> Result<(), sdf::FormatError> {
     if format.extensions().contains(&"usdc") {
-        return format.write(&EmptyFirst::new(data), &mut BehindHeader(sink));
+        return format.write(&Viewed(EmptyFirst::new(data)), &mut BehindHeader(sink));
     }
     format.write(data, sink)
 }
@@ -83,17 +85,13 @@ impl<'a> EmptyFirst<'a> {
     }
 }
 
-impl AbstractData for EmptyFirst<'_> {
-    fn has_spec(&self, path: &Path) -> bool {
-        self.data.has_spec(path)
+impl LayerView for EmptyFirst<'_> {
+    fn layer(&self) -> &dyn AbstractData {
+        self.data
     }
 
     fn has_field(&self, path: &Path, field: &str) -> bool {
         (*path == self.root && self.added == Some(field)) || self.data.has_field(path, field)
-    }
-
-    fn spec_type(&self, path: &Path) -> Option<sdf::SpecType> {
-        self.data.spec_type(path)
     }
 
     fn try_field(&self, path: &Path, field: &str) -> Result<Option<Cow<'_, Value>>, DataError> {
@@ -113,20 +111,6 @@ impl AbstractData for EmptyFirst<'_> {
             _ => fields,
         }
     }
-
-    fn spec_paths(&self) -> Vec<Path> {
-        self.data.spec_paths()
-    }
-
-    // A format only reads what it writes; these change nothing.
-
-    fn create_spec(&mut self, _: Path, _: sdf::SpecType) {}
-
-    fn erase_spec(&mut self, _: &Path) {}
-
-    fn set_field(&mut self, _: &Path, _: &str, _: Value) {}
-
-    fn erase_field(&mut self, _: &Path, _: &str) {}
 }
 
 #[cfg(test)]

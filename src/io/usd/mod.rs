@@ -20,6 +20,7 @@ mod from_asset;
 mod geometry;
 mod instances;
 mod layer_copy;
+mod layer_view;
 mod made;
 mod mend;
 mod model_bounds;

@@ -18,6 +18,10 @@ pub const TRIALS: &[(&str, Run)] = &[
         new_channels_only,
     ),
     ("blend_lists_go_with_their_skin", go_with_their_skin),
+    (
+        "blend_lists_outlive_growth_before_their_submit",
+        outlive_growth,
+    ),
 ];
 
 fn spec(seed: u64) -> Spec {
@@ -228,4 +232,34 @@ fn go_with_their_skin(gpu: &Gpu) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Growing copies what is on the GPU, and a list that is recorded is not there yet.
+fn outlive_growth(gpu: &Gpu) -> Result<(), Failed> {
+    let made = made(&spec(8))?;
+    let packed = &made.packed;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(packed.clone())?;
+    let id = crowd.add_instance(skin)?;
+    let mut weights = vec![0.0; packed.channel_count()];
+    (weights[1], weights[4]) = (0.7, -0.2);
+    let pose = pose(packed, 0, &made, weights);
+    crowd.set_pose(id, &pose)?;
+    let new = || gpu.device.create_command_encoder(&Default::default());
+    let mut encoders = [new(), new()];
+    crowd.encode(&mut encoders[0])?;
+    ensure(
+        crowd.last_upload_bytes() > packed.point_count() as u64 * 4,
+        "no list was made",
+    )?;
+    let before = crowd.buffer_bytes();
+    let large = crate::made::made(&Spec {
+        points: 20_000,
+        ..spec(9)
+    })?;
+    crowd.add_skin(large.packed.clone())?;
+    ensure(crowd.buffer_bytes() > before, "nothing grew")?;
+    crowd.encode(&mut encoders[1])?;
+    gpu.queue.submit(encoders.map(|encoder| encoder.finish()));
+    agrees(&crowd.read(&[id])?[0], &made.on_cpu(&pose))
 }

@@ -29,7 +29,7 @@ impl BlendIndex {
     pub fn list(&self, sub_shapes: &[u32], out: &mut Vec<u32>) -> u32 {
         let bits = self.bits().expect("a skin whose words hold its entries");
         let points = self.point_count();
-        out.clear();
+        // Every word is written: what is there from before need not be cleared.
         out.resize(self.list_words(sub_shapes), 0);
         let (rows, mut entries) = out.split_at_mut(points + 1);
         let mut at = points as u32 + 1;
@@ -61,24 +61,45 @@ impl BlendIndex {
         rows: &mut [u32],
         words: &mut [u32],
     ) {
-        // A counting sort by point.
+        // A counting sort by point. Stretches are counted where they begin and where they are over.
         let mut next = [0u32; BLOCK];
+        let mut changes = [0i32; BLOCK + 1];
         for run in runs {
-            for place in &self.places()[run.range()] {
-                next[usize::from(*place) % BLOCK] += 1;
+            for stretch in self.stretches_of(run) {
+                let first = usize::from(stretch.place);
+                changes[first] += 1;
+                changes[first + usize::from(stretch.count)] -= 1;
+            }
+            if !run.has_stretches() {
+                for place in &self.places()[run.range()] {
+                    next[usize::from(*place) % BLOCK] += 1;
+                }
             }
         }
-        let mut sum = 0;
-        for (row, next) in rows.iter_mut().zip(&mut next) {
+        let (mut sum, mut open) = (0, 0);
+        for ((row, next), change) in rows.iter_mut().zip(&mut next).zip(changes) {
             *row = at + sum;
-            sum += std::mem::replace(next, sum);
+            open += change;
+            sum += open as u32 + std::mem::replace(next, sum);
         }
+        let mut put = |next: &mut u32, word: u32| {
+            words[*next as usize] = word;
+            *next += 1;
+        };
         for run in runs {
-            let tag = run.of.unbounded_shl(entry_bits) | run.in_block;
-            for (i, place) in (0..).zip(&self.places()[run.range()]) {
-                let next = &mut next[usize::from(*place) % BLOCK];
-                words[*next as usize] = tag + i;
-                *next += 1;
+            let mut word = run.of.unbounded_shl(entry_bits) | run.in_block;
+            for stretch in self.stretches_of(run) {
+                let first = usize::from(stretch.place);
+                for next in &mut next[first..first + usize::from(stretch.count)] {
+                    put(next, word);
+                    word = word.wrapping_add(1);
+                }
+            }
+            if !run.has_stretches() {
+                for place in &self.places()[run.range()] {
+                    put(&mut next[usize::from(*place) % BLOCK], word);
+                    word = word.wrapping_add(1);
+                }
             }
         }
     }

@@ -1,15 +1,13 @@
 //! What carries out the deformation of a bake: the CPU mirror or a GPU.
 
-use std::sync::Arc;
-
-use glam::Vec3;
 use rayon::prelude::*;
 
 use super::buffers::Buffers;
+use super::frames::{Done, Job};
 use super::gpu_batch::{GpuBatch, GpuReading};
 use crate::error::Result;
 use crate::gpu::AdapterChoice;
-use crate::kernel::{PackedPose, PackedSkin, cpu_instructions, skin_on_cpu};
+use crate::kernel::{cpu_instructions, skin_on_cpu};
 
 /// Which backend a bake runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,18 +22,6 @@ pub enum Backend {
     Cpu,
     /// The adapter whose name contains this text, software ones included.
     Adapter(String),
-}
-
-/// One prim at one time.
-pub(super) struct Job {
-    pub skin: Arc<PackedSkin>,
-    pub pose: PackedPose,
-}
-
-/// What came of a [`Job`].
-pub(super) struct Done {
-    pub points: Vec<Vec3>,
-    pub normals: Option<Vec<Vec3>>,
 }
 
 /// A chosen, ready backend.

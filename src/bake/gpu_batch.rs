@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::deform::Job;
+use super::frames::Job;
 use crate::gpu::{
     AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, ReadTicket, SkinId, Skinner,
     SkinnerOptions,

@@ -5,6 +5,7 @@ mod clips;
 mod deform;
 mod extent;
 mod formats;
+mod frames;
 mod gpu_batch;
 mod hints;
 mod plan;

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use glam::DMat4;
 use rayon::prelude::*;
 
-use super::deform::Job;
+use super::frames::{Frame, Job, Scheduled};
 use super::plan::{Plan, PrimPlan};
-use super::stream::{Frame, Scheduled};
 use crate::error::Invalid;
 use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::sampled::Time;

@@ -9,40 +9,15 @@ use glam::{DMat4, Vec3};
 
 use super::Progress;
 use super::buffers::Buffers;
-use super::deform::{Deformer, Done, UnderWay};
+use super::deform::{Deformer, UnderWay};
 use super::extent::extent;
+use super::frames::{Deformed, Done, Frame, Scheduled};
 use super::plan::Plan;
 use super::posing::{Place, PosedBatch, Poser};
 use super::troubles::Troubles;
 use crate::error::{Invalid, Result};
 use crate::math;
-use crate::sampled::Time;
-use crate::scene::{Scene, SkinPart};
-
-/// Bindings to deform at each time, times ascending and the default time first.
-pub(super) type Schedule = Vec<Scheduled>;
-
-/// A time, and the bindings to deform at it.
-pub(super) type Scheduled = (Time, Vec<usize>);
-
-/// Everything that came out at one time, in the order of the schedule.
-pub(super) struct Frame {
-    pub time: Time,
-    /// Transforms that replace the prims' own, by binding.
-    pub transforms: Vec<(usize, DMat4)>,
-    pub deformed: Vec<Deformed>,
-}
-
-/// One part of one prim's deformation at one time.
-pub(super) struct Deformed {
-    pub binding: usize,
-    pub part: SkinPart,
-    /// In the space of the plan.
-    pub points: Vec<Vec3>,
-    pub normals: Option<Vec<Vec3>>,
-    /// Corners of the points' bounding box, widths included.
-    pub extent: [Vec3; 2],
-}
+use crate::scene::Scene;
 
 /// Deforms what is scheduled; `sink` gets every time once, in order, and may give arrays that it needs no more to the
 /// buffers. What cannot be deformed is left out of its frame, and told in `troubles`.

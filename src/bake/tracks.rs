@@ -7,10 +7,11 @@ use glam::{DMat4, Vec3};
 
 use super::buffers::Buffers;
 use super::deform::Deformer;
+use super::frames::{Deformed, Schedule, Scheduled};
 use super::plan::{Plan, PrimPlan};
 use super::samples::{Came, Thinner};
 use super::schedule::{FrameRange, authored_times};
-use super::stream::{Deformed, Schedule, Scheduled, deform_frames};
+use super::stream::deform_frames;
 use super::troubles::Troubles;
 use super::{BakeOptions, BakedArray, BakedPrim, BakedTransform, Progress, Samples, sharing};
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::stream::Schedule;
+use super::frames::Schedule;
 use crate::error::{Invalid, Warning};
 use crate::sampled::Time;
 use crate::scene::Scene;

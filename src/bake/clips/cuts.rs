@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::super::frames::Schedule;
 use super::super::hints::Window;
-use super::super::stream::Schedule;
 use crate::sampled::Time;
 
 /// A time this near to the one before, in parts of itself, is the other side of a jump: usd-core takes both for the same

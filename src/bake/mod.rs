@@ -322,12 +322,7 @@ fn usd_edits(scene: &Scene, prims: BTreeMap<usize, Track>, only_baked_times: boo
         .into_iter()
         .map(|(b, track)| (b, track.prim))
         .collect();
-    let places: HashSet<&str> = prims.values().flat_map(BakedPrim::places).collect();
-    let bound = scene.bindings.iter();
-    let roots = bound
-        .filter(|b| places.contains(b.path.as_str()))
-        .map(|b| scene.prims[b.skel_root].path.clone());
-    let retype = skel_roots_to_retype(scene, &roots.collect());
+    let retype = retyped(scene, prims.values());
     let window = hints::Window::ALL;
     let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times, window);
     prims.values_mut().for_each(samples::drop_redundant);
@@ -336,6 +331,16 @@ fn usd_edits(scene: &Scene, prims: BTreeMap<usize, Track>, only_baked_times: boo
         hints,
         retype,
     }
+}
+
+/// SkelRoots that become Xforms once these prims are baked.
+fn retyped<'a>(scene: &Scene, prims: impl Iterator<Item = &'a BakedPrim>) -> Vec<String> {
+    let places: HashSet<&str> = prims.flat_map(BakedPrim::places).collect();
+    let bound = scene.bindings.iter();
+    let roots = bound
+        .filter(|b| places.contains(b.path.as_str()))
+        .map(|b| scene.prims[b.skel_root].path.clone());
+    skel_roots_to_retype(scene, &roots.collect())
 }
 
 fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {

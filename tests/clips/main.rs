@@ -10,6 +10,7 @@ mod resume;
 #[cfg(unix)]
 mod schedulers;
 mod shards;
+mod troubles;
 mod values;
 
 use libtest_mimic::{Arguments, Trial};
@@ -22,6 +23,8 @@ fn main() {
         common::python::trial("values::layers_and_spaces_too", values::layers_and_spaces),
         common::python::trial("values::other_formats_too", values::other_formats),
         common::python::trial("values::what_differs_is_noticed", values::noticed),
+        common::python::trial("troubles::as_in_one_file", troubles::as_in_one_file),
+        trial("troubles::in_shards", troubles::in_shards, false),
         trial("values::a_still_stage", values::a_still_stage, false),
         trial("shards::on_the_cpu", shards::on_the_cpu, false),
         trial("shards::on_a_gpu", shards::on_a_gpu, no_gpu),

@@ -2,6 +2,8 @@
 //! forgotten before the next one begins, so that memory and what a kill costs are bounded by its length.
 
 mod cuts;
+mod edges;
+mod make;
 mod names;
 mod record;
 mod shard;
@@ -11,22 +13,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::deform::Deformer;
-use super::hints::{bake_hints, hinted};
-use super::plan::TransformKind;
-use super::tracks::{Work, bake_schedule, check_size};
-use super::troubles::{Troubles, broken_shapes};
-use super::{
-    BakeOptions, BakeReport, BakedHint, BakedPrim, Format, Progress, samples, skel_roots_to_retype,
-};
+use super::hints::hinted;
+use super::tracks::Work;
+use super::{BakeOptions, BakeReport, BakedHint, Format, Progress, skel_roots_to_retype};
 use crate::error::{Error, Result, Warning};
 use crate::io::output::{self, Outputs};
-use crate::io::usd::{
-    BakeEdits, ClipContents, ClipLayout, ClipStage, FoundClip, UsdFile, without_still,
-};
+use crate::io::usd::{BakeEdits, ClipContents, ClipLayout, ClipStage, FoundClip, UsdFile};
 use crate::scene::Scene;
 use cuts::{Cut, Cuts};
+use make::ClipMaker;
 use names::ClipNames;
-use record::Maker;
+use record::Records;
 pub use shard::Shard;
 
 /// What became of a bake's clips.
@@ -89,12 +86,12 @@ impl ClipBake<'_> {
         let cuts = &prepared.cuts;
         let count = cuts.count();
         let mine = self.options.shard.map_or(0..count, |s| s.clips(count));
-        let maker = Maker::new(self.file, self.options, count)?;
+        let records = Records::new(self.file, self.options, count)?;
         let backend = deformer.identity();
         let mut todo = Vec::new();
         for i in mine.clone() {
             let name = prepared.names.clip(i + 1);
-            let expected = maker.record(i, cuts.cut(i).frames, &backend);
+            let expected = records.of(i, cuts.cut(i, &[]).frames, &backend);
             match FoundClip::at(&name)? {
                 FoundClip::Foreign => return Err(foreign(&name)),
                 FoundClip::Clip(found) if self.options.resume => {
@@ -111,72 +108,28 @@ impl ClipBake<'_> {
             }
             todo.push((i, name, expected));
         }
-        let total = todo.iter().map(|(i, ..)| cuts.cut(*i).samples()).sum();
+        let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
         let mut before = 0;
-        let mut troubles = Troubles::default();
-        let mut broken: BTreeMap<String, Warning> = BTreeMap::new();
         progress(Progress::Deforming { done: 0, total });
         // Gone again if no clip comes to be in it.
         let mut folder = Outputs::default();
         if !todo.is_empty() {
             folder.folder(&prepared.names.folder)?;
         }
+        let mut maker = ClipMaker::new(self, &work, &prepared);
         for (i, name, record) in &todo {
-            let cut = cuts.cut(*i);
-            if self.options.frames.is_none() {
-                check_size(self.scene, &work.plan, &cut.schedule)?;
-            }
             output::remove_leftovers(name)?;
-            let mut out = self.file.begin_clip(name)?;
-            let baked = bake_schedule(
-                self.scene,
-                &work,
-                &cut.schedule,
-                deformer,
-                &mut troubles,
-                &mut |time, values| out.keep(time, values),
-                &mut |now| {
-                    if let Progress::Deforming { done, .. } = now {
-                        let done = before + done;
-                        progress(Progress::Deforming { done, total });
-                    }
-                },
-            )?;
-            report.deform_time += baked.deform_time;
-            before += cut.samples();
-            for warning in broken_shapes(self.scene, &cut.schedule) {
-                broken.entry(warning.path.clone()).or_insert(warning);
-            }
-            let mut tracks: BTreeMap<usize, BakedPrim> = BTreeMap::new();
-            for (b, track) in baked.prims {
-                report.deformed_points += track.deformed_points;
-                tracks.insert(b, track.prim);
-            }
-            let hints = bake_hints(
-                self.scene,
-                &tracks,
-                &prepared.retype,
-                self.options.frames.is_some(),
-                cut.window,
-            );
-            for (b, prim) in &mut tracks {
-                samples::drop_redundant(prim);
-                if work.plan.of(*b).transform == Some(TransformKind::World) {
-                    prim.transform = None;
-                }
-            }
-            let mut edits = BakeEdits {
-                prims: tracks.into_values().collect(),
-                hints,
-                retype: Vec::new(),
-            };
-            if !cut.has_still {
-                without_still(&mut edits);
-            }
-            prepared.layout.write_clip(out, edits, cut.frames, record)?;
+            let whole = maker.bake(*i, name, record, deformer, &mut |done| {
+                let done = before + done;
+                progress(Progress::Deforming { done, total });
+            })?;
+            before += whole;
         }
         folder.finish()?;
-        report.warnings.extend(broken.into_values());
+        let made = maker.finish();
+        report.deform_time = made.deform_time;
+        report.deformed_points = made.deformed_points;
+        report.warnings.extend(made.broken_shapes);
         report.clips = Some(ClipCounts {
             of: count,
             baked: todo.len(),
@@ -187,7 +140,7 @@ impl ClipBake<'_> {
             None => self.write_stage(&work, &prepared, report, progress)?,
         };
         let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
-        let (errors, warnings) = troubles.finish(self.scene, came_out);
+        let (errors, warnings) = made.troubles.finish(self.scene, came_out);
         report.errors.extend(errors);
         report.warnings.extend(warnings);
         report
@@ -205,7 +158,7 @@ impl ClipBake<'_> {
         let work = Work::new(self.scene, self.chosen, self.options)?;
         let prepared = self.prepare(&work)?;
         let count = prepared.cuts.count();
-        let maker = Maker::new(self.file, self.options, count)?;
+        let records = Records::new(self.file, self.options, count)?;
         let mut backend: Option<String> = None;
         let mut missing = Vec::new();
         for i in 0..count {
@@ -219,7 +172,7 @@ impl ClipBake<'_> {
                 FoundClip::Foreign => return Err(foreign(&name)),
             };
             let backend = backend.get_or_insert_with(|| found.backend.clone());
-            let expected = maker.record(i, prepared.cuts.cut(i).frames, backend);
+            let expected = records.of(i, prepared.cuts.cut(i, &[]).frames, backend);
             if let Some((what, expected, found)) = expected.difference(&found) {
                 return Err(Error::Request(format!(
                     "{}: its {what} is '{found}', where the bake to stitch has '{expected}': bake its shard again with --resume",
@@ -256,12 +209,11 @@ impl ClipBake<'_> {
             samples: Vec::new(),
         });
         let roots = bindings().map(|b| scene.prims[b.skel_root].path.clone());
-        let retype = skel_roots_to_retype(scene, &roots.collect());
         let untouched = work.leaders().map(|b| work.untouched(scene, b));
         let structure = BakeEdits {
             prims: untouched.collect(),
             hints: hints.collect(),
-            retype: retype.clone(),
+            retype: skel_roots_to_retype(scene, &roots.collect()),
         };
         let length = self.options.clip_frames.unwrap_or(usize::MAX);
         // A hint depends on the boxes of what is still, too.
@@ -277,7 +229,6 @@ impl ClipBake<'_> {
                 .clip_layout(self.output, &structure, self.options.layer)?,
             cuts,
             names,
-            retype,
         })
     }
 
@@ -373,8 +324,6 @@ struct Prepared<'w> {
     layout: ClipLayout,
     cuts: Cuts<'w>,
     names: ClipNames,
-    /// SkelRoots that become Xforms if anything below them comes out.
-    retype: Vec<String>,
 }
 
 impl Prepared<'_> {

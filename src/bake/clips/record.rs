@@ -7,13 +7,13 @@ use crate::io::{ClipChoice, OpenOptions};
 use crate::skel::AnimSource;
 
 /// What all clips of a bake have the same of.
-pub(super) struct Maker {
+pub(super) struct Records {
     input: String,
     options: String,
     count: usize,
 }
 
-impl Maker {
+impl Records {
     /// # Errors
     /// An input that cannot be read any more.
     pub fn new(file: &UsdFile, options: &BakeOptions, count: usize) -> Result<Self> {
@@ -25,7 +25,7 @@ impl Maker {
     }
 
     /// Of a clip by its index.
-    pub fn record(&self, index: usize, frames: Option<(f64, f64)>, backend: &str) -> ClipRecord {
+    pub fn of(&self, index: usize, frames: Option<(f64, f64)>, backend: &str) -> ClipRecord {
         ClipRecord {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             input: self.input.clone(),

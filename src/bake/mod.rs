@@ -385,20 +385,21 @@ fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<
     Ok(())
 }
 
+/// Whether a prim is another one or below it.
+fn is_below(path: &str, top: &str) -> bool {
+    let rest = path.strip_prefix(top.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The bindings asked for that can be baked; the others become warnings.
 fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> Result<Vec<usize>> {
-    let below = |path: &str, top: &str| {
-        let top = top.trim_end_matches('/');
-        path.strip_prefix(top)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     for asked in &options.prims {
         if !asked.starts_with('/') {
             return Err(Error::Request(format!(
                 "--prim '{asked}': expected an absolute prim path"
             )));
         }
-        if !scene.bindings.iter().any(|b| below(&b.path, asked)) {
+        if !scene.bindings.iter().any(|b| is_below(&b.path, asked)) {
             return Err(Error::Request(format!(
                 "{}: --prim {asked}: no skinned prim is there or below",
                 scene.file.display()
@@ -408,7 +409,7 @@ fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> 
     let mut chosen = Vec::new();
     let mut left_by_request = Vec::new();
     for (i, binding) in scene.bindings.iter().enumerate() {
-        if !options.prims.is_empty() && !options.prims.iter().any(|p| below(&binding.path, p)) {
+        if !options.prims.is_empty() && !options.prims.iter().any(|p| is_below(&binding.path, p)) {
             left_by_request.push(i);
             continue;
         }

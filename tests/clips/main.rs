@@ -28,6 +28,11 @@ fn main() {
         trial("values::a_still_stage", values::a_still_stage, false),
         trial("shards::on_the_cpu", shards::on_the_cpu, false),
         trial("shards::on_a_gpu", shards::on_a_gpu, no_gpu),
+        trial(
+            "shards::prims_in_any_order",
+            shards::prims_in_any_order,
+            false,
+        ),
         trial("shards::more_than_clips", shards::more_than_clips, false),
         trial(
             "shards::what_does_not_fit_is_not_stitched",

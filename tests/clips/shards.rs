@@ -131,3 +131,53 @@ pub fn what_does_not_fit() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("7 kept"), "{}", stdout(&output));
 }
+
+/// What is the same request is the same bake, however it is spelled.
+pub fn prims_in_any_order() {
+    let bench = Bench::new();
+    let out = bench.path("hero.usdc");
+    let [left, right] = ["/Hatchling/Geo/WingL", "/Hatchling/Geo/WingR"];
+    for (shard, prims) in [
+        ("1/2", &[left, right][..]),
+        ("2/2", &[right, left, "/Hatchling/Geo/WingR/", left]),
+    ] {
+        let prims = prims.iter().flat_map(|p| ["--prim", p]);
+        let options: Vec<&str> = CUT.into_iter().chain(prims).collect();
+        let report = bake(
+            &example(),
+            &out,
+            &[&options[..], &["--shard", shard]].concat(),
+        );
+        assert_eq!(report["prims"], 2);
+        // It is known again.
+        let again = [&options[..], &["--shard", shard, "--resume"]].concat();
+        assert_eq!(count(&bake(&example(), &out, &again), "baked"), 0);
+    }
+    let both = ["--stitch", "--prim", right, "--prim", left];
+    bake(&example(), &out, &[&CUT[..], &both].concat());
+    let resume = ["--resume", "--prim", left, "--prim", right, "--prim", left];
+    assert_eq!(
+        count(
+            &bake(&example(), &out, &[&CUT[..], &resume].concat()),
+            "kept"
+        ),
+        7
+    );
+    // One above counts for both, and is another request where there are more below it.
+    let resume = ["--resume", "--prim", "/Hatchling/Geo", "--prim", left];
+    assert_eq!(
+        count(
+            &bake(&example(), &out, &[&CUT[..], &resume].concat()),
+            "kept"
+        ),
+        0
+    );
+    let resume = ["--resume", "--prim", "/Hatchling/Geo/"];
+    assert_eq!(
+        count(
+            &bake(&example(), &out, &[&CUT[..], &resume].concat()),
+            "kept"
+        ),
+        7
+    );
+}

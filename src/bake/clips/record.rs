@@ -1,6 +1,6 @@
 //! What makes a clip what it is.
 
-use super::super::{BakeOptions, Rigid};
+use super::super::{BakeOptions, Rigid, is_below};
 use crate::error::Result;
 use crate::io::usd::{ClipRecord, UsdFile};
 use crate::io::{ClipChoice, OpenOptions};
@@ -71,7 +71,7 @@ fn as_text(options: &BakeOptions) -> String {
         let (first, last, step) = (range.first, range.last, range.step);
         out.push(format!("--frames {first}:{last}:{step}"));
     }
-    out.extend(prims.iter().map(|p| format!("--prim {p}")));
+    out.extend(topmost(prims).map(|p| format!("--prim {}", if p.is_empty() { "/" } else { p })));
     out.extend(layer.then(|| "--layer".to_owned()));
     out.extend(variants.iter().map(|v| format!("--variant {v:?}")));
     match clips {
@@ -90,4 +90,13 @@ fn as_text(options: &BakeOptions) -> String {
     let space = format!("{:?}", space.unwrap_or_default());
     out.push(format!("--space {}", space.to_lowercase()));
     out.join(" ")
+}
+
+/// Prims in one order, each named once and none below another.
+fn topmost(prims: &[String]) -> impl Iterator<Item = &str> {
+    let mut all: Vec<&str> = prims.iter().map(|p| p.trim_end_matches('/')).collect();
+    // What is below a prim follows it then.
+    all.sort_unstable_by(|a, b| a.split('/').cmp(b.split('/')));
+    all.dedup_by(|later, kept| is_below(later, kept));
+    all.into_iter()
 }

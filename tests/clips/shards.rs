@@ -127,6 +127,36 @@ pub fn what_does_not_fit() {
     std::fs::write(&clip, &foreign).unwrap();
     refused(&stitch(&[]), &out, &["hero.0004.usdc", "backend", "gpu ("]);
     std::fs::write(&clip, &good).unwrap();
+
+    // What it says does nothing to a terminal, and begins no line.
+    let mut tampered = good.clone();
+    tampered[at..at + 3].copy_from_slice(b"\x1b[A");
+    std::fs::write(&clip, &tampered).unwrap();
+    refused(&stitch(&[]), &out, &[r"backend is '\u{1b}[A ("]);
+    tampered[at..at + 3].copy_from_slice(b"\nc\r");
+    std::fs::write(&clip, &tampered).unwrap();
+    refused(&stitch(&[]), &out, &[r"backend is '\nc\r ("]);
+    std::fs::write(&clip, &good).unwrap();
+    let clips: Vec<_> = (1..=7)
+        .map(|n| bench.path(&format!("hero_clips/hero.{n:04}.usdc")))
+        .collect();
+    let whole: Vec<_> = clips.iter().map(|c| std::fs::read(c).unwrap()).collect();
+    for (clip, bytes) in clips.iter().zip(&whole) {
+        let mut bytes = bytes.clone();
+        let at = place(&bytes);
+        bytes[at..at + 3].copy_from_slice(b"\x1b[A");
+        std::fs::write(clip, bytes).unwrap();
+    }
+    let output = stitch(&[]);
+    assert!(
+        stdout(&output).contains(r"ran on \u{1b}[A ("),
+        "{}",
+        stdout(&output)
+    );
+    std::fs::remove_file(&out).unwrap();
+    for (clip, bytes) in clips.iter().zip(whole) {
+        std::fs::write(clip, bytes).unwrap();
+    }
     let output = stitch(&[]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("7 kept"), "{}", stdout(&output));

@@ -16,7 +16,7 @@ use super::deform::Deformer;
 use super::hints::hinted;
 use super::tracks::Work;
 use super::{BakeOptions, BakeReport, BakedHint, Format, Progress, skel_roots_to_retype};
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, Result, Warning, one_line};
 use crate::io::output::{self, Outputs};
 use crate::io::usd::{BakeEdits, ClipContents, ClipLayout, ClipStage, FoundClip, UsdFile};
 use crate::scene::Scene;
@@ -100,7 +100,10 @@ impl ClipBake<'_> {
                         Some((what, now, then)) => report.warnings.push(Warning::new(
                             "clip-baked-anew",
                             name.display().to_string(),
-                            format!("is there with {what} '{then}', where it is '{now}' now"),
+                            format!(
+                                "is there with {what} '{}', where it is '{now}' now",
+                                one_line(then)
+                            ),
                         )),
                     }
                 }
@@ -175,8 +178,9 @@ impl ClipBake<'_> {
             let expected = records.of(i, prepared.cuts.cut(i, &[]).frames, backend);
             if let Some((what, expected, found)) = expected.difference(&found) {
                 return Err(Error::Request(format!(
-                    "{}: its {what} is '{found}', where the bake to stitch has '{expected}': bake its shard again with --resume",
-                    name.display()
+                    "{}: its {what} is '{}', where the bake to stitch has '{expected}': bake its shard again with --resume",
+                    name.display(),
+                    one_line(found)
                 )));
             }
         }

@@ -90,7 +90,8 @@ pub struct BakeReport {
     pub files: Vec<PathBuf>,
     /// Points that were deformed, once each.
     pub points: usize,
-    /// (prim, time) pairs.
+    /// (prim, time) pairs. Of a bake into clips those of the clips that were asked for, each once, those at which a prim
+    /// could not be baked among them.
     pub samples: usize,
     /// Points times samples.
     pub deformed_points: u64,

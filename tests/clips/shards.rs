@@ -2,16 +2,20 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::bench::{bake, count, example, project, same_files};
 use crate::common::command::{Bench, refused, sinew, stderr, stdout};
 
 const CUT: [&str; 4] = ["--frames", "1:20", "--clip-frames", "3"];
 
 /// Shards in any order, one of them twice, then the stitch.
-fn in_shards(input: &Path, out: &Path, options: &[&str]) {
+fn in_shards(input: &Path, out: &Path, options: &[&str], whole: &Value) {
+    let mut samples = 0;
     for shard in ["3/3", "1/3", "2/3", "1/3"] {
         let report = bake(input, out, &[options, &["--shard", shard]].concat());
         assert!(!out.exists(), "a shard writes no stage");
+        samples += report["samples"].as_u64().unwrap();
         let files = report["files"].as_array().unwrap();
         assert_eq!(files.len() as u64, count(&report, "baked"));
         assert!(
@@ -20,7 +24,11 @@ fn in_shards(input: &Path, out: &Path, options: &[&str]) {
                 .all(|f| Path::new(f.as_str().unwrap()).exists())
         );
     }
+    let first = [options, &["--shard", "1/3", "--resume"]].concat();
+    samples -= bake(input, out, &first)["samples"].as_u64().unwrap();
+    assert_eq!(samples, whole["samples"], "each sample is one shard's");
     let report = bake(input, out, &[options, &["--stitch"]].concat());
+    assert_eq!(report["samples"], samples);
     assert_eq!(
         (count(&report, "baked"), count(&report, "kept")),
         (0, count(&report, "of"))
@@ -35,7 +43,7 @@ fn as_one(input: &Path, options: &[&str]) {
     }
     let report = bake(input, &bench.path("one/hero.usdc"), options);
     assert!(count(&report, "of") >= 3);
-    in_shards(input, &bench.path("many/hero.usdc"), options);
+    in_shards(input, &bench.path("many/hero.usdc"), options, &report);
     same_files(&bench.path("one"), &bench.path("many"));
 }
 

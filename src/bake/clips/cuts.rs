@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::super::hints::Window;
-use super::super::stream::Schedule;
+use super::super::stream::{Schedule, Scheduled};
 use crate::sampled::Time;
 
 /// A time this near to the one before, in parts of itself, is the other side of a jump: usd-core takes both for the same
@@ -124,6 +124,15 @@ impl<'a> Cuts<'a> {
         })
     }
 
+    /// The part of the schedule that clips are cut from, which no other clips' times are in.
+    pub fn own(&self, clips: Range<usize>) -> &[Scheduled] {
+        let from = |clip: usize| match clip {
+            0 => 0,
+            _ => *self.starts.get(clip).unwrap_or(&self.schedule.len()),
+        };
+        &self.schedule[from(clips.start)..from(clips.end)]
+    }
+
     pub fn time(&self, entry: usize) -> Time {
         self.schedule[entry].0
     }
@@ -146,7 +155,7 @@ fn held(entries: &[usize], first: usize, next: usize) -> Range<usize> {
 }
 
 /// (prim, time) pairs of a schedule.
-pub(super) fn samples(schedule: &[(Time, Vec<usize>)]) -> usize {
+pub(super) fn samples(schedule: &[Scheduled]) -> usize {
     schedule.iter().map(|(_, bindings)| bindings.len()).sum()
 }
 
@@ -217,6 +226,11 @@ mod tests {
             ]
         );
         assert!(cuts.cut(0, &[]).has_still && !cuts.cut(1, &[]).has_still);
+        assert_eq!(
+            [cuts.own(0..3), cuts.own(0..1), cuts.own(1..2)].map(samples),
+            [9, 4, 2]
+        );
+        assert_eq!(samples(cuts.own(2..2)) + samples(cuts.own(0..0)), 0);
         let beyond: BTreeMap<_, _> = cuts.beyond(1).collect();
         assert_eq!(beyond[&0], [vec![3, 2, 1], vec![5, 6]]);
         assert_eq!(beyond[&1], [vec![1], vec![6]]);

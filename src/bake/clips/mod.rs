@@ -148,8 +148,8 @@ impl ClipBake<'_> {
         report.warnings.extend(warnings);
         report
             .files
-            .extend(mine.map(|i| prepared.names.clip(i + 1)));
-        self.count(&work, &prepared, &contents, report)
+            .extend(mine.clone().map(|i| prepared.names.clip(i + 1)));
+        self.count(mine, &work, &prepared, &contents, report)
     }
 
     /// Writes the stage over clips that are all there.
@@ -201,7 +201,7 @@ impl ClipBake<'_> {
         let contents = self.write_stage(&work, &prepared, report, progress)?;
         let clips = (0..count).map(|i| prepared.names.clip(i + 1));
         report.files.extend(clips);
-        self.count(&work, &prepared, &contents, report)
+        self.count(0..count, &work, &prepared, &contents, report)
     }
 
     fn prepare<'w>(&self, work: &'w Work) -> Result<Prepared<'w>> {
@@ -290,16 +290,17 @@ impl ClipBake<'_> {
         Ok(contents)
     }
 
-    /// Fills the report with what is in the clips.
+    /// Fills the report with what is in clips, baked now or before.
     fn count(
         &self,
+        clips: Range<usize>,
         work: &Work,
         prepared: &Prepared<'_>,
         contents: &ClipContents,
         report: &mut BakeReport,
     ) -> Result<()> {
         let mut times_of: BTreeMap<usize, usize> = BTreeMap::new();
-        for (_, bindings) in &work.schedule {
+        for (_, bindings) in prepared.cuts.own(clips) {
             for b in bindings {
                 *times_of.entry(*b).or_default() += 1;
             }

@@ -58,7 +58,8 @@ pub struct BakeOptions {
     pub space: Option<OutSpace>,
     /// How vertex animation textures are written.
     pub vat: VatOptions,
-    /// Write a file for every so many sampled times, and OUT as a stage of value clips over them.
+    /// Write a file for every so many sampled times, and OUT as a stage of value clips over them. An OUT over clips of another
+    /// bake is removed before the first of these is replaced.
     pub clip_frames: Option<usize>,
     /// Keep clips that are there, where the same input and options made them on the same backend.
     pub resume: bool,

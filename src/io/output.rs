@@ -252,6 +252,18 @@ pub(crate) fn remove_leftovers(output: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Removes a file that is there or not.
+///
+/// # Errors
+/// One that cannot be removed.
+#[cfg(feature = "bake")]
+pub(crate) fn remove(file: &Path) -> Result<()> {
+    match fs::remove_file(file) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed(file, e)),
+        _ => Ok(()),
+    }
+}
+
 fn folder_of(output: &Path) -> &Path {
     match output.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,

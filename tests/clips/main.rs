@@ -40,6 +40,11 @@ fn main() {
             false,
         ),
         trial("requests::nonsense", requests::nonsense, false),
+        trial(
+            "requests::one_folder_of_two_stages",
+            requests::one_folder_of_two_stages,
+            false,
+        ),
         trial("requests::json", requests::json, false),
         trial(
             "requests::what_is_read_is_not_written",
@@ -56,6 +61,11 @@ fn main() {
     trials.extend([
         trial("resume::after_kills", resume::after_kills, false),
         trial("resume::what_changed_is_baked_anew", resume::changed, false),
+        trial(
+            "resume::a_rebake_removes_the_old_stage",
+            resume::rebake,
+            false,
+        ),
         trial(
             "resume::an_interrupt_keeps_what_is_whole",
             resume::interrupt,

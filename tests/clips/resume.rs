@@ -31,6 +31,9 @@ fn finished(out: &Path) -> usize {
         .count()
 }
 
+/// Likewise twelve, of which a test needs several whole bakes.
+const SHORTER: [&str; 4] = ["--frames", "1:48:0.2", "--clip-frames", "20"];
+
 /// Waits until so many clips are there and a moment more; whether the process was still at work then.
 fn kill_at(child: &mut Child, out: &Path, clips: usize, moment: Duration, signal: &str) -> bool {
     let start = Instant::now();
@@ -205,4 +208,53 @@ pub fn changed() {
     let b = std::fs::read_to_string(bench.path("clips_switch_b.usda")).unwrap();
     bench.write("clips_switch_b.usda", b + "\n# Said anew.\n");
     assert_eq!(count(&bake(&input, &out, &resume), "kept"), 0);
+}
+
+/// A re-bake that is killed is not taken for a finished one.
+pub fn rebake() {
+    let bench = Bench::new();
+    let out = bench.path("hero.usdc");
+    let clip = |n: usize| bench.path(&format!("hero_clips/hero.{n:04}.usdc"));
+    bake(&example(), &out, &SHORTER);
+    let first = files(bench.folder.path());
+    // The same once more gives the same clips, so OUT is good throughout.
+    let before = clip(2).metadata().unwrap().modified().unwrap();
+    let mut child = start(&example(), &out, &[&SHORTER]);
+    while clip(2).metadata().unwrap().modified().unwrap() == before {
+        assert!(child.try_wait().unwrap().is_none());
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(files(bench.folder.path()) == first);
+    // Another one has its own, whoever bakes them.
+    for more in [
+        &["--space", "world"][..],
+        &["--space", "skel", "--resume"],
+        &["--rigid", "points", "--shard", "2/3"],
+    ] {
+        assert!(out.exists());
+        let before = std::fs::read(clip(5)).unwrap();
+        let mut child = start(&example(), &out, &[&SHORTER, more]);
+        loop {
+            let now = std::fs::read(clip(5)).unwrap();
+            if !out.exists() {
+                break;
+            }
+            assert!(now == before, "a stage that is there is over its own clips");
+            assert!(child.try_wait().unwrap().is_none());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!out.exists());
+        bake(&example(), &out, &[&SHORTER[..], &["--resume"]].concat());
+    }
+    assert!(files(bench.folder.path()) == first);
+    // What is refused or fails before that leaves it.
+    bench.write("hero_clips/hero.0012.usdc", "mine");
+    let args = ["bake", "--quiet", "--space", "world", "--backend", "cpu"];
+    let input = example();
+    let names = [input.to_str().unwrap(), "-o", out.to_str().unwrap()];
+    let output = sinew(&[&args[..], &names, &SHORTER].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(std::fs::read(&out).unwrap() == first[Path::new("hero.usdc")]);
 }

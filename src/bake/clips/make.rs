@@ -14,6 +14,7 @@ use crate::bake::tracks::{Baked, Work, bake_schedule, check_size};
 use crate::bake::troubles::{Troubles, broken_shapes};
 use crate::bake::{BakedPrim, Progress, retyped, samples};
 use crate::error::{Result, Warning};
+use crate::io::output;
 use crate::io::usd::{BakeEdits, BakeOutput, ClipRecord, without_still};
 
 /// Bakes clips, and remembers what came of them.
@@ -22,6 +23,8 @@ pub(super) struct ClipMaker<'a> {
     work: &'a Work,
     prepared: &'a Prepared<'a>,
     edges: Edges<'a>,
+    /// Whether OUT is over clips that are about to be replaced by others.
+    stale: bool,
     /// By prim.
     broken_shapes: BTreeMap<String, Warning>,
     made: Made,
@@ -37,12 +40,19 @@ pub(super) struct Made {
 }
 
 impl<'a> ClipMaker<'a> {
-    pub fn new(bake: &'a ClipBake<'a>, work: &'a Work, prepared: &'a Prepared<'a>) -> Self {
+    /// `stale` tells that clips under the names are of another bake, and so is OUT if there is one.
+    pub fn new(
+        bake: &'a ClipBake<'a>,
+        work: &'a Work,
+        prepared: &'a Prepared<'a>,
+        stale: bool,
+    ) -> Self {
         Self {
             bake,
             work,
             prepared,
             edges: Edges::new(bake.scene, work, &prepared.cuts),
+            stale,
             broken_shapes: BTreeMap::new(),
             made: Made::default(),
         }
@@ -112,6 +122,10 @@ impl<'a> ClipMaker<'a> {
         };
         if !cut.has_still {
             without_still(&mut edits);
+        }
+        // From here on it would be over clips of two bakes.
+        if std::mem::take(&mut self.stale) {
+            output::remove(self.bake.output)?;
         }
         let layout = &self.prepared.layout;
         layout.write_clip(out, edits, cut.frames, record)?;

@@ -18,7 +18,9 @@ use super::tracks::Work;
 use super::{BakeOptions, BakeReport, BakedHint, Format, Progress, skel_roots_to_retype};
 use crate::error::{Error, Result, Warning, one_line};
 use crate::io::output::{self, Outputs};
-use crate::io::usd::{BakeEdits, ClipContents, ClipLayout, ClipStage, FoundClip, UsdFile};
+use crate::io::usd::{
+    BakeEdits, ClipContents, ClipFile, ClipLayout, ClipStage, FoundClip, UsdFile,
+};
 use crate::scene::Scene;
 use cuts::{Cut, Cuts};
 use make::ClipMaker;
@@ -86,30 +88,45 @@ impl ClipBake<'_> {
         let cuts = &prepared.cuts;
         let count = cuts.count();
         let mine = self.options.shard.map_or(0..count, |s| s.clips(count));
-        let records = Records::new(self.file, self.options, count)?;
+        let records = Records::new(self.file, self.output, self.options, count)?;
         let backend = deformer.identity();
+        let expected = |i| records.of(i, cuts.cut(i, &[]).frames, &backend);
+        // Whether OUT, where it is there, is over clips of another bake.
+        let mut stale = false;
         let mut todo = Vec::new();
         for i in mine.clone() {
             let name = prepared.names.clip(i + 1);
-            let expected = records.of(i, cuts.cut(i, &[]).frames, &backend);
-            match FoundClip::at(&name)? {
-                FoundClip::Foreign => return Err(foreign(&name)),
-                FoundClip::Clip(found) if self.options.resume => {
-                    match expected.difference(&found.record) {
-                        None => continue,
-                        Some((what, now, then)) => report.warnings.push(Warning::new(
+            let expected = expected(i);
+            if let Some(found) = self.found(&name, &records)? {
+                let difference = expected.difference(&found.record);
+                stale |= difference.is_some();
+                match difference {
+                    None if self.options.resume => continue,
+                    Some((what, now, then)) if self.options.resume => {
+                        report.warnings.push(Warning::new(
                             "clip-baked-anew",
                             name.display().to_string(),
                             format!(
                                 "is there with {what} '{}', where it is '{now}' now",
                                 one_line(then)
                             ),
-                        )),
+                        ));
                     }
+                    _ => {}
                 }
-                FoundClip::Clip(_) | FoundClip::Nothing => {}
             }
             todo.push((i, name, expected));
+        }
+        // One speaks for those that other shards bake.
+        let there = prepared.names.there()?;
+        if let Some((number, name)) = there
+            .iter()
+            .find(|(n, _)| !mine.contains(&n.wrapping_sub(1)))
+            && let FoundClip::Clip(found) = FoundClip::at(name)?
+        {
+            self.check_owner(name, &found, &records)?;
+            let belongs = (1..=count).contains(number);
+            stale |= belongs && expected(number - 1).difference(&found.record).is_some();
         }
         let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
         let mut before = 0;
@@ -119,7 +136,7 @@ impl ClipBake<'_> {
         if !todo.is_empty() {
             folder.folder(&prepared.names.folder)?;
         }
-        let mut maker = ClipMaker::new(self, &work, &prepared);
+        let mut maker = ClipMaker::new(self, &work, &prepared, stale);
         for (i, name, record) in &todo {
             output::remove_leftovers(name)?;
             let whole = maker.bake(*i, name, record, deformer, &mut |done| {
@@ -161,19 +178,16 @@ impl ClipBake<'_> {
         let work = Work::new(self.scene, self.chosen, self.options)?;
         let prepared = self.prepare(&work)?;
         let count = prepared.cuts.count();
-        let records = Records::new(self.file, self.options, count)?;
+        let records = Records::new(self.file, self.output, self.options, count)?;
         let mut backend: Option<String> = None;
         let mut missing = Vec::new();
         for i in 0..count {
             let name = prepared.names.clip(i + 1);
-            let found = match FoundClip::at(&name)? {
-                FoundClip::Clip(found) => found.record,
-                FoundClip::Nothing => {
-                    missing.push(i + 1);
-                    continue;
-                }
-                FoundClip::Foreign => return Err(foreign(&name)),
+            let Some(found) = self.found(&name, &records)? else {
+                missing.push(i + 1);
+                continue;
             };
+            let found = found.record;
             let backend = backend.get_or_insert_with(|| found.backend.clone());
             let expected = records.of(i, prepared.cuts.cut(i, &[]).frames, backend);
             if let Some((what, expected, found)) = expected.difference(&found) {
@@ -202,6 +216,34 @@ impl ClipBake<'_> {
         let clips = (0..count).map(|i| prepared.names.clip(i + 1));
         report.files.extend(clips);
         self.count(0..count, &work, &prepared, &contents, report)
+    }
+
+    /// A clip of a bake into this OUT, if anything is there.
+    fn found(&self, name: &Path, records: &Records) -> Result<Option<Box<ClipFile>>> {
+        match FoundClip::at(name)? {
+            FoundClip::Nothing => Ok(None),
+            FoundClip::Foreign => Err(foreign(name)),
+            FoundClip::Clip(found) => {
+                self.check_owner(name, &found, records)?;
+                Ok(Some(found))
+            }
+        }
+    }
+
+    /// Refuses to take the place of a clip that another stage is, or will be, over: hero.usda and hero.usdc have one folder.
+    fn check_owner(&self, name: &Path, found: &ClipFile, records: &Records) -> Result<()> {
+        let owner = &found.record.stage;
+        if *owner == records.stage {
+            return Ok(());
+        }
+        Err(Error::Write {
+            file: self.output.to_owned(),
+            reason: format!(
+                "{} is a clip of {}, and the ending of OUT alone does not keep clips apart: choose another name, or remove that bake and its clips",
+                name.display(),
+                one_line(owner)
+            ),
+        })
     }
 
     fn prepare<'w>(&self, work: &'w Work) -> Result<Prepared<'w>> {
@@ -280,7 +322,7 @@ impl ClipBake<'_> {
         report.files.push(self.output.to_owned());
         report.files.push(names.topology());
         report.files.push(names.manifest());
-        for name in names.left_over(count)? {
+        for (_, name) in names.there()?.into_iter().filter(|(n, _)| *n > count) {
             let message = "is of an earlier bake and belongs to no clip now";
             let path = name.display().to_string();
             report

@@ -43,11 +43,11 @@ impl ClipNames {
         self.folder.join(name)
     }
 
-    /// Clips of a number beyond `count`, which an earlier bake has left.
+    /// Clips that are there, or what has their names, by number.
     ///
     /// # Errors
     /// A folder that cannot be read.
-    pub fn left_over(&self, count: usize) -> Result<Vec<PathBuf>> {
+    pub fn there(&self) -> Result<Vec<(usize, PathBuf)>> {
         let fail = |e: std::io::Error| Error::Open {
             file: self.folder.clone(),
             reason: e.to_string(),
@@ -56,21 +56,21 @@ impl ClipNames {
         if !self.folder.is_dir() {
             return Ok(out);
         }
-        let start = format!("{}.", self.stem.to_string_lossy());
         for entry in fs::read_dir(&self.folder).map_err(fail)? {
             let path = entry.map_err(fail)?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let number = name
-                .strip_prefix(&start)
-                .and_then(|n| n.strip_suffix(".usdc"))
-                .filter(|n| n.len() >= 4)
-                .and_then(|n| n.parse::<usize>().ok());
-            if number.is_some_and(|n| n > count) {
-                out.push(path);
-            }
+            let number = self.number(&path.file_name().unwrap_or_default().to_string_lossy());
+            out.extend(number.map(|n| (n, path)));
         }
         out.sort();
         Ok(out)
+    }
+
+    /// Of a clip, by its file name.
+    fn number(&self, name: &str) -> Option<usize> {
+        let number = name.strip_prefix(&*self.stem.to_string_lossy());
+        let number = number.and_then(|n| n.strip_prefix('.')?.strip_suffix(".usdc"));
+        let digits = number.filter(|n| n.len() >= 4 && n.bytes().all(|b| b.is_ascii_digit()));
+        digits.and_then(|n| n.parse().ok())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What makes a clip what it is.
 
+use std::path::Path;
+
 use super::super::{BakeOptions, Rigid, is_below};
 use crate::error::Result;
 use crate::io::usd::{ClipRecord, UsdFile};
@@ -8,6 +10,8 @@ use crate::skel::AnimSource;
 
 /// What all clips of a bake have the same of.
 pub(super) struct Records {
+    /// File name of OUT.
+    pub stage: String,
     input: String,
     options: String,
     count: usize,
@@ -16,8 +20,10 @@ pub(super) struct Records {
 impl Records {
     /// # Errors
     /// An input that cannot be read any more.
-    pub fn new(file: &UsdFile, options: &BakeOptions, count: usize) -> Result<Self> {
+    pub fn new(file: &UsdFile, output: &Path, options: &BakeOptions, count: usize) -> Result<Self> {
+        let stage = output.file_name().unwrap_or_default();
         Ok(Self {
+            stage: stage.to_string_lossy().into_owned(),
             input: file.fingerprint()?,
             options: as_text(options),
             count,
@@ -27,6 +33,7 @@ impl Records {
     /// Of a clip by its index.
     pub fn of(&self, index: usize, frames: Option<(f64, f64)>, backend: &str) -> ClipRecord {
         ClipRecord {
+            stage: self.stage.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             input: self.input.clone(),
             options: self.options.clone(),

@@ -62,6 +62,11 @@ fn main() {
         trial("resume::after_kills", resume::after_kills, false),
         trial("resume::what_changed_is_baked_anew", resume::changed, false),
         trial(
+            "resume::what_a_kill_left_is_cleared",
+            resume::leftovers,
+            false,
+        ),
+        trial(
             "resume::a_rebake_removes_the_old_stage",
             resume::rebake,
             false,

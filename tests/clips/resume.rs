@@ -1,6 +1,6 @@
 //! What was finished before a kill is kept, and the whole comes out the same.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -257,4 +257,61 @@ pub fn rebake() {
     let output = sinew(&[&args[..], &names, &SHORTER].concat());
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(std::fs::read(&out).unwrap() == first[Path::new("hero.usdc")]);
+}
+
+/// What kill -9 has left of any file of a bake is gone with the next one of the same OUT.
+pub fn leftovers() {
+    let bench = Bench::new();
+    let input = example();
+    let out = bench.path("hero.usdc");
+    let cut = ["--frames", "1:6", "--clip-frames", "2"];
+    let shard = |n: &str| drop(bake(&input, &out, &[&cut[..], &["--shard", n]].concat()));
+    let all = |more: &[&str]| drop(bake(&input, &out, &[&cut[..], more].concat()));
+    all(&[]);
+    let whole = files(bench.folder.path());
+    let temporary = |file: &Path| {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        file.with_file_name(format!(".{name}.aZ09bY.sinew.tmp"))
+    };
+    let clip = |n: usize| PathBuf::from(format!("hero_clips/hero.{n:04}.usdc"));
+    let left = |files: &[PathBuf]| {
+        let there = files
+            .iter()
+            .filter(|f| bench.path(f.to_str().unwrap()).exists());
+        there.cloned().collect::<Vec<_>>()
+    };
+    // Those of every file, and of a clip of an earlier bake that had more.
+    let of: Vec<PathBuf> = whole.keys().cloned().chain([clip(9)]).collect();
+    let ours: Vec<PathBuf> = of.iter().map(|f| temporary(f)).collect();
+    let foreign = [
+        ".hero.usdc.backup.tmp",
+        ".other.usdc.aZ09bY.sinew.tmp",
+        "hero_clips/.notes.aZ09bY.sinew.tmp",
+        "hero.usdc.tmp",
+    ];
+    let foreign = foreign.map(PathBuf::from);
+    let put = || {
+        for file in ours.iter().chain(&foreign) {
+            bench.write(file.to_str().unwrap(), "half");
+        }
+    };
+    for more in [&[][..], &["--resume"]] {
+        put();
+        all(more);
+        assert_eq!(left(&ours), Vec::<PathBuf>::new(), "{more:?}");
+        assert_eq!(left(&foreign), foreign);
+    }
+    // A shard clears its own clips', as others may be at work; the stitch what it writes itself, and what is nobody's.
+    put();
+    shard("2/3");
+    let mut others = ours.clone();
+    others.retain(|f| *f != temporary(&clip(2)));
+    assert_eq!(left(&ours), others);
+    bake(&input, &out, &[&cut[..], &["--stitch"]].concat());
+    assert_eq!(left(&ours), [temporary(&clip(1)), temporary(&clip(3))]);
+    shard("1/3");
+    shard("3/3");
+    assert_eq!(left(&ours), Vec::<PathBuf>::new());
+    assert_eq!(left(&foreign), foreign);
+    assert!(files(bench.folder.path()) == whole);
 }

@@ -119,9 +119,7 @@ impl ClipBake<'_> {
         }
         // One speaks for those that other shards bake.
         let there = prepared.names.there()?;
-        if let Some((number, name)) = there
-            .iter()
-            .find(|(n, _)| !mine.contains(&n.wrapping_sub(1)))
+        if let Some((number, name)) = there.iter().find(|(n, _)| !mine.contains(&(n - 1)))
             && let FoundClip::Clip(found) = FoundClip::at(name)?
         {
             self.check_owner(name, &found, &records)?;
@@ -136,9 +134,13 @@ impl ClipBake<'_> {
         if !todo.is_empty() {
             folder.folder(&prepared.names.folder)?;
         }
+        // Of kept clips, too.
+        let names = &prepared.names;
+        output::remove_leftovers(&names.folder, |name| {
+            names.number(name).is_some_and(|n| mine.contains(&(n - 1)))
+        })?;
         let mut maker = ClipMaker::new(self, &work, &prepared, stale);
         for (i, name, record) in &todo {
-            output::remove_leftovers(name)?;
             let whole = maker.bake(*i, name, record, deformer, &mut |done| {
                 let done = before + done;
                 progress(Progress::Deforming { done, total });
@@ -317,6 +319,10 @@ impl ClipBake<'_> {
             manifest: &names.manifest(),
             clips: &clips,
         };
+        // Clips of these numbers are nobody's any more.
+        output::remove_leftovers(&names.folder, |name| {
+            names.number(name).is_some_and(|n| n > count)
+        })?;
         self.file
             .write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
         report.files.push(self.output.to_owned());

@@ -58,19 +58,21 @@ impl ClipNames {
         }
         for entry in fs::read_dir(&self.folder).map_err(fail)? {
             let path = entry.map_err(fail)?.path();
-            let number = self.number(&path.file_name().unwrap_or_default().to_string_lossy());
+            let number = self.number(path.file_name().unwrap_or_default().as_encoded_bytes());
             out.extend(number.map(|n| (n, path)));
         }
         out.sort();
         Ok(out)
     }
 
-    /// Of a clip, by its file name.
-    fn number(&self, name: &str) -> Option<usize> {
-        let number = name.strip_prefix(&*self.stem.to_string_lossy());
-        let number = number.and_then(|n| n.strip_prefix('.')?.strip_suffix(".usdc"));
-        let digits = number.filter(|n| n.len() >= 4 && n.bytes().all(|b| b.is_ascii_digit()));
-        digits.and_then(|n| n.parse().ok())
+    /// Of a clip, from 1, by its file name.
+    pub fn number(&self, name: &[u8]) -> Option<usize> {
+        let number = name.strip_prefix(self.stem.as_encoded_bytes())?;
+        let digits = number.strip_prefix(b".")?.strip_suffix(b".usdc")?;
+        let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        // As `clip` writes it, and no other way.
+        let written = format!("{number:04}");
+        (number > 0 && written.as_bytes() == digits).then_some(number)
     }
 }
 
@@ -91,5 +93,18 @@ mod tests {
             text(names.manifest()),
             "shots/hero.v2_clips/hero.v2.manifest.usdc"
         );
+        let number = |name: &str| names.number(name.as_bytes());
+        assert_eq!(number("hero.v2.0007.usdc"), Some(7));
+        assert_eq!(number("hero.v2.12345.usdc"), Some(12345));
+        for no in [
+            "hero.v2.0000.usdc",
+            "hero.v2.007.usdc",
+            "hero.v2.00007.usdc",
+            "hero.v2.+007.usdc",
+            "hero.v2.topology.usdc",
+            "hero.v3.0007.usdc",
+        ] {
+            assert_eq!(number(no), None, "{no}");
+        }
     }
 }

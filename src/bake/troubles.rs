@@ -11,18 +11,17 @@ use crate::scene::Scene;
 #[derive(Default)]
 pub(super) struct Troubles {
     whole: Vec<(usize, Invalid)>,
+    broken: HashSet<usize>,
     /// First trouble of a prim, and at which times there was one: a time may be tried for several clips.
     times: BTreeMap<usize, (Time, Invalid, HashSet<Option<u64>>)>,
 }
 
 impl Troubles {
     pub fn whole(&mut self, binding: usize, e: Invalid) {
+        self.broken.insert(binding);
         // Every clip finds it again.
-        if !self
-            .whole
-            .iter()
-            .any(|(b, known)| (*b, known) == (binding, &e))
-        {
+        let is_known = |(b, known): &(usize, Invalid)| *b == binding && *known == e;
+        if !self.whole.iter().any(is_known) {
             self.whole.push((binding, e));
         }
     }
@@ -40,8 +39,12 @@ impl Troubles {
     /// Whether a prim is known not to be baked at a time.
     pub fn fails(&self, binding: usize, time: Time) -> bool {
         let times = self.times.get(&binding);
-        times.is_some_and(|(_, _, times)| times.contains(&bits(time)))
-            || self.whole.iter().any(|(b, _)| *b == binding)
+        times.is_some_and(|(_, _, times)| times.contains(&bits(time))) || self.is_broken(binding)
+    }
+
+    /// Whether a prim is known not to be baked at any time.
+    pub fn is_broken(&self, binding: usize) -> bool {
+        self.broken.contains(&binding)
     }
 
     /// A prim without any sample is an error; one that lacks some is a warning.

@@ -113,14 +113,13 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// Of each binding, its entries from the first that a clip holds back to the beginning, and those from the last that it
-    /// holds on to the end, by the clip's index.
-    pub fn beyond(&self, index: usize) -> impl Iterator<Item = (usize, [Vec<usize>; 2])> {
+    /// Of each binding, its entries up to the first that a clip holds, and those from the last that it holds on, by the
+    /// clip's index.
+    pub fn beyond(&self, index: usize) -> impl Iterator<Item = (usize, &[usize], &[usize])> {
         let (first, next) = self.run(index);
         self.entries_of.iter().map(move |(b, entries)| {
             let held = held(entries, first, next);
-            let before = entries[..=held.start].iter().rev().copied().collect();
-            (*b, [before, entries[held.end - 1..].to_vec()])
+            (*b, &entries[..=held.start], &entries[held.end - 1..])
         })
     }
 
@@ -231,9 +230,9 @@ mod tests {
             [9, 4, 2]
         );
         assert_eq!(samples(cuts.own(2..2)) + samples(cuts.own(0..0)), 0);
-        let beyond: BTreeMap<_, _> = cuts.beyond(1).collect();
-        assert_eq!(beyond[&0], [vec![3, 2, 1], vec![5, 6]]);
-        assert_eq!(beyond[&1], [vec![1], vec![6]]);
+        let beyond: Vec<_> = cuts.beyond(1).collect();
+        assert_eq!(beyond[0], (0, &[1, 2, 3][..], &[5, 6][..]));
+        assert_eq!(beyond[1], (1, &[1][..], &[6][..]));
         let more = times(&cuts.cut(0, &[(4, 0), (6, 0)]));
         assert_eq!(more[4..], [(4.0, vec![0]), (6.0, vec![0, 1])]);
         let all = Cuts::new(&schedule, 2, true);

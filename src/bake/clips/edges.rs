@@ -42,15 +42,23 @@ impl<'a> Edges<'a> {
         deformer: &mut Deformer,
     ) -> Result<Vec<(usize, usize)>> {
         let mut out = Vec::new();
-        for (b, sides) in self.cuts.beyond(index) {
-            for side in sides {
-                let Some((edge, beyond)) = side.split_first() else {
-                    continue;
-                };
-                if troubles.fails(b, self.cuts.time(*edge)) {
-                    let found = self.nearest(b, beyond, troubles, deformer)?;
-                    out.extend(found.map(|entry| (entry, b)));
-                }
+        let cuts = self.cuts;
+        for (b, before, after) in cuts.beyond(index) {
+            if troubles.is_broken(b) {
+                continue;
+            }
+            let fails = |entry: &usize| troubles.fails(b, cuts.time(*entry));
+            if let Some((edge, further)) = before.split_last()
+                && fails(edge)
+            {
+                let found = self.nearest(b, further.iter().rev(), troubles, deformer)?;
+                out.extend(found.map(|entry| (entry, b)));
+            }
+            if let Some((edge, further)) = after.split_first()
+                && fails(edge)
+            {
+                let found = self.nearest(b, further.iter(), troubles, deformer)?;
+                out.extend(found.map(|entry| (entry, b)));
             }
         }
         Ok(out)
@@ -60,11 +68,11 @@ impl<'a> Edges<'a> {
     fn nearest(
         &mut self,
         b: usize,
-        entries: &[usize],
+        entries: impl Iterator<Item = &'a usize>,
         troubles: &Troubles,
         deformer: &mut Deformer,
     ) -> Result<Option<usize>> {
-        let times = entries.iter().map(|entry| (*entry, self.cuts.time(*entry)));
+        let times = entries.map(|entry| (*entry, self.cuts.time(*entry)));
         let open: Vec<_> = times.filter(|(_, t)| !troubles.fails(b, *t)).collect();
         let (mut rest, mut some) = (&open[..], 1);
         while !rest.is_empty() {

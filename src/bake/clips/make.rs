@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use super::ClipBake;
 use super::cuts::Cut;
 use super::edges::Edges;
-use super::{ClipBake, Prepared};
+use super::stage::Prepared;
 use crate::bake::deform::Deformer;
 use crate::bake::hints::bake_hints;
 use crate::bake::plan::TransformKind;

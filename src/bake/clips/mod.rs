@@ -7,10 +7,10 @@ mod make;
 mod names;
 mod record;
 mod shard;
+mod stage;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::Path;
 
 use super::deform::Deformer;
 use super::hints::hinted;
@@ -18,15 +18,14 @@ use super::tracks::Work;
 use super::{BakeOptions, BakeReport, BakedHint, Format, Progress, skel_roots_to_retype};
 use crate::error::{Error, Result, Warning, one_line};
 use crate::io::output::{self, Outputs};
-use crate::io::usd::{
-    BakeEdits, ClipContents, ClipFile, ClipLayout, ClipStage, FoundClip, UsdFile,
-};
+use crate::io::usd::{BakeEdits, ClipFile, FoundClip, UsdFile};
 use crate::scene::Scene;
 use cuts::{Cut, Cuts};
 use make::ClipMaker;
 use names::ClipNames;
 use record::Records;
 pub use shard::Shard;
+use stage::Prepared;
 
 /// What became of a bake's clips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -278,124 +277,6 @@ impl ClipBake<'_> {
             cuts,
             names,
         })
-    }
-
-    /// Writes what stands over the clips, once they are all there.
-    fn write_stage(
-        &self,
-        work: &Work,
-        prepared: &Prepared<'_>,
-        report: &mut BakeReport,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ClipContents> {
-        progress(Progress::Writing);
-        let (names, cuts) = (&prepared.names, &prepared.cuts);
-        let count = cuts.count();
-        let contents = prepared.contents(0..count)?;
-        let mut edits = BakeEdits::default();
-        let mut roots = BTreeSet::new();
-        for prim in work.plan.prims() {
-            if prepared.came_out(self.scene, &contents, prim.binding)? {
-                let root = self.scene.bindings[prim.binding].skel_root;
-                roots.insert(self.scene.prims[root].path.clone());
-            }
-        }
-        for b in work.leaders() {
-            if prepared.came_out(self.scene, &contents, b)? {
-                edits.prims.push(work.untouched(self.scene, b));
-            }
-        }
-        if edits.prims.is_empty() {
-            let (errors, warnings) = (&report.errors, &report.warnings);
-            return Err(super::nothing_to_skin(self.scene, errors, warnings));
-        }
-        edits.retype = skel_roots_to_retype(self.scene, &roots);
-        let clips: Vec<(PathBuf, f64)> = (0..count)
-            .filter_map(|i| Some((names.clip(i + 1), cuts.from(i)?)))
-            .collect();
-        let stage = ClipStage {
-            out: self.output,
-            topology: &names.topology(),
-            manifest: &names.manifest(),
-            clips: &clips,
-        };
-        // Clips of these numbers are nobody's any more.
-        output::remove_leftovers(&names.folder, |name| {
-            names.number(name).is_some_and(|n| n > count)
-        })?;
-        self.file
-            .write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
-        report.files.push(self.output.to_owned());
-        report.files.push(names.topology());
-        report.files.push(names.manifest());
-        for (_, name) in names.there()?.into_iter().filter(|(n, _)| *n > count) {
-            let message = "is of an earlier bake and belongs to no clip now";
-            let path = name.display().to_string();
-            report
-                .warnings
-                .push(Warning::new("clip-left-over", path, message));
-        }
-        Ok(contents)
-    }
-
-    /// Fills the report with what is in clips, baked now or before.
-    fn count(
-        &self,
-        clips: Range<usize>,
-        work: &Work,
-        prepared: &Prepared<'_>,
-        contents: &ClipContents,
-        report: &mut BakeReport,
-    ) -> Result<()> {
-        let mut times_of: BTreeMap<usize, usize> = BTreeMap::new();
-        for (_, bindings) in prepared.cuts.own(clips) {
-            for b in bindings {
-                *times_of.entry(*b).or_default() += 1;
-            }
-        }
-        for b in work.leaders() {
-            if !prepared.came_out(self.scene, contents, b)? {
-                continue;
-            }
-            let plan = work.plan.of(b);
-            let binding = &self.scene.bindings[b];
-            let places = 1 + work.copies.get(&b).map_or(0, Vec::len);
-            let points = binding.points.first().map_or(0, |p| p.len());
-            report.prims += places;
-            report.shared += places - 1;
-            report.points += if plan.parts.is_empty() { 0 } else { points } * places;
-            report.samples += times_of.get(&b).copied().unwrap_or(0) * places;
-            let moved = binding.is_rigid() && plan.transform.is_some();
-            report.moved += usize::from(moved) * places;
-        }
-        Ok(())
-    }
-}
-
-/// What every run on the same input and options has the same of.
-struct Prepared<'w> {
-    layout: ClipLayout,
-    cuts: Cuts<'w>,
-    names: ClipNames,
-}
-
-impl Prepared<'_> {
-    fn contents(&self, clips: Range<usize>) -> Result<ClipContents> {
-        let mut out = ClipContents::default();
-        for i in clips {
-            let name = self.names.clip(i + 1);
-            match FoundClip::at(&name)? {
-                FoundClip::Clip(clip) => out.add(&name, &clip)?,
-                FoundClip::Nothing | FoundClip::Foreign => return Err(foreign(&name)),
-            }
-        }
-        Ok(out)
-    }
-
-    /// Whether a clip holds anything of a binding's prim.
-    fn came_out(&self, scene: &Scene, contents: &ClipContents, b: usize) -> Result<bool> {
-        let place = self.layout.place(&scene.bindings[b].path)?;
-        Ok(contents.has(&place))
     }
 }
 

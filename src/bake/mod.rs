@@ -59,7 +59,8 @@ pub struct BakeOptions {
     pub space: Option<OutSpace>,
     /// How vertex animation textures are written.
     pub vat: VatOptions,
-    /// Write a file for every so many sampled times, and OUT as a stage of value clips over them.
+    /// Write a file for every so many sampled times, and OUT as a stage of value clips over them. An OUT over clips of another
+    /// bake is removed before the first of these is replaced.
     pub clip_frames: Option<usize>,
     /// Keep clips that are there, where the same input and options made them on the same backend.
     pub resume: bool,
@@ -91,7 +92,8 @@ pub struct BakeReport {
     pub files: Vec<PathBuf>,
     /// Points that were deformed, once each.
     pub points: usize,
-    /// (prim, time) pairs.
+    /// (prim, time) pairs. Of a bake into clips those of the clips that were asked for, each once, those at which a prim
+    /// could not be baked among them.
     pub samples: usize,
     /// Points times samples.
     pub deformed_points: u64,
@@ -323,12 +325,7 @@ fn usd_edits(scene: &Scene, prims: BTreeMap<usize, Track>, only_baked_times: boo
         .into_iter()
         .map(|(b, track)| (b, track.prim))
         .collect();
-    let places: HashSet<&str> = prims.values().flat_map(BakedPrim::places).collect();
-    let bound = scene.bindings.iter();
-    let roots = bound
-        .filter(|b| places.contains(b.path.as_str()))
-        .map(|b| scene.prims[b.skel_root].path.clone());
-    let retype = skel_roots_to_retype(scene, &roots.collect());
+    let retype = retyped(scene, prims.values());
     let window = hints::Window::ALL;
     let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times, window);
     prims.values_mut().for_each(samples::drop_redundant);
@@ -337,6 +334,16 @@ fn usd_edits(scene: &Scene, prims: BTreeMap<usize, Track>, only_baked_times: boo
         hints,
         retype,
     }
+}
+
+/// SkelRoots that become Xforms once these prims are baked.
+fn retyped<'a>(scene: &Scene, prims: impl Iterator<Item = &'a BakedPrim>) -> Vec<String> {
+    let places: HashSet<&str> = prims.flat_map(BakedPrim::places).collect();
+    let bound = scene.bindings.iter();
+    let roots = bound
+        .filter(|b| places.contains(b.path.as_str()))
+        .map(|b| scene.prims[b.skel_root].path.clone());
+    skel_roots_to_retype(scene, &roots.collect())
 }
 
 fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {
@@ -381,20 +388,21 @@ fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<
     Ok(())
 }
 
+/// Whether a prim is another one or below it.
+fn is_below(path: &str, top: &str) -> bool {
+    let rest = path.strip_prefix(top.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The bindings asked for that can be baked; the others become warnings.
 fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> Result<Vec<usize>> {
-    let below = |path: &str, top: &str| {
-        let top = top.trim_end_matches('/');
-        path.strip_prefix(top)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     for asked in &options.prims {
         if !asked.starts_with('/') {
             return Err(Error::Request(format!(
                 "--prim '{asked}': expected an absolute prim path"
             )));
         }
-        if !scene.bindings.iter().any(|b| below(&b.path, asked)) {
+        if !scene.bindings.iter().any(|b| is_below(&b.path, asked)) {
             return Err(Error::Request(format!(
                 "{}: --prim {asked}: no skinned prim is there or below",
                 scene.file.display()
@@ -404,7 +412,7 @@ fn choose(scene: &Scene, options: &BakeOptions, warnings: &mut Vec<Warning>) -> 
     let mut chosen = Vec::new();
     let mut left_by_request = Vec::new();
     for (i, binding) in scene.bindings.iter().enumerate() {
-        if !options.prims.is_empty() && !options.prims.iter().any(|p| below(&binding.path, p)) {
+        if !options.prims.is_empty() && !options.prims.iter().any(|p| is_below(&binding.path, p)) {
             left_by_request.push(i);
             continue;
         }

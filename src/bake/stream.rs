@@ -1,6 +1,7 @@
 //! Deforms every prim at every time it is wanted, a batch of times at a time, and hands the results on in the order of
 //! time. Batches overlap: while one is written, the next is deformed and the one after it posed.
 
+use std::collections::HashSet;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use std::vec::IntoIter;
@@ -178,6 +179,7 @@ impl Finisher<'_> {
             (done, extent)
         };
         let results = self.deformer.finish(begun.jobs, self.buffers, then)?;
+        let mut failed: HashSet<(usize, usize)> = HashSet::new();
         for ((done, extent), place) in results.into_iter().zip(places) {
             let time = frames[place.frame].time;
             let Some(extent) = extent else {
@@ -185,6 +187,7 @@ impl Finisher<'_> {
                 let e = Invalid::new(path, "points", "finite results", "some that overflow f32");
                 self.troubles
                     .at(place.binding, time, e.in_file(&scene.file));
+                failed.insert((place.frame, place.binding));
                 continue;
             };
             frames[place.frame].deformed.push(Deformed {
@@ -194,6 +197,14 @@ impl Finisher<'_> {
                 normals: done.normals,
                 extent,
             });
+        }
+        // A prim comes out whole at a time, or not at all.
+        if !failed.is_empty() {
+            for (i, frame) in frames.iter_mut().enumerate() {
+                let came_out = |b: usize| !failed.contains(&(i, b));
+                frame.transforms.retain(|(b, _)| came_out(*b));
+                frame.deformed.retain(|d| came_out(d.binding));
+            }
         }
         Ok(Finished { frames, samples })
     }

@@ -11,19 +11,40 @@ use crate::scene::Scene;
 #[derive(Default)]
 pub(super) struct Troubles {
     whole: Vec<(usize, Invalid)>,
+    broken: HashSet<usize>,
     /// First trouble of a prim, and at which times there was one: a time may be tried for several clips.
     times: BTreeMap<usize, (Time, Invalid, HashSet<Option<u64>>)>,
 }
 
 impl Troubles {
     pub fn whole(&mut self, binding: usize, e: Invalid) {
-        self.whole.push((binding, e));
+        self.broken.insert(binding);
+        // Every clip finds it again.
+        let is_known = |(b, known): &(usize, Invalid)| *b == binding && *known == e;
+        if !self.whole.iter().any(is_known) {
+            self.whole.push((binding, e));
+        }
     }
 
     pub fn at(&mut self, binding: usize, time: Time, e: Invalid) {
-        let first = || (time, e, HashSet::new());
-        let (_, _, times) = self.times.entry(binding).or_insert_with(first);
-        times.insert(time.code().map(f64::to_bits));
+        let entry = self.times.entry(binding);
+        let (first, of_first, times) = entry.or_insert_with(|| (time, e.clone(), HashSet::new()));
+        times.insert(bits(time));
+        // Clips may be tried in any order.
+        if time.code() < first.code() {
+            (*first, *of_first) = (time, e);
+        }
+    }
+
+    /// Whether a prim is known not to be baked at a time.
+    pub fn fails(&self, binding: usize, time: Time) -> bool {
+        let times = self.times.get(&binding);
+        times.is_some_and(|(_, _, times)| times.contains(&bits(time))) || self.is_broken(binding)
+    }
+
+    /// Whether a prim is known not to be baked at any time.
+    pub fn is_broken(&self, binding: usize) -> bool {
+        self.broken.contains(&binding)
     }
 
     /// A prim without any sample is an error; one that lacks some is a warning.
@@ -52,6 +73,10 @@ impl Troubles {
         errors.retain(|e| seen.insert(e.to_string()));
         (errors, warnings)
     }
+}
+
+fn bits(time: Time) -> Option<u64> {
+    time.code().map(f64::to_bits)
 }
 
 /// Shapes that are broken and take part at some time: the prim goes without shapes then.

@@ -1,5 +1,7 @@
 //! Files that appear under their name only when they are whole.
 
+#[cfg(feature = "bake")]
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -168,6 +170,24 @@ impl Outputs {
         self.files.iter().map(|(_, output)| output.as_path())
     }
 
+    /// Removes what processes that were killed have left of these files; nobody else may be writing them.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    #[cfg(feature = "bake")]
+    pub fn remove_leftovers(&self) -> Result<()> {
+        let mut names: BTreeMap<&Path, BTreeSet<&[u8]>> = BTreeMap::new();
+        for output in self.names() {
+            let name = output.file_name().unwrap_or_default();
+            let folder = names.entry(folder_of(output)).or_default();
+            folder.insert(name.as_encoded_bytes());
+        }
+        for (folder, names) in names {
+            remove_leftovers(folder, |name| names.contains(name))?;
+        }
+        Ok(())
+    }
+
     /// Gives every file its name.
     ///
     /// # Errors
@@ -215,7 +235,10 @@ fn failed(file: &Path, reason: impl ToString) -> Error {
     }
 }
 
-const TEMPORARY: &str = ".tmp";
+/// No other program's.
+const TEMPORARY: &str = ".sinew.tmp";
+/// Letters and digits in front of it.
+const RANDOM: usize = 6;
 
 /// Hidden, and with the output's name where that leaves room for more.
 fn temporary_prefix(output: &Path) -> OsString {
@@ -228,28 +251,52 @@ fn temporary_prefix(output: &Path) -> OsString {
     prefix
 }
 
-/// Removes what a process that was killed has left beside `output` of it; nobody else may be writing that file.
+/// The output that a file with a name as [`temporary_beside`] makes them was to become.
+#[cfg(feature = "bake")]
+fn output_of_temporary(name: &[u8]) -> Option<&[u8]> {
+    let name = name.strip_prefix(b".")?;
+    let name = name.strip_suffix(TEMPORARY.as_bytes())?;
+    let (output, random) = name.split_at_checked(name.len().checked_sub(RANDOM + 1)?)?;
+    let random = random.strip_prefix(b".")?;
+    let ours = !output.is_empty() && random.iter().all(u8::is_ascii_alphanumeric);
+    ours.then_some(output)
+}
+
+/// Removes from a folder, if it is there, what processes that were killed have left of outputs of certain file names; nobody
+/// else may be writing these.
 ///
 /// # Errors
 /// A folder that cannot be read.
 #[cfg(feature = "bake")]
-pub(crate) fn remove_leftovers(output: &Path) -> Result<()> {
-    let folder = folder_of(output);
-    let prefix = temporary_prefix(output);
+pub(crate) fn remove_leftovers(folder: &Path, of: impl Fn(&[u8]) -> bool) -> Result<()> {
     let held = unfinished();
-    for entry in fs::read_dir(folder).map_err(|e| failed(folder, e))? {
+    let entries = match fs::read_dir(folder) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|e| failed(folder, e))?,
+    };
+    for entry in entries {
         let name = entry.map_err(|e| failed(folder, e))?.file_name();
-        let bytes = name.as_encoded_bytes();
-        let is_ours = prefix.len() > 1
-            && bytes.starts_with(prefix.as_encoded_bytes())
-            && bytes.ends_with(TEMPORARY.as_bytes());
         let is_at_work = |file: &PathBuf| file.file_name() == Some(&name);
-        if is_ours && !held.files.iter().any(is_at_work) {
+        if output_of_temporary(name.as_encoded_bytes()).is_some_and(&of)
+            && !held.files.iter().any(is_at_work)
+        {
             // Somebody else may have removed it by now.
             let _ = fs::remove_file(folder.join(&name));
         }
     }
     Ok(())
+}
+
+/// Removes a file that is there or not.
+///
+/// # Errors
+/// One that cannot be removed.
+#[cfg(feature = "bake")]
+pub(crate) fn remove(file: &Path) -> Result<()> {
+    match fs::remove_file(file) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed(file, e)),
+        _ => Ok(()),
+    }
 }
 
 fn folder_of(output: &Path) -> &Path {
@@ -265,7 +312,7 @@ fn temporary_beside(output: &Path) -> std::io::Result<NamedTempFile<File>> {
     let folder = folder_of(output);
     let mut builder = tempfile::Builder::new();
     let prefix = temporary_prefix(output);
-    builder.prefix(&prefix).suffix(TEMPORARY);
+    builder.prefix(&prefix).suffix(TEMPORARY).rand_bytes(RANDOM);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -297,6 +344,36 @@ mod tests {
                 sink.write_all(text.as_bytes()).map_err(|e| e.to_string())
             })
             .unwrap();
+    }
+
+    #[test]
+    #[cfg(feature = "bake")]
+    fn leftovers_of_an_output_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mut outputs = Outputs::default();
+        text(&mut outputs, &at("a.txt"), "a");
+        let at_work = names(folder.path());
+        // One of a process that is no more.
+        let other = temporary_beside(&at("a.txt")).unwrap();
+        let other = other.into_temp_path().keep().unwrap();
+        let stay = [
+            ".a.txt.old.sinew.tmp",
+            ".a.txt.backup.tmp",
+            ".b.txt.Ab12Cd.sinew.tmp",
+            ".a.txt.Ab12Cd.sinew",
+            "a.txt.Ab12Cd.sinew.tmp",
+            ".a.txt.Ab1 Cd.sinew.tmp",
+            ".Ab12Cd.sinew.tmp",
+        ];
+        stay.iter()
+            .for_each(|name| fs::write(at(name), "").unwrap());
+        outputs.remove_leftovers().unwrap();
+        assert!(!other.exists());
+        assert_eq!(names(folder.path()).len(), stay.len() + at_work.len());
+        outputs.finish().unwrap();
+        assert!(at("a.txt").exists() && stay.iter().all(|name| at(name).exists()));
+        remove_leftovers(&at("nowhere"), |_| true).unwrap();
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod resume;
 #[cfg(unix)]
 mod schedulers;
 mod shards;
+mod troubles;
 mod values;
 
 use libtest_mimic::{Arguments, Trial};
@@ -22,9 +23,16 @@ fn main() {
         common::python::trial("values::layers_and_spaces_too", values::layers_and_spaces),
         common::python::trial("values::other_formats_too", values::other_formats),
         common::python::trial("values::what_differs_is_noticed", values::noticed),
+        common::python::trial("troubles::as_in_one_file", troubles::as_in_one_file),
+        trial("troubles::in_shards", troubles::in_shards, false),
         trial("values::a_still_stage", values::a_still_stage, false),
         trial("shards::on_the_cpu", shards::on_the_cpu, false),
         trial("shards::on_a_gpu", shards::on_a_gpu, no_gpu),
+        trial(
+            "shards::prims_in_any_order",
+            shards::prims_in_any_order,
+            false,
+        ),
         trial("shards::more_than_clips", shards::more_than_clips, false),
         trial(
             "shards::what_does_not_fit_is_not_stitched",
@@ -32,6 +40,11 @@ fn main() {
             false,
         ),
         trial("requests::nonsense", requests::nonsense, false),
+        trial(
+            "requests::one_folder_of_two_stages",
+            requests::one_folder_of_two_stages,
+            false,
+        ),
         trial("requests::json", requests::json, false),
         trial(
             "requests::what_is_read_is_not_written",
@@ -48,6 +61,16 @@ fn main() {
     trials.extend([
         trial("resume::after_kills", resume::after_kills, false),
         trial("resume::what_changed_is_baked_anew", resume::changed, false),
+        trial(
+            "resume::what_a_kill_left_is_cleared",
+            resume::leftovers,
+            false,
+        ),
+        trial(
+            "resume::a_rebake_removes_the_old_stage",
+            resume::rebake,
+            false,
+        ),
         trial(
             "resume::an_interrupt_keeps_what_is_whole",
             resume::interrupt,

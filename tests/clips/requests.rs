@@ -1,6 +1,6 @@
 //! What is refused, and what is reported.
 
-use crate::bench::{bake, example};
+use crate::bench::{bake, example, files};
 use crate::common::command::{Bench, refused, sinew, stderr};
 
 fn refused_with(code: i32, args: &[&str], words: &[&str]) {
@@ -133,4 +133,51 @@ pub fn foreign_files_stay() {
             b"mine"
         );
     }
+}
+
+/// Two stages whose names differ in the ending have one folder of clips.
+pub fn one_folder_of_two_stages() {
+    let bench = Bench::new();
+    let input = example();
+    let first = bench.path("hero.usda");
+    let cut = ["--frames", "1:6", "--clip-frames", "2"];
+    bake(&input, &first, &[&cut[..], &["--shard", "2/3"]].concat());
+    let refused = |more: &[&str]| {
+        let before = files(bench.folder.path());
+        let out = bench.path("hero.usdc");
+        let mut args = vec!["bake", input.to_str().unwrap(), "-o", out.to_str().unwrap()];
+        args.extend(cut);
+        args.extend(more);
+        refused_with(
+            1,
+            &args,
+            &[
+                "hero.0002.usdc is a clip of hero.usda",
+                "choose another name",
+            ],
+        );
+        assert!(files(bench.folder.path()) == before);
+    };
+    refused(&["--backend", "cpu"]);
+    refused(&["--backend", "cpu", "--resume"]);
+    // Clips that nobody has baked yet.
+    refused(&["--backend", "cpu", "--shard", "1/3"]);
+    refused(&["--stitch"]);
+    bake(&input, &first, &[&cut[..], &["--resume"]].concat());
+    std::fs::remove_file(bench.path("hero_clips/hero.0001.usdc")).unwrap();
+    refused(&["--stitch"]);
+    // Fewer clips than there are.
+    let one = ["--frames", "1:2", "--clip-frames", "2", "--backend", "cpu"];
+    let out = bench.path("hero.usdc");
+    let args = [
+        &["bake", input.to_str().unwrap(), "-o", out.to_str().unwrap()],
+        &one[..],
+    ]
+    .concat();
+    refused_with(1, &args, &["hero.0002.usdc is a clip of hero.usda"]);
+    // A file of its own harms nobody.
+    bake(&input, &out, &["--frames", "1:2"]);
+    // Whoever has removed that bake may have the name.
+    std::fs::remove_dir_all(bench.path("hero_clips")).unwrap();
+    bake(&input, &out, &cut);
 }

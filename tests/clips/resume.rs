@@ -1,6 +1,6 @@
 //! What was finished before a kill is kept, and the whole comes out the same.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -30,6 +30,9 @@ fn finished(out: &Path) -> usize {
         .take_while(|n| folder.join(format!("{stem}.{n:04}.usdc")).exists())
         .count()
 }
+
+/// Likewise twelve, of which a test needs several whole bakes.
+const SHORTER: [&str; 4] = ["--frames", "1:48:0.2", "--clip-frames", "20"];
 
 /// Waits until so many clips are there and a moment more; whether the process was still at work then.
 fn kill_at(child: &mut Child, out: &Path, clips: usize, moment: Duration, signal: &str) -> bool {
@@ -205,4 +208,110 @@ pub fn changed() {
     let b = std::fs::read_to_string(bench.path("clips_switch_b.usda")).unwrap();
     bench.write("clips_switch_b.usda", b + "\n# Said anew.\n");
     assert_eq!(count(&bake(&input, &out, &resume), "kept"), 0);
+}
+
+/// A re-bake that is killed is not taken for a finished one.
+pub fn rebake() {
+    let bench = Bench::new();
+    let out = bench.path("hero.usdc");
+    let clip = |n: usize| bench.path(&format!("hero_clips/hero.{n:04}.usdc"));
+    bake(&example(), &out, &SHORTER);
+    let first = files(bench.folder.path());
+    // The same once more gives the same clips, so OUT is good throughout.
+    let before = clip(2).metadata().unwrap().modified().unwrap();
+    let mut child = start(&example(), &out, &[&SHORTER]);
+    while clip(2).metadata().unwrap().modified().unwrap() == before {
+        assert!(child.try_wait().unwrap().is_none());
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(files(bench.folder.path()) == first);
+    // Another one has its own, whoever bakes them.
+    for more in [
+        &["--space", "world"][..],
+        &["--space", "skel", "--resume"],
+        &["--rigid", "points", "--shard", "2/3"],
+    ] {
+        assert!(out.exists());
+        let before = std::fs::read(clip(5)).unwrap();
+        let mut child = start(&example(), &out, &[&SHORTER, more]);
+        loop {
+            let now = std::fs::read(clip(5)).unwrap();
+            if !out.exists() {
+                break;
+            }
+            assert!(now == before, "a stage that is there is over its own clips");
+            assert!(child.try_wait().unwrap().is_none());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!out.exists());
+        bake(&example(), &out, &[&SHORTER[..], &["--resume"]].concat());
+    }
+    assert!(files(bench.folder.path()) == first);
+    // What is refused or fails before that leaves it.
+    bench.write("hero_clips/hero.0012.usdc", "mine");
+    let args = ["bake", "--quiet", "--space", "world", "--backend", "cpu"];
+    let input = example();
+    let names = [input.to_str().unwrap(), "-o", out.to_str().unwrap()];
+    let output = sinew(&[&args[..], &names, &SHORTER].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(std::fs::read(&out).unwrap() == first[Path::new("hero.usdc")]);
+}
+
+/// What kill -9 has left of any file of a bake is gone with the next one of the same OUT.
+pub fn leftovers() {
+    let bench = Bench::new();
+    let input = example();
+    let out = bench.path("hero.usdc");
+    let cut = ["--frames", "1:6", "--clip-frames", "2"];
+    let shard = |n: &str| drop(bake(&input, &out, &[&cut[..], &["--shard", n]].concat()));
+    let all = |more: &[&str]| drop(bake(&input, &out, &[&cut[..], more].concat()));
+    all(&[]);
+    let whole = files(bench.folder.path());
+    let temporary = |file: &Path| {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        file.with_file_name(format!(".{name}.aZ09bY.sinew.tmp"))
+    };
+    let clip = |n: usize| PathBuf::from(format!("hero_clips/hero.{n:04}.usdc"));
+    let left = |files: &[PathBuf]| {
+        let there = files
+            .iter()
+            .filter(|f| bench.path(f.to_str().unwrap()).exists());
+        there.cloned().collect::<Vec<_>>()
+    };
+    // Those of every file, and of a clip of an earlier bake that had more.
+    let of: Vec<PathBuf> = whole.keys().cloned().chain([clip(9)]).collect();
+    let ours: Vec<PathBuf> = of.iter().map(|f| temporary(f)).collect();
+    let foreign = [
+        ".hero.usdc.backup.tmp",
+        ".other.usdc.aZ09bY.sinew.tmp",
+        "hero_clips/.notes.aZ09bY.sinew.tmp",
+        "hero.usdc.tmp",
+    ];
+    let foreign = foreign.map(PathBuf::from);
+    let put = || {
+        for file in ours.iter().chain(&foreign) {
+            bench.write(file.to_str().unwrap(), "half");
+        }
+    };
+    for more in [&[][..], &["--resume"]] {
+        put();
+        all(more);
+        assert_eq!(left(&ours), Vec::<PathBuf>::new(), "{more:?}");
+        assert_eq!(left(&foreign), foreign);
+    }
+    // A shard clears its own clips', as others may be at work; the stitch what it writes itself, and what is nobody's.
+    put();
+    shard("2/3");
+    let mut others = ours.clone();
+    others.retain(|f| *f != temporary(&clip(2)));
+    assert_eq!(left(&ours), others);
+    bake(&input, &out, &[&cut[..], &["--stitch"]].concat());
+    assert_eq!(left(&ours), [temporary(&clip(1)), temporary(&clip(3))]);
+    shard("1/3");
+    shard("3/3");
+    assert_eq!(left(&ours), Vec::<PathBuf>::new());
+    assert_eq!(left(&foreign), foreign);
+    assert!(files(bench.folder.path()) == whole);
 }

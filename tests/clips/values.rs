@@ -35,7 +35,7 @@ fn compare(python: &str, pairs: &[(PathBuf, PathBuf)]) -> Output {
         .unwrap()
 }
 
-fn equal(python: &str, pairs: &[(PathBuf, PathBuf)]) -> Result<(), Failed> {
+pub fn equal(python: &str, pairs: &[(PathBuf, PathBuf)]) -> Result<(), Failed> {
     let output = compare(python, pairs);
     let text = stdout(&output);
     if !output.status.success() {

@@ -1,8 +1,9 @@
 //! Which clip holds which times.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::super::frames::Schedule;
+use super::super::frames::{Schedule, Scheduled};
 use super::super::hints::Window;
 use crate::sampled::Time;
 
@@ -13,7 +14,8 @@ const NO_STEP: f64 = 1e-6;
 /// A schedule cut into runs of times.
 ///
 /// A run holds its own times and the first of the next one, as values between its last time and that one depend on both. A
-/// prim that is not sampled at the edges of a run has there its nearest samples before and after.
+/// prim that is not sampled at the edges of a run has there its nearest samples before and after; where these do not come
+/// out, [`Edges`](super::edges::Edges) finds others.
 pub(super) struct Cuts<'a> {
     schedule: &'a Schedule,
     /// Entries of the schedule at the default time, which come first.
@@ -76,22 +78,23 @@ impl<'a> Cuts<'a> {
         self.schedule.get(self.starts[index])?.0.code()
     }
 
-    /// What a clip is made of, by its index.
-    pub fn cut(&self, index: usize) -> Cut {
-        let first = self.starts[index];
-        let end = self.schedule.len();
-        let next = self.starts.get(index + 1).copied().unwrap_or(end);
+    /// What a clip is made of, by its index; with more entries of the schedule, and the binding that each is for.
+    pub fn cut(&self, index: usize, more: &[(usize, usize)]) -> Cut {
+        let (first, next) = self.run(index);
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         if index == 0 || self.still_in_all {
             at.extend((0..self.still).map(|i| (i, self.schedule[i].1.clone())));
         }
         for (b, entries) in &self.entries_of {
-            let from = entries.partition_point(|e| *e <= first).saturating_sub(1);
-            let to = entries.partition_point(|e| *e < next) + 1;
-            for entry in &entries[from..to.min(entries.len())] {
+            for entry in &entries[held(entries, first, next)] {
                 at.entry(*entry).or_default().push(*b);
             }
         }
+        for (entry, b) in more {
+            at.entry(*entry).or_default().push(*b);
+        }
+        at.values_mut()
+            .for_each(|bindings| bindings.sort_unstable());
         let time_of = |entry: usize| self.schedule.get(entry).and_then(|(t, _)| t.code());
         let frames = time_of(first).zip(time_of(next.saturating_sub(1)));
         Cut {
@@ -109,10 +112,49 @@ impl<'a> Cuts<'a> {
             has_still: index == 0,
         }
     }
+
+    /// Of each binding, its entries up to the first that a clip holds, and those from the last that it holds on, by the
+    /// clip's index.
+    pub fn beyond(&self, index: usize) -> impl Iterator<Item = (usize, &[usize], &[usize])> {
+        let (first, next) = self.run(index);
+        self.entries_of.iter().map(move |(b, entries)| {
+            let held = held(entries, first, next);
+            (*b, &entries[..=held.start], &entries[held.end - 1..])
+        })
+    }
+
+    /// The part of the schedule that clips are cut from, which no other clips' times are in.
+    pub fn own(&self, clips: Range<usize>) -> &[Scheduled] {
+        let from = |clip: usize| match clip {
+            0 => 0,
+            _ => *self.starts.get(clip).unwrap_or(&self.schedule.len()),
+        };
+        &self.schedule[from(clips.start)..from(clips.end)]
+    }
+
+    pub fn time(&self, entry: usize) -> Time {
+        self.schedule[entry].0
+    }
+
+    /// First entry of a clip's own, and of the next clip's.
+    fn run(&self, index: usize) -> (usize, usize) {
+        let next = self.starts.get(index + 1);
+        (
+            self.starts[index],
+            next.copied().unwrap_or(self.schedule.len()),
+        )
+    }
+}
+
+/// Of a binding's entries, which are some, those that a run holds: its own, and the nearest at its edges or beyond.
+fn held(entries: &[usize], first: usize, next: usize) -> Range<usize> {
+    let from = entries.partition_point(|e| *e <= first).saturating_sub(1);
+    let to = entries.partition_point(|e| *e < next) + 1;
+    from..to.min(entries.len())
 }
 
 /// (prim, time) pairs of a schedule.
-pub(super) fn samples(schedule: &[(Time, Vec<usize>)]) -> usize {
+pub(super) fn samples(schedule: &[Scheduled]) -> usize {
     schedule.iter().map(|(_, bindings)| bindings.len()).sum()
 }
 
@@ -134,14 +176,22 @@ mod tests {
             .collect();
         let cuts = Cuts::new(&schedule, 2, false);
         assert_eq!(cuts.count(), 3);
-        let codes = |i| times(&cuts.cut(i)).iter().map(|t| t.0).collect::<Vec<_>>();
+        let codes = |i| {
+            times(&cuts.cut(i, &[]))
+                .iter()
+                .map(|t| t.0)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(codes(0), [1.0, 2.0, 3.0]);
         assert_eq!(codes(1), [3.0, 4.0, 5.0]);
         assert_eq!(codes(2), [5.0]);
-        assert_eq!(cuts.cut(1).frames, Some((3.0, 4.0)));
-        assert_eq!(cuts.cut(2).frames, Some((5.0, 5.0)));
-        assert_eq!(cuts.cut(0).window.from, f64::NEG_INFINITY);
-        assert_eq!((cuts.cut(1).window.from, cuts.cut(1).window.to), (3.0, 5.0));
+        assert_eq!(cuts.cut(1, &[]).frames, Some((3.0, 4.0)));
+        assert_eq!(cuts.cut(2, &[]).frames, Some((5.0, 5.0)));
+        assert_eq!(cuts.cut(0, &[]).window.from, f64::NEG_INFINITY);
+        assert_eq!(
+            (cuts.cut(1, &[]).window.from, cuts.cut(1, &[]).window.to),
+            (3.0, 5.0)
+        );
         assert_eq!(cuts.from(2), Some(5.0));
     }
 
@@ -155,7 +205,7 @@ mod tests {
         let cuts = Cuts::new(&schedule, 2, false);
         assert_eq!(cuts.count(), 3);
         assert_eq!(
-            times(&cuts.cut(0)),
+            times(&cuts.cut(0, &[])),
             [
                 (-1.0, vec![2]),
                 (1.0, vec![0, 1]),
@@ -165,7 +215,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            times(&cuts.cut(1)),
+            times(&cuts.cut(1, &[])),
             [
                 (1.0, vec![1]),
                 (3.0, vec![0]),
@@ -174,9 +224,19 @@ mod tests {
                 (6.0, vec![1])
             ]
         );
-        assert!(cuts.cut(0).has_still && !cuts.cut(1).has_still);
+        assert!(cuts.cut(0, &[]).has_still && !cuts.cut(1, &[]).has_still);
+        assert_eq!(
+            [cuts.own(0..3), cuts.own(0..1), cuts.own(1..2)].map(samples),
+            [9, 4, 2]
+        );
+        assert_eq!(samples(cuts.own(2..2)) + samples(cuts.own(0..0)), 0);
+        let beyond: Vec<_> = cuts.beyond(1).collect();
+        assert_eq!(beyond[0], (0, &[1, 2, 3][..], &[5, 6][..]));
+        assert_eq!(beyond[1], (1, &[1][..], &[6][..]));
+        let more = times(&cuts.cut(0, &[(4, 0), (6, 0)]));
+        assert_eq!(more[4..], [(4.0, vec![0]), (6.0, vec![0, 1])]);
         let all = Cuts::new(&schedule, 2, true);
-        assert_eq!(times(&all.cut(1))[0], (-1.0, vec![2]));
+        assert_eq!(times(&all.cut(1, &[]))[0], (-1.0, vec![2]));
     }
 
     #[test]
@@ -186,7 +246,7 @@ mod tests {
         let cuts = Cuts::new(&schedule, 3, false);
         let from: Vec<_> = (0..cuts.count()).map(|i| cuts.from(i)).collect();
         assert_eq!(from, [Some(1.0), Some(4.0)]);
-        assert_eq!(cuts.cut(0).frames, Some((1.0, 3.0)));
+        assert_eq!(cuts.cut(0, &[]).frames, Some((1.0, 3.0)));
     }
 
     #[test]
@@ -194,8 +254,8 @@ mod tests {
         let schedule: Schedule = vec![(Time::Default, vec![0, 1])];
         let cuts = Cuts::new(&schedule, 10, false);
         assert_eq!((cuts.count(), cuts.from(0)), (1, None));
-        assert_eq!(times(&cuts.cut(0)), [(-1.0, vec![0, 1])]);
-        assert_eq!(cuts.cut(0).frames, None);
+        assert_eq!(times(&cuts.cut(0, &[])), [(-1.0, vec![0, 1])]);
+        assert_eq!(cuts.cut(0, &[]).frames, None);
         assert_eq!(samples(&schedule), 2);
     }
 }

@@ -2,32 +2,30 @@
 //! forgotten before the next one begins, so that memory and what a kill costs are bounded by its length.
 
 mod cuts;
+mod edges;
+mod make;
 mod names;
 mod record;
 mod shard;
+mod stage;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::Path;
 
 use super::deform::Deformer;
-use super::hints::{bake_hints, hinted};
-use super::plan::TransformKind;
-use super::tracks::{Work, bake_schedule, check_size};
-use super::troubles::{Troubles, broken_shapes};
-use super::{
-    BakeOptions, BakeReport, BakedHint, BakedPrim, Format, Progress, samples, skel_roots_to_retype,
-};
-use crate::error::{Error, Result, Warning};
+use super::hints::hinted;
+use super::tracks::Work;
+use super::{BakeOptions, BakeReport, BakedHint, Format, Progress, skel_roots_to_retype};
+use crate::error::{Error, Result, Warning, one_line};
 use crate::io::output::{self, Outputs};
-use crate::io::usd::{
-    BakeEdits, ClipContents, ClipLayout, ClipStage, FoundClip, UsdFile, without_still,
-};
+use crate::io::usd::{BakeEdits, ClipFile, FoundClip, UsdFile};
 use crate::scene::Scene;
 use cuts::{Cut, Cuts};
+use make::ClipMaker;
 use names::ClipNames;
-use record::Maker;
+use record::Records;
 pub use shard::Shard;
+use stage::Prepared;
 
 /// What became of a bake's clips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,94 +87,70 @@ impl ClipBake<'_> {
         let cuts = &prepared.cuts;
         let count = cuts.count();
         let mine = self.options.shard.map_or(0..count, |s| s.clips(count));
-        let maker = Maker::new(self.file, self.options, count)?;
+        let records = Records::new(self.file, self.output, self.options, count)?;
         let backend = deformer.identity();
+        let expected = |i| records.of(i, cuts.cut(i, &[]).frames, &backend);
+        // Whether OUT, where it is there, is over clips of another bake.
+        let mut stale = false;
         let mut todo = Vec::new();
         for i in mine.clone() {
             let name = prepared.names.clip(i + 1);
-            let expected = maker.record(i, cuts.cut(i).frames, &backend);
-            match FoundClip::at(&name)? {
-                FoundClip::Foreign => return Err(foreign(&name)),
-                FoundClip::Clip(found) if self.options.resume => {
-                    match expected.difference(&found.record) {
-                        None => continue,
-                        Some((what, now, then)) => report.warnings.push(Warning::new(
+            let expected = expected(i);
+            if let Some(found) = self.found(&name, &records)? {
+                let difference = expected.difference(&found.record);
+                stale |= difference.is_some();
+                match difference {
+                    None if self.options.resume => continue,
+                    Some((what, now, then)) if self.options.resume => {
+                        report.warnings.push(Warning::new(
                             "clip-baked-anew",
                             name.display().to_string(),
-                            format!("is there with {what} '{then}', where it is '{now}' now"),
-                        )),
+                            format!(
+                                "is there with {what} '{}', where it is '{now}' now",
+                                one_line(then)
+                            ),
+                        ));
                     }
+                    _ => {}
                 }
-                FoundClip::Clip(_) | FoundClip::Nothing => {}
             }
             todo.push((i, name, expected));
         }
-        let total = todo.iter().map(|(i, ..)| cuts.cut(*i).samples()).sum();
+        // One speaks for those that other shards bake.
+        let there = prepared.names.there()?;
+        if let Some((number, name)) = there.iter().find(|(n, _)| !mine.contains(&(n - 1)))
+            && let FoundClip::Clip(found) = FoundClip::at(name)?
+        {
+            self.check_owner(name, &found, &records)?;
+            let belongs = (1..=count).contains(number);
+            stale |= belongs && expected(number - 1).difference(&found.record).is_some();
+        }
+        let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
         let mut before = 0;
-        let mut troubles = Troubles::default();
-        let mut broken: BTreeMap<String, Warning> = BTreeMap::new();
         progress(Progress::Deforming { done: 0, total });
         // Gone again if no clip comes to be in it.
         let mut folder = Outputs::default();
         if !todo.is_empty() {
             folder.folder(&prepared.names.folder)?;
         }
+        // Of kept clips, too.
+        let names = &prepared.names;
+        output::remove_leftovers(&names.folder, |name| {
+            names.number(name).is_some_and(|n| mine.contains(&(n - 1)))
+        })?;
+        let mut maker = ClipMaker::new(self, &work, &prepared, stale);
         for (i, name, record) in &todo {
-            let cut = cuts.cut(*i);
-            if self.options.frames.is_none() {
-                check_size(self.scene, &work.plan, &cut.schedule)?;
-            }
-            output::remove_leftovers(name)?;
-            let mut out = self.file.begin_clip(name)?;
-            let baked = bake_schedule(
-                self.scene,
-                &work,
-                &cut.schedule,
-                deformer,
-                &mut troubles,
-                &mut |time, values| out.keep(time, values),
-                &mut |now| {
-                    if let Progress::Deforming { done, .. } = now {
-                        let done = before + done;
-                        progress(Progress::Deforming { done, total });
-                    }
-                },
-            )?;
-            report.deform_time += baked.deform_time;
-            before += cut.samples();
-            for warning in broken_shapes(self.scene, &cut.schedule) {
-                broken.entry(warning.path.clone()).or_insert(warning);
-            }
-            let mut tracks: BTreeMap<usize, BakedPrim> = BTreeMap::new();
-            for (b, track) in baked.prims {
-                report.deformed_points += track.deformed_points;
-                tracks.insert(b, track.prim);
-            }
-            let hints = bake_hints(
-                self.scene,
-                &tracks,
-                &prepared.retype,
-                self.options.frames.is_some(),
-                cut.window,
-            );
-            for (b, prim) in &mut tracks {
-                samples::drop_redundant(prim);
-                if work.plan.of(*b).transform == Some(TransformKind::World) {
-                    prim.transform = None;
-                }
-            }
-            let mut edits = BakeEdits {
-                prims: tracks.into_values().collect(),
-                hints,
-                retype: Vec::new(),
-            };
-            if !cut.has_still {
-                without_still(&mut edits);
-            }
-            prepared.layout.write_clip(out, edits, cut.frames, record)?;
+            let whole = maker.bake(*i, name, record, deformer, &mut |done| {
+                let done = before + done;
+                progress(Progress::Deforming { done, total });
+            })?;
+            before += whole;
         }
         folder.finish()?;
-        report.warnings.extend(broken.into_values());
+        let made = maker.finish();
+        report.deform_time = made.deform_time;
+        report.deformed_points = made.deformed_points;
+        report.warnings.extend(made.broken_shapes);
         report.clips = Some(ClipCounts {
             of: count,
             baked: todo.len(),
@@ -187,13 +161,13 @@ impl ClipBake<'_> {
             None => self.write_stage(&work, &prepared, report, progress)?,
         };
         let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
-        let (errors, warnings) = troubles.finish(self.scene, came_out);
+        let (errors, warnings) = made.troubles.finish(self.scene, came_out);
         report.errors.extend(errors);
         report.warnings.extend(warnings);
         report
             .files
-            .extend(mine.map(|i| prepared.names.clip(i + 1)));
-        self.count(&work, &prepared, &contents, report)
+            .extend(mine.clone().map(|i| prepared.names.clip(i + 1)));
+        self.count(mine, &work, &prepared, &contents, report)
     }
 
     /// Writes the stage over clips that are all there.
@@ -205,25 +179,23 @@ impl ClipBake<'_> {
         let work = Work::new(self.scene, self.chosen, self.options)?;
         let prepared = self.prepare(&work)?;
         let count = prepared.cuts.count();
-        let maker = Maker::new(self.file, self.options, count)?;
+        let records = Records::new(self.file, self.output, self.options, count)?;
         let mut backend: Option<String> = None;
         let mut missing = Vec::new();
         for i in 0..count {
             let name = prepared.names.clip(i + 1);
-            let found = match FoundClip::at(&name)? {
-                FoundClip::Clip(found) => found.record,
-                FoundClip::Nothing => {
-                    missing.push(i + 1);
-                    continue;
-                }
-                FoundClip::Foreign => return Err(foreign(&name)),
+            let Some(found) = self.found(&name, &records)? else {
+                missing.push(i + 1);
+                continue;
             };
+            let found = found.record;
             let backend = backend.get_or_insert_with(|| found.backend.clone());
-            let expected = maker.record(i, prepared.cuts.cut(i).frames, backend);
+            let expected = records.of(i, prepared.cuts.cut(i, &[]).frames, backend);
             if let Some((what, expected, found)) = expected.difference(&found) {
                 return Err(Error::Request(format!(
-                    "{}: its {what} is '{found}', where the bake to stitch has '{expected}': bake its shard again with --resume",
-                    name.display()
+                    "{}: its {what} is '{}', where the bake to stitch has '{expected}': bake its shard again with --resume",
+                    name.display(),
+                    one_line(found)
                 )));
             }
         }
@@ -244,7 +216,35 @@ impl ClipBake<'_> {
         let contents = self.write_stage(&work, &prepared, report, progress)?;
         let clips = (0..count).map(|i| prepared.names.clip(i + 1));
         report.files.extend(clips);
-        self.count(&work, &prepared, &contents, report)
+        self.count(0..count, &work, &prepared, &contents, report)
+    }
+
+    /// A clip of a bake into this OUT, if anything is there.
+    fn found(&self, name: &Path, records: &Records) -> Result<Option<Box<ClipFile>>> {
+        match FoundClip::at(name)? {
+            FoundClip::Nothing => Ok(None),
+            FoundClip::Foreign => Err(foreign(name)),
+            FoundClip::Clip(found) => {
+                self.check_owner(name, &found, records)?;
+                Ok(Some(found))
+            }
+        }
+    }
+
+    /// Refuses to take the place of a clip that another stage is, or will be, over: hero.usda and hero.usdc have one folder.
+    fn check_owner(&self, name: &Path, found: &ClipFile, records: &Records) -> Result<()> {
+        let owner = &found.record.stage;
+        if *owner == records.stage {
+            return Ok(());
+        }
+        Err(Error::Write {
+            file: self.output.to_owned(),
+            reason: format!(
+                "{} is a clip of {}, and the ending of OUT alone does not keep clips apart: choose another name, or remove that bake and its clips",
+                name.display(),
+                one_line(owner)
+            ),
+        })
     }
 
     fn prepare<'w>(&self, work: &'w Work) -> Result<Prepared<'w>> {
@@ -256,12 +256,11 @@ impl ClipBake<'_> {
             samples: Vec::new(),
         });
         let roots = bindings().map(|b| scene.prims[b.skel_root].path.clone());
-        let retype = skel_roots_to_retype(scene, &roots.collect());
         let untouched = work.leaders().map(|b| work.untouched(scene, b));
         let structure = BakeEdits {
             prims: untouched.collect(),
             hints: hints.collect(),
-            retype: retype.clone(),
+            retype: skel_roots_to_retype(scene, &roots.collect()),
         };
         let length = self.options.clip_frames.unwrap_or(usize::MAX);
         // A hint depends on the boxes of what is still, too.
@@ -277,123 +276,7 @@ impl ClipBake<'_> {
                 .clip_layout(self.output, &structure, self.options.layer)?,
             cuts,
             names,
-            retype,
         })
-    }
-
-    /// Writes what stands over the clips, once they are all there.
-    fn write_stage(
-        &self,
-        work: &Work,
-        prepared: &Prepared<'_>,
-        report: &mut BakeReport,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<ClipContents> {
-        progress(Progress::Writing);
-        let (names, cuts) = (&prepared.names, &prepared.cuts);
-        let count = cuts.count();
-        let contents = prepared.contents(0..count)?;
-        let mut edits = BakeEdits::default();
-        let mut roots = BTreeSet::new();
-        for prim in work.plan.prims() {
-            if prepared.came_out(self.scene, &contents, prim.binding)? {
-                let root = self.scene.bindings[prim.binding].skel_root;
-                roots.insert(self.scene.prims[root].path.clone());
-            }
-        }
-        for b in work.leaders() {
-            if prepared.came_out(self.scene, &contents, b)? {
-                edits.prims.push(work.untouched(self.scene, b));
-            }
-        }
-        if edits.prims.is_empty() {
-            let (errors, warnings) = (&report.errors, &report.warnings);
-            return Err(super::nothing_to_skin(self.scene, errors, warnings));
-        }
-        edits.retype = skel_roots_to_retype(self.scene, &roots);
-        let clips: Vec<(PathBuf, f64)> = (0..count)
-            .filter_map(|i| Some((names.clip(i + 1), cuts.from(i)?)))
-            .collect();
-        let stage = ClipStage {
-            out: self.output,
-            topology: &names.topology(),
-            manifest: &names.manifest(),
-            clips: &clips,
-        };
-        self.file
-            .write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
-        report.files.push(self.output.to_owned());
-        report.files.push(names.topology());
-        report.files.push(names.manifest());
-        for name in names.left_over(count)? {
-            let message = "is of an earlier bake and belongs to no clip now";
-            let path = name.display().to_string();
-            report
-                .warnings
-                .push(Warning::new("clip-left-over", path, message));
-        }
-        Ok(contents)
-    }
-
-    /// Fills the report with what is in the clips.
-    fn count(
-        &self,
-        work: &Work,
-        prepared: &Prepared<'_>,
-        contents: &ClipContents,
-        report: &mut BakeReport,
-    ) -> Result<()> {
-        let mut times_of: BTreeMap<usize, usize> = BTreeMap::new();
-        for (_, bindings) in &work.schedule {
-            for b in bindings {
-                *times_of.entry(*b).or_default() += 1;
-            }
-        }
-        for b in work.leaders() {
-            if !prepared.came_out(self.scene, contents, b)? {
-                continue;
-            }
-            let plan = work.plan.of(b);
-            let binding = &self.scene.bindings[b];
-            let places = 1 + work.copies.get(&b).map_or(0, Vec::len);
-            let points = binding.points.first().map_or(0, |p| p.len());
-            report.prims += places;
-            report.shared += places - 1;
-            report.points += if plan.parts.is_empty() { 0 } else { points } * places;
-            report.samples += times_of.get(&b).copied().unwrap_or(0) * places;
-            let moved = binding.is_rigid() && plan.transform.is_some();
-            report.moved += usize::from(moved) * places;
-        }
-        Ok(())
-    }
-}
-
-/// What every run on the same input and options has the same of.
-struct Prepared<'w> {
-    layout: ClipLayout,
-    cuts: Cuts<'w>,
-    names: ClipNames,
-    /// SkelRoots that become Xforms if anything below them comes out.
-    retype: Vec<String>,
-}
-
-impl Prepared<'_> {
-    fn contents(&self, clips: Range<usize>) -> Result<ClipContents> {
-        let mut out = ClipContents::default();
-        for i in clips {
-            let name = self.names.clip(i + 1);
-            match FoundClip::at(&name)? {
-                FoundClip::Clip(clip) => out.add(&name, &clip)?,
-                FoundClip::Nothing | FoundClip::Foreign => return Err(foreign(&name)),
-            }
-        }
-        Ok(out)
-    }
-
-    /// Whether a clip holds anything of a binding's prim.
-    fn came_out(&self, scene: &Scene, contents: &ClipContents, b: usize) -> Result<bool> {
-        let place = self.layout.place(&scene.bindings[b].path)?;
-        Ok(contents.has(&place))
     }
 }
 

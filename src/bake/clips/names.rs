@@ -43,11 +43,11 @@ impl ClipNames {
         self.folder.join(name)
     }
 
-    /// Clips of a number beyond `count`, which an earlier bake has left.
+    /// Clips that are there, or what has their names, by number.
     ///
     /// # Errors
     /// A folder that cannot be read.
-    pub fn left_over(&self, count: usize) -> Result<Vec<PathBuf>> {
+    pub fn there(&self) -> Result<Vec<(usize, PathBuf)>> {
         let fail = |e: std::io::Error| Error::Open {
             file: self.folder.clone(),
             reason: e.to_string(),
@@ -56,21 +56,23 @@ impl ClipNames {
         if !self.folder.is_dir() {
             return Ok(out);
         }
-        let start = format!("{}.", self.stem.to_string_lossy());
         for entry in fs::read_dir(&self.folder).map_err(fail)? {
             let path = entry.map_err(fail)?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let number = name
-                .strip_prefix(&start)
-                .and_then(|n| n.strip_suffix(".usdc"))
-                .filter(|n| n.len() >= 4)
-                .and_then(|n| n.parse::<usize>().ok());
-            if number.is_some_and(|n| n > count) {
-                out.push(path);
-            }
+            let number = self.number(path.file_name().unwrap_or_default().as_encoded_bytes());
+            out.extend(number.map(|n| (n, path)));
         }
         out.sort();
         Ok(out)
+    }
+
+    /// Of a clip, from 1, by its file name.
+    pub fn number(&self, name: &[u8]) -> Option<usize> {
+        let number = name.strip_prefix(self.stem.as_encoded_bytes())?;
+        let digits = number.strip_prefix(b".")?.strip_suffix(b".usdc")?;
+        let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        // As `clip` writes it, and no other way.
+        let written = format!("{number:04}");
+        (number > 0 && written.as_bytes() == digits).then_some(number)
     }
 }
 
@@ -91,5 +93,18 @@ mod tests {
             text(names.manifest()),
             "shots/hero.v2_clips/hero.v2.manifest.usdc"
         );
+        let number = |name: &str| names.number(name.as_bytes());
+        assert_eq!(number("hero.v2.0007.usdc"), Some(7));
+        assert_eq!(number("hero.v2.12345.usdc"), Some(12345));
+        for no in [
+            "hero.v2.0000.usdc",
+            "hero.v2.007.usdc",
+            "hero.v2.00007.usdc",
+            "hero.v2.+007.usdc",
+            "hero.v2.topology.usdc",
+            "hero.v3.0007.usdc",
+        ] {
+            assert_eq!(number(no), None, "{no}");
+        }
     }
 }

@@ -1,23 +1,29 @@
 //! What makes a clip what it is.
 
-use super::super::{BakeOptions, Rigid};
+use std::path::Path;
+
+use super::super::{BakeOptions, Rigid, is_below};
 use crate::error::Result;
 use crate::io::usd::{ClipRecord, UsdFile};
 use crate::io::{ClipChoice, OpenOptions};
 use crate::skel::AnimSource;
 
 /// What all clips of a bake have the same of.
-pub(super) struct Maker {
+pub(super) struct Records {
+    /// File name of OUT.
+    pub stage: String,
     input: String,
     options: String,
     count: usize,
 }
 
-impl Maker {
+impl Records {
     /// # Errors
     /// An input that cannot be read any more.
-    pub fn new(file: &UsdFile, options: &BakeOptions, count: usize) -> Result<Self> {
+    pub fn new(file: &UsdFile, output: &Path, options: &BakeOptions, count: usize) -> Result<Self> {
+        let stage = output.file_name().unwrap_or_default();
         Ok(Self {
+            stage: stage.to_string_lossy().into_owned(),
             input: file.fingerprint()?,
             options: as_text(options),
             count,
@@ -25,8 +31,9 @@ impl Maker {
     }
 
     /// Of a clip by its index.
-    pub fn record(&self, index: usize, frames: Option<(f64, f64)>, backend: &str) -> ClipRecord {
+    pub fn of(&self, index: usize, frames: Option<(f64, f64)>, backend: &str) -> ClipRecord {
         ClipRecord {
+            stage: self.stage.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             input: self.input.clone(),
             options: self.options.clone(),
@@ -71,7 +78,7 @@ fn as_text(options: &BakeOptions) -> String {
         let (first, last, step) = (range.first, range.last, range.step);
         out.push(format!("--frames {first}:{last}:{step}"));
     }
-    out.extend(prims.iter().map(|p| format!("--prim {p}")));
+    out.extend(topmost(prims).map(|p| format!("--prim {}", if p.is_empty() { "/" } else { p })));
     out.extend(layer.then(|| "--layer".to_owned()));
     out.extend(variants.iter().map(|v| format!("--variant {v:?}")));
     match clips {
@@ -90,4 +97,13 @@ fn as_text(options: &BakeOptions) -> String {
     let space = format!("{:?}", space.unwrap_or_default());
     out.push(format!("--space {}", space.to_lowercase()));
     out.join(" ")
+}
+
+/// Prims in one order, each named once and none below another.
+fn topmost(prims: &[String]) -> impl Iterator<Item = &str> {
+    let mut all: Vec<&str> = prims.iter().map(|p| p.trim_end_matches('/')).collect();
+    // What is below a prim follows it then.
+    all.sort_unstable_by(|a, b| a.split('/').cmp(b.split('/')));
+    all.dedup_by(|later, kept| is_below(later, kept));
+    all.into_iter()
 }

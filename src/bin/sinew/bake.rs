@@ -74,7 +74,9 @@ pub struct Args {
     #[arg(long, value_name = "TEXELS")]
     vat_width: Option<u32>,
     /// Write one .usdc for every N sampled times, to OUT_clips, and OUT as a stage of USD value clips over them: memory, and
-    /// what a kill costs, are bounded by N frames. USD only.
+    /// what a kill costs, are bounded by N frames. USD only. Before the first clip of another bake is replaced, the OUT over it is
+    /// removed, so that a killed re-bake is never taken for a finished one. OUT.usda and OUT.usdc would share OUT_clips, so the
+    /// second is refused.
     #[arg(long, value_name = "N")]
     clip_frames: Option<NonZeroUsize>,
     /// Keep clips that are there, where the same IN, options and backend made them: what a killed bake had finished.

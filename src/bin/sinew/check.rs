@@ -12,7 +12,7 @@ use sinew::check::{CheckOptions, Finding, Report, Severity, all_codes, check_fil
 use crate::bake::AnimSourceArg;
 use crate::open::OpenArgs;
 use crate::progress::Progress;
-use crate::report::{count, print_error, print_result, to_json};
+use crate::report::{count, plain, print_coloured, print_error, print_result, to_json};
 
 /// Tells everything that is wrong or doubtful about the skinning in files, and what to do about it.
 #[derive(clap::Args)]
@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
                 bad |= report.counts.errors > 0 || (args.strict && report.counts.warnings > 0);
                 report.keep(args.severity.into());
                 if !args.json {
-                    progress.aside(|| print_result(&describe(&report, colour)))?;
+                    progress.aside(|| print_coloured(&describe(&report, colour)))?;
                 }
                 outcomes.push(Outcome::Checked(report));
             }
@@ -161,15 +161,15 @@ fn codes(json: bool) -> sinew::Result<String> {
     Ok(out)
 }
 
-/// Findings by prim, and a summary. Writing to a String cannot fail.
+/// Findings by prim, and a summary, plain but for colours. Writing to a String cannot fail.
 pub fn describe(report: &Report, colour: bool) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}", report.file);
+    let _ = writeln!(out, "{}", plain(&report.file));
     let width = report.findings.iter().map(|f| f.code.len()).max();
     let mut path = None;
     for f in &report.findings {
         if path != Some(&f.path) && f.path != report.file {
-            let _ = writeln!(out, "  {}", f.path);
+            let _ = writeln!(out, "  {}", plain(&f.path));
         }
         path = Some(&f.path);
         finding(&mut out, f, width.unwrap_or(0), colour);
@@ -204,14 +204,14 @@ fn finding(out: &mut String, f: &Finding, width: usize, colour: bool) {
         "" => String::new(),
         // Messages of broken attributes name them already.
         p if f.message.starts_with(p) => String::new(),
-        p => format!("{p}: "),
+        p => format!("{}: ", plain(p)),
     };
     let _ = writeln!(
         out,
         "    {on}{:7}{off}  {:width$}  {property}{}",
         f.severity.name(),
         f.code,
-        f.message
+        plain(&f.message)
     );
     let _ = writeln!(out, "    {:7}  {:width$}  -> {}", "", "", f.advice);
 }

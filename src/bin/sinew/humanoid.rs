@@ -17,7 +17,7 @@ use sinew::io::usd::UsdFile;
 use sinew::retarget::Bone;
 
 use crate::progress::Progress;
-use crate::report::{count, print_findings, print_result, to_json};
+use crate::report::{count, print_findings, print_result, tell, to_json};
 
 /// Puts a humanoid clip onto a humanoid model: EXT_skeleton_humanoid clips and .vrma clips, onto models described
 /// by EXT_skeleton_humanoid, VRM 1.0 or VRM 0.x, any pairing. Or describes a model (--describe).
@@ -251,9 +251,10 @@ fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a Clip> 
     };
     match (found, source.clips.len(), name) {
         (Some(clip), 2.., None) => {
-            eprintln!(
-                "note: {file} has the clips {}; the first is taken (--clip)",
-                names()
+            let names = names();
+            tell(
+                "note",
+                format!("{file} has the clips {names}; the first is taken (--clip)"),
             );
             Ok(clip)
         }
@@ -314,7 +315,10 @@ fn describe_model(args: &Args) -> sinew::Result<()> {
     let (skeleton, left_out) = describe(&model, &bones)?;
     for bone in &left_out {
         let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
-        eprintln!("warning: {bone}: \"{node}\" is no joint of any skin, and so left out");
+        tell(
+            "warning",
+            format!("{bone}: \"{node}\" is no joint of any skin, and so left out"),
+        );
     }
     let mut edit = GltfEdit::open(&args.model)?;
     edit.describe(&skeleton)?;

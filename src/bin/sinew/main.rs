@@ -15,6 +15,7 @@ mod render;
 mod report;
 mod retarget;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -28,8 +29,8 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed (an old OUT is left as it was), 2 wrong usage, 130 interrupted (Ctrl-C or SIGTERM:
-likewise, and nothing half-written is left).
+Exit codes: 0 done, 1 failed (an old OUT is left as it was, but see bake --clip-frames), 2 wrong usage, 130 interrupted
+(Ctrl-C or SIGTERM: likewise, and nothing half-written is left).
 Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.
 
 Examples:
@@ -71,7 +72,11 @@ fn main() -> ExitCode {
     // wgpu's own warnings are about drivers, not about the user's file.
     let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error";
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
-        .format_timestamp(None)
+        .format(|out, record| {
+            let (level, target) = (record.level(), record.target());
+            let text = record.args().to_string();
+            writeln!(out, "[{level:<5} {target}] {}", report::plain(&text))
+        })
         .init();
     interrupt::handle();
     let work = move || match cli.command {

@@ -17,6 +17,8 @@ const ENTRY: &str = "sinew";
 /// What made a clip. Two clips of one record hold the same, to the bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClipRecord {
+    /// File name of the stage over it.
+    pub stage: String,
     /// Version of this crate.
     pub version: String,
     /// Fingerprint of the layers that were read.
@@ -32,8 +34,9 @@ pub(crate) struct ClipRecord {
 }
 
 impl ClipRecord {
-    fn entries(&self) -> [(&'static str, &String); 6] {
+    fn entries(&self) -> [(&'static str, &String); 7] {
         [
+            ("stage", &self.stage),
             ("version", &self.version),
             ("input", &self.input),
             ("options", &self.options),
@@ -76,6 +79,7 @@ impl ClipRecord {
             _ => None,
         };
         Some(Self {
+            stage: text("stage")?,
             version: text("version")?,
             input: text("input")?,
             options: text("options")?,

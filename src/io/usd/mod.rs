@@ -48,7 +48,7 @@ mod xforms;
 pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use bake_output::BakeOutput;
 #[cfg(feature = "bake")]
-pub(crate) use clip_file::{ClipContents, ClipRecord, FoundClip};
+pub(crate) use clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};
 pub use edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use mend::{Mend, PrimMend};
 pub use options::{ClipChoice, OpenOptions, ReadOptions};

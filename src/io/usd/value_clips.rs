@@ -119,6 +119,7 @@ impl UsdFile {
         let manifest = manifest(contents).map_err(fail)?;
         output::export_with(&manifest, stage.manifest, &mut outputs)?;
         output::export_with(&root, stage.out, &mut outputs)?;
+        outputs.remove_leftovers()?;
         outputs.finish()
     }
 }

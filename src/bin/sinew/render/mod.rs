@@ -17,7 +17,7 @@ use sinew::{Error, Result};
 
 use crate::open::OpenArgs;
 use crate::progress::Progress;
-use crate::report::{print_result, to_json};
+use crate::report::{print_result, tell, to_json};
 use outcome::{PictureReport, Report, describe};
 use sheet::Sheet;
 use shots::{Shot, eye, shots};
@@ -174,7 +174,12 @@ pub fn run(args: &Args) -> Result<()> {
     let mut stage = Stage::new(&skinner, loaded)?;
     stage.check_not_empty()?;
     if gpu.report().software && !args.quiet {
-        progress.aside(|| eprintln!("note: drawing on a software adapter, {}", gpu.report().name));
+        progress.aside(|| {
+            tell(
+                "note",
+                format!("drawing on a software adapter, {}", gpu.report().name),
+            )
+        });
     }
 
     let on_gpu = args.backend == BackendArg::Gpu
@@ -239,7 +244,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if !args.quiet {
         for message in &messages {
-            eprintln!("warning: {message}");
+            tell("warning", message);
         }
     }
     let report = Report {

@@ -159,6 +159,15 @@ pub fn changed() {
     );
     anew(&[], "input");
 
+    // Times between the same first and last ones.
+    let stepped = |frames: &str, which: &str| {
+        let cut = ["--frames", frames, "--clip-frames", "10", "--resume"];
+        count(&bake(&input, &bench.path("steps.usdc"), &cut), which)
+    };
+    assert_eq!(stepped("1:9:2", "baked"), 1);
+    assert_eq!(stepped("1:9:4", "baked"), 1);
+    assert_eq!(stepped("1:9:4", "kept"), 1);
+
     // Clips change places.
     let clip = |n: usize| bench.path(&format!("out_clips/out.{n:04}.usdc"));
     std::fs::rename(clip(2), clip(9)).unwrap();

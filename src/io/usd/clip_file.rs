@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use openusd::sdf::{self, Value};
 
+use super::crate_paths;
 use super::explain::explain;
 use crate::error::{Error, Result};
 
@@ -138,6 +139,7 @@ impl FoundClip {
 
 impl ClipFile {
     fn read(bytes: Vec<u8>) -> Option<Self> {
+        crate_paths::check(&mut Cursor::new(&bytes)).ok()?;
         let layer = sdf::Layer::from_bytes("clip", bytes).ok()?;
         let record = ClipRecord::read(layer.data())?;
         Some(Self { layer, record })
@@ -241,6 +243,7 @@ impl ClipContents {
             return Ok(());
         }
         let bytes = std::fs::read(file).map_err(|e| fail(e.to_string()))?;
+        crate_paths::check(&mut Cursor::new(&bytes)).map_err(|e| fail(e.to_string()))?;
         let whole = sdf::Layer::from_bytes("clip", bytes).map_err(|e| fail(explain(&e)))?;
         for (path, type_name) in still {
             let value = whole

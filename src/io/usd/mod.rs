@@ -12,6 +12,7 @@ mod clips;
 mod convert;
 mod crate_arrays;
 mod crate_file;
+mod crate_paths;
 mod edits;
 mod explain;
 mod extents;

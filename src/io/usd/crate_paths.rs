@@ -1,9 +1,10 @@
-//! Crate files whose paths are no tree, which openusd 0.8 must not see.
+//! Crate files whose paths are no tree, or too deep a one, which openusd 0.8 must not see.
 //!
 //! Each entry of a crate's PATHS section says by its jump where its children and its next sibling are, as
 //! distances ahead. openusd walks them and does not ask whether it has been at an entry: 64 entries whose jumps are
 //! all 1 lead to the second one twice, to the third one four times, and so on, which never ends. Here they are walked
-//! once, each entry at most once, before openusd reads the file.
+//! once, each entry at most once, before openusd reads the file. Each path is a text of its own, so a few hundred bytes
+//! that nest prims without end take all memory: they are held to the depth that usda text is.
 //!
 //! What is wrong with a file in any other way is openusd's to tell.
 //!
@@ -11,6 +12,8 @@
 //! pxr/usd/sdf/integerCoding.h and pxr/base/tf/fastCompression.cpp of OpenUSD 26.
 
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+
+use super::text::MAX_NESTING;
 
 /// Most sections of a file that openusd reads.
 const MOST_SECTIONS: u64 = 63;
@@ -30,15 +33,17 @@ enum Walk {
     Tree { entries: usize },
     /// To an entry, of so many, again.
     Twice { entry: usize, entries: usize },
+    /// Further down than [`MAX_NESTING`].
+    Deep { entry: usize },
     /// Nowhere: the file cannot be read that far, which openusd tells.
     Broken,
 }
 
-/// Refuses a crate file whose paths lead to an entry twice, reading little more than its PATHS section, and passes any
-/// other file. The position in the file ends anywhere.
+/// Refuses a crate file whose paths lead to an entry twice or too deep, reading little more than its PATHS section, and
+/// passes any other file. The position in the file ends anywhere.
 ///
 /// # Errors
-/// A file that cannot be read; one that would keep openusd busy for ever.
+/// A file that cannot be read; one that would keep openusd busy for ever, or take all memory.
 pub(super) fn check(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<()> {
     let walk = match encoded_jumps(file) {
         Ok((encoded, entries)) => walk(&encoded, entries).unwrap_or(Walk::Broken),
@@ -47,15 +52,19 @@ pub(super) fn check(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<()> {
         }
         Err(e) => return Err(e),
     };
-    match walk {
-        Walk::Tree { .. } | Walk::Broken => Ok(()),
+    let found = match walk {
+        Walk::Tree { .. } | Walk::Broken => return Ok(()),
         Walk::Twice { entry, entries } => {
-            let message = format!(
-                "PATHS section: expected a tree of {entries} entries, found paths that lead to entry {entry} twice"
-            );
-            Err(io::Error::new(ErrorKind::InvalidData, message))
+            format!(
+                "expected a tree of {entries} entries, found paths that lead to entry {entry} twice"
+            )
         }
-    }
+        Walk::Deep { entry } => {
+            format!("expected at most {MAX_NESTING} levels, found entry {entry} below that many")
+        }
+    };
+    let message = format!("PATHS section: {found}");
+    Err(io::Error::new(ErrorKind::InvalidData, message))
 }
 
 /// The jumps of a file's paths in the integer coding, and how many they are.
@@ -136,8 +145,9 @@ fn walk(encoded: &[u8], entries: usize) -> Option<Walk> {
     let (common, rest) = encoded.split_first_chunk()?;
     let common = i32::from_le_bytes(*common);
     let (codes, mut wide) = rest.split_at_checked(entries.div_ceil(4))?;
-    let mut reached = vec![0u64; entries.div_ceil(64)];
-    reached[0] = 1;
+    // Levels down to each entry, the root's being 1; 0 where nothing has led to it.
+    let mut levels = vec![0u16; entries];
+    levels[0] = 1;
     let mut jump = 0i32;
     // Jumps lead ahead only. So when it is an entry's turn, whatever leads to it has been seen.
     for entry in 0..entries {
@@ -149,23 +159,26 @@ fn walk(encoded: &[u8], entries: usize) -> Option<Walk> {
             _ => i32::from_le_bytes(number(&mut wide)?),
         };
         jump = jump.wrapping_add(delta);
-        if reached[entry / 64] >> (entry % 64) & 1 == 0 {
+        let level = levels[entry];
+        if level == 0 {
             continue;
+        }
+        if usize::from(level) > MAX_NESTING + 1 {
+            return Some(Walk::Deep { entry });
         }
         // -2: neither child nor sibling; -1: a child, which is next; 0: a sibling, which is next; more: a child, which
         // is next, and a sibling so far ahead.
-        let next = (jump >= -1).then_some(1);
-        let sibling = usize::try_from(jump).ok().filter(|&ahead| ahead > 0);
-        for ahead in next.into_iter().chain(sibling) {
+        let child = (jump > 0 || jump == -1).then_some((1, level + 1));
+        let ahead = usize::try_from(jump).ok();
+        for (ahead, level) in child.into_iter().chain(ahead.map(|n| (n.max(1), level))) {
             // Openusd ends where a jump leads behind the last.
             let Some(to) = entry.checked_add(ahead).filter(|&to| to < entries) else {
                 continue;
             };
-            let (word, bit) = (&mut reached[to / 64], 1 << (to % 64));
-            if *word & bit != 0 {
+            if levels[to] != 0 {
                 return Some(Walk::Twice { entry: to, entries });
             }
-            *word |= bit;
+            levels[to] = level;
         }
     }
     Some(Walk::Tree { entries })

@@ -197,6 +197,14 @@ fn jumps_to_one_entry_are_found() {
         entries: 70_002,
     };
     assert_eq!(walk(&far), twice);
+    // As deep as it may be, and deeper.
+    let mut chain = vec![-1; MAX_NESTING + 1];
+    assert_eq!(walk(&chain), entries(MAX_NESTING + 1));
+    chain.push(0);
+    let deep = Walk::Deep {
+        entry: MAX_NESTING + 1,
+    };
+    assert_eq!(walk(&chain), deep);
     // Cut anywhere.
     let whole = encoded(&far);
     for length in (0..whole.len()).step_by(997) {
@@ -307,6 +315,17 @@ fn endless_paths_are_refused_at_once() {
             "{name}: {told}"
         );
     }
+}
+
+/// Paths that take a terabyte.
+#[test]
+fn endless_nesting_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("deep.usdc");
+    std::fs::write(&file, with_jumps(&wide(1200), |entries| vec![-1; entries])).unwrap();
+    let told = opened(&file).unwrap_err().to_string();
+    let deep = "PATHS section: expected at most 1000 levels, found entry 1001 below that many";
+    assert!(told.contains("deep.usdc") && told.contains(deep), "{told}");
 }
 
 /// Whatever a PATHS section says, openusd comes to an end with it. Without variants, since a debug build of openusd

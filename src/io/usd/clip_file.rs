@@ -7,8 +7,8 @@ use std::path::Path;
 
 use openusd::sdf::{self, Value};
 
-use super::crate_paths;
 use super::explain::explain;
+use super::{crate_paths, crate_values};
 use crate::error::{Error, Result};
 
 const CUSTOM_LAYER_DATA: &str = "customLayerData";
@@ -139,11 +139,17 @@ impl FoundClip {
 
 impl ClipFile {
     fn read(bytes: Vec<u8>) -> Option<Self> {
-        crate_paths::check(&mut Cursor::new(&bytes)).ok()?;
+        look_through(&bytes).ok()?;
         let layer = sdf::Layer::from_bytes("clip", bytes).ok()?;
         let record = ClipRecord::read(layer.data())?;
         Some(Self { layer, record })
     }
+}
+
+/// Refuses what openusd must not see.
+fn look_through(bytes: &[u8]) -> std::io::Result<()> {
+    crate_paths::check(&mut Cursor::new(bytes))?;
+    crate_values::check(&mut Cursor::new(bytes))
 }
 
 /// A crate file's bytes, but for most values: large arrays are in front in what we write, and stay zero here. None where it
@@ -243,7 +249,7 @@ impl ClipContents {
             return Ok(());
         }
         let bytes = std::fs::read(file).map_err(|e| fail(e.to_string()))?;
-        crate_paths::check(&mut Cursor::new(&bytes)).map_err(|e| fail(e.to_string()))?;
+        look_through(&bytes).map_err(|e| fail(e.to_string()))?;
         let whole = sdf::Layer::from_bytes("clip", bytes).map_err(|e| fail(explain(&e)))?;
         for (path, type_name) in still {
             let value = whole

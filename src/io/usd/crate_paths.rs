@@ -8,23 +8,13 @@
 //!
 //! What is wrong with a file in any other way is openusd's to tell.
 //!
-//! Source of the layout: pxr/usd/sdf/crateFile.cpp (`_ReadCompressedPaths`, `_BuildDecompressedPathsImpl`),
-//! pxr/usd/sdf/integerCoding.h and pxr/base/tf/fastCompression.cpp of OpenUSD 26.
+//! Source of the layout: pxr/usd/sdf/crateFile.cpp (`_ReadCompressedPaths`, `_BuildDecompressedPathsImpl`) and
+//! pxr/usd/sdf/integerCoding.h of OpenUSD 26.
 
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek};
 
+use super::crate_bytes::{Bytes, broken};
 use super::text::MAX_NESTING;
-
-/// Most sections of a file that openusd reads.
-const MOST_SECTIONS: u64 = 63;
-/// An entry of the table of contents: name, start and size.
-const SECTION: usize = 32;
-const MAGIC: &[u8] = b"PXR-USDC";
-const PATHS: &[u8] = b"PATHS\0";
-/// Most bytes that a byte of LZ4 becomes.
-const LZ4_RATIO: usize = 255;
-/// Most bytes that openusd decompresses at once.
-const MOST_BYTES: u64 = 4 << 30;
 
 /// Where the jumps of a file lead.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,9 +37,7 @@ enum Walk {
 pub(super) fn check(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<()> {
     let walk = match encoded_jumps(file) {
         Ok((encoded, entries)) => walk(&encoded, entries).unwrap_or(Walk::Broken),
-        Err(e) if matches!(e.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => {
-            Walk::Broken
-        }
+        Err(e) if broken(&e) => Walk::Broken,
         Err(e) => return Err(e),
     };
     let found = match walk {
@@ -70,71 +58,25 @@ pub(super) fn check(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<()> {
 /// The jumps of a file's paths in the integer coding, and how many they are.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidData`] and [`ErrorKind::UnexpectedEof`] where openusd reads no paths either.
+/// As [`Bytes`] has them.
 fn encoded_jumps(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<(Vec<u8>, usize)> {
-    let mut bytes = Bytes {
-        size: file.seek(SeekFrom::End(0))?,
-        at: 0,
-        file,
-    };
-    let head = bytes.seek(0).and_then(|()| bytes.take(24))?;
-    let table = head.strip_prefix(MAGIC).and_then(|head| head.last_chunk());
-    bytes.seek(u64::from_le_bytes(*table.ok_or(ErrorKind::InvalidData)?))?;
-    let sections = bytes.word()?;
-    if sections > MOST_SECTIONS {
-        return Err(ErrorKind::InvalidData.into());
-    }
-    let table = bytes.take(sections * SECTION as u64)?;
-    // Sizes are not looked at: openusd does not either.
-    let mut sections = table.chunks_exact(SECTION);
-    let start = sections
-        .find(|section| section.starts_with(PATHS))
-        .and_then(|section| section[16..].first_chunk());
-    let Some(start) = start else {
+    let mut bytes = Bytes::new(file)?;
+    if !bytes.go_to_section(b"PATHS\0")? {
         return Ok((Vec::new(), 0));
-    };
-    bytes.seek(u64::from_le_bytes(*start))?;
+    }
     let (paths, entries) = (bytes.word()?, bytes.word()?);
     if paths.checked_sub(entries).is_none_or(|empty| empty > 1) {
         return Err(ErrorKind::InvalidData.into());
     }
-    // In front of the jumps are the entries' places among the paths, and their names.
-    for _ in 0..2 {
-        let size = bytes.word()?;
-        bytes.seek(bytes.at.saturating_add(size))?;
-    }
-    let size = bytes.word()?;
-    let compressed = bytes.take(size)?;
     let entries = usize::try_from(entries).map_err(|_| ErrorKind::InvalidData)?;
-    Ok((decompress(&compressed, entries)?, entries))
-}
-
-/// Bytes that a number of integers was encoded to.
-///
-/// # Errors
-/// [`ErrorKind::InvalidData`] where they are not LZ4, or more than openusd decompresses.
-fn decompress(compressed: &[u8], integers: usize) -> io::Result<Vec<u8>> {
-    // The number of chunks; none is one without a size. openusd reads no others: they are for more than 2 GB.
-    let Some((0, block)) = compressed.split_first() else {
-        return Err(ErrorKind::InvalidData.into());
-    };
+    // In front of the jumps are the entries' places among the paths, and their names.
+    bytes.skip_block()?;
+    bytes.skip_block()?;
     // The common value, two bits for each integer, and at most four bytes.
-    let most = integers
+    let most = entries
         .saturating_mul(4)
-        .saturating_add(integers.div_ceil(4))
-        .saturating_add(4);
-    let possible = compressed
-        .len()
-        .saturating_mul(LZ4_RATIO)
-        .saturating_add(64);
-    let most = most
-        .min(possible)
-        .min(usize::try_from(MOST_BYTES).unwrap_or(usize::MAX));
-    let mut out = vec![0; most];
-    let size =
-        lz4_flex::block::decompress_into(block, &mut out).map_err(|_| ErrorKind::InvalidData)?;
-    out.truncate(size);
-    Ok(out)
+        .saturating_add(entries.div_ceil(4));
+    Ok((bytes.block(most.saturating_add(4))?, entries))
 }
 
 /// Follows the jumps of so many entries from the first one; none where there are fewer.
@@ -191,39 +133,5 @@ fn number<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*number)
 }
 
-/// Bytes of a file, never beyond its end.
-struct Bytes<'a, F: ?Sized> {
-    file: &'a mut F,
-    size: u64,
-    at: u64,
-}
-
-impl<F: Read + Seek + ?Sized> Bytes<'_, F> {
-    fn seek(&mut self, to: u64) -> io::Result<()> {
-        if to > self.size {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
-        self.at = self.file.seek(SeekFrom::Start(to))?;
-        Ok(())
-    }
-
-    fn take(&mut self, length: u64) -> io::Result<Vec<u8>> {
-        if length > self.size - self.at {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
-        let mut out = vec![0; usize::try_from(length).map_err(|_| ErrorKind::InvalidData)?];
-        self.file.read_exact(&mut out)?;
-        self.at += length;
-        Ok(out)
-    }
-
-    fn word(&mut self) -> io::Result<u64> {
-        let mut word = [0; 8];
-        self.file.read_exact(&mut word)?;
-        self.at += 8;
-        Ok(u64::from_le_bytes(word))
-    }
-}
-
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

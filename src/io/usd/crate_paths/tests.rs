@@ -9,6 +9,8 @@ use super::*;
 use crate::error::Result;
 use crate::io::usd::{ReadOptions, UsdFile};
 
+const PATHS: &[u8] = b"PATHS\0";
+
 /// xorshift64*.
 struct Random(u64);
 
@@ -47,16 +49,16 @@ fn encoded(jumps: &[i32]) -> Vec<u8> {
     [&COMMON.to_le_bytes()[..], &codes, &wide].concat()
 }
 
-fn word(bytes: &[u8], at: usize) -> usize {
+pub fn word(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// Where a file's table of contents has the start and size of the PATHS section.
-fn paths_entry(file: &[u8]) -> usize {
+/// Where a file's table of contents has the start and size of a section.
+pub fn entry(file: &[u8], section: &[u8]) -> usize {
     let table = word(file, 16);
     let entries = (0..word(file, table)).map(|i| table + 8 + i * 32);
     entries
-        .filter(|&at| file[at..].starts_with(PATHS))
+        .filter(|&at| file[at..].starts_with(section))
         .next()
         .unwrap()
         + 16
@@ -64,7 +66,7 @@ fn paths_entry(file: &[u8]) -> usize {
 
 /// The file with other jumps for its paths, made of how many there are.
 fn with_jumps(file: &[u8], jumps: impl FnOnce(usize) -> Vec<i32>) -> Vec<u8> {
-    let entry = paths_entry(file);
+    let entry = entry(file, PATHS);
     let start = word(file, entry);
     // Number of paths, number of entries; their places, their names.
     let mut end = start + 16;
@@ -84,7 +86,7 @@ fn with_jumps(file: &[u8], jumps: impl FnOnce(usize) -> Vec<i32>) -> Vec<u8> {
 }
 
 /// A crate as openusd writes it.
-fn written(prims: &str) -> Vec<u8> {
+pub fn written(prims: &str) -> Vec<u8> {
     let text = format!("#usda 1.0\n{prims}");
     let layer = sdf::Layer::from_bytes("test", text.into_bytes()).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -127,14 +129,14 @@ fn walked(file: &[u8]) -> Walk {
 }
 
 /// What `run` returns, unless it takes too long.
-fn within<T: Send + 'static>(seconds: u64, run: impl FnOnce() -> T + Send + 'static) -> T {
+pub fn within<T: Send + 'static>(seconds: u64, run: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     std::thread::spawn(move || done.send(run()));
     let result = result.recv_timeout(Duration::from_secs(seconds));
     result.expect("a file that is read for ever, or a panic")
 }
 
-fn opened(file: &Path) -> Result<()> {
+pub fn opened(file: &Path) -> Result<()> {
     let file = file.to_owned();
     within(60, move || UsdFile::open(file).map(drop))
 }
@@ -348,7 +350,7 @@ fn no_paths_are_read_for_ever() {
         } else {
             mixed.clone()
         };
-        let entry = paths_entry(&bytes);
+        let entry = entry(&bytes, PATHS);
         let (start, size) = (word(&bytes, entry), word(&bytes, entry + 8));
         for _ in 0..1 + random.below(4) {
             let at = match random.below(8) {

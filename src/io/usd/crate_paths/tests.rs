@@ -12,10 +12,10 @@ use crate::io::usd::{ReadOptions, UsdFile};
 const PATHS: &[u8] = b"PATHS\0";
 
 /// xorshift64*.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -56,12 +56,9 @@ pub fn word(bytes: &[u8], at: usize) -> usize {
 /// Where a file's table of contents has the start and size of a section.
 pub fn entry(file: &[u8], section: &[u8]) -> usize {
     let table = word(file, 16);
-    let entries = (0..word(file, table)).map(|i| table + 8 + i * 32);
-    entries
-        .filter(|&at| file[at..].starts_with(section))
-        .next()
-        .unwrap()
-        + 16
+    let mut entries = (0..word(file, table)).map(|i| table + 8 + i * 32);
+    let found = entries.find(|&at| file[at..].starts_with(section));
+    found.unwrap() + 16
 }
 
 /// The file with other jumps for its paths, made of how many there are.

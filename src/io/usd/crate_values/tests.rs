@@ -1,7 +1,9 @@
 use std::io::Cursor;
 
+use openusd::sdf;
+
 use super::*;
-use crate::io::usd::crate_paths::tests::{entry, opened, within, word, written};
+use crate::io::usd::crate_paths::tests::{Random, entry, opened, within, word, written};
 
 const FIELDS: &[u8] = b"FIELDS\0";
 /// A specifier, which is no place.
@@ -149,4 +151,37 @@ fn endless_values_are_refused_at_once() {
             "{name}: {told}"
         );
     }
+}
+
+/// Whatever fields and values say, openusd comes to an end with them.
+#[test]
+fn no_values_are_read_for_ever() {
+    let mut random = Random(13);
+    let mut read = [0, 0];
+    for _ in 0..400 {
+        let kind = [Rep::DICTIONARY, Rep::TIME_SAMPLES][random.below(2)];
+        let levels = 1 + random.below(8);
+        let mut values = 0..0;
+        let mut bytes = with_value(|place| {
+            let (bytes, rep) = doubled(levels, kind, place);
+            values = place as usize..place as usize + bytes.len();
+            (bytes, rep)
+        });
+        for _ in 0..1 + random.below(3) {
+            let at = values.start + random.below(values.len());
+            bytes[at] = random.below(256) as u8;
+        }
+        let passed = checked(&bytes).is_ok();
+        read[usize::from(passed)] += 1;
+        if passed {
+            within(60, move || {
+                let layer = sdf::Layer::from_bytes("test", bytes).unwrap();
+                let root = sdf::Path::abs_root();
+                layer.data().try_field(&root, "customLayerData").map(drop)
+            })
+            // A value that is broken is told.
+            .unwrap_or_default();
+        }
+    }
+    assert!(read.iter().all(|&n| n > 20), "{read:?}");
 }

@@ -1,8 +1,8 @@
 //! Crate files whose paths are no tree, or too deep a one, which openusd 0.8 must not see.
 //!
-//! Each entry of a crate's PATHS section says by its jump where its children and its next sibling are, as
-//! distances ahead. openusd walks them and does not ask whether it has been at an entry: 64 entries whose jumps are
-//! all 1 lead to the second one twice, to the third one four times, and so on, which never ends. Here they are walked
+//! Each entry of a crate's PATHS section says by its jump where its children and its next sibling are, as distances
+//! ahead. openusd walks them and does not ask whether it has been at an entry: 64 entries whose jumps are 1, but for the
+//! last, lead to the second one twice, to the third one four times, and so on, which never ends. Here they are walked
 //! once, each entry at most once, before openusd reads the file. Each path is a text of its own, so a few hundred bytes
 //! that nest prims without end take all memory: they are held to the depth that usda text is.
 //!

@@ -49,6 +49,13 @@ fn encoded(jumps: &[i32]) -> Vec<u8> {
     [&COMMON.to_le_bytes()[..], &codes, &wide].concat()
 }
 
+/// Each entry leads to the next one twice, but for the last, which is a leaf: else openusd finds the end missing.
+fn endless(entries: usize) -> Vec<i32> {
+    let mut jumps = vec![1; entries];
+    jumps[entries - 1] = -2;
+    jumps
+}
+
 pub fn word(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
@@ -238,12 +245,12 @@ fn as_often_as_they_are_reached() {
     assert!(found.iter().all(|&n| n > 1000), "{found:?}");
 }
 
-/// A file that would take 2^64 steps, by itself and wherever a layer may be.
+/// A file that would take 2^63 steps, by itself and wherever a layer may be.
 #[test]
 fn endless_paths_are_refused_at_once() {
     let bad = with_jumps(&wide(63), |entries| {
         assert_eq!(entries, 64);
-        vec![1; entries]
+        endless(entries)
     });
     let good = wide(1);
     let folder = tempfile::tempdir().unwrap();
@@ -362,7 +369,8 @@ fn no_paths_are_read_for_ever() {
     for _ in 0..300 {
         let jumps = |entries: usize| {
             let some = 1 + random.below(3);
-            let mut jumps = vec![0; entries - 1];
+            let mut jumps = vec![i32::from(random.below(6) == 0); entries - 1];
+            jumps[entries - 2] = -2;
             (0..some).for_each(|_| {
                 jumps[random.below(entries - 1)] = random.below(entries + 4) as i32 - 2
             });
@@ -371,14 +379,14 @@ fn no_paths_are_read_for_ever() {
         let bytes = with_jumps(&narrow, jumps);
         open(&bytes);
     }
-    assert!(read.iter().all(|&n| n > 20), "{read:?}");
+    assert!(read.iter().all(|&n| n > 10), "{read:?}");
 }
 
 #[cfg(feature = "bake")]
 #[test]
 fn such_a_clip_is_of_no_bake() {
     use crate::io::usd::clip_file::FoundClip;
-    let bad = with_jumps(&wide(63), |entries| vec![1; entries]);
+    let bad = with_jumps(&wide(63), endless);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.usdc");
     std::fs::write(&file, bad).unwrap();

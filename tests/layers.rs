@@ -48,6 +48,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const NAMED_IN: &[(&str, &str)] = &[
     ("base64", "io"),
     ("earcutr", "kernel"),
+    ("lz4_flex", "io"),
     ("meshoptimizer_rs", "io"),
     ("openusd", "io"),
     ("openusd_schemas", "io"),

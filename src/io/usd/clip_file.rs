@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use openusd::sdf::{self, Value};
 
 use super::explain::explain;
+use super::{crate_paths, crate_values};
 use crate::error::{Error, Result};
 
 const CUSTOM_LAYER_DATA: &str = "customLayerData";
@@ -142,10 +143,17 @@ impl FoundClip {
 
 impl ClipFile {
     fn read(bytes: Vec<u8>) -> Option<Self> {
+        look_through(&bytes).ok()?;
         let layer = sdf::Layer::from_bytes("clip", bytes).ok()?;
         let record = ClipRecord::read(layer.data())?;
         Some(Self { layer, record })
     }
+}
+
+/// Refuses what openusd must not see.
+fn look_through(bytes: &[u8]) -> std::io::Result<()> {
+    crate_paths::check(&mut Cursor::new(bytes))?;
+    crate_values::check(&mut Cursor::new(bytes))
 }
 
 /// A crate file's bytes, but for most values: large arrays are in front in what we write, and stay zero here. None where it
@@ -245,6 +253,7 @@ impl ClipContents {
             return Ok(());
         }
         let bytes = std::fs::read(file).map_err(|e| fail(e.to_string()))?;
+        look_through(&bytes).map_err(|e| fail(e.to_string()))?;
         let whole = sdf::Layer::from_bytes("clip", bytes).map_err(|e| fail(explain(&e)))?;
         for (path, type_name) in still {
             let value = whole

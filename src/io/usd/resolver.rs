@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use openusd::ar::{Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
 use openusd::sdf;
 
-use super::{class_arcs, text};
+use super::{class_arcs, crate_paths, crate_values, text};
 
 /// Environment variable with search paths, as ArDefaultResolver has it.
 const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
@@ -30,8 +30,8 @@ pub(super) fn picture_path(file_name: &str) -> String {
     format!("{IN_MEMORY}textures/{file_name}")
 }
 
-/// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]), and classes are
-/// followed (see [`class_arcs`]).
+/// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]), crates' paths and
+/// values are walked (see [`crate_paths`] and [`crate_values`]), and classes are followed (see [`class_arcs`]).
 pub(super) struct CheckedResolver {
     files: DefaultResolver,
     memory: MemoryFiles,
@@ -125,8 +125,10 @@ impl Resolver for CheckedResolver {
         self.opened.add(resolved_path);
         let mut head = Vec::new();
         asset.by_ref().take(11).read_to_end(&mut head)?;
-        asset.seek(SeekFrom::Start(0))?;
         check_crate_version(&head)?;
+        crate_paths::check(asset.as_mut())?;
+        crate_values::check(asset.as_mut())?;
+        asset.seek(SeekFrom::Start(0))?;
         let refuse = |e: String| io::Error::new(io::ErrorKind::InvalidData, e);
         // What is no layer after all is refused, with the reason, by who asked for one.
         let check_classes = |bytes: Vec<u8>| match sdf::Layer::from_bytes("classes", bytes) {

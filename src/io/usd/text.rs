@@ -4,7 +4,7 @@
 //! not read numbers that start with their point, such as the `.01` in Pixar's own skinnedArm.usda.
 
 /// Deeper than any real scene nests, and far above what the parser's stack needs.
-const MAX_NESTING: usize = 1000;
+pub(super) const MAX_NESTING: usize = 1000;
 
 /// Checks nesting and writes `.5` as `0.5`. `None` where the text is fine as it is.
 ///

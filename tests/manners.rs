@@ -221,6 +221,7 @@ fn a_terminal_sees_the_time_left() {
         // A pseudo-terminal, of util-linux.
         let output = Command::new("script")
             .args(["-qec", &command, "/dev/null"])
+            .env("TERM", "xterm")
             .stdin(std::process::Stdio::null())
             .output()
             .unwrap();

@@ -29,8 +29,8 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed (an old OUT is left as it was, but see bake --clip-frames), 2 wrong usage, 130 interrupted
-(Ctrl-C or SIGTERM: likewise, and nothing half-written is left).
+Exit codes: 0 done, 1 failed (an old OUT is left as it was, but see bake --clip-frames),
+2 wrong usage, 130 interrupted (Ctrl-C or SIGTERM: likewise, and nothing half-written is left).
 Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.
 
 Examples:

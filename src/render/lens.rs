@@ -95,3 +95,52 @@ impl Lens {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOW: DVec2 = DVec2::new(-1.0, -0.5);
+    const HIGH: DVec2 = DVec2::new(3.0, 1.5);
+
+    #[test]
+    fn what_is_nearer_is_deeper_and_corners_are_corners() {
+        let (low, high) = (LOW, HIGH);
+        for (lens, shrinks) in [
+            (Lens::Perspective { low, high }, true),
+            (Lens::Orthographic { low, high }, false),
+        ] {
+            let clip = lens.clip_from_view(0.25);
+            // A perspective window is one unit away.
+            let at = |corner: DVec2, away: f64| {
+                let across = if shrinks { corner * away } else { corner };
+                clip.project_point3(across.extend(-away))
+            };
+            for away in [0.25, 1.0, 7.0] {
+                assert!((at(low, away).truncate() + 1.0).length() < 1e-12);
+                assert!((at(high, away).truncate() - 1.0).length() < 1e-12);
+            }
+            let depth = [0.25, 1.0, 7.0, 1e3].map(|away| at(low, away).z);
+            assert!((depth[0] - 1.0).abs() < 1e-12, "{depth:?}");
+            assert!(
+                depth.is_sorted_by(|a, b| a > b) && depth[3] > 0.0,
+                "{depth:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn windows_grow_to_an_aspect_about_their_middle() {
+        for (aspect, half) in [(1.0, DVec2::new(2.0, 2.0)), (4.0, DVec2::new(4.0, 1.0))] {
+            let lens = Lens::Orthographic {
+                low: LOW,
+                high: HIGH,
+            };
+            let Lens::Orthographic { low, high } = lens.with_aspect(aspect) else {
+                panic!("another lens");
+            };
+            assert_eq!((low + high) * 0.5, DVec2::new(1.0, 0.5));
+            assert_eq!((high - low) * 0.5, half, "aspect {aspect}");
+        }
+    }
+}

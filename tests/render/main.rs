@@ -33,6 +33,8 @@ fn main() {
     let trials: Vec<Named> = vec![
         ("silhouette_is_where_the_reference_projects", silhouette),
         ("blended_rigid_and_static_meshes_too", other_kinds),
+        ("rigid_prims_blend_too", rigid_blends),
+        ("faces_are_flat_where_nothing_is_smooth", flat_faces),
         ("pictures_change_with_time", changes_with_time),
         ("both_backends_draw_the_same", backends),
         ("methods_differ_and_come_back", methods),
@@ -263,6 +265,49 @@ fn other_kinds() -> Done {
         let camera = drawing.camera(0.4);
         let picture = drawing.draw(&camera, &bare())?;
         lies_where(&picture, &camera, &reference_points(name, time)?)?;
+    }
+    Ok(())
+}
+
+fn rigid_blends() -> Done {
+    const POINTS: &str = "point3f[] points = [(0.5, 0, 0), (1.5, 0, 0), (1, 1, 0)]";
+    let shape = r#"
+        uniform token[] skel:blendShapes = ["high"]
+        rel skel:blendShapeTargets = </Root/Rigid/High>
+
+        def BlendShape "High"
+        {
+            uniform vector3f[] offsets = [(0, 2, 0)]
+            uniform int[] pointIndices = [2]
+        }
+"#;
+    let text = scenes::KINDS.replace(POINTS, &format!("{POINTS}{shape}"));
+    assert_ne!(text, scenes::KINDS);
+    let bench = Bench::new();
+    let file = bench.write("rigid.usda", text);
+    let mut drawing = Drawing::open(&file)?;
+    for time in [0.0, 10.0] {
+        drawing.at(time, &Control::default())?;
+        let camera = drawing.camera(0.4);
+        let picture = drawing.draw(&camera, &bare())?;
+        let points = reference_points(file.to_str().ok_or("a name")?, time)?;
+        lies_where(&picture, &camera, &points)?;
+    }
+    Ok(())
+}
+
+/// A roof without normals: of two flat sides, or round as a subdivision surface is.
+fn flat_faces() -> Done {
+    for skinned in [false, true] {
+        let draw = |scheme: &str| {
+            let mut drawing = Drawing::of_text(&scenes::roof(scheme, skinned))?;
+            assert_eq!(drawing.stage.meshes()[0].deforms, skinned);
+            let camera = drawing.camera(0.0);
+            drawing.draw(&camera, &bare())
+        };
+        let (flat, round) = (draw("none")?, draw("catmullClark")?);
+        assert_eq!(covered(&flat), covered(&round));
+        assert!(differing(&flat, &round) > 0.05, "skinned: {skinned}");
     }
     Ok(())
 }

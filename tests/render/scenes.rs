@@ -24,6 +24,50 @@ def Mesh "Square"
     )
 }
 
+/// Two squares that meet at a ridge, with no normals; moved by a joint, or by none.
+pub fn roof(scheme: &str, skinned: bool) -> String {
+    let influences = r#"
+        int[] primvars:skel:jointIndices = [0, 0, 0, 0, 0, 0] (
+            elementSize = 1
+            interpolation = "vertex"
+        )
+        float[] primvars:skel:jointWeights = [1, 1, 1, 1, 1, 1] (
+            elementSize = 1
+            interpolation = "vertex"
+        )
+        rel skel:skeleton = </Root/Skel>
+"#;
+    let influences = if skinned { influences } else { "" };
+    format!(
+        r#"#usda 1.0
+(
+    upAxis = "Y"
+)
+
+def SkelRoot "Root"
+{{
+    def Skeleton "Skel"
+    {{
+        uniform token[] joints = ["a"]
+        uniform matrix4d[] bindTransforms = [((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))]
+        uniform matrix4d[] restTransforms = [((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))]
+    }}
+
+    def Mesh "Roof" (
+        prepend apiSchemas = ["SkelBindingAPI"]
+    )
+    {{
+        int[] faceVertexCounts = [4, 4]
+        int[] faceVertexIndices = [0, 1, 4, 3, 1, 2, 5, 4]
+        point3f[] points = [(-1, 0, -1), (0, 0, 0), (1, 0, -1), (-1, 1, -1), (0, 1, 0), (1, 1, -1)]
+        uniform token subdivisionScheme = "{scheme}"
+{influences}
+    }}
+}}
+"#
+    )
+}
+
 /// Four squares side by side: blended, skinned, rigid, static.
 pub const KINDS: &str = r#"#usda 1.0
 (

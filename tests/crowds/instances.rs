@@ -10,7 +10,7 @@ use sinew::kernel::PackedPose;
 use crate::Run;
 use crate::common::cases::{Influences, Spec};
 use crate::common::gpu::device_with;
-use crate::made::{Gpu, Made, agrees, bits, ensure, made, places, twenty};
+use crate::made::{Gpu, Made, agrees, bits, crowd_of, ensure, made, places, twenty};
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("others_stay_as_they_are", others_stay),
@@ -499,12 +499,11 @@ fn poses_beyond_a_buffer(_: &Gpu) -> Result<(), Failed> {
         ..sinew::gpu::needed_limits()
     })?;
     let gpu = Gpu { device, queue };
-    let made = made(&Spec {
+    let spec = Spec {
         points: 50,
         ..Spec::default()
-    })?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
+    };
+    let (made, mut crowd, skin) = crowd_of(&gpu, &spec)?;
     for seed in 0..300 {
         let id = crowd.add_instance(skin)?;
         crowd.set_pose(id, &made.pose(seed))?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use libtest_mimic::Failed;
-use sinew::gpu::{Crowd, Deformed, InstanceId};
+use sinew::gpu::{Crowd, Deformed, InstanceId, SkinId};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::skel::{Skin, SkinningMethod};
 
@@ -104,6 +104,14 @@ pub fn places(crowd: &Crowd, id: InstanceId) -> Result<Vec<(wgpu::Buffer, u64, u
     let normals = crowd.normals_on_gpu(id)?;
     let all = points.iter().chain(&normals);
     Ok(all.map(|s| (s.buffer.clone(), s.offset, s.count)).collect())
+}
+
+/// A crowd with a skin of that kind.
+pub fn crowd_of(gpu: &Gpu, spec: &Spec) -> Result<(Made, Crowd, SkinId), Failed> {
+    let made = made(spec)?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    Ok((made, crowd, skin))
 }
 
 pub fn ensure(holds: bool, what: &str) -> Result<(), Failed> {

@@ -9,7 +9,7 @@ use sinew::kernel::PackedPose;
 use crate::Run;
 use crate::common::cases::{self, Spec};
 use crate::common::rng::Rng;
-use crate::made::{Gpu, Made, agrees, bits, ensure, made, twenty};
+use crate::made::{Gpu, Made, agrees, bits, crowd_of, ensure, made, twenty};
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("retained_uploads_only_what_changed", only_what_changed),
@@ -163,12 +163,11 @@ fn part_and_meet(gpu: &Gpu) -> Result<(), Failed> {
 
 /// What an encoder had that is never submitted comes with the next one.
 fn dropped_encoders(gpu: &Gpu) -> Result<(), Failed> {
-    let made = made(&Spec {
+    let spec = Spec {
         shapes: 3,
         ..Spec::default()
-    })?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
+    };
+    let (made, mut crowd, skin) = crowd_of(gpu, &spec)?;
     let ids = crowd.add_instances(skin, 3)?;
     let encoder = || gpu.device.create_command_encoder(&Default::default());
     for round in 0..6u64 {

@@ -1,6 +1,5 @@
 // Blend shapes, and linear blend or dual quaternion skinning of points, normals and tangents: one invocation
 // per result. That is a point, a render vertex, or a faceVarying normal.
-// Items and palettes are declared apart, in skin_in_storage.wgsl or skin_in_uniforms.wgsl.
 
 override WITH_NORMALS: bool = true;
 override WITH_BLEND: bool = true;
@@ -19,8 +18,11 @@ override TANGENTS_SLOT: u32 = 2u;
 override PREVIOUS_SLOT: u32 = 3u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(1) var<storage, read> items: array<SkinItem>;
 // What does not change with time: rest values, influences, blend offsets and the lists that are walked of them.
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
+// Rows: three per palette slot and kind of matrix, and six per item for the way out of skeleton space.
+@group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> sub_weights: array<f32>;
 @group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out_1: array<u32>;

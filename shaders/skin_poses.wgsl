@@ -1,6 +1,5 @@
 // Linear blend skinning of points, and of a normal for each: one invocation per point, for several poses one
 // after the other, so that what they share is read once. All else is skin.wgsl's.
-// Items and palettes are declared apart, in skin_poses_in_storage.wgsl or skin_poses_in_uniforms.wgsl.
 
 override WITH_NORMALS: bool = true;
 override WITH_PREVIOUS: bool = true;
@@ -8,8 +7,6 @@ override WITH_PREVIOUS: bool = true;
 override NARROW: bool = true;
 override FINE: bool = false;
 override COMPACT: bool = false;
-// No item has more than one pose. Software adapters are a third slower in a loop.
-override LONE: bool = false;
 
 // As in skin.wgsl.
 override NORMALS_SLOT: u32 = 1u;
@@ -18,7 +15,10 @@ override PREVIOUS_SLOT: u32 = 3u;
 override INFLUENCES: u32 = 0u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(1) var<storage, read> items: array<PosesItem>;
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
+// Rows: three per palette slot and kind of matrix, and six per pose for the way out of skeleton space.
+@group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(5) var<storage, read_write> out_1: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out_2: array<u32>;
@@ -231,10 +231,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let normals = WITH_NORMALS && items[item].rest_normals != NONE;
     let rest = rest_of(item, number, normals);
-    if LONE {
-        skin_by(item, 0u, number, rest, normals);
-        return;
-    }
     for (var i = 0u; i < items[item].pose_count; i++) {
         skin_by(item, i, number, rest, normals);
     }

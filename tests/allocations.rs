@@ -11,7 +11,7 @@ use common::gpu;
 use common::host::Gpu;
 use glam::{DMat4, DQuat, DVec3};
 use libtest_mimic::{Arguments, Failed, Trial};
-use sinew::gpu::{Crowd, InstanceId, SkinnerOptions};
+use sinew::gpu::{Crowd, InstanceId};
 use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin};
 use sinew::skel::{Pose, Skeleton};
 
@@ -153,12 +153,7 @@ struct Scene {
 impl Scene {
     fn new(gpu: &Gpu, count: usize) -> Result<Self, Failed> {
         let rig = Rig::new()?;
-        // Pages of any size, so that one of them serves all.
-        let options = SkinnerOptions {
-            never_in_uniforms: true,
-            ..SkinnerOptions::default()
-        };
-        let mut crowd = gpu.crowd_with(&options)?;
+        let mut crowd = gpu.crowd()?;
         let skin = crowd.add_skin(rig.packed.clone())?;
         let ids = crowd.add_instances(skin, count)?;
         Ok(Self {

@@ -51,10 +51,7 @@ fn main() {
         "two_frames_in_one_submit",
         Box::new(two_frames_in_one_submit),
     );
-    gpu(
-        "palettes_larger_than_a_uniform",
-        Box::new(palettes_larger_than_a_uniform),
-    );
+    gpu("palettes_of_many_sizes", Box::new(palettes_of_many_sizes));
     gpu("prims_share_a_palette", Box::new(shared_palette));
     gpu("wrong_use_is_an_error", Box::new(errors));
     gpu("instances_come_and_go", Box::new(reuse));
@@ -602,8 +599,8 @@ fn crowd_in_one_dispatch() -> Result<(), Failed> {
     check_work(&all)
 }
 
-/// A software adapter has small palettes in uniforms and large ones in storage.
-fn palettes_larger_than_a_uniform() -> Result<(), Failed> {
+/// Small palettes lie beside ones of more than 64 KiB.
+fn palettes_of_many_sizes() -> Result<(), Failed> {
     let of = |joints| Spec {
         seed: joints as u64,
         joints,

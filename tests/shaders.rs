@@ -4,8 +4,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
 use sinew::kernel::{
-    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_IN_UNIFORMS, SKIN_POSES,
-    SKIN_POSES_IN_UNIFORMS, WEIGHTS, WORKGROUP_SIZE,
+    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_POSES, WEIGHTS, WORKGROUP_SIZE,
 };
 use sinew::render::Shader;
 
@@ -14,17 +13,7 @@ type Check = fn(&Kernel) -> Result<(), String>;
 fn main() {
     let args = Arguments::from_args();
     let mut trials = Vec::new();
-    for kernel in [
-        POSE,
-        WEIGHTS,
-        SKIN,
-        SKIN_IN_UNIFORMS,
-        SKIN_POSES,
-        SKIN_POSES_IN_UNIFORMS,
-        MAKE_NORMALS,
-        BOUNDS,
-        BOXES,
-    ] {
+    for kernel in [POSE, WEIGHTS, SKIN, SKIN_POSES, MAKE_NORMALS, BOUNDS, BOXES] {
         let checks: [(&str, Check); 8] = [
             ("validates", |k| validated(k).map(drop)),
             ("to_spirv", |k| spirv(variants(k)?)),

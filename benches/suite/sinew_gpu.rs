@@ -240,16 +240,13 @@ fn measured(
     Ok(row.over_floor(bytes, copy).noted(note))
 }
 
-/// Dispatches of a frame as hardware adapters have it, with all characters and with half of them.
+/// Dispatches of a frame with all characters and with half of them.
 pub fn dispatches(
     load: &Workload,
     half: &Workload,
     device: &GpuDevice,
 ) -> Result<[usize; 2], GpuError> {
-    let options = SkinnerOptions {
-        never_in_uniforms: true,
-        ..SkinnerOptions::default()
-    };
+    let options = SkinnerOptions::default();
     let count = |load: &Workload| {
         OnDevice::new(load, device, &options)?
             .crowd

@@ -1,7 +1,6 @@
 //! The plan of one frame, apart from carrying it out: where every pose goes, and which items make
 //! up which dispatch. No GPU calls here.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use slotmap::SlotMap;
@@ -108,18 +107,15 @@ pub(super) fn plan<'a>(
     poses: &[Posed],
     rigs: &Rigs,
 ) -> Result<Frame, GpuError> {
-    let mut shown: Vec<_> = instances.filter(|(_, instance)| !instance.hidden).collect();
-    if limits.in_uniforms {
-        side_by_side(&mut shown, poses);
-    }
+    let shown: Vec<_> = instances.filter(|(_, instance)| !instance.hidden).collect();
     let mut frame = Frame {
         poses: place_poses(limits, skins, &shown, poses, rigs)?,
-        pose: Groups::new(limits, false),
-        weights: Groups::new(limits, false),
-        skin: Groups::new(limits, limits.in_uniforms),
+        pose: Groups::new(limits),
+        weights: Groups::new(limits),
+        skin: Groups::new(limits),
         plain: PlainItems::new(limits),
-        made_normals: Groups::new(limits, false),
-        bounds: Groups::new(limits, false),
+        made_normals: Groups::new(limits),
+        bounds: Groups::new(limits),
         previous: Vec::new(),
         plain_previous: Vec::new(),
         blended: Vec::new(),
@@ -197,23 +193,6 @@ pub(super) fn plan<'a>(
         }
     }
     Ok(frame)
-}
-
-/// Brings instances of one skin side by side, but leaves those that share a palette together: pages of palettes are
-/// small in uniforms, and only what a page holds shares items.
-fn side_by_side(instances: &mut [(InstanceId, &Instance)], poses: &[Posed]) {
-    let palette = |id: InstanceId| {
-        let pose = poses.get(id.slot() as usize)?.pose.as_ref()?;
-        pose.palette().map(Arc::as_ptr)
-    };
-    let mut first_skin = HashMap::new();
-    for (id, instance) in &*instances {
-        if let Some(palette) = palette(*id) {
-            first_skin.entry(palette).or_insert(instance.skin);
-        }
-    }
-    let first = |palette| first_skin.get(&palette).copied();
-    instances.sort_by_key(|(id, instance)| palette(*id).and_then(first).unwrap_or(instance.skin));
 }
 
 /// Finds a place for every pose.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::skinner::Limits;
-use crate::kernel::{Dispatch, UNIFORM_BYTES, WORKGROUP_SIZE};
+use crate::kernel::{Dispatch, WORKGROUP_SIZE};
 
 /// Pages that one dispatch binds: skin or shapes, pose (unused by made normals), output set (unused by
 /// weights).
@@ -53,13 +53,9 @@ pub(super) struct Groups<T> {
 }
 
 impl<T> Groups<T> {
-    /// Tables that fit a binding, or a uniform.
-    pub fn new(limits: &Limits, in_uniforms: bool) -> Self {
-        let bytes = match in_uniforms {
-            true => UNIFORM_BYTES,
-            false => limits.binding_bytes,
-        };
-        let max_items = (bytes as usize / size_of::<T>()).max(1);
+    /// Tables that fit a binding.
+    pub fn new(limits: &Limits) -> Self {
+        let max_items = (limits.binding_bytes as usize / size_of::<T>()).max(1);
         Self {
             all: Vec::new(),
             open: HashMap::new(),
@@ -208,10 +204,9 @@ mod tests {
             output_bytes: 1 << 20,
             workgroups: 3,
             alignment: 256,
-            in_uniforms: false,
             active_lists: true,
         };
-        let mut groups: Groups<u32> = Groups::new(&limits, false);
+        let mut groups: Groups<u32> = Groups::new(&limits);
         for (count, variant) in [(1, SHARED_WORKGROUPS), (65, 0), (30, SHARED_WORKGROUPS | 1)] {
             for _ in 0..10 {
                 groups.push(pages, count, variant, |first| first);

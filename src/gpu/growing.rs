@@ -121,15 +121,6 @@ impl Growing {
         self.replaced += 1;
     }
 
-    /// The first `bytes` of it.
-    pub fn start(&self, bytes: u64) -> wgpu::BindingResource<'_> {
-        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-            buffer: &self.buffer,
-            offset: 0,
-            size: wgpu::BufferSize::new(bytes),
-        })
-    }
-
     pub fn whole(&self) -> wgpu::BindingResource<'_> {
         self.buffer.as_entire_binding()
     }

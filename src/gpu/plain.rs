@@ -26,7 +26,6 @@ const WITH_PREVIOUS: usize = 2;
 const NARROW: usize = 4;
 const FINE: usize = 8;
 const COMPACT: usize = 16;
-const LONE: usize = 32;
 
 impl Class {
     fn new(plain: &Plain, influences: u32, normals: bool, previous: bool) -> Self {
@@ -42,11 +41,8 @@ impl Class {
         }
     }
 
-    /// The pipeline for results in a set of buffers; `lone` where no item has a second pose.
-    ///
-    /// For software adapters alone, which keep products and sums apart: elsewhere another way of compiling might change the
-    /// last bit of an instance's results by how many others there are.
-    pub fn variant(self, set: &OutSet, lone: bool) -> Variant {
+    /// The pipeline for results in a set of buffers.
+    pub fn variant(self, set: &OutSet) -> Variant {
         let slot = |kind: usize, bit: usize| {
             if self.bits & bit > 0 {
                 set.slots[kind]
@@ -55,7 +51,7 @@ impl Class {
             }
         };
         Variant {
-            bits: self.bits | if lone { LONE } else { 0 },
+            bits: self.bits,
             slots: [
                 slot(NORMALS, WITH_NORMALS),
                 slot(PREVIOUS, WITH_PREVIOUS),
@@ -87,11 +83,6 @@ pub(super) struct PosePlaceAt {
     pub number: usize,
     /// Among the item's poses.
     pub pose: usize,
-}
-
-/// Whether no item has a second pose.
-pub(super) fn are_lone(items: &[PosesItem]) -> bool {
-    items.iter().all(|item| item.pose_count == 1)
 }
 
 /// Items of plain skins by class.
@@ -166,7 +157,7 @@ impl PlainItems {
         );
         let found = self.classes.iter().position(|(other, _)| *other == class);
         let class_number = found.unwrap_or_else(|| {
-            let groups = Groups::new(&self.limits, self.limits.in_uniforms);
+            let groups = Groups::new(&self.limits);
             self.classes.push((class, groups));
             self.classes.len() - 1
         });

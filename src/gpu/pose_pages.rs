@@ -9,7 +9,7 @@ use super::rig_palettes::{RigPalettes, RigPlaces};
 use super::rigs::HeldRig;
 use super::skinner::Limits;
 use super::{GpuError, RigId};
-use crate::kernel::{JointTransform, NONE, PackedPose, Palette, UNIFORM_BYTES};
+use crate::kernel::{JointTransform, NONE, PackedPose, Palette};
 use crate::math::Rows;
 
 const BLOCK: u64 = size_of::<Rows>() as u64;
@@ -44,11 +44,6 @@ impl PosePage {
         self.channels.len() as u64 * 4
     }
 
-    /// Whether its dispatches find their palettes in a uniform.
-    pub fn in_uniforms(&self, limits: &Limits) -> bool {
-        limits.in_uniforms && self.palette_bytes() <= UNIFORM_BYTES
-    }
-
     /// Row of the first way out.
     fn first_post(&self) -> u32 {
         self.palettes.len() as u32 * 3
@@ -57,10 +52,6 @@ impl PosePage {
     /// Row of the first palette that the GPU makes.
     pub fn first_of_rigs(&self) -> u32 {
         self.first_post() + self.posts.len() as u32 * 6
-    }
-
-    fn is_empty(&self) -> bool {
-        self.palettes.is_empty() && self.rigs.is_empty()
     }
 
     /// What the GPU lacks of palettes and ways out: byte offsets, and bytes.
@@ -429,24 +420,18 @@ impl<'a> Placing<'a> {
             (Some(palette), _, None) => 2 + palette.blocks() as u64,
             (None, Some(rig), None) => 2 + rig.blocks() as u64,
         };
-        let palette_bytes =
-            |page: &PosePage, found: Option<u32>| page.palette_bytes() + blocks(found) * BLOCK;
         let bytes = |page: &PosePage, found: Option<u32>| {
             let channels = page.channel_bytes() + pose.channel_weights().len() as u64 * 4;
             let sub_weights = u64::from(page.sub_weights) + u64::from(sub_shapes.unwrap_or(0));
             let more = packed.filter(|_| found.is_none());
-            palette_bytes(page, found)
+            (page.palette_bytes() + blocks(found) * BLOCK)
                 .max(channels)
                 .max(sub_weights * 4)
                 .max(page.rigs.largest_with(more))
         };
         let number = self.poses.pages.len() - 1;
         let last = &self.poses.pages[number];
-        // A page that has outgrown a uniform, by one large palette, may as well be filled.
-        let stays_in_uniform = !last.in_uniforms(self.limits)
-            || last.is_empty()
-            || palette_bytes(last, found) <= UNIFORM_BYTES;
-        if stays_in_uniform && bytes(last, found) <= limit {
+        if bytes(last, found) <= limit {
             return Ok((number, found));
         }
         self.last = None;

@@ -7,13 +7,12 @@ use super::crowd::PoseBuffers;
 use super::frame::{Blended, Frame};
 use super::growing::Growing;
 use super::pipelines::Variant;
-use super::plain::are_lone;
 use super::pose_pages::changes;
 use super::tables::{Launch, Tables};
 use super::target::NORMALS;
 use super::timing::POSE_PASS;
 use super::{Crowd, GpuError, InstanceId};
-use crate::kernel::{PosePlace, PosesItem, SkinItem, UNIFORM_BYTES};
+use crate::kernel::{PosePlace, PosesItem, SkinItem};
 
 /// What bind groups depend on beside the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,12 +143,7 @@ impl Crowd {
         let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
         while self.pose_pages.len() < frame.poses.pages.len() {
             self.pose_pages.push(PoseBuffers {
-                palettes: Growing::new(
-                    skinner,
-                    "skin.palettes",
-                    storage | wgpu::BufferUsages::UNIFORM,
-                    limit,
-                )?,
+                palettes: Growing::new(skinner, "skin.palettes", storage, limit)?,
                 channels: Growing::new(skinner, "weights.channels", storage, limit)?,
                 sub_weights: Growing::new(skinner, "skin.sub_weights", storage, limit)?,
                 joints: Growing::new(skinner, "pose.joints", storage, limit)?,
@@ -157,12 +151,9 @@ impl Crowd {
             });
         }
         for (buffers, data) in self.pose_pages.iter_mut().zip(&frame.poses.pages) {
-            let palette_bytes = if data.in_uniforms(&skinner.limits) {
-                UNIFORM_BYTES
-            } else {
-                data.palette_bytes()
-            };
-            buffers.palettes.reserve(skinner, palette_bytes, None)?;
+            buffers
+                .palettes
+                .reserve(skinner, data.palette_bytes(), None)?;
             buffers
                 .channels
                 .reserve(skinner, data.channel_bytes(), None)?;
@@ -178,31 +169,18 @@ impl Crowd {
         }
 
         let mut tables = Tables::new(skinner);
-        let pose = tables.lay(&frame.pose.all, skinner.limits.workgroups, 0);
-        let weights = tables.lay(&frame.weights.all, skinner.limits.workgroups, 0);
-        let skin = tables.lay(
-            &frame.skin.all,
-            skinner.limits.workgroups,
-            if skinner.limits.in_uniforms {
-                UNIFORM_BYTES
-            } else {
-                0
-            },
-        );
+        let pose = tables.lay(&frame.pose.all, skinner.limits.workgroups);
+        let weights = tables.lay(&frame.weights.all, skinner.limits.workgroups);
+        let skin = tables.lay(&frame.skin.all, skinner.limits.workgroups);
         let mut skin_items = vec![0; frame.skin.all.len()];
         for laid in &skin {
             skin_items[laid.group] = laid.first_item();
         }
-        let least = if skinner.limits.in_uniforms {
-            UNIFORM_BYTES
-        } else {
-            0
-        };
         let plain: Vec<_> = frame
             .plain
             .classes
             .iter()
-            .map(|(_, groups)| tables.lay(&groups.all, skinner.limits.workgroups, least))
+            .map(|(_, groups)| tables.lay(&groups.all, skinner.limits.workgroups))
             .collect();
         let plain_items = frame
             .plain
@@ -216,9 +194,9 @@ impl Crowd {
                 firsts
             });
         let plain_items: Vec<_> = plain_items.collect();
-        let made = tables.lay(&frame.made_normals.all, skinner.limits.workgroups, 0);
+        let made = tables.lay(&frame.made_normals.all, skinner.limits.workgroups);
         let per_dimension = skinner.limits.workgroups;
-        let bounds = tables.lay(&frame.bounds.all, per_dimension, 0);
+        let bounds = tables.lay(&frame.bounds.all, per_dimension);
         let boxes = match &mut self.bounds {
             Some(bounds) => {
                 bounds.reserve(skinner, self.slots)?;
@@ -269,25 +247,17 @@ impl Crowd {
             let group = &frame.skin.all[laid.group];
             let (pages, pose) = (group.pages, &self.pose_pages[group.pages.pose]);
             let set = self.out_sets.get(pages.out);
-            let in_uniforms = skinner
-                .skin_in_uniforms
-                .as_ref()
-                .filter(|_| frame.poses.pages[pages.pose].in_uniforms(&skinner.limits));
-            let palettes = match in_uniforms {
-                Some(_) => pose.palettes.start(UNIFORM_BYTES),
-                None => pose.palettes.whole(),
-            };
             let out = |slot| set.binding(skinner, &self.out_pages, slot);
             let others = [
                 self.skin_pages[pages.skin].whole(),
-                palettes,
+                pose.palettes.whole(),
                 pose.sub_weights.whole(),
                 out(0),
                 out(1),
                 out(2),
                 out(3),
             ];
-            let kernel = in_uniforms.unwrap_or(&skinner.skin);
+            let kernel = &skinner.skin;
             let pipeline = kernel.get(device, set.skin_variant(group.variant))?;
             launches.push(laid.launch(skinner, 1, kernel, pipeline, buffer, others)?);
         }
@@ -297,20 +267,12 @@ impl Crowd {
                 let pages = group.pages;
                 let pose = &self.pose_pages[pages.pose];
                 let set = self.out_sets.get(pages.out);
-                let in_uniforms = frame.poses.pages[pages.pose].in_uniforms(&skinner.limits);
-                let in_uniforms = skinner.plain_in_uniforms.as_ref().filter(|_| in_uniforms);
-                let palettes = match in_uniforms {
-                    Some(_) => pose.palettes.start(UNIFORM_BYTES),
-                    None => pose.palettes.whole(),
-                };
+                let palettes = pose.palettes.whole();
                 let out = |slot| set.binding(skinner, &self.out_pages, slot);
                 let skins = self.skin_pages[pages.skin].whole();
                 let others = [skins, palettes, out(0), out(1), out(2), out(3)];
-                let kernel = in_uniforms.unwrap_or(&skinner.plain);
-                let pipeline = kernel.get(
-                    device,
-                    class.variant(set, in_uniforms.is_some() && are_lone(&group.items)),
-                )?;
+                let kernel = &skinner.plain;
+                let pipeline = kernel.get(device, class.variant(set))?;
                 launches.push(laid.launch(skinner, 1, kernel, pipeline, buffer, others)?);
             }
         }

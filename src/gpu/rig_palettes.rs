@@ -93,10 +93,6 @@ impl RigPlaces {
 }
 
 impl RigPalettes {
-    pub fn is_empty(&self) -> bool {
-        self.batches.is_empty()
-    }
-
     pub fn palette_bytes(&self) -> u64 {
         u64::from(self.blocks) * size_of::<Rows>() as u64
     }

@@ -184,8 +184,7 @@ impl Crowd {
     /// Adds a skeleton that the GPU poses: [`Crowd::set_joints`] gives it local transforms, and [`Crowd::set_rig_pose`] has
     /// instances move with it. Rigs of the same `Arc` share their tables.
     ///
-    /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest hierarchy, or a few where pages are full (on software
-    /// adapters these hold 64 KiB of palettes). What
+    /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest hierarchy, or a few where pages are full. What
     /// f32 costs is said at [`crate::kernel::POSE`]: about a step of f32 per level.
     ///
     /// ```no_run

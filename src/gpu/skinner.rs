@@ -3,10 +3,7 @@
 use super::error::{alive, guarded};
 use super::pipelines::Pipelines;
 use super::{Crowd, GpuError, JointPalettes, limits};
-use crate::kernel::{
-    Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_IN_UNIFORMS, SKIN_POSES, SKIN_POSES_IN_UNIFORMS,
-    UNIFORM_BYTES, WEIGHTS,
-};
+use crate::kernel::{Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_POSES, WEIGHTS};
 
 /// How a [`Skinner`] uses its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,9 +15,6 @@ pub struct SkinnerOptions {
     /// Most bytes of outputs of one crowd, 64 GiB where not said: wgpu does not tell how much memory there
     /// is, and more instances than that are an error before anything is allocated.
     pub max_output_bytes: Option<u64>,
-    /// Item tables and palettes in storage buffers even on software adapters, where uniforms of 64 KiB
-    /// are far faster to read and make a dispatch for every 64 KiB of palettes.
-    pub never_in_uniforms: bool,
     /// Walk all blend entries of a point every frame, those of shapes without weight too, and make no lists of the others. Results
     /// are the same to the bit; for measuring.
     pub never_active_lists: bool,
@@ -43,8 +37,6 @@ pub(super) struct Limits {
     pub workgroups: u32,
     /// Alignment of any binding's offset.
     pub alignment: u64,
-    /// Items and palettes go to uniforms where they fit.
-    pub in_uniforms: bool,
     /// Instances walk lists of the blend entries that they use.
     pub active_lists: bool,
 }
@@ -73,11 +65,8 @@ pub struct Skinner {
     pub(super) pose: Pipelines,
     pub(super) weights: Pipelines,
     pub(super) skin: Pipelines,
-    /// Only where [`Limits::in_uniforms`].
-    pub(super) skin_in_uniforms: Option<Pipelines>,
-    /// Plain skins, in storage and in uniforms likewise.
+    /// Plain skins.
     pub(super) plain: Pipelines,
-    pub(super) plain_in_uniforms: Option<Pipelines>,
     pub(super) made_normals: Pipelines,
     /// Stand in for output bindings that nothing is written to; no two for one buffer.
     pub(super) unused: [wgpu::Buffer; 4],
@@ -111,8 +100,6 @@ impl Skinner {
         let binding_bytes = options
             .max_binding_bytes
             .map_or(most, |wish| wish.clamp(256, most) & !15);
-        #[allow(clippy::unnecessary_cast, reason = "u32 or u64, by wgpu's version")]
-        let uniform_bytes = of_device.max_uniform_buffer_binding_size as u64;
         let limits = Limits {
             binding_bytes,
             buffer_bytes: of_device.max_buffer_size,
@@ -122,18 +109,12 @@ impl Skinner {
                 .unwrap_or(u32::MAX)
                 .clamp(1, of_device.max_compute_workgroups_per_dimension),
             alignment: u64::from(alignment),
-            in_uniforms: !options.never_in_uniforms
-                && device.adapter_info().device_type == wgpu::DeviceType::Cpu
-                && UNIFORM_BYTES <= binding_bytes.min(uniform_bytes),
             active_lists: !options.never_active_lists,
         };
         let cache = options.pipeline_cache.as_ref();
         let of = |kernel: &'static Kernel| Pipelines::new(device, kernel, cache);
         let (weights, skin, made_normals) = (of(&WEIGHTS)?, of(&SKIN)?, of(&MAKE_NORMALS)?);
         let plain = of(&SKIN_POSES)?;
-        let in_uniforms = |kernel| limits.in_uniforms.then(|| of(kernel)).transpose();
-        let skin_in_uniforms = in_uniforms(&SKIN_IN_UNIFORMS)?;
-        let plain_in_uniforms = in_uniforms(&SKIN_POSES_IN_UNIFORMS)?;
         let unused = guarded(device, || {
             [(); 4].map(|()| {
                 device.create_buffer(&wgpu::BufferDescriptor {
@@ -154,9 +135,7 @@ impl Skinner {
             pose: of(&POSE)?,
             weights,
             skin,
-            skin_in_uniforms,
             plain,
-            plain_in_uniforms,
             made_normals,
             unused,
         })
@@ -177,7 +156,6 @@ impl Skinner {
     /// Pipelines of skinning and posing that are compiled by now: where a frame made this grow, it took longer than others.
     #[must_use]
     pub fn compiled(&self) -> usize {
-        let of_uniforms = self.skin_in_uniforms.iter().chain(&self.plain_in_uniforms);
         [
             &self.pose,
             &self.weights,
@@ -186,7 +164,6 @@ impl Skinner {
             &self.made_normals,
         ]
         .into_iter()
-        .chain(of_uniforms)
         .map(Pipelines::count)
         .sum()
     }

@@ -19,8 +19,6 @@ pub(super) struct Launch {
 /// Item tables and dispatch records, laid out in one buffer.
 pub(super) struct Tables {
     pub words: Vec<u32>,
-    /// Where the last binding ends, which may be behind them.
-    end: u64,
     alignment: usize,
 }
 
@@ -36,14 +34,13 @@ impl Tables {
     pub fn new(skinner: &Skinner) -> Self {
         Self {
             words: Vec::new(),
-            end: 0,
             alignment: skinner.limits.alignment as usize,
         }
     }
 
     /// Bytes that a buffer has to have for them.
     pub fn size(&self) -> u64 {
-        self.end.max(self.words.len() as u64 * 4)
+        self.words.len() as u64 * 4
     }
 
     fn put(&mut self, bytes: &[u8]) -> (u64, u64) {
@@ -53,19 +50,15 @@ impl Tables {
         (aligned as u64 * 4, bytes.len() as u64)
     }
 
-    /// Puts the groups' items, of whole words, each bound with at least `least_bytes`, which may reach over what comes
-    /// after it, and their dispatches.
+    /// Puts the groups' items, which are whole words, and their dispatches.
     pub fn lay<T: bytemuck::NoUninit>(
         &mut self,
         groups: &[Group<T>],
         per_dimension: u32,
-        least_bytes: u64,
     ) -> Vec<Laid> {
         let mut out = Vec::new();
         for (number, group) in groups.iter().enumerate() {
-            let (first, bytes) = self.put(bytemuck::cast_slice(&group.items));
-            let items = (first, bytes.max(least_bytes));
-            self.end = self.end.max(items.0 + items.1);
+            let items = self.put(bytemuck::cast_slice(&group.items));
             for dispatch in dispatches(group, per_dimension) {
                 out.push(self.lay_dispatch(number, Some(items), dispatch));
             }

@@ -78,9 +78,9 @@ macro_rules! wgsl {
 }
 pub(crate) use wgsl;
 
-/// That of a kernel that skins, by the files with its item, with where it finds items and palettes, and with the kernel.
+/// The text of a kernel that skins, by the files with its item and with the kernel.
 macro_rules! skin_wgsl {
-    ($item:literal, $tables:literal, $kernel:literal) => {
+    ($item:literal, $kernel:literal) => {
         $crate::kernel::layout::wgsl![
             "common/dispatch",
             "common/items",
@@ -89,7 +89,6 @@ macro_rules! skin_wgsl {
             "common/vectors",
             "common/octahedral",
             "common/results",
-            $tables,
             $kernel
         ]
     };

@@ -61,11 +61,11 @@ pub use pose_joints::{JointTransform, POSE, PoseItem, palette_on_cpu};
 pub use render_mesh::{RenderInputs, RenderMesh};
 pub use render_vertices::RenderVertices;
 pub use rig::PackedRig;
-pub use skin::{SKIN, SKIN_IN_UNIFORMS, SkinItem};
 #[cfg(feature = "gpu")]
-pub(crate) use skin::{UNIFORM_BYTES, multiplied};
+pub(crate) use skin::multiplied;
+pub use skin::{SKIN, SkinItem};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
-pub use skin_poses::{POSES, PosePlace, PosesItem, SKIN_POSES, SKIN_POSES_IN_UNIFORMS};
+pub use skin_poses::{POSES, PosePlace, PosesItem, SKIN_POSES};
 pub use stored::unpack_normal;
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 #[cfg(feature = "gpu")]

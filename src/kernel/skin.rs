@@ -97,9 +97,19 @@ impl SkinItem {
 /// The kernel's WGSL and layout.
 pub const SKIN: Kernel = Kernel {
     name: "skin",
-    wgsl: skin_wgsl!("common/skin_item", "skin_in_storage", "skin"),
+    wgsl: skin_wgsl!("common/skin_item", "skin"),
     entry: "main",
-    bindings: &bindings(Access::Read, size_of::<SkinItem>() as u64, 16),
+    bindings: &[
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
+        Binding::new(1, "items", Access::Read, size_of::<SkinItem>() as u64),
+        Binding::new(2, "skins", Access::Read, 4),
+        Binding::new(3, "palettes", Access::Read, 16),
+        Binding::new(4, "sub_weights", Access::Read, 4),
+        Binding::new(5, "out_0", Access::ReadWrite, 4),
+        Binding::new(6, "out_1", Access::ReadWrite, 4),
+        Binding::new(7, "out_2", Access::ReadWrite, 4),
+        Binding::new(8, "out_3", Access::ReadWrite, 4),
+    ],
     structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
     overrides: &[
         "WITH_NORMALS",
@@ -112,33 +122,6 @@ pub const SKIN: Kernel = Kernel {
     ],
     slots: &["NORMALS_SLOT", "TANGENTS_SLOT", "PREVIOUS_SLOT"],
 };
-
-/// Bytes of the item table and of the palettes that [`SKIN_IN_UNIFORMS`] binds: what WebGPU promises.
-pub(crate) const UNIFORM_BYTES: u64 = 64 << 10;
-
-/// [`SKIN`] with items and palettes in uniforms. For software adapters: lavapipe gathers from
-/// uniforms with vector instructions and loads from storage lane by lane, some 25 times slower.
-/// Hardware takes divergent palette reads from uniforms badly.
-pub const SKIN_IN_UNIFORMS: Kernel = Kernel {
-    name: "skin_in_uniforms",
-    wgsl: skin_wgsl!("common/skin_item", "skin_in_uniforms", "skin"),
-    bindings: &bindings(Access::Uniform, UNIFORM_BYTES, UNIFORM_BYTES),
-    ..SKIN
-};
-
-const fn bindings(tables: Access, items_bytes: u64, palette_bytes: u64) -> [Binding; 9] {
-    [
-        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", tables, items_bytes),
-        Binding::new(2, "skins", Access::Read, 4),
-        Binding::new(3, "palettes", tables, palette_bytes),
-        Binding::new(4, "sub_weights", Access::Read, 4),
-        Binding::new(5, "out_0", Access::ReadWrite, 4),
-        Binding::new(6, "out_1", Access::ReadWrite, 4),
-        Binding::new(7, "out_2", Access::ReadWrite, 4),
-        Binding::new(8, "out_3", Access::ReadWrite, 4),
-    ]
-}
 
 /// An affine matrix by columns.
 pub(super) type Columns = [Vec4; 4];

@@ -1,7 +1,6 @@
 //! Plain skins of one mesh in several poses, `shaders/skin_poses.wgsl`. Its mirror is that of `skin`.
 
 use super::layout::{gpu_struct, skin_wgsl};
-use super::skin::UNIFORM_BYTES;
 use super::{Access, Binding, Dispatch, Kernel};
 
 /// Poses that one invocation skins its point by.
@@ -24,7 +23,6 @@ gpu_struct! {
         out_previous: u32,
         /// [`super::SkinItem::FRESH`] and [`super::SkinItem::OCTAHEDRAL`].
         flags: u32,
-        /// To a multiple of 16 bytes, as uniforms want it.
         unused: u32,
     }
 }
@@ -70,38 +68,19 @@ const _: () = assert!(size_of::<PosesItem>() == 64 + POSES * size_of::<PosePlace
 /// The kernel's WGSL and layout.
 pub const SKIN_POSES: Kernel = Kernel {
     name: "skin_poses",
-    wgsl: skin_wgsl!("common/poses_item", "skin_poses_in_storage", "skin_poses"),
+    wgsl: skin_wgsl!("common/poses_item", "skin_poses"),
     entry: "main",
-    bindings: &bindings(Access::Read, size_of::<PosesItem>() as u64, 16),
-    structs: &[Dispatch::LAYOUT, PosePlace::LAYOUT, PosesItem::LAYOUT],
-    overrides: &[
-        "WITH_NORMALS",
-        "WITH_PREVIOUS",
-        "NARROW",
-        "FINE",
-        "COMPACT",
-        "LONE",
-    ],
-    slots: &["NORMALS_SLOT", "PREVIOUS_SLOT", "INFLUENCES"],
-};
-
-/// [`SKIN_POSES`] with items and palettes in uniforms, as [`super::SKIN_IN_UNIFORMS`].
-pub const SKIN_POSES_IN_UNIFORMS: Kernel = Kernel {
-    name: "skin_poses_in_uniforms",
-    wgsl: skin_wgsl!("common/poses_item", "skin_poses_in_uniforms", "skin_poses"),
-    bindings: &bindings(Access::Uniform, UNIFORM_BYTES, UNIFORM_BYTES),
-    ..SKIN_POSES
-};
-
-const fn bindings(tables: Access, items_bytes: u64, palette_bytes: u64) -> [Binding; 8] {
-    [
+    bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", tables, items_bytes),
+        Binding::new(1, "items", Access::Read, size_of::<PosesItem>() as u64),
         Binding::new(2, "skins", Access::Read, 4),
-        Binding::new(3, "palettes", tables, palette_bytes),
+        Binding::new(3, "palettes", Access::Read, 16),
         Binding::new(4, "out_0", Access::ReadWrite, 4),
         Binding::new(5, "out_1", Access::ReadWrite, 4),
         Binding::new(6, "out_2", Access::ReadWrite, 4),
         Binding::new(7, "out_3", Access::ReadWrite, 4),
-    ]
-}
+    ],
+    structs: &[Dispatch::LAYOUT, PosePlace::LAYOUT, PosesItem::LAYOUT],
+    overrides: &["WITH_NORMALS", "WITH_PREVIOUS", "NARROW", "FINE", "COMPACT"],
+    slots: &["NORMALS_SLOT", "PREVIOUS_SLOT", "INFLUENCES"],
+};

@@ -69,11 +69,7 @@ fn fill(crowd: &mut Crowd) -> Result<Vec<(InstanceId, PackedPose, PackedPose)>, 
 }
 
 fn everything(gpu: &Gpu) -> Result<(), Failed> {
-    let options = SkinnerOptions {
-        never_in_uniforms: true,
-        ..SkinnerOptions::default()
-    };
-    let mut crowd = gpu.skinner(&options)?.crowd();
+    let mut crowd = gpu.crowd()?;
     let ids = fill(&mut crowd)?;
     let without = crowd.dispatch_count()?;
     crowd.enable_bounds(BoundsUse::OnGpu)?;

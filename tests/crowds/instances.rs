@@ -298,75 +298,52 @@ fn huge(gpu: &Gpu) -> Result<(), Failed> {
 
 fn ten_thousand(gpu: &Gpu) -> Result<(), Failed> {
     let made = twenty()?;
-    for never_in_uniforms in [true, false] {
-        let options = SkinnerOptions {
-            never_in_uniforms,
-            ..SkinnerOptions::default()
-        };
-        let mut crowd = gpu.skinner(&options)?.crowd();
-        let skins: Vec<_> = made
-            .iter()
-            .map(|m| crowd.add_skin(m.packed.clone()))
-            .collect::<Result<_, _>>()?;
-        // 25 poses of each skin, so that some share a palette and most neighbours do not.
-        let poses: Vec<Vec<_>> = made
-            .iter()
-            .map(|m| (0..25).map(|seed| m.pose(seed)).collect())
-            .collect();
-        let mut ids = Vec::new();
-        let mut dispatches = Vec::new();
-        for count in [100, 10_000] {
-            while ids.len() < count {
-                let i = ids.len();
-                let id = crowd.add_instance(skins[i % 20])?;
-                crowd.set_pose(id, &poses[i % 20][i / 20 % 25])?;
-                ids.push(id);
-            }
-            dispatches.push(crowd.dispatch_count()?);
+    let mut crowd = gpu.crowd()?;
+    let skins: Vec<_> = made
+        .iter()
+        .map(|m| crowd.add_skin(m.packed.clone()))
+        .collect::<Result<_, _>>()?;
+    // 25 poses of each skin, so that some share a palette and most neighbours do not.
+    let poses: Vec<Vec<_>> = made
+        .iter()
+        .map(|m| (0..25).map(|seed| m.pose(seed)).collect())
+        .collect();
+    let mut ids = Vec::new();
+    let mut dispatches = Vec::new();
+    for count in [100, 10_000] {
+        while ids.len() < count {
+            let i = ids.len();
+            let id = crowd.add_instance(skins[i % 20])?;
+            crowd.set_pose(id, &poses[i % 20][i / 20 % 25])?;
+            ids.push(id);
         }
-        // Where palettes are uniforms there is a dispatch, and one of weights, for every 64 KiB of them, of
-        // which no page is less than half full.
-        let most = if never_in_uniforms {
-            dispatches[0]
-        } else {
-            let bytes = (0..10_000).map(|i| palette_bytes(&poses[i % 20][i / 20 % 25]));
-            4 * bytes.sum::<usize>().div_ceil(64 << 10)
-        };
-        ensure(
-            dispatches[1] <= most,
-            &format!("dispatches depend on the number of instances: {dispatches:?}"),
-        )?;
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let start = Instant::now();
-        crowd.encode(&mut encoder)?;
-        let encoded = start.elapsed();
-        gpu.queue.submit([encoder.finish()]);
-        gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
-        let done = start.elapsed();
-        // Pipelines are there by now.
-        let start = Instant::now();
-        crowd.encode(&mut gpu.device.create_command_encoder(&Default::default()))?;
-        eprintln!(
-            "10,000 instances: {} dispatches, encoded in {encoded:.1?} and again in {:.1?}, done after {done:.1?}",
-            dispatches[1],
-            start.elapsed(),
-        );
-        let checked: Vec<usize> = (0..10_000).step_by(37).collect();
-        let some: Vec<InstanceId> = checked.iter().map(|i| ids[*i]).collect();
-        for (i, got) in checked.iter().zip(crowd.read(&some)?) {
-            agrees(&got, &made[i % 20].on_cpu(&poses[i % 20][i / 20 % 25]))?;
-        }
+        dispatches.push(crowd.dispatch_count()?);
+    }
+    ensure(
+        dispatches[1] <= dispatches[0],
+        &format!("dispatches depend on the number of instances: {dispatches:?}"),
+    )?;
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    let start = Instant::now();
+    crowd.encode(&mut encoder)?;
+    let encoded = start.elapsed();
+    gpu.queue.submit([encoder.finish()]);
+    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+    let done = start.elapsed();
+    // Pipelines are there by now.
+    let start = Instant::now();
+    crowd.encode(&mut gpu.device.create_command_encoder(&Default::default()))?;
+    eprintln!(
+        "10,000 instances: {} dispatches, encoded in {encoded:.1?} and again in {:.1?}, done after {done:.1?}",
+        dispatches[1],
+        start.elapsed(),
+    );
+    let checked: Vec<usize> = (0..10_000).step_by(37).collect();
+    let some: Vec<InstanceId> = checked.iter().map(|i| ids[*i]).collect();
+    for (i, got) in checked.iter().zip(crowd.read(&some)?) {
+        agrees(&got, &made[i % 20].on_cpu(&poses[i % 20][i / 20 % 25]))?;
     }
     Ok(())
-}
-
-fn palette_bytes(pose: &PackedPose) -> usize {
-    let Some(palette) = pose.palette() else {
-        return 0;
-    };
-    let kinds = [palette.normals().is_some(), palette.rigid().is_some()];
-    let kinds = 1 + kinds.iter().filter(|k| **k).count();
-    (palette.slots() * kinds + 2) * 48
 }
 
 /// Meshes of less than a workgroup lie side by side in some, whatever their sizes.
@@ -387,7 +364,6 @@ fn few_points(gpu: &Gpu) -> Result<(), Failed> {
     for most in [None, Some(1), Some(3)] {
         let options = SkinnerOptions {
             max_workgroups_per_dimension: most,
-            never_in_uniforms: true,
             ..SkinnerOptions::default()
         };
         let mut crowd = gpu.crowd_with(&options)?;

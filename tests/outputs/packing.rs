@@ -338,9 +338,9 @@ fn crowd_on_cpu() -> Vec<sinew::gpu::Deformed> {
 }
 
 fn on_gpu(gpu: &Gpu) -> Result<(), Failed> {
-    for never_in_uniforms in [false, true] {
+    for max_binding_bytes in [None, Some(64 << 10)] {
         let options = SkinnerOptions {
-            never_in_uniforms,
+            max_binding_bytes,
             ..SkinnerOptions::default()
         };
         let got = crowd_of(gpu, &options, &OutputTarget::default())?;

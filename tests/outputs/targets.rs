@@ -202,14 +202,10 @@ fn windows(gpu: &Gpu) -> Result<(), Failed> {
 fn one_dispatch(gpu: &Gpu) -> Result<(), Failed> {
     let shown = full()?;
     let want = own(gpu, &shown)?;
-    let options = SkinnerOptions {
-        never_in_uniforms: true,
-        ..SkinnerOptions::default()
-    };
     let count = shown.packed.output_count() as u64;
     let instances = 30;
     let buffer = gpu.filled((instances * count) as usize * 10, VERTEX, BEFORE);
-    let mut crowd = gpu.crowd_with(&options)?;
+    let mut crowd = gpu.crowd()?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
     for i in 0..instances {
         let first = i * count * 40;

@@ -88,11 +88,7 @@ fn chunked(gpu: &Gpu) -> Result<(), Failed> {
 }
 
 fn dispatches(gpu: &Gpu) -> Result<(), Failed> {
-    let options = SkinnerOptions {
-        never_in_uniforms: true,
-        ..SkinnerOptions::default()
-    };
-    let mut crowd = gpu.crowd_with(&options)?;
+    let mut crowd = gpu.crowd()?;
     let all = every_kind()?;
     let ids: Vec<_> = all
         .iter()

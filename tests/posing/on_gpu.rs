@@ -216,12 +216,7 @@ fn every_shape(gpu: &Gpu) -> Result<(), Failed> {
 /// Local transforms alone are uploaded again, and two frames of one submit have their own.
 fn kept_frames(gpu: &Gpu) -> Result<(), Failed> {
     let all: Vec<Character> = characters()?.into_iter().skip(5).take(3).collect();
-    // In one page; a rig in several, as uniforms have them, is uploaded to each.
-    let options = SkinnerOptions {
-        never_in_uniforms: true,
-        ..SkinnerOptions::default()
-    };
-    let mut crowd = gpu.crowd_with(&options)?;
+    let mut crowd = gpu.crowd()?;
     let mut members = populate(&mut crowd, &all, 3)?;
     crowd.submit()?;
     crowd.submit()?;
@@ -290,10 +285,6 @@ fn chunked(gpu: &Gpu) -> Result<(), Failed> {
             max_workgroups_per_dimension: Some(2),
             ..SkinnerOptions::default()
         },
-        SkinnerOptions {
-            never_in_uniforms: true,
-            ..SkinnerOptions::default()
-        },
     ] {
         if run(&options)? != whole {
             return Err(format!("{options:?} changes results").into());
@@ -304,13 +295,9 @@ fn chunked(gpu: &Gpu) -> Result<(), Failed> {
 
 fn dispatches(gpu: &Gpu) -> Result<(), Failed> {
     let all: Vec<Character> = characters()?.into_iter().skip(5).take(3).collect();
-    let options = SkinnerOptions {
-        never_in_uniforms: true,
-        ..SkinnerOptions::default()
-    };
     let mut counts = Vec::new();
     for copies in [1, 60] {
-        let mut crowd = gpu.crowd_with(&options)?;
+        let mut crowd = gpu.crowd()?;
         populate(&mut crowd, &all, copies)?;
         let planned = crowd.dispatch_count()?;
         crowd.submit()?;

@@ -121,12 +121,7 @@ pub fn measure(
         most,
     );
 
-    let kernel = gpu.kernel_with_joints(
-        "bevy",
-        include_str!("bevy.wgsl"),
-        "mat4x4<f32>",
-        joints.len(),
-    );
+    let kernel = gpu.kernel("bevy", include_str!("bevy.wgsl"));
     let joints = gpu.arrays("bevy.joints", &[joints])?;
     let weights = gpu.arrays("bevy.weights", &[weights])?;
     let morphs = gpu.arrays("bevy.morphs", &[morphs])?;
@@ -157,7 +152,7 @@ pub fn measure(
             targets.binding(0),
             morphs.binding(0),
         ];
-        dispatches.push(gpu.dispatch(&kernel.pipeline, &resources, page.vertices)?);
+        dispatches.push(gpu.dispatch(&kernel, &resources, page.vertices)?);
         outputs.push(skinned);
     }
     let times = gpu.measure(&dispatches, runs)?;

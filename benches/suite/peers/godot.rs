@@ -66,17 +66,12 @@ pub fn measure(
             .iter()
             .map(|(s, pose)| (*s, &packed[*s], pose))
     };
-    let kernel = gpu.kernel_with_joints(
-        "godot",
-        include_str!("godot.wgsl"),
-        "vec4<f32>",
-        rig::slots(load) * 3,
-    );
+    let kernel = gpu.kernel("godot", include_str!("godot.wgsl"));
     let rows = |m: glam::Mat4| (0..3).map(move |i| m.row(i));
     let joints: Vec<Vec<_>> = of_instances()
         .map(|(_, _, pose)| rig::joints(pose).into_iter().flat_map(rows).collect())
         .collect();
-    let joints = gpu.padded("godot.joints", &joints, kernel.joint_bytes)?;
+    let joints = gpu.arrays("godot.joints", &joints)?;
     let weights: Vec<_> = of_instances()
         .map(|(s, _, pose)| rig::target_weights(&load.skins[s], pose))
         .collect();
@@ -124,7 +119,7 @@ pub fn measure(
             joints.binding(i),
             skinned.binding(i),
         ];
-        dispatches.push(gpu.dispatch(&kernel.pipeline, &resources, count)?);
+        dispatches.push(gpu.dispatch(&kernel, &resources, count)?);
     }
     let times = gpu.measure(&dispatches, runs)?;
     let worst = rig::worst(load, &packed, &|i| {

@@ -27,17 +27,11 @@ pub struct Times {
 /// A device with what the peers ask of it.
 pub struct Gpu<'a> {
     pub device: &'a GpuDevice,
-    /// Joints are read from uniforms, where they fit, as sinew's own kernel reads them on such devices: lavapipe
-    /// takes some 25 times as long for a word from storage, and ratios between kernels would tell nothing else.
-    pub software: bool,
 }
 
 impl<'a> Gpu<'a> {
     pub fn new(device: &'a GpuDevice) -> Self {
-        Self {
-            device,
-            software: device.report().software,
-        }
+        Self { device }
     }
 
     fn wgpu(&self) -> &wgpu::Device {
@@ -49,36 +43,6 @@ impl<'a> Gpu<'a> {
         let limits = self.wgpu().limits();
         let binding: u64 = limits.max_storage_buffer_binding_size as _;
         binding.min(limits.max_buffer_size) / ALIGN * ALIGN
-    }
-
-    /// A kernel whose variable `joints` is an array of `element`s: in a uniform where a software device takes as many.
-    pub fn kernel_with_joints(
-        &self,
-        name: &str,
-        wgsl: &str,
-        element: &str,
-        count: usize,
-    ) -> Kernel {
-        let bytes = count
-            * if element.starts_with("mat4x4") {
-                64
-            } else {
-                16
-            };
-        let uniform = self.software && bytes <= 64 << 10;
-        let storage = format!("var<storage, read> joints: array<{element}>");
-        assert!(wgsl.contains(&storage), "{name}: joints");
-        let text = match uniform {
-            true => wgsl.replace(
-                &storage,
-                &format!("var<uniform> joints: array<{element}, {count}>"),
-            ),
-            false => wgsl.to_owned(),
-        };
-        Kernel {
-            pipeline: self.kernel(name, &text),
-            joint_bytes: if uniform { bytes as u64 } else { 0 },
-        }
     }
 
     pub fn kernel(&self, name: &str, wgsl: &str) -> wgpu::ComputePipeline {
@@ -99,24 +63,14 @@ impl<'a> Gpu<'a> {
             })
     }
 
-    /// Arrays that kernels read, as uniforms too.
+    /// Arrays that kernels read from storage or from uniforms.
     pub fn arrays<T: bytemuck::Pod>(
         &self,
         label: &str,
         arrays: &[Vec<T>],
     ) -> Result<Arrays, GpuError> {
-        self.padded(label, arrays, 0)
-    }
-
-    /// The same, each of so many bytes at least.
-    pub fn padded<T: bytemuck::Pod>(
-        &self,
-        label: &str,
-        arrays: &[Vec<T>],
-        least: u64,
-    ) -> Result<Arrays, GpuError> {
         let bytes: Vec<&[u8]> = arrays.iter().map(|a| bytemuck::cast_slice(a)).collect();
-        let sizes: Vec<u64> = bytes.iter().map(|b| (b.len() as u64).max(least)).collect();
+        let sizes: Vec<u64> = bytes.iter().map(|b| b.len() as u64).collect();
         let usage = wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::UNIFORM
             | wgpu::BufferUsages::COPY_DST;
@@ -336,12 +290,6 @@ impl<'a> Gpu<'a> {
         let view = to.slice(..).get_mapped_range().map_err(|e| failed(&e))?;
         Ok(bytemuck::pod_collect_to_vec(&view))
     }
-}
-
-/// A pipeline, and what its `joints` have to be padded to.
-pub struct Kernel {
-    pub pipeline: wgpu::ComputePipeline,
-    pub joint_bytes: u64,
 }
 
 /// Arrays one after the other in as few buffers as the device's limits allow.

@@ -70,14 +70,12 @@ pub fn measure(
             .iter()
             .map(|(s, pose)| (*s, &packed[*s], pose))
     };
-    let slots = rig::slots(load);
-    let by_joints = |name, wgsl| gpu.kernel_with_joints(name, wgsl, "mat4x4<f32>", slots);
-    let points_kernel = by_joints("hydra.points", include_str!("hydra_points.wgsl"));
-    let normals_kernel = by_joints("hydra.normals", include_str!("hydra_normals.wgsl"));
+    let points_kernel = gpu.kernel("hydra.points", include_str!("hydra_points.wgsl"));
+    let normals_kernel = gpu.kernel("hydra.normals", include_str!("hydra_normals.wgsl"));
     let joints: Vec<_> = of_instances()
         .map(|(_, _, pose)| rig::skinning(pose))
         .collect();
-    let joints = gpu.padded("hydra.joints", &joints, points_kernel.joint_bytes)?;
+    let joints = gpu.arrays("hydra.joints", &joints)?;
     let weights: Vec<_> = of_instances()
         .map(|(s, _, pose)| rig::target_weights(&load.skins[s], pose))
         .collect();
@@ -126,7 +124,7 @@ pub fn measure(
             weights.binding(i),
             skinned.binding(i),
         ];
-        dispatches.push(gpu.dispatch(&points_kernel.pipeline, &resources, count)?);
+        dispatches.push(gpu.dispatch(&points_kernel, &resources, count)?);
         if skin.has_point_normals() {
             bytes += count * 24 + records;
             let resources = [
@@ -136,7 +134,7 @@ pub fn measure(
                 joints.binding(i),
                 skinned_normals.binding(i),
             ];
-            dispatches.push(gpu.dispatch(&normals_kernel.pipeline, &resources, count)?);
+            dispatches.push(gpu.dispatch(&normals_kernel, &resources, count)?);
         }
     }
     let times = gpu.measure(&dispatches, runs)?;

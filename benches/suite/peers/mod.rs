@@ -1,8 +1,8 @@
 //! Kernels of the field, written anew from their published layouts: baselines beside sinew's rows.
 //!
 //! Each states what a point costs it in bytes, is dispatched as its renderer does it, and is held to the CPU mirror's results.
-//! Rest data is shared by the instances of a skin, and palettes lie where the renderer keeps them (on software devices in
-//! uniforms, as for sinew). What the CPU records for so many dispatches is not in their times.
+//! Rest data is shared by the instances of a skin, and palettes lie in storage buffers on
+//! every device, as sinew's do. What the CPU records for so many dispatches is not in their times.
 
 pub mod bevy;
 pub mod csr;

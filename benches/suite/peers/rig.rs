@@ -48,12 +48,6 @@ pub fn of_skins(
     skins.map(|(skin, dense)| f(skin, dense.points)).collect()
 }
 
-/// Slots of the largest palette of a load.
-pub fn slots(load: &Load<'_>) -> usize {
-    let counts = load.skins.iter().map(|s| s.joint_count() + 1);
-    counts.max().unwrap_or(1)
-}
-
 /// A point's slots and weights, as many as an engine's vertex holds: the largest, adding up to 1.
 pub fn largest<const N: usize>(skin: &PackedSkin, point: usize) -> ([u16; N], [f32; N]) {
     let Some(influences) = skin.influences() else {
@@ -85,7 +79,7 @@ impl Dense {
             .flatten()
             .map(|s| s.sub_shapes().len())
             .sum();
-        let room = if gpu.software {
+        let room = if gpu.device.report().software {
             room.min(SOFTWARE_BYTES)
         } else {
             room

@@ -82,16 +82,11 @@ pub fn measure(
             .iter()
             .map(|(s, pose)| (*s, &packed[*s], pose))
     };
-    let kernel = gpu.kernel_with_joints(
-        "three",
-        include_str!("three.wgsl"),
-        "mat4x4<f32>",
-        rig::slots(load),
-    );
+    let kernel = gpu.kernel("three", include_str!("three.wgsl"));
     let joints: Vec<_> = of_instances()
         .map(|(_, _, pose)| rig::skinning(pose))
         .collect();
-    let joints = gpu.padded("three.joints", &joints, kernel.joint_bytes)?;
+    let joints = gpu.arrays("three.joints", &joints)?;
     let weights: Vec<_> = of_instances()
         .map(|(s, _, pose)| rig::target_weights(&load.skins[s], pose))
         .collect();
@@ -136,7 +131,7 @@ pub fn measure(
             wgpu::BindingResource::TextureView(&textures[s]),
             transformed.binding(i),
         ];
-        dispatches.push(gpu.dispatch(&kernel.pipeline, &resources, count)?);
+        dispatches.push(gpu.dispatch(&kernel, &resources, count)?);
     }
     let times = gpu.measure(&dispatches, runs)?;
     let worst = rig::worst(load, &packed, &|i| {

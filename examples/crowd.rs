@@ -11,7 +11,6 @@
 
 #[path = "crowd/cast.rs"]
 mod cast;
-mod host;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -172,7 +171,7 @@ impl host::Program for Many {
                 .map_err(|_| format!("no number of characters: {text}"))?,
             None => 1000,
         };
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/assets");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
         let models = vec![Model::hatchling(folder, 1.0)?, Model::puppet(folder, 1.6)?];
         let skinner = Skinner::new(&gpu.device, &gpu.queue, &SkinnerOptions::default())?;
         let mut crowd = skinner.crowd();

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sinew::Error;
-use sinew::bake::{Backend, BakeOptions, BakeReport, FrameRange, bake};
+use sinew_bake::{Backend, BakeOptions, BakeReport, FrameRange, bake};
 
 const ENDINGS: [&str; 9] = [
     "usda", "usdc", "usd", "usdz", "gltf", "glb", "vrm", "fbx", "bvh",

@@ -10,8 +10,6 @@
 //! wgpu renderer has. examples/host has that: the device (opened with
 //! `sinew::gpu::needed_limits()`), the window, the camera and a pipeline.
 
-mod host;
-
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -49,7 +47,7 @@ struct Part {
 impl Character {
     /// Once per file.
     fn load(gpu: &Gpu, file: &str) -> Result<Self> {
-        let opened = sinew::open(file)?;
+        let opened = sinew_io::open(file)?;
         let scene = opened.scene(Default::default())?;
         let geometry = opened.geometry(&scene)?;
         // Pipelines are made once per device, from our device and queue; a clone of a handle is all that it keeps.

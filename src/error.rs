@@ -107,8 +107,7 @@ impl fmt::Display for Invalid {
 impl std::error::Error for Invalid {}
 
 /// A text from a file, for the middle of a line: with control characters spelled, ends of lines among them.
-#[cfg(feature = "bake")]
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let spelled = |c: char| match c.is_control() {
         true => c.escape_default().to_string(),
         false => c.to_string(),

@@ -1,8 +1,5 @@
 //! What a frame allocates: nothing of sinew's own after the first frames, whatever the number of characters.
 
-#[path = "common/mod.rs"]
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,7 +1,5 @@
 //! f64 reference <-> f32 CPU mirror <-> GPU, on random skins and poses.
 
-mod common;
-
 use std::sync::Arc;
 
 use common::cases::{self, Influences, Motion, Spec};

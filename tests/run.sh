@@ -107,4 +107,4 @@ else
 fi
 
 # openusd 0.8 declares Rust 1.96 and builds unchanged on 1.95.
-exec cargo test --locked --ignore-rust-version ${features[@]+"${features[@]}"} "$@"
+exec cargo test --workspace --locked --ignore-rust-version ${features[@]+"${features[@]}"} "$@"

@@ -6,7 +6,7 @@ use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
 use sinew::kernel::{
     Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_POSES, WEIGHTS, WORKGROUP_SIZE,
 };
-use sinew::render::Shader;
+use sinew_render::Shader;
 
 type Check = fn(&Kernel) -> Result<(), String>;
 
@@ -31,7 +31,7 @@ fn main() {
             }));
         }
     }
-    for shader in sinew::render::SHADERS {
+    for shader in sinew_render::SHADERS {
         type Check = fn(&Shader) -> Result<(), String>;
         let checks: [(&str, Check); 4] = [
             ("to_spirv", |s| spirv(drawn(s)?)),

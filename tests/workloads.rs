@@ -170,7 +170,7 @@ fn exported_loads_skin_alike() {
         for ending in ["usdc", "usda"] {
             let file = folder.path().join(format!("{}.{ending}", kind.name()));
             export::export(&load, &file).unwrap();
-            let scene = sinew::open(&file)
+            let scene = sinew_io::open(&file)
                 .unwrap()
                 .scene(Default::default())
                 .unwrap();

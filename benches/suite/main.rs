@@ -337,7 +337,10 @@ fn run(options: Options) -> Result<(), String> {
         std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
     }
     if suite.options.write {
-        let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/RESULTS.md"));
+        let file = Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../benches/RESULTS.md"
+        ));
         report::rewrite(file, &suite.results, &section)
             .map_err(|e| format!("{}: {e}", file.display()))?;
     }

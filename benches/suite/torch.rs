@@ -11,7 +11,10 @@ pub fn rows(load: &Workload, runs: Runs) -> Result<Vec<Row>, String> {
     let Some(python) = std::env::var("SINEW_TORCH").ok().filter(|p| !p.is_empty()) else {
         return Ok(Vec::new());
     };
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/suite/smpl_torch.py");
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../benches/suite/smpl_torch.py"
+    );
     let size = &load.size;
     let numbers = [
         size.points,

@@ -19,7 +19,10 @@ pub fn rows(
     runs: Runs,
     cores: usize,
 ) -> Result<Vec<Row>, String> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/suite/usd_core.py");
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../benches/suite/usd_core.py"
+    );
     let out = Command::new(python)
         .arg(script)
         .arg(file)

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3};
-use sinew::humanoid;
-use sinew::io::gltf;
-use sinew::io::usd::UsdFile;
-use sinew::io::{rig, skeletons};
 use sinew::kernel::{
     PackedPose, PackedSkin, Palette, RenderInputs, RenderMesh, RenderVertices, skin_on_cpu,
 };
-use sinew::retarget::{BoneMap, ClipSource, Humanoid, RetargetOptions, Retargeter, Rig};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene};
 use sinew::skel::SkeletonInstance;
+use sinew_animate::humanoid;
+use sinew_animate::retarget::{BoneMap, ClipSource, Humanoid, RetargetOptions, Retargeter, Rig};
+use sinew_io::gltf;
+use sinew_io::usd::UsdFile;
+use sinew_io::{rig, skeletons};
 
-use crate::host::Result;
+use host::Result;
 
 /// A skeleton that a clip moves, and when.
 pub struct Clip {
@@ -63,14 +63,14 @@ pub struct Model {
 impl Model {
     /// The hatchling with its own dance, `height` metres tall.
     pub fn hatchling(folder: &str, height: f64) -> Result<Self> {
-        let file = sinew::open(format!("{folder}/hatchling.usda"))?;
+        let file = sinew_io::open(format!("{folder}/hatchling.usda"))?;
         Self::new(&file, height)
     }
 
     /// The puppet with three clips: its own, one on human bones, and motion capture of another skeleton.
     pub fn puppet(folder: &str, height: f64) -> Result<Self> {
         let path = format!("{folder}/puppet.glb");
-        let file = sinew::open(&path)?;
+        let file = sinew_io::open(&path)?;
         let mut model = Self::new(&file, height)?;
         let skeleton = Arc::clone(model.clips[0].instance.skeleton());
 
@@ -87,7 +87,7 @@ impl Model {
         model.clips.push(Clip::of(instance, &bowing));
 
         // Another skeleton, with other joints, axes and units: retargeted.
-        let walk = sinew::open(format!("{folder}/walk.bvh"))?.scene(Default::default())?;
+        let walk = sinew_io::open(format!("{folder}/walk.bvh"))?.scene(Default::default())?;
         let walker = skeletons(&walk)[0];
         let (source, target) = (
             rig(&walk, walker)?,

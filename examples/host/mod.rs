@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use glam::Mat4;
 use sinew::wgpu;
 
-pub use camera::Framing;
+pub use camera::{Framing, Orbit};
 pub use drawing::{Drawing, upload};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;

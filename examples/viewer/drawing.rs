@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use glam::DVec2;
 use sinew::gpu::{Skinner, SkinnerOptions};
-use sinew::render::{Bounds, Camera, Control, DrawBackend, Fixed, Lens, Renderer, Stage};
 use sinew::sampled::Time;
 use sinew::wgpu;
+use sinew_render::{Bounds, Camera, Control, DrawBackend, Fixed, Lens, Renderer, Stage};
 
 use super::loader::Ready;
 use super::model::Model;

@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sinew::io::{ClipChoice, OpenOptions, open_with};
-use sinew::render::Loaded;
 use sinew::scene::{PlacedSkeleton, ShapeSlot, SkinBinding};
 use sinew::skel::{AnimMapper, SkelAnimation, SkeletonInstance};
+use sinew_io::{ClipChoice, OpenOptions, open_with};
+use sinew_render::Loaded;
 
 /// What is to be read.
 #[derive(Clone, Debug, PartialEq)]

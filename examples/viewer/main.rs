@@ -1,6 +1,6 @@
-//! A viewer for characters: `cargo run --example viewer -- hero.usda`.
+//! A viewer for characters: `cargo run -p sinew-viewer -- hero.usda`.
 //!
-//! The engine skins into buffers that `sinew::render` draws from; nothing is read back unless GPU and CPU are compared.
+//! The engine skins into buffers that `sinew_render` draws from; nothing is read back unless GPU and CPU are compared.
 //! `state` is all that the viewer is at a moment, `panels` shows and changes it, `drawing` puts it on the device, `app`
 //! takes the window's events, and `steps` those of a script, through the same functions.
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sinew::render::{JointId, Stage, StageSkeleton};
+use sinew_render::{JointId, Stage, StageSkeleton};
 
 /// A joint as the list shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,7 +176,7 @@ pub fn has_children(skeleton: &SkeletonInfo, joint: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sinew::render::StageJoint;
+    use sinew_render::StageJoint;
 
     use super::*;
 

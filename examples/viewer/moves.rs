@@ -1,6 +1,6 @@
 //! From mouse and keys to movements of the camera.
 
-use sinew::render::{Bounds, Camera, Orbit, View};
+use sinew_render::{Bounds, Camera, Orbit, View};
 
 /// One movement of the camera.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use sinew::render::{Bounds, Camera, Control, DrawBackend, JointId, Look};
 use sinew::skel::SkinningMethod;
+use sinew_render::{Bounds, Camera, Control, DrawBackend, JointId, Look};
 
 use super::clock::Clock;
 use super::keys::Action;

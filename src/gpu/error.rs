@@ -67,7 +67,7 @@ impl From<wgpu::Error> for GpuError {
 
 /// Runs `f` with this thread's errors of `device` caught, in place of wgpu's panic. Scopes resolve
 /// at once on native backends, so nothing blocks.
-pub(crate) fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
+pub fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
     match caught(device, f) {
         (out, None) => Ok(out),
         (_, Some(error)) => Err(match error.into() {

@@ -44,15 +44,13 @@ pub use bounds::BoundsUse;
 pub use crowd::{Crowd, InstanceId, SkinId};
 pub use device::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
 pub use error::GpuError;
-#[cfg(feature = "render")]
-pub(crate) use error::guarded;
+pub use error::guarded;
 pub use joint_palettes::{JointPalettes, PaletteId, PaletteRows};
 pub use limits::{needed_features, needed_limits, wanted_features};
 pub use readback::{Deformed, ReadTicket};
 pub use results::OutputSlice;
 pub use rigs::RigId;
-#[cfg(feature = "render")]
-pub(crate) use ring::map_and;
+pub use ring::map_and;
 pub use skinner::{Skinner, SkinnerOptions};
 pub use target::{Attribute, NormalFormat, OutputTarget};
 pub use timing::GpuTimes;

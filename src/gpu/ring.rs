@@ -284,7 +284,7 @@ pub(super) fn failure(device: &wgpu::Device, text: String) -> GpuError {
 }
 
 /// Maps a buffer's first bytes, waits, and hands them to `f`.
-pub(crate) fn map_and<T>(
+pub fn map_and<T>(
     device: &wgpu::Device,
     buffer: &wgpu::Buffer,
     bytes: u64,

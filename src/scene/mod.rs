@@ -30,6 +30,7 @@ pub use material::{
 };
 pub use placement::{PlacedPrim, Placement};
 pub use pose_cache::{OutSpace, PoseCache};
+pub use relation::Relation;
 pub use skin_binding::{
     InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart, StaticSkins,
 };

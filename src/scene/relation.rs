@@ -7,7 +7,7 @@ use super::Scene;
 /// What stands above the meeting point cancels out. It is left out, so that the way is exact far from
 /// the origin and the same to the bit for instances that are placed differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Relation {
+pub struct Relation {
     /// Indices into [`Scene::prims`] from the prim that is gone to, upward.
     pub to: Vec<usize>,
     /// From the prim that is come from, upward.
@@ -16,7 +16,7 @@ pub(crate) struct Relation {
 
 impl Scene {
     /// The way from prim `from` to prim `to`.
-    pub(crate) fn relation(&self, to: usize, from: usize) -> Relation {
+    pub fn relation(&self, to: usize, from: usize) -> Relation {
         let (mut to, mut from) = (self.chain(to), self.chain(from));
         while let (Some(a), Some(b)) = (to.last(), from.last())
             && a == b
@@ -28,7 +28,7 @@ impl Scene {
     }
 
     /// The prim and its ancestors, up to one that resets the transform stack.
-    pub(crate) fn chain(&self, prim: usize) -> Vec<usize> {
+    pub fn chain(&self, prim: usize) -> Vec<usize> {
         let mut out = vec![prim];
         loop {
             let p = &self.prims[out[out.len() - 1]];
@@ -40,8 +40,7 @@ impl Scene {
     }
 
     /// Every authored time of the transforms on the way.
-    #[cfg(feature = "bake")]
-    pub(crate) fn relation_times(&self, relation: &Relation) -> Vec<f64> {
+    pub fn relation_times(&self, relation: &Relation) -> Vec<f64> {
         let prims = relation.to.iter().chain(&relation.from);
         prims.flat_map(|p| self.prims[*p].xform.times()).collect()
     }

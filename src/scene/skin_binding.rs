@@ -132,7 +132,7 @@ pub struct SkinBinding {
     /// Why this prim is left as it is, where it is.
     pub unsupported: Option<String>,
     /// The validated skins of a prim whose rest data never changes, by their part.
-    pub(crate) static_skins: Arc<StaticSkins>,
+    pub static_skins: Arc<StaticSkins>,
 }
 
 /// Skins that are built at most once; opaque.

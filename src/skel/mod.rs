@@ -16,7 +16,7 @@ pub mod reference;
 mod skeleton;
 mod skin;
 mod skin_builder;
-pub(crate) mod topology;
+pub mod topology;
 pub mod utils;
 
 pub use anim_mapper::AnimMapper;

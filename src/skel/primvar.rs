@@ -128,7 +128,7 @@ impl<'a, T> PrimvarSlice<'a, T> {
 
 impl<T: Copy> PrimvarSlice<'_, T> {
     /// Where among the values that of one corner stands; [`PrimvarSlice::check`] comes first.
-    pub(crate) fn index(&self, face: usize, corner: usize, point: u32) -> usize {
+    pub fn index(&self, face: usize, corner: usize, point: u32) -> usize {
         let element = self.interpolation.element(face, corner, point);
         self.indices.map_or(element, |i| i[element] as usize)
     }

@@ -128,7 +128,7 @@ impl Topology {
 }
 
 /// The part of SdfPath's grammar that joint tokens use: identifiers joined by single slashes.
-pub(crate) fn is_prim_path(token: &str) -> bool {
+pub fn is_prim_path(token: &str) -> bool {
     let body = token.strip_prefix('/').unwrap_or(token);
     !body.is_empty()
         && body.split('/').all(|name| {

@@ -26,11 +26,20 @@ impl Bench {
     }
 }
 
+/// The command `sinew`, which cargo builds for the tests of sinew-cli.
+pub fn executable() -> PathBuf {
+    std::env::var_os("CARGO_BIN_EXE_sinew").map_or_else(
+        || {
+            // A test binary that is run by hand lies in `deps`, beside the command.
+            let test = std::env::current_exe().unwrap();
+            test.ancestors().nth(2).unwrap().join("sinew")
+        },
+        PathBuf::from,
+    )
+}
+
 pub fn sinew(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sinew"))
-        .args(args)
-        .output()
-        .unwrap()
+    Command::new(executable()).args(args).output().unwrap()
 }
 
 pub fn bake(input: &Path, output: &Path, more: &[&str]) -> Output {

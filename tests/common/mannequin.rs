@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use serde_json::{Value, json};
-use sinew::retarget::Bone;
+use sinew_animate::retarget::Bone;
 
 use super::gltf_maker::{GltfMaker, Shape, trs_node};
 

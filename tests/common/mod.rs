@@ -1,5 +1,4 @@
 //! What several test binaries share.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod bvh_maker;
 pub mod cases;
@@ -21,3 +20,8 @@ pub mod tolerance;
 pub mod trials;
 pub mod usd;
 pub mod worker;
+
+/// The repository's folder.
+pub fn repository() -> &'static std::path::Path {
+    std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}

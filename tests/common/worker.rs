@@ -18,7 +18,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// `script` is below tests; `folder` is where what it warns of goes.
+    /// `script` is below crates/sinew-cli/tests; `folder` is where what it warns of goes.
     pub fn new(
         python: &str,
         script: &'static str,
@@ -29,8 +29,8 @@ impl Worker {
         let fail = |e: std::io::Error| format!("{python}: {e}");
         let mut process = Command::new(python)
             .arg(
-                Path::new(env!("CARGO_MANIFEST_DIR"))
-                    .join("tests")
+                super::repository()
+                    .join("crates/sinew-cli/tests")
                     .join(script),
             )
             .stdin(Stdio::piped())

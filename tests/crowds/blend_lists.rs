@@ -7,9 +7,9 @@ use sinew::gpu::{Crowd, InstanceId, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin, RenderVertices};
 
 use crate::Run;
-use crate::common::cases::{Influences, Spec};
-use crate::common::rng::Rng;
 use crate::made::{Gpu, Made, agrees, bits, ensure, made};
+use common::cases::{Influences, Spec};
+use common::rng::Rng;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("blend_lists_equal_the_whole_list", equal_the_whole),

@@ -6,8 +6,8 @@ use sinew::gpu::{Attribute, BoundsUse, Crowd, GpuError, InstanceId, OutputTarget
 use sinew::kernel::{PackedPose, bounds_on_cpu};
 
 use crate::Run;
-use crate::common::cases::{self, Influences, Spec};
 use crate::made::{Gpu, ensure, made, twenty};
+use common::cases::{self, Influences, Spec};
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("boxes_enclose_what_was_written", everything),

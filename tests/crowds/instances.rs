@@ -5,12 +5,10 @@ use std::time::Instant;
 use libtest_mimic::Failed;
 use sinew::gpu::{Attribute, BoundsUse, GpuError, InstanceId, OutputTarget, SkinnerOptions};
 
-use sinew::kernel::PackedPose;
-
 use crate::Run;
-use crate::common::cases::{Influences, Spec};
-use crate::common::gpu::device_with;
 use crate::made::{Gpu, Made, agrees, bits, crowd_of, ensure, made, places, twenty};
+use common::cases::{Influences, Spec};
+use common::gpu::device_with;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("others_stay_as_they_are", others_stay),

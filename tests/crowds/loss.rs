@@ -9,9 +9,9 @@ use sinew::gpu::{
 };
 
 use crate::Run;
-use crate::common::cases::Spec;
-use crate::common::gpu::device_with;
 use crate::made::{Gpu, agrees, bits, ensure, made, twenty};
+use common::cases::Spec;
+use common::gpu::device_with;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("loss_is_an_error_and_rebuilt", lost_and_rebuilt),

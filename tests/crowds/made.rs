@@ -8,11 +8,11 @@ use sinew::gpu::{Crowd, Deformed, InstanceId, SkinId};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::skel::{Skin, SkinningMethod};
 
-pub use crate::common::host::Gpu;
+pub use common::host::Gpu;
 
-use crate::common::cases::{self, Influences, Spec};
-use crate::common::compare::{compare, to_f64};
-use crate::common::tolerance;
+use common::cases::{self, Influences, Spec};
+use common::compare::{compare, to_f64};
+use common::tolerance;
 
 /// A skin and what it is packed to.
 pub struct Made {

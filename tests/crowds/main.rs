@@ -3,8 +3,6 @@
 
 mod blend_lists;
 mod boxes;
-#[path = "../common/mod.rs"]
-mod common;
 mod instances;
 mod loss;
 mod made;

@@ -7,10 +7,10 @@ use sinew::kernel::{PackedPose, PackedSkin};
 use sinew::skel::SkinningMethod;
 
 use crate::Run;
-use crate::common::cases::{Influences, Spec};
-use crate::common::compare::{compare, to_f64};
-use crate::common::tolerance;
 use crate::made::{Gpu, Made, ensure, made};
+use common::cases::{Influences, Spec};
+use common::compare::{compare, to_f64};
+use common::tolerance;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("palettes_skin_as_the_crowd_does", skin_as_the_crowd),

@@ -7,8 +7,8 @@ use sinew::kernel::PackedPose;
 use sinew::skel::Pose;
 
 use crate::Run;
-use crate::common::cases::{self, Spec};
 use crate::made::{Gpu, Made, agrees, bits, ensure, made, twenty};
+use common::cases::{self, Spec};
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("posing_in_place_is_packing", in_place),

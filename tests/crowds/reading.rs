@@ -4,8 +4,8 @@ use libtest_mimic::Failed;
 use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, ReadTicket};
 
 use crate::Run;
-use crate::common::cases::Spec;
 use crate::made::{Gpu, Made, agrees, bits, ensure, made, twenty};
+use common::cases::Spec;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("reading_out_of_order_from_two_crowds", out_of_order),

@@ -12,9 +12,9 @@ use sinew::skel::{MeshTopology, Skeleton, SkinningMethod};
 use std::sync::Arc;
 
 use crate::Run;
-use crate::common::cases::{self, Spec};
-use crate::common::gpu::device_with;
 use crate::made::{Gpu, Made, ensure, made, twenty};
+use common::cases::{self, Spec};
+use common::gpu::device_with;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("repeats_on_the_gpu", on_gpu),

@@ -7,9 +7,9 @@ use sinew::gpu::{Attribute, BoundsUse, Crowd, InstanceId, OutputTarget, SkinId, 
 use sinew::kernel::PackedPose;
 
 use crate::Run;
-use crate::common::cases::{self, Spec};
-use crate::common::rng::Rng;
 use crate::made::{Gpu, Made, agrees, bits, crowd_of, ensure, made, twenty};
+use common::cases::{self, Spec};
+use common::rng::Rng;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("retained_uploads_only_what_changed", only_what_changed),

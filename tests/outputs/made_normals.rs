@@ -10,12 +10,12 @@ use sinew::skel::{
     InfluenceInterpolation, JointInfluences, MeshTopology, Pose, Skin, SkinningMethod, reference,
 };
 
-use crate::common::cases::{self, Influences, Spec};
-use crate::common::compare::{compare, to_f64};
-use crate::common::rng::Rng;
-use crate::common::tolerance;
 use crate::shown::{Gpu, bits, ensure, on_cpu, spread};
 use crate::{Run, RunOnCpu};
+use common::cases::{self, Influences, Spec};
+use common::compare::{compare, to_f64};
+use common::rng::Rng;
+use common::tolerance;
 
 pub const ON_CPU: &[(&str, RunOnCpu)] = &[
     ("made_normals_equal_the_reference", mirror),

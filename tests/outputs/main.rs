@@ -2,8 +2,6 @@
 //! positions; and where they write it. On a device with all that the adapter gives, and on one with WebGPU's
 //! default limits.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod made_normals;
 mod packing;
 mod previous;

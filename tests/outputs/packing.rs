@@ -8,12 +8,12 @@ use sinew::gpu::{Attribute, NormalFormat, OutputTarget, SkinnerOptions};
 use sinew::kernel::{POSES, PackedPose, PackedSkin, Packing, RenderVertices, unpack_normal};
 use sinew::skel::{InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin};
 
-use crate::common::cases::{self, Influences, Spec};
-use crate::common::compare::{compare, to_f64};
-use crate::common::rng::Rng;
-use crate::common::tolerance;
 use crate::shown::{Gpu, bits, ensure, every_kind, on_cpu};
 use crate::{Run, RunOnCpu};
+use common::cases::{self, Influences, Spec};
+use common::compare::{compare, to_f64};
+use common::rng::Rng;
+use common::tolerance;
 
 pub const ON_CPU: &[(&str, RunOnCpu)] = &[
     ("packed_values_are_as_near_as_promised", values),

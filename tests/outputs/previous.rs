@@ -7,10 +7,10 @@ use libtest_mimic::Failed;
 use sinew::gpu::{Attribute, Crowd, InstanceId, OutputTarget, SkinnerOptions};
 
 use crate::Run;
-use crate::common::cases::{self, Spec};
-use crate::common::compare::{compare, to_f64};
-use crate::common::tolerance;
 use crate::shown::{Gpu, Shown, ensure, every_kind, on_cpu};
+use common::cases::{self, Spec};
+use common::compare::{compare, to_f64};
+use common::tolerance;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("previous_positions_follow_frames", follow),

@@ -8,12 +8,12 @@ use sinew::gpu::Deformed;
 use sinew::kernel::{CpuJob, PackedPose, PackedSkin, RenderVertices};
 use sinew::skel::{Pose, Skin, SkinningMethod, reference};
 
-pub use crate::common::host::Gpu;
+pub use common::host::Gpu;
 
-use crate::common::cases::{self, Influences, Motion, Spec};
-use crate::common::compare::{compare, to_f64};
-use crate::common::rng::Rng;
-use crate::common::tolerance;
+use common::cases::{self, Influences, Motion, Spec};
+use common::compare::{compare, to_f64};
+use common::rng::Rng;
+use common::tolerance;
 
 pub fn ensure(holds: bool, what: &str) -> Result<(), Failed> {
     match holds {

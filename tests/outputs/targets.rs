@@ -9,8 +9,8 @@ use sinew::skel::MeshTopology;
 use wgpu::BufferUsages;
 
 use crate::Run;
-use crate::common::cases::{self, Spec};
 use crate::shown::{Gpu, Shown, bits, ensure, every_kind};
+use common::cases::{self, Spec};
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("interleaved_vertices_are_all_that_is_touched", interleaved),

@@ -7,11 +7,11 @@ use libtest_mimic::Failed;
 use sinew::gpu::{Deformed, SkinnerOptions};
 use sinew::kernel::{PackedSkin, RenderVertices};
 
-use crate::common::cases::{self, Spec};
-use crate::common::compare::{compare, to_f64};
-use crate::common::tolerance;
 use crate::shown::{Gpu, bits, ensure, every_kind, on_cpu};
 use crate::{Run, RunOnCpu};
+use common::cases::{self, Spec};
+use common::compare::{compare, to_f64};
+use common::tolerance;
 
 pub const ON_CPU: &[(&str, RunOnCpu)] = &[
     ("vertices_equal_the_reference", mirror),

@@ -4,8 +4,8 @@ use glam::{DMat3, DMat4, DVec3, DVec4};
 use sinew::kernel::{JointTransform, Palette};
 use sinew::math::Rows;
 
-use crate::common::tolerance;
 use crate::rigs::{self, Spec};
+use common::tolerance;
 
 /// What a chain's errors grow with.
 #[derive(Clone, Copy, Default)]

@@ -1,8 +1,6 @@
 //! Posing in f32, on the GPU and in its mirror, against f64.
 
 mod bound;
-#[path = "../common/mod.rs"]
-mod common;
 mod on_gpu;
 mod rigs;
 

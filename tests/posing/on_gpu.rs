@@ -10,12 +10,12 @@ use sinew::kernel::{
 };
 use sinew::skel::{Pose, SkinningMethod};
 
-use crate::common::cases::{self, Influences};
-use crate::common::compare::{compare, to_f64};
-use crate::common::host::Gpu;
-use crate::common::tolerance;
 use crate::rigs::{self, Shape, Spec};
 use crate::specs;
+use common::cases::{self, Influences};
+use common::compare::{compare, to_f64};
+use common::host::Gpu;
+use common::tolerance;
 
 pub type Run = fn(&Gpu) -> Result<(), Failed>;
 

@@ -4,7 +4,7 @@ use glam::{DMat4, DVec3, Quat, Vec3};
 use sinew::kernel::JointTransform;
 use sinew::skel::Skeleton;
 
-use crate::common::rng::Rng;
+use common::rng::Rng;
 
 /// How the joints hang together.
 #[derive(Clone, Copy, Debug, PartialEq)]

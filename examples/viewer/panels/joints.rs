@@ -1,7 +1,7 @@
 //! The list of joints, as a tree that folds and can be searched.
 
 use egui::{RichText, ScrollArea, Sense, Ui};
-use sinew::render::JointId;
+use sinew_render::JointId;
 
 use super::icons;
 use crate::model::{has_children, rows};

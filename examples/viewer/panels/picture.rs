@@ -4,7 +4,7 @@ use egui::{
     Align2, Color32, CornerRadius, FontId, Frame, Margin, Pos2, Rect, RichText, Sense, Stroke, Ui,
     Vec2,
 };
-use sinew::render::JointId;
+use sinew_render::JointId;
 
 use crate::moves::{self, Pointer};
 use crate::state::State;

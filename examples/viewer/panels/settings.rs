@@ -1,8 +1,8 @@
 //! The panel at the right: what is drawn, how it is skinned, clip, shapes, joints, messages.
 
 use egui::{ComboBox, Grid, RichText, ScrollArea, Slider, Ui};
-use sinew::render::DrawBackend;
 use sinew::skel::SkinningMethod;
+use sinew_render::DrawBackend;
 
 use super::{joints, section};
 use crate::keys::Action;

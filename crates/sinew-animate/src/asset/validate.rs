@@ -1,0 +1,247 @@
+//! The rules that every [`Asset`] keeps, whatever reader made it.
+
+use super::{Asset, CurveInterpolation, Faces, Keys, LocalTransform, Mesh, Primitive, Target};
+use sinew::error::Invalid;
+
+/// One rule broken: where, what was expected, what was found.
+fn broken<T>(at: &str, expected: impl Into<String>, found: impl ToString) -> Result<T, Invalid> {
+    Err(Invalid::new(at, "", expected, found.to_string()))
+}
+
+fn below(at: &str, what: &str, index: usize, count: usize) -> Result<(), Invalid> {
+    if index < count {
+        return Ok(());
+    }
+    broken(at, format!("a {what} below {count}"), index)
+}
+
+impl Asset {
+    /// Holds every index, count and number to what the types ask for. Readers call it last; most of
+    /// what it refuses they have refused already, with a better location.
+    ///
+    /// # Errors
+    /// The first rule broken, at `nodes[3]`, `meshes[0].primitives[1]` and the like.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        self.validate_nodes()?;
+        for (i, mesh) in self.meshes.iter().enumerate() {
+            self.validate_mesh(mesh, &format!("meshes[{i}]"))?;
+        }
+        for (i, skin) in self.skins.iter().enumerate() {
+            let at = format!("skins[{i}]");
+            if skin.inverse_bind.len() != skin.joints.len() {
+                let expected = format!("{} inverse bind matrices", skin.joints.len());
+                return broken(&at, expected, skin.inverse_bind.len());
+            }
+            let mut seen = std::collections::HashSet::new();
+            for joint in &skin.joints {
+                below(&at, "node", *joint, self.nodes.len())?;
+                if !seen.insert(joint) {
+                    return broken(&at, "each joint once", format!("node {joint} twice"));
+                }
+            }
+            if let Some(bad) = skin.inverse_bind.iter().find(|m| !m.is_finite()) {
+                return broken(&at, "finite inverse bind matrices", bad);
+            }
+        }
+        self.validate_uses()?;
+        for (i, clip) in self.clips.iter().enumerate() {
+            for (j, track) in clip.tracks.iter().enumerate() {
+                self.validate_track(track, &format!("clips[{i}].tracks[{j}]"))?;
+            }
+        }
+        for humanoid in &self.humanoids {
+            for node in humanoid.bones.values().chain(&humanoid.root) {
+                below(&humanoid.location, "node", *node, self.nodes.len())?;
+            }
+        }
+        for (i, expression) in self.expressions.iter().enumerate() {
+            let at = format!("expressions[{i}]");
+            for bind in &expression.binds {
+                below(&at, "mesh", bind.mesh, self.meshes.len())?;
+                let targets = self.meshes[bind.mesh].target_names.len();
+                below(&at, "morph target", bind.target, targets)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_nodes(&self) -> Result<(), Invalid> {
+        for (i, node) in self.nodes.iter().enumerate() {
+            let at = format!("nodes[{i}]");
+            if let Some(parent) = node.parent {
+                below(&at, "node", parent, self.nodes.len())?;
+            }
+            if !node.local.matrix().is_finite() {
+                return broken(&at, "a finite transform", node.local.matrix());
+            }
+            if let LocalTransform::Trs(trs) = &node.local
+                && !trs.rotation.is_normalized()
+            {
+                return broken(&at, "a rotation of length 1", trs.rotation);
+            }
+        }
+        for root in &self.roots {
+            below("roots", "node", *root, self.nodes.len())?;
+        }
+        // From the roots down every node is met once, unless some run in a circle.
+        let reached = self.parents_first().len();
+        if reached != self.nodes.len() {
+            let found = format!("{} in a circle", self.nodes.len() - reached);
+            return broken("nodes", "no node below itself", found);
+        }
+        Ok(())
+    }
+
+    fn validate_uses(&self) -> Result<(), Invalid> {
+        // Once per mesh, since many nodes may show the same one.
+        let highest: Vec<u32> = self.meshes.iter().map(highest_joint).collect();
+        for (i, node) in self.nodes.iter().enumerate() {
+            let at = format!("nodes[{i}]");
+            let Some(index) = node.mesh else { continue };
+            below(&at, "mesh", index, self.meshes.len())?;
+            let mesh = &self.meshes[index];
+            if let Some(weights) = &node.weights
+                && weights.len() != mesh.target_names.len()
+            {
+                let expected = format!("{} weights", mesh.target_names.len());
+                return broken(&at, expected, weights.len());
+            }
+            let Some(skin) = node.skin else { continue };
+            below(&at, "skin", skin, self.skins.len())?;
+            let joints = self.skins[skin].joints.len();
+            below(&at, "joint", highest[index] as usize, joints.max(1))?;
+        }
+        Ok(())
+    }
+
+    fn validate_mesh(&self, mesh: &Mesh, at: &str) -> Result<(), Invalid> {
+        if mesh.weights.len() != mesh.target_names.len() {
+            let expected = format!("{} weights", mesh.target_names.len());
+            return broken(at, expected, mesh.weights.len());
+        }
+        for (i, primitive) in mesh.primitives.iter().enumerate() {
+            let at = format!("{at}.primitives[{i}]");
+            self.validate_primitive(primitive, mesh.target_names.len(), &at)?;
+        }
+        Ok(())
+    }
+
+    fn validate_primitive(&self, p: &Primitive, targets: usize, at: &str) -> Result<(), Invalid> {
+        let points = p.points.len();
+        let elements = if p.corner_data {
+            p.faces.indices.len()
+        } else {
+            points
+        };
+        let count = |what: &str, found: usize, expected: usize| {
+            if found == expected {
+                return Ok(());
+            }
+            broken(at, format!("{expected} {what}"), found)
+        };
+        let count_or_none = |what: &str, found: usize, expected: usize| {
+            if found == 0 {
+                Ok(())
+            } else {
+                count(what, found, expected)
+            }
+        };
+        count_or_none("normals", p.normals.len(), elements)?;
+        count_or_none("tangents", p.tangents.len(), points)?;
+        count_or_none("colours", p.colors.len(), elements)?;
+        for uvs in &p.uvs {
+            count_or_none("uvs", uvs.len(), elements)?;
+        }
+        count("joint indices", p.joints.len(), points * p.influences)?;
+        count("weights", p.weights.len(), points * p.influences)?;
+        count("morph targets", p.targets.len(), targets)?;
+        if let Some(m) = p.material {
+            below(at, "material", m, self.materials.len())?;
+        }
+        validate_faces(&p.faces, points, at)?;
+        if p.points.iter().any(|v| !v.is_finite()) {
+            return broken(at, "finite points", "one that is not");
+        }
+        if p.weights.iter().any(|w| !w.is_finite()) {
+            return broken(at, "finite weights", "one that is not");
+        }
+        for (i, target) in p.targets.iter().enumerate() {
+            let touched = target.point_indices.as_ref().map_or(points, Vec::len);
+            let of = |what: &str| format!("{what} of target {i}");
+            count_or_none(&of("offsets"), target.offsets.len(), touched)?;
+            count_or_none(&of("normal offsets"), target.normal_offsets.len(), touched)?;
+            count_or_none(
+                &of("tangent offsets"),
+                target.tangent_offsets.len(),
+                touched,
+            )?;
+            for index in target.point_indices.iter().flatten() {
+                below(at, "point", *index as usize, points)?;
+            }
+            if target.offsets.iter().any(|v| !v.is_finite()) {
+                return broken(
+                    at,
+                    "finite offsets",
+                    format!("one of target {i} that is not"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_track(&self, track: &super::Track, at: &str) -> Result<(), Invalid> {
+        if let Target::Node(node) = track.target {
+            below(at, "node", node, self.nodes.len())?;
+        }
+        let curve = &track.curve;
+        if curve.times.is_empty() {
+            return broken(at, "at least one key", 0);
+        }
+        if curve.times.iter().any(|t| !t.is_finite())
+            || curve.times.windows(2).any(|w| w[0] >= w[1])
+        {
+            return broken(at, "finite times that rise", "others");
+        }
+        let per_key = match curve.interpolation {
+            CurveInterpolation::CubicSpline => 3,
+            _ => 1,
+        };
+        let (values, each, finite) = match &curve.keys {
+            Keys::Translation(v) | Keys::Scale(v) => (v.len(), 1, v.iter().all(|v| v.is_finite())),
+            Keys::Rotation(v) => (v.len(), 1, v.iter().all(|v| v.is_finite())),
+            Keys::Weights { count, values } => {
+                (values.len(), *count, values.iter().all(|v| v.is_finite()))
+            }
+        };
+        let expected = curve.times.len() * per_key * each;
+        if values != expected {
+            return broken(at, format!("{expected} values"), values);
+        }
+        if !finite {
+            return broken(at, "finite values", "one that is not");
+        }
+        Ok(())
+    }
+}
+
+/// The highest joint that any weight of the mesh goes to.
+fn highest_joint(mesh: &Mesh) -> u32 {
+    let influences = mesh.primitives.iter();
+    let influences = influences.flat_map(|p| p.joints.iter().zip(&p.weights));
+    let used = influences.filter(|(_, w)| **w != 0.0);
+    used.map(|(j, _)| *j).max().unwrap_or(0)
+}
+
+fn validate_faces(faces: &Faces, points: usize, at: &str) -> Result<(), Invalid> {
+    let corners = match &faces.counts {
+        Some(counts) => counts.iter().map(|c| *c as usize).sum::<usize>(),
+        None => faces.indices.len() / 3 * 3,
+    };
+    if corners != faces.indices.len() {
+        return broken(at, format!("{corners} corners"), faces.indices.len());
+    }
+    match faces.indices.iter().max() {
+        Some(highest) => below(at, "point", *highest as usize, points),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,308 @@
+//! Motions onto a model's bones.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use super::curves::{Turned, move_by, product, scale_by};
+use super::motion::{Motion, Motions, Relative, Source, label};
+use super::reference::reference_rotation;
+use super::target::{Model, height, ratio};
+use super::words::list;
+use super::{Applied, ApplyOptions, MissingBone, Mode, Report};
+use crate::asset::{Asset, Clip, Curve, Target, Track};
+use crate::retarget::Bone;
+use sinew::error::{Error, Result};
+use sinew::math::try_inverse;
+
+/// Puts a clip onto a model. `clip` is one of `clip_file`'s, whose nodes give the rest pose and the humanoid map of
+/// node tracks; `clip_file` may be the model itself.
+///
+/// # Errors
+/// [`Error::Request`] where the model has no such humanoid skeleton, or nothing of the clip concerns it.
+pub fn apply(
+    model: &Asset,
+    clip_file: &Asset,
+    clip: &Clip,
+    options: &ApplyOptions,
+) -> Result<Applied> {
+    let target = Model::new(model, options.skeleton)?;
+    let mut report = Report::default();
+    let motions = Motions::gather(clip_file, clip, &mut report);
+    let mut work = Work {
+        target,
+        motions,
+        options,
+        report,
+        tracks: Vec::new(),
+    };
+    work.missing_bones();
+    let bind_scale = work.bind_translation_scale();
+    let mut bound = Vec::new();
+    for &bone in Bone::ALL {
+        if let Some(node) = work.target.node(bone) {
+            work.bone(bone, node, bind_scale, &mut bound);
+        }
+    }
+    if options.mode != Mode::Conjugate {
+        work.target.warn_off_reference(&bound, &mut work.report);
+    }
+    work.expressions(clip);
+    if work.tracks.is_empty() {
+        return Err(Error::Request(format!(
+            "{}: nothing of clip \"{}\" moves a bone or an expression of {}{}",
+            clip_file.file.display(),
+            clip.name,
+            model.file.display(),
+            if work.motions.source.humanoid.is_none() {
+                "; the clip's file has no humanoid map, without which `sinew retarget` may still move it"
+            } else {
+                ""
+            }
+        )));
+    }
+    Ok(Applied {
+        clip: Clip {
+            name: clip.name.clone(),
+            tracks: work.tracks,
+        },
+        report: work.report,
+    })
+}
+
+struct Work<'a> {
+    target: Model<'a>,
+    motions: Motions<'a>,
+    options: &'a ApplyOptions,
+    report: Report,
+    tracks: Vec<Track>,
+}
+
+impl<'a> Work<'a> {
+    fn source(&self) -> &Source<'a> {
+        &self.motions.source
+    }
+
+    /// Whether a missing bone's rotation goes on to its children: VRM says so of rest-relative ones.
+    fn folds(&self, motion: &Motion) -> bool {
+        motion.relative != Relative::Bind || self.options.mode == Mode::Collapse
+    }
+
+    fn missing_bones(&mut self) {
+        for (&bone, motion) in &self.motions.bones {
+            if self.target.node(bone).is_some() {
+                continue;
+            }
+            let folded_into = if motion.rotation.is_some() && self.folds(motion) {
+                self.target.nearest_below(bone)
+            } else {
+                Vec::new()
+            };
+            let what = match (motion.rotation.is_some(), folded_into.is_empty()) {
+                (true, false) => format!(
+                    "the model lacks this bone; its rotation goes to {}",
+                    list(&folded_into)
+                ),
+                _ => "the model lacks this bone; its motion is dropped".to_owned(),
+            };
+            self.report.warn("bone-missing", bone.name(), what);
+            if !folded_into.is_empty() && (motion.translation.is_some() || motion.scale.is_some()) {
+                let what = "its translation and scale are dropped";
+                self.report.warn("bone-missing", bone.name(), what);
+            }
+            self.report.missing.push(MissingBone { bone, folded_into });
+        }
+    }
+
+    /// All of one bone's tracks.
+    fn bone(&mut self, bone: Bone, node: usize, bind_scale: f64, bound: &mut Vec<(Bone, DQuat)>) {
+        let own = self.motions.bones.get(&bone).copied();
+        let above: Vec<(Bone, Motion)> = self
+            .target
+            .missing_above(bone)
+            .into_iter()
+            .filter_map(|b| Some((b, *self.motions.bones.get(&b)?)))
+            .filter(|(_, m)| m.rotation.is_some() && self.folds(m))
+            .collect();
+        // A bone without data of its own moves as the one whose rotation it takes over.
+        let Some(relative) = own.or(above.last().map(|(_, m)| *m)).map(|m| m.relative) else {
+            return;
+        };
+        let mut parts: Vec<Turned> = Vec::new();
+        for (b, motion) in above.iter().chain(own.map(|m| (bone, m)).iter()) {
+            parts.extend(self.source().turned(*b, motion, self.options.mode));
+        }
+        let before = self.tracks.len();
+        match relative {
+            Relative::Bind => {
+                let own = own.as_ref();
+                bound.push((
+                    bone,
+                    self.bind_relative(bone, node, own, &parts, bind_scale),
+                ));
+            }
+            Relative::Rest { .. } => self.rest_relative(bone, node, own.as_ref(), &parts),
+        }
+        if self.tracks.len() > before {
+            self.report.bones.push(bone);
+        }
+    }
+
+    fn push(&mut self, node: usize, curve: Option<Curve>) {
+        self.tracks.extend(curve.map(|curve| Track {
+            target: Target::Node(node),
+            curve,
+        }));
+    }
+
+    /// `r = b_R d`, `t = b_t + b_R (b_s * T)`, `s = b_s * S`; gives the bone's bind rotation in the canonical world.
+    fn bind_relative(
+        &mut self,
+        bone: Bone,
+        node: usize,
+        own: Option<&Motion>,
+        parts: &[Turned],
+        scale: f64,
+    ) -> DQuat {
+        let bound = self.target.bound(bone, node, &mut self.report);
+        let b = bound.local;
+        // Data in the world of the reference pose to data in this bone's frame: d = frame^-1 N frame.
+        let (frame, vectors) = match self.options.mode {
+            // N = W d W^-1, so this is d again.
+            mode @ (Mode::Literal | Mode::Collapse) => {
+                let turn = self.target.literal_turn();
+                (self.source().frame(bone, mode) * turn, turn.inverse())
+            }
+            Mode::Conjugate => {
+                let frame = bound.world;
+                (frame, frame.inverse() * reference_rotation(bone))
+            }
+        };
+        let rotation = product(b.rotation * frame.inverse(), parts, frame);
+        self.push(node, rotation);
+        let linear = DMat3::from_quat(b.rotation)
+            * DMat3::from_diagonal(b.scale * scale)
+            * DMat3::from_quat(vectors);
+        let translation = own.and_then(|m| m.translation);
+        let translation = translation.and_then(|c| move_by(c, b.translation, linear));
+        self.push(node, translation);
+        let scale = own.and_then(|m| m.scale);
+        self.push(node, scale.and_then(|c| scale_by(c, b.scale)));
+        bound.world
+    }
+
+    /// `q' = L W^-1 N W = P^-1 N P L` with P the parent's rotation in the world.
+    fn rest_relative(&mut self, bone: Bone, node: usize, own: Option<&Motion>, parts: &[Turned]) {
+        let parent = self.target.facing * self.target.binds.rest_parent_rotation(node);
+        let own_rest = self.target.asset.nodes[node].local.trs().rotation;
+        let rotation = product(parent.inverse(), parts, parent * own_rest);
+        self.push(node, rotation);
+        if let Some(motion) = own
+            && let Relative::Rest { node: source } = motion.relative
+            && let Some(curve) = motion.translation
+            && bone == Bone::Hips
+        {
+            self.hips(node, source, curve);
+        }
+    }
+
+    /// `p' = rest' + h (p - rest)` in the canonical world.
+    fn hips(&mut self, node: usize, source: usize, curve: &Curve) {
+        let from = self.source();
+        let rest = from.asset.nodes[source].local.trs().translation;
+        let heights = (
+            height(self.target.asset, &self.target.binds.rest_world(node)),
+            height(from.asset, &from.binds.rest_world(source)),
+        );
+        let to_world =
+            DMat3::from_quat(from.facing) * DMat3::from_mat4(from.binds.rest_parent_world(source));
+        let above = self.target.binds.rest_parent_world(node);
+        let Some(to_parent) = try_inverse(above) else {
+            let text = "what is above the hips is scaled to nothing: their translation is left out";
+            return self
+                .report
+                .warn("hips-height", self.target.name(Bone::Hips, node), text);
+        };
+        let to_parent =
+            DMat3::from_mat4(to_parent) * DMat3::from_quat(self.target.facing.inverse());
+        let h = ratio(heights.0, heights.1).unwrap_or_else(|| {
+            let text = format!(
+                "hips {} above the ground on a clip with hips {} above it: translations are not scaled",
+                heights.0, heights.1
+            );
+            self.report.warn("hips-height", self.target.name(Bone::Hips, node), text);
+            1.0
+        });
+        let linear = to_parent * to_world * h;
+        let own_rest = self.target.asset.nodes[node].local.trs().translation;
+        let moved = move_by(curve, own_rest - linear * rest, linear);
+        self.report.hips_scale = Some(h);
+        self.push(node, moved);
+    }
+
+    /// What bind-relative translations are multiplied by: 1, or the ratio of hips heights, each in the units that
+    /// its skeleton's translations have.
+    fn bind_translation_scale(&mut self) -> f64 {
+        let moves = |m: &Motion| m.relative == Relative::Bind && m.translation.is_some();
+        if !self.options.scale_translation || !self.motions.bones.values().any(moves) {
+            return 1.0;
+        }
+        let source = self.source();
+        let hips = source.humanoid.and_then(|h| h.bones.get(&Bone::Hips));
+        let found = hips.map(|&n| own_height(source.asset, &source.binds, n));
+        let target = self.target.node(Bone::Hips);
+        let wanted = target.map(|n| own_height(self.target.asset, &self.target.binds, n));
+        match wanted.zip(found).and_then(|(t, s)| ratio(t, s)) {
+            Some(scale) => {
+                self.report.hips_scale = Some(scale);
+                scale
+            }
+            None => {
+                let text = if found.is_none() {
+                    "the clip's file has no hips to measure, so translations are not scaled"
+                } else {
+                    "there are no heights to compare, so translations are not scaled"
+                };
+                let at = self.target.humanoid.location.clone();
+                self.report.warn("hips-height", at, text);
+                1.0
+            }
+        }
+    }
+
+    fn expressions(&mut self, clip: &Clip) {
+        let mut lacking = Vec::new();
+        for (name, curve) in &self.motions.expressions {
+            if !self
+                .target
+                .asset
+                .expressions
+                .iter()
+                .any(|e| e.name == *name)
+            {
+                lacking.push(*name);
+                continue;
+            }
+            self.report.expressions.push((*name).to_owned());
+            self.tracks.push(Track {
+                target: Target::Expression((*name).to_owned()),
+                curve: (*curve).clone(),
+            });
+        }
+        if !lacking.is_empty() {
+            let text = format!("the model lacks the expressions {}", list(&lacking));
+            let at = label(self.source().asset, clip);
+            self.report.warn("expression-missing", at, text);
+        }
+    }
+}
+
+/// The height of the hips at bind time, in units of a bind-relative translation of theirs.
+fn own_height(asset: &Asset, binds: &super::BindPoses, hips: usize) -> f64 {
+    let world = binds.world(hips).unwrap_or_else(|| binds.rest_world(hips));
+    let local = binds
+        .local(hips)
+        .unwrap_or_else(|| asset.nodes[hips].local.matrix());
+    let (scale, _, _): (DVec3, _, _) = local.to_scale_rotation_translation();
+    let above = DMat3::from_mat4(binds.rest_parent_world(hips)).determinant();
+    let unit = (above * scale.element_product()).abs().cbrt();
+    height(asset, &world) / unit
+}

@@ -1,0 +1,148 @@
+//! A humanoid map for a model that has none.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use glam::DMat4;
+
+use crate::asset::{Asset, HumanoidSkeleton};
+use crate::retarget::{Bone, Humanoid, Placement, Rig};
+use sinew::error::{Error, Result};
+use sinew::skel::Skeleton;
+
+/// An EXT_skeleton_humanoid skeleton of these bones: those whose nodes are joints of a skin, and their lowest common
+/// ancestor as the root node. The bones left out come second.
+///
+/// # Errors
+/// [`Error::Request`] where no bone's node is a joint, or two bones have no ancestor in common.
+pub fn describe(
+    asset: &Asset,
+    bones: &BTreeMap<Bone, usize>,
+) -> Result<(HumanoidSkeleton, Vec<Bone>)> {
+    let joints = joints(asset);
+    let (kept, left): (BTreeMap<Bone, usize>, BTreeMap<Bone, usize>) = bones
+        .iter()
+        .map(|(b, n)| (*b, *n))
+        .partition(|(_, n)| joints.contains(n));
+    let refuse = |why: String| Error::Request(format!("{}: {why}", asset.file.display()));
+    let mut nodes = kept.values();
+    let Some(&first) = nodes.next() else {
+        return Err(refuse("none of the bones is a joint of a skin".to_owned()));
+    };
+    // Nodes above the first bone, nearest first; each further bone cuts off those that are not above it.
+    let mut common: Vec<usize> = asset.chain(first).collect();
+    for &node in nodes {
+        let above: HashSet<usize> = asset.chain(node).collect();
+        common.retain(|n| above.contains(n));
+    }
+    let Some(&root) = common.first() else {
+        return Err(refuse("the bones have no ancestor in common".to_owned()));
+    };
+    let skeleton = HumanoidSkeleton {
+        location: String::new(),
+        root: Some(root),
+        bones: kept,
+    };
+    Ok((skeleton, left.into_keys().collect()))
+}
+
+/// A model's human bones by its joints' names, and whose names they are.
+///
+/// # Errors
+/// [`Error::Request`] where no known convention fits, with the best guess and how to write a map; a model without
+/// joints.
+pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
+    let (rig, nodes) = rig_of_joints(asset)?;
+    let found = Humanoid::recognise(&rig).map_err(|unknown| {
+        // As a map has it: by name, by index where that says nothing.
+        let node = |joint: usize| {
+            let node = *nodes.get(joint)?;
+            let name = &asset.nodes[node].name;
+            let same = asset.nodes.iter().filter(|n| n.name == *name).count();
+            let is_plain = !name.is_empty() && same == 1;
+            Some(if is_plain { format!("\"{name}\"") } else { node.to_string() })
+        };
+        let guess: Vec<String> = unknown
+            .guess
+            .iter()
+            .filter_map(|(bone, joint)| Some(format!("\"{bone}\": {}", node(*joint)?)))
+            .collect();
+        let closest = unknown.closest.map_or_else(String::new, |(convention, bones)| {
+            format!(" (closest to {}, with {bones} bones)", convention.name())
+        });
+        Error::Request(format!(
+            "{}: the joints' names follow no known convention{closest}; write a map, as in --map MAP.json; the best \
+             guess is {{{}}}",
+            asset.file.display(),
+            guess.join(", ")
+        ))
+    })?;
+    let bones = found
+        .joints()
+        .iter()
+        .filter_map(|(b, j)| Some((*b, *nodes.get(*j)?)));
+    let whose = found.convention().map_or("names", |c| c.name());
+    Ok((bones.collect(), format!("the names of {whose}")))
+}
+
+/// The longest that all joint paths together may be: names do not count, so this is some thousand joints in a row.
+const LONGEST: usize = 1 << 26;
+
+/// The joints of all skins.
+fn joints(asset: &Asset) -> HashSet<usize> {
+    let joints = asset.skins.iter().flat_map(|s| &s.joints);
+    joints.copied().collect()
+}
+
+/// All joints of all skins as one rig, and the node of each.
+fn rig_of_joints(asset: &Asset) -> Result<(Rig, Vec<usize>)> {
+    let refuse = |why: &str| Error::Request(format!("{}: {why}", asset.file.display()));
+    let joints = joints(asset);
+    let order = asset.parents_first();
+    let nodes: Vec<usize> = order
+        .iter()
+        .copied()
+        .filter(|n| joints.contains(n))
+        .collect();
+    if nodes.is_empty() {
+        return Err(refuse("has no skin, and so no joints to recognise"));
+    }
+    // Path and rest in the world of the nearest joint at or above each node.
+    let mut above: Vec<Option<usize>> = vec![None; asset.nodes.len()];
+    let mut paths: HashMap<usize, String> = HashMap::new();
+    let mut length = 0;
+    let mut rest = vec![DMat4::IDENTITY; asset.nodes.len()];
+    for &node in &order {
+        let parent = asset.nodes[node].parent;
+        let local = asset.nodes[node].local.matrix();
+        let from = parent.and_then(|p| above[p]);
+        // Relative to the nearest joint above.
+        let between = parent
+            .filter(|p| above[*p] != Some(*p))
+            .map_or(DMat4::IDENTITY, |p| rest[p]);
+        rest[node] = between * local;
+        above[node] = if joints.contains(&node) {
+            Some(node)
+        } else {
+            from
+        };
+        if joints.contains(&node) {
+            let path = match from.and_then(|f| paths.get(&f)) {
+                Some(start) => format!("{start}/j{node}"),
+                None => format!("j{node}"),
+            };
+            length += path.len();
+            if length > LONGEST {
+                return Err(refuse("has joints nested too deeply to recognise"));
+            }
+            paths.insert(node, path);
+        }
+    }
+    let joint_paths = nodes.iter().filter_map(|n| paths.get(n).cloned()).collect();
+    let rests = nodes.iter().map(|n| rest[*n]).collect();
+    let names = nodes.iter().map(|n| asset.nodes[*n].name.clone()).collect();
+    let skeleton =
+        Skeleton::new("joints", joint_paths, None, Some(rests))?.with_joint_names(Some(names));
+    let label = asset.file.display().to_string();
+    let rig = Rig::new(label, &skeleton, Placement::default())?;
+    Ok((rig, nodes))
+}

@@ -1,0 +1,77 @@
+//! Clips on human bones, played by the file that they come in.
+
+use super::reference::reference_asset;
+use super::{ApplyOptions, apply};
+use crate::asset::{Asset, Clip, Target, Track};
+
+/// The asset with every [`Target::Bone`] track turned into node tracks: on the asset's own first humanoid skeleton,
+/// literally, as EXT_skeleton_humanoid expects of a file that has both. An asset of clips alone, without meshes and
+/// humanoid skeletons, becomes [`reference_asset`] with these clips: a rig that can be looked at and retargeted from. What
+/// could not be kept is told of in the asset's warnings.
+#[must_use]
+pub fn on_own_skeleton(asset: Asset) -> Asset {
+    let has_bones = |c: &Clip| c.tracks.iter().any(is_bone);
+    if !asset.clips.iter().any(has_bones) {
+        return asset;
+    }
+    let mut model = asset.clone();
+    if asset.humanoids.is_empty() {
+        if !asset.meshes.is_empty() {
+            return asset;
+        }
+        // Tracks of nodes have nothing to move here.
+        model = Asset {
+            file: asset.file.clone(),
+            format: asset.format,
+            frames_per_second: asset.frames_per_second,
+            warnings: asset.warnings.clone(),
+            ..reference_asset()
+        };
+    }
+    let keeps_nodes = !asset.humanoids.is_empty();
+    let mut clips = Vec::with_capacity(asset.clips.len());
+    for clip in &asset.clips {
+        if !has_bones(clip) {
+            clips.extend(keeps_nodes.then(|| clip.clone()));
+            continue;
+        }
+        let (bones, others): (Vec<Track>, Vec<Track>) =
+            clip.tracks.iter().cloned().partition(is_bone);
+        let bones = Clip {
+            name: clip.name.clone(),
+            tracks: bones,
+        };
+        let mut tracks = Vec::new();
+        match apply(&model, &asset, &bones, &ApplyOptions::default()) {
+            Ok(applied) => {
+                tracks = applied.clip.tracks.clone();
+                model = applied.into_asset(model);
+            }
+            Err(e) => model.warnings.push(sinew::error::Warning::new(
+                "bone-missing",
+                clip.name.clone(),
+                e.to_string(),
+            )),
+        }
+        if keeps_nodes {
+            // The extension goes first where both move one component.
+            let kind = |t: &Track| std::mem::discriminant(&t.curve.keys);
+            let is_free = |t: &Track| {
+                let same = |u: &Track| u.target == t.target && kind(u) == kind(t);
+                !tracks.iter().any(same)
+            };
+            let free: Vec<Track> = others.into_iter().filter(is_free).collect();
+            tracks.extend(free);
+        }
+        clips.push(Clip {
+            name: clip.name.clone(),
+            tracks,
+        });
+    }
+    model.clips = clips;
+    model
+}
+
+fn is_bone(track: &Track) -> bool {
+    matches!(track.target, Target::Bone(_))
+}

@@ -1,0 +1,69 @@
+//! Arms that are opened or closed.
+
+use glam::{DQuat, DVec3};
+
+use super::bone_map::JointPair;
+use super::reference::{Reference, pair_above};
+use super::{Bone, Rig};
+use sinew::error::{Error, Result};
+
+/// An arm that is opened.
+#[derive(Clone, Debug)]
+pub(super) struct Arm {
+    /// The upper arm and the pairs below it.
+    pub pairs: Vec<usize>,
+    /// The pair that carries the arm, or none.
+    pub chest: Option<usize>,
+    /// Forward in the chest's frame (the target's).
+    pub axis: DVec3,
+    pub radians: f64,
+}
+
+/// Finds the upper arms and all that hangs from them.
+pub(super) fn arms(
+    (target, to): (&Rig, &Reference),
+    pairs: &[JointPair],
+    aligned: &[DQuat],
+    degrees: f64,
+) -> Result<Vec<Arm>> {
+    if degrees == 0.0 {
+        return Ok(Vec::new());
+    }
+    if !degrees.is_finite() {
+        return Err(Error::Request(format!(
+            "arm space {degrees}: not a finite angle"
+        )));
+    }
+    let find = |bone| pairs.iter().position(|p| p.bone == Some(bone));
+    let (Some(left), Some(right)) = (find(Bone::LeftUpperArm), find(Bone::RightUpperArm)) else {
+        return Err(Error::Request(
+            "arm space needs both upper arms, which are not known among the paired joints".into(),
+        ));
+    };
+    let side = to.position(pairs[left].target) - to.position(pairs[right].target);
+    let forward = side.cross(DVec3::Y).normalize_or(DVec3::Z);
+    let mut arms = Vec::new();
+    for (upper, sign) in [(left, 1.0), (right, -1.0)] {
+        let chain = std::iter::successors(Some(upper), |p| pair_above(target, pairs, &pairs[*p]));
+        let is_shoulder = |p: &usize| {
+            matches!(
+                pairs[*p].bone,
+                Some(Bone::LeftShoulder | Bone::RightShoulder)
+            )
+        };
+        let chest = chain.skip(1).find(|p| !is_shoulder(p));
+        let reference = |p: usize| aligned[p] * to.turn_of(pairs[p].target);
+        let axis = chest.map_or(forward, |p| reference(p).inverse() * forward);
+        let hangs = |p: &usize| {
+            let mut chain = target.chain(pairs[*p].target);
+            chain.any(|j| j == pairs[upper].target)
+        };
+        arms.push(Arm {
+            pairs: (0..pairs.len()).filter(hangs).collect(),
+            chest,
+            axis,
+            radians: sign * degrees.to_radians(),
+        });
+    }
+    Ok(arms)
+}

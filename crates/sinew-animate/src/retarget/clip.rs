@@ -1,0 +1,168 @@
+//! Whole clips: a SkelAnimation for the target out of one for the source.
+
+use glam::{DMat4, Quat, Vec3};
+use half::f16;
+
+use super::{Retargeter, Rig};
+use sinew::error::Invalid;
+use sinew::math::Trs;
+use sinew::sampled::{Half3, Interpolation, Sampled, Time};
+use sinew::skel::{SkelAnimation, SkeletonInstance};
+
+/// More frames than any clip has; beyond them the keys alone are sampled.
+const MOST_FRAMES: f64 = 100_000.0;
+
+/// Key times, and a frame every `step` from the first key to the last between them: where joints above the source's
+/// turn too, turns between two keys are no slerp of the turns at them. Frames at a key's own time are left out.
+#[must_use]
+pub fn sample_times(keys: impl IntoIterator<Item = f64>, step: f64) -> Vec<f64> {
+    let mut times: Vec<f64> = keys.into_iter().filter(|t| t.is_finite()).collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
+        return times;
+    };
+    let count = (last - first) / step;
+    if !(1.0..=MOST_FRAMES).contains(&count) {
+        return times;
+    }
+    let keys = times.len();
+    for i in 1..=count as usize {
+        let frame = first + i as f64 * step;
+        let after = times[..keys].partition_point(|t| *t < frame);
+        let near = |key: usize| key < keys && (times[key] - frame).abs() < 1e-3 * step;
+        if !near(after) && !near(after - 1) {
+            times.push(frame);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// What a clip is played on: a skeleton with its animation, and where it and the target stand at any time.
+pub struct ClipSource<'a> {
+    pub instance: &'a SkeletonInstance,
+    /// world_from_skel, where it changes; else the placement of the source's [`Rig`] serves.
+    pub world_from_skel: Option<&'a dyn Fn(Time) -> DMat4>,
+    /// The target's, likewise.
+    pub world_from_target: Option<&'a dyn Fn(Time) -> DMat4>,
+}
+
+impl Retargeter {
+    /// Retargets a clip at the given times (at the default time alone where there are none) for all joints of the
+    /// target. Quaternions keep to one hemisphere from sample to sample. `channels` are the blend shapes that the
+    /// target has: the source's channels of these names go over, with their own times.
+    ///
+    /// # Errors
+    /// A source that needs rest transforms and has none.
+    pub fn retarget_clip(
+        &mut self,
+        source: &ClipSource<'_>,
+        target: &Rig,
+        times: &[f64],
+        channels: &[String],
+    ) -> Result<SkelAnimation, Invalid> {
+        let mut local = vec![Trs::IDENTITY; target.len()];
+        let mut frame = |time: Time, last: Option<&Frame>| {
+            if let Some(placement) = source.world_from_skel {
+                self.place_source(placement(time));
+            }
+            if let Some(placement) = source.world_from_target {
+                self.place_target(placement(time));
+            }
+            let pose = source.instance.joint_local_transforms(time)?;
+            let pose: Vec<Trs> = pose.iter().map(Trs::from_matrix).collect();
+            self.retarget(&pose, &mut local);
+            Ok::<_, Invalid>(Frame::new(&local, last))
+        };
+        let mut frames: Vec<(f64, Frame)> = Vec::with_capacity(times.len());
+        for time in times {
+            let next = frame(Time::At(*time), frames.last().map(|(_, f)| f))?;
+            frames.push((*time, next));
+        }
+        let still = match times.is_empty() {
+            true => Some(frame(Time::Default, None)?),
+            false => None,
+        };
+        let linear = Interpolation::Linear;
+        let mut out = SkelAnimation {
+            joints: target.joints().to_vec(),
+            ..SkelAnimation::default()
+        };
+        let mut parts = (Vec::new(), Vec::new(), Vec::new());
+        for (time, frame) in frames {
+            parts.0.push((time, Some(frame.translations)));
+            parts.1.push((time, Some(frame.rotations)));
+            parts.2.push((time, Some(frame.scales)));
+        }
+        let (translations, rotations, scales) = match still {
+            Some(f) => (Some(f.translations), Some(f.rotations), Some(f.scales)),
+            None => (None, None, None),
+        };
+        out.translations = Sampled::new(translations, parts.0, linear);
+        out.rotations = Sampled::new(rotations, parts.1, linear);
+        out.scales = Sampled::new(scales, parts.2, linear);
+        if let Some(animation) = source.instance.animation() {
+            let shapes = animation.blend_shapes.iter().enumerate();
+            let kept: Vec<(usize, &String)> =
+                shapes.filter(|(_, n)| channels.contains(n)).collect();
+            if !kept.is_empty() {
+                out.blend_shapes = kept.iter().map(|(_, name)| (*name).clone()).collect();
+                // Fewer weights than channels leave the rest at 0 (rule 11).
+                out.blend_shape_weights = animation.blend_shape_weights.map(|weights| {
+                    let of = |(i, _): &(usize, &String)| weights.get(*i).copied().unwrap_or(0.0);
+                    kept.iter().map(of).collect()
+                });
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// A pose in the precision of a SkelAnimation.
+struct Frame {
+    translations: Vec<Vec3>,
+    rotations: Vec<Quat>,
+    scales: Vec<Half3>,
+}
+
+impl Frame {
+    /// Turns go the short way from the frame before.
+    fn new(local: &[Trs], last: Option<&Frame>) -> Self {
+        let rotation = |(i, trs): (usize, &Trs)| {
+            let q = trs.rotation.as_quat().normalize();
+            let flips = match last {
+                Some(last) => last.rotations[i].dot(q) < 0.0,
+                None => q.w < 0.0,
+            };
+            if flips { -q } else { q }
+        };
+        Self {
+            translations: local.iter().map(|t| t.translation.as_vec3()).collect(),
+            rotations: local.iter().enumerate().map(rotation).collect(),
+            // By way of f32, as GfVec3h converts.
+            scales: local
+                .iter()
+                .map(|t| t.scale.to_array().map(|s| f16::from_f32(s as f32)))
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_lie_between_the_keys() {
+        assert_eq!(sample_times([3.0, 1.0, 1.0], 1.0), [1.0, 2.0, 3.0]);
+        assert_eq!(
+            sample_times([0.0, 0.5, 2.00001, 2.5], 1.0),
+            [0.0, 0.5, 1.0, 2.00001, 2.5]
+        );
+        assert_eq!(sample_times([0.0, 1e12], 1.0), [0.0, 1e12]);
+        assert_eq!(sample_times([4.0, f64::NAN], 1.0), [4.0]);
+        assert!(sample_times([], 1.0).is_empty());
+        assert_eq!(sample_times([0.0, 1.0], 0.0), [0.0, 1.0]);
+    }
+}

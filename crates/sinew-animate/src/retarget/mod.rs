@@ -1,0 +1,49 @@
+//! Animation from one skeleton to another: pure maths over rigs, without files.
+//!
+//! [`Rig`]s come from UsdSkel skeletons. A [`BoneMap`] says which joint follows which: from MAP.json, or from the human
+//! bones that [`Humanoid::recognise`] finds on both sides. A [`Retargeter`] then moves poses, frame by frame.
+//!
+//! ```
+//! use sinew_io::{open, rig, skeletons};
+//! use sinew::math::Trs;
+//! use sinew_animate::retarget::{BoneMap, Humanoid, Retargeter};
+//! use sinew::sampled::Time;
+//!
+//! // Once.
+//! let clip = open("../../examples/assets/walk.bvh")?.scene(Default::default())?;
+//! let puppet = open("../../examples/assets/puppet.glb")?.scene(Default::default())?;
+//! let walker = skeletons(&clip)[0];
+//! let (source, target) = (rig(&clip, walker)?, rig(&puppet, skeletons(&puppet)[0])?);
+//! let bones = [&source, &target].map(|rig| Humanoid::recognise(rig).expect("a humanoid"));
+//! let map = BoneMap::between((&source, &bones[0]), (&target, &bones[1]));
+//! let mut retargeter = Retargeter::new(&source, &target, &map, &Default::default())?;
+//!
+//! // Every frame; the source's pose may come from anywhere.
+//! let pose = walker.instance.joint_local_transforms(Time::At(12.0))?;
+//! let pose: Vec<Trs> = pose.iter().map(Trs::from_matrix).collect();
+//! let mut local = target.rest().to_vec();
+//! retargeter.retarget(&pose, &mut local);
+//! # assert!(local.iter().zip(target.rest()).any(|(a, b)| a.rotation.dot(b.rotation).abs() < 0.99));
+//! # Ok::<(), sinew::Error>(())
+//! ```
+
+mod arms;
+mod bone;
+mod bone_map;
+mod clip;
+mod conventions;
+mod guess;
+mod humanoid;
+mod reference;
+mod retargeter;
+mod rig;
+mod root;
+mod same;
+
+pub use bone::{Bone, UnknownBone};
+pub use bone_map::{BoneMap, BonePair};
+pub use clip::{ClipSource, sample_times};
+pub use conventions::Convention;
+pub use humanoid::{Humanoid, Unrecognised};
+pub use retargeter::{Pose, RetargetOptions, Retargeter};
+pub use rig::{Placement, Rig};

@@ -1,0 +1,282 @@
+//! A skeleton as retargeting sees it.
+
+use std::collections::HashMap;
+
+use glam::{DMat3, DMat4, DQuat, DVec3};
+
+use sinew::error::Invalid;
+use sinew::math::{self, Trs};
+use sinew::skel::Skeleton;
+use sinew::skel::utils::{compute_joint_local_transforms, concat_joint_transforms};
+
+/// Where a skeleton stands, and what its numbers mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    pub world_from_skel: DMat4,
+    /// The world's up direction, of unit length.
+    pub up: DVec3,
+    /// Of the world.
+    pub meters_per_unit: f64,
+}
+
+impl Default for Placement {
+    /// At the origin of a world of metres with Y up.
+    fn default() -> Self {
+        Self {
+            world_from_skel: DMat4::IDENTITY,
+            up: DVec3::Y,
+            meters_per_unit: 1.0,
+        }
+    }
+}
+
+/// Joints, hierarchy, rest and bind pose of a skeleton, and where it stands. Parents come before children.
+#[derive(Clone, Debug)]
+pub struct Rig {
+    label: String,
+    joints: Vec<String>,
+    names: Vec<String>,
+    parents: Vec<Option<usize>>,
+    /// Joint-local.
+    rest: Vec<Trs>,
+    /// skel_from_joint.
+    rest_skel: Vec<DMat4>,
+    /// skel_from_joint at bind time.
+    bind_skel: Vec<DMat4>,
+    placement: Placement,
+    is_uniform: bool,
+    is_sheared: bool,
+    /// A joint and how many share its name, by name.
+    index: HashMap<String, (usize, usize)>,
+}
+
+/// Two turns closer than this are the same, as the cosine of half the angle: 1e-4 rad.
+const SAME_TURN: f64 = 1.0 - 1.25e-9;
+
+impl Rig {
+    /// From a skeleton; `label` names the rig in messages. The joints' names are the skeleton's jointNames, without
+    /// them the last parts of the joint paths.
+    ///
+    /// Bind transforms are in whatever space the mesh was bound in. The turn that most joints agree on between there
+    /// and the rest pose brings them to skeleton space; where no turn has a majority, they are there already.
+    /// Without rest transforms the bind pose is the rest pose, and the other way round.
+    ///
+    /// # Errors
+    /// Neither rest nor bind transforms.
+    pub fn new(
+        label: impl Into<String>,
+        skeleton: &Skeleton,
+        placement: Placement,
+    ) -> Result<Self, Invalid> {
+        let joints = skeleton.joints();
+        let topology = skeleton.topology();
+        let bind = skeleton.inverse_bind().map(|_| skeleton.bind());
+        // Both have one transform per joint, and an invertible bind pose comes apart.
+        let wrong = |e: sinew::skel::utils::UtilError| {
+            Invalid::new(
+                skeleton.path(),
+                "restTransforms",
+                "joint transforms",
+                e.to_string(),
+            )
+        };
+        let rest_local = match (skeleton.rest(), &bind) {
+            (Some(rest), _) => rest.to_vec(),
+            (None, Ok(bind)) => {
+                compute_joint_local_transforms(topology, bind, None).map_err(wrong)?
+            }
+            (None, Err(e)) => return Err(e.clone()),
+        };
+        let rest_skel = concat_joint_transforms(topology, &rest_local, None).map_err(wrong)?;
+        let bind_skel = match bind {
+            Ok(bind) => in_skeleton_space(bind, &rest_skel),
+            Err(_) => rest_skel.clone(),
+        };
+        let names = match skeleton.joint_names() {
+            Some(names) => names.to_vec(),
+            None => joints.iter().map(|j| leaf(j).to_owned()).collect(),
+        };
+        let rest: Vec<Trs> = rest_local.iter().map(Trs::from_matrix).collect();
+        let is_uniform = rest.iter().all(|t| {
+            let largest = t.scale.abs().max_element();
+            (t.scale.max_element() - t.scale.min_element()).abs() <= 1e-9 * largest
+        });
+        let is_sheared = rest_local.iter().zip(&rest).any(|(m, trs)| {
+            let size = m
+                .to_cols_array()
+                .into_iter()
+                .map(f64::abs)
+                .fold(0.0, f64::max);
+            !trs.matrix().abs_diff_eq(*m, 1e-6 * size)
+        });
+        Ok(Self {
+            label: label.into(),
+            index: index(joints, &names),
+            joints: joints.to_vec(),
+            names,
+            parents: topology.parents().collect(),
+            rest_skel,
+            rest,
+            bind_skel,
+            placement,
+            is_uniform,
+            is_sheared,
+        })
+    }
+
+    /// What messages call it.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Number of joints.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.joints.len()
+    }
+
+    /// True without joints.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.joints.is_empty()
+    }
+
+    /// Joint paths.
+    #[must_use]
+    pub fn joints(&self) -> &[String] {
+        &self.joints
+    }
+
+    /// What the joints are called where the file was made.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Parent of each joint, `None` for roots.
+    #[must_use]
+    pub fn parents(&self) -> &[Option<usize>] {
+        &self.parents
+    }
+
+    /// Joint-local rest transforms in components; shear is left out.
+    #[must_use]
+    pub fn rest(&self) -> &[Trs] {
+        &self.rest
+    }
+
+    /// skel_from_joint in the rest pose.
+    #[must_use]
+    pub fn rest_skel(&self) -> &[DMat4] {
+        &self.rest_skel
+    }
+
+    /// skel_from_joint in the bind pose.
+    #[must_use]
+    pub fn bind_skel(&self) -> &[DMat4] {
+        &self.bind_skel
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    /// True where no rest scale differs from axis to axis, so that turns simply multiply down the hierarchy.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        self.is_uniform
+    }
+
+    /// True where some rest transform holds shear, which translation, rotation and scale cannot say.
+    #[must_use]
+    pub fn is_sheared(&self) -> bool {
+        self.is_sheared
+    }
+
+    /// A joint and those above it, nearest first.
+    pub fn chain(&self, joint: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(Some(joint), |j| self.parents[*j])
+    }
+
+    /// The joint of that name: an original name, the last part of a joint path, or a whole joint path, in this
+    /// order.
+    ///
+    /// # Errors
+    /// How many joints it might be, 0 for none.
+    pub fn find(&self, name: &str) -> Result<usize, usize> {
+        match self.index.get(name) {
+            Some((joint, 1)) => Ok(*joint),
+            Some((_, count)) => Err(*count),
+            None => Err(0),
+        }
+    }
+
+    /// The shortest name that [`Rig::find`] takes for this joint.
+    #[must_use]
+    pub fn unique_name(&self, joint: usize) -> &str {
+        let name = &self.names[joint];
+        match self.find(name) == Ok(joint) {
+            true => name,
+            false => &self.joints[joint],
+        }
+    }
+}
+
+/// The last part of a joint path.
+pub(super) fn leaf(joint: &str) -> &str {
+    joint.rsplit('/').next().unwrap_or(joint)
+}
+
+/// Joints by original name, else by the last part of a path, else by path; a name that several share gives way to
+/// a later kind of name that is one joint's alone.
+fn index(joints: &[String], names: &[String]) -> HashMap<String, (usize, usize)> {
+    let mut out: HashMap<String, (usize, usize)> = HashMap::new();
+    let leaves: Vec<&str> = joints.iter().map(|j| leaf(j)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let paths: Vec<&str> = joints.iter().map(String::as_str).collect();
+    for kind in [names, leaves, paths] {
+        let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (joint, name) in kind.into_iter().enumerate() {
+            counts.entry(name).or_insert((joint, 0)).1 += 1;
+        }
+        for (name, found) in counts {
+            let known = out.entry(name.to_owned()).or_insert(found);
+            if known.1 > 1 && found.1 == 1 {
+                *known = found;
+            }
+        }
+    }
+    out
+}
+
+fn in_skeleton_space(bind: &[DMat4], rest_skel: &[DMat4]) -> Vec<DMat4> {
+    let turn = |m: &DMat4| math::nearest_rotation(DMat3::from_mat4(*m));
+    let mut turns: Vec<(DQuat, usize)> = Vec::new();
+    for (b, r) in bind.iter().zip(rest_skel) {
+        let (Some(b), Some(r)) = (turn(b), turn(r)) else {
+            continue;
+        };
+        let turn = r * b.inverse();
+        match turns
+            .iter()
+            .position(|(t, _)| t.dot(turn).abs() > SAME_TURN)
+        {
+            Some(known) => turns[known].1 += 1,
+            // Beyond some candidates no turn has a majority.
+            None if turns.len() < 64 => turns.push((turn, 1)),
+            None => {}
+        }
+    }
+    let majority = turns.iter().find(|(_, votes)| votes * 2 > bind.len());
+    match majority {
+        // The identity but for rounding would only add some.
+        Some((turn, _)) if turn.w.abs() <= SAME_TURN => {
+            let turn = DMat4::from_quat(*turn);
+            bind.iter().map(|b| turn * *b).collect()
+        }
+        _ => bind.to_vec(),
+    }
+}

@@ -1,0 +1,261 @@
+//! Which clip holds which times.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::super::frames::{Schedule, Scheduled};
+use super::super::hints::Window;
+use sinew::sampled::Time;
+
+/// A time this near to the one before, in parts of itself, is the other side of a jump: usd-core takes both for the same
+/// where another clip begins, so they stay in one.
+const NO_STEP: f64 = 1e-6;
+
+/// A schedule cut into runs of times.
+///
+/// A run holds its own times and the first of the next one, as values between its last time and that one depend on both. A
+/// prim that is not sampled at the edges of a run has there its nearest samples before and after; where these do not come
+/// out, [`Edges`](super::edges::Edges) finds others.
+pub(super) struct Cuts<'a> {
+    schedule: &'a Schedule,
+    /// Entries of the schedule at the default time, which come first.
+    still: usize,
+    /// Where each run begins in the schedule; there is one run at least.
+    starts: Vec<usize>,
+    /// Each binding's entries, without those at the default time.
+    entries_of: BTreeMap<usize, Vec<usize>>,
+    /// Whether every run computes what is still, because other results depend on it.
+    still_in_all: bool,
+}
+
+/// What one clip is made of.
+pub(super) struct Cut {
+    pub schedule: Schedule,
+    /// First and last time code of its own; none where nothing moves.
+    pub frames: Option<(f64, f64)>,
+    /// What the values of its own times, and those between, depend on.
+    pub window: Window,
+    /// Whether the default time's values are written.
+    pub has_still: bool,
+}
+
+impl<'a> Cuts<'a> {
+    pub fn new(schedule: &'a Schedule, length: usize, still_in_all: bool) -> Self {
+        let timed = schedule.iter().position(|(time, _)| time.code().is_some());
+        let still = timed.unwrap_or(schedule.len());
+        let mut entries_of: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (i, (_, bindings)) in schedule.iter().enumerate().skip(still) {
+            for b in bindings {
+                entries_of.entry(*b).or_default().push(i);
+            }
+        }
+        let time_of = |entry: usize| schedule[entry].0.code().unwrap_or(f64::NEG_INFINITY);
+        let mut starts = vec![still];
+        let mut next = still.saturating_add(length.max(1));
+        while next < schedule.len() {
+            if time_of(next) - time_of(next - 1) < NO_STEP * time_of(next).abs().max(1.0) {
+                next += 1;
+                continue;
+            }
+            starts.push(next);
+            next = next.saturating_add(length.max(1));
+        }
+        Self {
+            schedule,
+            still,
+            starts,
+            entries_of,
+            still_in_all,
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The time code from which a clip holds, by its index.
+    pub fn from(&self, index: usize) -> Option<f64> {
+        self.schedule.get(self.starts[index])?.0.code()
+    }
+
+    /// What a clip is made of, by its index; with more entries of the schedule, and the binding that each is for.
+    pub fn cut(&self, index: usize, more: &[(usize, usize)]) -> Cut {
+        let (first, next) = self.run(index);
+        let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        if index == 0 || self.still_in_all {
+            at.extend((0..self.still).map(|i| (i, self.schedule[i].1.clone())));
+        }
+        for (b, entries) in &self.entries_of {
+            for entry in &entries[held(entries, first, next)] {
+                at.entry(*entry).or_default().push(*b);
+            }
+        }
+        for (entry, b) in more {
+            at.entry(*entry).or_default().push(*b);
+        }
+        at.values_mut()
+            .for_each(|bindings| bindings.sort_unstable());
+        let time_of = |entry: usize| self.schedule.get(entry).and_then(|(t, _)| t.code());
+        let frames = time_of(first).zip(time_of(next.saturating_sub(1)));
+        Cut {
+            schedule: at
+                .into_iter()
+                .map(|(i, bindings)| (self.schedule[i].0, bindings))
+                .collect(),
+            frames,
+            window: Window {
+                from: time_of(first)
+                    .filter(|_| index > 0)
+                    .unwrap_or(f64::NEG_INFINITY),
+                to: time_of(next).unwrap_or(f64::INFINITY),
+            },
+            has_still: index == 0,
+        }
+    }
+
+    /// Of each binding, its entries up to the first that a clip holds, and those from the last that it holds on, by the
+    /// clip's index.
+    pub fn beyond(&self, index: usize) -> impl Iterator<Item = (usize, &[usize], &[usize])> {
+        let (first, next) = self.run(index);
+        self.entries_of.iter().map(move |(b, entries)| {
+            let held = held(entries, first, next);
+            (*b, &entries[..=held.start], &entries[held.end - 1..])
+        })
+    }
+
+    /// The part of the schedule that clips are cut from, which no other clips' times are in.
+    pub fn own(&self, clips: Range<usize>) -> &[Scheduled] {
+        let from = |clip: usize| match clip {
+            0 => 0,
+            _ => *self.starts.get(clip).unwrap_or(&self.schedule.len()),
+        };
+        &self.schedule[from(clips.start)..from(clips.end)]
+    }
+
+    pub fn time(&self, entry: usize) -> Time {
+        self.schedule[entry].0
+    }
+
+    /// First entry of a clip's own, and of the next clip's.
+    fn run(&self, index: usize) -> (usize, usize) {
+        let next = self.starts.get(index + 1);
+        (
+            self.starts[index],
+            next.copied().unwrap_or(self.schedule.len()),
+        )
+    }
+}
+
+/// Of a binding's entries, which are some, those that a run holds: its own, and the nearest at its edges or beyond.
+fn held(entries: &[usize], first: usize, next: usize) -> Range<usize> {
+    let from = entries.partition_point(|e| *e <= first).saturating_sub(1);
+    let to = entries.partition_point(|e| *e < next) + 1;
+    from..to.min(entries.len())
+}
+
+/// (prim, time) pairs of a schedule.
+pub(super) fn samples(schedule: &[Scheduled]) -> usize {
+    schedule.iter().map(|(_, bindings)| bindings.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(cut: &Cut) -> Vec<(f64, Vec<usize>)> {
+        let entries = cut.schedule.iter();
+        entries
+            .map(|(t, b)| (t.code().unwrap_or(-1.0), b.clone()))
+            .collect()
+    }
+
+    #[test]
+    fn a_run_holds_the_next_ones_first_time() {
+        let schedule: Schedule = (1..=5)
+            .map(|t| (Time::At(f64::from(t)), vec![0, 1]))
+            .collect();
+        let cuts = Cuts::new(&schedule, 2, false);
+        assert_eq!(cuts.count(), 3);
+        let codes = |i| {
+            times(&cuts.cut(i, &[]))
+                .iter()
+                .map(|t| t.0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(codes(0), [1.0, 2.0, 3.0]);
+        assert_eq!(codes(1), [3.0, 4.0, 5.0]);
+        assert_eq!(codes(2), [5.0]);
+        assert_eq!(cuts.cut(1, &[]).frames, Some((3.0, 4.0)));
+        assert_eq!(cuts.cut(2, &[]).frames, Some((5.0, 5.0)));
+        assert_eq!(cuts.cut(0, &[]).window.from, f64::NEG_INFINITY);
+        assert_eq!(
+            (cuts.cut(1, &[]).window.from, cuts.cut(1, &[]).window.to),
+            (3.0, 5.0)
+        );
+        assert_eq!(cuts.from(2), Some(5.0));
+    }
+
+    #[test]
+    fn a_prim_has_its_nearest_samples_at_the_edges() {
+        // One prim at every time, one at the ends alone, one at no time code.
+        let mut schedule: Schedule = vec![(Time::Default, vec![2])];
+        schedule.push((Time::At(1.0), vec![0, 1]));
+        schedule.extend((2..6).map(|t| (Time::At(f64::from(t)), vec![0])));
+        schedule.push((Time::At(6.0), vec![0, 1]));
+        let cuts = Cuts::new(&schedule, 2, false);
+        assert_eq!(cuts.count(), 3);
+        assert_eq!(
+            times(&cuts.cut(0, &[])),
+            [
+                (-1.0, vec![2]),
+                (1.0, vec![0, 1]),
+                (2.0, vec![0]),
+                (3.0, vec![0]),
+                (6.0, vec![1])
+            ]
+        );
+        assert_eq!(
+            times(&cuts.cut(1, &[])),
+            [
+                (1.0, vec![1]),
+                (3.0, vec![0]),
+                (4.0, vec![0]),
+                (5.0, vec![0]),
+                (6.0, vec![1])
+            ]
+        );
+        assert!(cuts.cut(0, &[]).has_still && !cuts.cut(1, &[]).has_still);
+        assert_eq!(
+            [cuts.own(0..3), cuts.own(0..1), cuts.own(1..2)].map(samples),
+            [9, 4, 2]
+        );
+        assert_eq!(samples(cuts.own(2..2)) + samples(cuts.own(0..0)), 0);
+        let beyond: Vec<_> = cuts.beyond(1).collect();
+        assert_eq!(beyond[0], (0, &[1, 2, 3][..], &[5, 6][..]));
+        assert_eq!(beyond[1], (1, &[1][..], &[6][..]));
+        let more = times(&cuts.cut(0, &[(4, 0), (6, 0)]));
+        assert_eq!(more[4..], [(4.0, vec![0]), (6.0, vec![0, 1])]);
+        let all = Cuts::new(&schedule, 2, true);
+        assert_eq!(times(&all.cut(1, &[]))[0], (-1.0, vec![2]));
+    }
+
+    #[test]
+    fn no_jump_is_cut_in_two() {
+        let times = [1.0, 2.0, 3.0 - 1e-9, 3.0, 4.0, 5.0];
+        let schedule: Schedule = times.iter().map(|t| (Time::At(*t), vec![0])).collect();
+        let cuts = Cuts::new(&schedule, 3, false);
+        let from: Vec<_> = (0..cuts.count()).map(|i| cuts.from(i)).collect();
+        assert_eq!(from, [Some(1.0), Some(4.0)]);
+        assert_eq!(cuts.cut(0, &[]).frames, Some((1.0, 3.0)));
+    }
+
+    #[test]
+    fn what_is_still_is_one_clip() {
+        let schedule: Schedule = vec![(Time::Default, vec![0, 1])];
+        let cuts = Cuts::new(&schedule, 10, false);
+        assert_eq!((cuts.count(), cuts.from(0)), (1, None));
+        assert_eq!(times(&cuts.cut(0, &[])), [(-1.0, vec![0, 1])]);
+        assert_eq!(cuts.cut(0, &[]).frames, None);
+        assert_eq!(samples(&schedule), 2);
+    }
+}

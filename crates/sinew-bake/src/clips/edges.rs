@@ -1,0 +1,112 @@
+//! Samples for prims that cannot be baked where a clip begins or ends.
+
+use super::cuts::Cuts;
+use crate::deform::Deformer;
+use crate::frames::Schedule;
+use crate::tracks::{Work, bake_schedule};
+use crate::troubles::Troubles;
+use sinew::error::Result;
+use sinew::scene::Scene;
+
+/// Times that are tried at once, after some have failed.
+const MOST: usize = 64;
+
+/// Finds, for values around a cut, the nearest samples that come out.
+pub(super) struct Edges<'a> {
+    scene: &'a Scene,
+    work: &'a Work,
+    cuts: &'a Cuts<'a>,
+    /// Of what is tried here alone.
+    tried: Troubles,
+}
+
+impl<'a> Edges<'a> {
+    pub fn new(scene: &'a Scene, work: &'a Work, cuts: &'a Cuts<'a>) -> Self {
+        Self {
+            scene,
+            work,
+            cuts,
+            tried: Troubles::default(),
+        }
+    }
+
+    /// Entries of the schedule that a clip needs besides its own, each with its binding; `troubles` has those of the clip's
+    /// own.
+    ///
+    /// # Errors
+    /// A GPU that fails.
+    pub fn of(
+        &mut self,
+        index: usize,
+        troubles: &Troubles,
+        deformer: &mut Deformer,
+    ) -> Result<Vec<(usize, usize)>> {
+        let mut out = Vec::new();
+        let cuts = self.cuts;
+        for (b, before, after) in cuts.beyond(index) {
+            if troubles.is_broken(b) {
+                continue;
+            }
+            let fails = |entry: &usize| troubles.fails(b, cuts.time(*entry));
+            if let Some((edge, further)) = before.split_last()
+                && fails(edge)
+            {
+                let found = self.nearest(b, further.iter().rev(), troubles, deformer)?;
+                out.extend(found.map(|entry| (entry, b)));
+            }
+            if let Some((edge, further)) = after.split_first()
+                && fails(edge)
+            {
+                let found = self.nearest(b, further.iter(), troubles, deformer)?;
+                out.extend(found.map(|entry| (entry, b)));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The first of these entries at which a prim is baked.
+    fn nearest(
+        &mut self,
+        b: usize,
+        entries: impl Iterator<Item = &'a usize>,
+        troubles: &Troubles,
+        deformer: &mut Deformer,
+    ) -> Result<Option<usize>> {
+        let times = entries.map(|entry| (*entry, self.cuts.time(*entry)));
+        let open: Vec<_> = times.filter(|(_, t)| !troubles.fails(b, *t)).collect();
+        let (mut rest, mut some) = (&open[..], 1);
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(some.min(rest.len()));
+            let mut unknown = now.to_vec();
+            unknown.retain(|(_, t)| !self.tried.fails(b, *t));
+            if !unknown.is_empty() {
+                unknown.sort_unstable_by_key(|(entry, _)| *entry);
+                let schedule = unknown.into_iter().map(|(_, time)| (time, vec![b]));
+                self.try_out(&schedule.collect(), deformer)?;
+            }
+            let found = now.iter().find(|(_, t)| !self.tried.fails(b, *t));
+            if let Some((entry, _)) = found {
+                return Ok(Some(*entry));
+            }
+            (rest, some) = (later, (some * 2).min(MOST));
+        }
+        Ok(None)
+    }
+
+    fn try_out(&mut self, schedule: &Schedule, deformer: &mut Deformer) -> Result<()> {
+        // Nobody asks for the values.
+        let mut keep = |_, values| Ok((Vec::new().into(), Some(values)));
+        let (scene, work) = (self.scene, self.work);
+        let tried = &mut self.tried;
+        bake_schedule(
+            scene,
+            work,
+            schedule,
+            deformer,
+            tried,
+            &mut keep,
+            &mut |_| {},
+        )
+        .map(|_| ())
+    }
+}

@@ -1,0 +1,161 @@
+//! Bakes one clip after the other.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::ClipBake;
+use super::cuts::Cut;
+use super::edges::Edges;
+use super::stage::Prepared;
+use crate::deform::Deformer;
+use crate::hints::bake_hints;
+use crate::plan::TransformKind;
+use crate::tracks::{Baked, Work, bake_schedule, check_size};
+use crate::troubles::{Troubles, broken_shapes};
+use crate::{BakedPrim, Progress, retyped, samples};
+use sinew::error::{Result, Warning};
+use sinew_io::output;
+use sinew_io::usd::{BakeEdits, BakeOutput, ClipRecord, without_still};
+
+/// Bakes clips, and remembers what came of them.
+pub(super) struct ClipMaker<'a> {
+    bake: &'a ClipBake<'a>,
+    work: &'a Work,
+    prepared: &'a Prepared<'a>,
+    edges: Edges<'a>,
+    /// Whether OUT is over clips that are about to be replaced by others.
+    stale: bool,
+    /// By prim.
+    broken_shapes: BTreeMap<String, Warning>,
+    made: Made,
+}
+
+/// What came of all clips together.
+#[derive(Default)]
+pub(super) struct Made {
+    pub troubles: Troubles,
+    pub broken_shapes: Vec<Warning>,
+    pub deform_time: Duration,
+    pub deformed_points: u64,
+}
+
+impl<'a> ClipMaker<'a> {
+    /// `stale` tells that clips under the names are of another bake, and so is OUT if there is one.
+    pub fn new(
+        bake: &'a ClipBake<'a>,
+        work: &'a Work,
+        prepared: &'a Prepared<'a>,
+        stale: bool,
+    ) -> Self {
+        Self {
+            bake,
+            work,
+            prepared,
+            edges: Edges::new(bake.scene, work, &prepared.cuts),
+            stale,
+            broken_shapes: BTreeMap::new(),
+            made: Made::default(),
+        }
+    }
+
+    pub fn finish(mut self) -> Made {
+        self.made
+            .broken_shapes
+            .extend(self.broken_shapes.into_values());
+        self.made
+    }
+
+    /// Bakes a clip by its index and gives it its name; the (prim, time) pairs that it is made of. `progress` is told how
+    /// many of these are done.
+    ///
+    /// # Errors
+    /// A GPU that fails, a clip that cannot be written, and more than anybody wants who has not asked for it.
+    pub fn bake(
+        &mut self,
+        index: usize,
+        name: &Path,
+        record: &ClipRecord,
+        deformer: &mut Deformer,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<usize> {
+        let scene = self.bake.scene;
+        let cuts = &self.prepared.cuts;
+        let only_baked_times = self.bake.options.frames.is_some();
+        let mut cut = cuts.cut(index, &[]);
+        if !only_baked_times {
+            check_size(scene, &self.work.plan, &cut.schedule)?;
+        }
+        let mut troubles = std::mem::take(&mut self.made.troubles);
+        let (mut out, mut baked) = self.deform(&cut, name, deformer, &mut troubles, progress)?;
+        let more = self.edges.of(index, &troubles, deformer)?;
+        let samples = cut.samples();
+        if !more.is_empty() {
+            cut = cuts.cut(index, &more);
+            // Samples are thinned as they come, so those at the edges cannot be added later.
+            drop(out);
+            let known = &mut Troubles::default();
+            (out, baked) = self.deform(&cut, name, deformer, known, &mut |_| {})?;
+        }
+        self.made.troubles = troubles;
+        for warning in broken_shapes(scene, &cut.schedule) {
+            let known = self.broken_shapes.entry(warning.path.clone());
+            known.or_insert(warning);
+        }
+        let mut prims: BTreeMap<usize, BakedPrim> = BTreeMap::new();
+        for (b, track) in baked.prims {
+            self.made.deformed_points += track.deformed_points;
+            prims.insert(b, track.prim);
+        }
+        // What comes out at some time is in every clip, so these are the same in all.
+        let retyped = retyped(scene, prims.values());
+        let hints = bake_hints(scene, &prims, &retyped, only_baked_times, cut.window);
+        for (b, prim) in &mut prims {
+            samples::drop_redundant(prim);
+            if self.work.plan.of(*b).transform == Some(TransformKind::World) {
+                prim.transform = None;
+            }
+        }
+        let mut edits = BakeEdits {
+            prims: prims.into_values().collect(),
+            hints,
+            retype: Vec::new(),
+        };
+        if !cut.has_still {
+            without_still(&mut edits);
+        }
+        // From here on it would be over clips of two bakes.
+        if std::mem::take(&mut self.stale) {
+            output::remove(self.bake.output)?;
+        }
+        let layout = &self.prepared.layout;
+        layout.write_clip(out, edits, cut.frames, record)?;
+        Ok(samples)
+    }
+
+    fn deform(
+        &mut self,
+        cut: &Cut,
+        name: &Path,
+        deformer: &mut Deformer,
+        troubles: &mut Troubles,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(BakeOutput<'a>, Baked)> {
+        let mut out = self.bake.file.begin_clip(name)?;
+        let baked = bake_schedule(
+            self.bake.scene,
+            self.work,
+            &cut.schedule,
+            deformer,
+            troubles,
+            &mut |time, values| out.keep(time, values),
+            &mut |now| {
+                if let Progress::Deforming { done, .. } = now {
+                    progress(done);
+                }
+            },
+        )?;
+        self.made.deform_time += baked.deform_time;
+        Ok((out, baked))
+    }
+}

@@ -1,0 +1,319 @@
+//! Bakes cut into clips: one file for a run of frames, and a stage of USD value clips over them. A run is baked, written and
+//! forgotten before the next one begins, so that memory and what a kill costs are bounded by its length.
+
+mod cuts;
+mod edges;
+mod make;
+mod names;
+mod record;
+mod shard;
+mod stage;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::deform::Deformer;
+use super::hints::hinted;
+use super::tracks::Work;
+use super::{BakeOptions, BakeReport, BakedHint, Format, Progress, skel_roots_to_retype};
+use cuts::{Cut, Cuts};
+use make::ClipMaker;
+use names::ClipNames;
+use record::Records;
+pub use shard::Shard;
+use sinew::error::{Error, Result, Warning, one_line};
+use sinew::scene::Scene;
+use sinew_io::output::{self, Outputs};
+use sinew_io::usd::{BakeEdits, ClipFile, FoundClip, UsdFile};
+use stage::Prepared;
+
+/// What became of a bake's clips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClipCounts {
+    /// Clips of the whole bake, whoever bakes them.
+    pub of: usize,
+    /// Baked by this run.
+    pub baked: usize,
+    /// There already, and as this run would have baked them.
+    pub kept: usize,
+}
+
+/// Why an output cannot be a stage of clips as the options want it.
+pub(super) fn refusal(
+    output: &Path,
+    format: Format,
+    options: &BakeOptions,
+) -> Option<&'static str> {
+    let is_package = output
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("usdz"));
+    match options.clip_frames {
+        None if options.resume => {
+            Some("only a bake into clips can be resumed: clip_frames is not set")
+        }
+        None if options.shard.is_some() => {
+            Some("only a bake into clips has shards: clip_frames is not set")
+        }
+        None => None,
+        Some(0) => Some("a clip has one frame at least"),
+        Some(_) if format != Format::Usd => Some("value clips are a matter of USD: .usda or .usdc"),
+        Some(_) if is_package => {
+            Some("a .usdz has to be self-contained; a stage of clips is .usda or .usdc")
+        }
+        Some(_) => None,
+    }
+}
+
+/// A bake into clips whose input is read.
+pub(super) struct ClipBake<'a> {
+    pub file: &'a UsdFile,
+    pub scene: &'a Scene,
+    pub output: &'a Path,
+    pub options: &'a BakeOptions,
+    /// Bindings to bake, by index into [`Scene::bindings`].
+    pub chosen: &'a [usize],
+}
+
+impl ClipBake<'_> {
+    /// Bakes the clips that are asked for and, where these are all, writes the stage over them.
+    pub fn bake(
+        &self,
+        deformer: &mut Deformer,
+        report: &mut BakeReport,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        let work = Work::new(self.scene, self.chosen, self.options)?;
+        let prepared = self.prepare(&work)?;
+        let cuts = &prepared.cuts;
+        let count = cuts.count();
+        let mine = self.options.shard.map_or(0..count, |s| s.clips(count));
+        let records = Records::new(self.file, self.output, self.options, count)?;
+        let backend = deformer.identity();
+        let expected = |i| records.of(i, cuts.cut(i, &[]).frames, &backend);
+        // Whether OUT, where it is there, is over clips of another bake.
+        let mut stale = false;
+        let mut todo = Vec::new();
+        for i in mine.clone() {
+            let name = prepared.names.clip(i + 1);
+            let expected = expected(i);
+            if let Some(found) = self.found(&name, &records)? {
+                let difference = expected.difference(&found.record);
+                stale |= difference.is_some();
+                match difference {
+                    None if self.options.resume => continue,
+                    Some((what, now, then)) if self.options.resume => {
+                        report.warnings.push(Warning::new(
+                            "clip-baked-anew",
+                            name.display().to_string(),
+                            format!(
+                                "is there with {what} '{}', where it is '{now}' now",
+                                one_line(then)
+                            ),
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+            todo.push((i, name, expected));
+        }
+        // One speaks for those that other shards bake.
+        let there = prepared.names.there()?;
+        if let Some((number, name)) = there.iter().find(|(n, _)| !mine.contains(&(n - 1)))
+            && let FoundClip::Clip(found) = FoundClip::at(name)?
+        {
+            self.check_owner(name, &found, &records)?;
+            let belongs = (1..=count).contains(number);
+            stale |= belongs && expected(number - 1).difference(&found.record).is_some();
+        }
+        let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
+        let mut before = 0;
+        progress(Progress::Deforming { done: 0, total });
+        // Gone again if no clip comes to be in it.
+        let mut folder = Outputs::default();
+        if !todo.is_empty() {
+            folder.folder(&prepared.names.folder)?;
+        }
+        // Of kept clips, too.
+        let names = &prepared.names;
+        output::remove_leftovers(&names.folder, |name| {
+            names.number(name).is_some_and(|n| mine.contains(&(n - 1)))
+        })?;
+        let mut maker = ClipMaker::new(self, &work, &prepared, stale);
+        for (i, name, record) in &todo {
+            let whole = maker.bake(*i, name, record, deformer, &mut |done| {
+                let done = before + done;
+                progress(Progress::Deforming { done, total });
+            })?;
+            before += whole;
+        }
+        folder.finish()?;
+        let made = maker.finish();
+        report.deform_time = made.deform_time;
+        report.deformed_points = made.deformed_points;
+        report.warnings.extend(made.broken_shapes);
+        report.clips = Some(ClipCounts {
+            of: count,
+            baked: todo.len(),
+            kept: mine.len() - todo.len(),
+        });
+        let contents = match self.options.shard {
+            Some(_) => prepared.contents(mine.clone())?,
+            None => self.write_stage(&work, &prepared, report, progress)?,
+        };
+        let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
+        let (errors, warnings) = made.troubles.finish(self.scene, came_out);
+        report.errors.extend(errors);
+        report.warnings.extend(warnings);
+        report
+            .files
+            .extend(mine.clone().map(|i| prepared.names.clip(i + 1)));
+        self.count(mine, &work, &prepared, &contents, report)
+    }
+
+    /// Writes the stage over clips that are all there.
+    pub fn stitch(
+        &self,
+        report: &mut BakeReport,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        let work = Work::new(self.scene, self.chosen, self.options)?;
+        let prepared = self.prepare(&work)?;
+        let count = prepared.cuts.count();
+        let records = Records::new(self.file, self.output, self.options, count)?;
+        let mut backend: Option<String> = None;
+        let mut missing = Vec::new();
+        for i in 0..count {
+            let name = prepared.names.clip(i + 1);
+            let Some(found) = self.found(&name, &records)? else {
+                missing.push(i + 1);
+                continue;
+            };
+            let found = found.record;
+            let backend = backend.get_or_insert_with(|| found.backend.clone());
+            let expected = records.of(i, prepared.cuts.cut(i, &[]).frames, backend);
+            if let Some((what, expected, found)) = expected.difference(&found) {
+                return Err(Error::Request(format!(
+                    "{}: its {what} is '{}', where the bake to stitch has '{expected}': bake its shard again with --resume",
+                    name.display(),
+                    one_line(found)
+                )));
+            }
+        }
+        if !missing.is_empty() {
+            return Err(Error::Request(format!(
+                "{}: {} of {count} clips are not there: {}",
+                prepared.names.folder.display(),
+                missing.len(),
+                runs(&missing)
+            )));
+        }
+        report.backend = backend.unwrap_or_default();
+        report.clips = Some(ClipCounts {
+            of: count,
+            baked: 0,
+            kept: count,
+        });
+        let contents = self.write_stage(&work, &prepared, report, progress)?;
+        let clips = (0..count).map(|i| prepared.names.clip(i + 1));
+        report.files.extend(clips);
+        self.count(0..count, &work, &prepared, &contents, report)
+    }
+
+    /// A clip of a bake into this OUT, if anything is there.
+    fn found(&self, name: &Path, records: &Records) -> Result<Option<Box<ClipFile>>> {
+        match FoundClip::at(name)? {
+            FoundClip::Nothing => Ok(None),
+            FoundClip::Foreign => Err(foreign(name)),
+            FoundClip::Clip(found) => {
+                self.check_owner(name, &found, records)?;
+                Ok(Some(found))
+            }
+        }
+    }
+
+    /// Refuses to take the place of a clip that another stage is, or will be, over: hero.usda and hero.usdc have one folder.
+    fn check_owner(&self, name: &Path, found: &ClipFile, records: &Records) -> Result<()> {
+        let owner = &found.record.stage;
+        if *owner == records.stage {
+            return Ok(());
+        }
+        Err(Error::Write {
+            file: self.output.to_owned(),
+            reason: format!(
+                "{} is a clip of {}, and the ending of OUT alone does not keep clips apart: choose another name, or remove that bake and its clips",
+                name.display(),
+                one_line(owner)
+            ),
+        })
+    }
+
+    fn prepare<'w>(&self, work: &'w Work) -> Result<Prepared<'w>> {
+        let scene = self.scene;
+        let bindings = || work.plan.prims().map(|p| &scene.bindings[p.binding]);
+        let prims: HashSet<usize> = bindings().map(|b| b.prim).collect();
+        let hints = hinted(scene, &prims).into_iter().map(|prim| BakedHint {
+            path: scene.prims[prim].path.clone(),
+            samples: Vec::new(),
+        });
+        let roots = bindings().map(|b| scene.prims[b.skel_root].path.clone());
+        let untouched = work.leaders().map(|b| work.untouched(scene, b));
+        let structure = BakeEdits {
+            prims: untouched.collect(),
+            hints: hints.collect(),
+            retype: skel_roots_to_retype(scene, &roots.collect()),
+        };
+        let length = self.options.clip_frames.unwrap_or(usize::MAX);
+        // A hint depends on the boxes of what is still, too.
+        let cuts = Cuts::new(&work.schedule, length, !structure.hints.is_empty());
+        let names = ClipNames::of(self.output);
+        let clips = (0..cuts.count()).map(|i| names.clip(i + 1));
+        for name in clips.chain([names.topology(), names.manifest()]) {
+            self.file.check_output(&name)?;
+        }
+        Ok(Prepared {
+            layout: self
+                .file
+                .clip_layout(self.output, &structure, self.options.layer)?,
+            cuts,
+            names,
+        })
+    }
+}
+
+impl Cut {
+    fn samples(&self) -> usize {
+        cuts::samples(&self.schedule)
+    }
+}
+
+fn foreign(name: &Path) -> Error {
+    Error::Write {
+        file: name.to_owned(),
+        reason: "what is there is no whole clip of a bake: move it away, or choose another OUT"
+            .into(),
+    }
+}
+
+/// `1 to 4, 7`.
+fn runs(numbers: &[usize]) -> String {
+    let mut out: Vec<(usize, usize)> = Vec::new();
+    for n in numbers {
+        match out.last_mut() {
+            Some((_, last)) if *last + 1 == *n => *last = *n,
+            _ => out.push((*n, *n)),
+        }
+    }
+    let text = out.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first} to {last}"),
+    });
+    text.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_are_listed_in_runs() {
+        assert_eq!(super::runs(&[1, 2, 3, 7, 9, 10]), "1 to 3, 7, 9 to 10");
+    }
+}

@@ -1,0 +1,92 @@
+//! The files that an output's name stands for.
+
+use std::path::{Path, PathBuf};
+
+use super::clip::Clip;
+use super::names::{self, Pattern};
+use super::prims::FramedPrim;
+use super::session::FramesToBake;
+use super::vat::VatFiles;
+use super::{Format, cannot_write, pc2};
+use sinew::error::Result;
+use sinew_io::usd::UsdFile;
+
+/// The files of an output.
+pub(super) enum Files {
+    Obj {
+        folder: Option<PathBuf>,
+        frames: Vec<PathBuf>,
+    },
+    /// With the binding of each.
+    Pc2(Vec<(usize, PathBuf)>),
+    Vat(VatFiles),
+}
+
+impl Files {
+    pub fn new(asked: FramesToBake<'_>, prims: &[FramedPrim], clip: &Clip) -> Result<Self> {
+        let output = asked.output;
+        Ok(match asked.format {
+            Format::Pc2 => {
+                let paths: Vec<&str> = prims
+                    .iter()
+                    .map(|p| asked.scene.bindings[p.binding].path.as_str())
+                    .collect();
+                let files = pc2::files(output, &paths);
+                Self::Pc2(prims.iter().map(|p| p.binding).zip(files).collect())
+            }
+            Format::Exr | Format::Png => Self::Vat(VatFiles::of(output)),
+            Format::Obj | Format::Usd => {
+                match Pattern::new(output).map_err(|e| cannot_write(output, e))? {
+                    Some(pattern) => Self::Obj {
+                        folder: Some(pattern.folder().to_owned()),
+                        frames: clip
+                            .numbers()
+                            .into_iter()
+                            .map(|n| pattern.file(n))
+                            .collect(),
+                    },
+                    None if clip.len() == 1 => Self::Obj {
+                        folder: None,
+                        frames: vec![output.to_owned()],
+                    },
+                    None => {
+                        let example = names::beside(output, ".####", None);
+                        let reason = format!(
+                            "{} frames need a place for the number in the name, such as {}; or take one by --frames",
+                            clip.len(),
+                            example.display()
+                        );
+                        return Err(cannot_write(output, reason));
+                    }
+                }
+            }
+        })
+    }
+
+    fn all(&self) -> Vec<&Path> {
+        match self {
+            Self::Obj { frames, .. } => frames.iter().map(PathBuf::as_path).collect(),
+            Self::Pc2(files) => files.iter().map(|(_, file)| file.as_path()).collect(),
+            Self::Vat(files) => files.all().to_vec(),
+        }
+    }
+
+    /// The folder that may be made.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Obj { folder, .. } => folder.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Refuses files that the input is read from, and folders.
+    pub fn check(&self, input: &UsdFile) -> Result<()> {
+        for file in self.all() {
+            if file.is_dir() {
+                return Err(cannot_write(file, "it is a folder"));
+            }
+            input.check_output(file)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! Which prims go into frames, and how their normals come about.
+
+use std::collections::HashMap;
+
+use glam::{DMat4, Vec3};
+
+use super::clip::Clip;
+use super::frame::PrimFrame;
+use super::surface::{NormalsFrom, NormalsOf};
+use crate::frames::Deformed;
+use crate::plan::Plan;
+use crate::stream::leave_prim_space;
+use sinew::error::{Invalid, Result, Warning};
+use sinew::sampled::Time;
+use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, PoseCache, Scene, SkinPart};
+
+/// A prim that frames are made of.
+#[derive(Clone, Debug)]
+pub(super) struct FramedPrim {
+    /// Index into [`Scene::bindings`].
+    pub binding: usize,
+    /// Index into [`Geometry::meshes`], where faces are wanted.
+    pub mesh: Option<usize>,
+    pub normals: Option<NormalsFrom>,
+}
+
+/// Of the chosen bindings those with points, and with faces where a geometry is given; the others become warnings.
+pub(super) fn framed_prims(
+    scene: &Scene,
+    geometry: Option<&Geometry>,
+    chosen: &[usize],
+    warnings: &mut Vec<Warning>,
+) -> Vec<FramedPrim> {
+    let meshes = geometry.iter().flat_map(|g| g.meshes.iter().enumerate());
+    let mesh_of: HashMap<usize, usize> =
+        meshes.filter_map(|(i, m)| Some((m.binding?, i))).collect();
+    let mut out = Vec::new();
+    for &b in chosen {
+        let binding = &scene.bindings[b];
+        let mut leave =
+            |message: &str| warnings.push(Warning::new("left-out", &binding.path, message));
+        if !binding.points.has_value() {
+            leave("has no points, and only its transform moves: left out");
+            continue;
+        }
+        let Some(geometry) = geometry else {
+            out.push(FramedPrim {
+                binding: b,
+                mesh: None,
+                normals: None,
+            });
+            continue;
+        };
+        let Some(&mesh) = mesh_of.get(&b) else {
+            let told = geometry.errors.iter().any(|e| e.prim == binding.path);
+            if !told {
+                leave(
+                    "is no mesh that is drawn (curves, points, or of purpose proxy or guide): left out",
+                );
+            }
+            continue;
+        };
+        out.push(FramedPrim {
+            binding: b,
+            mesh: Some(mesh),
+            normals: Some(NormalsFrom::of(&geometry.meshes[mesh])),
+        });
+    }
+    out
+}
+
+/// Leaves out meshes that are invisible at every frame, and those without a face.
+pub(super) fn keep_drawn(
+    geometry: &Geometry,
+    prims: &mut Vec<FramedPrim>,
+    clip: &Clip,
+    warnings: &mut Vec<Warning>,
+) {
+    prims.retain(|prim| {
+        let Some(mesh) = prim.mesh.map(|m| &geometry.meshes[m]) else {
+            return true;
+        };
+        let reason = if !clip.times.iter().any(|t| mesh.visible(*t)) {
+            "is invisible at every frame: left out"
+        } else if mesh.topology.corner_count() == 0 {
+            "has no faces: left out"
+        } else {
+            return true;
+        };
+        warnings.push(Warning::new("left-out", &mesh.path, reason));
+        false
+    });
+}
+
+/// The work that gives every prim's points, each by one skin.
+pub(super) fn plan(space: OutSpace, prims: &[FramedPrim]) -> Plan {
+    let parts = prims.iter().map(|prim| {
+        let (normals, made) = match &prim.normals {
+            Some(NormalsFrom::Authored(normals, _)) => (*normals, None),
+            Some(NormalsFrom::Made(topology)) => (0, Some(topology.clone())),
+            None => (0, None),
+        };
+        let part = SkinPart {
+            blend_only: false,
+            normals,
+        };
+        (prim.binding, part, made)
+    });
+    Plan::of_points(space, parts)
+}
+
+/// Whether the way from the prim to the output mirrors.
+pub(super) fn is_mirrored(
+    bound: BoundSkin<'_>,
+    space: OutSpace,
+    time: Time,
+) -> Result<bool, Invalid> {
+    let out_from_prim = PoseCache::new(space).out_from_prim(bound, time)?;
+    Ok(out_from_prim.is_some_and(|m| m.determinant() < 0.0))
+}
+
+/// What came out, as a frame of the prim.
+///
+/// # Errors
+/// Another number of points or normals than the faces have.
+pub(super) fn frame_of(
+    deformed: Deformed,
+    bound: BoundSkin<'_>,
+    mesh: Option<(&DrawnMesh, &NormalsFrom)>,
+    space: OutSpace,
+    time: Time,
+) -> Result<PrimFrame, Invalid> {
+    let Some((mesh, from)) = mesh else {
+        return Ok(PrimFrame {
+            points: deformed.points,
+            normals: None,
+        });
+    };
+    let points = mesh.point_count();
+    let normals = match (from, deformed.normals) {
+        (_, Some(normals)) => normals,
+        // Nothing deforms them (rule 20).
+        (NormalsFrom::Authored(..), None) => {
+            let out_from_prim = PoseCache::new(space).out_from_prim(bound, time)?;
+            authored(mesh, time, out_from_prim.unwrap_or(DMat4::IDENTITY))
+        }
+        (NormalsFrom::Made(_), None) => Vec::new(),
+    };
+    let wanted = match from.kind() {
+        NormalsOf::Points => points,
+        NormalsOf::Corners => mesh.topology.corner_count(),
+    };
+    for (property, wanted, found) in [
+        ("points", points, deformed.points.len()),
+        ("normals", wanted, normals.len()),
+    ] {
+        if wanted != found {
+            let expected = format!("{wanted} of them at every time, as the faces need");
+            return Err(Invalid::new(
+                &mesh.path,
+                property,
+                expected,
+                format!("{found} at time {time}"),
+            ));
+        }
+    }
+    Ok(PrimFrame {
+        points: deformed.points,
+        normals: Some(normals.into_iter().map(Vec3::normalize_or_zero).collect()),
+    })
+}
+
+fn authored(mesh: &DrawnMesh, time: Time, out_from_prim: DMat4) -> Vec<Vec3> {
+    let Some(primvar) = &mesh.normals else {
+        return Vec::new();
+    };
+    let values = primvar.at(time).unwrap_or_default();
+    let mut normals: Vec<Vec3> = match &primvar.indices {
+        Some(indices) => indices
+            .iter()
+            .filter_map(|i| values.get(*i as usize).copied())
+            .collect(),
+        None => values.to_vec(),
+    };
+    leave_prim_space(&mut [], Some(&mut normals), out_from_prim);
+    normals
+}

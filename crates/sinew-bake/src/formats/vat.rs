@@ -1,0 +1,350 @@
+//! Vertex animation textures: positions and normals of a clip as pictures that a game engine's vertex shader reads, with a
+//! mesh whose vertices know their texels, and JSON that says how.
+
+use std::path::{Path, PathBuf};
+
+use glam::{DMat3, DVec3, Vec3};
+use serde::Serialize;
+
+use super::Format;
+use super::clip::Clip;
+use super::frame::PrimFrame;
+use super::names::beside;
+use super::vat_layout::{MAX_SIDE, VatLayout};
+use super::vat_mesh::{self, MeshPart};
+use super::vat_metadata::{Metadata, PartData, SourceData, TextureData};
+use super::vat_texture::{self, VatEncoding};
+use sinew::error::{Error, Result};
+use sinew::scene::Scene;
+use sinew_io::output::Outputs;
+
+/// What a texel of the position texture is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VatValues {
+    /// How far the vertex is from where the mesh file has it, which is where it is in the first frame.
+    #[default]
+    Offset,
+    /// Where the vertex is.
+    Position,
+}
+
+/// How vertex animation textures are written.
+///
+/// A set is four files: OUT (`.exr` or `.png`) with a position per texel, `OUT_normal` with normals, `OUT_mesh.glb`, which is
+/// the character at the first frame, and `OUT.json`. All are in glTF's space: right-handed, Y up, metres; what an importer
+/// does to the mesh (Unity's negate x, Unreal's swap y and z and take centimetres) a shader has to do to the values.
+///
+/// A texture has a row per frame, the first on top, and a column per vertex of the mesh file; `rowsPerFrame` rows, one below the
+/// other, where that would be wider than `max_width`. The mesh's second UV set is the middle of each vertex's texel in the
+/// first frame, so a vertex shader needs no vertex numbers, and importers may sort vertices as they like:
+///
+/// ```glsl
+/// vec2 uv = uv2 + vec2(0.0, float(frame * rowsPerFrame) / float(height)); // minus, where v runs upward
+/// vec3 position = vertex + texture(positions, uv).rgb;                    // "values": "offset"
+/// vec3 normal = texture(normals, uv).rgb;
+/// ```
+///
+/// PNG holds shares of a range that the JSON file states: `mix(min, max, texel)`, for normals -1 to 1. Textures have to be
+/// imported as data: nearest texel, no mipmaps, no compression, no sRGB. Between frames a shader mixes two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VatOptions {
+    pub values: VatValues,
+    /// Bits of a channel: 32 or 16 in EXR, 16 or 8 in PNG; `None` for the most.
+    pub bits: Option<u8>,
+    /// Texels across, at most: 1 to 16,384. Frames of more vertices take several rows.
+    pub max_width: u32,
+}
+
+impl Default for VatOptions {
+    fn default() -> Self {
+        Self {
+            values: VatValues::Offset,
+            bits: None,
+            max_width: 8192,
+        }
+    }
+}
+
+impl VatOptions {
+    /// Checks what can be checked before anything is baked.
+    ///
+    /// # Errors
+    /// Bits that the format does not have, a width that textures do not have.
+    pub(super) fn check(&self, format: Format) -> Result<()> {
+        self.encoding(format)?;
+        match (1..=MAX_SIDE).contains(&self.max_width) {
+            true => Ok(()),
+            false => Err(Error::Request(format!(
+                "textures of a width of {}: expected 1 to {MAX_SIDE}",
+                self.max_width
+            ))),
+        }
+    }
+
+    /// The encoding of a texture.
+    ///
+    /// # Errors
+    /// Bits that the format does not have.
+    pub(super) fn encoding(&self, format: Format) -> Result<VatEncoding> {
+        Ok(match (format == Format::Png, self.bits) {
+            (false, None | Some(32)) => VatEncoding::Float32,
+            (false, Some(16)) => VatEncoding::Float16,
+            (true, None | Some(16)) => VatEncoding::Unorm16,
+            (true, Some(8)) => VatEncoding::Unorm8,
+            (false, Some(bits)) => return bad_bits(bits, "EXR has 32 or 16"),
+            (true, Some(bits)) => return bad_bits(bits, "PNG has 16 or 8"),
+        })
+    }
+}
+
+fn bad_bits<T>(bits: u8, has: &str) -> Result<T> {
+    Err(Error::Request(format!("{bits} bits a channel: {has}")))
+}
+
+/// The four files of a set of textures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct VatFiles {
+    pub position: PathBuf,
+    pub normal: PathBuf,
+    pub mesh: PathBuf,
+    pub metadata: PathBuf,
+}
+
+impl VatFiles {
+    pub fn of(output: &Path) -> Self {
+        Self {
+            position: output.to_owned(),
+            normal: beside(output, "_normal", None),
+            mesh: beside(output, "_mesh", Some("glb")),
+            metadata: beside(output, "", Some("json")),
+        }
+    }
+
+    pub fn all(&self) -> [&Path; 4] {
+        [&self.position, &self.normal, &self.mesh, &self.metadata]
+    }
+}
+
+/// Render vertices of one prim.
+pub(super) struct VatPart {
+    pub prim: String,
+    pub mesh: MeshPart,
+    /// Point of each vertex.
+    pub points: Vec<u32>,
+    /// Normal of each vertex.
+    pub normals: Vec<u32>,
+}
+
+/// Gathers the frames, and writes all of them at the end: a texture's range, and how well it packs, are known only then.
+pub(super) struct VatWriter {
+    files: VatFiles,
+    values: VatValues,
+    encoding: VatEncoding,
+    layout: VatLayout,
+    parts: Vec<VatPart>,
+    /// From the stage's world space to that of glTF: right-handed, Y up, metres.
+    out_from_world: DMat3,
+    positions: Vec<Vec3>,
+    normals: Vec<Vec3>,
+}
+
+impl VatWriter {
+    /// # Errors
+    /// More vertices or frames than a texture holds; a stage whose unit is none.
+    pub fn new(
+        scene: &Scene,
+        clip: &Clip,
+        files: VatFiles,
+        encoding: VatEncoding,
+        options: &VatOptions,
+        parts: Vec<VatPart>,
+    ) -> Result<Self> {
+        let vertices = parts.iter().map(|p| p.points.len()).sum();
+        let layout = VatLayout::new(vertices, clip.len(), options.max_width).map_err(|reason| {
+            Error::Write {
+                file: files.position.clone(),
+                reason,
+            }
+        })?;
+        let texels = vertices * clip.len();
+        Ok(Self {
+            out_from_world: gltf_from_world(scene)?,
+            files,
+            values: options.values,
+            encoding,
+            layout,
+            parts,
+            positions: Vec::with_capacity(texels),
+            normals: Vec::with_capacity(texels),
+        })
+    }
+
+    /// Adds a frame.
+    pub fn frame(&mut self, prims: &[PrimFrame]) {
+        for (part, prim) in self.parts.iter().zip(prims) {
+            let position =
+                |p: &u32| (self.out_from_world * prim.points[*p as usize].as_dvec3()).as_vec3();
+            self.positions.extend(part.points.iter().map(position));
+            let normals = prim.normals.as_deref().unwrap_or_default();
+            let normal = |n: &u32| {
+                let normal = normals.get(*n as usize).copied().unwrap_or_default();
+                (self.out_from_world * normal.as_dvec3())
+                    .normalize_or_zero()
+                    .as_vec3()
+            };
+            self.normals.extend(part.normals.iter().map(normal));
+        }
+    }
+
+    /// Writes the four files.
+    ///
+    /// # Errors
+    /// A full disk; positions that 16-bit floats cannot hold.
+    pub fn finish(mut self, scene: &Scene, clip: &Clip, outputs: &mut Outputs) -> Result<()> {
+        let vertices = self.layout.vertices as usize;
+        let rest: Vec<Vec3> = self.positions[..vertices].to_vec();
+        let bounds = range(&self.positions);
+        if self.values == VatValues::Offset {
+            for frame in self.positions.chunks_mut(vertices.max(1)) {
+                for (position, rest) in frame.iter_mut().zip(&rest) {
+                    *position -= *rest;
+                }
+            }
+        }
+        let of_positions = range(&self.positions);
+        let of_normals = match self.encoding.is_normalized() {
+            true => [Vec3::NEG_ONE, Vec3::ONE],
+            false => range(&self.normals),
+        };
+        let mut texture = |file: &Path, values: &[Vec3], range| {
+            outputs.file(file, |sink| {
+                vat_texture::write(sink, self.encoding, &self.layout, values, range)
+            })
+        };
+        texture(&self.files.position, &self.positions, of_positions)?;
+        texture(&self.files.normal, &self.normals, of_normals)?;
+        let parts: Vec<&MeshPart> = self.parts.iter().map(|p| &p.mesh).collect();
+        let name = self
+            .files
+            .position
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let glb = vat_mesh::glb(
+            &name,
+            &parts,
+            &rest,
+            &self.normals[..vertices],
+            &self.layout,
+        )
+        .map_err(|reason| failed(&self.files.mesh, reason))?;
+        outputs.file(&self.files.mesh, |sink| {
+            std::io::Write::write_all(sink, &glb).map_err(|e| e.to_string())
+        })?;
+        let metadata = self.metadata(scene, clip, bounds, of_positions, of_normals);
+        outputs.file(&self.files.metadata, |sink| {
+            serde_json::to_writer_pretty(sink, &metadata).map_err(|e| e.to_string())
+        })
+    }
+
+    fn metadata(
+        &self,
+        scene: &Scene,
+        clip: &Clip,
+        bounds: [Vec3; 2],
+        of_positions: [Vec3; 2],
+        of_normals: [Vec3; 2],
+    ) -> Metadata<'_> {
+        let mut first = 0;
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            parts.push(PartData {
+                prim: &part.prim,
+                first_vertex: first,
+                vertices: part.points.len(),
+            });
+            first += part.points.len();
+        }
+        let texture = |file: &Path, values, [min, max]: [Vec3; 2]| TextureData {
+            file: file_name(file),
+            encoding: self.encoding,
+            values,
+            min: min.to_array(),
+            max: max.to_array(),
+        };
+        let values = match self.values {
+            VatValues::Offset => "offset",
+            VatValues::Position => "position",
+        };
+        Metadata {
+            generator: concat!("sinew ", env!("CARGO_PKG_VERSION")),
+            version: 1,
+            position: texture(&self.files.position, values, of_positions),
+            normal: texture(&self.files.normal, "direction", of_normals),
+            mesh: file_name(&self.files.mesh),
+            width: self.layout.width,
+            height: self.layout.height,
+            vertices: self.layout.vertices,
+            frames: self.layout.frames,
+            rows_per_frame: self.layout.rows_per_frame,
+            frames_per_second: clip.frames_per_second(),
+            first_time_code: clip.first(),
+            time_codes_per_frame: clip.step,
+            bounds: [bounds[0].to_array(), bounds[1].to_array()],
+            up_axis: "Y",
+            meters_per_unit: 1.0,
+            handedness: "right",
+            parts,
+            source: SourceData {
+                file: scene
+                    .file
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
+                up_axis: scene.up_axis,
+                meters_per_unit: scene.meters_per_unit,
+            },
+        }
+    }
+}
+
+fn failed(file: &Path, reason: String) -> Error {
+    Error::Write {
+        file: file.to_owned(),
+        reason,
+    }
+}
+
+fn file_name(file: &Path) -> String {
+    file.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Least and greatest coordinates; zero of nothing.
+fn range(values: &[Vec3]) -> [Vec3; 2] {
+    let all = || values.iter().copied();
+    let low = all().reduce(Vec3::min).unwrap_or_default();
+    let high = all().reduce(Vec3::max).unwrap_or_default();
+    [low, high]
+}
+
+/// From a stage's world space to that of glTF: right-handed, Y up, metres.
+fn gltf_from_world(scene: &Scene) -> Result<DMat3> {
+    let unit = scene.meters_per_unit;
+    if !(unit.is_finite() && unit > 0.0) {
+        return Err(Error::Request(format!(
+            "{}: metersPerUnit is {unit}; vertex animation textures are in metres",
+            scene.file.display()
+        )));
+    }
+    let axes = match scene.up_axis {
+        // x stays, z goes up, y goes away from the viewer.
+        'Z' => DMat3::from_cols(DVec3::X, DVec3::NEG_Z, DVec3::Y),
+        _ => DMat3::IDENTITY,
+    };
+    Ok(axes * unit)
+}

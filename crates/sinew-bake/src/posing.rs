@@ -1,0 +1,248 @@
+//! Poses a batch of times, and packs the skins that are not packed yet.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use glam::DMat4;
+use rayon::prelude::*;
+
+use super::frames::{Frame, Job, Scheduled};
+use super::plan::{Plan, PrimPlan};
+use sinew::error::Invalid;
+use sinew::kernel::{PackedPose, PackedSkin, Palette};
+use sinew::sampled::Time;
+use sinew::scene::{BoundSkin, PoseCache, Scene, SkinPart};
+use sinew::skel::{Pose, SkinningMethod};
+
+/// Times of a batch and what is to be deformed at them.
+pub(super) struct PosedBatch {
+    pub frames: Vec<Frame>,
+    pub jobs: Vec<Job>,
+    /// By job.
+    pub places: Vec<Place>,
+    /// Of a whole prim where there is no time.
+    pub troubles: Vec<(usize, Option<Time>, Invalid)>,
+    pub samples: usize,
+}
+
+/// Where a job's results go.
+pub(super) struct Place {
+    pub binding: usize,
+    pub part: SkinPart,
+    /// Index into the batch.
+    pub frame: usize,
+    pub out_from_prim: Option<DMat4>,
+}
+
+/// Poses batches.
+pub(super) struct Poser<'a> {
+    plan: &'a Plan,
+    bound: Vec<BoundSkin<'a>>,
+    packed: StaticSkins,
+}
+
+impl<'a> Poser<'a> {
+    pub fn new(scene: &'a Scene, plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            bound: scene.bound_skins().collect(),
+            packed: StaticSkins::default(),
+        }
+    }
+
+    pub fn pose(&mut self, batch: &[Scheduled]) -> PosedBatch {
+        let mut out = PosedBatch {
+            frames: Vec::with_capacity(batch.len()),
+            jobs: Vec::new(),
+            places: Vec::new(),
+            troubles: Vec::new(),
+            samples: 0,
+        };
+        // Skins that never change are packed once, in the order of first use.
+        for (time, bindings) in batch {
+            for &b in bindings {
+                let prim = self.plan.of(b);
+                for part in &prim.parts {
+                    let broken = self.packed.pack(prim, *part, self.bound[b], *time);
+                    out.troubles.extend(broken.map(|e| (b, None, e)));
+                }
+            }
+        }
+        let posed: Vec<_> = batch
+            .par_iter()
+            .map(|(time, bindings)| pose_at(*time, bindings, &self.bound, self.plan, &self.packed))
+            .collect();
+        for ((time, bindings), results) in batch.iter().zip(posed) {
+            out.samples += bindings.len();
+            let mut transforms = Vec::new();
+            for (&b, result) in bindings.iter().zip(results) {
+                let posed = match result {
+                    Some(Ok(posed)) => posed,
+                    Some(Err(e)) => {
+                        out.troubles.push((b, Some(*time), e));
+                        continue;
+                    }
+                    None => continue,
+                };
+                transforms.extend(posed.transform.map(|matrix| (b, matrix)));
+                for (part, skin, pose) in posed.skins {
+                    out.jobs.push(Job { skin, pose });
+                    out.places.push(Place {
+                        binding: b,
+                        part,
+                        frame: out.frames.len(),
+                        out_from_prim: posed.out_from_prim,
+                    });
+                }
+            }
+            out.frames.push(Frame {
+                time: *time,
+                transforms,
+                deformed: Vec::new(),
+            });
+        }
+        out
+    }
+}
+
+/// Packed skins of prims whose rest data never changes; `None` for one that is broken.
+#[derive(Default)]
+struct StaticSkins(HashMap<(usize, SkinPart), Option<Arc<PackedSkin>>>);
+
+impl StaticSkins {
+    /// What is wrong with it, the first time.
+    fn pack(
+        &mut self,
+        plan: &PrimPlan,
+        part: SkinPart,
+        bound: BoundSkin<'_>,
+        time: Time,
+    ) -> Option<Invalid> {
+        let b = plan.binding;
+        if bound.binding().rest_is_animated() || self.0.contains_key(&(b, part)) {
+            return None;
+        }
+        let packed = pack(bound, part, plan, time);
+        let (packed, broken) = match packed {
+            Ok(packed) => (Some(packed), None),
+            Err(e) => (None, Some(e)),
+        };
+        self.0.insert((b, part), packed);
+        broken
+    }
+}
+
+fn pack(
+    bound: BoundSkin<'_>,
+    part: SkinPart,
+    plan: &PrimPlan,
+    time: Time,
+) -> Result<Arc<PackedSkin>, Invalid> {
+    let skin = bound.skin_part(time, part)?;
+    let packed = PackedSkin::pack(&bound.binding().path, &skin)?;
+    let packed = match &plan.made_normals {
+        Some(topology) => packed.with_made_normals(topology)?,
+        None => packed,
+    };
+    Ok(Arc::new(packed))
+}
+
+/// What one prim needs at one time.
+struct Posed {
+    transform: Option<DMat4>,
+    skins: Vec<(SkinPart, Arc<PackedSkin>, PackedPose)>,
+    /// For a prim that only blends and whose results are wanted in another space.
+    out_from_prim: Option<DMat4>,
+}
+
+/// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform and
+/// method. `None` for a prim that is broken, and said so already.
+fn pose_at(
+    time: Time,
+    bindings: &[usize],
+    bound: &[BoundSkin<'_>],
+    plan: &Plan,
+    packed: &StaticSkins,
+) -> Vec<Option<Result<Posed, Invalid>>> {
+    let mut cache = PoseCache::new(plan.space);
+    let mut palettes = Palettes::default();
+    bindings
+        .iter()
+        .map(|&b| {
+            let prim = plan.of(b);
+            let is_broken = |part: &SkinPart| matches!(packed.0.get(&(b, *part)), Some(None));
+            if prim.parts.iter().any(is_broken) {
+                return None;
+            }
+            Some(pose_prim(
+                time,
+                bound[b],
+                prim,
+                packed,
+                &mut cache,
+                &mut palettes,
+            ))
+        })
+        .collect()
+}
+
+fn pose_prim(
+    time: Time,
+    bound: BoundSkin<'_>,
+    plan: &PrimPlan,
+    packed: &StaticSkins,
+    cache: &mut PoseCache,
+    palettes: &mut Palettes,
+) -> Result<Posed, Invalid> {
+    let mut out = Posed {
+        transform: match plan.transform {
+            Some(kind) => Some(kind.at(bound, time, cache)?),
+            None => None,
+        },
+        skins: Vec::with_capacity(plan.parts.len()),
+        out_from_prim: None,
+    };
+    for &part in &plan.parts {
+        let skin = match packed.0.get(&(plan.binding, part)) {
+            Some(Some(skin)) => skin.clone(),
+            _ => pack(bound, part, plan, time)?,
+        };
+        let pose = match part.blend_only {
+            true => cache.blend_pose(bound, time),
+            false => cache.pose(bound, time)?,
+        };
+        let palette = palettes.get(bound.binding().instance, &skin, &pose);
+        if palette.is_none() {
+            out.out_from_prim = cache.out_from_prim(bound, time)?;
+        }
+        let pose =
+            PackedPose::with_palette(&skin, palette, pose.out_from_skel, pose.channel_weights);
+        out.skins.push((part, skin, pose));
+    }
+    Ok(out)
+}
+
+#[derive(Default)]
+struct Palettes(HashMap<(usize, SkinningMethod, [u64; 16]), Arc<Palette>>);
+
+impl Palettes {
+    fn get(&mut self, instance: usize, skin: &PackedSkin, pose: &Pose) -> Option<Arc<Palette>> {
+        let skinning = pose.skinning.as_ref()?;
+        let (method, with_normals) = (skin.method(), skin.normals().is_some());
+        let bits = |m: DMat4| m.to_cols_array().map(f64::to_bits);
+        let pack = |with_normals| {
+            Arc::new(Palette::pack(
+                method,
+                skinning,
+                pose.geom_bind,
+                with_normals,
+            ))
+        };
+        let slot = self.0.entry((instance, method, bits(pose.geom_bind)));
+        let palette = slot.or_insert_with(|| pack(with_normals));
+        if with_normals && palette.normals().is_none() {
+            *palette = pack(true);
+        }
+        Some(palette.clone())
+    }
+}

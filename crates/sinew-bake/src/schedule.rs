@@ -1,0 +1,247 @@
+//! When to sample (rule 31).
+
+use super::plan::{PrimPlan, TransformKind};
+use sinew::error::{Error, Result};
+use sinew::sampled::Time;
+use sinew::scene::{Scene, TimeLine};
+
+/// More samples than any shot has; a file or a request that asks for more is a mistake.
+pub(super) const MAX_SAMPLES: usize = 1_000_000;
+
+/// Frames asked for by hand: `first`, `first + step`, ... up to `last`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameRange {
+    pub first: f64,
+    pub last: f64,
+    pub step: f64,
+}
+
+impl std::str::FromStr for FrameRange {
+    type Err = String;
+
+    /// `A`, `A:B` or `A:B:STEP`.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let number = |s: &str| {
+            s.trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|v| v.is_finite())
+                .ok_or_else(|| {
+                    format!("'{s}' is no number; expected FIRST:LAST or FIRST:LAST:STEP")
+                })
+        };
+        let parts: Vec<&str> = text.split(':').collect();
+        let (first, last, step) = match parts.as_slice() {
+            [a] => (number(a)?, number(a)?, 1.0),
+            [a, b] => (number(a)?, number(b)?, 1.0),
+            [a, b, s] => (number(a)?, number(b)?, number(s)?),
+            _ => {
+                return Err(format!(
+                    "'{text}' is no frame range; expected FIRST:LAST or FIRST:LAST:STEP"
+                ));
+            }
+        };
+        if step <= 0.0 {
+            return Err(format!("step {step} has to be above 0"));
+        }
+        if last < first {
+            return Err(format!(
+                "the last frame, {last}, comes before the first, {first}"
+            ));
+        }
+        if (last - first) / step >= MAX_SAMPLES as f64 {
+            return Err(format!("more than {MAX_SAMPLES} frames"));
+        }
+        Ok(Self { first, last, step })
+    }
+}
+
+impl FrameRange {
+    /// The frames. Half a thousandth of a step beyond the last still counts, so that steps such as
+    /// 0.1 reach their end.
+    #[must_use]
+    pub fn times(&self) -> Vec<f64> {
+        frames_of(self.first, self.last, self.step).collect()
+    }
+}
+
+/// `first`, `first + step`, ... up to `last`, and half a thousandth of a step beyond.
+pub(super) fn frames_of(first: f64, last: f64, step: f64) -> impl Iterator<Item = f64> {
+    let count = ((last - first) / step + 5e-4).floor() as usize;
+    (0..=count).map(move |i| first + step * i as f64)
+}
+
+/// The times at which the prims of one skeleton are sampled.
+///
+/// Every authored time that the result depends on: joints, channel weights, rest data,
+/// geomBindTransform, and the transforms between the skeleton and the prims, their ancestors' too up to
+/// where they meet (Pixar's bake forgets the ancestors'); then the stage's own frames between the
+/// first and the last of these. The default time alone where there are none.
+///
+/// # Errors
+/// More than a million samples.
+pub(super) fn authored_times(
+    scene: &Scene,
+    instance: usize,
+    prims: &[&PrimPlan],
+) -> Result<Vec<Time>> {
+    let placed = &scene.instances[instance];
+    let bindings = || prims.iter().map(|plan| &scene.bindings[plan.binding]);
+    let mut times = Vec::new();
+    for plan in prims {
+        let binding = &scene.bindings[plan.binding];
+        if let Some(part) = plan.parts.first() {
+            times.extend(binding.rest_times(part.blend_only));
+        }
+        if binding.influences.is_some() {
+            times.extend(binding.influence_times());
+        }
+        let prim = &scene.prims[binding.prim];
+        let skinned = binding.influences.is_some();
+        let between = |to| scene.relation_times(&scene.relation(to, placed.prim));
+        match plan.transform {
+            Some(TransformKind::World | TransformKind::Skeleton) => {
+                times.extend(scene.transform_times(binding.prim));
+                times.extend(scene.transform_times(placed.prim));
+            }
+            // Its own transform is replaced, so that only its parents' counts (rule 28).
+            Some(TransformKind::Rigid) => match prim.parent.filter(|_| !prim.xform.resets) {
+                Some(parent) => {
+                    times.extend(between(parent));
+                    // Pixar's bake asks the parent itself, wherever they meet.
+                    times.extend(scene.prims[parent].xform.times());
+                }
+                None => times.extend(scene.transform_times(placed.prim)),
+            },
+            None if skinned => {
+                times.extend(between(binding.prim));
+                // Likewise the prim, and below the Skeleton.
+                times.extend(prim.xform.times());
+            }
+            None => {}
+        }
+        if skinned {
+            times.extend(scene.prims[placed.prim].xform.times());
+        }
+    }
+    // Pixar's bake samples what some prim takes: joints where one is skinned, weights where one has
+    // shapes, whether or not a joint or a channel reaches it.
+    if let Some(animation) = placed.instance.animation() {
+        if bindings().any(|b| b.influences.is_some()) {
+            times.extend(animation.joint_times());
+        }
+        if bindings().any(|b| !b.shapes.is_empty()) {
+            times.extend(animation.blend_shape_weights.times());
+        }
+    }
+    times.retain(|t| t.is_finite());
+    sort(&mut times);
+    if let [first, .., last] = times[..] {
+        let frames = stage_frames(&scene.time_line, first, last).ok_or_else(|| too_many(scene))?;
+        times.extend(frames);
+        sort(&mut times);
+    }
+    if times.len() > MAX_SAMPLES {
+        return Err(too_many(scene));
+    }
+    if times.is_empty() {
+        return Ok(vec![Time::Default]);
+    }
+    Ok(times.into_iter().map(Time::At).collect())
+}
+
+fn too_many(scene: &Scene) -> Error {
+    Error::Request(format!(
+        "{}: more than {MAX_SAMPLES} frames between the first and the last authored time; choose some with --frames",
+        scene.file.display()
+    ))
+}
+
+fn sort(times: &mut Vec<f64>) {
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+}
+
+/// The stage's frames within `[first, last]`: steps of timeCodesPerSecond / framesPerSecond from
+/// startTimeCode, to one frame past endTimeCode as Pixar's bake has them. No frames where the stage
+/// authors no range; `None` where there are more than [`MAX_SAMPLES`].
+fn stage_frames(line: &TimeLine, first: f64, last: f64) -> Option<Vec<f64>> {
+    let Some((start, end)) = line.range else {
+        return Some(Vec::new());
+    };
+    let step = line.time_codes_per_second / line.frames_per_second;
+    if !(step.is_finite() && step > 0.0 && start.is_finite() && end.is_finite() && end >= start) {
+        return Some(Vec::new());
+    }
+    let last_index = ((end - start) / step + 1.0).floor();
+    let from = ((first - start) / step).floor().max(0.0);
+    let to = ((last - start) / step).ceil().min(last_index);
+    if to < from {
+        return Some(Vec::new());
+    }
+    if to - from >= MAX_SAMPLES as f64 {
+        return None;
+    }
+    let frames = (from as u64..=to as u64).map(|i| start + step * i as f64);
+    Some(frames.filter(|t| (first..=last).contains(t)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frame_ranges() {
+        let times = |s: &str| s.parse::<FrameRange>().map(|r| r.times());
+        assert_eq!(times("1:3"), Ok(vec![1.0, 2.0, 3.0]));
+        assert_eq!(times("5"), Ok(vec![5.0]));
+        assert_eq!(times("0:1:0.25"), Ok(vec![0.0, 0.25, 0.5, 0.75, 1.0]));
+        assert_eq!(times("0:1:0.1").unwrap().len(), 11);
+        assert_eq!(times("-2:-1"), Ok(vec![-2.0, -1.0]));
+        for bad in [
+            "", "a", "3:1", "1:2:0", "1:2:-1", "1:2:3:4", "1:nan", "0:1e300", "0:inf",
+        ] {
+            assert!(times(bad).is_err(), "{bad}");
+        }
+    }
+
+    fn line(range: Option<(f64, f64)>) -> TimeLine {
+        TimeLine {
+            range,
+            time_codes_per_second: 24.0,
+            frames_per_second: 24.0,
+        }
+    }
+
+    #[test]
+    fn frames_lie_between_the_samples() {
+        assert_eq!(
+            stage_frames(&line(Some((1.0, 5.0))), 1.5, 3.5).unwrap(),
+            [2.0, 3.0]
+        );
+        assert_eq!(
+            stage_frames(&line(Some((1.0, 2.0))), 0.0, 9.0).unwrap(),
+            [1.0, 2.0, 3.0]
+        );
+        assert!(stage_frames(&line(None), 0.0, 9.0).unwrap().is_empty());
+        assert!(
+            stage_frames(&line(Some((5.0, 1.0))), 0.0, 9.0)
+                .unwrap()
+                .is_empty()
+        );
+        assert!(stage_frames(&line(Some((0.0, 1e300))), 0.0, 1e300).is_none());
+    }
+
+    #[test]
+    fn frames_follow_the_two_rates() {
+        let line = TimeLine {
+            range: Some((1.0, 5.0)),
+            time_codes_per_second: 30.0,
+            frames_per_second: 24.0,
+        };
+        assert_eq!(
+            stage_frames(&line, 1.0, 7.5).unwrap(),
+            [1.0, 2.25, 3.5, 4.75, 6.0]
+        );
+    }
+}

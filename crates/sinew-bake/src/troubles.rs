@@ -1,0 +1,108 @@
+//! What went wrong in a bake, and with which prim.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::frames::Schedule;
+use sinew::error::{Invalid, Warning};
+use sinew::sampled::Time;
+use sinew::scene::Scene;
+
+/// What went wrong with which prim, by index into [`Scene::bindings`].
+#[derive(Default)]
+pub(super) struct Troubles {
+    whole: Vec<(usize, Invalid)>,
+    broken: HashSet<usize>,
+    /// First trouble of a prim, and at which times there was one: a time may be tried for several clips.
+    times: BTreeMap<usize, (Time, Invalid, HashSet<Option<u64>>)>,
+}
+
+impl Troubles {
+    pub fn whole(&mut self, binding: usize, e: Invalid) {
+        self.broken.insert(binding);
+        // Every clip finds it again.
+        let is_known = |(b, known): &(usize, Invalid)| *b == binding && *known == e;
+        if !self.whole.iter().any(is_known) {
+            self.whole.push((binding, e));
+        }
+    }
+
+    pub fn at(&mut self, binding: usize, time: Time, e: Invalid) {
+        let entry = self.times.entry(binding);
+        let (first, of_first, times) = entry.or_insert_with(|| (time, e.clone(), HashSet::new()));
+        times.insert(bits(time));
+        // Clips may be tried in any order.
+        if time.code() < first.code() {
+            (*first, *of_first) = (time, e);
+        }
+    }
+
+    /// Whether a prim is known not to be baked at a time.
+    pub fn fails(&self, binding: usize, time: Time) -> bool {
+        let times = self.times.get(&binding);
+        times.is_some_and(|(_, _, times)| times.contains(&bits(time))) || self.is_broken(binding)
+    }
+
+    /// Whether a prim is known not to be baked at any time.
+    pub fn is_broken(&self, binding: usize) -> bool {
+        self.broken.contains(&binding)
+    }
+
+    /// A prim without any sample is an error; one that lacks some is a warning.
+    pub fn finish(
+        self,
+        scene: &Scene,
+        baked: impl Fn(usize) -> bool,
+    ) -> (Vec<Invalid>, Vec<Warning>) {
+        let mut errors: Vec<Invalid> = self.whole.into_iter().map(|(_, e)| e).collect();
+        let mut warnings = Vec::new();
+        for (binding, (time, e, times)) in self.times {
+            if baked(binding) {
+                let count = times.len();
+                let message = format!("not baked at {count} times, first at {time}: {}", e.brief());
+                warnings.push(Warning::new(
+                    "times-not-baked",
+                    &scene.bindings[binding].path,
+                    message,
+                ));
+            } else {
+                errors.push(e);
+            }
+        }
+        // Prims of one broken skeleton share one report.
+        let mut seen = HashSet::new();
+        errors.retain(|e| seen.insert(e.to_string()));
+        (errors, warnings)
+    }
+}
+
+fn bits(time: Time) -> Option<u64> {
+    time.code().map(f64::to_bits)
+}
+
+/// Shapes that are broken and take part at some time: the prim goes without shapes then.
+pub(super) fn broken_shapes(scene: &Scene, schedule: &Schedule) -> Vec<Warning> {
+    let mut first: BTreeMap<usize, (Time, Invalid)> = BTreeMap::new();
+    for (time, bindings) in schedule {
+        for &b in bindings {
+            let binding = &scene.bindings[b];
+            let broken = binding
+                .shapes
+                .iter()
+                .any(|s| matches!(s.shape, Some(Err(_))));
+            if !broken || first.contains_key(&b) {
+                continue;
+            }
+            let instance = &scene.instances[binding.instance].instance;
+            if let (_, Some(e)) = binding.channel_weights(instance, *time) {
+                first.insert(b, (*time, e));
+            }
+        }
+    }
+    first
+        .into_iter()
+        .map(|(b, (time, e))| {
+            let message = format!("goes without blend shapes, first at time {time}: {e}");
+            Warning::new("blend-shapes-dropped", &scene.bindings[b].path, message)
+        })
+        .collect()
+}

@@ -1,0 +1,156 @@
+//! SkelAnimation prims and the Skeletons that they drive.
+
+use std::collections::HashSet;
+
+use super::context::{ANIMATION, Context};
+use super::{Findings, duplicates, some_of};
+use sinew::scene::Scene;
+use sinew::skel::AnimMapper;
+use sinew::skel::binding::PrimKind;
+use sinew_io::usd::{AuthoredPrim, AuthoredValue};
+
+/// Lengths of quaternions that differ more from 1 are worth a word: it scales by twice as much.
+/// Half-precision quaternions, which some exporters write, stay below.
+pub(super) const UNIT: f32 = 1e-3;
+
+pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
+    let targeted: HashSet<&str> = context
+        .prims()
+        .filter(|(_, p)| p.has_api)
+        .filter_map(|(_, p)| p.relationships.get(ANIMATION)?.first())
+        .map(String::as_str)
+        .collect();
+    for (_, prim) in context.prims() {
+        if prim.kind != PrimKind::SkelAnimation {
+            continue;
+        }
+        if !targeted.contains(prim.path.as_str()) {
+            let message = "no skel:animationSource targets it first";
+            findings.add("animation-unused", &prim.path, "", message);
+        }
+        animation(prim, findings);
+    }
+    for placed in &scene.instances {
+        let Some(animation) = placed.instance.animation() else {
+            continue;
+        };
+        let (path, skeleton) = (&animation.path, placed.instance.skeleton());
+        if animation.joints.is_empty() {
+            if animation.blend_shapes.is_empty() {
+                let message = format!("drives {} with neither joints nor channels", placed.path);
+                findings.add("animation-empty", path, "", message);
+            }
+            continue;
+        }
+        let mapper = AnimMapper::new(&animation.joints, skeleton.joints());
+        let unknown: Vec<&str> = mapper
+            .targets()
+            .zip(&animation.joints)
+            .filter(|(target, _)| target.is_none())
+            .map(|(_, joint)| joint.as_str())
+            .collect();
+        if unknown.len() == animation.joints.len() {
+            let message = format!("none of its joints is one of {}: rest pose", placed.path);
+            findings.add("animation-joints-foreign", path, "", message);
+            continue;
+        }
+        if !unknown.is_empty() {
+            let message = format!("{} lacks {}", placed.path, some_of(&unknown));
+            findings.add("animation-joints-unknown", path, "", message);
+        }
+        if mapper.is_sparse() {
+            let own: HashSet<&String> = animation.joints.iter().collect();
+            let still: Vec<&String> = skeleton
+                .joints()
+                .iter()
+                .filter(|j| !own.contains(j))
+                .collect();
+            // A joint that is listed twice leaves a gap without a name.
+            if still.is_empty() {
+                continue;
+            }
+            let message = format!(
+                "{} of {}'s joints stay at rest: {}",
+                still.len(),
+                placed.path,
+                some_of(&still)
+            );
+            findings.add("animation-sparse", path, "", message);
+        }
+    }
+}
+
+fn animation(prim: &AuthoredPrim, findings: &mut Findings) {
+    let path = &prim.path;
+    let joints = prim.tokens("joints");
+    let twice = duplicates(joints);
+    if !twice.is_empty() {
+        let message = format!("{} listed more than once", some_of(&twice));
+        findings.add("joint-duplicate", path, "joints", message);
+    }
+    let channels = prim.tokens("blendShapes");
+    let twice = duplicates(channels);
+    if !twice.is_empty() {
+        let message = format!("{} listed more than once", some_of(&twice));
+        findings.add("shape-duplicate", path, "blendShapes", message);
+    }
+    match prim.attributes.get("blendShapeWeights") {
+        Some(weights) => {
+            let lengths = weights.values.iter().filter_map(|(t, v)| match v {
+                AuthoredValue::Floats(f) => Some((t, f.len())),
+                _ => None,
+            });
+            if let Some((t, n)) = lengths.into_iter().find(|(_, n)| *n != channels.len()) {
+                let message = format!("expected {}, found {n} at time {t}", channels.len());
+                findings.add("channel-weights-count", path, "", message);
+            }
+        }
+        None if !channels.is_empty() => {
+            let message = format!("{} channels without a weight", channels.len());
+            findings.add("channel-weights-missing", path, "", message);
+        }
+        None => {}
+    }
+    rotations(prim, joints, findings);
+    let scales = prim.attributes.get("scales");
+    for (time, value) in scales.iter().flat_map(|a| &a.values) {
+        let AuthoredValue::Halves(scales) = value else {
+            continue;
+        };
+        let zero = |s: &[half::f16; 3]| s.iter().any(|x| x.to_f32() == 0.0);
+        if let Some(i) = scales.iter().position(zero) {
+            let message = format!("{} at time {time}", name_of(joints, i));
+            findings.add("scale-zero", path, "", message);
+        }
+    }
+}
+
+fn name_of(joints: &[String], i: usize) -> String {
+    joints
+        .get(i)
+        .cloned()
+        .unwrap_or_else(|| format!("joint {i}"))
+}
+
+fn rotations(prim: &AuthoredPrim, joints: &[String], findings: &mut Findings) {
+    let rotations = prim.attributes.get("rotations");
+    for (time, value) in rotations.iter().flat_map(|a| &a.values) {
+        let AuthoredValue::Quats(quats) = value else {
+            continue;
+        };
+        for (i, q) in quats.iter().enumerate() {
+            let length = q.length();
+            let code = if length == 0.0 {
+                "rotation-zero"
+            } else if length.is_finite() && (length - 1.0).abs() > UNIT {
+                "rotation-not-unit"
+            } else {
+                continue;
+            };
+            if !findings.has(code, &prim.path) {
+                let message = format!("{} at time {time}: length {length}", name_of(joints, i));
+                findings.add(code, &prim.path, "", message);
+            }
+        }
+    }
+}

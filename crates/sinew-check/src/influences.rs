@@ -1,0 +1,192 @@
+//! Influences, joint orders, bind transforms and methods where they are authored.
+
+use super::context::{Context, GEOM_BIND, INDICES, METHOD, WEIGHTS};
+use super::skeletons::joint_names;
+use super::{CheckOptions, Findings};
+use sinew::math;
+use sinew::sampled::Time;
+use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue};
+
+/// Sums of weights that differ more from 1 are not normalised. Sums of eight f32 weights written
+/// with six digits stay below; at a hundred units from the origin this much is a hundredth of one.
+pub(super) const SUM_TOLERANCE: f64 = 1e-4;
+
+pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mut Findings) {
+    for (_, prim) in context.prims() {
+        let path = &prim.path;
+        for name in [INDICES, WEIGHTS] {
+            if let Some(attribute) = prim.attributes.get(name) {
+                layout(prim, name, attribute, findings);
+            }
+        }
+        if let Some(weights) = prim.attributes.get(WEIGHTS) {
+            sums(path, weights, options, findings);
+        }
+        if prim.attributes.contains_key("skel:joints") {
+            joint_names(path, "skel:joints", prim.tokens("skel:joints"), findings);
+        }
+        if let Some(matrices) = prim.attributes.get(GEOM_BIND) {
+            for (time, value) in &matrices.values {
+                let AuthoredValue::Matrices(m) = value else {
+                    continue;
+                };
+                let Some(m) = m.first().filter(|m| math::is_finite(m)) else {
+                    continue;
+                };
+                if math::try_inverse(*m).is_none() {
+                    let message = format!("singular at time {time}");
+                    findings.add("geom-bind-singular", path, "", message);
+                }
+                if !math::is_affine(m) {
+                    let message = format!("a projection at time {time}");
+                    findings.add("matrix-not-affine", path, GEOM_BIND, message);
+                }
+            }
+        }
+        for name in [METHOD, "skel:skinningMethod"] {
+            let method = prim.tokens(name).first().map(String::as_str);
+            if let Some(method) = method
+                && !matches!(method, "classicLinear" | "dualQuaternion")
+            {
+                let message = format!("'{method}' is neither classicLinear nor dualQuaternion");
+                findings.add("skinning-method-unknown", path, name, message);
+            }
+        }
+    }
+}
+
+/// Influences per row. None for a size that no array can have.
+pub(super) fn row_size(attribute: &AuthoredAttribute) -> Option<usize> {
+    let size = attribute.element_size.unwrap_or(1);
+    usize::try_from(size).ok().filter(|n| *n > 0)
+}
+
+fn layout(
+    prim: &AuthoredPrim,
+    name: &'static str,
+    attribute: &AuthoredAttribute,
+    findings: &mut Findings,
+) {
+    let (Some(value), Some(size)) = (attribute.first(), row_size(attribute)) else {
+        return;
+    };
+    let indexed = prim.attributes.get(&format!("{name}:indices"));
+    if let Some(AuthoredValue::Ints(indices)) = indexed.and_then(|a| a.first()) {
+        let rows = (value.len() / size) as i64;
+        if let Some(i) = indices.iter().position(|i| !(0..rows).contains(i)) {
+            let message = format!("expected indices below {rows}, found {} at {i}", indices[i]);
+            findings.add(
+                "primvar-index-range",
+                &prim.path,
+                &format!("{name}:indices"),
+                message,
+            );
+        }
+        return;
+    }
+    let points = prim.attributes.get("points").and_then(|p| p.first());
+    let Some(points) = points.map(AuthoredValue::len).filter(|n| *n > 1) else {
+        return;
+    };
+    if attribute.interpolation.is_none() && points.checked_mul(size) == Some(value.len()) {
+        let message = format!(
+            "{} values for {points} points and no interpolation, which makes them constant",
+            value.len()
+        );
+        findings.add("interpolation-missing", &prim.path, name, message);
+    }
+}
+
+/// The first place where something holds, and how often it does.
+#[derive(Default)]
+struct Tally {
+    count: usize,
+    first: Option<(Time, usize, f64)>,
+}
+
+impl Tally {
+    fn note(&mut self, time: Time, row: usize, value: f64) {
+        self.count += 1;
+        self.first.get_or_insert((time, row, value));
+    }
+
+    /// `12 points, first point 3 at time 1`.
+    fn tell(&self) -> Option<(String, f64)> {
+        let (time, row, value) = self.first?;
+        let at = match time {
+            Time::Default => String::new(),
+            Time::At(t) => format!(" at time {t}"),
+        };
+        let rows = if self.count == 1 { "row" } else { "rows" };
+        Some((
+            format!("{} {rows}, first that of point {row}{at}", self.count),
+            value,
+        ))
+    }
+}
+
+fn sums(path: &str, weights: &AuthoredAttribute, options: &CheckOptions, findings: &mut Findings) {
+    let Some(size) = row_size(weights) else {
+        return;
+    };
+    let (mut unnormalised, mut zero, mut negative, mut unsorted, mut many) = (
+        Tally::default(),
+        Tally::default(),
+        Tally::default(),
+        Tally::default(),
+        Tally::default(),
+    );
+    for (time, value) in &weights.values {
+        let AuthoredValue::Floats(weights) = value else {
+            continue;
+        };
+        if !weights.len().is_multiple_of(size) {
+            continue;
+        }
+        for (row, w) in weights.chunks_exact(size).enumerate() {
+            let sum: f64 = w.iter().map(|w| f64::from(*w)).sum();
+            if !sum.is_finite() {
+                continue;
+            }
+            if w.iter().all(|w| *w == 0.0) {
+                zero.note(*time, row, 0.0);
+            } else if (sum - 1.0).abs() > SUM_TOLERANCE {
+                unnormalised.note(*time, row, sum);
+            }
+            if let Some(w) = w.iter().find(|w| **w < 0.0) {
+                negative.note(*time, row, f64::from(*w));
+            }
+            if !w.is_sorted_by(|a, b| a >= b) {
+                unsorted.note(*time, row, 0.0);
+            }
+            let used = w.iter().filter(|w| **w != 0.0).count();
+            if options.max_influences.is_some_and(|max| used > max) {
+                many.note(*time, row, used as f64);
+            }
+        }
+    }
+    if let Some((rows, sum)) = unnormalised.tell() {
+        let message = format!("{rows}: sum {sum}");
+        findings.add("weights-unnormalised", path, "", message);
+    }
+    if let Some((rows, _)) = zero.tell() {
+        findings.add("weights-zero", path, "", rows);
+    }
+    if let Some((rows, w)) = negative.tell() {
+        findings.add("weights-negative", path, "", format!("{rows}: {w}"));
+    }
+    if let Some((rows, _)) = unsorted.tell() {
+        findings.add("weights-unsorted", path, "", rows);
+    }
+    if let Some(max) = options.max_influences.filter(|max| size > *max) {
+        let message = match many.tell() {
+            Some((rows, _)) => {
+                format!(
+                    "elementSize is {size}, the limit {max}; more than that are in use in {rows}"
+                )
+            }
+            None => format!("elementSize is {size}, the limit {max}; no point uses more"),
+        };
+        findings.add("influences-too-many", path, INDICES, message);
+    }
+}

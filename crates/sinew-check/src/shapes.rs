@@ -1,0 +1,127 @@
+//! BlendShape prims, and the channels that drive them.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::context::{Context, SHAPES, TARGETS};
+use super::{Findings, duplicates, some_of};
+use sinew::scene::Scene;
+use sinew::skel::WEIGHT_EPSILON;
+use sinew_io::usd::{AuthoredPrim, AuthoredValue};
+
+pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
+    let targeted: HashSet<&str> = context
+        .prims()
+        .filter_map(|(_, p)| p.relationships.get(TARGETS))
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    for (_, prim) in context.prims() {
+        let twice = duplicates(prim.tokens(SHAPES));
+        if !twice.is_empty() {
+            let message = format!("{} listed more than once", some_of(&twice));
+            findings.add("shape-duplicate", &prim.path, SHAPES, message);
+        }
+        if prim.type_name != "BlendShape" {
+            continue;
+        }
+        if !targeted.contains(prim.path.as_str()) {
+            findings.add("blend-shape-unbound", &prim.path, "", "no prim targets it");
+        }
+        blend_shape(prim, findings);
+    }
+    channels(scene, findings);
+}
+
+fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
+    let path = &prim.path;
+    let value = |name: &str| prim.attributes.get(name).and_then(|a| a.first());
+    let mut indices = 0;
+    if let Some(AuthoredValue::Ints(list)) = value("pointIndices") {
+        indices = list.len();
+        let mut seen = HashSet::with_capacity(list.len());
+        let twice: Vec<String> = list
+            .iter()
+            .filter(|i| !seen.insert(**i))
+            .map(ToString::to_string)
+            .collect();
+        if !twice.is_empty() {
+            let message = format!("{} listed more than once", some_of(&twice));
+            findings.add("point-index-duplicate", path, "", message);
+        }
+        if prim.attributes["pointIndices"].type_name == "uint[]" {
+            findings.add("point-indices-uint", path, "", "found uint[]");
+        }
+    }
+    let offsets = value("offsets").map_or(0, AuthoredValue::len);
+    // Normals alone may move, and another type is told elsewhere.
+    let moves = prim.attributes.iter().any(|(name, attribute)| {
+        let empty = |v: &AuthoredValue| v.is_empty() && *v != AuthoredValue::Other;
+        name != "pointIndices" && !attribute.first().is_none_or(empty)
+    });
+    if !moves {
+        findings.add("offsets-missing", path, "", "has no offsets");
+    }
+    let entries = if indices > 0 { indices } else { offsets };
+    for (name, attribute) in &prim.attributes {
+        // inbetweens:NAME alone; NAME:normalOffsets is another attribute.
+        let between = name
+            .strip_prefix("inbetweens:")
+            .filter(|n| !n.contains(':'));
+        let (Some(between), Some(AuthoredValue::Vectors(list))) = (between, attribute.first())
+        else {
+            continue;
+        };
+        let reserved = |w: f32| {
+            let w = f64::from(w);
+            !w.is_finite() || w.abs() < WEIGHT_EPSILON || (w - 1.0).abs() < WEIGHT_EPSILON
+        };
+        // One that is skipped anyway breaks nothing.
+        if attribute.weight.is_none_or(reserved) {
+            continue;
+        }
+        let wrong_number = entries > 0 && !list.is_empty() && list.len() != entries;
+        if wrong_number {
+            let message = format!(
+                "in-between '{between}': expected {entries} offsets, found {}",
+                list.len()
+            );
+            findings.add("inbetween-offsets", path, name, message);
+        } else if let Some(i) = list.iter().position(|o| !o.is_finite()) {
+            let message = format!("in-between '{between}': {} at {i}", list[i]);
+            findings.add("inbetween-offsets", path, name, message);
+        }
+    }
+}
+
+fn channels(scene: &Scene, findings: &mut Findings) {
+    let mut used: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
+    for bound in scene.bound_skins() {
+        let Some(animation) = bound.skeleton().instance.animation() else {
+            continue;
+        };
+        let channels: HashSet<&str> = animation.blend_shapes.iter().map(String::as_str).collect();
+        let shapes = bound.binding().shapes.iter().map(|s| s.token.as_str());
+        let undriven: Vec<&str> = shapes.clone().filter(|s| !channels.contains(s)).collect();
+        if !undriven.is_empty() {
+            let message = format!(
+                "{} has no channel for {}",
+                animation.path,
+                some_of(&undriven)
+            );
+            findings.add("shape-undriven", &bound.binding().path, "", message);
+        }
+        used.entry(&animation.path).or_default().extend(shapes);
+    }
+    for animation in &scene.animations {
+        let used = used.get(animation.path.as_str());
+        let unused: Vec<&String> = animation
+            .blend_shapes
+            .iter()
+            .filter(|c| !used.is_some_and(|u| u.contains(c.as_str())))
+            .collect();
+        if !unused.is_empty() {
+            let message = format!("no prim has a shape for {}", some_of(&unused));
+            findings.add("channel-unused", &animation.path, "", message);
+        }
+    }
+}

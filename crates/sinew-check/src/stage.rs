@@ -1,0 +1,211 @@
+//! Metadata, SkelRoots, schemas, relationships and what has no effect.
+
+use super::context::{
+    ANIMATION, Context, GEOM_BIND, INDICES, METHOD, SHAPES, SKELETON, TARGETS, WEIGHTS,
+};
+use super::{Findings, some_of};
+use sinew::scene::Scene;
+use sinew::skel::binding::PrimKind;
+use sinew_io::usd::AuthoredPrim;
+
+pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
+    metadata(context, scene, findings);
+    for (i, prim) in context.prims() {
+        schemas(context, i, prim, findings);
+        targets(prim, findings);
+        types(prim, findings);
+    }
+    without_effect(context, findings);
+    for candidate in &context.candidates {
+        let prim = &context.stage.prims[candidate.prim];
+        if prim.in_instance
+            && let Some(instance) = context.stage.ancestors(prim).find(|p| p.is_instance)
+        {
+            let message = format!("{} is in a native instance", prim.path);
+            findings.add("native-instance", &instance.path, "", message);
+        }
+    }
+}
+
+fn metadata(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
+    let file = scene.file.display().to_string();
+    let stage = context.stage;
+    if let (Some(start), Some(end)) = (stage.start, stage.end)
+        && start > end
+    {
+        let message = format!("startTimeCode {start} is after endTimeCode {end}");
+        findings.add("time-range-reversed", &file, "", message);
+    }
+    for (name, rate) in [
+        ("framesPerSecond", stage.frames_per_second),
+        ("timeCodesPerSecond", stage.time_codes_per_second),
+    ] {
+        if !(rate > 0.0 && rate.is_finite()) {
+            let message = format!("{name} is {rate}");
+            findings.add("frame-rate-invalid", &file, name, message);
+        }
+    }
+}
+
+/// Properties that make a prim bound, as opposed to a Skeleton's animation source.
+fn binds(prim: &AuthoredPrim) -> bool {
+    [INDICES, WEIGHTS, SHAPES]
+        .iter()
+        .any(|n| prim.attributes.contains_key(*n))
+        || [SKELETON, TARGETS]
+            .iter()
+            .any(|n| prim.relationships.contains_key(*n))
+}
+
+fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &mut Findings) {
+    let path = &prim.path;
+    let properties: Vec<&str> = prim.binding_properties().collect();
+    if !prim.has_api && !properties.is_empty() {
+        let message = format!(
+            "has {} but SkelBindingAPI is not applied, so that is overlooked",
+            some_of(&properties)
+        );
+        findings.add("binding-api-missing", path, "", message);
+    }
+    if prim.kind == PrimKind::SkelRoot && context.skel_root[index] != Some(index) {
+        let outer = context.skel_root[index].map_or("", |r| &context.stage.prims[r].path);
+        findings.add("skel-root-nested", path, "", format!("is within {outer}"));
+    }
+    if context.skel_root[index].is_none() {
+        if binds(prim) {
+            let message = "is bound but neither it nor an ancestor is a SkelRoot: not skinned";
+            findings.add("skel-root-missing", path, "", message);
+        } else if prim.has_api {
+            let message = "has SkelBindingAPI but neither it nor an ancestor is a SkelRoot";
+            findings.add("binding-outside-skel-root", path, "", message);
+        }
+        return;
+    }
+    let stopped_by = context
+        .stage
+        .ancestors(prim)
+        .find(|p| matches!(p.kind, PrimKind::Skinnable { .. } | PrimKind::Other));
+    if let Some(by) = stopped_by.filter(|_| !context.visited[index] && binds(prim)) {
+        let message = format!(
+            "is below {} ({}), where skinning stops",
+            by.path, by.type_name
+        );
+        findings.add("binding-not-visited", path, "", message);
+        return;
+    }
+    if !prim.has_api || !context.visited[index] {
+        return;
+    }
+    let (shapes, targets) = (prim.attributes.get(SHAPES), prim.relationships.get(TARGETS));
+    if shapes.is_some() || targets.is_some() {
+        if prim.kind != (PrimKind::Skinnable { has_points: true }) {
+            let message = format!("is a {}; blend shapes are not inherited", prim.type_name);
+            findings.add("blend-shapes-not-inherited", path, "", message);
+        }
+        let (tokens, targets) = (
+            shapes.map_or(0, |s| s.tokens().len()),
+            targets.map_or(0, Vec::len),
+        );
+        if tokens != targets {
+            let message = format!(
+                "skel:blendShapes has {tokens} tokens, skel:blendShapeTargets {targets} targets: no blend shapes at all"
+            );
+            findings.add("blend-shapes-ignored", path, "", message);
+        }
+    }
+    if matches!(prim.kind, PrimKind::Skinnable { .. }) {
+        let reach = |name| context.nearest(index, name).is_some();
+        match (reach(INDICES), reach(WEIGHTS)) {
+            (true, false) => {
+                let message = "has jointIndices but no jointWeights reach it: no influences";
+                findings.add("influences-incomplete", path, WEIGHTS, message);
+            }
+            (false, true) => {
+                let message = "has jointWeights but no jointIndices reach it: no influences";
+                findings.add("influences-incomplete", path, INDICES, message);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn targets(prim: &AuthoredPrim, findings: &mut Findings) {
+    for name in [SKELETON, ANIMATION] {
+        if let Some(targets) = prim.relationships.get(name)
+            && targets.len() > 1
+        {
+            let message = format!("targets {}; only the first one counts", some_of(targets));
+            findings.add("several-targets", &prim.path, name, message);
+        }
+    }
+}
+
+/// The types that UsdSkel's code reads.
+fn expected_type(prim: &AuthoredPrim, name: &str) -> Option<&'static [&'static str]> {
+    const VECTORS: &[&str] = &["float3[]"];
+    const TOKENS: &[&str] = &["token[]"];
+    Some(match (prim.kind, name) {
+        (_, INDICES) => &["int[]"],
+        (_, WEIGHTS) => &["float[]"],
+        (_, GEOM_BIND) => &["matrix4d"],
+        (_, METHOD) => &["token"],
+        (_, "skel:joints" | SHAPES) => TOKENS,
+        (PrimKind::Skeleton | PrimKind::SkelAnimation, "joints" | "blendShapes") => TOKENS,
+        (PrimKind::Skeleton, "bindTransforms" | "restTransforms") => &["matrix4d[]"],
+        (PrimKind::SkelAnimation, "translations") => VECTORS,
+        (PrimKind::SkelAnimation, "rotations") => &["quatf[]"],
+        (PrimKind::SkelAnimation, "scales") => &["half3[]"],
+        (PrimKind::SkelAnimation, "blendShapeWeights") => &["float[]"],
+        // The unsigned ones of older files are read (rule 18) and have a code of their own.
+        (PrimKind::Other, "pointIndices") => &["int[]", "uint[]"],
+        (PrimKind::Other, "offsets" | "normalOffsets") => VECTORS,
+        (PrimKind::Other, name) if name.starts_with("inbetweens:") => VECTORS,
+        (_, "points") => VECTORS,
+        _ => return None,
+    })
+}
+
+fn types(prim: &AuthoredPrim, findings: &mut Findings) {
+    for (name, attribute) in &prim.attributes {
+        let Some(expected) = expected_type(prim, name) else {
+            continue;
+        };
+        let found = attribute.type_name.as_str();
+        if !found.is_empty() && !expected.contains(&found) {
+            let message = format!("expected {}, found {found}: no value", expected[0]);
+            findings.add("attribute-type", &prim.path, name, message);
+        }
+    }
+}
+
+fn without_effect(context: &Context<'_>, findings: &mut Findings) {
+    const NAMES: [&str; 6] = [SKELETON, "skel:joints", GEOM_BIND, METHOD, INDICES, WEIGHTS];
+    let mut used = std::collections::HashSet::new();
+    for candidate in &context.candidates {
+        for name in NAMES {
+            // Only a binding by influences looks at most of them.
+            if candidate.influenced || name == SKELETON {
+                used.extend(context.nearest(candidate.prim, name).map(|at| (at, name)));
+            }
+        }
+    }
+    for (index, prim) in context.prims() {
+        if !prim.has_api || !context.visited[index] {
+            continue;
+        }
+        let gprim = matches!(prim.kind, PrimKind::Skinnable { .. });
+        for name in NAMES {
+            let authored = match prim.relationships.get(name) {
+                // An empty list unbinds on purpose.
+                Some(targets) => !targets.is_empty(),
+                None => prim.attributes.contains_key(name),
+            };
+            // A gprim's own lone influences are influences-incomplete.
+            let told = gprim && matches!(name, INDICES | WEIGHTS);
+            if authored && !told && !used.contains(&(index, name)) {
+                let message = format!("{name} reaches no prim with influences that would use it");
+                findings.add("binding-no-effect", &prim.path, name, message);
+            }
+        }
+    }
+}

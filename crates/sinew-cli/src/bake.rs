@@ -1,0 +1,376 @@
+//! `sinew bake`.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use sinew::Warning;
+use sinew::skel::AnimSource;
+use sinew_bake::{
+    Backend, BakeOptions, BakeReport, Format, FrameRange, OutSpace, Rigid, Shard, VatOptions,
+    VatValues, bake, stitch,
+};
+
+use crate::open::OpenArgs;
+use crate::progress::Progress;
+use crate::report::{count, print_findings, print_result, thousands, to_json};
+
+/// Bakes blend shapes and skinning into the points (and normals) of every bound prim: into USD, an OBJ sequence, point
+/// caches, or vertex animation textures.
+///
+/// USD: in the prim's own space, with extents, and SkelRoots become Xforms so that nothing skins twice. Other formats have
+/// no sample times, so a clip is sampled at even steps: --frames, or from the stage's start to its end at its frames per
+/// second. They hold what is skinned or blended, with rigid prims' points moved; other meshes are left out.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx.
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// File to write; its ending chooses the format. A .usdz packs the textures. An .obj wants a place for the frame number,
+    /// #### or %04d, unless there is one frame; the folder is made. A .pc2 is one prim's; of several, OUT_PRIM.pc2 each. An
+    /// .exr or .png is the position texture of a set, with OUT_normal beside it, OUT_mesh.glb and OUT.json.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png}")]
+    output: PathBuf,
+    /// Frames to sample, instead of the authored times and the stage's frames between them.
+    #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
+    frames: Option<FrameRange>,
+    /// What runs the kernels. auto takes a hardware GPU, else the CPU.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    backend: BackendArg,
+    /// GPU adapter whose name contains NAME (see `sinew devices`); takes software ones too.
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+    /// Bake this prim, or all skinned prims below it. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    prim: Vec<String>,
+    /// Write a layer of overs that sublayers IN, instead of one self-contained file. USD only.
+    #[arg(long)]
+    layer: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+    /// Where animation is looked for: from the Skeleton upward, as Pixar's code does, or where
+    /// skel:skeleton is bound, as the schema text says.
+    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
+    anim_source: AnimSourceArg,
+    /// What moves a prim with constant influences: its transform, as in Pixar's bake, or its points, as
+    /// in Hydra. Prims without points always move by transform. USD only: elsewhere points move.
+    #[arg(long, value_enum)]
+    rigid: Option<RigidArg>,
+    /// Space that points and normals end up in: prim for USD and .pc2, world for others, where this does not say. In USD, for
+    /// skel and world the prim's transform is rewritten, so that the picture stays the same; constant influences then move
+    /// points too.
+    #[arg(long, value_enum)]
+    space: Option<SpaceArg>,
+    /// What position textures hold: how far a vertex is from where OUT_mesh.glb has it (the default), or where it is.
+    #[arg(long, value_enum)]
+    vat_values: Option<VatValuesArg>,
+    /// Bits of a texture's channels: 32 (the default) or 16 in .exr, 16 (the default) or 8 in .png.
+    #[arg(long, value_name = "BITS")]
+    vat_bits: Option<u8>,
+    /// Texels across, at most: 8192 without this. Frames of more vertices take several rows.
+    #[arg(long, value_name = "TEXELS")]
+    vat_width: Option<u32>,
+    /// Write one .usdc for every N sampled times, to OUT_clips, and OUT as a stage of USD value clips over them: memory, and
+    /// what a kill costs, are bounded by N frames. USD only. Before the first clip of another bake is replaced, the OUT over it is
+    /// removed, so that a killed re-bake is never taken for a finished one. OUT.usda and OUT.usdc would share OUT_clips, so the
+    /// second is refused.
+    #[arg(long, value_name = "N")]
+    clip_frames: Option<NonZeroUsize>,
+    /// Keep clips that are there, where the same IN, options and backend made them: what a killed bake had finished.
+    #[arg(long, requires = "clip_frames")]
+    resume: bool,
+    /// Bake the I-th of N parts of the clips, I from 1 to N, and no OUT: for several machines at once.
+    #[arg(long, value_name = "I/N", requires = "clip_frames")]
+    shard: Option<Shard>,
+    /// Write OUT over the clips that shards have baked, with the same IN and options. Deforms nothing, so --backend and
+    /// --adapter do not count: all clips have to be of one.
+    #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume"])]
+    stitch: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but errors.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  sinew bake hero.usdz -o hero_baked.usdc
+  sinew bake hero.glb -o hero_run.usdc --clip Run
+  sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero
+  sinew bake shot.usda -o high.usdc --variant '/Shot/Hero{lod=high}' --search-path /show/assets
+  sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --resume
+  parallel sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --shard {}/4 ::: 1 2 3 4
+  sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --stitch
+  sinew bake hero.usdz -o frames/hero.####.obj --frames 1:48
+  sinew bake hero.usdz -o hero.pc2 --prim /Hero/Geo/Body
+  sinew bake hero.glb -o hero.exr --clip Run
+  sinew bake hero.glb -o hero.png --vat-bits 8 --vat-values position --json";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BackendArg {
+    Auto,
+    Gpu,
+    Cpu,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RigidArg {
+    Xform,
+    Points,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SpaceArg {
+    Prim,
+    Skel,
+    World,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum VatValuesArg {
+    Offset,
+    Position,
+}
+
+impl Args {
+    fn rigid(&self, format: Format) -> sinew::Result<Rigid> {
+        match (self.rigid, self.space.unwrap_or(SpaceArg::Prim)) {
+            (Some(RigidArg::Xform), _) if format != Format::Usd => Err(sinew::Error::Request(
+                "--rigid xform moves prims by their transforms, which only USD has".into(),
+            )),
+            (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => {
+                Err(sinew::Error::Request(
+                    "--rigid xform leaves points in prim space, which --space asks to leave".into(),
+                ))
+            }
+            (Some(RigidArg::Xform), _) | (None, SpaceArg::Prim) => Ok(Rigid::Xform),
+            (Some(RigidArg::Points), _) | (None, _) => Ok(Rigid::Points),
+        }
+    }
+}
+
+impl Args {
+    fn vat(&self, format: Format) -> sinew::Result<VatOptions> {
+        let given = [
+            ("--vat-values", self.vat_values.is_some()),
+            ("--vat-bits", self.vat_bits.is_some()),
+            ("--vat-width", self.vat_width.is_some()),
+        ];
+        if let Some((option, _)) = given
+            .iter()
+            .find(|(_, is_given)| *is_given && !format.is_vat())
+        {
+            return Err(sinew::Error::Request(format!(
+                "{option} is for vertex animation textures, .exr or .png"
+            )));
+        }
+        let default = VatOptions::default();
+        Ok(VatOptions {
+            values: match self.vat_values {
+                Some(VatValuesArg::Position) => VatValues::Position,
+                Some(VatValuesArg::Offset) | None => VatValues::Offset,
+            },
+            bits: self.vat_bits,
+            max_width: self.vat_width.unwrap_or(default.max_width),
+        })
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum AnimSourceArg {
+    Skeleton,
+    Binding,
+}
+
+impl From<AnimSourceArg> for AnimSource {
+    fn from(arg: AnimSourceArg) -> Self {
+        match arg {
+            AnimSourceArg::Skeleton => AnimSource::AtSkeleton,
+            AnimSourceArg::Binding => AnimSource::AtBinding,
+        }
+    }
+}
+
+pub fn run(args: &Args) -> sinew::Result<()> {
+    let format = Format::of(&args.output)?;
+    let backend = match (&args.adapter, args.backend) {
+        (Some(_), BackendArg::Cpu) => {
+            return Err(sinew::Error::Request(
+                "--adapter names a GPU and --backend cpu wants none".into(),
+            ));
+        }
+        (Some(name), _) => Backend::Adapter(name.clone()),
+        (None, BackendArg::Auto) => Backend::Auto,
+        (None, BackendArg::Gpu) => Backend::Gpu,
+        (None, BackendArg::Cpu) => Backend::Cpu,
+    };
+    let options = BakeOptions {
+        open: args.open.options(),
+        frames: args.frames,
+        backend,
+        prims: args.prim.clone(),
+        layer: args.layer,
+        anim_source: args.anim_source.into(),
+        rigid: args.rigid(format)?,
+        space: args.space.map(|space| match space {
+            SpaceArg::Prim => OutSpace::Prim,
+            SpaceArg::Skel => OutSpace::Skel,
+            SpaceArg::World => OutSpace::World,
+        }),
+        vat: args.vat(format)?,
+        clip_frames: args.clip_frames.map(NonZeroUsize::get),
+        resume: args.resume,
+        shard: args.shard,
+    };
+    let mut progress = Progress::new(args.quiet);
+    progress.doing(&format!("reading {}", args.input.display()));
+    let make = if args.stitch { stitch } else { bake };
+    let result = make(&args.input, &args.output, &options, &mut |now| match now {
+        sinew_bake::Progress::Deforming { done, total } => {
+            progress.done("deforming", "samples", done, total);
+        }
+        sinew_bake::Progress::Writing => {
+            progress.doing(&format!("writing {}", args.output.display()));
+        }
+    });
+    drop(progress);
+    let report = result?;
+    print_findings(
+        &report.errors,
+        if args.quiet { &[] } else { &report.warnings },
+    );
+    match (args.json, args.quiet) {
+        (true, _) => print_result(&to_json(&JsonReport::of(&report))?),
+        (false, true) => Ok(()),
+        (false, false) => print_result(&summary(&report)),
+    }
+}
+
+/// What was written, for scripts.
+#[derive(Serialize)]
+struct JsonReport<'a> {
+    files: Vec<String>,
+    prims: usize,
+    /// Of the prims, those deformed once with another instance's.
+    shared: usize,
+    /// Of the prims, those moved by their transform.
+    moved: usize,
+    points: usize,
+    /// (prim, time) pairs.
+    samples: usize,
+    /// 0 in USD, where prims have times of their own.
+    frames: usize,
+    /// Of a bake into clips.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clips: Option<JsonClips>,
+    backend: &'a str,
+    seconds: f64,
+    deform_seconds: f64,
+    deformed_points: u64,
+    errors: Vec<String>,
+    warnings: &'a [Warning],
+}
+
+#[derive(Serialize)]
+struct JsonClips {
+    /// Of the whole bake, whoever bakes them.
+    of: usize,
+    baked: usize,
+    kept: usize,
+}
+
+impl<'a> JsonReport<'a> {
+    fn of(report: &'a BakeReport) -> Self {
+        Self {
+            files: report
+                .files
+                .iter()
+                .map(|f| f.display().to_string())
+                .collect(),
+            prims: report.prims,
+            shared: report.shared,
+            moved: report.moved,
+            points: report.points,
+            samples: report.samples,
+            frames: report.frames,
+            clips: report.clips.map(|clips| JsonClips {
+                of: clips.of,
+                baked: clips.baked,
+                kept: clips.kept,
+            }),
+            backend: &report.backend,
+            seconds: report.elapsed.as_secs_f64(),
+            deform_seconds: report.deform_time.as_secs_f64(),
+            deformed_points: report.deformed_points,
+            errors: report.errors.iter().map(ToString::to_string).collect(),
+            warnings: &report.warnings,
+        }
+    }
+}
+
+/// The first files of a long list, one per line.
+fn listed(files: &[PathBuf]) -> String {
+    const SHOWN: usize = 4;
+    let mut out = String::new();
+    for file in files.iter().take(SHOWN) {
+        let _ = writeln!(out, "{}", file.display());
+    }
+    if let [.., last] = files
+        && files.len() > SHOWN
+    {
+        let _ = writeln!(out, "... {} ({} files)", last.display(), files.len());
+    }
+    out
+}
+
+fn summary(report: &BakeReport) -> String {
+    let mut out = listed(&report.files);
+    let deform = report.deform_time.as_secs_f64();
+    let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
+    let times = match report.frames {
+        0 => count(report.samples, "sample"),
+        frames => count(frames, "frame"),
+    };
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "  {}, {}, {times}",
+        count(report.prims, "prim"),
+        count(report.points, "point"),
+    );
+    if report.shared > 0 {
+        let _ = writeln!(
+            out,
+            "  {} deformed once with another instance's",
+            count(report.shared, "prim")
+        );
+    }
+    if report.moved > 0 {
+        let _ = writeln!(
+            out,
+            "  {} moved by transform",
+            count(report.moved, "rigid prim")
+        );
+    }
+    if let Some(clips) = report.clips {
+        let _ = writeln!(
+            out,
+            "  {} baked, {} kept, of {}",
+            count(clips.baked, "clip"),
+            thousands(clips.kept as u64),
+            thousands(clips.of as u64)
+        );
+    }
+    let _ = writeln!(out, "  ran on {}", report.backend);
+    let _ = writeln!(
+        out,
+        "  {:.3} s in all; {} points deformed in {deform:.3} s, {rate:.1} million points/s",
+        report.elapsed.as_secs_f64(),
+        thousands(report.deformed_points),
+    );
+    out
+}

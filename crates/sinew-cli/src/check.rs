@@ -1,0 +1,217 @@
+//! `sinew check`.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use sinew_check::{CheckOptions, Finding, Report, Severity, all_codes, check_file};
+
+use crate::bake::AnimSourceArg;
+use crate::open::OpenArgs;
+use crate::progress::Progress;
+use crate::report::{count, plain, print_coloured, print_error, print_result, to_json};
+
+/// Tells everything that is wrong or doubtful about the skinning in files, and what to do about it.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// Files to check: USD, or glTF, VRM and BVH, both as they are and as the UsdSkel stage they become.
+    #[arg(value_name = "IN", required_unless_present = "codes")]
+    inputs: Vec<PathBuf>,
+    /// Print one JSON object, or an array of them for more than one file.
+    #[arg(long)]
+    json: bool,
+    /// Most influences that a point should have.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    max_influences: Option<usize>,
+    /// Show findings of this severity and worse.
+    #[arg(long, value_enum, default_value_t = SeverityArg::Info)]
+    severity: SeverityArg,
+    /// Warnings fail too.
+    #[arg(long)]
+    strict: bool,
+    /// List every code with its severity, its meaning and what to do.
+    #[arg(long)]
+    codes: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+    /// Where animation is looked for (see `sinew bake --help`).
+    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
+    anim_source: AnimSourceArg,
+}
+
+const AFTER_HELP: &str =
+    "Exit codes: 0 no errors, 1 errors (with --strict: or warnings), 2 wrong usage or a file that cannot be opened.
+
+Severities: an error means that the result is missing or wrong for some prim; a warning that it is there but
+probably not what is meant, or that other tools will disagree; the rest is worth knowing.
+
+Examples:
+  sinew check hero.usdz
+  sinew check avatar.vrm wave.vrma walk.glb
+  sinew check *.usda --strict --severity warning --max-influences 4
+  sinew check hero.usda --json | jq -r '.findings[] | [.code, .path] | @tsv'";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SeverityArg {
+    Info,
+    Warning,
+    Error,
+}
+
+impl From<SeverityArg> for Severity {
+    fn from(arg: SeverityArg) -> Self {
+        match arg {
+            SeverityArg::Info => Severity::Info,
+            SeverityArg::Warning => Severity::Warning,
+            SeverityArg::Error => Severity::Error,
+        }
+    }
+}
+
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number of at least 1 is expected".into()),
+        Ok(n) => Ok(n),
+    }
+}
+
+/// A file's report, or why there is none.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Outcome {
+    Checked(Report),
+    Failed { file: String, error: String },
+}
+
+pub fn run(args: &Args) -> sinew::Result<ExitCode> {
+    if args.codes {
+        print_result(&codes(args.json)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let options = CheckOptions {
+        open: args.open.options(),
+        max_influences: args.max_influences,
+        anim_source: args.anim_source.into(),
+    };
+    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let (mut unreadable, mut bad) = (false, false);
+    let mut outcomes = Vec::with_capacity(args.inputs.len());
+    let mut progress = Progress::new(false);
+    for (i, input) in args.inputs.iter().enumerate() {
+        let what = format!("checking {}", input.display());
+        match args.inputs.len() {
+            1 => progress.doing(&what),
+            all => progress.done(&what, "files", i, all),
+        }
+        match check_file(input, &options) {
+            Ok(mut report) => {
+                bad |= report.counts.errors > 0 || (args.strict && report.counts.warnings > 0);
+                report.keep(args.severity.into());
+                if !args.json {
+                    progress.aside(|| print_coloured(&describe(&report, colour)))?;
+                }
+                outcomes.push(Outcome::Checked(report));
+            }
+            Err(e) => {
+                unreadable = true;
+                progress.aside(|| print_error(&e));
+                outcomes.push(Outcome::Failed {
+                    file: input.display().to_string(),
+                    error: e.to_string(),
+                });
+            }
+        }
+    }
+    drop(progress);
+    if args.json {
+        let text = match outcomes.as_slice() {
+            [one] => to_json(one)?,
+            many => to_json(&many)?,
+        };
+        print_result(&text)?;
+    }
+    Ok(match (unreadable, bad) {
+        (true, _) => ExitCode::from(2),
+        (false, true) => ExitCode::FAILURE,
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+fn codes(json: bool) -> sinew::Result<String> {
+    if json {
+        return to_json(&all_codes().collect::<Vec<_>>());
+    }
+    let width = all_codes().map(|c| c.code.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for c in all_codes() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "{:width$}  {:7}  {}",
+            c.code,
+            c.severity.name(),
+            c.meaning
+        );
+        let _ = writeln!(out, "{:width$}  {:7}  -> {}", "", "", c.advice);
+    }
+    Ok(out)
+}
+
+/// Findings by prim, and a summary, plain but for colours. Writing to a String cannot fail.
+pub fn describe(report: &Report, colour: bool) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", plain(&report.file));
+    let width = report.findings.iter().map(|f| f.code.len()).max();
+    let mut path = None;
+    for f in &report.findings {
+        if path != Some(&f.path) && f.path != report.file {
+            let _ = writeln!(out, "  {}", plain(&f.path));
+        }
+        path = Some(&f.path);
+        finding(&mut out, f, width.unwrap_or(0), colour);
+    }
+    let c = report.counts;
+    let fixable = report.findings.iter().filter(|f| f.fixable).count();
+    let mend = match fixable {
+        0 => String::new(),
+        n => format!("; sinew fix mends {n}"),
+    };
+    let _ = writeln!(
+        out,
+        "  {}, {}, {}{mend}",
+        count(c.errors, "error"),
+        count(c.warnings, "warning"),
+        match c.infos {
+            1 => "1 thing worth knowing".to_owned(),
+            n => format!("{n} things worth knowing"),
+        }
+    );
+    out
+}
+
+fn finding(out: &mut String, f: &Finding, width: usize, colour: bool) {
+    let paint = match f.severity {
+        Severity::Error => "\x1b[31m",
+        Severity::Warning => "\x1b[33m",
+        Severity::Info => "\x1b[36m",
+    };
+    let (on, off) = if colour { (paint, "\x1b[0m") } else { ("", "") };
+    let property = match f.property.as_str() {
+        "" => String::new(),
+        // Messages of broken attributes name them already.
+        p if f.message.starts_with(p) => String::new(),
+        p => format!("{}: ", plain(p)),
+    };
+    let _ = writeln!(
+        out,
+        "    {on}{:7}{off}  {:width$}  {property}{}",
+        f.severity.name(),
+        f.code,
+        plain(&f.message)
+    );
+    let _ = writeln!(out, "    {:7}  {:width$}  -> {}", "", "", f.advice);
+}

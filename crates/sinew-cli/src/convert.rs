@@ -1,0 +1,144 @@
+//! `sinew convert`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sinew::Warning;
+use sinew::scene::{PlacedSkeleton, Scene};
+use sinew_io::usd::{BakeEdits, Origin};
+use sinew_io::{ClipChoice, OpenOptions};
+
+use crate::progress::Progress;
+use crate::report::{count, print_findings, print_result, to_json};
+
+/// Writes a character of any format as UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend shapes,
+/// materials as UsdPreviewSurface with their textures.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh, .fbx, or USD into another form of USD.
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// File to write; its ending chooses the format. A .usdz packs the textures, beside others they go to OUT_textures/.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
+    output: PathBuf,
+    /// Clip to convert, or clips that play at once (A+B); all writes every one, even where one has that name, with the
+    /// skeletons bound to the first.
+    #[arg(long, value_name = "NAME|all", default_value = "all")]
+    clip: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but errors.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  sinew convert hero.glb -o hero.usdz
+  sinew convert avatar.vrm -o avatar.usda --clip Wave
+  sinew convert walk.bvh -o walk.usda
+  sinew convert hero.glb -o hero.usdc --json | jq -r '.clips[].animation'";
+
+/// What was written.
+#[derive(Serialize)]
+struct Report {
+    output: String,
+    skeletons: Vec<SkeletonReport>,
+    /// Paths of skinned prims.
+    skinned: Vec<String>,
+    /// One for each Skeleton that a clip moves; none of a USD file, whose animation stays as it is.
+    clips: Vec<ClipReport>,
+    errors: Vec<String>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct SkeletonReport {
+    prim: String,
+    joints: usize,
+}
+
+#[derive(Serialize)]
+struct ClipReport {
+    /// Empty where it has none.
+    name: String,
+    skeleton: String,
+    /// Path of the SkelAnimation.
+    animation: String,
+}
+
+pub fn run(args: &Args) -> sinew::Result<()> {
+    let choice = match args.clip.as_str() {
+        "all" => ClipChoice::All,
+        name => ClipChoice::Named(name.to_owned()),
+    };
+    let options = OpenOptions {
+        clips: choice,
+        ..OpenOptions::default()
+    };
+    let mut progress = Progress::new(args.quiet);
+    progress.doing(&format!("reading {}", args.input.display()));
+    let file = sinew_io::open_with(&args.input, &options)?;
+    let scene = file.scene(Default::default())?;
+    let mut warnings = scene.warnings.clone();
+    file.check_output(&args.output)?;
+    progress.doing(&format!("writing {}", args.output.display()));
+    if file.origin().is_some() {
+        file.save_as(&args.output)?;
+    } else {
+        warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);
+    }
+    drop(progress);
+    print_findings(&scene.errors, if args.quiet { &[] } else { &warnings });
+    let report = report(args, &scene, file.origin(), warnings);
+    match (args.json, args.quiet) {
+        (true, _) => print_result(&to_json(&report)?),
+        (false, true) => Ok(()),
+        (false, false) => print_result(&describe(&report)),
+    }
+}
+
+fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<Warning>) -> Report {
+    let skeleton = |s: &PlacedSkeleton| SkeletonReport {
+        prim: s.path.clone(),
+        joints: s.instance.skeleton().joints().len(),
+    };
+    let skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);
+    let mut clips = Vec::new();
+    for skeleton in origin.iter().flat_map(|o| &o.skeletons) {
+        for (name, animation) in &skeleton.animations {
+            clips.push(ClipReport {
+                name: name.clone(),
+                skeleton: skeleton.path.clone(),
+                animation: animation.clone(),
+            });
+        }
+    }
+    Report {
+        output: args.output.display().to_string(),
+        skeletons: skeletons.map(skeleton).collect(),
+        skinned: scene.bindings.iter().map(|b| b.path.clone()).collect(),
+        clips,
+        errors: scene.errors.iter().map(ToString::to_string).collect(),
+        warnings,
+    }
+}
+
+/// Writing to a String cannot fail.
+fn describe(report: &Report) -> String {
+    let mut out = format!("{}\n", report.output);
+    for s in &report.skeletons {
+        let _ = writeln!(out, "  {}: {}", s.prim, count(s.joints, "joint"));
+    }
+    let _ = writeln!(out, "  {}", count(report.skinned.len(), "skinned prim"));
+    for c in &report.clips {
+        let name = match c.name.as_str() {
+            "" => "without a name",
+            name => name,
+        };
+        let _ = writeln!(out, "  clip {name}: {}", c.animation);
+    }
+    out
+}

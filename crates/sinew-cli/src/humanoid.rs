@@ -1,0 +1,447 @@
+//! `sinew humanoid`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde::Serialize;
+use sinew::error::{Error, Invalid, Warning};
+use sinew_animate::asset::{Asset, Clip};
+use sinew_animate::humanoid::{
+    Applied, ApplyOptions, Mode, apply, bones_by_name, describe, expressions_to_weights,
+};
+use sinew_animate::retarget::Bone;
+use sinew_io::OpenOptions;
+use sinew_io::gltf::{self, GltfEdit, described_as};
+use sinew_io::usd::UsdFile;
+
+use crate::progress::Progress;
+use crate::report::{count, print_findings, print_result, tell, to_json};
+
+/// Puts a humanoid clip onto a humanoid model: EXT_skeleton_humanoid clips and .vrma clips, onto models described
+/// by EXT_skeleton_humanoid, VRM 1.0 or VRM 0.x, any pairing. Or describes a model (--describe).
+///
+/// Bones that the clip moves and the model lacks are told of on stderr.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// Model: .gltf, .glb or .vrm.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Clip: .gltf, .glb or .vrma; may be MODEL itself.
+    #[arg(
+        value_name = "CLIP",
+        required_unless_present = "describe",
+        conflicts_with = "describe"
+    )]
+    clip_file: Option<PathBuf>,
+    /// File to write; its ending chooses the format. As glTF it is MODEL's own file with an animation of
+    /// plain node channels more: in the BIN chunk of a .glb, in a data URI of a .gltf. It cannot be MODEL or CLIP.
+    #[arg(
+        short,
+        long,
+        value_name = "OUT.{usda,usdc,usdz,gltf,glb}",
+        required_unless_present = "describe"
+    )]
+    output: Option<PathBuf>,
+    /// How data relative to the bind pose (EXT_skeleton_humanoid) meet the model's bones.
+    #[arg(long, value_enum, default_value_t = ModeArg::Literal)]
+    mode: ModeArg,
+    /// Scale translations relative to the bind pose by the ratio of hips heights. The hips of .vrma clips always are.
+    #[arg(long)]
+    scale_translation: bool,
+    /// Which of MODEL's humanoid skeletons.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skeleton: usize,
+    /// Which of CLIP's clips; the first one by default.
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
+    /// Write EXT_skeleton_humanoid into MODEL as OUT (.gltf, .glb or .vrm), or print it where no OUT is given. Bones
+    /// come from --map, from the VRM humanoid, or from the joints' names.
+    #[arg(long)]
+    describe: bool,
+    /// Bones for --describe: {"hips": "Bip001 Pelvis", ...}, human bone to node, by name or index.
+    #[arg(long, value_name = "MAP.json", requires = "describe")]
+    map: Option<PathBuf>,
+    /// Print one JSON object. A description printed for want of an OUT is one anyway.
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Modes: literal drops what a missing bone would do; collapse multiplies its rotation into the bones below it;
+conjugate makes up for bone axes that are not those of the extension's reference pose. .vrma clips mean the same in
+every mode: they go by the rest pose, and missing bones always collapse.
+
+Examples:
+  sinew humanoid hero.glb wave.glb -o hero_wave.usdc
+  sinew humanoid avatar.vrm dance.vrma -o avatar_dance.glb
+  sinew humanoid crowd.glb wave.gltf -o crowd_wave.usda --skeleton 1 --mode conjugate --scale-translation
+  sinew humanoid --describe mannequin.gltf -o mannequin_humanoid.glb
+  sinew humanoid --describe robot.glb --map bones.json -o robot_humanoid.glb
+  sinew humanoid hero.glb wave.glb -o hero_wave.usdc --json | jq '.missing[].bone'";
+
+/// A clip on a model.
+#[derive(Serialize)]
+struct Report {
+    output: String,
+    clip: String,
+    bones: Vec<&'static str>,
+    /// Bones that the clip moves and the model lacks.
+    missing: Vec<MissingReport>,
+    expressions: Vec<String>,
+    hips_scale: Option<f64>,
+    errors: Vec<String>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct MissingReport {
+    bone: &'static str,
+    folded_into: Vec<&'static str>,
+}
+
+/// A described model.
+#[derive(Serialize)]
+struct DescribedReport {
+    output: String,
+    /// Human bones and the nodes that they are.
+    bones: BTreeMap<&'static str, String>,
+    /// What said which bone is which.
+    by: String,
+    /// Bones that the model lacks.
+    lacking: Vec<&'static str>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ModeArg {
+    Literal,
+    Collapse,
+    Conjugate,
+}
+
+pub fn run(args: &Args) -> sinew::Result<()> {
+    match (&args.clip_file, &args.output) {
+        (Some(clip_file), Some(output)) if !args.describe => put(args, clip_file, output),
+        _ => describe_model(args),
+    }
+}
+
+fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
+    let is_gltf = match ending(output).as_str() {
+        "gltf" | "glb" | "vrm" => true,
+        "usda" | "usdc" | "usd" | "usdz" => false,
+        other => {
+            return Err(Error::Request(format!(
+                "{}: no format of this command is named .{other}",
+                output.display()
+            )));
+        }
+    };
+    for input in [&args.model, clip_file] {
+        refuse_same(input, output)?;
+    }
+    let mut progress = Progress::new(false);
+    progress.doing(&format!("reading {}", args.model.display()));
+    let model = read_gltf(&args.model)?;
+    let source = read_gltf(clip_file)?;
+    let clip = progress.aside(|| choose(&source, args.clip.as_deref()))?;
+    let options = ApplyOptions {
+        mode: match args.mode {
+            ModeArg::Literal => Mode::Literal,
+            ModeArg::Collapse => Mode::Collapse,
+            ModeArg::Conjugate => Mode::Conjugate,
+        },
+        scale_translation: args.scale_translation,
+        skeleton: args.skeleton,
+    };
+    let applied = apply(&model, &source, clip, &options)?;
+    let done = applied.report.clone();
+    let name = applied.clip.name.clone();
+    progress.doing(&format!("writing {}", output.display()));
+    let (errors, warnings) = if is_gltf {
+        as_gltf(&args.model, &model, &source, &applied, output)?
+    } else {
+        as_usd(applied, model, &source, output)?
+    };
+    drop(progress);
+    print_findings(&errors, &warnings);
+    let names = |bones: &[Bone]| bones.iter().map(|b| b.name()).collect();
+    let missing = done.missing.iter().map(|m| MissingReport {
+        bone: m.bone.name(),
+        folded_into: names(&m.folded_into),
+    });
+    let report = Report {
+        output: output.display().to_string(),
+        clip: name,
+        bones: names(&done.bones),
+        missing: missing.collect(),
+        expressions: done.expressions,
+        hips_scale: done.hips_scale,
+        errors: errors.iter().map(ToString::to_string).collect(),
+        warnings,
+    };
+    print_result(&match args.json {
+        true => to_json(&report)?,
+        false => summary(&report),
+    })
+}
+
+/// What is wrong with the files, and what is odd.
+type Findings = (Vec<Invalid>, Vec<Warning>);
+
+/// The model's file with one more animation.
+fn as_gltf(
+    file: &Path,
+    model: &Asset,
+    source: &Asset,
+    applied: &Applied,
+    output: &Path,
+) -> sinew::Result<Findings> {
+    let mut edit = GltfEdit::open(file)?;
+    edit.add_clip(model, &expressions_to_weights(model, &applied.clip))?;
+    let unwritten = edit.save(output)?;
+    let told = [
+        &source.warnings,
+        &model.warnings,
+        &applied.report.warnings,
+        &unwritten,
+    ];
+    Ok((Vec::new(), once(told.into_iter().flatten())))
+}
+
+/// The model with this clip alone, as `sinew convert` writes it.
+fn as_usd(
+    applied: Applied,
+    model: Asset,
+    source: &Asset,
+    output: &Path,
+) -> sinew::Result<Findings> {
+    let mut asset = applied.into_asset(model);
+    let told = source.warnings.iter().chain(&asset.warnings);
+    asset.warnings = once(told);
+    let file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+    let scene = file.scene(Default::default())?;
+    file.save_as(output)?;
+    Ok((scene.errors, scene.warnings))
+}
+
+/// Without repetitions: a file may be both model and clip.
+fn once<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
+    let mut told = HashSet::new();
+    let first = warnings.filter(|w| told.insert(w.to_string()));
+    first.cloned().collect()
+}
+
+fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a Clip> {
+    let file = source.file.display();
+    let names = || {
+        let names: Vec<String> = source
+            .clips
+            .iter()
+            .map(|c| format!("\"{}\"", c.name))
+            .collect();
+        names.join(", ")
+    };
+    let found = match name {
+        Some(name) => source.clip(name),
+        None => source.clips.first(),
+    };
+    match (found, source.clips.len(), name) {
+        (Some(clip), 2.., None) => {
+            let names = names();
+            tell(
+                "note",
+                format!("{file} has the clips {names}; the first is taken (--clip)"),
+            );
+            Ok(clip)
+        }
+        (Some(clip), ..) => Ok(clip),
+        (None, 0, _) => Err(Error::Request(format!("{file}: has no clips"))),
+        (None, ..) => Err(Error::Request(format!(
+            "{file}: has no clip \"{}\"; it has {}",
+            name.unwrap_or_default(),
+            names()
+        ))),
+    }
+}
+
+/// Writing to a String cannot fail.
+fn summary(report: &Report) -> String {
+    let mut out = format!("{}\n", report.output);
+    let clip = match report.clip.as_str() {
+        "" => "unnamed clip".to_owned(),
+        name => format!("clip \"{name}\""),
+    };
+    let _ = writeln!(
+        out,
+        "  {clip}: {}, {}",
+        count(report.bones.len(), "bone"),
+        count(report.expressions.len(), "expression")
+    );
+    if !report.missing.is_empty() {
+        let folded = report.missing.iter().filter(|m| !m.folded_into.is_empty());
+        let _ = writeln!(
+            out,
+            "  {} missing in the model, {} of them folded into others",
+            count(report.missing.len(), "bone"),
+            folded.count()
+        );
+    }
+    if let Some(scale) = report.hips_scale {
+        let _ = writeln!(out, "  translations scaled by {scale:.4}");
+    }
+    out
+}
+
+fn describe_model(args: &Args) -> sinew::Result<()> {
+    if let Some(output) = &args.output {
+        if !["gltf", "glb", "vrm"].contains(&ending(output).as_str()) {
+            return Err(Error::Request(format!(
+                "{}: a described model is a .gltf, .glb or .vrm",
+                output.display()
+            )));
+        }
+        refuse_same(&args.model, output)?;
+    }
+    let model = read_gltf(&args.model)?;
+    let (bones, by) = match (&args.map, model.humanoids.first()) {
+        (Some(map), _) => (read_map(map, &model)?, "the map".to_owned()),
+        (None, Some(given)) => (given.bones.clone(), given.location.clone()),
+        (None, None) => bones_by_name(&model)?,
+    };
+    let (skeleton, left_out) = describe(&model, &bones)?;
+    for bone in &left_out {
+        let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
+        tell(
+            "warning",
+            format!("{bone}: \"{node}\" is no joint of any skin, and so left out"),
+        );
+    }
+    let mut edit = GltfEdit::open(&args.model)?;
+    edit.describe(&skeleton)?;
+    let Some(output) = &args.output else {
+        return print_result(&to_json(&described_as(&skeleton))?);
+    };
+    let warnings = edit.save(output)?;
+    print_findings(&[], &warnings);
+    let lacking = Bone::ALL.iter().filter(|b| !skeleton.bones.contains_key(b));
+    let report = DescribedReport {
+        output: output.display().to_string(),
+        bones: skeleton
+            .bones
+            .iter()
+            .map(|(bone, node)| (bone.name(), model.nodes[*node].name.clone()))
+            .collect(),
+        by,
+        lacking: lacking.map(|b| b.name()).collect(),
+        warnings,
+    };
+    print_result(&match args.json {
+        true => to_json(&report)?,
+        false => told(&report),
+    })
+}
+
+/// Writing to a String cannot fail.
+fn told(report: &DescribedReport) -> String {
+    const SHOWN: usize = 8;
+    let mut out = format!("{}\n", report.output);
+    let bones = count(report.bones.len(), "bone");
+    let _ = writeln!(out, "  {bones}, by {}", report.by);
+    if !report.lacking.is_empty() {
+        let shown = report.lacking.iter().take(SHOWN).copied();
+        let more = match report.lacking.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "  without {shown}{more}");
+    }
+    out
+}
+
+/// `{"hips": "Bip001 Pelvis"}` or `{"hips": 3}`.
+fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> {
+    let text = std::fs::read_to_string(file).map_err(|e| Error::Open {
+        file: file.to_owned(),
+        reason: e.to_string(),
+    })?;
+    let wrong = |at: String, expected: &str, found: String| {
+        Error::from(Invalid::new(at, "", expected, found).in_file(file))
+    };
+    let json: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(&text).map_err(|e| {
+            let at = format!("line {} column {}", e.line(), e.column());
+            wrong(
+                at,
+                "a JSON object such as {\"hips\": \"Pelvis\"}",
+                e.to_string(),
+            )
+        })?;
+    let mut bones = BTreeMap::new();
+    for (key, value) in &json {
+        let bone: Bone = key
+            .parse()
+            .map_err(|e| wrong(key.clone(), "one of the 55 human bones", format!("{e}")))?;
+        let node = match value {
+            serde_json::Value::String(name) => {
+                let mut named = (0..model.nodes.len()).filter(|n| model.nodes[*n].name == *name);
+                match (named.next(), named.next()) {
+                    (Some(node), None) => node,
+                    (None, _) => {
+                        let expected = "the name of a node of the model";
+                        return Err(wrong(key.clone(), expected, format!("\"{name}\"")));
+                    }
+                    (Some(_), Some(_)) => {
+                        let found = format!("\"{name}\", which several nodes have");
+                        return Err(wrong(
+                            key.clone(),
+                            "a name of one node, or its index",
+                            found,
+                        ));
+                    }
+                }
+            }
+            other => other
+                .as_u64()
+                .and_then(|n| usize::try_from(n).ok())
+                .filter(|n| *n < model.nodes.len())
+                .ok_or_else(|| {
+                    let expected = "a node of the model, by name or index";
+                    wrong(key.clone(), expected, other.to_string())
+                })?,
+        };
+        bones.insert(bone, node);
+    }
+    Ok(bones)
+}
+
+/// Human bones and clips for them are in glTF files only; any ending but those of other formats may be one.
+fn read_gltf(path: &Path) -> sinew::Result<Asset> {
+    match ending(path).as_str() {
+        other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => Err(Error::Request(format!(
+            "{}: sinew humanoid takes .gltf, .glb, .vrm and .vrma files; for .{other} there is `sinew retarget`",
+            path.display()
+        ))),
+        _ => gltf::read(path),
+    }
+}
+
+fn ending(path: &Path) -> String {
+    let ending = path.extension().and_then(|e| e.to_str());
+    ending.unwrap_or_default().to_ascii_lowercase()
+}
+
+fn refuse_same(input: &Path, output: &Path) -> sinew::Result<()> {
+    let place = |p: &Path| p.canonicalize().ok();
+    if place(output).is_some_and(|o| Some(o) == place(input)) {
+        return Err(Error::Write {
+            file: output.to_owned(),
+            reason: "it is a file that is read".to_owned(),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,294 @@
+//! `sinew inspect`.
+
+mod describe;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sinew::Warning;
+use sinew::sampled::Time;
+use sinew::scene::{BoundSkin, PlacedSkeleton, Scene};
+use sinew::skel::InfluenceInterpolation;
+use sinew_io::usd::{ConvertedHumanoid, Origin, ReadOptions, UsdFile};
+
+use crate::bake::AnimSourceArg;
+use crate::open::OpenArgs;
+use crate::progress::Progress;
+use crate::report::{print_result, to_json};
+
+/// Shows what skinning finds in a file.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// File to look at: USD, glTF, VRM, BVH or FBX.
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Where animation is looked for (see `sinew bake --help`).
+    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
+    anim_source: AnimSourceArg,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+const EXAMPLES: &str = "Examples:
+  sinew inspect hero.usdz --json | jq '.bindings[].prim'
+  sinew inspect shot.usda --variant '/Shot/Hero{lod=high}'";
+
+#[derive(Serialize)]
+struct Report {
+    file: String,
+    /// What the file has where it is no USD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<OriginReport>,
+    up_axis: char,
+    meters_per_unit: f64,
+    time: TimeReport,
+    skel_roots: Vec<String>,
+    skeletons: Vec<SkeletonReport>,
+    animations: Vec<AnimationReport>,
+    bindings: Vec<BindingReport>,
+    errors: Vec<String>,
+    warnings: Vec<Warning>,
+}
+
+/// A file of another format than USD.
+#[derive(Serialize)]
+struct OriginReport {
+    format: &'static str,
+    clips: Vec<ClipReport>,
+    /// Human bones of each humanoid map, with their joints.
+    humanoids: Vec<BTreeMap<&'static str, String>>,
+}
+
+#[derive(Serialize)]
+struct ClipReport {
+    name: String,
+    /// Seconds from the first key to the last.
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct TimeReport {
+    start: Option<f64>,
+    end: Option<f64>,
+    time_codes_per_second: f64,
+    frames_per_second: f64,
+}
+
+#[derive(Serialize)]
+struct SkeletonReport {
+    prim: String,
+    joints: usize,
+    depth: usize,
+    bind_transforms: bool,
+    rest_transforms: bool,
+    animation: Option<String>,
+    /// Some prim is bound to it.
+    bound: bool,
+}
+
+#[derive(Serialize)]
+struct AnimationReport {
+    prim: String,
+    joints: usize,
+    channels: Vec<String>,
+    samples: usize,
+    first: Option<f64>,
+    last: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct BindingReport {
+    prim: String,
+    r#type: String,
+    skel_root: String,
+    skeleton: String,
+    animation: Option<String>,
+    points: usize,
+    /// Properties that hold normals which deform.
+    normals: Vec<&'static str>,
+    influences: Option<InfluenceReport>,
+    shapes: Vec<ShapeReport>,
+    /// Why the prim cannot be skinned, where it cannot.
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+struct InfluenceReport {
+    interpolation: InfluenceInterpolation,
+    element_size: usize,
+    /// Most influences of nonzero weight that one point has.
+    most_used: Option<usize>,
+    own_joint_order: bool,
+}
+
+#[derive(Serialize)]
+struct ShapeReport {
+    name: String,
+    target: String,
+    /// Points that it lists; all of them where it lists none.
+    points: Option<usize>,
+    inbetweens: Vec<f32>,
+}
+
+pub fn run(args: &Args) -> sinew::Result<()> {
+    let mut progress = Progress::new(false);
+    progress.doing(&format!("reading {}", args.input.display()));
+    let file = sinew_io::open_with(&args.input, &args.open.options())?;
+    let scene = file.scene(ReadOptions {
+        anim_source: args.anim_source.into(),
+    })?;
+    let report = report(&file, &scene);
+    drop(progress);
+    if args.json {
+        return print_result(&to_json(&report)?);
+    }
+    print_result(&describe::describe(&report))
+}
+
+fn report(file: &UsdFile, scene: &Scene) -> Report {
+    let mut animations: Vec<AnimationReport> = Vec::new();
+    let unbound = scene.unbound_skeletons.iter();
+    let unbound = unbound.filter_map(|s| s.instance.animation());
+    let mut all: Vec<_> = scene.animations.iter().chain(unbound).collect();
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all.dedup_by(|a, b| a.path == b.path);
+    for a in all {
+        let mut times: Vec<f64> = a
+            .joint_times()
+            .chain(a.blend_shape_weights.times())
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        animations.push(AnimationReport {
+            prim: a.path.clone(),
+            joints: a.joints.len(),
+            channels: a.blend_shapes.clone(),
+            samples: times.len(),
+            first: times.first().copied(),
+            last: times.last().copied(),
+        });
+    }
+    let bound = scene.instances.iter().map(|p| skeleton(p, true));
+    let unbound = scene.unbound_skeletons.iter().map(|p| skeleton(p, false));
+    Report {
+        file: scene.file.display().to_string(),
+        origin: file.origin().map(origin),
+        up_axis: scene.up_axis,
+        meters_per_unit: scene.meters_per_unit,
+        time: TimeReport {
+            start: scene.time_line.range.map(|r| r.0),
+            end: scene.time_line.range.map(|r| r.1),
+            time_codes_per_second: scene.time_line.time_codes_per_second,
+            frames_per_second: scene.time_line.frames_per_second,
+        },
+        skel_roots: scene.skel_roots.iter().map(|r| r.path.clone()).collect(),
+        skeletons: bound.chain(unbound).collect(),
+        animations,
+        bindings: scene.bound_skins().map(|b| binding(scene, b)).collect(),
+        errors: scene.errors.iter().map(ToString::to_string).collect(),
+        warnings: scene.warnings.clone(),
+    }
+}
+
+fn skeleton(placed: &PlacedSkeleton, bound: bool) -> SkeletonReport {
+    let s = placed.instance.skeleton();
+    SkeletonReport {
+        prim: placed.path.clone(),
+        joints: s.joints().len(),
+        depth: s.topology().depth(),
+        bind_transforms: s.inverse_bind().is_ok(),
+        rest_transforms: s.rest().is_some(),
+        animation: placed.instance.animation().map(|a| a.path.clone()),
+        bound,
+    }
+}
+
+fn origin(origin: &Origin) -> OriginReport {
+    let clip = |(name, range): &(String, Option<(f64, f64)>)| ClipReport {
+        name: name.clone(),
+        seconds: range.map_or(0.0, |(first, last)| last - first),
+    };
+    let humanoid = |humanoid: &ConvertedHumanoid| {
+        let joint =
+            |(skeleton, joint): &(usize, usize)| origin.skeletons[*skeleton].joints[*joint].clone();
+        let bones = humanoid.bones.iter();
+        bones.map(|(bone, at)| (bone.name(), joint(at))).collect()
+    };
+    OriginReport {
+        format: origin.format.name(),
+        clips: origin.clips.iter().map(clip).collect(),
+        humanoids: origin.humanoids.iter().map(humanoid).collect(),
+    }
+}
+
+fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
+    let b = bound.binding();
+    // A mesh with samples alone has no value at the default time.
+    let time = match b.points.times().next() {
+        Some(t) => Time::At(t),
+        None => Time::Default,
+    };
+    let influences = match &b.unsupported {
+        Some(reason) => Err(reason.clone()),
+        // A gprim without points is moved as a whole.
+        None if !b.points.has_value() && b.is_rigid() => bound
+            .rigid_transform(time)
+            .and_then(|_| b.influences_at(&bound.skeleton().instance, time, 0))
+            .map_err(|e| e.to_string()),
+        None => bound
+            .skin(time)
+            .map(|skin| skin.influences().cloned())
+            .map_err(|e| e.to_string()),
+    };
+    let most_used = influences.as_ref().ok().and_then(|influences| {
+        let influences = influences.as_ref()?;
+        let rows = influences.joints().len() / influences.count();
+        (0..rows)
+            .map(|p| influences.of_point(p).filter(|(_, w)| *w != 0.0).count())
+            .max()
+    });
+    BindingReport {
+        prim: b.path.clone(),
+        r#type: b.type_name.clone(),
+        skel_root: scene.prims[b.skel_root].path.clone(),
+        skeleton: bound.skeleton().path.clone(),
+        animation: bound
+            .skeleton()
+            .instance
+            .animation()
+            .map(|a| a.path.clone()),
+        points: b.points.first().map_or(0, |p| p.len()),
+        normals: b.normals.iter().map(|n| n.property.name()).collect(),
+        influences: b.influences.as_ref().map(|i| InfluenceReport {
+            interpolation: i.interpolation,
+            element_size: i.count,
+            most_used,
+            own_joint_order: b.joints.is_some(),
+        }),
+        shapes: b
+            .shapes
+            .iter()
+            .map(|s| {
+                let shape = s.shape.as_ref().and_then(|s| s.as_ref().ok());
+                ShapeReport {
+                    name: s.token.clone(),
+                    target: s.target.clone(),
+                    points: shape.and_then(|s| s.point_indices()).map(<[u32]>::len),
+                    inbetweens: shape.map_or_else(Vec::new, |s| {
+                        s.sub_shapes()
+                            .iter()
+                            .map(|s| s.weight)
+                            .filter(|w| *w != 1.0)
+                            .collect()
+                    }),
+                }
+            })
+            .collect(),
+        problem: influences.err(),
+    }
+}

@@ -1,0 +1,252 @@
+//! Which pictures are drawn: times, cameras, files.
+
+use std::path::PathBuf;
+
+use sinew::sampled::Time;
+use sinew::scene::StageCamera;
+use sinew::{Error, Result};
+use sinew_render::{Bounds, Camera, Fixed, Stage, View};
+
+use super::Args;
+use super::words::Numbered;
+
+/// Times at which a clip's box is measured, at most.
+const MEASURED: usize = 24;
+
+/// More pictures than anyone looks at; a request for more is a mistake.
+const MOST: usize = 100_000;
+
+/// One picture.
+pub struct Shot {
+    pub time: Time,
+    /// Degrees around the up axis, beyond the camera's own.
+    pub turn: f64,
+    /// `None` for a cell of a sheet.
+    pub file: Option<PathBuf>,
+}
+
+/// Every picture of a run.
+pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
+    let numbered = Numbered::new(&args.output.to_string_lossy());
+    let needs = |what: &str| {
+        Error::Request(format!(
+            "{what} makes several pictures: name them with ####, as in frames/####.png"
+        ))
+    };
+    if let Some(sheet) = args.sheet {
+        let count = sheet.0[0] as usize * sheet.0[1] as usize;
+        let cell = |time| Shot {
+            time,
+            turn: 0.0,
+            file: None,
+        };
+        return Ok(evenly(&all_times(args, stage)?, count)
+            .into_iter()
+            .map(cell)
+            .collect());
+    }
+    if let Some(count) = args.turntable {
+        let numbered = numbered.ok_or_else(|| needs("--turntable"))?;
+        let time = single_time(args, stage);
+        let turn = |i: u32| Shot {
+            time,
+            turn: 360.0 * f64::from(i) / f64::from(count),
+            file: Some(numbered.name(u64::from(i) + 1).into()),
+        };
+        return Ok((0..count).map(turn).collect());
+    }
+    let single = args.time.is_some() || (args.frames.is_none() && numbered.is_none());
+    if single {
+        let time = single_time(args, stage);
+        let file = match (numbered, time.code()) {
+            (Some(numbered), Some(code)) => numbered.name(code.max(0.0).round() as u64).into(),
+            _ => args.output.clone(),
+        };
+        let file = Some(file);
+        return Ok(vec![Shot {
+            time,
+            turn: 0.0,
+            file,
+        }]);
+    }
+    let numbered = numbered.ok_or_else(|| needs("--frames"))?;
+    let times = all_times(args, stage)?;
+    // A frame's own number where all are whole, else from 1 on.
+    let code = |t: &Time| t.code().unwrap_or(0.0);
+    let whole = times.iter().map(code).all(|c| c >= 0.0 && c.fract() == 0.0);
+    let number = |i: usize, t: &Time| if whole { code(t) as u64 } else { i as u64 + 1 };
+    let frame = |(i, time): (usize, &Time)| Shot {
+        time: *time,
+        turn: 0.0,
+        file: Some(numbered.name(number(i, time)).into()),
+    };
+    Ok(times.iter().enumerate().map(frame).collect())
+}
+
+fn single_time(args: &Args, stage: &Stage) -> Time {
+    match (args.time, stage.time_range()) {
+        (Some(time), _) => Time::At(time),
+        (None, Some((first, _))) => Time::At(first),
+        (None, None) => Time::Default,
+    }
+}
+
+/// The frames asked for, else those of the clip.
+fn all_times(args: &Args, stage: &Stage) -> Result<Vec<Time>> {
+    let too_many = || {
+        Error::Request(format!(
+            "more than {MOST} pictures; choose some with --frames"
+        ))
+    };
+    let times = match (args.frames, stage.time_range()) {
+        (Some(frames), _) => frames.times(),
+        (None, None) => return Ok(vec![Time::Default]),
+        (None, Some((first, last))) => {
+            let step = stage.frame_step();
+            let count = ((last - first) / step + 5e-4).floor();
+            if count >= MOST as f64 {
+                return Err(too_many());
+            }
+            (0..=count as usize)
+                .map(|i| first + step * i as f64)
+                .collect()
+        }
+    };
+    if times.len() > MOST {
+        return Err(too_many());
+    }
+    Ok(times.into_iter().map(Time::At).collect())
+}
+
+/// As many of the times as asked for, evenly from the first to the last; some several times where there are fewer.
+pub fn evenly(times: &[Time], count: usize) -> Vec<Time> {
+    let last = times.len().saturating_sub(1);
+    let pick = |i: usize| match count {
+        0 | 1 => 0,
+        _ => (i * last * 2 + count - 1) / (2 * (count - 1)),
+    };
+    (0..count)
+        .filter_map(|i| times.get(pick(i)).copied())
+        .collect()
+}
+
+/// What looks at each picture.
+pub enum Eye<'a> {
+    /// One camera for all, turned.
+    Orbit(Camera),
+    /// Follows what moves, from the same direction and distance.
+    Following(Camera),
+    /// A camera of the file.
+    Stage(&'a StageCamera),
+}
+
+impl Eye<'_> {
+    /// The camera of one shot; `bounds` is the box at its time.
+    pub fn camera(&self, shot: &Shot, up_axis: char, bounds: &Bounds) -> Camera {
+        match self {
+            Self::Orbit(camera) => {
+                let mut camera = *camera;
+                if let View::Orbit(orbit) = &mut camera.view {
+                    orbit.yaw += shot.turn.to_radians();
+                }
+                camera
+            }
+            Self::Following(camera) => {
+                let mut camera = *camera;
+                if let View::Orbit(orbit) = &mut camera.view {
+                    orbit.target = bounds.center();
+                }
+                camera
+            }
+            Self::Stage(camera) => Camera::fixed(up_axis, Fixed::of_stage(camera, shot.time)),
+        }
+    }
+}
+
+/// The camera asked for, framing whatever the shots show.
+pub fn eye<'a>(
+    args: &Args,
+    cameras: &'a [StageCamera],
+    stage: &mut Stage,
+    shots: &[Shot],
+    aspect: f64,
+) -> Result<Eye<'a>> {
+    if args.camera != "auto" {
+        let found = cameras.iter().find(|c| c.path == args.camera);
+        return found.map(Eye::Stage).ok_or_else(|| {
+            let known: Vec<&str> = cameras.iter().map(|c| c.path.as_str()).take(8).collect();
+            Error::Request(format!(
+                "{}: no camera at {}; cameras are {}",
+                args.input.display(),
+                args.camera,
+                if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                }
+            ))
+        });
+    }
+    let mut camera = Camera::new(stage.up_axis());
+    let most = std::f64::consts::FRAC_PI_2 - 1e-3;
+    {
+        let orbit = camera.orbit_mut(&Bounds::EMPTY);
+        orbit.yaw = args.yaw.to_radians();
+        orbit.pitch = args.pitch.to_radians().clamp(-most, most);
+    }
+    let times: Vec<Time> = shots.iter().map(|s| s.time).collect();
+    let measured = evenly(&times, times.len().min(MEASURED));
+    let control = stage.control().clone();
+    if args.sheet.is_some() {
+        // As near as the largest pose allows.
+        let mut distance = 0.0f64;
+        for time in measured {
+            stage.set_time(time, &control)?;
+            camera.orbit_mut(&Bounds::EMPTY).target = stage.bounds().center();
+            distance = distance.max(camera.distance_to_fit(&stage.outline(), aspect));
+        }
+        camera.orbit_mut(&Bounds::EMPTY).distance = distance / args.zoom;
+        return Ok(Eye::Following(camera));
+    }
+    let mut points = Vec::new();
+    for time in measured {
+        stage.set_time(time, &control)?;
+        points.extend(stage.outline());
+    }
+    if args.turntable.is_some() {
+        // From wherever it is seen farthest away, so that nothing is cut and the distance stays.
+        camera.orbit_mut(&Bounds::EMPTY).target = Bounds::of(points.iter().copied()).center();
+        let mut distance = 0.0f64;
+        for shot in shots.iter().take(72) {
+            let mut turned = camera;
+            turned.orbit(shot.turn.to_radians(), 0.0, &Bounds::EMPTY);
+            distance = distance.max(turned.distance_to_fit(&points, aspect));
+        }
+        camera.orbit_mut(&Bounds::EMPTY).distance = distance;
+    } else {
+        camera.frame_points(&points, aspect);
+    }
+    camera.orbit_mut(&Bounds::EMPTY).distance /= args.zoom;
+    Ok(Eye::Orbit(camera))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_spread_from_the_first_to_the_last() {
+        let times: Vec<_> = (0..10).map(|i| Time::At(f64::from(i))).collect();
+        let codes = |count| -> Vec<f64> {
+            evenly(&times, count)
+                .iter()
+                .filter_map(|t| t.code())
+                .collect()
+        };
+        assert_eq!(codes(1), [0.0]);
+        assert_eq!(codes(4), [0.0, 3.0, 6.0, 9.0]);
+        assert_eq!(codes(3), [0.0, 5.0, 9.0]);
+        assert_eq!(evenly(&times[..1], 3), [times[0]; 3]);
+        assert!(evenly(&[], 3).is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! What the arguments ask of a stage: how it is posed, and what is drawn of it.
+
+use sinew::skel::SkinningMethod;
+use sinew::{Error, Result};
+use sinew_render::{Control, DrawBackend, JointId, Look, Stage, StageJoint};
+
+use super::{Args, MethodArg};
+
+pub fn control(args: &Args, stage: &Stage, on_gpu: bool) -> Result<Control> {
+    let channels = stage.channels();
+    for (name, _) in &args.shape {
+        if !channels.contains_key(name) {
+            let known: Vec<&str> = channels.keys().map(String::as_str).take(8).collect();
+            return Err(unknown(args, "blend shape channel", name, &known));
+        }
+    }
+    let heat = match &args.heat {
+        None => None,
+        Some(wanted) => Some(joint(args, stage, wanted)?),
+    };
+    Ok(Control {
+        method: args.method.map(|method| match method {
+            MethodArg::Linear => SkinningMethod::ClassicLinear,
+            MethodArg::DualQuaternion => SkinningMethod::DualQuaternion,
+        }),
+        backend: if on_gpu {
+            DrawBackend::Gpu
+        } else {
+            DrawBackend::Cpu
+        },
+        weights: args.shape.iter().cloned().collect(),
+        heat,
+    })
+}
+
+fn joint(args: &Args, stage: &Stage, wanted: &str) -> Result<JointId> {
+    let mut known = Vec::new();
+    for (s, skeleton) in stage.skeletons().iter().enumerate() {
+        let is = |j: &StageJoint| j.path == wanted || j.name == wanted;
+        if let Some(joint) = skeleton.joints.iter().position(is) {
+            return Ok(JointId { skeleton: s, joint });
+        }
+        known.extend(skeleton.joints.iter().map(|j| j.name.as_str()));
+    }
+    known.truncate(8);
+    Err(unknown(args, "joint", wanted, &known))
+}
+
+fn unknown(args: &Args, what: &str, wanted: &str, known: &[&str]) -> Error {
+    let known = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    };
+    Error::Request(format!(
+        "{}: no {what} '{wanted}'; there are {known}",
+        args.input.display()
+    ))
+}
+
+pub fn look(args: &Args, stage: &Stage, heat: Option<JointId>) -> Look {
+    let no_faces = stage
+        .meshes()
+        .iter()
+        .all(|m| m.triangles == 0 || !m.visible);
+    Look {
+        background: args.background.0,
+        grid: !args.no_grid,
+        surface: true,
+        wireframe: args.wireframe,
+        normals: args.normals,
+        // A file of movements alone, or of hidden meshes, has nothing else to show.
+        joints: args.joints || no_faces,
+        bounds: args.bounds,
+        chosen: heat,
+    }
+}

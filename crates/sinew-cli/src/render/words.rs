@@ -1,0 +1,117 @@
+//! What the arguments of `sinew render` say.
+
+use std::str::FromStr;
+
+use sinew_render::Background;
+
+/// `WxH`, both above 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair(pub [u32; 2]);
+
+impl FromStr for Pair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |s: &str| s.parse::<u32>().ok().filter(|n| *n > 0);
+        let parts = text.split_once(['x', 'X']);
+        let pair = parts.and_then(|(a, b)| Some([number(a)?, number(b)?]));
+        pair.map(Self)
+            .ok_or_else(|| format!("'{text}' is no pair of whole numbers above 0, such as 4x3"))
+    }
+}
+
+/// `grey`, `transparent`, `white`, `black` or `#RRGGBB`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackgroundWord(pub Background);
+
+impl FromStr for BackgroundWord {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let color = |hex: &str| {
+            let digits = hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit());
+            let value = u32::from_str_radix(hex, 16).ok().filter(|_| digits)?;
+            let [_, r, g, b] = value.to_be_bytes();
+            Some(Background::Color([r, g, b].map(|c| f32::from(c) / 255.0)))
+        };
+        let background = match text {
+            "grey" | "gray" => Some(Background::GREY),
+            "transparent" => Some(Background::Transparent),
+            "white" => Some(Background::Color([1.0; 3])),
+            "black" => Some(Background::Color([0.0; 3])),
+            _ => text.strip_prefix('#').and_then(color),
+        };
+        background.map(Self).ok_or_else(|| {
+            format!(
+                "'{text}' is no background; expected grey, white, black, transparent or #RRGGBB"
+            )
+        })
+    }
+}
+
+/// A pattern with a run of `#` in its name, for numbered files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    before: String,
+    digits: usize,
+    after: String,
+}
+
+impl Numbered {
+    /// `None` without a `#` in the file's own name.
+    pub fn new(output: &str) -> Option<Self> {
+        let name = output
+            .rfind(['/', std::path::MAIN_SEPARATOR])
+            .map_or(0, |i| i + 1);
+        let last = output.rfind('#').filter(|i| *i >= name)?;
+        let first = output[..=last].trim_end_matches('#').len();
+        Some(Self {
+            before: output[..first].to_owned(),
+            digits: last + 1 - first,
+            after: output[last + 1..].to_owned(),
+        })
+    }
+
+    /// The name of a number, with as many digits as there are `#`, or more where it needs them.
+    pub fn name(&self, number: u64) -> String {
+        format!(
+            "{}{number:0width$}{}",
+            self.before,
+            self.after,
+            width = self.digits
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_two_numbers_above_zero() {
+        assert_eq!("12x3".parse(), Ok(Pair([12, 3])));
+        for bad in ["", "12", "x", "0x3", "3x", "-1x2", "1.5x2", "1x2x3"] {
+            assert!(bad.parse::<Pair>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn backgrounds_have_names_or_are_hexadecimal() {
+        let red = BackgroundWord(Background::Color([1.0, 0.0, 0.0]));
+        assert_eq!("#ff0000".parse(), Ok(red));
+        for bad in ["", "ff0000", "#ff00", "#gg0000", "#+f0000", "plaid"] {
+            assert!(bad.parse::<BackgroundWord>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_take_the_place_of_hashes() {
+        let frames = Numbered::new("frames/a.####.png").unwrap();
+        assert_eq!(frames.name(7), "frames/a.0007.png");
+        assert_eq!(frames.name(12345), "frames/a.12345.png");
+        assert_eq!(Numbered::new("#.png").unwrap().name(3), "3.png");
+        assert_eq!(Numbered::new("a##b#.png").unwrap().name(3), "a##b3.png");
+        assert_eq!(Numbered::new("a.png"), None);
+        assert_eq!(Numbered::new("take#2/a.png"), None, "a folder's name");
+    }
+}

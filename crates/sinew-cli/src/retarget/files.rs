@@ -1,0 +1,162 @@
+//! Both files, of whatever format.
+
+use std::path::Path;
+
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::skel::SkelAnimation;
+use sinew::{Error, Result, Warning};
+use sinew_animate::asset::{Asset, Clip, Target, Track};
+use sinew_animate::humanoid::{ApplyOptions, apply, reference_asset};
+use sinew_io::usd::UsdFile;
+use sinew_io::{OpenOptions, read_asset, skeletons};
+
+use super::Args;
+
+/// The file with the clip.
+pub struct Source {
+    pub file: UsdFile,
+    /// Tracks of VRM expressions, which the target's own expressions follow.
+    expressions: Clip,
+}
+
+/// Opens the file with the clip. Which clip of a USD file is taken is chosen later.
+pub fn source(args: &Args) -> Result<Source> {
+    let Some(mut asset) = read_asset(&args.source)? else {
+        return Ok(Source {
+            file: UsdFile::open(&args.source)?,
+            expressions: Clip::default(),
+        });
+    };
+    let chosen = match &args.clip {
+        Some(name) => asset.clips.iter().position(|c| c.name == *name),
+        None => Some(0).filter(|_| !asset.clips.is_empty()),
+    };
+    let Some(chosen) = chosen else {
+        return Err(no_clip(&args.source, &asset, args.clip.as_deref()));
+    };
+    let mut clip = asset.clips.swap_remove(chosen);
+    let is_expression = |t: &Track| matches!(t.target, Target::Expression(_));
+    let expressions = Clip {
+        name: clip.name.clone(),
+        tracks: clip
+            .tracks
+            .iter()
+            .filter(|t| is_expression(t))
+            .cloned()
+            .collect(),
+    };
+    if asset.meshes.is_empty() {
+        clip.tracks.retain(|t| !is_expression(t));
+    }
+    let on_bones = clip
+        .tracks
+        .iter()
+        .any(|t| matches!(t.target, Target::Bone(_)));
+    asset.clips = vec![clip];
+    if on_bones {
+        asset = applied(asset)?;
+    }
+    Ok(Source {
+        file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
+        expressions,
+    })
+}
+
+/// The file with the character.
+pub struct Character {
+    pub file: UsdFile,
+    /// Channels that the clip's expressions move, over the seconds of the clip, by the Skeleton that has them.
+    expressions: Vec<(String, SkelAnimation, f64)>,
+}
+
+/// Opens the file with the character; clips of its own do not count.
+pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Result<Character> {
+    let Some(mut asset) = read_asset(&args.target)? else {
+        return Ok(Character {
+            file: UsdFile::open(&args.target)?,
+            expressions: Vec::new(),
+        });
+    };
+    let (known, lost): (Vec<Track>, Vec<Track>) =
+        source.expressions.tracks.iter().cloned().partition(|t| {
+            let Target::Expression(name) = &t.target else {
+                return false;
+            };
+            asset.expressions.iter().any(|e| e.name == *name)
+        });
+    if !lost.is_empty() {
+        let names = lost.iter().map(|t| match &t.target {
+            Target::Expression(name) => name.as_str(),
+            _ => "",
+        });
+        let names: Vec<&str> = names.collect();
+        let message = format!("has no expressions {}: left out", names.join(", "));
+        let file = args.target.display().to_string();
+        warnings.push(Warning::new("retarget-expressions", file, message));
+    }
+    let mut expressions = Vec::new();
+    if !known.is_empty() {
+        asset.clips = vec![Clip {
+            name: source.expressions.name.clone(),
+            tracks: known,
+        }];
+        // Converted for the sake of the channels alone.
+        let converted = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+        let scene = converted.scene(Default::default())?;
+        for placed in skeletons(&scene) {
+            if let Some(clip) = placed.instance.animation() {
+                let rate = scene.time_line.time_codes_per_second;
+                expressions.push((placed.path.clone(), SkelAnimation::clone(clip), rate));
+            }
+        }
+    }
+    asset.clips.clear();
+    Ok(Character {
+        file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
+        expressions,
+    })
+}
+
+impl Character {
+    /// Gives a clip without channels those that expressions move.
+    pub fn add_expressions(&self, skeleton: &str, clip: &mut SkelAnimation, rate: f64) {
+        let mut all = self.expressions.iter();
+        let Some((_, moved, own_rate)) = all.find(|(path, ..)| path == skeleton) else {
+            return;
+        };
+        if !clip.blend_shapes.is_empty() {
+            return;
+        }
+        let samples = moved.blend_shape_weights.authored();
+        let samples =
+            samples.filter_map(|(time, v)| Some((time.code()? * rate / own_rate, v.cloned())));
+        clip.blend_shapes.clone_from(&moved.blend_shapes);
+        clip.blend_shape_weights = Sampled::new(None, samples.collect(), Interpolation::Linear);
+    }
+}
+
+/// A clip for any humanoid, on the file's own model or else on one in the reference pose.
+fn applied(asset: Asset) -> Result<Asset> {
+    let model = match asset.humanoids.iter().any(|h| !h.bones.is_empty()) {
+        true => asset.clone(),
+        false => Asset {
+            file: asset.file.clone(),
+            ..reference_asset()
+        },
+    };
+    let applied = apply(&model, &asset, &asset.clips[0], &ApplyOptions::default())?;
+    Ok(applied.into_asset(model))
+}
+
+fn no_clip(file: &Path, asset: &Asset, asked: Option<&str>) -> Error {
+    let names: Vec<&str> = asset.clips.iter().map(|c| c.name.as_str()).collect();
+    let has = match names.is_empty() {
+        true => "it holds none".to_owned(),
+        false => format!("it holds {}", names.join(", ")),
+    };
+    let file = file.display();
+    Error::Request(match asked {
+        Some(name) => format!("{file}: no clip is named {name}: {has}"),
+        None => format!("{file}: there is no clip"),
+    })
+}

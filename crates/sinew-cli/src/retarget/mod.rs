@@ -1,0 +1,305 @@
+//! `sinew retarget`.
+
+mod files;
+mod matching;
+mod report;
+mod sides;
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use sinew::sampled::Time;
+use sinew::scene::{Scene, TimeLine};
+use sinew::skel::{SkelAnimation, SkeletonInstance};
+use sinew::{Error, Result, Warning};
+use sinew_animate::retarget::{ClipSource, Pose, RetargetOptions, Retargeter, sample_times};
+use sinew_io::{humanoid, placement, rig, shape_names};
+
+use crate::progress::Progress;
+use crate::report::{print_findings, print_result};
+use matching::Matching;
+use report::Report;
+
+/// Moves a clip from one character to another, with other joints, names, axes, proportions and units.
+///
+/// The joints' names say which bone is which: those of Mixamo, VRoid, Unreal, Rigify, Ready Player Me, Unity, Godot and the
+/// VRM Add-on for Blender are known, without regard to case, separators and prefixes; VRM and EXT_skeleton_humanoid
+/// files say it themselves, and rigs with the same names need no such knowledge. What follows what is printed bone by
+/// bone. Turns are measured from the bind poses, joints without a counterpart stay at rest, and the hips move in
+/// proportion to their height above the ground.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// File with the clip and the skeleton that it was made for: USD, glTF, VRM, VRM Animation, BVH or FBX. A clip
+    /// for any humanoid (EXT_skeleton_humanoid) needs no skeleton.
+    #[arg(value_name = "CLIP")]
+    source: PathBuf,
+    /// File with the character that is to move, of any of these formats.
+    #[arg(value_name = "TARGET")]
+    target: PathBuf,
+    /// File to write: TARGET with the clip bound to its Skeleton. Its ending chooses the format.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
+    output: PathBuf,
+    /// Which joint follows which: {"source joint": "target joint", ...} by the last parts of joint paths, or
+    /// whole paths where those are not unique. Nothing else follows then.
+    #[arg(long, value_name = "MAP.json")]
+    map: Option<PathBuf>,
+    /// Clip to take, by name or prim path, instead of the one that moves CLIP's skeleton.
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
+    /// Leave horizontal motion of the root out.
+    #[arg(long)]
+    in_place: bool,
+    /// Move the root as far as in CLIP, in metres, instead of in proportion to the hips' heights.
+    #[arg(long)]
+    no_scale: bool,
+    /// Joint of CLIP whose translation goes over, instead of the hips and paired joints above them; a joint above
+    /// the hips carries it besides them.
+    #[arg(long, value_name = "NAME")]
+    root_bone: Option<String>,
+    /// What turns are measured from: bind poses, rest poses, or bind poses with the target's limbs first turned
+    /// to point as the source's do (an A-pose against a T-pose).
+    #[arg(long, value_enum, default_value_t = PoseArg::Bind)]
+    pose: PoseArg,
+    /// Open the arms by so many degrees, or close them where negative.
+    #[arg(
+        long,
+        value_name = "DEGREES",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    arm_space: f64,
+    /// Write the SkelAnimation alone, for TARGET's Skeleton to reference.
+    #[arg(long)]
+    animation_only: bool,
+    /// Skeleton of CLIP, where it has several.
+    #[arg(long, value_name = "PATH")]
+    source_skeleton: Option<String>,
+    /// Skeleton of TARGET, where it has several.
+    #[arg(long, value_name = "PATH")]
+    target_skeleton: Option<String>,
+    /// Print one JSON object; its `map` is a MAP.json.
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but warnings and errors.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const AFTER_HELP: &str = "Examples:
+  sinew retarget walk.usdc hero.usda -o hero_walk.usda
+  sinew retarget walk.usdc hero.usda -o walk_for_hero.usda --animation-only --in-place
+  sinew retarget dances.glb avatar.vrm -o avatar_dance.usdz --clip Waltz
+  sinew retarget walk.bvh hero.usda -o hero_walk.usda --json | jq .map > map.json
+  sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PoseArg {
+    Bind,
+    Rest,
+    Align,
+}
+
+impl From<PoseArg> for Pose {
+    fn from(arg: PoseArg) -> Self {
+        match arg {
+            PoseArg::Bind => Self::Bind,
+            PoseArg::Rest => Self::Rest,
+            PoseArg::Align => Self::Align,
+        }
+    }
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let options = RetargetOptions {
+        pose: args.pose.into(),
+        in_place: args.in_place,
+        no_scale: args.no_scale,
+        root_bone: args.root_bone.clone(),
+        arm_space: args.arm_space,
+    };
+    let mut warnings = Vec::new();
+    let mut progress = Progress::new(args.quiet);
+    progress.doing(&format!("reading {}", args.source.display()));
+    let clip_file = files::source(args)?;
+    progress.doing(&format!("reading {}", args.target.display()));
+    let mut character = files::target(args, &clip_file, &mut warnings)?;
+    let (source_file, target_file) = (&clip_file.file, &character.file);
+    target_file.check_output(&args.output)?;
+    source_file.check_output(&args.output)?;
+    let source_scene = source_file.scene(Default::default())?;
+    let target_scene = target_file.scene(Default::default())?;
+    let (placed, clip) = sides::source(args, source_file, &source_scene)?;
+    let target = sides::target(args, &target_scene)?;
+    let source_rig = rig(&source_scene, placed)?;
+    let target_rig = rig(&target_scene, target)?;
+    let given = [
+        humanoid(source_file, placed, &source_rig),
+        humanoid(target_file, target, &target_rig),
+    ];
+    let matching = Matching::find(&source_rig, &target_rig, given, args.map.as_deref())?;
+    let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
+
+    let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
+    let moves = scene_times(&source_scene, placed.prim);
+    let target_moves = scene_times(&target_scene, target.prim);
+    let keys: Vec<f64> = clip.joint_times().chain(moves.iter().copied()).collect();
+    let bounds = bounds(&keys);
+    let within = |t: &f64| bounds.is_some_and(|(first, last)| (first..=last).contains(t));
+    let inside = target_moves.iter().copied().filter(within);
+    let keys = keys.iter().copied().chain(inside);
+    let rate = &source_scene.time_line;
+    let step = rate.time_codes_per_second / rate.frames_per_second;
+    let times = sample_times(keys, step);
+    let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;
+    let target_world = |time: Time| placement(&target_scene, target, time).world_from_skel;
+    let source = ClipSource {
+        instance: &instance,
+        world_from_skel: (!moves.is_empty()).then_some(&world as _),
+        world_from_target: (!target_moves.is_empty()).then_some(&target_world as _),
+    };
+    progress.doing("retargeting");
+    let channels = shape_names(&target_scene, target);
+    let mut made = retargeter
+        .retarget_clip(&source, &target_rig, &times, &channels)
+        .map_err(|e| e.in_file(&args.source))?;
+
+    character.add_expressions(&target.path, &mut made, rate.time_codes_per_second);
+    let weight_times = made.blend_shape_weights.times();
+    let all: Vec<f64> = times.iter().copied().chain(weight_times).collect();
+    let time_line = TimeLine {
+        range: self::bounds(&all),
+        ..*rate
+    };
+    let origins = [source_file, target_file].map(|f| f.origin());
+    let converted = origins.iter().flatten().flat_map(|o| &o.warnings);
+    warnings.extend(converted.cloned());
+    let moved = moved_joints(&instance, &times);
+    warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
+    warnings.extend(retargeter.warnings().iter().cloned());
+    warnings.extend(lost_channels(&clip, &made, &target_rig));
+    warnings.extend(rate_change(
+        &target_scene,
+        target.path.as_str(),
+        &time_line,
+        args,
+    ));
+    let report = Report::new(
+        &matching,
+        (&source_rig, &target_rig),
+        &clip,
+        &time_line,
+        &times,
+        &retargeter,
+    );
+    let target_path = target.path.clone();
+    drop(target_scene);
+    progress.doing(&format!("writing {}", args.output.display()));
+    let target_file = &mut character.file;
+    if args.animation_only {
+        let written = target_file.write_animation(&args.output, "Animation", &made, &time_line)?;
+        warnings.extend(written);
+    } else {
+        target_file.set_animation(&target_path, "Animation", &made, &time_line)?;
+        warnings.extend(target_file.write(&args.output)?);
+    }
+    drop(progress);
+    if args.json {
+        print_findings(&[], &warnings);
+        return print_result(&report.json(&args.output, &warnings)?);
+    }
+    print_findings(&[], &warnings);
+    match args.quiet {
+        true => Ok(()),
+        false => print_result(&report.text(&args.output)),
+    }
+}
+
+/// The first and the last time.
+fn bounds(times: &[f64]) -> Option<(f64, f64)> {
+    let first = times.iter().copied().min_by(f64::total_cmp)?;
+    Some((first, times.iter().copied().max_by(f64::total_cmp)?))
+}
+
+/// Times at which what a prim stands below moves; none where it stands still.
+fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
+    let times = scene.transform_times(prim);
+    let mut distinct = times.clone();
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup();
+    match distinct.len() {
+        0 | 1 => Vec::new(),
+        _ => distinct,
+    }
+}
+
+/// Whether each joint leaves its rest at any of the times.
+fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
+    const STILL: f64 = 1e-5;
+    let mut moved = vec![false; source.skeleton().joints().len()];
+    let Some(rest) = source.skeleton().rest() else {
+        // All of them are animated, or nothing could be posed.
+        return vec![true; moved.len()];
+    };
+    for time in times {
+        let Ok(pose) = source.joint_local_transforms(Time::At(*time)) else {
+            continue;
+        };
+        for ((moved, pose), rest) in moved.iter_mut().zip(&pose).zip(rest) {
+            let size = rest.w_axis.truncate().length().max(1.0);
+            *moved |= !pose.abs_diff_eq(*rest, STILL * size);
+        }
+    }
+    moved
+}
+
+fn lost_channels(
+    clip: &SkelAnimation,
+    made: &SkelAnimation,
+    target: &sinew_animate::retarget::Rig,
+) -> Option<Warning> {
+    let kept = &made.blend_shapes;
+    let lost: Vec<&str> = clip
+        .blend_shapes
+        .iter()
+        .filter(|c| !kept.contains(c))
+        .map(String::as_str)
+        .collect();
+    (!lost.is_empty()).then(|| {
+        let message = format!(
+            "its blend shape channels {} are no shapes of {}: left out",
+            lost.join(", "),
+            target.label()
+        );
+        Warning::new("retarget-channels", &clip.path, message)
+    })
+}
+
+/// What else the target's own layer animates runs at another speed where its rate changes.
+fn rate_change(
+    scene: &Scene,
+    skeleton: &str,
+    time_line: &TimeLine,
+    args: &Args,
+) -> Option<Warning> {
+    let was = scene.time_line.time_codes_per_second;
+    let is = time_line.time_codes_per_second;
+    if was == is || args.animation_only {
+        return None;
+    }
+    let others = scene.instances.iter().filter(|i| i.path != skeleton);
+    let others = others.filter_map(|i| i.instance.animation());
+    let animated = others.flat_map(|a| a.joint_times()).next().is_some()
+        || scene.prims.iter().any(|p| p.xform.times().len() > 1);
+    animated.then(|| {
+        let message = format!(
+            "its {was} time codes per second become the clip's {is}: what else this layer animates runs at another speed"
+        );
+        Warning::new("retarget-rate", scene.file.display().to_string(), message)
+    })
+}
+
+/// A request that cannot be met, about a file.
+fn refuse<T>(file: &std::path::Path, reason: &str) -> Result<T> {
+    Err(Error::Request(format!("{}: {reason}", file.display())))
+}

@@ -1,0 +1,192 @@
+//! What `sinew retarget` prints.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use sinew::scene::TimeLine;
+use sinew::skel::SkelAnimation;
+use sinew::{Result, Warning};
+use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig};
+
+use super::matching::{By, Matching, unmatched};
+use crate::report::{count, to_json};
+
+/// What was done.
+#[derive(Serialize)]
+pub struct Report {
+    clip: String,
+    source: String,
+    target: String,
+    /// Whose names the joints have.
+    source_names: Option<String>,
+    target_names: Option<String>,
+    samples: usize,
+    first: Option<f64>,
+    last: Option<f64>,
+    time_codes_per_second: f64,
+    frames_per_second: f64,
+    root_scale: f64,
+    bones: Vec<Row>,
+    map: BoneMap,
+    /// Joints that nothing follows.
+    unmatched_source: Vec<String>,
+    /// Joints that stay at rest.
+    unmatched_target: Vec<String>,
+}
+
+/// A bone, and the joints that are it.
+#[derive(Serialize)]
+struct Row {
+    bone: Option<&'static str>,
+    source: Option<String>,
+    target: Option<String>,
+}
+
+impl Report {
+    pub fn new(
+        matching: &Matching,
+        (source, target): (&Rig, &Rig),
+        clip: &SkelAnimation,
+        time_line: &TimeLine,
+        times: &[f64],
+        retargeter: &Retargeter,
+    ) -> Self {
+        let names = |humanoid: &Option<Humanoid>| match (matching.by, humanoid) {
+            (By::Map, _) => Some("as MAP.json says".to_owned()),
+            (By::Names, _) => Some("the same names on both sides".to_owned()),
+            (By::Bones, Some(h)) => Some(match h.convention() {
+                Some(convention) => format!("{convention} names"),
+                None => "the file's own humanoid map".to_owned(),
+            }),
+            (By::Bones, None) => None,
+        };
+        let pairs = &matching.map.pairs;
+        let own = |rig: &Rig, of: fn(&BonePair) -> &str| {
+            let joints = unmatched(rig, pairs.iter().map(of));
+            joints.map(|j| rig.names()[j].clone()).collect()
+        };
+        Self {
+            clip: clip.path.clone(),
+            source: source.label().to_owned(),
+            target: target.label().to_owned(),
+            source_names: names(&matching.source),
+            target_names: names(&matching.target),
+            samples: times.len().max(1),
+            first: time_line.range.map(|r| r.0),
+            last: time_line.range.map(|r| r.1),
+            time_codes_per_second: time_line.time_codes_per_second,
+            frames_per_second: time_line.frames_per_second,
+            root_scale: retargeter.root_scale(),
+            bones: rows(matching, source, target),
+            map: matching.map.clone(),
+            unmatched_source: own(source, |p| &p.source),
+            unmatched_target: own(target, |p| &p.target),
+        }
+    }
+
+    pub fn json(&self, output: &Path, warnings: &[Warning]) -> Result<String> {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            output: String,
+            #[serde(flatten)]
+            report: &'a Report,
+            warnings: &'a [Warning],
+        }
+        let whole = Whole {
+            output: output.display().to_string(),
+            report: self,
+            warnings,
+        };
+        to_json(&whole)
+    }
+
+    pub fn text(&self, output: &Path) -> String {
+        let mut out = format!("{}\n", output.display());
+        let names = |n: &Option<String>| n.as_ref().map_or(String::new(), |n| format!(", {n}"));
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "  clip    {}, {}{}",
+            self.clip,
+            count(self.samples, "sample"),
+            self.range()
+        );
+        let _ = writeln!(
+            out,
+            "  source  {}{}",
+            self.source,
+            names(&self.source_names)
+        );
+        let _ = writeln!(
+            out,
+            "  target  {}{}",
+            self.target,
+            names(&self.target_names)
+        );
+        let _ = writeln!(out, "  root motion times {:.4}\n", self.root_scale);
+        let cell = |v: &Option<String>| v.clone().unwrap_or_else(|| "-".to_owned());
+        let head = ("bone".to_owned(), "source".to_owned(), "target".to_owned());
+        let lines: Vec<(String, String, String)> = std::iter::once(head)
+            .chain(self.bones.iter().map(|r| {
+                let bone = r.bone.unwrap_or("-").to_owned();
+                (bone, cell(&r.source), cell(&r.target))
+            }))
+            .collect();
+        let wide = |f: fn(&(String, String, String)) -> &String| {
+            lines
+                .iter()
+                .map(|l| f(l).chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let (a, b) = (wide(|l| &l.0), wide(|l| &l.1));
+        for (bone, source, target) in &lines {
+            let _ = writeln!(out, "  {bone:a$}  {source:b$}  {target}");
+        }
+        for (what, joints) in [
+            ("nothing follows", &self.unmatched_source),
+            ("at rest", &self.unmatched_target),
+        ] {
+            if !joints.is_empty() {
+                let _ = writeln!(out, "\n  {what}: {}", joints.join(", "));
+            }
+        }
+        out
+    }
+
+    fn range(&self) -> String {
+        match (self.first, self.last) {
+            (Some(first), Some(last)) => format!(
+                " from {first} to {last} at {} a second",
+                self.time_codes_per_second
+            ),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Every bone that a side has, or every pair where bones are not what the map goes by.
+fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
+    if matching.by != By::Bones {
+        let pairs = matching.map.pairs.iter();
+        return pairs
+            .map(|p| Row {
+                bone: p.bone.map(Bone::name),
+                source: Some(p.source.clone()),
+                target: Some(p.target.clone()),
+            })
+            .collect();
+    }
+    let joint = |rig: &Rig, humanoid: &Option<Humanoid>, bone: Bone| {
+        let joint = humanoid.as_ref()?.joints().get(&bone)?;
+        Some(rig.names()[*joint].clone())
+    };
+    let all = Bone::ALL.iter().map(|bone| Row {
+        bone: Some(bone.name()),
+        source: joint(source, &matching.source, *bone),
+        target: joint(target, &matching.target, *bone),
+    });
+    all.filter(|r| r.source.is_some() || r.target.is_some())
+        .collect()
+}

@@ -1,0 +1,25 @@
+//! FBX, with the cargo feature `fbx` and without.
+
+#[cfg(feature = "fbx")]
+mod character;
+
+#[cfg(not(feature = "fbx"))]
+#[test]
+fn without_the_feature_the_error_says_how_to_get_it() {
+    let bench = common::command::Bench::new();
+    let path = bench.write("tube.fbx", common::fbx::Character::tube().text());
+    let error = sinew_io::fbx::read(&path).unwrap_err();
+    assert!(matches!(error, sinew::Error::Open { .. }));
+    let error = error.to_string();
+    for word in ["tube.fbx", "--features fbx", "C compiler"] {
+        assert!(error.contains(word), "'{error}' should say '{word}'");
+    }
+}
+
+/// Stands for the tests of `character`, so that they are seen to be left out.
+#[cfg(not(feature = "fbx"))]
+#[test]
+#[ignore = "FBX is read with `--features fbx` only, which needs a C compiler"]
+fn character() {
+    panic!("build with --features fbx");
+}

@@ -1,0 +1,131 @@
+//! The glTF path against an evaluator of the tests' own, which shares no code with sinew, and against usd-core.
+
+mod bodies;
+mod converted;
+mod direct;
+mod fixtures;
+mod hand;
+mod humanoid_out;
+mod moments;
+mod oracle;
+mod pairing;
+mod play;
+mod random;
+mod reader;
+mod seeds;
+mod self_test;
+mod subjects;
+mod truth;
+mod usdz;
+
+use std::path::{Path, PathBuf};
+
+use common::python;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What is done with every file.
+type FileTest = (&'static str, fn(&Path) -> Result<(), Failed>);
+
+const FILE_TESTS: &[FileTest] = &[
+    ("reader", reader::same_contents),
+    ("direct", direct::skins),
+    ("joints", direct::joints),
+];
+
+/// What is done with every file by the help of usd-core.
+type PythonTest = (&'static str, fn(&str, &Path) -> Result<(), Failed>);
+
+const PYTHON_TESTS: &[PythonTest] = &[
+    ("converted", converted::clips),
+    ("all_clips", converted::all_clips),
+    ("baked", converted::bakes),
+];
+
+fn main() {
+    let args = Arguments::from_args();
+    let mut trials = hand::trials();
+    trials.push(Trial::test(
+        "comparison::notices_what_is_wrong",
+        self_test::notices_what_is_wrong,
+    ));
+    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
+    let root = assets.clone().unwrap_or_default();
+    let with_assets = |name: String, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
+        let kind = if assets.is_some() {
+            ""
+        } else {
+            "needs SINEW_ASSETS"
+        };
+        Trial::test(name, run)
+            .with_kind(kind)
+            .with_ignored_flag(assets.is_none())
+    };
+    trials.push(Trial::test("seeds::coverage", seeds::coverage));
+    let range = seeds::asked(seeds::DIRECT);
+    trials.push(Trial::test(
+        format!("seeds::direct::{range:?}"),
+        move || seeds::direct(range),
+    ));
+    let range = seeds::asked(seeds::CONVERTED);
+    let name = format!("seeds::converted::{range:?}");
+    trials.push(python::trial(&name, move |python| {
+        seeds::converted(python, range)
+    }));
+    for file in truth::FILES {
+        for (who, run) in [
+            ("evaluator", truth::evaluator as fn(&Path, truth::File) -> _),
+            ("direct", truth::direct),
+        ] {
+            let folder = root.join("blender");
+            let name = format!("blender::{who}::{}", file.0);
+            trials.push(with_assets(name, Box::new(move || run(&folder, file))));
+        }
+    }
+    trials.push(python::trial("humanoid::puppet.glb", |python| {
+        let (model, clip) = humanoid_out::example();
+        humanoid_out::both_forms(python, &model, &clip)
+    }));
+    for (model, clip) in humanoid_out::PAIRS {
+        let name = format!("humanoid::{model}::{clip}");
+        let [model, clip] = [model, clip].map(|f| root.join(f));
+        trials.push(match &assets {
+            None => with_assets(name, Box::new(|| Ok(()))),
+            Some(_) => python::trial(&name, move |python| {
+                humanoid_out::both_forms(python, &model, &clip)
+            }),
+        });
+    }
+    for model in &usdz::MODELS {
+        for (who, run) in [
+            (
+                "evaluator",
+                usdz::same_as_evaluator as fn(&Path, &usdz::Model) -> _,
+            ),
+            ("direct", usdz::same_as_direct),
+        ] {
+            let assets = root.clone();
+            let name = format!("usdz::{who}::{}", model.name);
+            trials.push(with_assets(name, Box::new(move || run(&assets, model))));
+        }
+    }
+    for subject in subjects::all(assets.as_deref()) {
+        let skip = subject.is_asset && assets.is_none();
+        for (name, run) in FILE_TESTS {
+            let file = subject.file.clone();
+            let name = format!("{name}::{}", subject.name);
+            trials.push(match subject.is_asset {
+                true => with_assets(name, Box::new(move || run(&file))),
+                false => Trial::test(name, move || run(&file)),
+            });
+        }
+        for (name, run) in PYTHON_TESTS {
+            let file = subject.file.clone();
+            let name = format!("{name}::{}", subject.name);
+            trials.push(match skip {
+                true => with_assets(name, Box::new(|| Ok(()))),
+                false => python::trial(&name, move |python| run(python, &file)),
+            });
+        }
+    }
+    libtest_mimic::run(&args, trials).exit();
+}

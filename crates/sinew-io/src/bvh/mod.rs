@@ -1,0 +1,108 @@
+//! Biovision Hierarchy (.bvh): a skeleton and one clip, as motion capture has them.
+//!
+//! There is no standard; the readings here are those of the format's first description ("Biovision BVH",
+//! University of Wisconsin-Madison) and of what Blender, MotionBuilder and the CMU conversions write:
+//!
+//! - Rest rotations are identity, rest translations the OFFSETs. Position channels replace the OFFSET, axis by axis.
+//! - Rotation channels are degrees and apply in the order listed, each in the frame that those before it leave
+//!   (`Zrotation Xrotation Yrotation` is Rz * Rx * Ry for column vectors). Any number of them, in any order.
+//! - Frames are keys of linear curves, rotations by slerp; the first stands at 0 seconds. A `Frame Time` that is a
+//!   usual rate but for its rounding counts as that rate: 0.0333333 is 30 frames per second, 0.008333 is 120.
+//! - An End Site is a node without tracks, named after its joint: `Head_end`. It holds the last bone's length
+//!   and direction.
+//! - +Y is up. There is no unit: a rest skeleton up to 10 units across is taken to be in metres (Blender's), a larger one
+//!   in centimetres (mocap's).
+//!
+//! Keywords count in any case; joints may have spaces in their names; several ROOTs are several roots; braces may stand
+//! anywhere, but each frame is one line.
+
+mod frame_rate;
+mod hierarchy;
+mod lines;
+mod motion;
+
+use std::path::Path;
+
+use glam::DVec3;
+
+use sinew::error::{Invalid, Result};
+use sinew_animate::asset::{Asset, Axis, Clip, Format, LocalTransform, Node, Trs};
+
+use hierarchy::Joint;
+use lines::Lines;
+
+/// Units across of the largest rest skeleton that is taken to be in metres.
+const LARGEST_IN_METRES: f64 = 10.0;
+
+/// Reads the file: its joints as nodes, its motion as the one clip, named as the file is.
+///
+/// # Errors
+/// [`sinew::Error::Open`] where the file cannot be read; [`sinew::Error::Invalid`] with line and statement for all that is wrong in it.
+pub fn read(path: &Path) -> Result<Asset> {
+    let bytes = crate::read_bytes(path)?;
+    // Names may be in any old encoding; nothing else can.
+    let text = String::from_utf8_lossy(&bytes);
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut asset = parse(&text, &name).map_err(|e| e.in_file(path))?;
+    path.clone_into(&mut asset.file);
+    asset.validate().map_err(|e| e.in_file(path))?;
+    Ok(asset)
+}
+
+fn parse(text: &str, clip_name: &str) -> Result<Asset, Invalid> {
+    let mut lines = Lines::new(text);
+    let joints = hierarchy::read(&mut lines)?;
+    let motion = motion::read(&mut lines, &joints)?;
+    let clips = if motion.tracks.is_empty() {
+        Vec::new()
+    } else {
+        vec![Clip {
+            name: clip_name.to_owned(),
+            tracks: motion.tracks,
+        }]
+    };
+    Ok(Asset {
+        format: Format::Bvh,
+        up_axis: Axis::Y,
+        meters_per_unit: meters_per_unit(&joints),
+        frames_per_second: motion.frames_per_second,
+        roots: (0..joints.len())
+            .filter(|i| joints[*i].parent.is_none())
+            .collect(),
+        nodes: joints.into_iter().map(node).collect(),
+        clips,
+        ..Asset::default()
+    })
+}
+
+fn node(joint: Joint) -> Node {
+    Node {
+        name: joint.name,
+        parent: joint.parent,
+        local: LocalTransform::Trs(Trs {
+            translation: joint.offset,
+            ..Trs::IDENTITY
+        }),
+        ..Node::default()
+    }
+}
+
+/// A guess from the size at rest.
+fn meters_per_unit(joints: &[Joint]) -> f64 {
+    let mut places: Vec<DVec3> = Vec::with_capacity(joints.len());
+    let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    for joint in joints {
+        // A root's OFFSET is where it stands, not a bone's length.
+        let place = joint
+            .parent
+            .map_or(DVec3::ZERO, |p| places[p] + joint.offset);
+        places.push(place);
+        low = low.min(place);
+        high = high.max(place);
+    }
+    if (high - low).max_element() <= LARGEST_IN_METRES {
+        1.0
+    } else {
+        0.01
+    }
+}

@@ -1,0 +1,166 @@
+//! The MOTION part: frames of channel values, turned into curves.
+
+use glam::{DQuat, DVec3};
+
+use super::frame_rate::frame_rate;
+use super::hierarchy::{Channel, Joint};
+use super::lines::Lines;
+use sinew::error::Invalid;
+use sinew_animate::asset::{Curve, CurveInterpolation, Keys, Target, Track};
+
+const AXES: [DVec3; 3] = [DVec3::X, DVec3::Y, DVec3::Z];
+/// Seconds between frames: faster or slower is not motion.
+const FRAME_TIMES: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
+pub struct Motion {
+    /// None where there is no frame, or no channel.
+    pub tracks: Vec<Track>,
+    /// `None` where the file does not say: `Frame Time: 0`, which single poses have.
+    pub frames_per_second: Option<f64>,
+}
+
+/// Keys of one joint, as far as they are read.
+#[derive(Default)]
+struct JointKeys {
+    translations: Vec<DVec3>,
+    rotations: Vec<DQuat>,
+}
+
+/// Reads from MOTION to the end of the file.
+pub fn read(lines: &mut Lines, joints: &[Joint]) -> Result<Motion, Invalid> {
+    lines.keyword("MOTION")?;
+    let count = frame_count(lines)?;
+    let frames_per_second = frame_time(lines, count)?;
+
+    let channels: usize = joints.iter().map(|j| j.channels.len()).sum();
+    // Grown frame by frame: the count may claim anything.
+    let mut keys: Vec<JointKeys> = joints.iter().map(|_| JointKeys::default()).collect();
+    let mut frames = 0;
+    while let Some(words) = lines.words_of_line() {
+        frames += 1;
+        if frames > count || channels == 0 {
+            let expected =
+                format!("{count} frames of {channels} values, and then the end of the file");
+            let found = words.clone().next();
+            return Err(lines.error("MOTION", expected, found));
+        }
+        read_frame(lines, words, joints, channels, &mut keys)?;
+    }
+    if frames < count && channels > 0 {
+        let (expected, found) = (format!("{count} frames"), frames.to_string());
+        return Err(lines.broken("MOTION", expected, found));
+    }
+    let times: Vec<f64> = (0..frames)
+        .map(|i| i as f64 / frames_per_second.unwrap_or(1.0))
+        .collect();
+    let tracks = keys.into_iter().enumerate();
+    Ok(Motion {
+        tracks: tracks.flat_map(|(i, k)| tracks_of(i, k, &times)).collect(),
+        frames_per_second,
+    })
+}
+
+/// `Frames: 30`
+fn frame_count(lines: &mut Lines) -> Result<u64, Invalid> {
+    let value = labelled(lines, &["Frames"], "Frames")?;
+    let count = value.and_then(|w| w.parse::<u64>().ok());
+    count.ok_or_else(|| lines.error("Frames", "a whole number", value))
+}
+
+/// `Frame Time: 0.0333333`, as a rate.
+fn frame_time(lines: &mut Lines, frames: u64) -> Result<Option<f64>, Invalid> {
+    let word = labelled(lines, &["Frame", "Time"], "Frame Time")?;
+    let seconds = lines.parse("Frame Time", word)?;
+    if seconds == 0.0 && frames <= 1 {
+        return Ok(None);
+    }
+    if !FRAME_TIMES.contains(&seconds) {
+        return Err(lines.error("Frame Time", "seconds from 1e-6 to 1e6", word));
+    }
+    Ok(word.map(|w| frame_rate(w, seconds)))
+}
+
+/// The word after a label that ends in a colon, which may stand against either, by itself, or not at all.
+fn labelled<'a>(
+    lines: &mut Lines<'a>,
+    label: &[&str],
+    statement: &str,
+) -> Result<Option<&'a str>, Invalid> {
+    let mut value = "";
+    for (i, part) in label.iter().enumerate() {
+        let word = lines.word();
+        let (found, after) = match word.and_then(|w| w.split_once(':')) {
+            Some((found, after)) if i + 1 == label.len() => (Some(found), after),
+            _ => (word, ""),
+        };
+        if !found.is_some_and(|f| f.eq_ignore_ascii_case(part)) {
+            return Err(lines.error("MOTION", format!("{statement}:"), word));
+        }
+        value = after;
+    }
+    if !value.is_empty() {
+        return Ok(Some(value));
+    }
+    let next = lines.word();
+    Ok(match next.map(|w| w.trim_start_matches(':')) {
+        Some("") => lines.word(),
+        next => next,
+    })
+}
+
+fn read_frame(
+    lines: &Lines,
+    mut words: std::str::SplitWhitespace,
+    joints: &[Joint],
+    channels: usize,
+    keys: &mut [JointKeys],
+) -> Result<(), Invalid> {
+    let found = words.clone().count();
+    if found != channels {
+        let expected = format!("{channels} values, one for each channel");
+        // A word that is no number says more than the count.
+        let odd = words.find(|w| w.parse::<f64>().is_err());
+        return Err(match odd {
+            Some(odd) => lines.error("MOTION", expected, Some(odd)),
+            None => lines.broken("MOTION", expected, found.to_string()),
+        });
+    }
+    for (joint, keys) in joints.iter().zip(keys) {
+        let mut translation = None;
+        let mut rotation: Option<DQuat> = None;
+        for channel in &joint.channels {
+            let value = lines.parse(&joint.name, words.next())?;
+            match *channel {
+                Channel::Position(axis) => translation.get_or_insert(joint.offset)[axis] = value,
+                Channel::Rotation(axis) => {
+                    let turn = DQuat::from_axis_angle(AXES[axis], value.to_radians());
+                    rotation = Some(rotation.map_or(turn, |before| before * turn));
+                }
+            }
+        }
+        keys.translations.extend(translation);
+        if let Some(rotation) = rotation {
+            let rotation = rotation.normalize();
+            // One hemisphere from key to key, so that no reader goes the long way.
+            let turned = keys.rotations.last().is_some_and(|l| l.dot(rotation) < 0.0);
+            keys.rotations
+                .push(if turned { -rotation } else { rotation });
+        }
+    }
+    Ok(())
+}
+
+fn tracks_of(node: usize, keys: JointKeys, times: &[f64]) -> impl Iterator<Item = Track> {
+    let track = move |keys| Track {
+        target: Target::Node(node),
+        curve: Curve {
+            times: times.to_vec(),
+            interpolation: CurveInterpolation::Linear,
+            keys,
+        },
+    };
+    let translation =
+        (!keys.translations.is_empty()).then_some(Keys::Translation(keys.translations));
+    let rotation = (!keys.rotations.is_empty()).then_some(Keys::Rotation(keys.rotations));
+    [translation, rotation].into_iter().flatten().map(track)
+}

@@ -1,0 +1,182 @@
+//! Materials, as far as ufbx finds simple PBR in them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use glam::{Mat3, Vec2, Vec3, Vec4};
+
+use super::budget::Budget;
+use super::textures::Images;
+use sinew::error::{Invalid, Warning};
+use sinew_animate::asset::{AlphaMode, Image, Material, TextureRef, Wrap};
+
+/// All materials, by ufbx's number, and the images that they use.
+pub struct Materials {
+    pub materials: Vec<Material>,
+    pub images: Vec<Image>,
+    pub warnings: Vec<Warning>,
+}
+
+impl Materials {
+    pub fn read(scene: &ufbx::Scene, path: &Path, budget: &mut Budget) -> Result<Self, Invalid> {
+        // Textures name their uv set, and meshes number theirs.
+        let mut uv_sets: HashMap<&str, usize> = HashMap::new();
+        for mesh in &scene.meshes {
+            for set in &mesh.uv_sets {
+                uv_sets.entry(&set.name).or_insert(set.index as usize);
+            }
+        }
+        let mut reader = Reader {
+            scene,
+            uv_sets,
+            images: Images::new(path, budget),
+        };
+        let mut materials = Vec::with_capacity(scene.materials.len());
+        for material in &scene.materials {
+            materials.push(reader.material(material)?);
+        }
+        Ok(Self {
+            materials,
+            images: reader.images.images,
+            warnings: reader.images.warnings,
+        })
+    }
+}
+
+struct Reader<'a> {
+    scene: &'a ufbx::Scene,
+    uv_sets: HashMap<&'a str, usize>,
+    images: Images<'a>,
+}
+
+impl Reader<'_> {
+    fn material(&mut self, material: &ufbx::Material) -> Result<Material, Invalid> {
+        let pbr = &material.pbr;
+        let roughness_texture = self.texture(&pbr.roughness)?;
+        let metallic_texture = self.texture(&pbr.metalness)?;
+        let base_color = color(&pbr.base_color, Vec3::splat(0.8)) * factor(&pbr.base_factor);
+        let opacity = opacity(pbr);
+        let emissive = color(&pbr.emission_color, Vec3::ZERO) * factor(&pbr.emission_factor);
+        // Both are channels of one image, or neither counts.
+        let packed = roughness_texture.filter(|t| metallic_texture.as_ref() == Some(t));
+        let is_left_out = packed.is_none()
+            && (pbr.roughness.texture.is_some() || pbr.metalness.texture.is_some());
+        if is_left_out {
+            self.images.warnings.push(Warning::new(
+                "fbx-texture-left-out",
+                &*material.element.name,
+                "roughness and metalness in pictures of their own: left out",
+            ));
+        }
+        Ok(Material {
+            name: material.element.name.to_string(),
+            base_color: base_color.extend(opacity),
+            base_color_texture: self.texture(&pbr.base_color)?,
+            metallic: if packed.is_some() {
+                1.0
+            } else {
+                scalar(&pbr.metalness, 0.0)
+            },
+            roughness: if packed.is_some() {
+                1.0
+            } else {
+                scalar(&pbr.roughness, 0.5)
+            },
+            metallic_roughness_texture: packed,
+            normal_texture: self.texture(&pbr.normal_map)?,
+            occlusion_texture: self.texture(&pbr.ambient_occlusion)?,
+            emissive,
+            emissive_texture: self.texture(&pbr.emission_color)?,
+            alpha_mode: if opacity < 1.0 {
+                AlphaMode::Blend
+            } else {
+                AlphaMode::Opaque
+            },
+            double_sided: material.features.double_sided.enabled,
+            unlit: material.features.unlit.enabled,
+            ..Material::default()
+        })
+    }
+
+    fn texture(&mut self, map: &ufbx::MaterialMap) -> Result<Option<TextureRef>, Invalid> {
+        let Some(texture) = map.texture.as_ref().filter(|_| map.texture_enabled) else {
+            return Ok(None);
+        };
+        // Of layered textures and shaders, the picture below.
+        let plain = texture.file_textures.into_iter().next();
+        let texture = plain.unwrap_or(texture);
+        let Some(image) = self.images.index(self.scene, texture)? else {
+            return Ok(None);
+        };
+        Ok(Some(TextureRef {
+            image,
+            uv_set: self.uv_sets.get(&*texture.uv_set).copied().unwrap_or(0),
+            wrap_s: wrap(texture.wrap_u),
+            wrap_t: wrap(texture.wrap_v),
+            transform: texture
+                .has_uv_transform
+                .then(|| uv_transform(&texture.uv_to_texture)),
+        }))
+    }
+}
+
+fn wrap(mode: ufbx::WrapMode) -> Wrap {
+    match mode {
+        ufbx::WrapMode::Repeat => Wrap::Repeat,
+        ufbx::WrapMode::Clamp => Wrap::Clamp,
+    }
+}
+
+/// FBX's origin is at the lower left, the asset's at the upper.
+fn uv_transform(m: &ufbx::Matrix) -> Mat3 {
+    let flip = Mat3::from_translation(Vec2::Y) * Mat3::from_scale(Vec2::new(1.0, -1.0));
+    let [a, b, c, d, x, y] = [m.m00, m.m10, m.m01, m.m11, m.m03, m.m13].map(|v| v as f32);
+    let transform = Mat3::from_cols(
+        Vec3::new(a, b, 0.0),
+        Vec3::new(c, d, 0.0),
+        Vec3::new(x, y, 1.0),
+    );
+    flip * transform * flip
+}
+
+fn value(map: &ufbx::MaterialMap) -> Option<Vec4> {
+    let v = map.value_vec4;
+    let v = Vec4::new(v.x as f32, v.y as f32, v.z as f32, v.w as f32);
+    (map.has_value && v.is_finite()).then_some(v)
+}
+
+/// A texture replaces the colour, as FBX connects it.
+fn color(map: &ufbx::MaterialMap, default: Vec3) -> Vec3 {
+    if map.texture.is_some() && map.texture_enabled {
+        return Vec3::ONE;
+    }
+    value(map).map_or(default, |v| {
+        if map.value_components == 1 {
+            Vec3::splat(v.x)
+        } else {
+            v.truncate()
+        }
+    })
+}
+
+fn factor(map: &ufbx::MaterialMap) -> f32 {
+    value(map).map_or(1.0, |v| v.x)
+}
+
+fn scalar(map: &ufbx::MaterialMap, default: f32) -> f32 {
+    value(map).map_or(default, |v| v.x.clamp(0.0, 1.0))
+}
+
+/// What is opaque of it: of PBR shaders their opacity, of Phong and Lambert what transparency leaves.
+fn opacity(pbr: &ufbx::MaterialPbrMaps) -> f32 {
+    if let Some(opacity) = value(&pbr.opacity) {
+        return opacity.x.clamp(0.0, 1.0);
+    }
+    let through = color(&pbr.transmission_color, Vec3::ONE) * factor(&pbr.transmission_factor);
+    let is_given = pbr.transmission_factor.has_value;
+    if is_given {
+        1.0 - through.element_sum().clamp(0.0, 3.0) / 3.0
+    } else {
+        1.0
+    }
+}

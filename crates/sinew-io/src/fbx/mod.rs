@@ -1,0 +1,71 @@
+//! Autodesk FBX (.fbx), binary and text, versions 3000 to 7700, by the ufbx library (feature `fbx`: it compiles C).
+//!
+//! - Spaces: right-handed with +Y up, whatever the file's axes, by turning the topmost nodes. Units stay the file's;
+//!   [`Asset::meters_per_unit`] tells them.
+//! - Nodes: pivots, pre- and post-rotations and rotation orders are folded into translation, rotation and scale, which FBX
+//!   transforms always are. A geometric transform, which moves a mesh alone, is a node of its own between, `Body_mesh`. Where a joint does not inherit its parent's scale
+//!   (Maya's segment scale compensation) and that scale is not constant and uniform, a node of its own carries it, `Spine_scale`.
+//! - Clips: one for each animation stack, layers blended. Curves are linear: keys at the file's own, and where FBX
+//!   interpolates otherwise (splines, Euler angles) as many between them as the frame rate, or a multiple of it from
+//!   60 up. A step is two keys a microsecond apart. What does not change has two keys, or none where it rests.
+//! - Skins: linear, with any number of influences, normalised as FBX does; points without any go with their mesh's node.
+//!   Dual quaternion skins become linear, with a warning.
+//! - Blend shapes: a channel's last target is the shape, those before it are in-betweens at their full weights.
+//! - Materials: as far as ufbx sees simple PBR in them; textures embedded or below the file's folder, and nowhere else.
+//!
+//! Nothing but the textures is opened beside the file: no geometry caches, no references.
+
+#[cfg(feature = "fbx")]
+mod budget;
+#[cfg(feature = "fbx")]
+mod clips;
+#[cfg(feature = "fbx")]
+mod convert;
+#[cfg(feature = "fbx")]
+mod load;
+#[cfg(feature = "fbx")]
+mod materials;
+#[cfg(feature = "fbx")]
+mod meshes;
+#[cfg(feature = "fbx")]
+mod nodes;
+#[cfg(feature = "fbx")]
+mod primitive;
+#[cfg(feature = "fbx")]
+mod scene;
+#[cfg(feature = "fbx")]
+mod shapes;
+#[cfg(feature = "fbx")]
+mod skins;
+#[cfg(feature = "fbx")]
+mod textures;
+
+use std::path::Path;
+
+use sinew::error::Result;
+use sinew_animate::asset::Asset;
+
+/// Reads the file.
+///
+/// # Errors
+/// [`Error::Open`](sinew::Error::Open) where the file cannot be read, with ufbx's own description, and where sinew was
+/// built without the feature; [`Error::Invalid`](sinew::Error::Invalid) where it would need far more memory than its
+/// size justifies.
+#[cfg(feature = "fbx")]
+pub fn read(path: &Path) -> Result<Asset> {
+    scene::read(path)
+}
+
+/// Says that this build of sinew reads no FBX.
+///
+/// # Errors
+/// Always [`Error::Open`](sinew::Error::Open): the cargo feature `fbx` is off.
+#[cfg(not(feature = "fbx"))]
+pub fn read(path: &Path) -> Result<Asset> {
+    Err(sinew::Error::Open {
+        file: path.to_owned(),
+        reason: "this sinew was built without FBX, which needs a C compiler; build it with \
+                 `--features fbx`"
+            .to_owned(),
+    })
+}

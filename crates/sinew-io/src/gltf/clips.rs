@@ -1,0 +1,217 @@
+//! Animations (glTF 2.0, 3.11; KHR_animation_pointer; the channels of EXT_skeleton_humanoid).
+
+use std::collections::HashSet;
+
+use super::document::Document;
+use super::json::Json;
+use super::samplers::{self, Component};
+use sinew::error::Invalid;
+use sinew_animate::asset::{Clip, LocalTransform, Mesh, Node, Target, Track};
+use sinew_animate::retarget::Bone;
+
+/// All animations, one clip each. Nodes that are animated get their transforms in components.
+pub(super) fn read(
+    document: &Document,
+    nodes: &mut [Node],
+    meshes: &[Mesh],
+) -> Result<Vec<Clip>, Invalid> {
+    let mut users = vec![Vec::new(); meshes.len()];
+    for (i, node) in nodes.iter().enumerate() {
+        if let Some(mesh) = node.mesh {
+            users[mesh].push(i);
+        }
+    }
+    let reader = Reader {
+        document,
+        nodes,
+        meshes,
+        users: &users,
+    };
+    let list = document.list_for::<Clip>("animations")?;
+    let clips = list.iter().map(|animation| reader.clip(animation));
+    let clips: Vec<Clip> = clips.collect::<Result<_, _>>()?;
+    make_components(document, nodes, &clips);
+    Ok(clips)
+}
+
+struct Reader<'a> {
+    document: &'a Document,
+    nodes: &'a [Node],
+    meshes: &'a [Mesh],
+    /// For each mesh the nodes that show it.
+    users: &'a [Vec<usize>],
+}
+
+/// What a channel moves, and its morph targets where it moves those.
+struct Aim {
+    targets: Vec<Target>,
+    component: Component,
+}
+
+impl Reader<'_> {
+    fn clip(&self, animation: &Json<'_>) -> Result<Clip, Invalid> {
+        let samplers = animation.list("samplers")?;
+        let mut seen = HashSet::new();
+        let mut tracks = Vec::new();
+        for channel in animation.list("channels")? {
+            let sampler = channel.need("sampler")?;
+            let sampler = &samplers[sampler.index("a sampler", samplers.len())?];
+            let target = channel.need("target")?;
+            let Some(Aim { targets, component }) = self.aim(&target)? else {
+                continue;
+            };
+            for moved in &targets {
+                if !seen.insert((moved.clone(), component.name())) {
+                    return Err(twice(&target, moved, component));
+                }
+            }
+            let curve = samplers::read(self.document, sampler, component)?;
+            if let Some(copies) = targets.len().checked_sub(1) {
+                let bytes = 8 * curve.times.len() + curve.keys.bytes() + 2 * size_of::<Track>();
+                self.document.charge(copies, bytes, channel.at())?;
+            }
+            tracks.extend(targets.into_iter().map(|target| Track {
+                target,
+                curve: curve.clone(),
+            }));
+        }
+        Ok(Clip {
+            name: animation.text("name")?,
+            tracks,
+        })
+    }
+
+    /// `None` for a channel that moves nothing here.
+    fn aim(&self, target: &Json<'_>) -> Result<Option<Aim>, Invalid> {
+        let path = target.need("path")?;
+        if path.string()? == "pointer" {
+            return self.pointer(target);
+        }
+        if let Some(bone) = bone(target)? {
+            let component = Component::parse(path.string()?).filter(|c| *c != Component::WEIGHTS);
+            let component = component
+                .ok_or_else(|| path.wrong("rotation, translation or scale").coded("PATH"))?;
+            let targets = vec![Target::Bone(bone)];
+            return Ok(Some(Aim { targets, component }));
+        }
+        let component = Component::parse(path.string()?)
+            .ok_or_else(|| path.wrong("translation, rotation, scale or weights"))?;
+        // Such a channel is for extensions that this reader does not know.
+        let Some(node) = target.get("node")? else {
+            return Ok(None);
+        };
+        let node = self.document.node_index(&node)?;
+        Ok(self.of_nodes(target, &[node], component))
+    }
+
+    /// A channel for those nodes, of which weights only move nodes with morph targets.
+    fn of_nodes(&self, target: &Json<'_>, nodes: &[usize], component: Component) -> Option<Aim> {
+        let of = |node: &usize| Target::Node(*node);
+        if component != Component::WEIGHTS {
+            let targets = nodes.iter().map(of).collect();
+            return Some(Aim { targets, component });
+        }
+        let mesh = nodes.iter().find_map(|n| self.nodes[*n].mesh);
+        let count = mesh.map_or(0, |m| self.meshes[m].target_names.len());
+        if count == 0 {
+            let message = "weights of a node without morph targets; the channel is left out";
+            self.document
+                .warn("gltf-channel-left-out", target.at(), message);
+            return None;
+        }
+        Some(Aim {
+            targets: nodes.iter().map(of).collect(),
+            component: Component::Weights(count),
+        })
+    }
+
+    /// KHR_animation_pointer: what a node's own channels could say, and the weights of a mesh.
+    fn pointer(&self, target: &Json<'_>) -> Result<Option<Aim>, Invalid> {
+        let Some(extension) = target.extension("KHR_animation_pointer")? else {
+            let at = target.at_key("extensions.KHR_animation_pointer");
+            return Err(Invalid::new(
+                at,
+                "",
+                "the pointer that the path speaks of",
+                "nothing",
+            ));
+        };
+        let pointer = extension.need("pointer")?;
+        let text = pointer.string()?;
+        let index = |number: &str, count: usize, what: &str| {
+            let index = number.parse::<usize>().ok().filter(|i| *i < count);
+            index.ok_or_else(|| pointer.wrong(&format!("{what} below {count}")))
+        };
+        let parts: Vec<&str> = text.split('/').collect();
+        match parts[..] {
+            ["", "nodes", node, name] if let Some(component) = Component::parse(name) => {
+                let node = index(node, self.nodes.len(), "a node")?;
+                Ok(self.of_nodes(target, &[node], component))
+            }
+            ["", "meshes", mesh, "weights"] => {
+                let mesh = index(mesh, self.meshes.len(), "a mesh")?;
+                // Nodes with weights of their own do not follow their mesh.
+                let nodes = self.users[mesh].iter().copied();
+                let nodes: Vec<usize> =
+                    nodes.filter(|n| self.nodes[*n].weights.is_none()).collect();
+                Ok(self.of_nodes(target, &nodes, Component::WEIGHTS))
+            }
+            _ => {
+                let message = format!("animates {text}, which is left out");
+                self.document.warn("gltf-pointer", target.at(), message);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Two channels of an animation for the same thing.
+fn twice(target: &Json<'_>, moved: &Target, component: Component) -> Invalid {
+    let (name, code) = match moved {
+        Target::Node(node) => (format!("nodes[{node}]"), None),
+        Target::Bone(bone) => (format!("the bone {bone}"), Some("DUPLICATE_TARGET")),
+        Target::Expression(name) => (format!("the expression {name}"), None),
+    };
+    let found = format!("another channel for the {} of {name}", component.name());
+    let error = target.error("each target once in an animation", found);
+    Invalid { code, ..error }
+}
+
+/// The human bone that a channel is for, which goes before its node.
+fn bone(target: &Json<'_>) -> Result<Option<Bone>, Invalid> {
+    let Some(extension) = target.extension("EXT_skeleton_humanoid")? else {
+        return Ok(None);
+    };
+    let Some(name) = extension.get("humanoidBoneName")? else {
+        let at = extension.at_key("humanoidBoneName");
+        let error = Invalid::new(at, "", "the name of a human bone", "nothing");
+        return Err(error.coded("BONE_NAME_MISSING"));
+    };
+    let bone = name.string()?.parse();
+    bone.map(Some).map_err(|_| {
+        name.wrong("one of the 55 human bones")
+            .coded("BONE_NAME_UNKNOWN")
+    })
+}
+
+/// Only components can be animated; glTF forbids a matrix there.
+fn make_components(document: &Document, nodes: &mut [Node], clips: &[Clip]) {
+    for track in clips.iter().flat_map(|c| &c.tracks) {
+        let Target::Node(index) = track.target else {
+            continue;
+        };
+        let node = &mut nodes[index];
+        if matches!(track.curve.keys, sinew_animate::asset::Keys::Weights { .. }) {
+            continue;
+        }
+        if let LocalTransform::Matrix(_) = node.local {
+            let message = "an animated matrix; it is taken apart, without shear";
+            document.warn(
+                "gltf-animated-matrix",
+                &format!("nodes[{index}].matrix"),
+                message,
+            );
+            node.local = LocalTransform::Trs(node.local.trs());
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! glTF files with something added: the file's own JSON, in which everything else stays as it was.
+//!
+//! A .glb keeps all its bytes in the BIN chunk, and what is added goes behind them. A .gltf gets what is added as one
+//! more buffer in a data URI. External buffers and images are still referred to where the output lies in the
+//! model's folder; elsewhere they are taken into the file, so that it stays whole.
+
+mod clip;
+mod save;
+mod skeleton;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::document::{Buffer, Document};
+use sinew::error::{Error, Invalid, Result, Warning};
+
+pub use skeleton::described_as;
+
+/// A glTF document to be written again.
+#[derive(Debug)]
+pub struct GltfEdit {
+    file: PathBuf,
+    json: Value,
+    /// Of each buffer; `None` for one that only stands for data left out.
+    buffers: Vec<Option<Vec<u8>>>,
+    /// The buffer that additions go to, once there are any.
+    added: Option<usize>,
+    warnings: Vec<Warning>,
+}
+
+impl GltfEdit {
+    /// Opens a .gltf, .glb or .vrm file.
+    ///
+    /// # Errors
+    /// As for [`super::read`], as far as container, JSON and buffers go.
+    pub fn open(path: &Path) -> Result<Self> {
+        let bytes = crate::read_bytes(path)?;
+        let document = Document::parse(&bytes, path).map_err(|e| e.in_file(path))?;
+        let (json, buffers) = document.into_parts();
+        let buffers = buffers.into_iter().map(|b| match b {
+            Buffer::Bytes(bytes) => Some(bytes),
+            Buffer::Fallback => None,
+        });
+        Ok(Self {
+            file: path.to_owned(),
+            json,
+            buffers: buffers.collect(),
+            added: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// What could not be kept whole.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The document's JSON as it stands.
+    #[must_use]
+    pub fn json(&self) -> &Value {
+        &self.json
+    }
+
+    fn broken(&self, at: &str, expected: &str, found: &Value) -> Error {
+        let found = found.to_string().chars().take(80).collect::<String>();
+        Invalid::new(at, "", expected, found)
+            .in_file(&self.file)
+            .into()
+    }
+
+    fn root(&mut self) -> Result<&mut Map<String, Value>> {
+        if !self.json.is_object() {
+            return Err(self.broken("the document", "an object", &self.json));
+        }
+        match &mut self.json {
+            Value::Object(root) => Ok(root),
+            _ => Err(Error::Request("a document that is no object".to_owned())),
+        }
+    }
+
+    /// Appends to a top-level array, which is made where it is not there; gives the index.
+    fn push(&mut self, array: &str, item: Value) -> Result<usize> {
+        let list = self.root()?.entry(array).or_insert_with(|| json!([]));
+        if let Value::Array(list) = list {
+            list.push(item);
+            return Ok(list.len() - 1);
+        }
+        let found = list.clone();
+        Err(self.broken(array, "an array", &found))
+    }
+
+    /// A member of an object that is made where it is not there.
+    fn object(&mut self, key: &str) -> Result<&mut Map<String, Value>> {
+        let found = self.json.get(key).filter(|v| !v.is_object()).cloned();
+        if let Some(found) = found {
+            return Err(self.broken(key, "an object", &found));
+        }
+        match self.root()?.entry(key).or_insert_with(|| json!({})) {
+            Value::Object(object) => Ok(object),
+            _ => Err(Error::Request(format!("{key} is no object"))),
+        }
+    }
+
+    /// Lists an extension as used, once.
+    fn use_extension(&mut self, name: &str) -> Result<()> {
+        let used = self.json.get("extensionsUsed").and_then(Value::as_array);
+        if !used.is_some_and(|u| u.iter().any(|e| e == name)) {
+            self.push("extensionsUsed", json!(name))?;
+        }
+        Ok(())
+    }
+
+    /// A buffer view of these bytes, in the buffer of additions.
+    fn add_bytes(&mut self, bytes: &[u8]) -> Result<usize> {
+        let index = match self.added {
+            Some(index) => index,
+            None => {
+                let index = self.push("buffers", json!({ "byteLength": 0 }))?;
+                self.buffers.push(Some(Vec::new()));
+                self.added = Some(index);
+                index
+            }
+        };
+        let Some(Some(buffer)) = self.buffers.get_mut(index) else {
+            return Err(Error::Request(
+                "a document whose buffers are no list".to_owned(),
+            ));
+        };
+        buffer.resize(buffer.len().next_multiple_of(4), 0);
+        let offset = buffer.len();
+        buffer.extend(bytes);
+        self.json["buffers"][index]["byteLength"] = json!(buffer.len());
+        let view = json!({ "buffer": index, "byteOffset": offset, "byteLength": bytes.len() });
+        self.push("bufferViews", view)
+    }
+}

@@ -1,0 +1,184 @@
+//! The edited document as a file.
+
+use std::io::Write;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::super::uri::{self, Source};
+use super::GltfEdit;
+use crate::output;
+use sinew::error::{Error, Result, Warning};
+
+/// No image is taken in beyond this.
+const LARGEST_IMAGE: u64 = 1 << 30;
+
+impl GltfEdit {
+    /// Writes the document: `.gltf` as JSON, `.glb` and `.vrm` as one binary file. It appears under its name only when
+    /// it is whole. Gives what could not be taken along.
+    ///
+    /// # Errors
+    /// Another ending, the model's own file as `output`, a folder that cannot be written to, a full disk, more
+    /// than the 4 GiB that a .glb may have.
+    pub fn save(mut self, output: &Path) -> Result<Vec<Warning>> {
+        let fail = |reason: String| Error::Write {
+            file: output.to_owned(),
+            reason,
+        };
+        let ending = output
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or_default();
+        let binary = match ending.to_ascii_lowercase().as_str() {
+            "gltf" => false,
+            "glb" | "vrm" => true,
+            _ => return Err(fail(format!("no glTF file is named .{ending}"))),
+        };
+        let place = |p: &Path| p.canonicalize().ok();
+        if place(output).is_some_and(|o| Some(o) == place(&self.file)) {
+            return Err(fail("it is the file that is read".to_owned()));
+        }
+        let folder = |p: &Path| match p.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => place(parent),
+            _ => place(Path::new(".")),
+        };
+        let beside = folder(output).is_some_and(|o| Some(o) == folder(&self.file));
+        let bin = if binary { self.take_bin() } else { None };
+        self.embed_buffers(bin.is_some(), beside);
+        if !beside {
+            self.embed_images();
+        }
+        let mut text = serde_json::to_vec(&self.json).map_err(|e| fail(e.to_string()))?;
+        if !binary {
+            output::replace(output, |file| {
+                file.write_all(&text).map_err(|e| e.to_string())
+            })?;
+            return Ok(self.warnings);
+        }
+        text.resize(text.len().next_multiple_of(4), b' ');
+        let mut chunks = vec![(b"JSON", text)];
+        if let Some(mut bin) = bin {
+            bin.resize(bin.len().next_multiple_of(4), 0);
+            chunks.push((b"BIN\0", bin));
+        }
+        let length: usize = 12 + chunks.iter().map(|(_, data)| 8 + data.len()).sum::<usize>();
+        let length = u32::try_from(length)
+            .map_err(|_| fail(format!("{length} bytes, and a .glb has no more than 4 GiB")))?;
+        output::replace(output, |file| {
+            let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(|e| e.to_string());
+            write(b"glTF")?;
+            write(&2u32.to_le_bytes())?;
+            write(&length.to_le_bytes())?;
+            for (kind, data) in &chunks {
+                // Each chunk is shorter than the whole.
+                write(&(data.len() as u32).to_le_bytes())?;
+                write(*kind)?;
+                write(data)?;
+            }
+            Ok(())
+        })?;
+        Ok(self.warnings)
+    }
+
+    /// The first buffer as BIN chunk, with the additions behind it. `None` where the first buffer has no data.
+    fn take_bin(&mut self) -> Option<Vec<u8>> {
+        let mut bin = self.buffers.first_mut()?.take()?;
+        if let Some(added) = self.added.take().filter(|a| *a > 0)
+            && let Some(more) = self.buffers.get_mut(added).and_then(Option::take)
+        {
+            bin.resize(bin.len().next_multiple_of(4), 0);
+            let offset = bin.len();
+            bin.extend(more);
+            let views = self
+                .json
+                .get_mut("bufferViews")
+                .and_then(Value::as_array_mut);
+            for view in views.into_iter().flatten().filter(|v| v["buffer"] == added) {
+                let from = view["byteOffset"].as_u64().unwrap_or(0) as usize;
+                view["buffer"] = json!(0);
+                view["byteOffset"] = json!(offset + from);
+            }
+            // Additions are the last buffer, so no other index moves.
+            self.buffers.pop();
+            if let Some(list) = self.json.get_mut("buffers").and_then(Value::as_array_mut) {
+                list.pop();
+            }
+        }
+        let buffer = self
+            .json
+            .get_mut("buffers")
+            .and_then(|b| b.get_mut(0))?
+            .as_object_mut()?;
+        buffer.remove("uri");
+        buffer.insert("byteLength".to_owned(), json!(bin.len()));
+        Some(bin)
+    }
+
+    /// Buffers outside the JSON that the output would not find, as data URIs.
+    fn embed_buffers(&mut self, first_is_bin: bool, beside: bool) {
+        let list = self.json.get_mut("buffers").and_then(Value::as_array_mut);
+        for (i, buffer) in list.into_iter().flatten().enumerate() {
+            let found = buffer["uri"]
+                .as_str()
+                .is_some_and(|uri| is_data(uri) || beside);
+            let Some(Some(bytes)) = self.buffers.get(i) else {
+                continue;
+            };
+            let in_chunk = i == 0 && first_is_bin;
+            if !found && !in_chunk {
+                buffer["uri"] = json!(data_uri("application/octet-stream", bytes));
+            }
+        }
+    }
+
+    fn embed_images(&mut self) {
+        let folder = self.file.parent().unwrap_or(Path::new("")).to_owned();
+        let list = self.json.get_mut("images").and_then(Value::as_array_mut);
+        for (i, image) in list.into_iter().flatten().enumerate() {
+            let Some(uri) = image["uri"].as_str().filter(|u| !is_data(u)) else {
+                continue;
+            };
+            let bytes = match uri::resolve(uri, &folder) {
+                Ok(Source::Data(bytes)) => Ok(bytes),
+                Ok(Source::File(path)) => uri::read_file(&path, LARGEST_IMAGE),
+                Err(found) => Err(found),
+            };
+            match bytes {
+                Ok(bytes) => {
+                    let kind = media_type(&bytes);
+                    let given = image["mimeType"].as_str().or(kind);
+                    image["uri"] = json!(data_uri(
+                        given.unwrap_or("application/octet-stream"),
+                        &bytes
+                    ));
+                }
+                Err(found) => self.warnings.push(Warning::new(
+                    "gltf-image-unreadable",
+                    format!("images[{i}].uri"),
+                    format!("cannot read {found}; the URI stays as it is"),
+                )),
+            }
+        }
+    }
+}
+
+fn is_data(uri: &str) -> bool {
+    uri.get(..5)
+        .is_some_and(|s| s.eq_ignore_ascii_case("data:"))
+}
+
+fn data_uri(media_type: &str, bytes: &[u8]) -> String {
+    format!("data:{media_type};base64,{}", STANDARD.encode(bytes))
+}
+
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 3] = [
+        (b"\x89PNG", "image/png"),
+        (b"\xFF\xD8\xFF", "image/jpeg"),
+        (b"\xABKTX 20", "image/ktx2"),
+    ];
+    let found = known.iter().find(|(start, _)| bytes.starts_with(start));
+    found.map(|(_, kind)| *kind)
+}

@@ -1,0 +1,253 @@
+//! Whether a skeleton's bind pose is the reference pose that the extension's clips are relative to: a T-pose that
+//! faces +Z, with +Y of every bone to its child and +X where a muscle bends it.
+
+mod bind_pose;
+
+use glam::{DMat4, DVec3};
+
+use sinew_animate::asset::{Asset, HumanoidSkeleton};
+use sinew_animate::retarget::Bone;
+
+use super::HumanoidFinding;
+use bind_pose::world_from_bound_joints;
+
+/// How far off a direction may be, in degrees.
+const TOLERANCE: f64 = 10.0;
+
+/// The spine, from the bottom up.
+const SPINE: [Bone; 6] = [
+    Bone::Hips,
+    Bone::Spine,
+    Bone::Chest,
+    Bone::UpperChest,
+    Bone::Neck,
+    Bone::Head,
+];
+
+/// Left and right bones whose line runs across the body, the steadiest first.
+const PAIRS: [(Bone, Bone); 7] = [
+    (Bone::LeftUpperLeg, Bone::RightUpperLeg),
+    (Bone::LeftUpperArm, Bone::RightUpperArm),
+    (Bone::LeftShoulder, Bone::RightShoulder),
+    (Bone::LeftLowerLeg, Bone::RightLowerLeg),
+    (Bone::LeftLowerArm, Bone::RightLowerArm),
+    (Bone::LeftFoot, Bone::RightFoot),
+    (Bone::LeftHand, Bone::RightHand),
+];
+
+/// Bones of a limb that one behind the other point to the next one present.
+const CHAINS: [&[Bone]; 5] = [
+    &SPINE,
+    &[
+        Bone::LeftShoulder,
+        Bone::LeftUpperArm,
+        Bone::LeftLowerArm,
+        Bone::LeftHand,
+        Bone::LeftMiddleProximal,
+    ],
+    &[
+        Bone::RightShoulder,
+        Bone::RightUpperArm,
+        Bone::RightLowerArm,
+        Bone::RightHand,
+        Bone::RightMiddleProximal,
+    ],
+    &[
+        Bone::LeftUpperLeg,
+        Bone::LeftLowerLeg,
+        Bone::LeftFoot,
+        Bone::LeftToes,
+    ],
+    &[
+        Bone::RightUpperLeg,
+        Bone::RightLowerLeg,
+        Bone::RightFoot,
+        Bone::RightToes,
+    ],
+];
+
+/// What of a skeleton's bind pose is more than ten degrees off the reference pose.
+///
+/// Directions are the scene's: each skin's bind space is brought there by the transform that most of its joints agree on.
+/// Bones without a finite bind matrix are left out.
+#[must_use]
+pub fn reference_pose(asset: &Asset, skeleton: &HumanoidSkeleton) -> Vec<HumanoidFinding> {
+    let world = world_from_bound_joints(asset, skeleton.bones.values().copied());
+    let pose = Pose {
+        at: &skeleton.location,
+        bones: skeleton
+            .bones
+            .iter()
+            .filter_map(|(bone, node)| Some((*bone, *world.get(node)?)))
+            .collect(),
+    };
+    let mut findings = Vec::new();
+    findings.extend(pose.up());
+    findings.extend(pose.facing());
+    findings.extend(pose.arms());
+    findings.extend(pose.y_to_child());
+    findings.extend(pose.axes());
+    findings
+}
+
+/// world_from_bone at bind time.
+struct Pose<'a> {
+    at: &'a str,
+    bones: std::collections::BTreeMap<Bone, DMat4>,
+}
+
+impl Pose<'_> {
+    fn position(&self, bone: Bone) -> Option<DVec3> {
+        self.bones.get(&bone).map(|m| m.w_axis.truncate())
+    }
+
+    /// From one bone to another; `None` where either is absent or both are in one place.
+    fn direction(&self, from: Bone, to: Bone) -> Option<DVec3> {
+        (self.position(to)? - self.position(from)?).try_normalize()
+    }
+
+    fn at_bone(&self, bone: Bone) -> String {
+        format!("{}.humanoidBones.{bone}", self.at)
+    }
+
+    fn up(&self) -> Option<HumanoidFinding> {
+        let present = || SPINE.into_iter().filter(|b| self.bones.contains_key(b));
+        let (bottom, top) = (present().next()?, present().next_back()?);
+        let off = degrees(self.direction(bottom, top)?, DVec3::Y);
+        off_by(off).map(|found| {
+            let expected = format!("{top} straight above {bottom}, towards +Y");
+            HumanoidFinding::warning("REF_UP", self.at, expected, found)
+        })
+    }
+
+    /// Turns about the vertical only: what leans is no matter of facing.
+    fn facing(&self) -> Option<HumanoidFinding> {
+        let left = PAIRS
+            .iter()
+            .find_map(|(left, right)| self.direction(*right, *left))?;
+        let off = degrees(left.cross(DVec3::Y).try_normalize()?, DVec3::Z);
+        off_by(off).map(|found| {
+            HumanoidFinding::warning("REF_FACING", self.at, "a character that faces +Z", found)
+        })
+    }
+
+    fn arms(&self) -> Vec<HumanoidFinding> {
+        let sides = [(CHAINS[1], DVec3::X, "+X"), (CHAINS[2], DVec3::NEG_X, "-X")];
+        let mut findings = Vec::new();
+        for (chain, along, name) in sides {
+            let arm = &chain[1..4];
+            for (bone, direction) in self.segments(arm) {
+                if let Some(found) = off_by(degrees(direction, along)) {
+                    let expected = format!("an arm stretched along {name}");
+                    let at = self.at_bone(bone);
+                    findings.push(HumanoidFinding::warning(
+                        "REF_TPOSE_ARM",
+                        at,
+                        expected,
+                        found,
+                    ));
+                }
+            }
+        }
+        findings
+    }
+
+    /// Bones of a chain, and where the next one present lies.
+    fn segments(&self, chain: &[Bone]) -> Vec<(Bone, DVec3)> {
+        let present: Vec<Bone> = chain
+            .iter()
+            .copied()
+            .filter(|b| self.bones.contains_key(b))
+            .collect();
+        present
+            .windows(2)
+            .filter_map(|pair| Some((pair[0], self.direction(pair[0], pair[1])?)))
+            .collect()
+    }
+
+    fn y_to_child(&self) -> Vec<HumanoidFinding> {
+        let fingers = fingers();
+        let chains = CHAINS.into_iter().chain(fingers.iter().map(Vec::as_slice));
+        let mut findings = Vec::new();
+        for (bone, direction) in chains.flat_map(|chain| self.segments(chain)) {
+            let y = self.bones[&bone].y_axis.truncate().try_normalize();
+            let Some(found) = y.and_then(|y| off_by(degrees(y, direction))) else {
+                continue;
+            };
+            findings.push(HumanoidFinding::warning(
+                "REF_Y_TO_CHILD",
+                self.at_bone(bone),
+                "+Y from the bone to its child",
+                found,
+            ));
+        }
+        findings
+    }
+
+    /// How far a bone is turned about its own +Y, where its muscles bend it one way only.
+    fn axes(&self) -> Vec<HumanoidFinding> {
+        let mut findings = Vec::new();
+        for (bone, m) in &self.bones {
+            let Some((bend, name)) = bend_direction(*bone) else {
+                continue;
+            };
+            let axes = [m.x_axis, m.y_axis].map(|a| a.truncate().try_normalize());
+            let [Some(x), Some(y)] = axes else { continue };
+            // Turning about +X takes +Y to +Z, so this +X takes the bone's tip where it bends to.
+            let Some(wanted) = y.cross(bend).try_normalize() else {
+                continue;
+            };
+            if let Some(found) = off_by(degrees(x, wanted)) {
+                findings.push(HumanoidFinding::warning(
+                    "REF_AXES",
+                    self.at_bone(*bone),
+                    format!("a turn about +X that bends {bone} towards {name}"),
+                    found,
+                ));
+            }
+        }
+        findings
+    }
+}
+
+/// Fingers and thumbs from their roots.
+fn fingers() -> Vec<Vec<Bone>> {
+    let is_root = |b: &&Bone| matches!(b.parent(), Some(Bone::LeftHand | Bone::RightHand));
+    let below = |b: &Bone| Bone::ALL.iter().find(|c| c.parent() == Some(*b)).copied();
+    Bone::ALL
+        .iter()
+        .filter(is_root)
+        .map(|root| std::iter::successors(Some(*root), below).collect())
+        .collect()
+}
+
+/// Where a contracting muscle takes a bone's tip, for the bones that have one answer: shoulders, upper arms,
+/// thumbs, feet, eyes and the jaw have none.
+fn bend_direction(bone: Bone) -> Option<(DVec3, &'static str)> {
+    const FORWARD: (DVec3, &str) = (DVec3::Z, "+Z");
+    const BACK: (DVec3, &str) = (DVec3::NEG_Z, "-Z");
+    const DOWN: (DVec3, &str) = (DVec3::NEG_Y, "-Y");
+    match bone {
+        _ if SPINE.contains(&bone) => Some(FORWARD),
+        Bone::LeftLowerArm | Bone::RightLowerArm => Some(FORWARD),
+        Bone::LeftUpperLeg | Bone::RightUpperLeg => Some(FORWARD),
+        Bone::LeftLowerLeg | Bone::RightLowerLeg => Some(BACK),
+        Bone::LeftHand | Bone::RightHand => Some(DOWN),
+        _ if is_finger(bone) => Some(DOWN),
+        _ => None,
+    }
+}
+
+fn is_finger(bone: Bone) -> bool {
+    let hand = |b: Bone| matches!(b, Bone::LeftHand | Bone::RightHand);
+    bone.ancestors().any(hand) && !bone.name().contains("Thumb")
+}
+
+fn degrees(a: DVec3, b: DVec3) -> f64 {
+    a.cross(b).length().atan2(a.dot(b)).to_degrees()
+}
+
+/// The message, where an angle is too large.
+fn off_by(degrees: f64) -> Option<String> {
+    (degrees > TOLERANCE).then(|| format!("{degrees:.1} degrees off"))
+}

@@ -1,0 +1,45 @@
+//! What extensions add to a glTF document beyond its geometry: humanoid skeletons, expressions, clips on human bones.
+//!
+//! EXT_skeleton_humanoid is validated by its own codes ([`humanoid`]); VRM 0.x, VRM 1.0 and VRM Animation by `vrm-*` ones.
+//! What a converter cannot keep (spring bones, constraints, MToon, gaze) is read past, and said to be.
+
+pub mod humanoid;
+mod lookup;
+mod tree;
+mod vrm;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use sinew::error::{Invalid, Warning};
+use sinew_animate::asset::Asset;
+
+pub use humanoid::{HumanoidFinding, Severity};
+
+/// What [`humanoid::validate`] finds in a file, whatever else is wrong with it; nothing where it is no glTF.
+#[must_use]
+pub fn humanoid_findings(path: &Path) -> Vec<HumanoidFinding> {
+    let bytes = crate::read_bytes(path).unwrap_or_default();
+    let parts = super::container::split(&bytes).ok();
+    let document = parts.and_then(|p| serde_json::from_slice(p.json).ok());
+    document.map_or_else(Vec::new, |document: Value| humanoid::validate(&document))
+}
+
+/// Holds a document to the rules of EXT_skeleton_humanoid, before its clips are read; gives what is to be warned about.
+///
+/// # Errors
+/// The first error, with its JSON location and code.
+pub(super) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
+    humanoid::check(document)
+}
+
+/// Adds humanoids, expressions, their clips and what is to be warned about to the asset of a checked document; its nodes,
+/// meshes, skins and clips have the document's own indices.
+///
+/// # Errors
+/// The first error of VRM, with its JSON location and mostly a code.
+pub(super) fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
+    humanoid::apply(document, asset);
+    vrm::apply(document, asset)
+}

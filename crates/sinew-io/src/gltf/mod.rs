@@ -1,0 +1,92 @@
+//! glTF 2.0: .gltf and .glb files, and what is built on them (.vrm, .vrma).
+//!
+//! The JSON is walked by hand (`json`), since the errors of a general parser or of the `gltf` crate do not say where in
+//! the file the fault is, and that crate refuses or loses what extensions add to animation channels.
+//!
+//! A file that breaks a rule is refused with the location of what is at fault. What only looks different without it,
+//! such as an image that cannot be read, is left out with a warning.
+
+mod accessor;
+mod clips;
+mod container;
+mod document;
+mod edit;
+mod element;
+pub mod extensions;
+mod images;
+mod influences;
+mod json;
+mod materials;
+mod meshes;
+mod meshopt;
+mod morph;
+mod nodes;
+mod primitives;
+mod samplers;
+mod skins;
+mod supported;
+mod triangles;
+mod uri;
+mod views;
+
+use std::path::Path;
+
+use sinew::error::{Invalid, Result};
+use sinew_animate::asset::{Asset, Axis, Format};
+
+pub(crate) use document::Document;
+pub use edit::{GltfEdit, described_as};
+
+/// Reads a .gltf, .glb, .vrm or .vrma file, with the buffers and images it names. Units are metres, Y is up.
+///
+/// # Errors
+/// [`sinew::Error::Open`] where the file cannot be read; else the first rule broken, an [`Invalid`] whose `prim` is the JSON
+/// location, such as `accessors[3].bufferView`.
+pub fn read(path: &Path) -> Result<Asset> {
+    let bytes = crate::read_bytes(path)?;
+    read_bytes(&bytes, path)
+}
+
+/// The same for a file already in memory; `file` names it in errors, and other files are looked for beside it.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_bytes(bytes: &[u8], file: &Path) -> Result<Asset> {
+    let document = Document::parse(bytes, file).map_err(|e| e.in_file(file))?;
+    let asset = asset(&document).map_err(|e| e.in_file(file))?;
+    Ok(asset)
+}
+
+fn asset(document: &Document) -> Result<Asset, Invalid> {
+    let mut nodes = nodes::read(document)?;
+    let roots = nodes::roots(document, &nodes)?;
+    let skins = skins::read(document)?;
+    // Nodes and skins hold by now, and errors of channels are the extension's own.
+    let humanoid_warnings = extensions::check(document.json().value())?;
+    let meshes = meshes::read(document, &nodes, &skins)?;
+    meshes::check_node_weights(document, &nodes, &meshes)?;
+    let clips = clips::read(document, &mut nodes, &meshes)?;
+    let materials = materials::read(document)?;
+    let images = images::read(document)?;
+    let mut asset = Asset {
+        file: document.file.clone(),
+        format: Format::Gltf,
+        up_axis: Axis::Y,
+        meters_per_unit: 1.0,
+        frames_per_second: None,
+        nodes,
+        roots,
+        meshes,
+        skins,
+        clips,
+        materials,
+        images,
+        humanoids: Vec::new(),
+        expressions: Vec::new(),
+        warnings: document.take_warnings(),
+    };
+    asset.warnings.extend(humanoid_warnings);
+    extensions::apply(document.json().value(), &mut asset)?;
+    asset.validate()?;
+    Ok(asset)
+}

@@ -1,0 +1,182 @@
+//! Nodes, their transforms and who is whose child.
+
+use glam::{DMat4, DQuat, DVec3, DVec4};
+
+use super::document::Document;
+use super::json::Json;
+use sinew::error::Invalid;
+use sinew_animate::asset::{LocalTransform, Node, Trs};
+
+/// All nodes. Weights are checked against the meshes later.
+pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
+    let list = document.list_for::<Node>("nodes")?;
+    let mut nodes = Vec::with_capacity(list.len());
+    for json in &list {
+        let mesh = match json.get("mesh")? {
+            Some(mesh) => Some(document.follow(&mesh, "meshes", "a mesh")?.0),
+            None => None,
+        };
+        let skin = match json.get("skin")? {
+            Some(skin) => Some(document.follow(&skin, "skins", "a skin")?.0),
+            None => None,
+        };
+        let weights = match json.get("weights")? {
+            Some(weights) => Some(numbers_f32(&weights)?),
+            None => None,
+        };
+        if json.extension("EXT_mesh_gpu_instancing")?.is_some() {
+            let message = "instances (EXT_mesh_gpu_instancing), of which one is shown";
+            document.warn("gltf-instances", json.at(), message);
+        }
+        nodes.push(Node {
+            name: json.text("name")?,
+            parent: None,
+            local: local(document, json)?,
+            mesh,
+            // Without a mesh there is nothing to skin.
+            skin: skin.filter(|_| mesh.is_some()),
+            weights: weights.filter(|_| mesh.is_some()),
+        });
+    }
+    for (i, json) in list.iter().enumerate() {
+        for child in json.list("children")? {
+            let index = document.node_index(&child)?;
+            if let Some(other) = nodes[index].parent.replace(i) {
+                let found = format!("node {index}, a child of nodes[{other}] too");
+                return Err(child.error("a node with one parent", found));
+            }
+        }
+    }
+    no_circles(&nodes)?;
+    Ok(nodes)
+}
+
+/// The nodes that the scene to show starts from (glTF 2.0, 3.5.1): those of `scene`, of the first scene where none
+/// is named, or all without a parent where there is no scene.
+pub(super) fn roots(document: &Document, nodes: &[Node]) -> Result<Vec<usize>, Invalid> {
+    let root = document.json();
+    let scenes = root.list("scenes")?;
+    let scene = match root.get("scene")? {
+        Some(scene) => Some(&scenes[scene.index("a scene", scenes.len())?]),
+        None => scenes.first(),
+    };
+    let Some(scene) = scene else {
+        let top = |i: &usize| nodes[*i].parent.is_none();
+        return Ok((0..nodes.len()).filter(top).collect());
+    };
+    let mut seen = vec![false; nodes.len()];
+    let mut roots = Vec::new();
+    for node in scene.list("nodes")? {
+        let index = document.node_index(&node)?;
+        if let Some(parent) = nodes[index].parent {
+            let found = format!("node {index}, a child of nodes[{parent}]");
+            return Err(node.error("a node without a parent", found));
+        }
+        if std::mem::replace(&mut seen[index], true) {
+            return Err(node.error("each node once", format!("node {index} twice")));
+        }
+        roots.push(index);
+    }
+    Ok(roots)
+}
+
+/// Every node has one parent at most, so that one that no root leads to runs in a circle.
+fn no_circles(nodes: &[Node]) -> Result<(), Invalid> {
+    // 0 not looked at, 1 on the way up just now, 2 known to end at a root.
+    let mut state = vec![0u8; nodes.len()];
+    for start in 0..nodes.len() {
+        let mut way = Vec::new();
+        let mut at = Some(start);
+        while let Some(node) = at {
+            match state[node] {
+                0 => {
+                    state[node] = 1;
+                    way.push(node);
+                    at = nodes[node].parent;
+                }
+                1 => {
+                    let found = format!("node {node} below itself");
+                    let at = format!("nodes[{node}].children");
+                    return Err(Invalid::new(at, "", "no node below itself", found));
+                }
+                _ => break,
+            }
+        }
+        for node in way {
+            state[node] = 2;
+        }
+    }
+    Ok(())
+}
+
+fn local(document: &Document, json: &Json<'_>) -> Result<LocalTransform, Invalid> {
+    if let Some(matrix) = json.get("matrix")? {
+        for key in ["translation", "rotation", "scale"] {
+            if let Some(also) = json.get(key)? {
+                return Err(also.error("a matrix or components, not both", "both"));
+            }
+        }
+        let columns = floats(&matrix, matrix.numbers::<16>()?)?;
+        let matrix = affine(DMat4::from_cols_array(&columns))
+            .ok_or_else(|| matrix.error("a matrix with 0 0 0 1 as its last row", "another"))?;
+        return Ok(LocalTransform::Matrix(matrix));
+    }
+    let components = |key: &str, default: [f64; 3]| match json.get(key)? {
+        Some(vector) => floats(&vector, vector.numbers()?).map(DVec3::from),
+        None => Ok(DVec3::from(default)),
+    };
+    let rotation = match json.get("rotation")? {
+        Some(json) => rotation(document, &json)?,
+        None => DQuat::IDENTITY,
+    };
+    Ok(LocalTransform::Trs(Trs {
+        translation: components("translation", [0.0; 3])?,
+        rotation,
+        scale: components("scale", [1.0; 3])?,
+    }))
+}
+
+/// A unit quaternion. Short ones are made unit, with a warning where they are far off.
+fn rotation(document: &Document, json: &Json<'_>) -> Result<DQuat, Invalid> {
+    let rotation = DQuat::from_array(floats(json, json.numbers()?)?);
+    let length = rotation.length();
+    if length < 1e-9 {
+        return Err(json.error("a rotation of length 1", "one of length 0"));
+    }
+    if (length - 1.0).abs() > 1e-3 {
+        let message = format!("a rotation of length {length}; it is made 1");
+        document.warn("gltf-rotation-length", json.at(), message);
+    }
+    Ok(rotation / length)
+}
+
+/// Numbers that a float holds, so that products of some stay finite.
+fn floats<const N: usize>(json: &Json<'_>, numbers: [f64; N]) -> Result<[f64; N], Invalid> {
+    match numbers.iter().find(|n| n.abs() > f64::from(f32::MAX)) {
+        Some(large) => Err(json.error("numbers that a float holds", large.to_string())),
+        None => Ok(numbers),
+    }
+}
+
+/// A list of numbers of any length, as floats.
+pub(super) fn numbers_f32(json: &Json<'_>) -> Result<Vec<f32>, Invalid> {
+    let mut out = Vec::new();
+    for element in json.elements()? {
+        let [number] = floats(&element, [element.number()?])?;
+        out.push(number as f32);
+    }
+    Ok(out)
+}
+
+/// The matrix with its last row made exactly 0 0 0 1; `None` where that row is something else.
+pub(super) fn affine(mut matrix: DMat4) -> Option<DMat4> {
+    let last = matrix.row(3);
+    if !(last - DVec4::W).abs().cmple(DVec4::splat(1e-3)).all() {
+        return None;
+    }
+    matrix.x_axis.w = 0.0;
+    matrix.y_axis.w = 0.0;
+    matrix.z_axis.w = 0.0;
+    matrix.w_axis.w = 1.0;
+    Some(matrix)
+}

@@ -1,0 +1,15 @@
+//! File formats. Nothing else names a file-format crate.
+
+pub mod bvh;
+pub mod fbx;
+pub mod gltf;
+mod open;
+pub mod output;
+mod rigs;
+pub mod usd;
+
+pub(crate) use open::read_bytes;
+pub use open::{open, open_with, read_asset};
+pub use output::{OutputsHeld, discard_unfinished};
+pub use rigs::{humanoid, placement, rig, shape_names, skeletons};
+pub use usd::{ClipChoice, OpenOptions};

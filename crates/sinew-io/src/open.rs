@@ -1,0 +1,133 @@
+//! One way to open every format.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::usd::{ClipChoice, OpenOptions, UsdFile};
+use super::{bvh, fbx, gltf};
+use sinew::error::{Error, Result};
+use sinew_animate::asset::Asset;
+use sinew_animate::humanoid::on_own_skeleton;
+
+/// What reads a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Usd,
+    Gltf,
+    Bvh,
+    Fbx,
+}
+
+/// By the file's ending; by its first bytes where that says nothing.
+fn reader(file: &Path) -> Reader {
+    let ending = file.extension().and_then(|e| e.to_str());
+    match ending.map(str::to_ascii_lowercase).as_deref() {
+        Some("gltf" | "glb" | "vrm" | "vrma") => return Reader::Gltf,
+        Some("bvh") => return Reader::Bvh,
+        Some("fbx") => return Reader::Fbx,
+        Some("usd" | "usda" | "usdc" | "usdz") => return Reader::Usd,
+        _ => {}
+    }
+    let mut head = Vec::new();
+    // A file that cannot be read is told of by its reader; opening a pipe would wait for its other end.
+    if file.is_file() {
+        let _ = File::open(file).map(|f| f.take(32).read_to_end(&mut head));
+    }
+    let starts: [(&[u8], Reader); 4] = [
+        (b"glTF", Reader::Gltf),
+        (b"HIERARCHY", Reader::Bvh),
+        (b"Kaydara FBX", Reader::Fbx),
+        (b"; FBX", Reader::Fbx),
+    ];
+    let known = starts.iter().find(|(start, _)| head.starts_with(start));
+    known.map_or(Reader::Usd, |(_, reader)| *reader)
+}
+
+/// Opens a character or a clip of any format: USD as it is; glTF, VRM, VRM Animation, BVH and FBX (with the feature
+/// `fbx`) as the UsdSkel stage that `sinew convert` writes, in memory, bound to the first clip.
+///
+/// ```
+/// let puppet = sinew_io::open("../../examples/assets/puppet.glb")?;
+/// let scene = puppet.scene(Default::default())?;
+/// assert_eq!(scene.instances[0].instance.skeleton().joints().len(), 21);
+/// # Ok::<(), sinew::Error>(())
+/// ```
+///
+/// # Errors
+/// A file that is not there, cut short, or broken, with the place in it.
+pub fn open(file: impl AsRef<Path>) -> Result<UsdFile> {
+    open_with(file, &OpenOptions::default())
+}
+
+/// As [`open`], with a clip, variants or search paths chosen.
+///
+/// # Errors
+/// As [`open`]; a clip that the file does not have; a clip of a USD file, variants of another: there are none.
+pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFile> {
+    let file = file.as_ref();
+    let refuse = |reason: String| Err(Error::Request(format!("{}: {reason}", file.display())));
+    match (read_asset(file)?, &options.clips) {
+        (Some(_), _) if !options.variants.is_empty() => {
+            refuse("there are variants in USD files only".into())
+        }
+        (Some(asset), _) => UsdFile::from_asset(&on_own_skeleton(asset), options),
+        (None, ClipChoice::Named(name)) => refuse(format!(
+            "no clip '{name}' can be chosen: a USD file's animation is what skel:animationSource says"
+        )),
+        (None, _) => UsdFile::open_with(file, options),
+    }
+}
+
+/// Reads a glTF, VRM, BVH or FBX file; `None` where the file is USD.
+///
+/// # Errors
+/// A file that is not there, cut short, or broken, with the place in it.
+pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
+    let file = file.as_ref();
+    match reader(file) {
+        Reader::Usd => Ok(None),
+        Reader::Gltf => gltf::read(file).map(Some),
+        Reader::Bvh => bvh::read(file).map(Some),
+        Reader::Fbx => fbx::read(file).map(Some),
+    }
+}
+
+/// A file's bytes; only of regular files, as devices have no end and pipes may never have a start.
+///
+/// # Errors
+/// [`Error::Open`].
+pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>> {
+    let fail = |reason: String| Error::Open {
+        file: file.to_owned(),
+        reason,
+    };
+    let metadata = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
+    if !metadata.is_file() {
+        return Err(fail("not a file".into()));
+    }
+    std::fs::read(file).map_err(|e| fail(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_decides_and_then_the_first_bytes() {
+        assert_eq!(reader(Path::new("no/such/Hero.GLB")), Reader::Gltf);
+        assert_eq!(reader(Path::new("no/such/hero")), Reader::Usd);
+        let folder = tempfile::tempdir().unwrap();
+        for (text, expected) in [
+            ("glTF\u{2}", Reader::Gltf),
+            ("HIERARCHY\nROOT", Reader::Bvh),
+            ("Kaydara FBX Binary  ", Reader::Fbx),
+            ("; FBX 7.4.0 project file", Reader::Fbx),
+            ("#usda 1.0", Reader::Usd),
+        ] {
+            let file = folder.path().join("file.dat");
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(reader(&file), expected, "{text}");
+        }
+    }
+}

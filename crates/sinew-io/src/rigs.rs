@@ -1,0 +1,77 @@
+//! From a scene's skeletons to rigs.
+
+use glam::DVec3;
+
+use super::usd::UsdFile;
+use sinew::error::Invalid;
+use sinew::sampled::Time;
+use sinew::scene::{PlacedSkeleton, Scene};
+use sinew_animate::retarget::{Humanoid, Placement, Rig};
+
+/// Every skeleton of a scene, bound or not, each path once.
+#[must_use]
+pub fn skeletons(scene: &Scene) -> Vec<&PlacedSkeleton> {
+    let mut out: Vec<&PlacedSkeleton> = Vec::new();
+    for placed in scene.instances.iter().chain(&scene.unbound_skeletons) {
+        if !out.iter().any(|p| p.path == placed.path) {
+            out.push(placed);
+        }
+    }
+    out
+}
+
+/// Where a skeleton stands in its scene at a time.
+#[must_use]
+pub fn placement(scene: &Scene, skeleton: &PlacedSkeleton, time: Time) -> Placement {
+    Placement {
+        world_from_skel: scene.world_from_prim(skeleton.prim, time),
+        up: match scene.up_axis {
+            'Z' => DVec3::Z,
+            _ => DVec3::Y,
+        },
+        meters_per_unit: scene.meters_per_unit,
+    }
+}
+
+/// The rig of a skeleton, placed as at its first time; messages name it by file and prim.
+///
+/// # Errors
+/// As [`Rig::new`], with the file's name.
+pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
+    let times = scene.transform_times(skeleton.prim);
+    let first = times.into_iter().min_by(f64::total_cmp);
+    let place = placement(scene, skeleton, first.map_or(Time::Default, Time::At));
+    let label = format!("{} <{}>", scene.file.display(), skeleton.path);
+    Rig::new(label, skeleton.instance.skeleton(), place).map_err(|e| e.in_file(&scene.file))
+}
+
+/// Tokens of the blend shapes on the prims that a skeleton's animation reaches, each once.
+#[must_use]
+pub fn shape_names(scene: &Scene, skeleton: &PlacedSkeleton) -> Vec<String> {
+    let bound = scene.bindings.iter();
+    let bound = bound.filter(|b| scene.instances[b.instance].path == skeleton.path);
+    let mut out: Vec<String> = bound
+        .flat_map(|b| b.shapes.iter())
+        .map(|s| s.token.clone())
+        .collect();
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// The human bones of a skeleton as the file's own humanoid map has them (VRM, EXT_skeleton_humanoid); of several maps
+/// the one with most bones on it. `None` for USD files, and skeletons that no map names.
+#[must_use]
+pub fn humanoid(file: &UsdFile, skeleton: &PlacedSkeleton, rig: &Rig) -> Option<Humanoid> {
+    let origin = file.origin()?;
+    let own = origin
+        .skeletons
+        .iter()
+        .position(|s| s.path == skeleton.path)?;
+    let maps = origin.humanoids.iter().map(|map| {
+        let bones = map.bones.iter().filter(|(_, (s, _))| *s == own);
+        bones.map(|(bone, (_, joint))| (*bone, *joint)).collect()
+    });
+    let most = maps.max_by_key(std::collections::BTreeMap::len)?;
+    (!most.is_empty()).then(|| Humanoid::given(rig, most))
+}

@@ -1,0 +1,283 @@
+//! Clips as SkelAnimations: one for each clip and Skeleton.
+
+use std::collections::HashMap;
+
+use glam::{DQuat, DVec3, Vec3};
+use half::f16;
+use openusd::{gf, sdf, tf};
+
+use super::channels::{Channel, Slider};
+use super::clips::{CodedClip, moves};
+use super::hierarchy::components;
+use super::layer::{LayerBuilder, PrimId};
+use super::rescale::is_exact;
+use super::sampling::{Samples, Tolerated, rotations, sample_times, vectors};
+use super::skeletons::SkeletonPlan;
+use sinew::error::{Error, Result, Warning};
+use sinew::sampled::{Interpolation, Sampled};
+use sinew_animate::asset::{Asset, Curve, Trs};
+
+/// Values of all clips together: every joint has one at every key of any joint.
+const MAX_VALUES: usize = 1 << 26;
+
+/// How far samples may stray from cubic curves: joints below each other add up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tolerance {
+    /// Units in the Skeleton's space.
+    pub way: f64,
+    /// Radians, factors of scale, and weights.
+    pub part: f64,
+}
+
+/// A Skeleton's side of a clip.
+pub(super) struct SkelClip<'a> {
+    pub asset: &'a Asset,
+    pub plan: &'a SkeletonPlan,
+    pub channels: &'a [Channel],
+    /// None for the pose and the weights at rest.
+    pub clip: Option<&'a CodedClip>,
+    pub tolerance: Tolerance,
+}
+
+impl<'a> SkelClip<'a> {
+    fn curve(
+        &self,
+        joint: usize,
+        of: impl Fn(&'a CodedClip) -> &'a HashMap<usize, Curve>,
+    ) -> Option<&'a Curve> {
+        of(self.clip?).get(&self.plan.joints[joint].node?)
+    }
+
+    fn is_moved(&self, joint: usize) -> bool {
+        let t = self.curve(joint, |c| &c.translations);
+        let r = self.curve(joint, |c| &c.rotations);
+        t.is_some() || r.is_some() || self.scale_curve(joint).is_some()
+    }
+
+    /// A curve that repeats the scale at rest is none: the scale may be another one here.
+    fn scale_curve(&self, joint: usize) -> Option<&'a Curve> {
+        let node = self.plan.joints[joint].node?;
+        let curve = self.curve(joint, |c| &c.scales)?;
+        moves(&self.asset.nodes[node], curve).then_some(curve)
+    }
+
+    /// How much larger the frame of a joint's parent is than its node's.
+    fn frame_above(&self, joint: usize) -> f64 {
+        let parent = self.plan.joints[joint].parent;
+        parent.map_or(1.0, |p| self.plan.joints[p].frame)
+    }
+
+    /// What a scale is multiplied with to be that of the joint's frame.
+    fn scale_factor(&self, joint: usize) -> f64 {
+        self.plan.joints[joint].frame / self.frame_above(joint)
+    }
+
+    fn slider_curve(&self, channel: &Channel) -> Option<(&Curve, usize)> {
+        let clip = self.clip?;
+        match channel.slider {
+            Slider::Target { node, target } => Some((clip.weights.get(&node)?, target)),
+            Slider::Expression(i) => Some((clip.expressions.get(&i)?, 0)),
+        }
+    }
+
+    /// Whether the clip moves a joint or a channel.
+    pub fn is_any_moved(&self) -> bool {
+        (0..self.plan.joints.len()).any(|j| self.is_moved(j))
+            || self.channels.iter().any(|c| self.slider_curve(c).is_some())
+    }
+
+    fn rest(&self, joint: usize) -> Trs {
+        let Some(node) = self.plan.joints[joint].node else {
+            return Trs::IDENTITY;
+        };
+        let trs = self.asset.nodes[node].local.trs();
+        Trs {
+            translation: trs.translation / self.frame_above(joint),
+            rotation: trs.rotation,
+            scale: trs.scale * self.scale_factor(joint),
+        }
+    }
+
+    /// Joints that the animation lists. One that it does not move stays out where its rest transform is no
+    /// components, or loses digits as half-precision scales: it then comes from restTransforms.
+    fn listed(&self) -> Vec<usize> {
+        let fits = |joint: &usize| {
+            let Some(node) = self.plan.joints[*joint].node else {
+                return true;
+            };
+            let trs = components(&self.asset.nodes[node].local);
+            trs.is_some_and(|trs| is_exact(trs.scale * self.scale_factor(*joint)))
+        };
+        let all = 0..self.plan.joints.len();
+        all.filter(|j| self.is_moved(*j) || fits(j)).collect()
+    }
+
+    /// Authors the SkelAnimation. Gives its scales in single precision where half has not all their digits.
+    pub fn author(
+        &self,
+        layer: &mut LayerBuilder,
+        prim: PrimId,
+        (values, warnings): (&mut usize, &mut Vec<Warning>),
+    ) -> Result<Option<Sampled<Vec<Vec3>>>> {
+        let listed = self.listed();
+        let mut resampled = false;
+        let keys = self.clip.map_or(&[][..], |c| &c.keys);
+        let mut times = |curves: &[Tolerated<'_>], width: usize| {
+            let (times, over) = sample_times(curves, width, keys);
+            resampled |= over;
+            *values += times.len() * width;
+            match *values > MAX_VALUES {
+                true => Err(self.too_large()),
+                false => Ok(times),
+            }
+        };
+        let mut exact = None;
+        if !listed.is_empty() {
+            let tokens = listed
+                .iter()
+                .map(|j| tf::Token::from(self.plan.joints[*j].token.as_str()));
+            let tokens = sdf::Value::TokenVec(tokens.collect());
+            layer.uniform(prim, "joints", "token[]", tokens)?;
+
+            let rest: Vec<Trs> = listed.iter().map(|j| self.rest(*j)).collect();
+            let stretch = self.stretch();
+            // Curves of listed joints, with what their values are multiplied with.
+            let each = |of: &dyn Fn(usize) -> Option<(&'a Curve, f64)>| {
+                let curves = listed.iter().enumerate();
+                let curves = curves.filter_map(|(i, j)| of(*j).map(|(c, f)| (i, c, f)));
+                curves.collect::<Vec<_>>()
+            };
+            let width = listed.len();
+
+            let curves: Vec<_> = each(&|j| {
+                let curve = self.curve(j, |c| &c.translations)?;
+                Some((curve, self.frame_above(j).recip()))
+            });
+            let tolerated = |(i, curve, _): &(usize, _, _)| {
+                let stretch = stretch[listed[*i]];
+                (*curve, self.tolerance.way / stretch)
+            };
+            let at = times(&curves.iter().map(tolerated).collect::<Vec<_>>(), width)?;
+            let all: Vec<DVec3> = rest.iter().map(|t| t.translation).collect();
+            let samples = vectors(&all, &curves, &at).map(|v| vec3f(&v));
+            layer.sampled(prim, "translations", "float3[]", samples)?;
+
+            let part = |(_, curve, _): &(usize, _, _)| (*curve, self.tolerance.part);
+            let curves = each(&|j| Some((self.curve(j, |c| &c.rotations)?, 1.0)));
+            let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width)?;
+            let all: Vec<DQuat> = rest.iter().map(|t| t.rotation).collect();
+            let samples = rotations(&all, &curves, &at).map(|v| quatf(&v));
+            layer.sampled(prim, "rotations", "quatf[]", samples)?;
+
+            let curves = each(&|j| Some((self.scale_curve(j)?, self.scale_factor(j))));
+            let at = times(&curves.iter().map(part).collect::<Vec<_>>(), width)?;
+            let all: Vec<DVec3> = rest.iter().map(|t| t.scale).collect();
+            let samples = vectors(&all, &curves, &at);
+            exact = float_scales(&samples);
+            layer.sampled(prim, "scales", "half3[]", samples.map(|v| vec3h(&v)))?;
+        }
+        if !self.channels.is_empty() {
+            let tokens = self
+                .channels
+                .iter()
+                .map(|c| tf::Token::from(c.token.as_str()));
+            let tokens = sdf::Value::TokenVec(tokens.collect());
+            layer.uniform(prim, "blendShapes", "token[]", tokens)?;
+            let mut curves: Vec<Tolerated<'_>> = Vec::new();
+            for channel in self.channels {
+                // All targets of one mesh share a curve.
+                if let Some((curve, 0)) = self.slider_curve(channel) {
+                    curves.push((curve, self.tolerance.part));
+                }
+            }
+            let at = times(&curves, self.channels.len())?;
+            let samples = self.weights(&at).map(sdf::Value::FloatVec);
+            layer.sampled(prim, "blendShapeWeights", "float[]", samples)?;
+        }
+        if resampled {
+            let message =
+                "its keys fall on so many different times that it is sampled at whole time codes";
+            warnings.push(Warning::new(
+                "clip-resampled",
+                layer.path(prim).as_str(),
+                message,
+            ));
+        }
+        Ok(exact)
+    }
+
+    fn too_large(&self) -> Error {
+        Error::Request(format!(
+            "{}: its clips have more than {MAX_VALUES} values in all: choose one of them",
+            self.asset.file.display()
+        ))
+    }
+
+    fn weights(&self, times: &[f64]) -> Samples<Vec<f32>> {
+        let at = |time: Option<f64>| {
+            let weight = |channel: &Channel| {
+                let (curve, target) = self.slider_curve(channel)?;
+                curve.weight(target, time?)
+            };
+            let all = self.channels.iter();
+            all.map(|c| weight(c).map_or(c.rest, |w| w as f32))
+                .collect::<Vec<f32>>()
+        };
+        let samples = times.iter().map(|t| (*t, at(Some(*t)))).collect();
+        Samples::new(samples, || at(None))
+    }
+
+    /// How much the Skeleton's space is larger than each joint's parent's at rest.
+    fn stretch(&self) -> Vec<f64> {
+        let mut below = Vec::with_capacity(self.plan.joints.len());
+        let mut own = Vec::with_capacity(self.plan.joints.len());
+        for joint in &self.plan.joints {
+            let above = joint.parent.map_or(1.0, |p: usize| below[p]);
+            let axes = (0..3).map(|i| joint.rest.col(i).length());
+            below.push(above * axes.fold(1e-9, f64::max));
+            own.push(above);
+        }
+        own
+    }
+}
+
+/// The scales in single precision, where half loses some of it.
+fn float_scales(samples: &Samples<Vec<DVec3>>) -> Option<Sampled<Vec<Vec3>>> {
+    let exact = |v: &[DVec3]| v.iter().all(|s| is_exact(*s));
+    let float = |v: &[DVec3]| v.iter().map(|s| s.as_vec3()).collect::<Vec<Vec3>>();
+    match samples {
+        Samples::Constant(v) if exact(v) => None,
+        Samples::Varying(v) if v.iter().all(|(_, v)| exact(v)) => None,
+        Samples::Constant(v) => Some(Sampled::constant(float(v))),
+        Samples::Varying(v) => {
+            let samples = v.iter().map(|(t, v)| (*t, Some(float(v)))).collect();
+            Some(Sampled::new(None, samples, Interpolation::Linear))
+        }
+    }
+}
+
+fn vec3f(v: &[DVec3]) -> sdf::Value {
+    let v = v
+        .iter()
+        .map(|v| gf::vec3f(v.x as f32, v.y as f32, v.z as f32));
+    sdf::Value::Vec3fVec(v.collect())
+}
+
+fn quatf(v: &[DQuat]) -> sdf::Value {
+    let v = v.iter().map(|q| {
+        let q = q.as_quat();
+        let (x, y, z, w) = (q.x, q.y, q.z, q.w);
+        gf::Quatf { w, x, y, z }
+    });
+    sdf::Value::QuatfVec(v.collect())
+}
+
+fn vec3h(v: &[DVec3]) -> sdf::Value {
+    let half = |x: f64| f16::from_f64(x.clamp(f16::MIN.to_f64(), f16::MAX.to_f64()));
+    let v = v.iter().map(|v| gf::Vec3h {
+        x: half(v.x),
+        y: half(v.y),
+        z: half(v.z),
+    });
+    sdf::Value::Vec3hVec(v.collect())
+}

@@ -1,0 +1,101 @@
+//! An [`Asset`] as a UsdSkel layer.
+//!
+//! The default prim is a SkelRoot over everything, where there is a Skeleton, and an Xform else: a skinned mesh and what it
+//! stands on share it whatever tree they come from, and SkelRoots never nest. Below it stand the nodes that are no
+//! joints, as Xforms; each Skeleton hangs below the lowest of them above its joints, with the meshes that it skins
+//! beside it, which so have its space for their own.
+
+mod animations;
+mod binds;
+mod bound_clips;
+mod budget;
+mod channels;
+mod clips;
+mod hierarchy;
+mod joints;
+mod layer;
+mod materials;
+mod meshes;
+mod names;
+mod placement;
+mod rescale;
+mod sampling;
+mod shapes;
+mod size;
+mod skeletons;
+mod stage;
+mod textures;
+mod time;
+mod xforms;
+
+use glam::Vec3;
+use openusd::sdf;
+
+use super::options::ClipChoice;
+use super::origin::{ConvertedHumanoid, ConvertedSkeleton};
+use sinew::error::{Error, Result, Warning};
+use sinew::sampled::Sampled;
+use sinew_animate::asset::Asset;
+
+/// What an asset became.
+pub(crate) struct Converted {
+    /// The layer, complete in itself but for pictures.
+    pub layer: sdf::Data,
+    /// Asset paths in the layer, and the images that belong there.
+    pub images: Vec<(String, usize)>,
+    /// Exact scales of SkelAnimations, by path, where the layer's half3 are not.
+    pub float_scales: Vec<(String, Sampled<Vec<Vec3>>)>,
+    pub skeletons: Vec<ConvertedSkeleton>,
+    /// One for each of the asset's.
+    pub humanoids: Vec<ConvertedHumanoid>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Turns an asset into a layer.
+///
+/// # Errors
+/// A clip name that the asset lacks; what no UsdSkel can hold: singular bind matrices in use, hierarchies of
+/// hundreds of levels.
+pub(crate) fn author(asset: &Asset, clips: &ClipChoice) -> Result<Converted> {
+    let clips = chosen(asset, clips)?;
+    stage::author(asset, &clips)
+}
+
+/// A clip to be written, of one or more of the asset's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ChosenClip {
+    name: String,
+    sources: Vec<usize>,
+}
+
+/// The clips to convert, the bound one first.
+fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
+    let single = |source: usize| ChosenClip {
+        name: asset.clips[source].name.clone(),
+        sources: vec![source],
+    };
+    let all = (0..asset.clips.len()).map(single);
+    match choice {
+        ClipChoice::First => Ok(all.take(1).collect()),
+        ClipChoice::All => Ok(all.collect()),
+        ClipChoice::Named(name) => {
+            let find = |name: &str| asset.clips.iter().position(|c| c.name == name);
+            let sources: Option<Vec<usize>> = match find(name) {
+                Some(whole) => Some(vec![whole]),
+                None => name.split('+').map(find).collect(),
+            };
+            let Some(sources) = sources else {
+                let names: Vec<_> = asset.clips.iter().map(|c| c.name.as_str()).collect();
+                let has = match names.is_empty() {
+                    true => "it has none".to_owned(),
+                    false => format!("it has {}", names.join(", ")),
+                };
+                let file = asset.file.display();
+                let text = format!("{file}: no clip is named '{name}': {has}");
+                return Err(Error::Request(text));
+            };
+            let name = name.clone();
+            Ok(vec![ChosenClip { name, sources }])
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Materials of UsdPreviewSurface.
+
+use std::collections::HashMap;
+
+use glam::{Mat3, Vec2, Vec3, Vec4};
+use openusd::{sdf, usd};
+
+use super::shading::{Source, Text, source, value};
+use super::textures::TextureReader;
+use crate::usd::values::{FromUsd, OneVec3, Token};
+use sinew::error::Warning;
+use sinew::scene::{ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap};
+
+/// Transforms of uvs one behind the other; networks may run in circles.
+const MOST_TRANSFORMS: usize = 8;
+
+/// Reads each material once, instances of one prototype taken for one.
+pub(super) struct MaterialReader<'a> {
+    pub stage: &'a usd::Stage,
+    pub textures: TextureReader,
+    pub materials: Vec<Material>,
+    /// None for those that are of other kinds of surfaces.
+    known: HashMap<sdf::Path, Option<usize>>,
+}
+
+impl<'a> MaterialReader<'a> {
+    pub fn new(stage: &'a usd::Stage, textures: TextureReader) -> Self {
+        Self {
+            stage,
+            textures,
+            materials: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The index of a Material prim; none where it is not there, or its surface is no UsdPreviewSurface. Both are warned
+    /// about.
+    pub fn material(
+        &mut self,
+        path: &sdf::Path,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Option<usize>, openusd::Error> {
+        if let Some(known) = self.known.get(path) {
+            return Ok(*known);
+        }
+        let prim = self.stage.prim(path)?;
+        let shared = prim.prim_in_prototype()?.map(|p| p.path().clone());
+        let shared = shared.unwrap_or_else(|| path.clone());
+        let index = match self.known.get(&shared) {
+            Some(known) => *known,
+            None => {
+                let read = self.read(&prim, warnings)?;
+                read.map(|material| {
+                    self.materials.push(material);
+                    self.materials.len() - 1
+                })
+            }
+        };
+        self.known.insert(shared, index);
+        self.known.insert(path.clone(), index);
+        Ok(index)
+    }
+
+    fn read(
+        &mut self,
+        prim: &usd::Prim,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Option<Material>, openusd::Error> {
+        let path = prim.path().as_str().to_owned();
+        let mut unsupported = |what: String| {
+            let message = format!("{what}: what is bound to it is drawn in its displayColor");
+            warnings.push(Warning::new("material-unsupported", &path, message));
+            Ok(None)
+        };
+        if !prim.is_valid()? || !prim.is_active()? || !prim.is_a("Material")? {
+            return unsupported("no active Material is here".into());
+        }
+        let surface = match source(prim.attribute("outputs:surface"))? {
+            Source::Shader { prim, id, .. } if id == "UsdPreviewSurface" => prim,
+            Source::Shader { id, .. } => return unsupported(format!("its surface is {id}")),
+            Source::Value(_) => return unsupported("it has no universal surface".into()),
+        };
+        let mut out = Material::new(path);
+        let mut inputs = InputReader {
+            surface,
+            textures: &mut self.textures,
+            warnings,
+        };
+        let color = |v: Vec4| v.truncate();
+        let first = |v: Vec4| v.x;
+        if inputs.reads_display_color("diffuseColor")? {
+            out.color_source = ColorSource::DisplayColor;
+        } else {
+            out.diffuse_color =
+                inputs.read::<One, _>("diffuseColor", out.diffuse_color.value, color)?;
+        }
+        let glow = out.emissive_color.value;
+        out.emissive_color = inputs.read::<One, _>("emissiveColor", glow, color)?;
+        out.opacity = inputs.read::<f32, _>("opacity", out.opacity.value, first)?;
+        out.roughness = inputs.read::<f32, _>("roughness", out.roughness.value, first)?;
+        out.metallic = inputs.read::<f32, _>("metallic", out.metallic.value, first)?;
+        out.occlusion = inputs.read::<f32, _>("occlusion", out.occlusion.value, first)?;
+        out.normal = inputs.read::<One, _>("normal", Vec3::Z, color)?.texture;
+        let number = |name| value::<f32>(&inputs.surface, name);
+        out.opacity_threshold = number("opacityThreshold")?.unwrap_or(out.opacity_threshold);
+        out.ior = number("ior")?.unwrap_or(out.ior);
+        Ok(Some(out))
+    }
+}
+
+/// A value of an input, as it is authored.
+trait Authored<T>: FromUsd {
+    fn get(self) -> Option<T>;
+}
+
+struct One(OneVec3);
+
+impl FromUsd for One {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        OneVec3::from_usd(value).map(Self)
+    }
+}
+
+impl Authored<Vec3> for One {
+    fn get(self) -> Option<Vec3> {
+        self.0.0.first().copied().filter(|v| v.is_finite())
+    }
+}
+
+impl Authored<f32> for f32 {
+    fn get(self) -> Option<f32> {
+        Some(self).filter(|v| v.is_finite())
+    }
+}
+
+struct InputReader<'a> {
+    surface: usd::Prim,
+    textures: &'a mut TextureReader,
+    warnings: &'a mut Vec<Warning>,
+}
+
+impl InputReader<'_> {
+    /// A surface's input. `of_texel` makes one of a texture's fallback.
+    fn read<A: Authored<T>, T>(
+        &mut self,
+        name: &str,
+        fallback: T,
+        of_texel: impl Fn(Vec4) -> T,
+    ) -> Result<Input<T>, openusd::Error> {
+        let own = value::<A>(&self.surface, name)?.and_then(A::get);
+        let input = Input::of(own.unwrap_or(fallback));
+        let (prim, id, output) = match source(self.surface.attribute(format!("inputs:{name}")))? {
+            Source::Shader { prim, id, output } => (prim, id, output),
+            Source::Value(_) => return Ok(input),
+        };
+        if id != "UsdUVTexture" {
+            let message = format!("inputs:{name} comes from a {id}: its own value is drawn");
+            let path = self.surface.path().as_str();
+            self.warnings
+                .push(Warning::new("material-unsupported", path, message));
+            return Ok(input);
+        }
+        let texture = self.texture(&prim, &output)?;
+        let texel = value::<Vec4>(&prim, "fallback")?.filter(|v| v.is_finite());
+        let channel = channel(&output);
+        let value = texel.map_or(input.value, |t| of_texel(channel_of(t, channel)));
+        Ok(Input { value, texture })
+    }
+
+    fn reads_display_color(&self, name: &str) -> Result<bool, openusd::Error> {
+        let source = source(self.surface.attribute(format!("inputs:{name}")))?;
+        let Source::Shader { prim, id, .. } = source else {
+            return Ok(false);
+        };
+        let varname = value::<Text>(&prim, "varname")?;
+        Ok(id == "UsdPrimvarReader_float3" && varname.is_some_and(|v| v.0 == "displayColor"))
+    }
+
+    fn texture(
+        &mut self,
+        shader: &usd::Prim,
+        output: &str,
+    ) -> Result<Option<TextureUse>, openusd::Error> {
+        let Some(AssetPath(asset)) = value(shader, "file")? else {
+            return Ok(None);
+        };
+        if asset.is_empty() {
+            return Ok(None);
+        }
+        let path = shader.path().as_str();
+        let Some(texture) = self.textures.texture(path, &asset, self.warnings) else {
+            return Ok(None);
+        };
+        let (uv_primvar, transform) = self.uvs(shader)?;
+        let wrap = |name| -> Result<TextureWrap, openusd::Error> {
+            let token = value::<Token>(shader, name)?;
+            Ok(match token.as_ref().map(|t| t.0.as_str()) {
+                Some("repeat") => TextureWrap::Repeat,
+                Some("mirror") => TextureWrap::Mirror,
+                Some("clamp") => TextureWrap::Clamp,
+                Some("black") => TextureWrap::Black,
+                _ => TextureWrap::UseMetadata,
+            })
+        };
+        let finite = |v: Option<Vec4>| v.filter(|v| v.is_finite());
+        let color_space = value::<Token>(shader, "sourceColorSpace")?;
+        Ok(Some(TextureUse {
+            texture,
+            uv_primvar,
+            transform,
+            wrap_s: wrap("wrapS")?,
+            wrap_t: wrap("wrapT")?,
+            scale: finite(value(shader, "scale")?).unwrap_or(Vec4::ONE),
+            bias: finite(value(shader, "bias")?).unwrap_or(Vec4::ZERO),
+            channel: channel(output),
+            srgb: match color_space.as_ref().map(|t| t.0.as_str()) {
+                Some("sRGB") => Some(true),
+                Some("raw") => Some(false),
+                _ => None,
+            },
+        }))
+    }
+
+    /// The primvar that a texture's uvs come from, and what they are multiplied with.
+    fn uvs(&mut self, texture: &usd::Prim) -> Result<(String, Mat3), openusd::Error> {
+        let mut transform = Mat3::IDENTITY;
+        let mut input = texture.attribute("inputs:st");
+        for _ in 0..MOST_TRANSFORMS {
+            let Source::Shader { prim, id, .. } = source(input)? else {
+                break;
+            };
+            match id.as_str() {
+                "UsdPrimvarReader_float2" => {
+                    let varname = value::<Text>(&prim, "varname")?;
+                    let named = varname.map(|v| v.0).filter(|v| !v.is_empty());
+                    return Ok((named.unwrap_or_else(|| "st".to_owned()), transform));
+                }
+                "UsdTransform2d" => {
+                    transform *= transform_2d(&prim)?;
+                    input = prim.attribute("inputs:in");
+                }
+                _ => {
+                    let message = format!("its uvs come from a {id}: st is taken");
+                    let path = texture.path().as_str();
+                    self.warnings
+                        .push(Warning::new("material-unsupported", path, message));
+                    break;
+                }
+            }
+        }
+        Ok(("st".to_owned(), transform))
+    }
+}
+
+/// UsdTransform2d: scaled, then turned counter-clockwise by degrees, then moved.
+fn transform_2d(shader: &usd::Prim) -> Result<Mat3, openusd::Error> {
+    let degrees: f32 = value(shader, "rotation")?.unwrap_or(0.0);
+    let scale: Vec2 = value(shader, "scale")?.unwrap_or(Vec2::ONE);
+    let moved: Vec2 = value(shader, "translation")?.unwrap_or(Vec2::ZERO);
+    let transform = Mat3::from_scale_angle_translation(scale, degrees.to_radians(), moved);
+    Ok(match transform.is_finite() {
+        true => transform,
+        false => Mat3::IDENTITY,
+    })
+}
+
+struct AssetPath(sdf::AssetPath);
+
+impl FromUsd for AssetPath {
+    fn from_usd(value: sdf::Value) -> Option<Self> {
+        match value {
+            sdf::Value::AssetPath(path) => Some(Self(path)),
+            _ => None,
+        }
+    }
+}
+
+fn channel(output: &str) -> TextureChannel {
+    match output {
+        "r" => TextureChannel::R,
+        "g" => TextureChannel::G,
+        "b" => TextureChannel::B,
+        "a" => TextureChannel::A,
+        _ => TextureChannel::Rgb,
+    }
+}
+
+/// A texel as an output has it: a number is in x.
+fn channel_of(texel: Vec4, channel: TextureChannel) -> Vec4 {
+    match channel {
+        TextureChannel::Rgb => texel,
+        TextureChannel::R => Vec4::splat(texel.x),
+        TextureChannel::G => Vec4::splat(texel.y),
+        TextureChannel::B => Vec4::splat(texel.z),
+        TextureChannel::A => Vec4::splat(texel.w),
+    }
+}

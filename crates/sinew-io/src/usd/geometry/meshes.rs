@@ -1,0 +1,274 @@
+//! Meshes, with what is on their faces.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use glam::Vec3;
+use openusd::{sdf, usd};
+
+use super::bindings::MaterialBindings;
+use super::materials::MaterialReader;
+use super::points;
+use super::primvars::PrimvarReader;
+use super::subsets::{self, SubsetFaces};
+use crate::usd::values::{Token, read_uniform};
+use sinew::error::{Invalid, Warning};
+use sinew::sampled::Interpolation;
+use sinew::scene::{
+    DrawnMesh, Geometry, Material, PlacedPrim, Placement, Primvar, SkinBinding, Subset, Texture,
+};
+use sinew::skel::PrimvarInterpolation;
+
+/// Where drawn prims stand: the prims, and the index of each path.
+type Places<'a> = (&'a Arc<[PlacedPrim]>, &'a HashMap<sdf::Path, usize>);
+
+/// What meshes that share data are known by: their place in an instanced prototype, and the uvs that their materials read.
+type Definition = (sdf::Path, Vec<String>);
+
+/// What all meshes are read with.
+pub(super) struct MeshReader<'a> {
+    stage: &'a usd::Stage,
+    interpolation: Interpolation,
+    places: Places<'a>,
+    /// The scene's bindings by path.
+    skins: HashMap<&'a str, (usize, &'a SkinBinding)>,
+    materials: MaterialReader<'a>,
+    material_bindings: MaterialBindings,
+    /// Index into the meshes, or what is wrong with all of them.
+    definitions: HashMap<Definition, Result<usize, Invalid>>,
+    /// Subsets by the place in the prototype, or the path.
+    subsets: HashMap<sdf::Path, Arc<Vec<SubsetFaces>>>,
+    /// displayColor and displayOpacity by the prim that authors them, or its place in the prototype.
+    colors: HashMap<sdf::Path, Option<Primvar<Vec3>>>,
+    opacities: HashMap<sdf::Path, Option<Primvar<f32>>>,
+}
+
+impl<'a> MeshReader<'a> {
+    pub fn new(
+        stage: &'a usd::Stage,
+        interpolation: Interpolation,
+        places: Places<'a>,
+        skins: &'a [SkinBinding],
+        materials: MaterialReader<'a>,
+    ) -> Self {
+        let skins = skins.iter().enumerate();
+        Self {
+            stage,
+            interpolation,
+            places,
+            skins: skins.map(|(i, b)| (b.path.as_str(), (i, b))).collect(),
+            materials,
+            material_bindings: MaterialBindings::default(),
+            definitions: HashMap::new(),
+            subsets: HashMap::new(),
+            colors: HashMap::new(),
+            opacities: HashMap::new(),
+        }
+    }
+
+    pub fn read(&mut self, paths: &[sdf::Path], out: &mut Geometry) -> Result<(), openusd::Error> {
+        for path in paths {
+            match self.mesh(path, out)? {
+                Ok(mesh) => out.meshes.push(mesh),
+                Err(broken) => out.errors.push(broken),
+            }
+        }
+        Ok(())
+    }
+
+    /// The materials and textures that the meshes' indices mean.
+    pub fn finish(self) -> (Vec<Material>, Vec<Texture>) {
+        (self.materials.materials, self.materials.textures.textures)
+    }
+
+    fn mesh(
+        &mut self,
+        path: &sdf::Path,
+        out: &mut Geometry,
+    ) -> Result<Result<DrawnMesh, Invalid>, openusd::Error> {
+        let prim = self.stage.prim(path)?;
+        let shared = prim.prim_in_prototype()?.map(|p| p.path().clone());
+        let shared = shared.unwrap_or_else(|| path.clone());
+        let material = self.material(path, &mut out.warnings)?;
+        let parts = self.parts(&prim, &shared, &mut out.warnings)?;
+        let uv_names = self.uv_names(material, &parts);
+        let definition = (shared, uv_names);
+        let known = self.definitions.get(&definition).cloned();
+        let mut mesh = match known {
+            Some(Err(mut broken)) => {
+                path.as_str().clone_into(&mut broken.prim);
+                return Ok(Err(broken));
+            }
+            Some(Ok(known)) => out.meshes[known].clone(),
+            None => {
+                let read = self.definition(&prim, &definition.1, &mut out.warnings)?;
+                let index = read.as_ref().map(|_| out.meshes.len());
+                self.definitions
+                    .insert(definition, index.map_err(Clone::clone));
+                match read {
+                    Ok(mut mesh) => {
+                        mesh.definition = out.meshes.len();
+                        mesh
+                    }
+                    Err(broken) => return Ok(Err(broken)),
+                }
+            }
+        };
+        path.as_str().clone_into(&mut mesh.path);
+        mesh.place = Placement::new(self.places.0.clone(), self.places.1[path]);
+        mesh.material = material;
+        mesh.subsets = parts;
+        let faces = mesh.topology.face_count() as u32;
+        for subset in &mut mesh.subsets {
+            // Ascending, so what is no face of the mesh comes last.
+            let there = subset.faces.partition_point(|f| *f < faces);
+            if there < subset.faces.len() {
+                let message = format!("faces beyond the mesh's {faces}: left out");
+                out.warnings
+                    .push(Warning::new("subset-faces", &subset.path, message).on("indices"));
+                subset.faces = Arc::new(subset.faces[..there].to_vec());
+            }
+        }
+        let skin = self.skins.get(path.as_str());
+        let skin = skin.filter(|(_, b)| b.unsupported.is_none());
+        mesh.binding = skin.map(|(i, _)| *i);
+        mesh.skin_normals = skin.and_then(|(_, b)| skin_normals(mesh.normals.as_ref(), b));
+        let mut primvars = PrimvarReader {
+            stage: self.stage,
+            interpolation: self.interpolation,
+            prim: &prim,
+            topology: &mesh.topology,
+            points: mesh.point_count(),
+            warnings: &mut out.warnings,
+        };
+        mesh.display_color = primvars.inherited("primvars:displayColor", &mut self.colors)?;
+        mesh.display_opacity =
+            primvars.inherited("primvars:displayOpacity", &mut self.opacities)?;
+        Ok(Ok(mesh))
+    }
+
+    fn material(
+        &mut self,
+        path: &sdf::Path,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Option<usize>, openusd::Error> {
+        match self.material_bindings.bound(self.stage, path)? {
+            Some(material) => self.materials.material(&material, warnings),
+            None => Ok(None),
+        }
+    }
+
+    /// The mesh's subsets with their materials.
+    fn parts(
+        &mut self,
+        prim: &usd::Prim,
+        shared: &sdf::Path,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Vec<Subset>, openusd::Error> {
+        let known = match self.subsets.get(shared) {
+            Some(known) => known.clone(),
+            None => {
+                let read = Arc::new(subsets::read(prim, warnings)?);
+                self.subsets.insert(shared.clone(), read.clone());
+                read
+            }
+        };
+        let mut out = Vec::with_capacity(known.len());
+        for subset in known.iter() {
+            // The same name below another instance's mesh.
+            let name = subset.path.name().unwrap_or_default();
+            let Ok(path) = prim.path().append_path(name) else {
+                continue;
+            };
+            out.push(Subset {
+                material: self.material(&path, warnings)?,
+                path: path.as_str().to_owned(),
+                faces: subset.faces.clone(),
+            });
+        }
+        Ok(out)
+    }
+
+    /// Names of the uv sets that a mesh's materials read, the mesh's own material's before its subsets'.
+    fn uv_names(&self, material: Option<usize>, subsets: &[Subset]) -> Vec<String> {
+        let materials = material.into_iter();
+        let materials = materials.chain(subsets.iter().filter_map(|s| s.material));
+        let mut out: Vec<String> = Vec::new();
+        for material in materials {
+            for texture in self.materials.materials[material].textures() {
+                if !out.contains(&texture.uv_primvar) {
+                    out.push(texture.uv_primvar.clone());
+                }
+            }
+        }
+        out
+    }
+
+    /// What instances of one prototype share.
+    fn definition(
+        &self,
+        prim: &usd::Prim,
+        uv_names: &[String],
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Result<DrawnMesh, Invalid>, openusd::Error> {
+        let points = match points::points(prim, self.interpolation, warnings)? {
+            Ok(points) => points,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let count = points.first().map_or(0, |p| p.len());
+        let topology = match points::topology(prim, self.interpolation, count, warnings)? {
+            Ok(topology) => Arc::new(topology),
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let mut primvars = PrimvarReader {
+            stage: self.stage,
+            interpolation: self.interpolation,
+            prim,
+            topology: &topology,
+            points: count,
+            warnings,
+        };
+        let normals = primvars.normals()?;
+        let uvs = primvars.uvs(uv_names)?;
+        if let (Some(uvs), Some(other)) = (&uvs, uv_names.get(1)) {
+            let message = format!(
+                "its materials read more than one set of uvs: all textures are drawn at those of {}, not {other}",
+                uvs.name
+            );
+            let path = prim.path().as_str();
+            warnings.push(Warning::new("uv-sets", path, message));
+        }
+        let scheme: Option<Token> = read_uniform(&prim.attribute("subdivisionScheme"))?;
+        Ok(Ok(DrawnMesh {
+            path: String::new(),
+            binding: None,
+            definition: 0,
+            place: Placement::default(),
+            topology,
+            points,
+            normals,
+            skin_normals: None,
+            uvs,
+            display_color: None,
+            display_opacity: None,
+            subsets: Vec::new(),
+            material: None,
+            double_sided: read_uniform(&prim.attribute("doubleSided"))?.unwrap_or(false),
+            subdivided: scheme.is_none_or(|s| s.0 != "none"),
+        }))
+    }
+}
+
+/// Which of a binding's normals these are.
+fn skin_normals(normals: Option<&Primvar<Vec3>>, binding: &SkinBinding) -> Option<usize> {
+    let normals = normals?;
+    let deformed = [
+        PrimvarInterpolation::Vertex,
+        PrimvarInterpolation::FaceVarying,
+    ];
+    if !deformed.contains(&normals.interpolation) {
+        return None;
+    }
+    let mut all = binding.normals.iter();
+    all.position(|n| n.property.name() == normals.name)
+}

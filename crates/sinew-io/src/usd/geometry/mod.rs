@@ -1,0 +1,91 @@
+//! A stage's [`Geometry`]: what a renderer draws.
+
+mod bindings;
+mod cameras;
+mod materials;
+mod meshes;
+mod places;
+mod points;
+mod primvars;
+mod shading;
+mod subsets;
+mod textures;
+
+use std::collections::HashSet;
+
+use super::explain::explain;
+use super::read::UsdFile;
+use super::resolver::CheckedResolver;
+use super::values::stage_interpolation;
+use materials::MaterialReader;
+use meshes::MeshReader;
+use places::{Places, walk};
+use sinew::error::{Error, Result};
+use sinew::scene::{Geometry, Placement, Scene};
+use textures::TextureReader;
+
+impl UsdFile {
+    /// Reads what a renderer draws: meshes, skinned or not, with their materials and textures, and cameras. `scene` is
+    /// this file's, for which of them are skinned.
+    ///
+    /// ```
+    /// use sinew::sampled::Time;
+    ///
+    /// let file = sinew_io::open("../../examples/assets/hatchling.usda")?;
+    /// let scene = file.scene(Default::default())?;
+    /// let geometry = file.geometry(&scene)?;
+    /// let body = geometry.meshes.iter().find(|m| m.path == "/Hatchling/Geo/Body").expect("the body");
+    /// assert!(body.binding.is_some() && body.visible(Time::At(1.0)));
+    /// # Ok::<(), sinew::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Values that cannot be decoded. What is merely wrong with single meshes, materials or pictures ends in
+    /// [`Geometry::errors`] and [`Geometry::warnings`].
+    pub fn geometry(&self, scene: &Scene) -> Result<Geometry> {
+        self.read_geometry(scene).map_err(|e| Error::Open {
+            file: self.file().to_owned(),
+            reason: explain(&e),
+        })
+    }
+
+    fn read_geometry(&self, scene: &Scene) -> Result<Geometry, openusd::Error> {
+        let mut out = Geometry::default();
+        let stage = &self.stage;
+        let interpolation = stage_interpolation(stage);
+        let drawn = walk(stage, &mut out.warnings)?;
+        let mut places = Places::new(stage, interpolation);
+        for path in drawn.meshes.iter().chain(&drawn.cameras) {
+            places.add(path, &mut out.warnings)?;
+        }
+        let (prims, places) = places.finish();
+        let pictures = self.made.as_ref().map(|m| m.pictures.clone());
+        let resolver =
+            CheckedResolver::new(&self.opened_with.search_paths, pictures.unwrap_or_default());
+        let mut reader = MeshReader::new(
+            stage,
+            interpolation,
+            (&prims, &places),
+            &scene.bindings,
+            MaterialReader::new(stage, TextureReader::new(resolver)),
+        );
+        reader.read(&drawn.meshes, &mut out)?;
+        (out.materials, out.textures) = reader.finish();
+        for path in &drawn.cameras {
+            let place = Placement::new(prims.clone(), places[path]);
+            let camera = cameras::read(&stage.prim(path)?, place, interpolation)?;
+            out.cameras.push(camera);
+        }
+        let errors = out.errors.into_iter();
+        out.errors = errors.map(|e| e.in_file(self.file())).collect();
+        // Transforms above skinned prims were read for the scene too.
+        let told: HashSet<(&str, &str, &str)> = scene
+            .warnings
+            .iter()
+            .map(|w| (w.code, w.path.as_str(), w.message.as_str()))
+            .collect();
+        out.warnings
+            .retain(|w| !told.contains(&(w.code, w.path.as_str(), w.message.as_str())));
+        Ok(out)
+    }
+}

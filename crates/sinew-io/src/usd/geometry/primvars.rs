@@ -1,0 +1,164 @@
+//! Primvars of meshes: normals, texture coordinates, colours.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
+use openusd::{sdf, usd};
+
+use crate::usd::skinned_prims::token_metadata;
+use crate::usd::values::{FromUsd, read_sampled};
+use sinew::error::Warning;
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::scene::Primvar;
+use sinew::skel::{MeshTopology, PrimvarInterpolation};
+
+/// What the primvars of one mesh are read with.
+pub(super) struct PrimvarReader<'a> {
+    pub stage: &'a usd::Stage,
+    pub interpolation: Interpolation,
+    pub prim: &'a usd::Prim,
+    pub topology: &'a MeshTopology,
+    pub points: usize,
+    pub warnings: &'a mut Vec<Warning>,
+}
+
+impl PrimvarReader<'_> {
+    /// `primvars:normals`, else `normals`, as renderers take them.
+    pub fn normals(&mut self) -> Result<Option<Primvar<Vec3>>, openusd::Error> {
+        if let Some(normals) = self.read(self.prim, "primvars:normals")? {
+            return Ok(Some(normals));
+        }
+        self.read(self.prim, "normals")
+    }
+
+    /// The first of these sets that there is, then `st`, then any.
+    pub fn uvs(&mut self, names: &[String]) -> Result<Option<Primvar<Vec2>>, openusd::Error> {
+        let named = names.iter().map(String::as_str).chain(["st"]);
+        for name in named {
+            if let Some(uvs) = self.read(self.prim, &format!("primvars:{name}"))? {
+                return Ok(Some(uvs));
+            }
+        }
+        for name in self.prim.authored_property_names()? {
+            let name = name.as_str();
+            if !name.starts_with("primvars:") || name.ends_with(":indices") {
+                continue;
+            }
+            let type_name = self.prim.attribute(name).type_name()?;
+            if !type_name.is_some_and(|t| t.as_str().starts_with("texCoord2")) {
+                continue;
+            }
+            if let Some(uvs) = self.read(self.prim, name)? {
+                return Ok(Some(uvs));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A primvar of the mesh, or else a constant one of the nearest prim above that has it (UsdGeomPrimvarsAPI's
+    /// inheritance). Each prim's is read once into `known`, so that what many inherit is there once.
+    pub fn inherited<T>(
+        &mut self,
+        name: &str,
+        known: &mut HashMap<sdf::Path, Option<Primvar<T>>>,
+    ) -> Result<Option<Primvar<T>>, openusd::Error>
+    where
+        Vec<T>: FromUsd,
+        T: Clone,
+    {
+        let Some(from) = self.source(name)? else {
+            return Ok(None);
+        };
+        let shared = from.prim_in_prototype()?.map(|p| p.path().clone());
+        let shared = shared.unwrap_or_else(|| from.path().clone());
+        if let Some(known) = known.get(&shared) {
+            return Ok(known.clone());
+        }
+        let read = self.read(&from, name)?;
+        known.insert(shared, read.clone());
+        Ok(read)
+    }
+
+    /// The prim that authors a primvar for the mesh.
+    fn source(&self, name: &str) -> Result<Option<usd::Prim>, openusd::Error> {
+        if self.prim.attribute(name).has_authored_value()? {
+            return Ok(Some(self.prim.clone()));
+        }
+        for path in self.prim.path().strict_ancestors_below_root() {
+            let prim = self.stage.prim(&path)?;
+            let attribute = prim.attribute(name);
+            let constant = PrimvarInterpolation::Constant;
+            if attribute.has_authored_value()? && interpolation_of(&attribute)? == Some(constant) {
+                return Ok(Some(prim));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A primvar that fits the mesh's faces; one that does not is left out with a warning.
+    fn read<T>(
+        &mut self,
+        prim: &usd::Prim,
+        name: &str,
+    ) -> Result<Option<Primvar<T>>, openusd::Error>
+    where
+        Vec<T>: FromUsd,
+    {
+        let attribute = prim.attribute(name);
+        if !attribute.has_authored_value()? {
+            return Ok(None);
+        }
+        let values: Sampled<Vec<T>> = read_sampled(&attribute, self.interpolation)?;
+        if !values.has_value() {
+            return Ok(None);
+        }
+        let path = self.prim.path().as_str();
+        let mut leave_out = |message: String| {
+            let message = format!("{message}: left out");
+            self.warnings
+                .push(Warning::new("primvar-count", path, message).on(name));
+            Ok(None)
+        };
+        let Some(interpolation) = interpolation_of(&attribute)? else {
+            return leave_out(format!("{name} has an unknown interpolation"));
+        };
+        let mut out = Primvar {
+            name: name.to_owned(),
+            interpolation,
+            values,
+            indices: None,
+        };
+        // The attribute `normals` is no primvar and has no indices.
+        if name.starts_with("primvars:") {
+            let indices = prim.attribute(format!("{name}:indices"));
+            let indices: Sampled<Vec<i32>> = read_sampled(&indices, self.interpolation)?;
+            if let Some(first) = indices.first() {
+                if indices.values().any(|v| v != first) {
+                    return leave_out(format!("{name} has indices that change over time"));
+                }
+                // None is as large as what a negative one becomes, so the check finds it.
+                let indices = first.iter().map(|i| u32::try_from(*i).unwrap_or(u32::MAX));
+                out.indices = Some(Arc::new(indices.collect()));
+            }
+        }
+        for values in out.values.values() {
+            let slice = out.slice(values);
+            if let Err(e) = slice.check(path, name, self.topology, self.points) {
+                return leave_out(e.brief());
+            }
+        }
+        Ok(Some(out))
+    }
+}
+
+/// The interpolation of a primvar, or of `normals`, where `vertex` is the fallback.
+fn interpolation_of(
+    attribute: &usd::Attribute,
+) -> Result<Option<PrimvarInterpolation>, openusd::Error> {
+    Ok(match token_metadata(attribute, "interpolation")? {
+        Some(token) => PrimvarInterpolation::from_token(&token),
+        None if attribute.name() == "normals" => Some(PrimvarInterpolation::Vertex),
+        None => Some(PrimvarInterpolation::Constant),
+    })
+}

@@ -1,0 +1,250 @@
+//! Materials on the GPU: numbers, the base colour's texture, and how they are bound.
+
+use std::collections::HashMap;
+
+use bytemuck::{Pod, Zeroable};
+use glam::{Mat3, Vec3, Vec4};
+
+use super::loaded::Loaded;
+use super::pictures::{Picture, is_srgb};
+use super::{buffers, layouts};
+use sinew::gpu::{GpuError, guarded};
+use sinew::scene::{ColorSource, Material, TextureChannel, TextureUse, TextureWrap};
+
+/// Of meshes without a material: light clay.
+const CLAY: Vec3 = Vec3::new(0.42, 0.39, 0.36);
+
+#[derive(Debug)]
+pub(super) struct GpuMaterial {
+    pub group: wgpu::BindGroup,
+    pub blended: bool,
+}
+
+/// Materials of a stage: those of [`sinew::scene::Geometry::materials`], then [`PLAIN`](Materials::plain) and
+/// [`COLORED`](Materials::colored).
+#[derive(Debug)]
+pub(super) struct Materials(Vec<GpuMaterial>);
+
+/// `Material` of surface.wgsl.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct MaterialUniform {
+    base: Vec4,
+    emissive: Vec4,
+    /// Rows of the uv transform.
+    uv: [Vec4; 2],
+    roughness: f32,
+    metallic: f32,
+    cutoff: f32,
+    vertex_colors: u32,
+}
+
+impl Materials {
+    pub fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        loaded: &Loaded,
+    ) -> Result<Self, GpuError> {
+        guarded(device, || {
+            let mut textures = Textures {
+                device,
+                queue,
+                made: HashMap::new(),
+                white: None,
+            };
+            let layout = layouts::material(device);
+            let materials = loaded.geometry.materials.iter();
+            let mut all: Vec<_> = materials
+                .map(|m| textures.material(&layout, m, &loaded.pictures))
+                .collect();
+            let mut plain = Material::new("");
+            plain.diffuse_color.value = CLAY;
+            plain.roughness.value = 0.65;
+            all.push(textures.material(&layout, &plain, &[]));
+            plain.color_source = ColorSource::DisplayColor;
+            all.push(textures.material(&layout, &plain, &[]));
+            Self(all)
+        })
+    }
+
+    pub fn get(&self, index: usize) -> Option<&GpuMaterial> {
+        self.0.get(index)
+    }
+
+    /// For a mesh that has neither a material nor colours.
+    pub fn plain(&self) -> usize {
+        self.0.len() - 2
+    }
+
+    /// For a mesh that has colours and no material.
+    pub fn colored(&self) -> usize {
+        self.0.len() - 1
+    }
+}
+
+/// Textures by index and whether they are sRGB.
+struct Textures<'a> {
+    device: &'a wgpu::Device,
+    queue: &'a wgpu::Queue,
+    made: HashMap<(usize, bool), wgpu::TextureView>,
+    white: Option<wgpu::TextureView>,
+}
+
+impl Textures<'_> {
+    fn material(
+        &mut self,
+        layout: &wgpu::BindGroupLayout,
+        material: &Material,
+        pictures: &[Option<Picture>],
+    ) -> GpuMaterial {
+        let used = material.diffuse_color.texture.as_ref();
+        let picture = used.and_then(|u| Some((u, pictures.get(u.texture)?.as_ref()?)));
+        let colored = material.color_source == ColorSource::DisplayColor;
+        let alpha_of_texture = picture.is_some_and(|(used, _)| {
+            let opacity = material.opacity.texture.as_ref();
+            opacity.is_some_and(|o| o.texture == used.texture && o.channel == TextureChannel::A)
+        });
+        let color = match picture {
+            Some((used, _)) => used.scale.truncate(),
+            None if colored => Vec3::ONE,
+            None => material.diffuse_color.value,
+        };
+        let opacity = match alpha_of_texture {
+            true => 1.0,
+            // A picture of its own for opacity is not drawn.
+            false if material.opacity.texture.is_some() => 1.0,
+            false => material.opacity.value,
+        };
+        let masked = material.opacity_threshold > 0.0;
+        let translucent = alpha_of_texture && picture.is_some_and(|(_, p)| p.translucent);
+        let transform = used.map_or(Mat3::IDENTITY, |u| u.transform);
+        let uniform = MaterialUniform {
+            base: color.extend(opacity),
+            emissive: match material.emissive_color.texture {
+                // A picture of its own for emission is not drawn.
+                Some(_) => Vec4::ZERO,
+                None => material.emissive_color.value.extend(0.0),
+            },
+            uv: [transform.row(0).extend(0.0), transform.row(1).extend(0.0)],
+            roughness: material.roughness.value,
+            metallic: match material.metallic.texture {
+                // The picture would say where; most of such a surface is not metal.
+                Some(_) => 0.0,
+                None => material.metallic.value,
+            },
+            cutoff: if masked {
+                material.opacity_threshold
+            } else {
+                -1.0
+            },
+            vertex_colors: u32::from(colored),
+        };
+        let numbers = buffers::filled(
+            self.device,
+            "render.material",
+            bytemuck::bytes_of(&uniform),
+            wgpu::BufferUsages::UNIFORM,
+        );
+        let view = match picture {
+            Some((used, picture)) => self.texture(used, picture),
+            None => self.white(),
+        };
+        let sampler = self.sampler(used);
+        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("render.material"),
+            layout,
+            entries: &[
+                buffers::entry(0, numbers.as_entire_binding()),
+                buffers::entry(1, wgpu::BindingResource::TextureView(&view)),
+                buffers::entry(2, wgpu::BindingResource::Sampler(&sampler)),
+            ],
+        });
+        GpuMaterial {
+            group,
+            blended: !masked && (opacity < 0.999 || translucent),
+        }
+    }
+
+    fn texture(&mut self, used: &TextureUse, picture: &Picture) -> wgpu::TextureView {
+        let srgb = is_srgb(used, picture);
+        if let Some(view) = self.made.get(&(used.texture, srgb)) {
+            return view.clone();
+        }
+        let view = self.upload(&picture.levels, srgb);
+        self.made.insert((used.texture, srgb), view.clone());
+        view
+    }
+
+    fn white(&mut self) -> wgpu::TextureView {
+        if let Some(view) = &self.white {
+            return view.clone();
+        }
+        let white = image::RgbaImage::from_pixel(1, 1, image::Rgba([255; 4]));
+        let view = self.upload(&[white], false);
+        self.white.insert(view).clone()
+    }
+
+    fn upload(&self, levels: &[image::RgbaImage], srgb: bool) -> wgpu::TextureView {
+        let largest = self.device.limits().max_texture_dimension_2d;
+        let fits = |l: &&image::RgbaImage| l.width().max(l.height()) <= largest;
+        let levels: Vec<_> = levels.iter().filter(fits).collect();
+        let size = |l: &image::RgbaImage| wgpu::Extent3d {
+            width: l.width(),
+            height: l.height(),
+            depth_or_array_layers: 1,
+        };
+        let texture = self.device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("render.texture"),
+            size: levels.first().map_or_else(Default::default, |l| size(l)),
+            mip_level_count: levels.len() as u32,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: match srgb {
+                true => wgpu::TextureFormat::Rgba8UnormSrgb,
+                false => wgpu::TextureFormat::Rgba8Unorm,
+            },
+            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+            view_formats: &[],
+        });
+        for (i, level) in levels.into_iter().enumerate() {
+            let to = wgpu::TexelCopyTextureInfo {
+                texture: &texture,
+                mip_level: i as u32,
+                origin: wgpu::Origin3d::ZERO,
+                aspect: wgpu::TextureAspect::All,
+            };
+            let layout = wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(level.width() * 4),
+                rows_per_image: None,
+            };
+            self.queue
+                .write_texture(to, level.as_raw(), layout, size(level));
+        }
+        texture.create_view(&Default::default())
+    }
+
+    fn sampler(&self, used: Option<&TextureUse>) -> wgpu::Sampler {
+        let mode = |wrap: TextureWrap| match wrap {
+            TextureWrap::Repeat => wgpu::AddressMode::Repeat,
+            TextureWrap::Mirror => wgpu::AddressMode::MirrorRepeat,
+            // Pictures end at uv 0 and 1 in nearly every file that does not say how they go on.
+            TextureWrap::Clamp | TextureWrap::Black | TextureWrap::UseMetadata => {
+                wgpu::AddressMode::ClampToEdge
+            }
+        };
+        let modes = used.map_or([wgpu::AddressMode::Repeat; 2], |u| {
+            [u.wrap_s, u.wrap_t].map(mode)
+        });
+        self.device.create_sampler(&wgpu::SamplerDescriptor {
+            label: Some("render.texture"),
+            address_mode_u: modes[0],
+            address_mode_v: modes[1],
+            mag_filter: wgpu::FilterMode::Linear,
+            min_filter: wgpu::FilterMode::Linear,
+            mipmap_filter: wgpu::MipmapFilterMode::Linear,
+            anisotropy_clamp: 4,
+            ..Default::default()
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Pictures without a window.
+
+use image::RgbaImage;
+
+use super::{Background, Camera, Look, Renderer, Stage};
+use sinew::error::Result;
+use sinew::gpu::{GpuError, guarded, map_and};
+
+/// Bytes of a picture's rows are a multiple of this on the GPU.
+const ROW: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
+
+/// The samples of each pixel.
+const SAMPLES: u32 = 4;
+
+/// Draws into memory: pictures of 8 bits, sRGB, with straight alpha.
+#[derive(Debug)]
+pub struct Offscreen {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    renderer: Renderer,
+    held: Option<Held>,
+}
+
+/// Texture and readback buffer of the last picture's size.
+#[derive(Debug)]
+struct Held {
+    size: [u32; 2],
+    texture: wgpu::Texture,
+    readable: wgpu::Buffer,
+}
+
+/// Whether a device draws pictures of a size.
+///
+/// # Errors
+/// [`GpuError::Limit`] with the limit's name, for a picture that is larger, and for one without pixels.
+pub fn check_size(device: &wgpu::Device, size: [u32; 2]) -> Result<(), GpuError> {
+    let limits = device.limits();
+    let [width, height] = size.map(u64::from);
+    let limit = |what: &str, asked: u64, limit: u64| {
+        Err(GpuError::Limit {
+            what: format!("{what} of a picture of {width} x {height} pixels"),
+            asked,
+            limit,
+        })
+    };
+    let most = u64::from(limits.max_texture_dimension_2d);
+    if width.min(height) == 0 {
+        return Err(GpuError::Mismatch(format!(
+            "a picture of {width} x {height} pixels has none"
+        )));
+    }
+    if width.max(height) > most {
+        return limit(
+            "pixels along an edge (max_texture_dimension_2d)",
+            width.max(height),
+            most,
+        );
+    }
+    let bytes = (width * 4).next_multiple_of(u64::from(ROW)) * height;
+    if bytes > limits.max_buffer_size {
+        return limit("bytes (max_buffer_size)", bytes, limits.max_buffer_size);
+    }
+    Ok(())
+}
+
+impl Offscreen {
+    /// Builds the pipelines on a device.
+    ///
+    /// # Errors
+    /// As [`Renderer::new`].
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self, GpuError> {
+        Ok(Self {
+            device: device.clone(),
+            queue: queue.clone(),
+            renderer: Renderer::new(device, wgpu::TextureFormat::Rgba8UnormSrgb, SAMPLES)?,
+            held: None,
+        })
+    }
+
+    /// Deforms and draws a stage as it is posed, and waits for the picture.
+    ///
+    /// # Errors
+    /// A size beyond the device's limits, which it names; no memory; a lost device.
+    pub fn picture(
+        &mut self,
+        stage: &mut Stage,
+        camera: &Camera,
+        look: &Look,
+        size: [u32; 2],
+    ) -> Result<RgbaImage> {
+        check_size(&self.device, size)?;
+        let device = self.device.clone();
+        if self.held.as_ref().is_none_or(|h| h.size != size) {
+            self.held = Some(guarded(&device, || Held::new(&device, size))?);
+        }
+        let mut encoder = guarded(&device, || {
+            device.create_command_encoder(&Default::default())
+        })?;
+        stage.encode(&mut encoder)?;
+        let Some(held) = &self.held else {
+            return Err(GpuError::Lost("no picture to draw on".into()).into());
+        };
+        let view = held.texture.create_view(&Default::default());
+        self.renderer
+            .draw(&mut encoder, &view, size, stage, camera, look)?;
+        let [width, height] = size;
+        let row = (width * 4).next_multiple_of(ROW);
+        let pixels = guarded(&device, || {
+            let to = wgpu::TexelCopyBufferInfo {
+                buffer: &held.readable,
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(row),
+                    rows_per_image: None,
+                },
+            };
+            encoder.copy_texture_to_buffer(
+                held.texture.as_image_copy(),
+                to,
+                wgpu::Extent3d {
+                    width,
+                    height,
+                    depth_or_array_layers: 1,
+                },
+            );
+            self.queue.submit([encoder.finish()]);
+            map_and(
+                &device,
+                &held.readable,
+                u64::from(row) * u64::from(height),
+                |bytes| {
+                    let rows = bytes.chunks_exact(row as usize);
+                    rows.flat_map(|r| &r[..width as usize * 4])
+                        .copied()
+                        .collect::<Vec<u8>>()
+                },
+            )
+        })??;
+        let mut picture = RgbaImage::from_raw(width, height, pixels)
+            .ok_or_else(|| GpuError::Readback("fewer pixels than the picture has".into()))?;
+        if look.background == Background::Transparent {
+            straighten(&mut picture);
+        }
+        Ok(picture)
+    }
+}
+
+impl Held {
+    fn new(device: &wgpu::Device, size: [u32; 2]) -> Self {
+        let [width, height] = size;
+        Self {
+            size,
+            texture: device.create_texture(&wgpu::TextureDescriptor {
+                label: Some("render.picture"),
+                size: wgpu::Extent3d {
+                    width,
+                    height,
+                    depth_or_array_layers: 1,
+                },
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D2,
+                format: wgpu::TextureFormat::Rgba8UnormSrgb,
+                usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+                view_formats: &[],
+            }),
+            readable: device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("render.readback"),
+                size: u64::from((width * 4).next_multiple_of(ROW)) * u64::from(height),
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            }),
+        }
+    }
+}
+
+/// Straight colours of premultiplied ones, which the target encoded as sRGB after light was multiplied.
+fn straighten(picture: &mut RgbaImage) {
+    let decode = |c: u8| super::frame::linear([f32::from(c) / 255.0; 3]).x;
+    let encode = |light: f32| {
+        let light = light.clamp(0.0, 1.0);
+        let srgb = match light {
+            l if l <= 0.003_130_8 => l * 12.92,
+            l => 1.055 * l.powf(1.0 / 2.4) - 0.055,
+        };
+        (srgb * 255.0).round() as u8
+    };
+    for pixel in picture.pixels_mut() {
+        let alpha = f32::from(pixel.0[3]) / 255.0;
+        if alpha > 0.0 && alpha < 1.0 {
+            for c in &mut pixel.0[..3] {
+                *c = encode(decode(*c) / alpha);
+            }
+        }
+    }
+}

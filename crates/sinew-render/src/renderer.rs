@@ -1,0 +1,371 @@
+//! Draws a stage.
+
+use bytemuck::bytes_of;
+
+use super::buffers::{entry, filled};
+use super::frame::{Frame, MeshUniform};
+use super::material::GpuMaterial;
+use super::overlay::{self, BoneVertex, Line};
+use super::pipelines::{Pipelines, VERTEX_BYTES};
+use super::stage_mesh::StageMesh;
+use super::targets::{Shadow, Targets};
+use super::{Background, Bounds, Camera, Look, Stage};
+use sinew::error::Result;
+use sinew::gpu::{GpuError, guarded};
+
+/// Pipelines for one kind of target. It keeps textures of the last picture's size, and nothing of a stage.
+///
+/// Three lights go round with the camera: a warm key from the upper left, a cool fill from the right, and a rim from behind; a
+/// hemisphere is above. Surfaces are GGX by the material's roughness and metalness.
+#[derive(Debug)]
+pub struct Renderer {
+    device: wgpu::Device,
+    format: wgpu::TextureFormat,
+    samples: u32,
+    pipelines: Pipelines,
+    shadow: Shadow,
+    targets: Option<Targets>,
+}
+
+/// A mesh with its place in the picture's uniforms.
+struct Draw<'a> {
+    mesh: &'a StageMesh,
+    geometry: &'a wgpu::BindGroup,
+    offset: u32,
+}
+
+/// What one picture is drawn from.
+struct Picture<'a> {
+    frame: wgpu::BindGroup,
+    draws: Vec<Draw<'a>>,
+    stage: &'a Stage,
+    lines: (wgpu::Buffer, u32),
+    bones: (wgpu::Buffer, u32),
+}
+
+impl Renderer {
+    /// Builds the pipelines for targets of a format, with 1 or 4 samples for each pixel. A format that is not sRGB gets
+    /// encoded colours all the same.
+    ///
+    /// # Errors
+    /// A device that refuses the shaders: one without storage buffers in the vertex stage, say.
+    pub fn new(
+        device: &wgpu::Device,
+        format: wgpu::TextureFormat,
+        samples: u32,
+    ) -> Result<Self, GpuError> {
+        let allowed = device.limits().max_storage_buffers_per_shader_stage;
+        if allowed < 3 {
+            return Err(GpuError::Limit {
+                what: "storage buffers per stage, for drawing".into(),
+                asked: 3,
+                limit: u64::from(allowed),
+            });
+        }
+        guarded(device, || {
+            let pipelines = Pipelines::new(device, format, samples);
+            Self {
+                device: device.clone(),
+                format,
+                samples,
+                shadow: Shadow::new(device, &pipelines),
+                pipelines,
+                targets: None,
+            }
+        })
+    }
+
+    /// Records a picture of a stage, whose [`Stage::encode`] comes before it in the same encoder or an earlier submit.
+    /// `target` is a view of `size` pixels and of this renderer's format; all of it is written.
+    ///
+    /// # Errors
+    /// A size beyond the device's limit, named; no memory.
+    pub fn draw(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        size: [u32; 2],
+        stage: &Stage,
+        camera: &Camera,
+        look: &Look,
+    ) -> Result<(), GpuError> {
+        super::offscreen::check_size(&self.device, size)?;
+        let device = self.device.clone();
+        guarded(&device, || {
+            if self.targets.as_ref().is_none_or(|t| t.size != size) {
+                self.targets = Some(Targets::new(&device, self.format, self.samples, size));
+            }
+            let ground = stage.ground_bounds();
+            let picture = self.picture(stage, camera, look, &ground, size);
+            if look.grid {
+                self.draw_shadow(encoder, &picture, look);
+            }
+            self.draw_all(encoder, target, &picture, look);
+        })
+    }
+
+    fn picture<'a>(
+        &self,
+        stage: &'a Stage,
+        camera: &Camera,
+        look: &Look,
+        ground: &Bounds,
+        size: [u32; 2],
+    ) -> Picture<'a> {
+        let alignment = self.device.limits().min_uniform_buffer_offset_alignment as usize;
+        let mut bytes = bytes_of(&Frame::new(stage, camera, look, ground, size)).to_vec();
+        let mut draws = Vec::new();
+        let visible = stage
+            .meshes
+            .iter()
+            .filter(|m| m.visible && m.buffers.triangles > 0);
+        for mesh in visible {
+            let Some(geometry) = mesh.group() else {
+                continue;
+            };
+            bytes.resize(bytes.len().next_multiple_of(alignment), 0);
+            draws.push(Draw {
+                mesh,
+                geometry,
+                offset: bytes.len() as u32,
+            });
+            bytes.extend_from_slice(bytes_of(&MeshUniform::new(
+                mesh.local_from_mesh,
+                mesh.firsts(),
+            )));
+        }
+        // Room for one mesh at least, which the layout wants bound.
+        bytes.resize(bytes.len() + size_of::<MeshUniform>() + alignment, 0);
+        let uniforms = filled(
+            &self.device,
+            "render.frame",
+            &bytes,
+            wgpu::BufferUsages::UNIFORM,
+        );
+        let part = |size: usize| {
+            wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                buffer: &uniforms,
+                offset: 0,
+                size: wgpu::BufferSize::new(size as u64),
+            })
+        };
+        let frame = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("render.frame"),
+            layout: &self.pipelines.frame,
+            entries: &[
+                entry(0, part(size_of::<Frame>())),
+                entry(1, part(size_of::<MeshUniform>())),
+            ],
+        });
+        let lines: Vec<Line> = if look.bounds {
+            overlay::boxes(stage)
+        } else {
+            Vec::new()
+        };
+        let bones: Vec<BoneVertex> = match look.joints {
+            true => overlay::bones(stage, look.chosen, ground.diagonal()),
+            false => Vec::new(),
+        };
+        let vertices = |bytes: &[u8]| {
+            filled(
+                &self.device,
+                "render.overlay",
+                bytes,
+                wgpu::BufferUsages::VERTEX,
+            )
+        };
+        Picture {
+            frame,
+            draws,
+            stage,
+            lines: (vertices(bytemuck::cast_slice(&lines)), lines.len() as u32),
+            bones: (vertices(bytemuck::cast_slice(&bones)), bones.len() as u32),
+        }
+    }
+
+    /// The shadow: all meshes from below, blurred across and along.
+    fn draw_shadow(&self, encoder: &mut wgpu::CommandEncoder, picture: &Picture<'_>, look: &Look) {
+        {
+            let mut pass = begin(
+                encoder,
+                &self.shadow.seen,
+                None,
+                Some(&self.shadow.depth),
+                CLEAR,
+            );
+            pass.set_pipeline(&self.pipelines.shadow_mesh);
+            let draws = picture.draws.iter().filter(|_| look.surface);
+            for draw in draws {
+                draw.bind(&mut pass, &picture.frame);
+                pass.draw_indexed(0..draw.mesh.buffers.triangles * 3, 0, 0..1);
+            }
+        }
+        let blurs = [
+            (
+                &self.shadow.across,
+                &self.pipelines.shadow_across,
+                &self.shadow.seen_group,
+            ),
+            (
+                &self.shadow.seen,
+                &self.pipelines.shadow_along,
+                &self.shadow.across_group,
+            ),
+        ];
+        for (to, pipeline, group) in blurs {
+            let mut pass = begin(encoder, to, None, None, CLEAR);
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, &picture.frame, &[0]);
+            pass.set_bind_group(1, group, &[]);
+            pass.draw(0..3, 0..1);
+        }
+    }
+
+    fn draw_all(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        picture: &Picture<'_>,
+        look: &Look,
+    ) {
+        let Some(targets) = &self.targets else {
+            return;
+        };
+        let (color, resolved) = match &targets.color {
+            Some(color) => (color, Some(target)),
+            None => (target, None),
+        };
+        let with_bones = picture.bones.1 > 0;
+        let pipelines = &self.pipelines;
+        {
+            let resolved = resolved.filter(|_| !with_bones);
+            let mut pass = begin(encoder, color, resolved, Some(&targets.depth), CLEAR);
+            pass.set_bind_group(0, &picture.frame, &[0]);
+            if look.background != Background::Transparent {
+                pass.set_pipeline(&pipelines.background);
+                pass.draw(0..3, 0..1);
+            }
+            if look.surface {
+                pass.set_pipeline(&pipelines.opaque);
+                picture.surfaces(&mut pass, false);
+            }
+            picture.overlays(&mut pass, pipelines, look);
+            if look.grid {
+                pass.set_pipeline(&pipelines.ground);
+                pass.set_bind_group(0, &picture.frame, &[0]);
+                pass.set_bind_group(1, &self.shadow.ground_group, &[]);
+                pass.draw(0..4, 0..1);
+            }
+            if look.surface {
+                pass.set_pipeline(&pipelines.blended);
+                picture.surfaces(&mut pass, true);
+            }
+        }
+        if with_bones {
+            let over = wgpu::Operations {
+                load: wgpu::LoadOp::Load,
+                store: wgpu::StoreOp::Store,
+            };
+            let mut pass = begin(encoder, color, resolved, Some(&targets.depth), over);
+            pass.set_pipeline(&pipelines.bones);
+            pass.set_bind_group(0, &picture.frame, &[0]);
+            pass.set_vertex_buffer(0, picture.bones.0.slice(..));
+            pass.draw(0..picture.bones.1, 0..1);
+        }
+    }
+}
+
+const CLEAR: wgpu::Operations<wgpu::Color> = wgpu::Operations {
+    load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
+    store: wgpu::StoreOp::Store,
+};
+
+/// Begins a pass; depth, where there is some, is cleared to infinity.
+fn begin<'e>(
+    encoder: &'e mut wgpu::CommandEncoder,
+    color: &wgpu::TextureView,
+    resolved: Option<&wgpu::TextureView>,
+    depth: Option<&wgpu::TextureView>,
+    ops: wgpu::Operations<wgpu::Color>,
+) -> wgpu::RenderPass<'e> {
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some("render"),
+        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+            view: color,
+            depth_slice: None,
+            resolve_target: resolved,
+            ops,
+        })],
+        depth_stencil_attachment: depth.map(|view| wgpu::RenderPassDepthStencilAttachment {
+            view,
+            depth_ops: Some(wgpu::Operations {
+                load: wgpu::LoadOp::Clear(0.0),
+                store: wgpu::StoreOp::Discard,
+            }),
+            stencil_ops: None,
+        }),
+        timestamp_writes: None,
+        occlusion_query_set: None,
+        multiview_mask: None,
+    })
+}
+
+impl Draw<'_> {
+    fn bind(&self, pass: &mut wgpu::RenderPass<'_>, frame: &wgpu::BindGroup) {
+        let buffers = &self.mesh.buffers;
+        pass.set_bind_group(0, frame, &[self.offset]);
+        pass.set_bind_group(1, self.geometry, &[]);
+        pass.set_vertex_buffer(0, buffers.vertices.slice(..));
+        pass.set_index_buffer(buffers.indices.slice(..), wgpu::IndexFormat::Uint32);
+    }
+}
+
+impl Picture<'_> {
+    /// Triangles of the opaque or of the blended materials.
+    fn surfaces(&self, pass: &mut wgpu::RenderPass<'_>, blended: bool) {
+        let materials = &self.stage.materials;
+        let wanted = |m: &&GpuMaterial| m.blended == blended;
+        for draw in &self.draws {
+            let mut bound = false;
+            for section in &draw.mesh.buffers.sections {
+                let Some(material) = materials.get(section.material).filter(wanted) else {
+                    continue;
+                };
+                if !std::mem::replace(&mut bound, true) {
+                    draw.bind(pass, &self.frame);
+                }
+                pass.set_bind_group(2, &material.group, &[]);
+                pass.draw_indexed(section.indices.clone(), 0, 0..1);
+            }
+        }
+    }
+
+    /// Lines on and around the meshes.
+    fn overlays(&self, pass: &mut wgpu::RenderPass<'_>, pipelines: &Pipelines, look: &Look) {
+        let lines = [
+            (look.wireframe, &pipelines.edges),
+            (look.normals, &pipelines.normals),
+        ];
+        for (i, (_, pipeline)) in lines.iter().enumerate().filter(|(_, (on, _))| *on) {
+            pass.set_pipeline(pipeline);
+            for draw in &self.draws {
+                let buffers = &draw.mesh.buffers;
+                draw.bind(pass, &self.frame);
+                if i == 0 {
+                    pass.set_vertex_buffer(0, buffers.edges.slice(..));
+                    pass.draw(0..6, 0..buffers.edge_count);
+                } else if draw.mesh.firsts()[2] != 0 {
+                    let bytes = u64::from(buffers.vertex_count) * VERTEX_BYTES;
+                    pass.set_vertex_buffer(0, buffers.vertices.slice(..bytes));
+                    pass.draw(0..6, 0..buffers.vertex_count);
+                }
+            }
+        }
+        if self.lines.1 > 0 {
+            pass.set_pipeline(&pipelines.lines);
+            pass.set_bind_group(0, &self.frame, &[0]);
+            pass.set_vertex_buffer(0, self.lines.0.slice(..));
+            pass.draw(0..6, 0..self.lines.1);
+        }
+    }
+}

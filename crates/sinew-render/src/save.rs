@@ -1,0 +1,33 @@
+//! Pictures in files.
+
+use std::path::Path;
+
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use image::{ExtendedColorType, ImageEncoder, RgbaImage};
+
+use sinew::error::Result;
+use sinew_io::output;
+
+/// Writes a picture as PNG, without its alpha where all of it is opaque. The file appears under its name only when it is whole.
+///
+/// # Errors
+/// A folder that cannot be written to, a full disk.
+pub fn save_png(file: impl AsRef<Path>, picture: &RgbaImage) -> Result<()> {
+    let opaque = picture.pixels().all(|p| p.0[3] == 255);
+    output::replace(file.as_ref(), |sink| {
+        let encoder =
+            PngEncoder::new_with_quality(sink, CompressionType::Best, FilterType::Adaptive);
+        let (width, height) = picture.dimensions();
+        let written = match opaque {
+            true => {
+                let rgb: Vec<u8> = picture
+                    .pixels()
+                    .flat_map(|p| [p.0[0], p.0[1], p.0[2]])
+                    .collect();
+                encoder.write_image(&rgb, width, height, ExtendedColorType::Rgb8)
+            }
+            false => encoder.write_image(picture.as_raw(), width, height, ExtendedColorType::Rgba8),
+        };
+        written.map_err(|e| e.to_string())
+    })
+}

@@ -1,0 +1,87 @@
+//! The shaders, each with what it shares put before it.
+
+/// A shader module and its entry points; listed so that a test can translate them for every backend.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Shader {
+    pub name: &'static str,
+    pub wgsl: &'static str,
+    /// Entry points: vertex ones, and fragment ones.
+    pub vertex: &'static [&'static str],
+    pub fragment: &'static [&'static str],
+}
+
+macro_rules! wgsl {
+    ($($name:literal),+) => {
+        concat!($(include_str!(concat!("../shaders/", $name, ".wgsl"))),+)
+    };
+}
+
+pub(super) const SURFACE: Shader = Shader {
+    name: "render.surface",
+    wgsl: wgsl!("frame", "mesh", "shading", "surface"),
+    vertex: &["vertex"],
+    fragment: &["fragment"],
+};
+
+pub(super) const BACKGROUND: Shader = Shader {
+    name: "render.background",
+    wgsl: wgsl!("frame", "background"),
+    vertex: &["vertex"],
+    fragment: &["fragment"],
+};
+
+pub(super) const GROUND: Shader = Shader {
+    name: "render.ground",
+    wgsl: wgsl!("frame", "ground"),
+    vertex: &["vertex"],
+    fragment: &["fragment"],
+};
+
+pub(super) const SHADOW_MESH: Shader = Shader {
+    name: "render.shadow_mesh",
+    wgsl: wgsl!("frame", "mesh", "shadow_mesh"),
+    vertex: &["vertex"],
+    fragment: &["fragment"],
+};
+
+pub(super) const SHADOW: Shader = Shader {
+    name: "render.shadow",
+    wgsl: wgsl!("shadow"),
+    vertex: &["vertex"],
+    fragment: &["across", "along"],
+};
+
+pub(super) const LINES: Shader = Shader {
+    name: "render.lines",
+    wgsl: wgsl!("frame", "lines"),
+    vertex: &["free"],
+    fragment: &["fragment"],
+};
+
+pub(super) const MESH_LINES: Shader = Shader {
+    name: "render.mesh_lines",
+    wgsl: wgsl!("frame", "mesh", "lines", "mesh_lines"),
+    vertex: &["free", "edge", "normal"],
+    fragment: &["fragment"],
+};
+
+pub(super) const BONES: Shader = Shader {
+    name: "render.bones",
+    wgsl: wgsl!("frame", "bones"),
+    vertex: &["vertex"],
+    fragment: &["fragment"],
+};
+
+/// Every shader of a [`super::Renderer`].
+#[doc(hidden)]
+pub const SHADERS: [Shader; 8] = [
+    SURFACE,
+    BACKGROUND,
+    GROUND,
+    SHADOW_MESH,
+    SHADOW,
+    LINES,
+    MESH_LINES,
+    BONES,
+];

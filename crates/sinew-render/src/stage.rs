@@ -1,0 +1,267 @@
+//! One opened file on one device, posed at a time.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use glam::{DMat4, DVec3};
+
+use super::deform::{self, Deform, OnGpu, Posing, Results};
+use super::joints;
+use super::loaded::{Clip, Loaded};
+use super::material::Materials;
+use super::stage_mesh::{Layouts, StageMesh};
+use super::{Bounds, Control, DrawBackend, StageSkeleton};
+use sinew::error::Result;
+use sinew::gpu::{Skinner, guarded};
+use sinew::sampled::Time;
+use sinew::scene::{Geometry, Scene};
+use sinew_io::OpenOptions;
+
+/// A file on a device: its meshes, materials and skeletons, at one time.
+///
+/// A frame is [`Stage::set_time`], [`Stage::encode`] and [`super::Renderer::draw`]. Positions and normals go from the
+/// skinning kernel to the vertex shader in the crowd's own buffers.
+#[derive(Debug)]
+pub struct Stage {
+    pub(super) skinner: Skinner,
+    pub(super) scene: Scene,
+    pub(super) geometry: Geometry,
+    pub(super) clips: Vec<Clip>,
+    pub(super) clip: Option<usize>,
+    pub(super) materials: Materials,
+    pub(super) meshes: Vec<StageMesh>,
+    pub(super) on_gpu: OnGpu,
+    pub(super) layouts: Layouts,
+    /// World space less this is what buffers hold, so that f32 is fine far from the world's origin.
+    pub(super) origin: DVec3,
+    pub(super) time: Time,
+    pub(super) control: Control,
+    /// Colours are those of [`Stage::show_difference`].
+    pub(super) shows_difference: bool,
+    pub(super) skeletons: Vec<StageSkeleton>,
+    /// By the mirror, when someone asked.
+    pub(super) results: OnceLock<Arc<Vec<Results>>>,
+    /// The first box that was drawn, and that of the joints then.
+    pub(super) ground: OnceLock<(Bounds, Bounds)>,
+    pub(super) messages: Vec<String>,
+}
+
+impl Stage {
+    /// Opens a file. See [`Loaded::read`] for reading it in another thread.
+    ///
+    /// # Errors
+    /// As [`Loaded::read`] and [`Stage::new`].
+    pub fn open(skinner: &Skinner, file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        Self::new(skinner, Loaded::read(file, options)?)
+    }
+
+    /// Uploads what was read, and poses it at its first time.
+    ///
+    /// # Errors
+    /// No memory on the device.
+    pub fn new(skinner: &Skinner, loaded: Loaded) -> Result<Self> {
+        let materials = Materials::new(skinner.device(), skinner.queue(), &loaded)?;
+        let Loaded {
+            scene,
+            geometry,
+            clips,
+            clip,
+            messages,
+            ..
+        } = loaded;
+        let mut stage = Self {
+            skinner: skinner.clone(),
+            clips,
+            clip,
+            materials,
+            meshes: Vec::new(),
+            on_gpu: OnGpu::new(skinner),
+            layouts: Layouts::new(skinner.device()),
+            origin: origin(&scene, &geometry),
+            time: Time::Default,
+            control: Control::default(),
+            shows_difference: false,
+            skeletons: joints::skeletons(&scene),
+            results: OnceLock::new(),
+            ground: OnceLock::new(),
+            messages,
+            scene,
+            geometry,
+        };
+        let start = stage
+            .time_range()
+            .map_or(Time::Default, |(first, _)| Time::At(first));
+        stage.time = start;
+        stage.build()?;
+        stage.set_time(start, &Control::default())?;
+        Ok(stage)
+    }
+
+    /// Makes every mesh anew for the control's skinning method.
+    fn build(&mut self) -> Result<()> {
+        self.on_gpu = OnGpu::new(&self.skinner);
+        let bound: Vec<_> = self.scene.bound_skins().collect();
+        let mut meshes = Vec::with_capacity(self.geometry.meshes.len());
+        for (i, mesh) in self.geometry.meshes.iter().enumerate() {
+            let (moved, deformed) = deform::plan(&self.scene, mesh);
+            let deform = match deformed {
+                None => None,
+                Some((binding, part)) => {
+                    match deform::pack(bound[binding], mesh, part, self.time, self.control.method) {
+                        Ok(skin) => Some(Deform {
+                            binding,
+                            part,
+                            skin,
+                            instance: None,
+                            pose: None,
+                            animated_rest: bound[binding].binding().rest_is_animated(),
+                        }),
+                        Err(e) => {
+                            tell(&mut self.messages, e.to_string());
+                            continue;
+                        }
+                    }
+                }
+            };
+            let device = self.skinner.device();
+            let made = guarded(device, || {
+                StageMesh::new(
+                    device,
+                    &self.layouts,
+                    i,
+                    mesh,
+                    moved,
+                    deform,
+                    &self.materials,
+                    self.time,
+                )
+            })?;
+            match made {
+                Ok(made) => meshes.push(made),
+                Err(e) => tell(&mut self.messages, e.in_file(&self.scene.file).to_string()),
+            }
+        }
+        self.meshes = meshes;
+        Ok(())
+    }
+
+    /// Poses everything at a time. Nothing reaches the device before [`Stage::encode`].
+    ///
+    /// # Errors
+    /// A lost device. Prims that have no pose at this time are not drawn, and [`Stage::messages`] says why.
+    pub fn set_time(&mut self, time: Time, control: &Control) -> Result<()> {
+        let rebuild = control.method != self.control.method;
+        let shown = std::mem::take(&mut self.shows_difference);
+        let heat = rebuild || shown || control.heat != self.control.heat;
+        self.time = time;
+        self.control = control.clone();
+        if rebuild {
+            self.build()?;
+        }
+        self.results = OnceLock::new();
+        joints::pose(&self.scene, &mut self.skeletons, time);
+        let local_from_world = DMat4::from_translation(-self.origin);
+        let mut posing = Posing::new(&self.scene, time, &self.control, local_from_world);
+        for stage_mesh in &mut self.meshes {
+            let mesh = &self.geometry.meshes[stage_mesh.drawn];
+            stage_mesh.visible = mesh.visible(time);
+            let posed = posing
+                .local_from_mesh(&self.scene, mesh, stage_mesh.moved)
+                .and_then(|m| {
+                    stage_mesh.local_from_mesh = m;
+                    match &mut stage_mesh.deform {
+                        Some(deform) => posing.pose(mesh, deform),
+                        None => Ok(()),
+                    }
+                });
+            if let Err(e) = posed {
+                stage_mesh.visible = false;
+                tell(&mut self.messages, e.to_string());
+                continue;
+            }
+            if let Some(deform) = &mut stage_mesh.deform
+                && self.control.backend == DrawBackend::Gpu
+            {
+                self.on_gpu.pose(deform)?;
+            }
+        }
+        if heat {
+            let device = self.skinner.device();
+            for stage_mesh in &mut self.meshes {
+                let made = stage_mesh.set_heat(device, &self.scene, self.control.heat, time);
+                if let Err(e) = made {
+                    tell(&mut self.messages, e.to_string());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the deformation of the time that was set: dispatches, or uploads of the mirror's results.
+    ///
+    /// # Errors
+    /// As [`sinew::gpu::Crowd::encode`].
+    pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+        let on_gpu = self.control.backend == DrawBackend::Gpu;
+        if on_gpu
+            && self
+                .meshes
+                .iter()
+                .any(|m| m.deform.as_ref().is_some_and(|d| d.instance.is_some()))
+        {
+            self.on_gpu.crowd.encode(encoder)?;
+        }
+        let by_mirror = |m: &StageMesh| {
+            m.deform
+                .as_ref()
+                .is_some_and(|d| !on_gpu || d.animated_rest)
+        };
+        let results = match self.meshes.iter().any(by_mirror) {
+            true => Arc::clone(self.results()),
+            false => Arc::default(),
+        };
+        let device = self.skinner.device();
+        for (i, stage_mesh) in self.meshes.iter_mut().enumerate() {
+            let mesh = &self.geometry.meshes[stage_mesh.drawn];
+            let results = results.get(i).filter(|_| by_mirror(stage_mesh));
+            guarded(device, || match results {
+                Some(results) => {
+                    stage_mesh.upload(device, encoder, results);
+                    Ok(())
+                }
+                None if stage_mesh.deform.is_some() => {
+                    stage_mesh.take(&self.on_gpu.crowd, device, encoder)
+                }
+                None => {
+                    stage_mesh.follow_points(device, encoder, mesh, self.time);
+                    Ok(())
+                }
+            })??;
+            guarded(device, || stage_mesh.bind(device, &self.layouts))?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds a message that is not there yet.
+fn tell(messages: &mut Vec<String>, message: String) {
+    if !messages.contains(&message) {
+        messages.push(message);
+    }
+}
+
+/// An origin near what is drawn where that is far from the world's, in whole units.
+fn origin(scene: &Scene, geometry: &Geometry) -> DVec3 {
+    const FAR: f64 = 1000.0;
+    let skeleton = scene.instances.first().or(scene.unbound_skeletons.first());
+    let place = match (skeleton, geometry.meshes.first()) {
+        (Some(skeleton), _) => scene.world_from_prim(skeleton.prim, Time::Default),
+        (None, Some(mesh)) => mesh.world_from_prim(Time::Default),
+        (None, None) => DMat4::IDENTITY,
+    };
+    let place = place.w_axis.truncate();
+    match place.is_finite() && place.length() > FAR {
+        true => place.round(),
+        false => DVec3::ZERO,
+    }
+}

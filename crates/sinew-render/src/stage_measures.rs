@@ -1,0 +1,189 @@
+//! Where a stage's points are, by the mirror, and how far the GPU's are from there.
+
+use std::sync::Arc;
+
+use glam::{DMat4, DVec3};
+
+use super::deform::{self, Results};
+use super::{Bounds, DrawBackend, Stage};
+use sinew::error::Result;
+use sinew::gpu::guarded;
+use sinew::sampled::Time;
+
+/// How far the GPU's points and the mirror's are apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// The largest distance, in the stage's units, and the prim that has it.
+    pub largest: f64,
+    pub prim: String,
+    pub mean: f64,
+    /// Points compared.
+    pub points: usize,
+}
+
+impl Stage {
+    /// What the mirror makes of the poses that are set.
+    pub(super) fn results(&self) -> &Arc<Vec<Results>> {
+        self.results.get_or_init(|| {
+            let deforms: Vec<_> = self.meshes.iter().map(|m| m.deform.as_ref()).collect();
+            Arc::new(deform::on_cpu(deforms))
+        })
+    }
+
+    /// Points of a mesh in world space at the time that is set, by the mirror. `mesh` is an index into
+    /// [`Stage::meshes`].
+    #[must_use]
+    pub fn points(&self, mesh: usize) -> Vec<DVec3> {
+        let Some(stage_mesh) = self.meshes.get(mesh) else {
+            return Vec::new();
+        };
+        let world_from_mesh = DMat4::from_translation(self.origin) * stage_mesh.local_from_mesh;
+        let place = |p: &glam::Vec3| world_from_mesh.transform_point3(p.as_dvec3());
+        match &stage_mesh.deform {
+            Some(_) => self.results()[mesh].points.iter().map(place).collect(),
+            None => {
+                let points = self.geometry.meshes[stage_mesh.drawn].points.at(self.time);
+                points.iter().flat_map(|p| p.iter()).map(place).collect()
+            }
+        }
+    }
+
+    /// The box around one mesh at the time that is set; empty where it is invisible.
+    #[must_use]
+    pub fn mesh_bounds(&self, mesh: usize) -> Bounds {
+        match self.meshes.get(mesh).is_some_and(|m| m.visible) {
+            true => Bounds::of(self.points(mesh)),
+            false => Bounds::EMPTY,
+        }
+    }
+
+    /// The box around everything at the time that is set, in world space: visible meshes, or joints where there are none.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        let meshes = (0..self.meshes.len()).map(|i| self.mesh_bounds(i));
+        let bounds = meshes.fold(Bounds::EMPTY, Bounds::union);
+        if !bounds.is_empty() {
+            return bounds;
+        }
+        self.joint_bounds()
+    }
+
+    /// What [`Stage::bounds`] is around, or its corners where that is many points: what a camera has to frame.
+    #[must_use]
+    pub fn outline(&self) -> Vec<DVec3> {
+        const MANY: usize = 200_000;
+        let meshes = self.meshes.iter().enumerate().filter(|(_, m)| m.visible);
+        let count: usize = meshes.clone().map(|(_, m)| m.buffers.points as usize).sum();
+        match count {
+            0 => {
+                let joints = self.skeletons.iter().flat_map(|s| &s.world_from_joint);
+                joints.map(|m| m.w_axis.truncate()).collect()
+            }
+            1..=MANY => meshes.flat_map(|(i, _)| self.points(i)).collect(),
+            _ => self.bounds().corners().to_vec(),
+        }
+    }
+
+    /// What the ground lies under and sizes of overlays follow: of one size at every time, so that nothing jumps while a clip
+    /// plays, and where the joints are.
+    pub(super) fn ground_bounds(&self) -> Bounds {
+        let (bounds, joints) = *self
+            .ground
+            .get_or_init(|| (self.bounds(), self.joint_bounds()));
+        let up = if self.up_axis() == 'Z' {
+            DVec3::Z
+        } else {
+            DVec3::Y
+        };
+        let walked = self.joint_bounds().center() - joints.center();
+        let along_ground = walked - up * walked.dot(up);
+        match bounds.is_empty() {
+            true => bounds,
+            false => bounds.transformed(DMat4::from_translation(along_ground)),
+        }
+    }
+
+    fn joint_bounds(&self) -> Bounds {
+        self.skeletons
+            .iter()
+            .fold(Bounds::EMPTY, |b, s| b.union(s.bounds()))
+    }
+
+    /// The box around everything over some times; the time that is set stays.
+    ///
+    /// # Errors
+    /// As [`Stage::set_time`].
+    pub fn bounds_over(&mut self, times: &[Time]) -> Result<Bounds> {
+        let (time, control) = (self.time, self.control.clone());
+        let mut out = self.bounds();
+        for other in times {
+            self.set_time(*other, &control)?;
+            out = out.union(self.bounds());
+        }
+        self.set_time(time, &control)?;
+        Ok(out)
+    }
+
+    /// Compares the GPU's points with the mirror's at the time that is set. Waits for the device.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn difference(&mut self) -> Result<Difference> {
+        let (out, _) = self.compare()?;
+        Ok(out)
+    }
+
+    /// As [`Stage::difference`], and shows it as colours until the next [`Stage::set_time`]: from dark blue, where both
+    /// agree, to yellow at the largest distance. [`Stage::encode`] comes next.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn show_difference(&mut self) -> Result<Difference> {
+        let (out, distances) = self.compare()?;
+        let device = self.skinner.device();
+        let largest = out.largest.max(f64::MIN_POSITIVE);
+        for (mesh, distances) in self.meshes.iter_mut().zip(distances) {
+            let shares = distances.iter().map(|d| (d / largest) as f32).collect();
+            guarded(device, || mesh.show_weights(device, shares))?;
+        }
+        self.shows_difference = true;
+        Ok(out)
+    }
+
+    /// The difference, and the distance of each point of each mesh; none of meshes that no kernel deforms.
+    fn compare(&mut self) -> Result<(Difference, Vec<Vec<f64>>)> {
+        let backend = std::mem::replace(&mut self.control.backend, DrawBackend::Gpu);
+        let control = self.control.clone();
+        self.set_time(self.time, &control)?;
+        let of_gpu = self.meshes.iter().map(|m| m.deform.as_ref()?.instance);
+        let of_gpu: Vec<_> = of_gpu.collect();
+        let ids: Vec<_> = of_gpu.iter().flatten().copied().collect();
+        let read = match ids.is_empty() {
+            true => Vec::new(),
+            false => {
+                self.on_gpu.crowd.submit()?;
+                self.on_gpu.crowd.read(&ids)?
+            }
+        };
+        self.control.backend = backend;
+        let with_instance = of_gpu.iter().enumerate().filter(|(_, id)| id.is_some());
+        let mut out = Difference::default();
+        let mut distances = vec![Vec::new(); self.meshes.len()];
+        let mut sum = 0.0;
+        for ((i, _), gpu) in with_instance.zip(read) {
+            for (a, b) in gpu.points.iter().zip(&self.results()[i].points) {
+                let distance = a.as_dvec3().distance(b.as_dvec3());
+                distances[i].push(distance);
+                sum += distance;
+                out.points += 1;
+                if distance > out.largest {
+                    out.largest = distance;
+                    let mesh = &self.geometry.meshes[self.meshes[i].drawn];
+                    out.prim.clone_from(&mesh.path);
+                }
+            }
+        }
+        out.mean = sum / out.points.max(1) as f64;
+        Ok((out, distances))
+    }
+}

@@ -1,0 +1,303 @@
+//! One mesh of a stage: where its points lie on the GPU, and how they are bound.
+
+use bytemuck::cast_slice;
+use glam::{DMat4, Vec3};
+
+use super::buffers::{entry, filled, upload};
+use super::deform::{self, Deform, Moved, Results};
+use super::material::Materials;
+use super::mesh::{MeshBuffers, MeshData, NormalsOf};
+use super::{JointId, heat, layouts};
+use sinew::error::Invalid;
+use sinew::gpu::{Crowd, GpuError, OutputSlice};
+use sinew::sampled::Time;
+use sinew::scene::{DrawnMesh, Scene};
+
+/// What meshes share.
+#[derive(Debug)]
+pub(super) struct Layouts {
+    geometry: wgpu::BindGroupLayout,
+    /// Bound where there is nothing.
+    nothing: wgpu::Buffer,
+}
+
+impl Layouts {
+    pub fn new(device: &wgpu::Device) -> Self {
+        Self {
+            geometry: layouts::geometry(device),
+            nothing: filled(
+                device,
+                "render.nothing",
+                &[0; 16],
+                wgpu::BufferUsages::STORAGE,
+            ),
+        }
+    }
+}
+
+/// Triples in a buffer.
+#[derive(Clone, Debug, PartialEq)]
+struct Source {
+    buffer: wgpu::Buffer,
+    /// Floats before the first.
+    first: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct StageMesh {
+    /// Index into [`sinew::scene::Geometry::meshes`].
+    pub drawn: usize,
+    pub buffers: MeshBuffers,
+    pub moved: Moved,
+    pub deform: Option<Deform>,
+    pub visible: bool,
+    pub local_from_mesh: DMat4,
+    points: Source,
+    normals: Option<Source>,
+    heat: Option<wgpu::Buffer>,
+    /// What the CPU fills, once it did.
+    own: [Option<wgpu::Buffer>; 2],
+    /// Points of a mesh without skin change by themselves.
+    animated: bool,
+    /// With what it was made of.
+    group: Option<(wgpu::BindGroup, [wgpu::Buffer; 3])>,
+}
+
+impl StageMesh {
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each is a thing of its own, named once"
+    )]
+    pub fn new(
+        device: &wgpu::Device,
+        layouts: &Layouts,
+        drawn: usize,
+        mesh: &DrawnMesh,
+        moved: Moved,
+        deform: Option<Deform>,
+        materials: &Materials,
+        time: Time,
+    ) -> Result<Self, Invalid> {
+        let numbering = match &deform {
+            Some(deform) if deform.skin.normals().is_some() => NormalsOf::Skin,
+            None if mesh.normals.is_some() => NormalsOf::Vertices,
+            _ => NormalsOf::Points,
+        };
+        let data = MeshData::new(mesh, numbering, materials)?;
+        let mut own = [None, None];
+        let mut normals = None;
+        if deform.is_none() {
+            let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            let points = mesh
+                .points
+                .at(time)
+                .or_else(|| mesh.points.first().cloned());
+            let points = points.as_deref().map_or(&[][..], |p| p.as_slice());
+            own[0] = Some(filled(device, "render.points", cast_slice(points), storage));
+            let list = match data.normals {
+                Some(_) => data.normals.clone(),
+                None if mesh.subdivided => Some(deform::smooth_normals(mesh, points)?),
+                None => None,
+            };
+            own[1] = list.map(|list| filled(device, "render.normals", cast_slice(&list), storage));
+            normals = own[1].clone().map(|buffer| Source { buffer, first: 0 });
+        }
+        let buffer = own[0].clone().unwrap_or_else(|| layouts.nothing.clone());
+        Ok(Self {
+            drawn,
+            buffers: data.upload(device),
+            moved,
+            animated: deform.is_none() && mesh.points.is_animated(),
+            deform,
+            visible: true,
+            local_from_mesh: DMat4::IDENTITY,
+            points: Source { buffer, first: 0 },
+            normals,
+            heat: None,
+            own,
+            group: None,
+        })
+    }
+
+    /// Takes the points and normals that the crowd writes, where they lie.
+    pub fn take(
+        &mut self,
+        crowd: &Crowd,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
+        let Some(instance) = self.deform.as_ref().and_then(|d| d.instance) else {
+            return Ok(());
+        };
+        let [own_points, own_normals] = &mut self.own;
+        if let Some(points) = joined(&crowd.points_on_gpu(instance)?, own_points, device, encoder) {
+            self.points = points;
+        }
+        self.normals = joined(
+            &crowd.normals_on_gpu(instance)?,
+            own_normals,
+            device,
+            encoder,
+        );
+        Ok(())
+    }
+
+    /// Uploads the mirror's results.
+    pub fn upload(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        results: &Results,
+    ) {
+        let [own_points, own_normals] = &mut self.own;
+        let mut put = |own: &mut Option<wgpu::Buffer>, values: &[Vec3]| {
+            let buffer = room(own, device, size_of_val(values) as u64);
+            upload(device, encoder, &buffer, cast_slice(values));
+            Source { buffer, first: 0 }
+        };
+        self.points = put(own_points, &results.points);
+        self.normals = (!results.normals.is_empty()).then(|| put(own_normals, &results.normals));
+    }
+
+    /// Uploads the points of a mesh that moves without a skin.
+    pub fn follow_points(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        mesh: &DrawnMesh,
+        time: Time,
+    ) {
+        let Some(points) = mesh.points.at(time).filter(|_| self.animated) else {
+            return;
+        };
+        let mut put = |own: &mut Option<wgpu::Buffer>, values: &[Vec3]| {
+            let buffer = room(own, device, size_of_val(values) as u64);
+            upload(device, encoder, &buffer, cast_slice(values));
+            Source { buffer, first: 0 }
+        };
+        let [own_points, own_normals] = &mut self.own;
+        self.points = put(own_points, &points);
+        if mesh.normals.is_none() && mesh.subdivided {
+            // What cannot be made was told of when the mesh was.
+            let made = deform::smooth_normals(mesh, &points).ok();
+            self.normals = made.map(|normals| put(own_normals, &normals));
+        }
+    }
+
+    /// Shows the weights of a joint as colours, or no longer.
+    ///
+    /// # Errors
+    /// Influences that are broken at this time.
+    pub fn set_heat(
+        &mut self,
+        device: &wgpu::Device,
+        scene: &Scene,
+        joint: Option<JointId>,
+        time: Time,
+    ) -> Result<(), Invalid> {
+        self.heat = None;
+        let binding = self
+            .deform
+            .as_ref()
+            .map(|d| d.binding)
+            .or(match self.moved {
+                Moved::Rigid(b) => Some(b),
+                _ => None,
+            });
+        let points = match (joint, binding) {
+            (None, _) => return Ok(()),
+            (Some(joint), Some(b)) => heat::weights(scene, b, joint, time)?,
+            (Some(_), None) => Vec::new(),
+        };
+        self.show_weights(device, points);
+        Ok(())
+    }
+
+    /// Shows a number from 0 to 1 of each point as colours; points without one have 0.
+    pub fn show_weights(&mut self, device: &wgpu::Device, mut weights: Vec<f32>) {
+        weights.resize(weights.len().max(self.buffers.points as usize), 0.0);
+        let usage = wgpu::BufferUsages::STORAGE;
+        self.heat = Some(filled(device, "render.heat", cast_slice(&weights), usage));
+    }
+
+    /// Makes the bind group, where buffers changed.
+    pub fn bind(&mut self, device: &wgpu::Device, layouts: &Layouts) {
+        let normals = self
+            .normals
+            .as_ref()
+            .map_or(&layouts.nothing, |n| &n.buffer);
+        let heat = self.heat.as_ref().unwrap_or(&layouts.nothing);
+        let wanted = [&self.points.buffer, normals, heat];
+        if let Some((_, held)) = &self.group
+            && wanted.into_iter().eq(held)
+        {
+            return;
+        }
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("render.geometry"),
+            layout: &layouts.geometry,
+            entries: &[
+                entry(0, wanted[0].as_entire_binding()),
+                entry(1, wanted[1].as_entire_binding()),
+                entry(2, wanted[2].as_entire_binding()),
+            ],
+        });
+        self.group = Some((group, wanted.map(Clone::clone)));
+    }
+
+    pub fn group(&self) -> Option<&wgpu::BindGroup> {
+        self.group.as_ref().map(|(group, _)| group)
+    }
+
+    /// Floats before the first point and the first normal; whether there are normals, and heat.
+    pub fn firsts(&self) -> [u32; 4] {
+        let normals = self.normals.as_ref();
+        [
+            self.points.first,
+            normals.map_or(0, |n| n.first),
+            u32::from(normals.is_some()),
+            u32::from(self.heat.is_some()),
+        ]
+    }
+}
+
+/// One run where it lies; several, of a mesh beyond a binding's size, copied into one buffer.
+fn joined(
+    slices: &[OutputSlice<'_>],
+    own: &mut Option<wgpu::Buffer>,
+    device: &wgpu::Device,
+    encoder: &mut wgpu::CommandEncoder,
+) -> Option<Source> {
+    match slices {
+        [] => None,
+        [one] => Some(Source {
+            buffer: one.buffer.clone(),
+            first: (one.offset / 4) as u32,
+        }),
+        several => {
+            let count: usize = several.iter().map(|s| s.count).sum();
+            let buffer = room(own, device, count as u64 * 12);
+            for slice in several {
+                let (to, bytes) = (slice.first as u64 * 12, slice.count as u64 * 12);
+                encoder.copy_buffer_to_buffer(slice.buffer, slice.offset, &buffer, to, bytes);
+            }
+            Some(Source { buffer, first: 0 })
+        }
+    }
+}
+
+/// A buffer of at least so many bytes, the one that is there where it is large enough.
+fn room(own: &mut Option<wgpu::Buffer>, device: &wgpu::Device, bytes: u64) -> wgpu::Buffer {
+    match own {
+        Some(buffer) if buffer.size() >= bytes => buffer.clone(),
+        _ => {
+            let made = device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("render.points"),
+                size: bytes.next_multiple_of(4).max(16),
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            own.insert(made).clone()
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The examples, run as a reader of them would.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::command::{Bench, stderr, stdout};
+use glam::Vec3;
+use host::{Framing, Orbit};
+use image::RgbaImage;
+use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use sinew::sampled::Time;
+use sinew::scene::{OutSpace, PoseCache, Scene};
+
+fn main() {
+    let no_gpu = common::gpu::ignored();
+    let trials: [common::trials::Named; 4] = [
+        (
+            "a_folder_is_baked_and_what_is_broken_is_told",
+            a_folder_is_baked_and_what_is_broken_is_told,
+            false,
+        ),
+        (
+            "a_renderer_draws_what_is_skinned",
+            a_renderer_draws_what_is_skinned,
+            no_gpu,
+        ),
+        (
+            "the_examples_refuse_what_they_cannot_show",
+            the_examples_refuse_what_they_cannot_show,
+            no_gpu,
+        ),
+        (
+            "a_crowd_is_a_thousand_and_spread",
+            a_crowd_is_a_thousand_and_spread,
+            no_gpu,
+        ),
+    ];
+    common::trials::run(trials)
+}
+
+fn asset(name: &str) -> PathBuf {
+    let folder = common::repository().join("examples/assets");
+    folder.join(name)
+}
+
+/// `cargo test` builds all examples of this package before it runs tests; for this test alone `cargo build --examples`
+/// does.
+fn example(name: &str, args: &[&str]) -> Output {
+    // This test lies in the folder `deps`, beside the folder `examples`.
+    let test = std::env::current_exe().unwrap();
+    let program = test.ancestors().nth(2).unwrap().join("examples").join(name);
+    assert!(
+        program.is_file(),
+        "{} is not there: cargo build --examples makes it",
+        program.display()
+    );
+    Command::new(program).args(args).output().unwrap()
+}
+
+fn a_folder_is_baked_and_what_is_broken_is_told() {
+    let bench = Bench::new();
+    let (input, output) = (bench.path("in"), bench.path("new/out"));
+    std::fs::create_dir(&input).unwrap();
+    let copy = |from: &str, to: &str| {
+        std::fs::copy(asset(from), input.join(to)).unwrap();
+    };
+    copy("hatchling.usda", "hatchling.usda");
+    copy("puppet.glb", "hero.glb");
+    copy("hatchling.usda", "hero.usda");
+    copy("walk.bvh", "walk.bvh");
+    std::fs::write(input.join("broken.usda"), "#usda 1.0\ndef {").unwrap();
+    std::fs::write(input.join("readme.txt"), "no character").unwrap();
+    let (input, out) = (input.to_str().unwrap(), output.to_str().unwrap());
+
+    let done = example("headless_batch", &[input, out, "1:3"]);
+    assert_eq!(done.status.code(), Some(1), "{}", stderr(&done));
+    let said = stdout(&done);
+    assert!(
+        said.ends_with("3 baked, 1 with nothing to skin, 1 failed\n"),
+        "{said}"
+    );
+    assert!(stderr(&done).contains("broken.usda"), "{}", stderr(&done));
+    let mut names: Vec<String> = std::fs::read_dir(&output)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["hatchling.usdc", "hero.glb.usdc", "hero.usda.usdc"]);
+    let stage = common::usd::open(&output.join("hatchling.usdc"));
+    let times = common::usd::times(&stage, "/Hatchling/Geo/Body", "points");
+    assert_eq!(times, [1.0, 2.0, 3.0]);
+
+    std::fs::remove_file(Path::new(input).join("broken.usda")).unwrap();
+    let done = example("headless_batch", &[input, out, "1:3"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    for wrong in [
+        &[][..],
+        &[input][..],
+        &[input, out, "3:1"][..],
+        &["/no/such", out][..],
+    ] {
+        assert_eq!(example("headless_batch", wrong).status.code(), Some(2));
+    }
+}
+
+/// The picture that an example draws.
+fn picture(bench: &Bench, name: &str, args: &[&str]) -> (RgbaImage, String) {
+    let png = bench.path("out.png");
+    let mut all = vec!["--png", png.to_str().unwrap()];
+    all.extend(args);
+    let done = example(name, &all);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let picture = image::open(&png).unwrap().into_rgba8();
+    (picture, stdout(&done))
+}
+
+/// Which pixels show something, row by row; the background is plain.
+fn shown(picture: &RgbaImage) -> Vec<Vec<bool>> {
+    let background = picture.get_pixel(0, 0);
+    let rows = picture.rows();
+    rows.map(|row| row.map(|p| p != background).collect())
+        .collect()
+}
+
+/// World points of all skinned prims, by the CPU.
+fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
+    let mut poses = PoseCache::new(OutSpace::World);
+    let mut all = Vec::new();
+    for bound in scene.bound_skins() {
+        let skin = PackedSkin::pack("Prim", &bound.skin(time).unwrap()).unwrap();
+        let pose = PackedPose::pack(&skin, &poses.pose(bound, time).unwrap());
+        let mut points = vec![Vec3::ZERO; skin.point_count()];
+        skin_on_cpu(&skin, &pose, &mut points, None);
+        all.append(&mut points);
+    }
+    all
+}
+
+/// The renderer's silhouette is where the skinned points are.
+fn a_renderer_draws_what_is_skinned() {
+    let bench = Bench::new();
+    let size = [400, 300];
+    for (name, first, per_second, seconds) in [
+        ("hatchling.usda", 1.0, 24.0, [0.0, 1.25]),
+        ("puppet.glb", 0.0, 24.0, [0.25, 0.75]),
+    ] {
+        let file = asset(name);
+        let scene = sinew_io::open(&file)
+            .unwrap()
+            .scene(Default::default())
+            .unwrap();
+        let time = |s: f64| Time::At(first + s * per_second);
+        let framed = [0.0, 0.5, 1.0, 1.5].map(|s| points(&scene, time(s)));
+        let framing = Framing::of(framed.into_iter().flatten(), false);
+        let camera = Orbit::new(&framing, size).clip_from_world(&framing, size);
+        let pictures = seconds.map(|s| {
+            let (file, s) = (file.to_str().unwrap(), s.to_string());
+            picture(
+                &bench,
+                "renderer",
+                &[file, "--seconds", &s, "--size", "400x300"],
+            )
+            .0
+        });
+        for (picture, s) in pictures.iter().zip(seconds) {
+            let shown = shown(picture);
+            let pixels =
+                || (0..size[1] as usize).flat_map(|y| (0..size[0] as usize).map(move |x| (x, y)));
+            let lit: Vec<(usize, usize)> = pixels().filter(|(x, y)| shown[*y][*x]).collect();
+            let share = lit.len() as f64 / f64::from(size[0] * size[1]);
+            assert!((0.03..0.6).contains(&share), "{name} covers {share}");
+            let mut colors: Vec<_> = lit
+                .iter()
+                .map(|(x, y)| picture.get_pixel(*x as u32, *y as u32))
+                .collect();
+            colors.sort_by_key(|p| p.0);
+            colors.dedup();
+            assert!(
+                colors.len() > 100,
+                "{name} is shaded: {} colours",
+                colors.len()
+            );
+
+            let mut low = [usize::MAX; 2];
+            let mut high = [0; 2];
+            for point in points(&scene, time(s)) {
+                let at = camera.project_point3(point);
+                let x = ((at.x * 0.5 + 0.5) * size[0] as f32) as usize;
+                let y = ((0.5 - at.y * 0.5) * size[1] as f32) as usize;
+                let near = |x: usize, y: usize| {
+                    (y.saturating_sub(1)..=y + 1).any(|y| {
+                        (x.saturating_sub(1)..=x + 1)
+                            .any(|x| shown.get(y).and_then(|r| r.get(x)) == Some(&true))
+                    })
+                };
+                assert!(near(x, y), "{name}: {point} is drawn at {x}, {y}");
+                low = [low[0].min(x), low[1].min(y)];
+                high = [high[0].max(x), high[1].max(y)];
+            }
+            // And nothing is anywhere else.
+            for (x, y) in lit {
+                let inside = |at: usize, axis: usize| at + 2 >= low[axis] && at <= high[axis] + 2;
+                assert!(
+                    inside(x, 0) && inside(y, 1),
+                    "{name}: something is at {x}, {y}"
+                );
+            }
+        }
+        assert_ne!(pictures[0], pictures[1], "{name} moves");
+    }
+}
+
+fn the_examples_refuse_what_they_cannot_show() {
+    for name in ["renderer", "crowd", "headless_batch"] {
+        let help = example(name, &["--help"]);
+        assert!(help.status.success() && stdout(&help).contains("usage:"));
+    }
+    let bench = Bench::new();
+    let png = bench.path("out.png");
+    let png = png.to_str().unwrap();
+    for args in [
+        &["--size", "0x5"][..],
+        &["--seconds"],
+        &["--frob"],
+        &["a", "b"],
+    ] {
+        assert_eq!(example("renderer", args).status.code(), Some(2), "{args:?}");
+    }
+    for (name, file) in [
+        ("renderer", "no/such/file.usda".to_owned()),
+        ("renderer", asset("walk.bvh").to_str().unwrap().to_owned()),
+        ("crowd", "many".to_owned()),
+    ] {
+        let done = example(name, &[&file, "--png", png]);
+        assert_eq!(done.status.code(), Some(1), "{file}");
+        assert!(stderr(&done).contains("error: "), "{}", stderr(&done));
+        assert!(!Path::new(png).exists());
+    }
+}
+
+/// A thousand stand in their rows, and few dispatches skin them.
+fn a_crowd_is_a_thousand_and_spread() {
+    let bench = Bench::new();
+    let (picture, said) = picture(&bench, "crowd", &[]);
+    assert!(said.contains("1000 characters"), "{said}");
+    assert!(said.contains("million points/s"), "{said}");
+    let number = |before: &str| -> u64 {
+        let words = said.split(before).next().unwrap().split_whitespace();
+        words.last().unwrap().replace(',', "").parse().unwrap()
+    };
+    assert!(number(" instances") > 3000, "{said}");
+    assert!(number(" dispatches") < 20, "{said}");
+
+    // Every row of the square is there from end to end: its picture is cut into cells, of which hardly one is empty.
+    const CELL: usize = 24;
+    let shown = shown(&picture);
+    let (width, height) = (picture.width() as usize, picture.height() as usize);
+    let lit = |cell_x: usize, cell_y: usize| {
+        let rows = &shown[cell_y * CELL..((cell_y + 1) * CELL).min(height)];
+        rows.iter()
+            .any(|r| r[cell_x * CELL..((cell_x + 1) * CELL).min(width)].contains(&true))
+    };
+    let (mut covered, mut within) = (0, 0);
+    for y in 0..height.div_ceil(CELL) {
+        let row: Vec<bool> = (0..width.div_ceil(CELL)).map(|x| lit(x, y)).collect();
+        let (Some(first), Some(last)) = (row.iter().position(|c| *c), row.iter().rposition(|c| *c))
+        else {
+            continue;
+        };
+        within += last - first + 1;
+        covered += row.iter().filter(|c| **c).count();
+    }
+    assert!(within > 250, "{within} cells from end to end");
+    assert!(covered * 10 > within * 9, "{covered} of {within} cells");
+    // Apart from each other: many pieces, none of them most of the picture.
+    let pieces = pieces(&shown);
+    let all: usize = pieces.iter().sum();
+    assert!(pieces.len() > 100, "{} pieces", pieces.len());
+    assert!(pieces.iter().all(|p| p * 5 < all), "{pieces:?}");
+    let colors: std::collections::HashSet<_> = picture.pixels().collect();
+    assert!(colors.len() > 2000, "{} colours", colors.len());
+}
+
+/// Pixels of each piece that hangs together.
+fn pieces(shown: &[Vec<bool>]) -> Vec<usize> {
+    let mut left: Vec<Vec<bool>> = shown.to_vec();
+    let mut out = Vec::new();
+    for y in 0..left.len() {
+        for x in 0..left[y].len() {
+            let mut stack = vec![(x, y)];
+            let mut size = 0;
+            while let Some((x, y)) = stack.pop() {
+                let pixel = left.get_mut(y).and_then(|r| r.get_mut(x));
+                if pixel.is_some_and(|p| std::mem::replace(p, false)) {
+                    size += 1;
+                    let (left, up) = (x.wrapping_sub(1), y.wrapping_sub(1));
+                    stack.extend([(left, y), (x + 1, y), (x, up), (x, y + 1)]);
+                }
+            }
+            if size > 0 {
+                out.push(size);
+            }
+        }
+    }
+    out
+}

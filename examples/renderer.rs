@@ -16,9 +16,8 @@ use std::sync::Arc;
 use glam::{Mat4, Vec3};
 use host::{Drawing, Framing, Gpu, Result, Target, upload};
 use sinew::gpu::{Crowd, InstanceId, Skinner, SkinnerOptions};
-use sinew::kernel::{
-    PackedPose, PackedSkin, RenderInputs, RenderMesh, RenderVertices, skin_on_cpu,
-};
+use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use sinew::mesh::{RenderInputs, RenderMesh, RenderVertices};
 use sinew::sampled::Time;
 use sinew::scene::{DrawnMesh, Geometry, OutSpace, PoseCache, Scene};
 use sinew::wgpu;
@@ -70,7 +69,7 @@ impl Character {
             let mut skin = PackedSkin::pack(&mesh.path, &*bound.skin(start(&scene))?)?;
             if skin.normals().is_none() {
                 // Most subdivision meshes have none: the GPU makes them of the deformed points.
-                skin = skin.with_made_normals(&mesh.topology)?;
+                skin = skin.with_smooth_normals(&mesh.topology)?;
             }
             let skin = Arc::new(skin.with_vertices(vertices)?);
             let id = crowd.add_skin(Arc::clone(&skin))?;

@@ -74,6 +74,20 @@ impl Invalid {
         self
     }
 
+    /// Refuses more elements of an array than a u32 counts.
+    pub(crate) fn unless_u32_counts(
+        prim: &str,
+        property: &str,
+        what: &str,
+        count: u64,
+    ) -> Result<(), Self> {
+        if count < u64::from(u32::MAX) {
+            return Ok(());
+        }
+        let expected = format!("fewer than {} {what}", u32::MAX);
+        Err(Self::new(prim, property, expected, count.to_string()))
+    }
+
     /// The report without file and prim, for where they are already named.
     #[must_use]
     pub fn brief(&self) -> String {

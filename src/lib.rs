@@ -37,6 +37,7 @@
 //!
 //! - [`skel`] is the UsdSkel model: topology, binding, blend shapes, poses, and the f64 [reference](skel::reference).
 //! - [`scene`] is what a reader produces: prims, transforms and bindings as plain data that threads can share.
+//! - [`mesh`] cuts meshes into triangles and vertices for renderers.
 //! - [`kernel`] packs skins and poses into flat buffers; the WGSL and the CPU mirror of each kernel stand side by side. The
 //!   mirror is also the CPU backend.
 //! - [`gpu`] runs the WGSL on a wgpu device.
@@ -55,6 +56,7 @@ pub mod error;
 pub mod gpu;
 pub mod kernel;
 pub mod math;
+pub mod mesh;
 pub mod sampled;
 pub mod scene;
 pub mod skel;

@@ -4,7 +4,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
 use sinew::kernel::{
-    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_POSES, WEIGHTS, WORKGROUP_SIZE,
+    Access, BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS,
+    WORKGROUP_SIZE,
 };
 use sinew_render::Shader;
 
@@ -13,7 +14,15 @@ type Check = fn(&Kernel) -> Result<(), String>;
 fn main() {
     let args = Arguments::from_args();
     let mut trials = Vec::new();
-    for kernel in [POSE, WEIGHTS, SKIN, SKIN_POSES, MAKE_NORMALS, BOUNDS, BOXES] {
+    for kernel in [
+        POSE_RIG,
+        WEIGHTS,
+        SKIN,
+        MULTI_POSE_LBS,
+        SMOOTH_NORMALS,
+        BOUNDS,
+        BOXES,
+    ] {
         let checks: [(&str, Check); 8] = [
             ("validates", |k| validated(k).map(drop)),
             ("to_spirv", |k| spirv(variants(k)?)),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3, Vec4};
 use sinew::gpu::{GpuDevice, GpuError, Skinner, SkinnerOptions};
-use sinew::kernel::{CpuJob, PackedPose, PackedSkin, RenderVertices};
+use sinew::kernel::{CpuJob, PackedPose, PackedSkin};
+use sinew::mesh::RenderVertices;
 use sinew::skel::{MeshTopology, Pose, RestNormals, Skin, SkinningMethod};
 use sinew::wgpu;
 
@@ -64,7 +65,7 @@ fn variants(load: &Workload) -> Result<Vec<Variant>, sinew::Invalid> {
     let made = || -> Result<PackedSkin, sinew::Invalid> {
         let counts = vec![4; corners.len() / 4];
         let faces = MeshTopology::new("/Mesh", &counts, corners, false, points)?;
-        pack(skin(None, linear)?)?.with_made_normals(&faces)
+        pack(skin(None, linear)?)?.with_smooth_normals(&faces)
     };
     let scaled = |pose: Pose| Pose {
         skinning: pose.skinning.map(|joints| {

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3};
-use sinew::kernel::{
-    PackedPose, PackedSkin, Palette, RenderInputs, RenderMesh, RenderVertices, skin_on_cpu,
-};
+use sinew::kernel::{PackedPose, PackedSkin, Palette, skin_on_cpu};
+use sinew::mesh::{RenderInputs, RenderMesh, RenderVertices};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene};
 use sinew::skel::SkeletonInstance;
@@ -217,7 +216,7 @@ impl Part {
         }
         let mut skin = PackedSkin::pack(&mesh.path, &*scene.resolve(&mesh.path)?.skin(start)?)?;
         if skin.normals().is_none() {
-            skin = skin.with_made_normals(&mesh.topology)?;
+            skin = skin.with_smooth_normals(&mesh.topology)?;
         }
         let material = mesh
             .material

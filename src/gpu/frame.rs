@@ -17,7 +17,7 @@ use super::slices::{GpuSkin, Slice};
 use super::target::{NORMALS, NormalFormat, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
 use crate::kernel::{
-    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, PoseItem, SkinItem, WORKGROUP_SIZE,
+    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, PoseRigItem, SkinItem, WORKGROUP_SIZE,
     WeightsItem,
 };
 
@@ -53,7 +53,7 @@ pub(super) struct HeldSkin {
 pub(super) struct Frame {
     pub poses: PosePages,
     /// In the order in which they have to run.
-    pub pose: Groups<PoseItem>,
+    pub pose: Groups<PoseRigItem>,
     pub weights: Groups<WeightsItem>,
     pub skin: Groups<SkinItem>,
     /// Of plain skins, whose instances share items.

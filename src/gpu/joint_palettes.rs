@@ -11,7 +11,8 @@ use super::error::{alive, guarded};
 use super::growing::Growing;
 use super::skinner::Skinner;
 use super::staging::{Staging, Upload};
-use crate::kernel::{PackedPose, PackedSkin, Palette, multiplied};
+use crate::kernel::{PackedPose, PackedSkin, Palette};
+use crate::math::multiplied;
 use crate::math::{self, Rows};
 use crate::skel::SkinningMethod;
 

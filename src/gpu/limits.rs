@@ -2,11 +2,11 @@
 
 use super::GpuError;
 use crate::kernel::{
-    Access, BOUNDS, BOXES, Kernel, MAKE_NORMALS, POSE, SKIN, WEIGHTS, WORKGROUP_SIZE,
+    Access, BOUNDS, BOXES, Kernel, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS, WORKGROUP_SIZE,
 };
 
 /// Kernels that pipelines are made of.
-const KERNELS: &[&Kernel] = &[&POSE, &WEIGHTS, &SKIN, &MAKE_NORMALS, &BOUNDS, &BOXES];
+const KERNELS: &[&Kernel] = &[&POSE_RIG, &WEIGHTS, &SKIN, &SMOOTH_NORMALS, &BOUNDS, &BOXES];
 
 /// Bytes of a binding below which work is not cut into pieces any more.
 const LEAST_BINDING: u64 = 64 << 10;

@@ -9,7 +9,7 @@ use super::pipelines::Variant;
 use super::skinner::Limits;
 use super::slices::{Plain, Slice};
 use super::target::{NORMALS, POINTS, PREVIOUS};
-use crate::kernel::{NONE, POSES, Packing, PosePlace, PosesItem, SkinItem};
+use crate::kernel::{ItemPose, MultiPoseItem, NONE, POSES_PER_ITEM, Packing, SkinItem};
 
 /// What the kernel's constants say of a skin; a dispatch has items of one class alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub(super) struct PosePlaceAt {
 /// Items of plain skins by class.
 #[derive(Debug)]
 pub(super) struct PlainItems {
-    pub classes: Vec<(Class, Groups<PosesItem>)>,
+    pub classes: Vec<(Class, Groups<MultiPoseItem>)>,
     /// Where the last one went.
     open: HashMap<Key, PosePlaceAt>,
     limits: Limits,
@@ -125,7 +125,7 @@ impl PlainItems {
         let points = out.kinds[POINTS].unwrap_or_default();
         let normals = out.kinds[NORMALS].filter(|_| fixed.rest_normals != NONE);
         let previous = out.kinds[PREVIOUS];
-        let pose = PosePlace {
+        let pose = ItemPose {
             palette: of_instance.palette,
             normal_palette: of_instance.normal_palette,
             post: of_instance.post,
@@ -133,7 +133,7 @@ impl PlainItems {
             out_normals: normals.map_or(0, |place| place.first),
             out_previous: previous.map_or(NONE, |place| place.first),
             flags,
-            ..PosePlace::default()
+            ..ItemPose::default()
         };
         let key = Key {
             pages,
@@ -142,7 +142,11 @@ impl PlainItems {
             normals_stride: normals.map(|place| place.stride),
             previous_stride: previous.map(|place| place.stride),
         };
-        if let Some(at) = self.open.get_mut(&key).filter(|at| at.pose + 1 < POSES) {
+        if let Some(at) = self
+            .open
+            .get_mut(&key)
+            .filter(|at| at.pose + 1 < POSES_PER_ITEM)
+        {
             at.pose += 1;
             let item = &mut self.classes[at.class].1.all[at.group].items[at.number];
             item.poses[at.pose] = pose;
@@ -162,7 +166,7 @@ impl PlainItems {
             self.classes.len() - 1
         });
         let groups = &mut self.classes[class_number].1;
-        let place = groups.push(pages, fixed.count, 0, |first_workgroup| PosesItem {
+        let place = groups.push(pages, fixed.count, 0, |first_workgroup| MultiPoseItem {
             first_workgroup,
             count: fixed.count,
             rest_points: fixed.rest_points,
@@ -178,7 +182,7 @@ impl PlainItems {
             low_y: plain.grid.low.y,
             low_z: plain.grid.low.z,
             poses: first_of(pose),
-            ..PosesItem::default()
+            ..MultiPoseItem::default()
         });
         let (group, number) = place?;
         let at = PosePlaceAt {
@@ -192,8 +196,8 @@ impl PlainItems {
     }
 }
 
-fn first_of(pose: PosePlace) -> [PosePlace; POSES] {
-    let mut poses = [PosePlace::default(); POSES];
+fn first_of(pose: ItemPose) -> [ItemPose; POSES_PER_ITEM] {
+    let mut poses = [ItemPose::default(); POSES_PER_ITEM];
     poses[0] = pose;
     poses
 }

@@ -12,7 +12,7 @@ use super::tables::{Launch, Tables};
 use super::target::NORMALS;
 use super::timing::POSE_PASS;
 use super::{Crowd, GpuError, InstanceId};
-use crate::kernel::{PosePlace, PosesItem, SkinItem};
+use crate::kernel::{ItemPose, MultiPoseItem, SkinItem};
 
 /// What bind groups depend on beside the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +108,10 @@ impl Retained {
         self.frame.previous = previous;
         for (id, at) in &self.frame.plain_previous {
             let fresh = if is_fresh(*id) { SkinItem::FRESH } else { 0 };
-            let item = at.number * size_of::<PosesItem>();
-            let of_pose = offset_of!(PosesItem, poses) + at.pose * size_of::<PosePlace>();
+            let item = at.number * size_of::<MultiPoseItem>();
+            let of_pose = offset_of!(MultiPoseItem, poses) + at.pose * size_of::<ItemPose>();
             let first = self.plain_items[at.class][at.group] as usize + item + of_pose;
-            let word = (first + offset_of!(PosePlace, flags)) / 4;
+            let word = (first + offset_of!(ItemPose, flags)) / 4;
             let flags = self.tables[word] & !SkinItem::FRESH | fresh;
             if self.tables[word] != flags {
                 self.tables[word] = flags;

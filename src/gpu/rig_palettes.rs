@@ -8,7 +8,7 @@ use super::changed::Changed;
 use super::groups::{Groups, Pages};
 use super::pose_pages::{changes, write};
 use super::rigs::{HeldRig, RigTables};
-use crate::kernel::{JointTransform, NONE, PackedRig, PoseItem};
+use crate::kernel::{JointTransform, NONE, PackedRig, PoseRigItem};
 use crate::math::Rows;
 
 /// Palettes of one page. Those of one rig's tables lie one behind the other.
@@ -107,7 +107,7 @@ impl RigPalettes {
 
     /// Bytes of the largest of its other buffers, with one rig more.
     pub fn largest_with(&self, more: Option<&PackedRig>) -> u64 {
-        let (joints, stored) = more.map_or((0, 0), |rig| (rig.joint_count(), rig.stored()));
+        let (joints, stored) = more.map_or((0, 0), |rig| (rig.joint_count(), rig.cached()));
         let joints = self.joint_bytes() + (joints * size_of::<JointTransform>()) as u64;
         joints.max(self.stored_bytes() + (stored * size_of::<Rows>()) as u64)
     }
@@ -130,7 +130,7 @@ impl RigPalettes {
         batch.joints.extend_from_slice(&rig.joints);
         batch.copies += 1;
         self.blocks += rig.packed.blocks() as u32;
-        self.stored += rig.packed.stored() as u32;
+        self.stored += rig.packed.cached() as u32;
         self.joint_count += rig.joints.len() as u32;
         (number, batch.copies - 1)
     }
@@ -145,7 +145,7 @@ impl RigPalettes {
             self.joints.append(&mut batch.joints);
             batch.joints = Vec::new();
             block += batch.copies * batch.rig.blocks() as u32;
-            stored += batch.copies * batch.rig.stored() as u32;
+            stored += batch.copies * batch.rig.cached() as u32;
         }
     }
 
@@ -163,7 +163,7 @@ impl RigPalettes {
     }
 
     /// Lists what makes these palettes. Groups of levels are told apart in place of output sets.
-    pub fn push_items(&self, page: usize, first_row: u32, to: &mut Groups<PoseItem>) {
+    pub fn push_items(&self, page: usize, first_row: u32, to: &mut Groups<PoseRigItem>) {
         for batch in &self.batches {
             let (rig, tables) = (&batch.rig, &batch.tables);
             let mut first = 0;
@@ -175,21 +175,23 @@ impl RigPalettes {
                     pose: page,
                     out: level,
                 };
-                to.push(pages, count * batch.copies, 0, |first_workgroup| PoseItem {
-                    first_workgroup,
-                    copies: batch.copies,
-                    count,
-                    slots: rig.slots() as u32,
-                    // In pairs of floats.
-                    joints: batch.first_joint * 5,
-                    order,
-                    parents: tables.parents,
-                    binds: tables.binds,
-                    normal_binds: tables.normal_binds,
-                    palette: first_row + batch.first_block * 3,
-                    palette_stride: rig.blocks() as u32 * 3,
-                    stored: batch.first_stored * 3,
-                    stored_stride: rig.stored() as u32 * 3,
+                to.push(pages, count * batch.copies, 0, |first_workgroup| {
+                    PoseRigItem {
+                        first_workgroup,
+                        copies: batch.copies,
+                        count,
+                        slots: rig.slots() as u32,
+                        // In pairs of floats.
+                        joints: batch.first_joint * 5,
+                        order,
+                        parents: tables.parents,
+                        binds: tables.binds,
+                        normal_binds: tables.normal_binds,
+                        palette: first_row + batch.first_block * 3,
+                        palette_stride: rig.blocks() as u32 * 3,
+                        cached: batch.first_stored * 3,
+                        cached_stride: rig.cached() as u32 * 3,
+                    }
                 });
             }
         }

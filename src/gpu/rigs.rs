@@ -31,7 +31,7 @@ impl RigId {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RigTables {
     pub page: usize,
-    /// First words, as `PoseItem` has them.
+    /// First words, as `PoseRigItem` has them.
     pub order: u32,
     pub parents: u32,
     pub binds: u32,
@@ -185,7 +185,7 @@ impl Crowd {
     /// instances move with it. Rigs of the same `Arc` share their tables.
     ///
     /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest hierarchy, or a few where pages are full. What
-    /// f32 costs is said at [`crate::kernel::POSE`]: about a step of f32 per level.
+    /// f32 costs is said at [`crate::kernel::POSE_RIG`]: about a step of f32 per level.
     ///
     /// ```no_run
     /// # use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::error::{alive, guarded};
 use super::pipelines::Pipelines;
 use super::{Crowd, GpuError, JointPalettes, limits};
-use crate::kernel::{Kernel, MAKE_NORMALS, POSE, SKIN, SKIN_POSES, WEIGHTS};
+use crate::kernel::{Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
 
 /// How a [`Skinner`] uses its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,8 +113,8 @@ impl Skinner {
         };
         let cache = options.pipeline_cache.as_ref();
         let of = |kernel: &'static Kernel| Pipelines::new(device, kernel, cache);
-        let (weights, skin, made_normals) = (of(&WEIGHTS)?, of(&SKIN)?, of(&MAKE_NORMALS)?);
-        let plain = of(&SKIN_POSES)?;
+        let (weights, skin, made_normals) = (of(&WEIGHTS)?, of(&SKIN)?, of(&SMOOTH_NORMALS)?);
+        let plain = of(&MULTI_POSE_LBS)?;
         let unused = guarded(device, || {
             [(); 4].map(|()| {
                 device.create_buffer(&wgpu::BufferDescriptor {
@@ -132,7 +132,7 @@ impl Skinner {
             timestamps: options.timestamps
                 && device.features().contains(wgpu::Features::TIMESTAMP_QUERY),
             pipeline_cache: options.pipeline_cache.clone(),
-            pose: of(&POSE)?,
+            pose: of(&POSE_RIG)?,
             weights,
             skin,
             plain,

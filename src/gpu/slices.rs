@@ -11,7 +11,7 @@ use super::arena::Arena;
 use super::blend_lists::SkinLists;
 use super::frame::MOST_SHARED;
 use super::skinner::Skinner;
-use crate::kernel::{BlendIndex, Grid, NONE, PackedSkin, Packing, SkinItem, Stored};
+use crate::kernel::{BlendIndex, Grid, NONE, PackedSkin, Packing, SkinItem, ValueLayout};
 use run::{Results, Run, Sizes};
 
 /// A run of results whose static data lies in one page, which is what one bind group holds of it.
@@ -31,7 +31,7 @@ pub(super) struct Slice {
 /// How the values of a plain skin are stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plain {
-    pub stored: Stored,
+    pub stored: ValueLayout,
     pub grid: Grid,
 }
 
@@ -181,7 +181,7 @@ fn upload_runs(
         let is_small = skin.point_count() <= MOST_SHARED as usize;
         let is_plain = skin.is_plain() && (!is_small || skin.packing() != Packing::Exact);
         let plain = is_plain.then(|| Plain {
-            stored: skin.stored(),
+            stored: skin.value_layout(),
             grid: skin.grid(),
         });
         slices.push(Slice {

@@ -53,7 +53,7 @@ impl PackedInfluences {
         let constant = influences.interpolation() == InfluenceInterpolation::Constant;
         let missing = skin.joint_count() as u32;
         let words = influences.joints().len() as u64 / count as u64 * record_words(count) as u64;
-        super::packed_skin::fits_u32(
+        Invalid::unless_u32_counts(
             prim,
             "primvars:skel:jointIndices",
             "words of influences",

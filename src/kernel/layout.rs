@@ -73,7 +73,7 @@ pub struct Kernel {
 /// A kernel's text: these files of the folder of shaders, one behind the other.
 macro_rules! wgsl {
     ($($file:literal),+) => {
-        concat!($(include_str!(concat!("../../shaders/", $file, ".wgsl"))),+)
+        concat!($(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $file, ".wgsl"))),+)
     };
 }
 pub(crate) use wgsl;

@@ -2,10 +2,11 @@
 
 use glam::{Vec3, Vec4};
 
-use super::codecs::Grid;
+use super::encoded_skin::Grid;
 use super::palette::OwnSlots;
-use super::{MadeNormals, PackedBlend, PackedInfluences, Packing, RenderVertices};
+use super::{PackedBlend, PackedInfluences, Packing, SmoothNormals};
 use crate::error::Invalid;
+use crate::mesh::{RenderMesh, RenderVertices};
 use crate::skel::{MeshTopology, Skin, SkinningMethod};
 
 /// Palette slots that a u16 index reaches.
@@ -24,7 +25,7 @@ pub struct PackedSkin {
     slots: u32,
     pub(super) own_slots: OwnSlots,
     channels: usize,
-    pub(super) made_normals: Option<MadeNormals>,
+    pub(super) smooth_normals: Option<SmoothNormals>,
     pub(super) vertices: Option<RenderVertices>,
     pub(super) packing: Packing,
     /// Of packed points.
@@ -48,13 +49,13 @@ impl PackedSkin {
             ));
         }
         // Kernels count floats, three per point; one more row than points must fit too.
-        fits_u32(
+        Invalid::unless_u32_counts(
             prim,
             "points",
             "floats of points",
             (skin.points().len() as u64 + 1) * 3,
         )?;
-        fits_u32(
+        Invalid::unless_u32_counts(
             prim,
             "normals",
             "floats of normals",
@@ -79,7 +80,7 @@ impl PackedSkin {
             slots: slots as u32,
             own_slots,
             channels: skin.shapes().len(),
-            made_normals: None,
+            smooth_normals: None,
             vertices: None,
             packing: Packing::Exact,
             grid: Grid::default(),
@@ -93,17 +94,17 @@ impl PackedSkin {
     ///
     /// # Errors
     /// Faces of points that the skin lacks.
-    pub fn with_made_normals(mut self, topology: &MeshTopology) -> Result<Self, Invalid> {
-        let made = MadeNormals::pack(&self.prim, topology, self.points.len())?;
+    pub fn with_smooth_normals(mut self, topology: &MeshTopology) -> Result<Self, Invalid> {
+        let made = SmoothNormals::pack(&self.prim, topology, self.points.len())?;
         self.normals = None;
         self.normal_points = None;
         if let Some(blend) = &mut self.blend {
             blend.drop_normals();
         }
         if let Some(vertices) = &mut self.vertices {
-            vertices.normals = None;
+            vertices.drop_normals();
         }
-        self.made_normals = Some(made);
+        self.smooth_normals = Some(made);
         self.keep_shown_neighbors();
         Ok(self)
     }
@@ -134,9 +135,20 @@ impl PackedSkin {
         Ok(self)
     }
 
-    /// Made normals read the results of neighbours.
+    /// The vertices of a mesh that was cut from the faces of this skin, for [`PackedSkin::with_vertices`]. They have this skin's rest
+    /// normals, if it has any; those equal the mesh's if both were made with the same ones.
+    #[must_use]
+    pub fn vertices_of(&self, mesh: &RenderMesh) -> RenderVertices {
+        let vertices = RenderVertices::new(mesh.points.clone());
+        match self.normal_points {
+            Some(_) => vertices.with_normals(mesh.corners.clone()),
+            None => vertices,
+        }
+    }
+
+    /// Smooth normals read the results of neighbours.
     fn keep_shown_neighbors(&mut self) {
-        let (Some(made), Some(vertices)) = (&mut self.made_normals, &self.vertices) else {
+        let (Some(made), Some(vertices)) = (&mut self.smooth_normals, &self.vertices) else {
             return;
         };
         let mut shown = vec![false; self.points.len()];
@@ -196,8 +208,8 @@ impl PackedSkin {
 
     /// What smooth normals are made from, where they are.
     #[must_use]
-    pub fn made_normals(&self) -> Option<&MadeNormals> {
-        self.made_normals.as_ref()
+    pub fn smooth_normals(&self) -> Option<&SmoothNormals> {
+        self.smooth_normals.as_ref()
     }
 
     /// Positions in a result: render vertices where there are some, else points.
@@ -211,7 +223,7 @@ impl PackedSkin {
     /// Whether results have normals, from rest normals or made ones.
     #[must_use]
     pub fn has_output_normals(&self) -> bool {
-        self.normals.is_some() || self.made_normals.is_some()
+        self.normals.is_some() || self.smooth_normals.is_some()
     }
 
     /// Normals in a result: one per render vertex where there are some, else one per point or per face corner; 0 without any.
@@ -259,16 +271,4 @@ impl PackedSkin {
     pub fn channel_count(&self) -> usize {
         self.channels
     }
-}
-
-pub(super) fn fits_u32(prim: &str, property: &str, what: &str, count: u64) -> Result<(), Invalid> {
-    if count < u64::from(u32::MAX) {
-        return Ok(());
-    }
-    Err(Invalid::new(
-        prim,
-        property,
-        format!("fewer than {} {what}", u32::MAX),
-        count.to_string(),
-    ))
 }

@@ -2,7 +2,7 @@
 
 use glam::{DAffine3, DMat3, DMat4, Vec4};
 
-use super::joint_parts;
+use crate::math::polar_decomposition::{is_scale, split_joint, split_normal_matrix};
 use crate::math::{self, Rows};
 use crate::skel::SkinningMethod;
 
@@ -95,14 +95,14 @@ impl Palette {
         rigid.scales_normals.clear();
         let joints = skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
         for (slot, joint) in joints.enumerate() {
-            let (motion, residual) = joint_parts::of_points(*joint);
+            let (motion, residual) = split_joint(*joint);
             points[slot] = math::rows(DMat4::from(DAffine3::from_mat3(residual) * bind));
-            rigid.scales_points.push(joint_parts::is_scale(residual));
+            rigid.scales_points.push(is_scale(residual));
             let mut turn = Vec4::ZERO;
             if with_normals {
-                let (real, residual) = joint_parts::of_normals(*joint);
+                let (real, residual) = split_normal_matrix(*joint);
                 of_normals[slot] = math::rows3(within_f32(residual * bind_normal));
-                rigid.scales_normals.push(joint_parts::is_scale(residual));
+                rigid.scales_normals.push(is_scale(residual));
                 turn = real.as_vec4();
             }
             let (real, dual) = (motion.real.as_vec4(), motion.dual.as_vec4());
@@ -195,7 +195,7 @@ pub(super) enum OwnSlots {
 /// Palettes of linear blend skinning. `normals` is empty where none are wanted.
 fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
     #[cfg(target_arch = "x86_64")]
-    if super::skin_avx2::is_available() {
+    if super::linear_blend::avx2::is_available() {
         // SAFETY: the machine has AVX2.
         unsafe { linear_wide(skinning, geom_bind, points, normals) };
         return;

@@ -69,7 +69,7 @@ impl SkinBuilder {
         }
     }
 
-    /// Rest normals, one per point. Without any, [`crate::kernel::PackedSkin::with_made_normals`] makes them of the
+    /// Rest normals, one per point. Without any, [`crate::kernel::PackedSkin::with_smooth_normals`] makes them of the
     /// deformed points.
     #[must_use]
     pub fn normals(mut self, normals: impl Into<Arc<Vec<Vec3>>>) -> Self {

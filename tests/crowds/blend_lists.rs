@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use libtest_mimic::Failed;
 use sinew::gpu::{Crowd, InstanceId, SkinnerOptions};
-use sinew::kernel::{PackedPose, PackedSkin, RenderVertices};
+use sinew::kernel::{PackedPose, PackedSkin};
+use sinew::mesh::RenderVertices;
 
 use crate::Run;
 use crate::made::{Gpu, Made, agrees, bits, ensure, made};

@@ -40,7 +40,7 @@ fn all() -> Result<Vec<Made>, Failed> {
         });
         let corners: Vec<i32> = (0..398).flat_map(|i| [i, i + 1, i + 2]).collect();
         let topology = MeshTopology::new("/Case", &[3; 398], &corners, false, 400)?;
-        let packed = PackedSkin::pack("/Case", &skin)?.with_made_normals(&topology)?;
+        let packed = PackedSkin::pack("/Case", &skin)?.with_smooth_normals(&topology)?;
         let packed = Arc::new(packed);
         out.push(Made { skin, packed });
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Failed;
 use sinew::gpu::{Deformed, GpuError, SkinnerOptions};
-use sinew::kernel::{PackedPose, PackedSkin, RenderVertices};
+use sinew::kernel::{PackedPose, PackedSkin};
+use sinew::mesh::RenderVertices;
 use sinew::skel::{
     InfluenceInterpolation, JointInfluences, MeshTopology, Pose, Skin, SkinningMethod, reference,
 };
@@ -111,10 +112,10 @@ fn all() -> Result<Vec<Meshed>, Failed> {
                     .rev()
                     .map(|v| (v % spec.points) as u32);
                 let vertices = RenderVertices::new(points.collect());
-                let rest = packed.clone().with_made_normals(&topology)?;
+                let rest = packed.clone().with_smooth_normals(&topology)?;
                 packed = rest.with_vertices(vertices)?;
             } else {
-                packed = packed.with_made_normals(&topology)?;
+                packed = packed.with_smooth_normals(&topology)?;
             }
             let pose = cases::pose_of(&spec, &skin, 3);
             out.push(Meshed {
@@ -307,7 +308,7 @@ fn cube() -> Result<(), Failed> {
         let indices: Vec<i32> = indices.collect();
         let topology = MeshTopology::new("/Mesh", &[4; 6], &indices, left_handed, 8)?;
         let packed = PackedSkin::pack("/Mesh", &resting(points.clone()))?;
-        let got = at_rest(&packed.with_made_normals(&topology)?);
+        let got = at_rest(&packed.with_smooth_normals(&topology)?);
         let normals = got.normals.ok_or("no normals")?;
         compare("normals", &to_f64(&normals), &want, tolerance::MADE_NORMALS)?;
     }
@@ -337,7 +338,7 @@ fn mirrored_cube() -> Result<Vec<Posed>, Failed> {
         SkinningMethod::DualQuaternion,
     ] {
         let packed = PackedSkin::pack("/Mesh", &skin.clone().with_method(method))?;
-        let packed = Arc::new(packed.with_made_normals(&topology)?);
+        let packed = Arc::new(packed.with_smooth_normals(&topology)?);
         let mirror = glam::DMat4::from_scale(DVec3::new(-1.0, 1.0, 1.0));
         let turn = glam::DMat4::from_rotation_z(0.4);
         let poses = [
@@ -403,8 +404,8 @@ fn folded() -> Result<(), Failed> {
     let packed = PackedSkin::pack("/Mesh", &resting(points))?;
     let indices = [0, 1, 0, 1, 0, 0, 1, 2, 2, 2];
     let topology = MeshTopology::new("/Mesh", &[4, 3, 3], &indices, false, 4)?;
-    let packed = packed.with_made_normals(&topology)?;
-    let made = packed.made_normals().ok_or("made normals")?;
+    let packed = packed.with_smooth_normals(&topology)?;
+    let made = packed.smooth_normals().ok_or("made normals")?;
     ensure(made.neighbors().is_empty(), &format!("{made:?}"))?;
     is_as_said(&at_rest(&packed), Vec3::ZERO)
 }
@@ -434,7 +435,7 @@ fn sphere() -> Result<(), Failed> {
     let counts = vec![4; indices.len() / 4];
     let topology = MeshTopology::new("/Mesh", &counts, &indices, false, points.len())?;
     let packed = PackedSkin::pack("/Mesh", &resting(points.clone()))?;
-    let normals = at_rest(&packed.with_made_normals(&topology)?).normals;
+    let normals = at_rest(&packed.with_smooth_normals(&topology)?).normals;
     // The rings at the open ends have faces on one side only.
     let inner = around..points.len() - around;
     let got = to_f64(&normals.ok_or("no normals")?[inner.clone()]);
@@ -457,7 +458,7 @@ fn extreme_skins() -> Result<Vec<(Arc<PackedSkin>, Vec3)>, Failed> {
     ] {
         let points = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::ONE].map(|p| p * size);
         let packed = PackedSkin::pack("/Mesh", &resting(points.to_vec()))?;
-        out.push((Arc::new(packed.with_made_normals(&topology)?), normal));
+        out.push((Arc::new(packed.with_smooth_normals(&topology)?), normal));
     }
     Ok(out)
 }
@@ -503,7 +504,10 @@ fn extremes_on_gpu(gpu: &Gpu) -> Result<(), Failed> {
 fn refused() -> Result<(), Failed> {
     let packed = PackedSkin::pack("/Mesh", &resting(vec![Vec3::ZERO; 3]))?;
     let topology = MeshTopology::new("/Mesh", &[3], &[0, 1, 4], false, 5)?;
-    let error = packed.with_made_normals(&topology).unwrap_err().to_string();
+    let error = packed
+        .with_smooth_normals(&topology)
+        .unwrap_err()
+        .to_string();
     ensure(error.contains("indices of 3 points"), &error)?;
 
     // Corners whose neighbours have no vertex count for nothing, whichever is said first.
@@ -512,12 +516,12 @@ fn refused() -> Result<(), Failed> {
     let topology = MeshTopology::new("/Mesh", &[3, 3], &[0, 1, 2, 1, 3, 2], false, 4)?;
     let vertices = RenderVertices::new(vec![0, 1, 2]);
     let first = packed.clone().with_vertices(vertices.clone())?;
-    let first = first.with_made_normals(&topology)?;
+    let first = first.with_smooth_normals(&topology)?;
     let second = packed
-        .with_made_normals(&topology)?
+        .with_smooth_normals(&topology)?
         .with_vertices(vertices)?;
     ensure(first == second, "the order of the two makes a difference")?;
-    let made = first.made_normals().ok_or("made normals")?;
+    let made = first.smooth_normals().ok_or("made normals")?;
     ensure(
         made.neighbors() == [[1, 2], [2, 0], [0, 1], [2, 1]] && made.rows() == [0, 1, 2, 3, 4],
         &format!("{made:?}"),

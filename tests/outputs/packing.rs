@@ -5,7 +5,8 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 use libtest_mimic::Failed;
 use sinew::gpu::{Attribute, NormalFormat, OutputTarget, SkinnerOptions};
-use sinew::kernel::{POSES, PackedPose, PackedSkin, Packing, RenderVertices, unpack_normal};
+use sinew::kernel::{POSES_PER_ITEM, PackedPose, PackedSkin, Packing, unpack_normal};
+use sinew::mesh::RenderVertices;
 use sinew::skel::{InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin};
 
 use crate::shown::{Gpu, bits, ensure, every_kind, on_cpu};
@@ -308,9 +309,9 @@ fn crowd_of(
         .collect();
     let ids = packed.iter().map(|p| crowd.add_skin(Arc::clone(p)));
     let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
-    for time in 0..POSES + 2 {
+    for time in 0..POSES_PER_ITEM + 2 {
         for (number, (_, skin)) in kinds.iter().enumerate() {
-            if time > number % (POSES + 2) {
+            if time > number % (POSES_PER_ITEM + 2) {
                 continue;
             }
             let instance = crowd.add_instance_to(ids[number], target.clone())?;
@@ -325,9 +326,9 @@ fn crowd_of(
 fn crowd_on_cpu() -> Vec<sinew::gpu::Deformed> {
     let kinds = kinds();
     let mut out = Vec::new();
-    for time in 0..POSES + 2 {
+    for time in 0..POSES_PER_ITEM + 2 {
         for (number, (packing, skin)) in kinds.iter().enumerate() {
-            if time <= number % (POSES + 2) {
+            if time <= number % (POSES_PER_ITEM + 2) {
                 let packed = pack(skin, *packing);
                 let pose = &poses(skin, time + 1)[time];
                 out.push(on_cpu(&packed, &PackedPose::pack(&packed, pose)));
@@ -388,7 +389,7 @@ fn alone(gpu: &Gpu) -> Result<(), Failed> {
     let skin = skin(4, JOINTS, true, 5);
     for packing in [Packing::Exact, Packing::Fine, Packing::Compact] {
         let packed = Arc::new(pack(&skin, packing));
-        let poses = poses(&skin, 2 * POSES + 1);
+        let poses = poses(&skin, 2 * POSES_PER_ITEM + 1);
         let mut crowd = gpu.crowd()?;
         let id = crowd.add_skin(Arc::clone(&packed))?;
         let mut instances = Vec::new();
@@ -399,11 +400,11 @@ fn alone(gpu: &Gpu) -> Result<(), Failed> {
         }
         let together = crowd.run()?;
         // Some leave, others move up.
-        for instance in &instances[..POSES - 1] {
+        for instance in &instances[..POSES_PER_ITEM - 1] {
             crowd.set_hidden(*instance, true)?;
         }
         crowd.run()?;
-        for (number, instance) in instances.iter().enumerate().skip(POSES - 1) {
+        for (number, instance) in instances.iter().enumerate().skip(POSES_PER_ITEM - 1) {
             let now = crowd.read(&[*instance])?;
             ensure(
                 bits(&now[0]) == bits(&together[number]),
@@ -457,7 +458,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failed> {
             if made {
                 let faces: Vec<i32> = (0..900).collect();
                 let faces = sinew::skel::MeshTopology::new("/P", &[3; 300], &faces, false, 1000)?;
-                packed = packed.with_made_normals(&faces)?;
+                packed = packed.with_smooth_normals(&faces)?;
             }
             let pose = PackedPose::pack(&packed, &cases::pose(&skin, 3));
             let id = crowd.add_skin(Arc::new(packed))?;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use glam::{DVec3, Vec3, Vec4};
 use libtest_mimic::Failed;
 use sinew::gpu::Deformed;
-use sinew::kernel::{CpuJob, PackedPose, PackedSkin, RenderVertices};
+use sinew::kernel::{CpuJob, PackedPose, PackedSkin};
+use sinew::mesh::RenderVertices;
 use sinew::skel::{Pose, Skin, SkinningMethod, reference};
 
 pub use common::host::Gpu;

@@ -362,7 +362,7 @@ fn changed(gpu: &Gpu) -> Result<(), Failed> {
     let skin = cases::skin(&spec);
     let indices: Vec<i32> = (0..900).map(|i| (i * 7 + i / 3) % 300).collect();
     let topology = MeshTopology::new("/Case", &[3; 300], &indices, false, 300)?;
-    let packed = PackedSkin::pack("/Case", &skin)?.with_made_normals(&topology)?;
+    let packed = PackedSkin::pack("/Case", &skin)?.with_smooth_normals(&topology)?;
     let shown = Shown {
         name: "made",
         spec,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use glam::Vec4;
 use libtest_mimic::Failed;
 use sinew::gpu::{Deformed, SkinnerOptions};
-use sinew::kernel::{PackedSkin, RenderVertices};
+use sinew::kernel::PackedSkin;
+use sinew::mesh::RenderVertices;
 
 use crate::shown::{Gpu, bits, ensure, every_kind, on_cpu};
 use crate::{Run, RunOnCpu};

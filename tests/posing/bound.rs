@@ -1,4 +1,4 @@
-//! The error that `kernel::POSE` promises, joint by joint.
+//! The error that `kernel::POSE_RIG` promises, joint by joint.
 
 use glam::{DMat3, DMat4, DVec3, DVec4};
 use sinew::kernel::{JointTransform, Palette};

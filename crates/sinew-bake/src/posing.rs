@@ -141,7 +141,7 @@ fn pack(
     let skin = bound.skin_part(time, part)?;
     let packed = PackedSkin::pack(&bound.binding().path, &skin)?;
     let packed = match &plan.made_normals {
-        Some(topology) => packed.with_made_normals(topology)?,
+        Some(topology) => packed.with_smooth_normals(topology)?,
         None => packed,
     };
     Ok(Arc::new(packed))

@@ -88,7 +88,7 @@ pub(super) fn pack(
         _ => PackedSkin::pack(path, &skin),
     }?;
     match packed.normals().is_none() && mesh.subdivided {
-        true => packed.with_made_normals(&mesh.topology).map(Arc::new),
+        true => packed.with_smooth_normals(&mesh.topology).map(Arc::new),
         false => Ok(Arc::new(packed)),
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn pack(
 pub(super) fn smooth_normals(mesh: &DrawnMesh, points: &[Vec3]) -> Result<Vec<Vec3>, Invalid> {
     let points = Arc::new(points.to_vec());
     let skin = Skin::new(&mesh.path, points, None, None, None, 0, Vec::new())?;
-    let skin = PackedSkin::pack(&mesh.path, &skin)?.with_made_normals(&mesh.topology)?;
+    let skin = PackedSkin::pack(&mesh.path, &skin)?.with_smooth_normals(&mesh.topology)?;
     let pose = PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new());
     let mut points = vec![Vec3::ZERO; skin.output_count()];
     let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];

@@ -9,7 +9,7 @@ use glam::{Vec2, Vec3};
 use super::buffers::filled;
 use super::material::Materials;
 use sinew::error::Invalid;
-use sinew::kernel::{RenderInputs, RenderMesh};
+use sinew::mesh::{RenderInputs, RenderMesh};
 use sinew::scene::DrawnMesh;
 
 /// A render vertex, as surface.wgsl takes it.

@@ -77,7 +77,7 @@ impl Sizes {
             per_entry: 0,
             block: 1,
         };
-        let stored = skin.stored();
+        let stored = skin.value_layout();
         if let Some(blend) = skin.blend().filter(|_| has_points) {
             sizes.entries = blend.index().entries_of_points();
             // A word of the list, and what it adds.
@@ -96,7 +96,8 @@ impl Sizes {
         }
         if has_points {
             // Rows have one more than points.
-            let rows = u64::from(skin.blend().is_some()) + u64::from(skin.made_normals().is_some());
+            let rows =
+                u64::from(skin.blend().is_some()) + u64::from(skin.smooth_normals().is_some());
             sizes.once += rows;
             sizes.per_point += u64::from(stored.point_words) + rows;
             sizes.per_result += if tangents { 4 } else { 0 };
@@ -124,7 +125,7 @@ impl Sizes {
         let entries = self.entries.get(point).map_or(0, |count| {
             u64::from(*count) * self.per_entry + u64::from(number.is_multiple_of(self.block))
         });
-        let made = skin.made_normals().filter(|_| results.has_points());
+        let made = skin.smooth_normals().filter(|_| results.has_points());
         let neighbors = made.map_or(0, |m| u64::from(m.rows()[point + 1] - m.rows()[point]) * 2);
         entries + neighbors
     }

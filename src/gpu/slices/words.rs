@@ -46,7 +46,7 @@ const EMPTY: SkinItem = SkinItem {
 /// A result that shows each point, for made normals, which read neighbours' results. [`NONE`] for points
 /// without any; empty where results are points.
 pub(super) fn shown_by(skin: &PackedSkin) -> Vec<u32> {
-    let (Some(_), Some(vertices)) = (skin.made_normals(), skin.vertices()) else {
+    let (Some(_), Some(vertices)) = (skin.smooth_normals(), skin.vertices()) else {
         return Vec::new();
     };
     let mut shown = vec![NONE; skin.point_count()];
@@ -65,7 +65,7 @@ pub(super) fn pack(
 ) -> (Vec<u32>, SkinItem, Option<Arc<BlendIndex>>) {
     let mut words: Vec<u32> = Vec::with_capacity(run.words as usize);
     let range = run.first..run.first + run.count;
-    let stored = skin.stored();
+    let stored = skin.value_layout();
     let mut item = SkinItem {
         count: run.count as u32,
         ..EMPTY
@@ -80,7 +80,7 @@ pub(super) fn pack(
         let number = |result: usize| numbers.map_or(result, |n| n[result] as usize);
         item.rest_normals = words.len() as u32;
         for result in range.clone() {
-            skin.store_normal(number(result), &mut words);
+            skin.encode_normal(number(result), &mut words);
         }
     }
     if let (Some(tangents), true) = (skin.tangents(), results.has_points()) {
@@ -91,11 +91,11 @@ pub(super) fn pack(
         item.influences = words.len() as u32;
         item.influence_count = influences.count();
         if influences.is_constant() {
-            skin.store_record(0, &mut words);
+            skin.encode_record(0, &mut words);
         } else {
             item.influence_stride = stored.record_words;
             for point in &run.points {
-                skin.store_record(*point as usize, &mut words);
+                skin.encode_record(*point as usize, &mut words);
             }
         }
         if stored.narrow {
@@ -121,14 +121,14 @@ fn put_points(
     let points = || run.points.iter().map(|p| *p as usize);
     // Where packed records hold them, their place says that they are there.
     item.rest_points = words.len() as u32;
-    points().for_each(|p| skin.store_point(p, words));
+    points().for_each(|p| skin.encode_point(p, words));
     let mut index = None;
     if let Some(blend) = skin.blend() {
         let blend = blend.of_points(&run.points);
         put_blend(&blend, words, item);
         index = Some(Arc::clone(blend.index()));
     }
-    if let Some(made) = skin.made_normals() {
+    if let Some(made) = skin.smooth_normals() {
         item.neighbor_rows = put_rows(words, made.rows(), points());
         let result = |point: u32| shown_by.get(point as usize).copied().unwrap_or(point);
         let pairs = points().flat_map(|p| &made.neighbors()[entries_of(made.rows(), p)]);

@@ -6,7 +6,7 @@ use super::surface::{NormalsFrom, NormalsOf, Surface};
 use super::vat::VatPart;
 use super::vat_mesh::MeshPart;
 use sinew::error::Invalid;
-use sinew::kernel::{RenderInputs, RenderMesh};
+use sinew::mesh::{RenderInputs, RenderMesh};
 use sinew::scene::{DrawnMesh, Geometry};
 
 /// What of a prim has to stay as it is at the first frame.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use glam::{DVec3, Vec3};
-use sinew::kernel::{PackedPose, PackedSkin, RenderInputs, RenderMesh, skin_on_cpu};
+use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use sinew::mesh::{RenderInputs, RenderMesh};
 use sinew::sampled::Time;
 use sinew::scene::{ColorSource, DrawnMesh, Geometry, PoseCache, Scene, SkinPart};
 use sinew::skel::MeshTopology;
@@ -128,7 +129,7 @@ fn vertices_follow_points(what: &str, scene: &Scene, mesh: &DrawnMesh) -> Option
     let render = render_mesh(mesh);
     let shown = skin
         .clone()
-        .with_vertices(render.render_vertices(&skin))
+        .with_vertices(skin.vertices_of(&render))
         .unwrap();
     let run = |skin: &PackedSkin| {
         let mut points = vec![Vec3::ZERO; skin.output_count()];

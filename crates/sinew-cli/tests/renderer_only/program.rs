@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use sinew::gpu::{Skinner, SkinnerOptions, needed_limits};
-use sinew::kernel::{PackedPose, PackedSkin, RenderVertices, skin_on_cpu};
+use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use sinew::mesh::RenderVertices;
 use sinew::skel::{BlendShapeDef, MeshTopology, Pose, Skeleton, SkinBuilder};
 use sinew::wgpu;
 
@@ -44,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // What is drawn: a vertex per corner, with normals made of the deformed points.
     let vertices: Vec<u32> = corners.iter().map(|c| *c as u32).collect();
     let skin = PackedSkin::pack("Sleeve", &skin)?
-        .with_made_normals(&faces)?
+        .with_smooth_normals(&faces)?
         .with_vertices(RenderVertices::new(vertices))?;
 
     let bent = elbow * DMat4::from_rotation_z(1.0);

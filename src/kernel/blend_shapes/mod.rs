@@ -5,10 +5,8 @@
     allow(dead_code, reason = "half of it is for the GPU's lists")
 )]
 mod index;
-#[cfg(feature = "gpu")]
-mod list;
 mod on_cpu;
-mod sums;
+mod weights;
 
 #[cfg(feature = "gpu")]
 use std::borrow::Cow;
@@ -22,6 +20,7 @@ use crate::skel::Skin;
 pub(super) use index::BLOCK;
 pub(crate) use index::BlendIndex;
 pub(super) use on_cpu::Active;
+pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 
 /// Blend shapes as entries, an offset of a sub-shape for a point each: by shape, then by ascending sub-shape weight, then
 /// by point. Entries that move neither point nor normal are left out.
@@ -57,7 +56,7 @@ impl PackedBlend {
         const TARGETS: &str = "skel:blendShapeTargets";
         let shapes = || skin.shapes().iter().flatten();
         let sub_count: u64 = shapes().map(|s| s.sub_shapes().len() as u64).sum();
-        super::packed_skin::fits_u32(prim, TARGETS, "sub-shapes", sub_count)?;
+        Invalid::unless_u32_counts(prim, TARGETS, "sub-shapes", sub_count)?;
         let at_most: u64 = shapes()
             .flat_map(|s| s.sub_shapes())
             .map(|s| {
@@ -68,7 +67,7 @@ impl PackedBlend {
             .sum();
         // Three floats per entry, and the kernel counts floats; its lists have a word per entry and point.
         let words = at_most * 3 + skin.points().len() as u64;
-        super::packed_skin::fits_u32(prim, TARGETS, "blend shape offsets", words)?;
+        Invalid::unless_u32_counts(prim, TARGETS, "blend shape offsets", words)?;
 
         let mut blend = Self::default();
         for shape in skin.shapes() {

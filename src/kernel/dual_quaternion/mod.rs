@@ -4,13 +4,17 @@
 //! Several points at a time, one to a lane: quaternions are read as they lie and transposed. Where the
 //! shader divides a sum by its length and turns by it, this divides what the sum's squares give.
 
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod lanes_avx2;
+
 use glam::{Vec3, Vec4};
 
 use super::influences::{Records, record_words};
-use super::lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
+use super::linear_blend::Columns;
+use lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
 #[cfg(target_arch = "x86_64")]
-use super::lanes_avx2::Wide;
-use super::skin::Columns;
+use lanes_avx2::Wide;
 
 /// Shorter sums are no motion: dual quaternions below this length, as GfDualQuat::Normalize has it,
 /// or below this share of the weights' sum, which rounding leaves of weights that cancel.
@@ -259,7 +263,7 @@ fn bits(words: [u32; 4]) -> Vec4 {
     Vec4::from_array(words.map(f32::from_bits))
 }
 
-/// [`super::skin::slot`], for a `k` that is no constant: one load.
+/// `slot` of `linear_blend`, for a `k` that is no constant: one load.
 #[inline(always)]
 fn half(record: &[u32], k: usize) -> usize {
     let halves: &[u16] = bytemuck::cast_slice(record);
@@ -273,7 +277,7 @@ fn half(record: &[u32], k: usize) -> usize {
 
 fn run(work: &impl Apply, records: Records<'_>, values: &mut [Vec3]) {
     #[cfg(target_arch = "x86_64")]
-    if super::skin_avx2::is_available() {
+    if super::linear_blend::avx2::is_available() {
         // SAFETY: the machine has AVX2 and FMA.
         unsafe { run_wide(work, records, values) };
         return;

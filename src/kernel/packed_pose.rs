@@ -21,7 +21,7 @@ pub struct PackedPose {
     /// See [`Palette::scales`].
     scales: [bool; 2],
     mirrors: bool,
-    /// The palette is one that [`super::POSE`] makes.
+    /// The palette is one that [`super::POSE_RIG`] makes.
     is_posed_on_gpu: bool,
 }
 

@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 
 use glam::{Vec3, Vec4};
 
-use super::influences::record_words;
-use super::skin::{Columns, SQUARES, normalized};
+use super::{Columns, SQUARES, normalized};
+use crate::kernel::influences::record_words;
 
 /// Whether this machine has what the functions of this module need. `SINEW_CPU=baseline` says no, so
 /// that the loops of other machines can be tested and timed on this one.
-pub(super) fn is_available() -> bool {
+pub(in crate::kernel) fn is_available() -> bool {
     static AVAILABLE: LazyLock<bool> = LazyLock::new(|| {
         let baseline = std::env::var("SINEW_CPU").is_ok_and(|v| v == "baseline");
         !baseline && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
@@ -98,7 +98,7 @@ fn pairs(start: &Columns) -> [__m256; 2] {
     [both(start[0], start[1]), both(start[2], start[3])]
 }
 
-/// [`super::skin::skin_chunk`] of points, for `K` influences in records of `W` words.
+/// [`super::skin_chunk`] of points, for `K` influences in records of `W` words.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn points<const K: usize, const W: usize>(
     records: &[u32],

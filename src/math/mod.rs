@@ -4,7 +4,12 @@
 //! converted in `io` and nowhere else. A 3x4 "row" matrix below is the upper three rows of such a
 //! column-vector matrix, which is the form that palettes and post matrices are packed in.
 
-use glam::{DMat3, DMat4, DQuat, DVec3, DVec4, Mat3, Vec3, Vec4};
+pub(crate) mod polar_decomposition;
+
+use glam::{DMat3, DMat4, DQuat, DVec3, DVec4, Vec4};
+
+use polar_decomposition::unflattened;
+pub use polar_decomposition::{nearest_rotation, principal_axes};
 
 /// The upper three rows of an affine matrix in f32: `out[r] = dot(rows[r], (p, 1))`.
 pub type Rows = [Vec4; 3];
@@ -29,17 +34,13 @@ pub fn rows3(m: DMat3) -> Rows {
     ]
 }
 
-/// Applies packed rows to a point.
+/// The product `a * b` of two affine matrices in packed rows.
 #[must_use]
-pub fn transform_point(m: &Rows, p: Vec3) -> Vec3 {
-    let p = p.extend(1.0);
-    Vec3::new(m[0].dot(p), m[1].dot(p), m[2].dot(p))
-}
-
-/// Applies the 3x3 part of packed rows to a direction.
-#[must_use]
-pub fn transform_vector(m: &Rows, v: Vec3) -> Vec3 {
-    Mat3::from_cols(m[0].truncate(), m[1].truncate(), m[2].truncate()).transpose() * v
+pub fn multiplied(a: &Rows, b: &Rows) -> Rows {
+    a.map(|row| {
+        let linear = b[0] * row.x + b[1] * row.y + b[2] * row.z;
+        linear + Vec4::W * row.w
+    })
 }
 
 /// Whether packed rows turn counter-clockwise into clockwise.
@@ -144,63 +145,6 @@ impl Trs {
     }
 }
 
-/// The shortest column replaced by one that stands on the other two.
-fn unflattened(m: DMat3) -> DMat3 {
-    let length = |i: usize| m.col(i).length_squared();
-    let flat = (1..3).fold(0, |a, b| if length(b) < length(a) { b } else { a });
-    let (a, b) = (m.col((flat + 1) % 3), m.col((flat + 2) % 3));
-    let mut out = m;
-    *out.col_mut(flat) = a.cross(b).normalize_or_zero() * a.length();
-    out
-}
-
-/// Columns whose cosines are below this count as orthogonal.
-const ORTHOGONAL: f64 = 1e-13;
-
-/// The rotation nearest to a matrix (the orthogonal factor of its polar decomposition), its scales and shear
-/// taken off. A matrix that mirrors is negated first, so mirroring is a scale of -1 along every axis, as in
-/// UsdSkelDecomposeTransform. `None` where the matrix is singular or not finite.
-#[must_use]
-pub fn nearest_rotation(m: DMat3) -> Option<DQuat> {
-    let largest = m
-        .to_cols_array()
-        .into_iter()
-        .map(f64::abs)
-        .fold(0.0, f64::max);
-    if largest == 0.0 || !m.is_finite() {
-        return None;
-    }
-    let mut x = m * (1.0 / largest);
-    let mut determinant = x.determinant();
-    if determinant < 0.0 {
-        (x, determinant) = (x * -1.0, -determinant);
-    }
-    // A column this much shorter than the rest is flat but for rounding.
-    if determinant < 1e-15 {
-        return None;
-    }
-    let [a, b, c] = [x.x_axis, x.y_axis, x.z_axis].map(DVec3::normalize);
-    let skew = a.dot(b).abs().max(b.dot(c).abs()).max(c.dot(a).abs());
-    if skew <= ORTHOGONAL {
-        return Some(DQuat::from_mat3(&DMat3::from_cols(a, b, c)).normalize());
-    }
-    // Higham's iteration, scaled by the determinant; it settles quadratically.
-    for _ in 0..50 {
-        let inverse = x.inverse().transpose();
-        let scale = x.determinant().abs().cbrt().recip();
-        let next = (x * scale + inverse * (1.0 / scale)) * 0.5;
-        if !next.is_finite() {
-            return None;
-        }
-        let settled = next.abs_diff_eq(x, 1e-15);
-        x = next;
-        if settled {
-            break;
-        }
-    }
-    Some(DQuat::from_mat3(&x).normalize())
-}
-
 /// True where every element is a finite number.
 #[must_use]
 pub fn is_finite(m: &DMat4) -> bool {
@@ -238,42 +182,6 @@ pub fn try_inverse(m: DMat4) -> Option<DMat4> {
     inverse.is_finite().then_some(inverse)
 }
 
-/// Eigenvectors, by column, and eigenvalues of a symmetric matrix, by cyclic Jacobi rotations. Each turns by
-/// 45 degrees at most, so that axes keep their order where the matrix is nearly diagonal: GfMatrix4d's
-/// order, which is that of the scales.
-#[must_use]
-pub fn principal_axes(mut m: DMat3) -> (DMat3, DVec3) {
-    let mut axes = DMat3::IDENTITY;
-    for _ in 0..50 {
-        let off_diagonal = [m.y_axis.x, m.z_axis.x, m.z_axis.y];
-        if off_diagonal == [0.0; 3] {
-            break;
-        }
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            let off = m.col(q)[p];
-            let (a, b) = (m.col(p)[p], m.col(q)[q]);
-            // Too small to change either neighbour.
-            if a.abs() + off.abs() == a.abs() && b.abs() + off.abs() == b.abs() {
-                m.col_mut(q)[p] = 0.0;
-                m.col_mut(p)[q] = 0.0;
-                continue;
-            }
-            let theta = (b - a) / (2.0 * off);
-            let tangent = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let cosine = tangent.hypot(1.0).recip();
-            let sine = tangent * cosine;
-            let mut turn = DMat3::IDENTITY;
-            turn.col_mut(p)[p] = cosine;
-            turn.col_mut(q)[q] = cosine;
-            turn.col_mut(q)[p] = sine;
-            turn.col_mut(p)[q] = -sine;
-            m = turn.transpose() * m * turn;
-            axes *= turn;
-        }
-    }
-    (axes, DVec3::new(m.x_axis.x, m.y_axis.y, m.z_axis.z))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,45 +212,14 @@ mod tests {
             DQuat::from_rotation_x(0.7),
             DVec3::new(4.0, 5.0, 6.0),
         );
-        let p = Vec3::new(0.1, -0.2, 0.3);
+        let p = glam::Vec3::new(0.1, -0.2, 0.3);
+        let applied = |v: Vec4| glam::Vec3::from(rows(m).map(|row| row.dot(v)));
         let want = m.transform_point3(p.as_dvec3()).as_vec3();
-        assert!(transform_point(&rows(m), p).abs_diff_eq(want, 1e-5));
+        assert!(applied(p.extend(1.0)).abs_diff_eq(want, 1e-5));
         let want = m.transform_vector3(p.as_dvec3()).as_vec3();
-        assert!(transform_vector(&rows(m), p).abs_diff_eq(want, 1e-5));
-    }
-
-    #[test]
-    fn rotations_come_out_of_scaled_sheared_and_mirrored_matrices() {
-        let q = DQuat::from_euler(glam::EulerRot::XYZ, 0.3, -1.2, 2.1);
-        let same = |m: DMat3, q: DQuat| nearest_rotation(m).unwrap().dot(q).abs() > 1.0 - 1e-14;
-        let r = DMat3::from_quat(q);
-        assert!(same(r, q) && same(r * 1e-9, q) && same(r * -2.0, q));
-        assert!(same(
-            r * DMat3::from_diagonal(DVec3::new(3.0, 0.01, 2.0)),
-            q
-        ));
-        // A symmetric stretch keeps the rotation, shear and all.
-        let stretch = DMat3::from_cols_array(&[2.0, 0.3, 0.1, 0.3, 1.0, -0.2, 0.1, -0.2, 0.7]);
-        assert!(same(r * stretch, q));
-        // One mirrored axis is all three, after half a turn about that axis.
-        let mirrored = r * DMat3::from_diagonal(DVec3::new(-1.0, 1.0, 1.0));
-        assert!(same(
-            mirrored,
-            q * DQuat::from_rotation_x(std::f64::consts::PI)
-        ));
-        for m in [
-            DMat3::ZERO,
-            DMat3::from_diagonal(DVec3::new(1.0, 0.0, 1.0)),
-            r * f64::NAN,
-        ] {
-            assert_eq!(nearest_rotation(m), None);
-        }
-        let m = DMat4::from_scale_rotation_translation(DVec3::new(-1.0, 2.0, 3.0), q, DVec3::X);
-        let apart = Trs::from_matrix(&m);
-        assert_eq!(apart.scale.signum(), DVec3::NEG_ONE);
-        assert!(apart.matrix().abs_diff_eq(m, 1e-14));
-        let flat = DMat4::from_scale_rotation_translation(DVec3::new(2.0, 0.0, 1.0), q, DVec3::X);
-        assert!(Trs::from_matrix(&flat).matrix().abs_diff_eq(flat, 1e-14));
-        assert_eq!(Trs::from_matrix(&DMat4::ZERO).scale, DVec3::ZERO);
+        assert!(applied(p.extend(0.0)).abs_diff_eq(want, 1e-5));
+        let twice = multiplied(&rows(m), &rows(m)).map(|row| row.dot(p.extend(1.0)));
+        let want = (m * m).transform_point3(p.as_dvec3()).as_vec3();
+        assert!(glam::Vec3::from(twice).abs_diff_eq(want, 1e-4));
     }
 }

@@ -1,6 +1,6 @@
 // A range of points of one skin, and the instances of it that one workgroup skins one after the other.
 
-struct PosePlace {
+struct ItemPose {
     palette: u32,
     normal_palette: u32,
     post: u32,
@@ -11,7 +11,7 @@ struct PosePlace {
     unused: u32,
 }
 
-struct PosesItem {
+struct MultiPoseItem {
     first_workgroup: u32,
     count: u32,
     rest_points: u32,
@@ -28,5 +28,5 @@ struct PosesItem {
     previous_stride: u32,
     unused_0: u32,
     unused_1: u32,
-    poses: array<PosePlace, 4>,
+    poses: array<ItemPose, 4>,
 }

@@ -1,7 +1,7 @@
 // Local transforms of joints -> palette rows: one invocation per palette slot, one dispatch per four levels of the
 // hierarchy. Each climbs from its joint to the root, or to a joint whose matrix a dispatch before left.
 
-struct PoseItem {
+struct PoseRigItem {
     first_workgroup: u32,
     copies: u32,
     count: u32,
@@ -13,22 +13,22 @@ struct PoseItem {
     normal_binds: u32,
     palette: u32,
     palette_stride: u32,
-    stored: u32,
-    stored_stride: u32,
+    cached: u32,
+    cached_stride: u32,
 }
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
-@group(0) @binding(1) var<storage, read> items: array<PoseItem>;
+@group(0) @binding(1) var<storage, read> items: array<PoseRigItem>;
 // What does not change with time: order, parents, bind matrices.
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
 // Five per joint: translation, rotation (x, y, z, w), scale.
 @group(0) @binding(3) var<storage, read> joints: array<vec2<f32>>;
 @group(0) @binding(4) var<storage, read_write> palettes: array<vec4<f32>>;
 // Rows of the matrices of joints that later dispatches begin at.
-@group(0) @binding(5) var<storage, read_write> stored: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> cached: array<vec4<f32>>;
 
-// A parent whose matrix is stored: its number among those, and this bit. A root has NONE, which has it too.
-const STORED: u32 = 0x80000000u;
+// A parent whose matrix is cached: its number among those, and this bit. A root has NONE, which has it too.
+const CACHED: u32 = 0x80000000u;
 
 // `T * R * S` of a joint. The rotation is used as it is, of unit length or not.
 fn parent_from_joint(at: u32) -> Rows {
@@ -118,8 +118,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let joints_at = item.joints + copy * (item.slots - 1u) * 5u;
-    let stored_at = item.stored + copy * item.stored_stride;
-    // Its slot, and one more than its number among the stored ones.
+    let cached_at = item.cached + copy * item.cached_stride;
+    // Its slot, and one more than its number among the cached ones.
     let word = skins[item.order + number % item.count];
     let slot = word & 0xffffu;
     var m = Rows(vec4<f32>(1.0, 0.0, 0.0, 0.0), vec4<f32>(0.0, 1.0, 0.0, 0.0), vec4<f32>(0.0, 0.0, 1.0, 0.0));
@@ -127,21 +127,21 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if slot + 1u < item.slots {
         m = parent_from_joint(joints_at + slot * 5u);
         var above = skins[item.parents + slot];
-        while above < STORED {
+        while above < CACHED {
             m = multiplied(parent_from_joint(joints_at + above * 5u), m);
             above = skins[item.parents + above];
         }
         if above != NONE {
-            let at = stored_at + (above & ~STORED) * 3u;
-            m = multiplied(Rows(stored[at], stored[at + 1u], stored[at + 2u]), m);
+            let at = cached_at + (above & ~CACHED) * 3u;
+            m = multiplied(Rows(cached[at], cached[at + 1u], cached[at + 2u]), m);
         }
     }
     let place = word >> 16u;
     if place > 0u {
-        let at = stored_at + (place - 1u) * 3u;
-        stored[at] = m.x;
-        stored[at + 1u] = m.y;
-        stored[at + 2u] = m.z;
+        let at = cached_at + (place - 1u) * 3u;
+        cached[at] = m.x;
+        cached[at + 1u] = m.y;
+        cached[at + 2u] = m.z;
     }
     let to = item.palette + copy * item.palette_stride + slot * 3u;
     put(to, multiplied(m, fixed_rows(item.binds + slot * 12u)));

@@ -1,9 +1,10 @@
 //! Words of a skin's points, normals and influences as the GPU reads them.
 
+use super::Packing;
 use super::codecs::direction_of;
 #[cfg(feature = "gpu")]
 use super::codecs::octahedral;
-use super::{PackedInfluences, PackedSkin, Packing};
+use crate::kernel::{PackedInfluences, PackedSkin};
 
 /// Largest component of an octahedral normal, and 1 as a weight, by packing.
 pub(crate) const FINE_NORMAL: i32 = 32_767;
@@ -13,7 +14,7 @@ pub(crate) const COMPACT_ONE: u32 = 1023;
 
 /// How a skin's values lie in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct ValueLayout {
     pub packing: Packing,
     /// Slots of 8 bits, four to a word; else of 16.
     pub narrow: bool,
@@ -26,7 +27,7 @@ pub(crate) struct Stored {
 }
 
 impl PackedSkin {
-    pub(crate) fn stored(&self) -> Stored {
+    pub(crate) fn value_layout(&self) -> ValueLayout {
         let narrow = self.palette_slots() <= 256;
         let count = self.influences().map_or(0, PackedInfluences::count);
         let slots = count.div_ceil(if narrow { 4 } else { 2 });
@@ -35,7 +36,7 @@ impl PackedSkin {
             Packing::Fine => (2, 1, slots + count.div_ceil(2)),
             Packing::Compact => (0, 0, 4),
         };
-        Stored {
+        ValueLayout {
             packing: self.packing(),
             narrow,
             point_words,
@@ -48,7 +49,7 @@ impl PackedSkin {
 #[cfg(feature = "gpu")]
 impl PackedSkin {
     /// Appends the words of a rest point.
-    pub(crate) fn store_point(&self, point: usize, words: &mut Vec<u32>) {
+    pub(crate) fn encode_point(&self, point: usize, words: &mut Vec<u32>) {
         match self.packing {
             Packing::Exact => words.extend(self.points[point].to_array().map(f32::to_bits)),
             Packing::Fine => {
@@ -61,7 +62,7 @@ impl PackedSkin {
     }
 
     /// Appends the words of a rest normal.
-    pub(crate) fn store_normal(&self, normal: usize, words: &mut Vec<u32>) {
+    pub(crate) fn encode_normal(&self, normal: usize, words: &mut Vec<u32>) {
         let Some(value) = self.normals.as_ref().map(|n| n[normal]) else {
             return;
         };
@@ -76,7 +77,7 @@ impl PackedSkin {
     }
 
     /// Appends a point's influence record, and in it what else a packing keeps there.
-    pub(crate) fn store_record(&self, point: usize, words: &mut Vec<u32>) {
+    pub(crate) fn encode_record(&self, point: usize, words: &mut Vec<u32>) {
         let Some(influences) = &self.influences else {
             return;
         };
@@ -85,7 +86,7 @@ impl PackedSkin {
             words.extend(self.compact_record(point, influences));
             return;
         }
-        let (slots, bits) = if self.stored().narrow {
+        let (slots, bits) = if self.value_layout().narrow {
             (4, 8)
         } else {
             (2, 16)

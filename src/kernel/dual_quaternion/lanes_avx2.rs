@@ -6,7 +6,7 @@ use glam::{Vec3, Vec4};
 
 use super::lanes::Lanes;
 
-/// Only for code that runs where [`super::skin_avx2::is_available`] says so; every `unsafe` below
+/// Only for code that runs where [`crate::kernel::linear_blend::avx2::is_available`] says so; every `unsafe` below
 /// rests on that. Methods are inlined into callers with these target features, where the intrinsics
 /// become instructions.
 #[derive(Clone, Copy)]

@@ -1,7 +1,8 @@
 //! Channel weights -> sub-shape weights (rules 13 to 16), `shaders/weights.wgsl` and its mirror.
 
-use super::layout::{gpu_struct, wgsl};
-use super::{Access, Binding, Dispatch, Kernel, PackedBlend};
+use super::PackedBlend;
+use crate::kernel::layout::{gpu_struct, wgsl};
+use crate::kernel::{Access, Binding, Dispatch, Kernel};
 use crate::skel::WEIGHT_EPSILON;
 
 gpu_struct! {

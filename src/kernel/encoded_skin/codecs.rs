@@ -1,5 +1,5 @@
 //! Numbers in fewer bits: grids of points, octahedral directions, weights as fractions. Whatever is encoded here is decoded by
-//! the same steps in `shaders/skin_poses.wgsl` and `shaders/common/octahedral.wgsl`.
+//! the same steps in `shaders/multi_pose_lbs.wgsl` and `shaders/common/octahedral.wgsl`.
 
 use glam::{DVec2, DVec3, Vec3};
 

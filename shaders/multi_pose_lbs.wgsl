@@ -15,7 +15,7 @@ override PREVIOUS_SLOT: u32 = 3u;
 override INFLUENCES: u32 = 0u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
-@group(0) @binding(1) var<storage, read> items: array<PosesItem>;
+@group(0) @binding(1) var<storage, read> items: array<MultiPoseItem>;
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
 // Rows: three per palette slot and kind of matrix, and six per pose for the way out of skeleton space.
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;

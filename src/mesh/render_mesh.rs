@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use glam::{Vec2, Vec3};
 
 use super::triangulate::triangulate;
-use super::{PackedSkin, RenderVertices};
 use crate::error::Invalid;
 use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
@@ -28,7 +27,7 @@ pub struct RenderInputs<'a> {
 ///
 /// ```
 /// use glam::{Vec2, Vec3};
-/// use sinew::kernel::{RenderInputs, RenderMesh};
+/// use sinew::mesh::{RenderInputs, RenderMesh};
 /// use sinew::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 ///
 /// // Two squares with an edge in common, and a UV seam there.
@@ -116,17 +115,6 @@ impl RenderMesh {
             }
         }
         Ok(out.finish())
-    }
-
-    /// The vertices for a skin of the same mesh ([`PackedSkin::with_vertices`]), with its rest normals where it has any. They
-    /// are those of this mesh where both were made with the same ones.
-    #[must_use]
-    pub fn render_vertices(&self, skin: &PackedSkin) -> RenderVertices {
-        let vertices = RenderVertices::new(self.points.clone());
-        match skin.normal_points() {
-            Some(_) => vertices.with_normals(self.corners.clone()),
-            None => vertices,
-        }
     }
 }
 

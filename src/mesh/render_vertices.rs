@@ -3,17 +3,16 @@
 use glam::Vec4;
 
 use crate::error::Invalid;
-use crate::kernel::packed_skin::fits_u32;
 
 /// Which point, and which rest normal, each render vertex shows: points split at UV seams and at face corners with
 /// normals of their own, in whatever order a vertex buffer wants. See [`PackedSkin::with_vertices`].
 ///
-/// [`PackedSkin::with_vertices`]: super::PackedSkin::with_vertices
+/// [`PackedSkin::with_vertices`]: crate::kernel::PackedSkin::with_vertices
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderVertices {
-    pub(super) points: Vec<u32>,
-    pub(super) normals: Option<Vec<u32>>,
-    pub(super) tangents: Option<Vec<Vec4>>,
+    points: Vec<u32>,
+    normals: Option<Vec<u32>>,
+    tangents: Option<Vec<Vec4>>,
 }
 
 impl RenderVertices {
@@ -47,6 +46,11 @@ impl RenderVertices {
         }
     }
 
+    /// Forgets the rest normals of vertices.
+    pub(crate) fn drop_normals(&mut self) {
+        self.normals = None;
+    }
+
     /// Number of vertices.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -72,7 +76,7 @@ impl RenderVertices {
     }
 
     /// Checks everything against a skin of so many points, with normals of these points where they are one per corner.
-    pub(super) fn check(
+    pub(crate) fn check(
         &self,
         prim: &str,
         point_count: usize,
@@ -83,7 +87,7 @@ impl RenderVertices {
         let wrong =
             |expected: String, found: String| Err(Invalid::new(prim, WHAT, expected, found));
         // Kernels count floats, three or four per vertex.
-        fits_u32(
+        Invalid::unless_u32_counts(
             prim,
             WHAT,
             "floats of vertices",

@@ -1,4 +1,4 @@
-//! Smooth normals from deformed points, `shaders/made_normals.wgsl` and its mirror.
+//! Smooth normals from deformed points, `shaders/smooth_normals.wgsl` and its mirror.
 
 use glam::Vec3;
 
@@ -8,15 +8,15 @@ use crate::error::Invalid;
 use crate::skel::MeshTopology;
 
 /// The kernel's WGSL and layout. It follows [`super::SKIN`] and takes the same items.
-pub const MAKE_NORMALS: Kernel = Kernel {
-    name: "made_normals",
+pub const SMOOTH_NORMALS: Kernel = Kernel {
+    name: "smooth_normals",
     wgsl: wgsl![
         "common/dispatch",
         "common/items",
         "common/flags",
         "common/octahedral",
         "common/skin_item",
-        "made_normals"
+        "smooth_normals"
     ],
     entry: "main",
     bindings: &[
@@ -35,12 +35,12 @@ pub const MAKE_NORMALS: Kernel = Kernel {
 /// atomics. Faces that are holes, or have fewer than three corners, count for nothing, and nor do
 /// corners whose two edges are one, or none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct MadeNormals {
+pub struct SmoothNormals {
     rows: Vec<u32>,
     neighbors: Vec<[u32; 2]>,
 }
 
-impl MadeNormals {
+impl SmoothNormals {
     pub(super) fn pack(
         prim: &str,
         topology: &MeshTopology,
@@ -55,7 +55,7 @@ impl MadeNormals {
         }
         // Two words each.
         let words = topology.corner_count() as u64 * 2;
-        super::packed_skin::fits_u32(prim, INDICES, "words of neighbours", words)?;
+        Invalid::unless_u32_counts(prim, INDICES, "words of neighbours", words)?;
 
         let mut made = Self {
             rows: vec![0; point_count + 1],

@@ -1,14 +1,14 @@
-//! Plain skins of one mesh in several poses, `shaders/skin_poses.wgsl`. Its mirror is that of `skin`.
+//! Plain skins of one mesh in several poses, `shaders/multi_pose_lbs.wgsl`. Its mirror is that of `skin`.
 
-use super::layout::{gpu_struct, skin_wgsl};
-use super::{Access, Binding, Dispatch, Kernel};
+use crate::kernel::layout::{gpu_struct, skin_wgsl};
+use crate::kernel::{Access, Binding, Dispatch, Kernel};
 
 /// Poses that one invocation skins its point by.
-pub const POSES: usize = 4;
+pub const POSES_PER_ITEM: usize = 4;
 
 gpu_struct! {
     /// Where one instance's palette lies and its results go, in elements of the bound buffers.
-    pub struct PosePlace {
+    pub struct ItemPose {
         /// First row of its palette.
         palette: u32,
         /// First row of its normal palette.
@@ -19,9 +19,9 @@ gpu_struct! {
         out_points: u32,
         /// Word of its first normal.
         out_normals: u32,
-        /// Word of its first previous position, or [`super::NONE`].
+        /// Word of its first previous position, or [`crate::kernel::NONE`].
         out_previous: u32,
-        /// [`super::SkinItem::FRESH`] and [`super::SkinItem::OCTAHEDRAL`].
+        /// [`crate::kernel::SkinItem::FRESH`] and [`crate::kernel::SkinItem::OCTAHEDRAL`].
         flags: u32,
         unused: u32,
     }
@@ -29,14 +29,14 @@ gpu_struct! {
 
 gpu_struct! {
     /// A range of points of one skin, and the instances of it that a workgroup skins one after the other.
-    pub struct PosesItem {
+    pub struct MultiPoseItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
         /// Points of this range.
         count: u32,
         /// First word of its rest points.
         rest_points: u32,
-        /// First word of its rest normals, or [`super::NONE`].
+        /// First word of its rest normals, or [`crate::kernel::NONE`].
         rest_normals: u32,
         /// First word of its influence records, one per point.
         influences: u32,
@@ -59,20 +59,20 @@ gpu_struct! {
         unused_0: u32,
         unused_1: u32,
         /// Its instances.
-        poses: [PosePlace; 4],
+        poses: [ItemPose; 4],
     }
 }
 
-const _: () = assert!(size_of::<PosesItem>() == 64 + POSES * size_of::<PosePlace>());
+const _: () = assert!(size_of::<MultiPoseItem>() == 64 + POSES_PER_ITEM * size_of::<ItemPose>());
 
 /// The kernel's WGSL and layout.
-pub const SKIN_POSES: Kernel = Kernel {
-    name: "skin_poses",
-    wgsl: skin_wgsl!("common/poses_item", "skin_poses"),
+pub const MULTI_POSE_LBS: Kernel = Kernel {
+    name: "multi_pose_lbs",
+    wgsl: skin_wgsl!("common/multi_pose_item", "multi_pose_lbs"),
     entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", Access::Read, size_of::<PosesItem>() as u64),
+        Binding::new(1, "items", Access::Read, size_of::<MultiPoseItem>() as u64),
         Binding::new(2, "skins", Access::Read, 4),
         Binding::new(3, "palettes", Access::Read, 16),
         Binding::new(4, "out_0", Access::ReadWrite, 4),
@@ -80,7 +80,7 @@ pub const SKIN_POSES: Kernel = Kernel {
         Binding::new(6, "out_2", Access::ReadWrite, 4),
         Binding::new(7, "out_3", Access::ReadWrite, 4),
     ],
-    structs: &[Dispatch::LAYOUT, PosePlace::LAYOUT, PosesItem::LAYOUT],
+    structs: &[Dispatch::LAYOUT, ItemPose::LAYOUT, MultiPoseItem::LAYOUT],
     overrides: &["WITH_NORMALS", "WITH_PREVIOUS", "NARROW", "FINE", "COMPACT"],
     slots: &["NORMALS_SLOT", "PREVIOUS_SLOT", "INFLUENCES"],
 };

@@ -3,10 +3,10 @@
 use glam::Vec3;
 
 use super::codecs::{Grid, direction_of, fraction, fractions, octahedral};
-use super::influences::record_words;
-use super::stored::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
-use super::{PackedInfluences, PackedSkin};
+use super::values::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
 use crate::error::Invalid;
+use crate::kernel::influences::record_words;
+use crate::kernel::{PackedInfluences, PackedSkin};
 use crate::skel::SkinningMethod;
 
 /// How a skin's rest points, rest normals and weights are stored on the GPU. Errors are those of one value; what weights lose
@@ -80,7 +80,7 @@ impl PackedSkin {
         Ok(self)
     }
 
-    /// How its values are stored.
+    /// How its values are layout.
     #[must_use]
     pub fn packing(&self) -> Packing {
         self.packing
@@ -92,7 +92,7 @@ impl PackedSkin {
         self.grid
     }
 
-    /// Linear blend skinning of points, with normals per point or none (or made ones): what `shaders/skin_poses.wgsl` does.
+    /// Linear blend skinning of points, with normals per point or none (or made ones): what `shaders/multi_pose_lbs.wgsl` does.
     #[must_use]
     pub(crate) fn is_plain(&self) -> bool {
         self.method() == SkinningMethod::ClassicLinear
@@ -200,7 +200,7 @@ fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PointBytes {
     /// Read of what does not change with time: rest points, rest normals, influences, and what says which belong together. Poses of one
-    /// skin share them, [`super::POSES`] to a reading.
+    /// skin share them, [`crate::kernel::POSES_PER_ITEM`] to a reading.
     pub read: f64,
     /// Written: positions of 12 bytes, normals of 12 and tangents of 16.
     pub written: f64,
@@ -217,7 +217,7 @@ impl PackedSkin {
         if points == 0 {
             return PointBytes::default();
         }
-        let stored = self.stored();
+        let layout = self.value_layout();
         let share = |count: usize, bytes: u32| count as f64 * f64::from(bytes) / points as f64;
         let results = self.output_count();
         let rest_normals = self
@@ -226,15 +226,15 @@ impl PackedSkin {
             .map_or(0, |_| self.output_normal_count());
         let looked_up = self.vertices.as_ref().map_or(0, |v| v.count())
             + self.normal_points.as_ref().map_or(0, Vec::len);
-        let made = self.made_normals.as_ref();
+        let made = self.smooth_normals.as_ref();
         let made = made.map_or(0, |m| m.rows().len() + m.neighbors().len() * 2);
         let tangents = self.tangents().map_or(0, <[_]>::len);
         let constant = self.influences.as_ref().is_some_and(|i| i.constant);
         let records = if constant { 1 } else { points };
         PointBytes {
-            read: share(points, stored.point_words * 4)
-                + share(rest_normals, stored.normal_words * 4)
-                + share(records, stored.record_words * 4)
+            read: share(points, layout.point_words * 4)
+                + share(rest_normals, layout.normal_words * 4)
+                + share(records, layout.record_words * 4)
                 + share(looked_up + made, 4)
                 + share(tangents, 16),
             written: share(results, size_of::<Vec3>() as u32)

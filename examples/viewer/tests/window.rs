@@ -14,8 +14,8 @@ use common::{gpu, tolerance};
 use libtest_mimic::{Arguments, Failed, Trial};
 use window::{Display, Shot, Viewer};
 
-const HATCHLING: &str = "examples/assets/hatchling.usda";
-const PUPPET: &str = "examples/assets/puppet.glb";
+const HATCHLING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/hatchling.usda");
+const PUPPET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/puppet.glb");
 
 /// One display for all, made by the first that asks; one viewer at a time, as a person has it.
 type Shared = Arc<Mutex<Option<Display>>>;
@@ -213,7 +213,7 @@ fn broken(display: &Display) -> Result<(), Failed> {
 
 /// A stage of a hatchling, moved by a transform.
 fn moved_hatchling(translate: &str) -> String {
-    let asset = common::repository().join(HATCHLING);
+    let asset = std::path::Path::new(HATCHLING);
     format!(
         "#usda 1.0\n(\n    upAxis = \"Y\"\n    startTimeCode = 1\n    endTimeCode = 20\n)\ndef Xform \"World\"\n{{\n    \
          double3 xformOp:translate = {translate}\n    uniform token[] xformOpOrder = [\"xformOp:translate\"]\n    \
@@ -452,7 +452,7 @@ fn clips_and_shapes(display: &Display) -> Result<(), Failed> {
     // A stage with two animations: either can be played.
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("two.usda");
-    let asset = common::repository().join(HATCHLING);
+    let asset = std::path::Path::new(HATCHLING);
     let turned = "#usda 1.0\n(\n    subLayers = [@ASSET@]\n)\ndef SkelAnimation \"Turned\"\n{\n    \
                   uniform token[] joints = [\"JOINT\"]\n    float3[] translations = [(0, 0, 0)]\n    \
                   quatf[] rotations = [(0.7071068, 0, 0.7071068, 0)]\n    half3[] scales = [(1, 1, 1)]\n}\n";

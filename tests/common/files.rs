@@ -2,6 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+/// Why a test of the real file `file` (a path below `SINEW_ASSETS`) is ignored; `None` if it runs.
+///
+/// Files that are made in house are not published (`tests/assets.tsv`), so they may be absent. Other
+/// files must be there.
+pub fn missing(assets: Option<&Path>, file: &str) -> Option<&'static str> {
+    match assets {
+        None => Some("needs SINEW_ASSETS"),
+        Some(folder) if file.starts_with("blender/") && !folder.join(file).exists() => {
+            Some("made in house, not published")
+        }
+        Some(_) => None,
+    }
+}
+
 /// Every USD file in a folder and below, sorted.
 pub fn usd_files(folder: &Path) -> Vec<PathBuf> {
     files_of(folder, &["usda", "usdc", "usdz"])

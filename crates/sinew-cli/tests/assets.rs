@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use common::compare::{compare_hints, compare_within, size};
-use common::files::usd_files;
+use common::files::{missing, usd_files};
 use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::DVec3;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -79,55 +79,41 @@ const MUST_BAKE: &[&str] = &[
 fn main() {
     let args = Arguments::from_args();
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
-    let reason = if assets.is_some() {
-        ""
-    } else {
-        "needs SINEW_ASSETS"
-    };
     let no_gpu = gpu::ignored();
     let mut trials = Vec::new();
     let add = |trials: &mut Vec<Trial>,
                name: String,
+               missing: Option<&str>,
                skip: bool,
                run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
         trials.push(
             Trial::test(name, run)
-                .with_kind(reason)
-                .with_ignored_flag(skip),
+                .with_kind(missing.unwrap_or_default())
+                .with_ignored_flag(skip || missing.is_some()),
         );
     };
-    let files = match &assets {
-        Some(folder) => usd_files(folder),
-        // The names show as ignored, so that nobody takes them for passed.
-        None => MUST_BAKE.iter().map(PathBuf::from).collect(),
-    };
-    let pixar = Arc::new(Pixar::new(files.clone()));
-    if assets.is_some() {
-        for must in MUST_BAKE {
-            assert!(
-                files.iter().any(|f| f.ends_with(must)),
-                "{must} is not in SINEW_ASSETS"
-            );
+    let real = assets.as_deref().map(usd_files).unwrap_or_default();
+    let pixar = Arc::new(Pixar::new(real.clone()));
+    let mut files: Vec<(PathBuf, Option<&str>)> = real.into_iter().map(|f| (f, None)).collect();
+    for must in MUST_BAKE {
+        if files.iter().any(|(f, _)| f.ends_with(must)) {
+            continue;
         }
+        // The names of absent files show as ignored, so that nobody takes them for passed.
+        let reason = missing(assets.as_deref(), must);
+        assert!(reason.is_some(), "{must} is not in SINEW_ASSETS");
+        files.push((PathBuf::from(must), reason));
     }
-    for file in files {
-        let name = match &assets {
-            Some(folder) => file
-                .strip_prefix(folder)
-                .expect("below it")
-                .display()
-                .to_string(),
-            None => file.display().to_string(),
-        };
-        for (backend, kind, skip) in [
-            (Backend::Cpu, "cpu", assets.is_none()),
-            (Backend::Gpu, "gpu", assets.is_none() || no_gpu),
-        ] {
+    for (file, missing) in files {
+        let below = assets.as_deref().and_then(|a| file.strip_prefix(a).ok());
+        let name = below.unwrap_or(&file).display().to_string();
+        for (backend, kind, skip) in [(Backend::Cpu, "cpu", false), (Backend::Gpu, "gpu", no_gpu)] {
             let (file, pixar) = (file.clone(), pixar.clone());
             let run = move || one_file(&file, &pixar, backend);
             add(
                 &mut trials,
                 format!("pixar_{kind}::{name}"),
+                missing,
                 skip,
                 Box::new(run),
             );
@@ -140,16 +126,19 @@ fn main() {
         add(
             &mut trials,
             format!("blender::{name}"),
-            assets.is_none(),
+            missing(assets.as_deref(), &format!("blender/{name}")),
+            false,
             Box::new(move || blender(&file, &truth)),
         );
     }
-    let populate =
-        root.join("pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda");
+    let populate = "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda";
+    let reason = missing(assets.as_deref(), populate);
+    let populate = root.join(populate);
     add(
         &mut trials,
         "populate::sources".into(),
-        assets.is_none(),
+        reason,
+        false,
         Box::new(move || populate_sources(&populate)),
     );
     libtest_mimic::run(&args, trials).exit();

@@ -20,6 +20,7 @@ mod usdz;
 
 use std::path::{Path, PathBuf};
 
+use common::files::missing;
 use common::python;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -50,16 +51,14 @@ fn main() {
     ));
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let root = assets.clone().unwrap_or_default();
-    let with_assets = |name: String, run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
-        let kind = if assets.is_some() {
-            ""
-        } else {
-            "needs SINEW_ASSETS"
-        };
+    let with_file = |missing: Option<&str>,
+                     name: String,
+                     run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
         Trial::test(name, run)
-            .with_kind(kind)
-            .with_ignored_flag(assets.is_none())
+            .with_kind(missing.unwrap_or_default())
+            .with_ignored_flag(missing.is_some())
     };
+    let absent = |file: &str| missing(assets.as_deref(), file);
     trials.push(Trial::test("seeds::coverage", seeds::coverage));
     let range = seeds::asked(seeds::DIRECT);
     trials.push(Trial::test(
@@ -78,7 +77,12 @@ fn main() {
         ] {
             let folder = root.join("blender");
             let name = format!("blender::{who}::{}", file.0);
-            trials.push(with_assets(name, Box::new(move || run(&folder, file))));
+            let missing = absent(&format!("blender/{}", file.0));
+            trials.push(with_file(
+                missing,
+                name,
+                Box::new(move || run(&folder, file)),
+            ));
         }
     }
     trials.push(python::trial("humanoid::puppet.glb", |python| {
@@ -87,10 +91,11 @@ fn main() {
     }));
     for (model, clip) in humanoid_out::PAIRS {
         let name = format!("humanoid::{model}::{clip}");
+        let missing = absent(model);
         let [model, clip] = [model, clip].map(|f| root.join(f));
-        trials.push(match &assets {
-            None => with_assets(name, Box::new(|| Ok(()))),
-            Some(_) => python::trial(&name, move |python| {
+        trials.push(match missing {
+            Some(_) => with_file(missing, name, Box::new(|| Ok(()))),
+            None => python::trial(&name, move |python| {
                 humanoid_out::both_forms(python, &model, &clip)
             }),
         });
@@ -103,27 +108,29 @@ fn main() {
             ),
             ("direct", usdz::same_as_direct),
         ] {
-            let assets = root.clone();
+            let folder = root.clone();
             let name = format!("usdz::{who}::{}", model.name);
-            trials.push(with_assets(name, Box::new(move || run(&assets, model))));
+            let missing = absent("usd-wg-assets");
+            trials.push(with_file(
+                missing,
+                name,
+                Box::new(move || run(&folder, model)),
+            ));
         }
     }
     for subject in subjects::all(assets.as_deref()) {
-        let skip = subject.is_asset && assets.is_none();
+        let missing = subject.missing;
         for (name, run) in FILE_TESTS {
             let file = subject.file.clone();
             let name = format!("{name}::{}", subject.name);
-            trials.push(match subject.is_asset {
-                true => with_assets(name, Box::new(move || run(&file))),
-                false => Trial::test(name, move || run(&file)),
-            });
+            trials.push(with_file(missing, name, Box::new(move || run(&file))));
         }
         for (name, run) in PYTHON_TESTS {
             let file = subject.file.clone();
             let name = format!("{name}::{}", subject.name);
-            trials.push(match skip {
-                true => with_assets(name, Box::new(|| Ok(()))),
-                false => python::trial(&name, move |python| run(python, &file)),
+            trials.push(match missing {
+                Some(_) => with_file(missing, name, Box::new(|| Ok(()))),
+                None => python::trial(&name, move |python| run(python, &file)),
             });
         }
     }

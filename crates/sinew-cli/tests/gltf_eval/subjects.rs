@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::fixtures;
-use common::files::files_of;
+use common::files::{files_of, missing};
 
 pub struct Subject {
     /// As its trials are called.
     pub name: String,
     pub file: PathBuf,
-    pub is_asset: bool,
+    /// Why its trials are ignored.
+    pub missing: Option<&'static str>,
 }
 
 /// Real files that have to be there: they show as ignored without assets, and a broken search would lose them.
@@ -39,39 +40,33 @@ pub fn all(assets: Option<&Path>) -> Vec<Subject> {
         .map(|(name, file)| Subject {
             name: format!("own::{name}"),
             file,
-            is_asset: false,
+            missing: None,
         })
         .collect();
-    let mut add = |name: String, file: PathBuf| {
-        out.push(Subject {
-            name,
-            file,
-            is_asset: true,
-        });
-    };
-    let Some(assets) = assets else {
-        for name in MUST_BE_THERE {
-            add((*name).to_owned(), PathBuf::new());
-        }
-        return out;
-    };
-    let mut names = Vec::new();
     for (folder, endings) in FOLDERS {
+        let Some(assets) = assets.filter(|a| a.join(folder).exists()) else {
+            continue;
+        };
         for file in files_of(&assets.join(folder), endings) {
-            let name = file
-                .strip_prefix(assets)
-                .expect("below it")
-                .display()
-                .to_string();
-            names.push(name.clone());
-            add(name, file);
+            let name = file.strip_prefix(assets).expect("below it");
+            out.push(Subject {
+                name: name.display().to_string(),
+                file,
+                missing: None,
+            });
         }
     }
     for must in MUST_BE_THERE {
-        assert!(
-            names.iter().any(|n| n == must),
-            "{must} is not in SINEW_ASSETS"
-        );
+        if out.iter().any(|s| s.name == *must) {
+            continue;
+        }
+        let reason = missing(assets, must);
+        assert!(reason.is_some(), "{must} is not in SINEW_ASSETS");
+        out.push(Subject {
+            name: (*must).to_owned(),
+            file: PathBuf::new(),
+            missing: reason,
+        });
     }
     out
 }

@@ -1,10 +1,10 @@
-//! Points and triangles of a puppet's limb.
+//! Points and triangles of the puppet's limbs.
 
 use std::f32::consts::{PI, TAU};
 
 use glam::{Mat4, Vec3};
 
-use crate::rig::Joint;
+use super::rig::Joint;
 
 /// Points with normals, influences and triangles.
 #[derive(Default)]
@@ -19,7 +19,8 @@ pub struct Surface {
 const AROUND: u16 = 14;
 
 impl Surface {
-    /// A ball stretched from (0, 0, 0) to (0, `length`, 0) of `local`, with `weights` of a point at a height.
+    /// Adds a ball that is stretched from (0, 0, 0) to (0, `length`, 0) in the space of `local`.
+    /// `weights` gives the influences of a point from its height.
     fn stretched(
         &mut self,
         local: Mat4,
@@ -58,7 +59,7 @@ impl Surface {
         }
     }
 
-    /// A joint's limb: it follows its joint, and its parent near the head.
+    /// Adds the limb of a joint. It follows the joint, and near its head the parent too.
     pub fn limb(&mut self, all: &[Joint], index: usize) {
         let joint = &all[index];
         let length = joint.head.distance(joint.tail);
@@ -75,13 +76,13 @@ impl Surface {
         };
         let radius = joint.radius * flat;
         self.stretched(joint.world(), length, radius, 10, |height| {
-            // Half and half at the joint, its own beyond a radius.
+            // Half of the weight at the joint, all of it beyond a radius.
             let mine = (0.5 + 0.5 * height / joint.radius).clamp(0.0, 1.0);
             ([own, parent, 0, 0], [mine, 1.0 - mine, 0.0, 0.0])
         });
     }
 
-    /// A ball on one joint.
+    /// Adds a ball that follows one joint.
     pub fn ball(&mut self, joint: usize, center: Vec3, radius: Vec3) {
         let own = u8::try_from(joint).expect("few joints");
         self.stretched(Mat4::from_translation(center), 0.0, radius, 9, |_| {

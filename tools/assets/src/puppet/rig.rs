@@ -2,16 +2,17 @@
 
 use glam::{Mat3, Mat4, Quat, Vec3};
 
-/// A joint: where it is, which way it points.
+/// A joint: its place, its direction and the radius of its limb.
 pub struct Joint {
-    /// Human bone that it is, and its name.
+    /// The name of its human bone, and its own.
     pub bone: &'static str,
     pub parent: Option<usize>,
-    /// Metres; Y up, the puppet faces +Z, its left is +X.
+    /// Metres. Y is up, the puppet faces +Z, its left is +X.
     pub head: Vec3,
     /// The end of its limb.
     pub tail: Vec3,
-    /// world_from_joint without the translation: +Y to the tail, +X is the axis that the limb contracts about.
+    /// world_from_joint without its translation. +Y points to the tail; the limb contracts about
+    /// +X.
     pub rotation: Quat,
     pub radius: f32,
 }
@@ -22,7 +23,8 @@ impl Joint {
     }
 }
 
-/// Name, parent, head, tail, which way the limb bends, radius. Of pairs the left one; the right one mirrors it.
+/// Name, parent, head, tail, the direction in which the limb bends, radius. Of a pair this is the
+/// left joint; the right one mirrors it.
 type Row = (&'static str, &'static str, [f32; 3], [f32; 3], Vec3, f32);
 
 const ROWS: &[Row] = &[
@@ -132,7 +134,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// Names of the bones that there are left and right of.
+/// Names of the bones that exist on both sides.
 const SIDED: &[(&str, [&str; 2])] = &[
     ("Shoulder", ["leftShoulder", "rightShoulder"]),
     ("UpperArm", ["leftUpperArm", "rightUpperArm"]),
@@ -156,7 +158,7 @@ pub fn joints() -> Vec<Joint> {
         let mirror = Vec3::new(sign, 1.0, 1.0);
         for (name, parent, head, tail, bends, radius) in ROWS {
             let bone = sided(name, side);
-            // The middle is there once.
+            // A bone in the middle exists once.
             if side == 1 && bone == *name {
                 continue;
             }

@@ -1,11 +1,56 @@
-//! The flesh on the bones: what the body is modelled of.
+//! The body as an implicit surface: blobs that melt together, with a mouth cut into them, and the
+//! mesh of that surface.
 
-use glam::{Vec3, vec3};
+use glam::{UVec3, Vec3, uvec3, vec3};
 
-use crate::colors::{CORAL, CREAM, DEEP, PINK, TEAL};
-use crate::rig::{self, EAR_FOLD, ELBOW, HIP, KNEE, MIDDLE, Rig, SIDES, Side, TAIL, WRIST};
+use super::mesh::Quad;
+use super::rig::{self, EAR_FOLD, ELBOW, HIP, KNEE, MIDDLE, Rig, SIDES, Side, TAIL, WRIST};
+use super::{CORAL, CREAM, DEEP, PINK, TEAL};
 
-/// A ball drawn out from `a` to `b`, stretched by `scale` about `a`.
+pub struct Surface {
+    pub blobs: Vec<Blob>,
+}
+
+impl Surface {
+    /// The approximate distance of `p` from the body; negative inside.
+    pub fn distance(&self, p: Vec3) -> f32 {
+        // A smooth maximum leaves round lips.
+        -smooth_min(-self.uncut(p), cavity(p), 0.055)
+    }
+
+    /// The distance as if the mouth had not been cut.
+    pub fn uncut(&self, p: Vec3) -> f32 {
+        let melt = |d, blob: &Blob| smooth_min(d, blob.distance(p), blob.melt);
+        self.blobs.iter().fold(f32::MAX, melt)
+    }
+
+    /// The unit vector that points away from the body, from differences over `step`.
+    pub fn gradient(&self, p: Vec3, step: f32) -> Vec3 {
+        let d = |axis: Vec3| self.distance(p + axis * step) - self.distance(p - axis * step);
+        vec3(d(Vec3::X), d(Vec3::Y), d(Vec3::Z)).normalize_or(Vec3::Y)
+    }
+}
+
+/// The height of the line of the mouth, whose corners turn up.
+pub fn mouth_line(p: Vec3) -> f32 {
+    1.445 + 1.0 * p.x * p.x - 0.05 * (p.z - 0.4)
+}
+
+/// The distance from the inside of the mouth, which opens to the front.
+fn cavity(p: Vec3) -> f32 {
+    let wide = 0.012 + 0.065 * ((p.z - 0.2) / 0.4).clamp(0.0, 1.0);
+    let gap = (p.y - mouth_line(p)).abs() - wide;
+    gap.max(0.26 - p.z).max(p.x.abs() - 0.25)
+}
+
+/// The polynomial smooth minimum. It differs from the minimum where `a` and `b` differ by less than
+/// `k`.
+fn smooth_min(a: f32, b: f32, k: f32) -> f32 {
+    let h = (k - (a - b).abs()).max(0.0) / k;
+    a.min(b) - 0.25 * h * h * k
+}
+
+/// A cone with round ends at `a` and `b`, stretched by `scale` about `a`.
 pub struct Blob {
     a: Vec3,
     b: Vec3,
@@ -14,7 +59,7 @@ pub struct Blob {
     scale: Vec3,
     pub joint: usize,
     pub color: Vec3,
-    /// How widely it melts into its neighbours.
+    /// The width over which it melts into its neighbours.
     pub melt: f32,
 }
 
@@ -34,7 +79,7 @@ impl Blob {
 /// Joint, centre, radii, colour, melt.
 type Ball<'a> = (&'a str, [f32; 3], [f32; 3], Vec3, f32);
 
-/// A place and how thick the flesh is there.
+/// A place and the radius there.
 type Knot = (Vec3, f32);
 
 struct Flesh<'a> {
@@ -67,7 +112,7 @@ impl Flesh<'_> {
         });
     }
 
-    /// Cones from knot to knot, each of its own joint, colour and melt.
+    /// Cones from knot to knot, each with its own joint, colour and melt.
     fn chain(&mut self, side: Side, scale: Vec3, knots: &[Knot], cones: &[(&str, Vec3, f32)]) {
         for (ends, &(joint, color, melt)) in knots.windows(2).zip(cones) {
             let ends = [ends[0], ends[1]].map(|(at, r)| (side.place(at), r));
@@ -76,7 +121,8 @@ impl Flesh<'_> {
     }
 }
 
-pub fn hatchling(rig: &Rig) -> Vec<Blob> {
+/// Everything that the body is modelled of.
+pub fn blobs(rig: &Rig) -> Vec<Blob> {
     let mut flesh = Flesh {
         rig,
         blobs: Vec::new(),
@@ -119,7 +165,7 @@ fn face_and_paws(flesh: &mut Flesh, side: Side) {
             ("foot*", [0.29, 0.1, 0.14], [0.15, 0.1, 0.2], TEAL, 0.06),
         ],
     );
-    // The middle one of three toes or fingers stands out.
+    // The middle one of three toes or fingers is the longest.
     for k in [-1.0, 0.0, 1.0] {
         let toe = [0.29 + 0.09 * k, 0.065, 0.32 - 0.02 * (k * k)];
         flesh.balls(side, &[("foot*", toe, [0.05, 0.05, 0.06], CREAM, 0.02)]);
@@ -178,7 +224,7 @@ fn tail(flesh: &mut Flesh) {
     );
 }
 
-/// They go down the back, from the neck to the tail.
+/// The spikes along the back, from the neck to the tail.
 fn spikes(flesh: &mut Flesh) {
     for (joint, at, direction, size) in [
         ("neck", vec3(0.0, 1.3, -0.16), vec3(0.0, 0.4, -1.0), 0.9),
@@ -194,4 +240,71 @@ fn spikes(flesh: &mut Flesh) {
         let ends = [(at, 0.075 * size), (tip, 0.034)];
         flesh.cone(joint, ends, vec3(0.75, 1.0, 1.0), CORAL, 0.025);
     }
+}
+
+/// The size of a cell.
+const CELL: f32 = 0.047;
+
+/// Meshes the surface where `distance` is 0 inside the box from `lo` to `hi`. The surface must not
+/// reach the sides of the box.
+///
+/// These are surface nets: one point in each cell that the surface crosses, one quad for each edge
+/// that it crosses.
+pub fn net(distance: impl Fn(Vec3) -> f32, lo: Vec3, hi: Vec3) -> (Vec<Vec3>, Vec<Quad>) {
+    let size = ((hi - lo) / CELL).ceil().as_uvec3() + 1;
+    let id = |c: UVec3| ((c.z * size.y + c.y) * size.x + c.x) as usize;
+    let at = |c: UVec3| lo + c.as_vec3() * CELL;
+    let grid: Vec<f32> = cells(UVec3::ZERO, size).map(|c| distance(at(c))).collect();
+    let inside = |c: UVec3| grid[id(c)] < 0.0;
+
+    // The mean of the points where the surface crosses the cell's edges.
+    let crossing = |cell: UVec3| {
+        let (mut sum, mut count) = (Vec3::ZERO, 0.0);
+        let corner = |k: u32| cell + uvec3(k & 1, k >> 1 & 1, k >> 2);
+        for from in 0..8 {
+            for to in [1, 2, 4].map(|axis| from | axis) {
+                let (a, b) = (corner(from), corner(to));
+                if inside(a) != inside(b) {
+                    let (da, db) = (grid[id(a)], grid[id(b)]);
+                    sum += at(a).lerp(at(b), da / (da - db));
+                    count += 1.0;
+                }
+            }
+        }
+        (count > 0.0).then(|| sum / count)
+    };
+    let mut points = Vec::new();
+    let mut point_of = vec![usize::MAX; grid.len()];
+    for cell in cells(UVec3::ZERO, size - 1) {
+        if let Some(p) = crossing(cell) {
+            point_of[id(cell)] = points.len();
+            points.push(p);
+        }
+    }
+
+    let mut faces = Vec::new();
+    for c in cells(UVec3::ONE, size - 1) {
+        for (along, u, v) in [
+            (UVec3::X, UVec3::Y, UVec3::Z),
+            (UVec3::Y, UVec3::Z, UVec3::X),
+            (UVec3::Z, UVec3::X, UVec3::Y),
+        ] {
+            if inside(c) != inside(c + along) {
+                // The four cells around the edge.
+                let mut quad = [c - u - v, c - v, c, c - u].map(|cell| point_of[id(cell)]);
+                if !inside(c) {
+                    quad.reverse();
+                }
+                faces.push(quad);
+            }
+        }
+    }
+    (points, faces)
+}
+
+/// All cells from `lo` to before `hi`; x changes fastest.
+fn cells(lo: UVec3, hi: UVec3) -> impl Iterator<Item = UVec3> {
+    (lo.z..hi.z).flat_map(move |z| {
+        (lo.y..hi.y).flat_map(move |y| (lo.x..hi.x).map(move |x| uvec3(x, y, z)))
+    })
 }

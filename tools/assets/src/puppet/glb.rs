@@ -6,7 +6,7 @@ const FLOAT: u32 = 5126;
 const UNSIGNED_SHORT: u32 = 5123;
 const UNSIGNED_BYTE: u32 = 5121;
 
-/// Buffer, buffer views and accessors as they are added.
+/// The buffer, with the buffer views and accessors that were added.
 #[derive(Default)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Buffer {
 
 impl Buffer {
     fn add(&mut self, bytes: &[u8], accessor: Value) -> usize {
-        // Every component type is aligned at 4.
+        // Offsets that are multiples of 4 suit every component type.
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         let view = self.views.len();
         self.views
@@ -28,7 +28,7 @@ impl Buffer {
         self.accessors.len() - 1
     }
 
-    /// Floats, `N` to the element, with the bounds that POSITION and key times need.
+    /// Adds elements of `N` floats, with the bounds that POSITION and key times need.
     pub fn floats<const N: usize>(&mut self, values: &[[f32; N]]) -> usize {
         let bound = |pick: fn(f32, f32) -> f32| {
             let mut all = values.iter().copied();
@@ -51,7 +51,7 @@ impl Buffer {
         self.add(&bytes, accessor)
     }
 
-    /// Zeros: an accessor without a buffer view.
+    /// Adds zero vectors: an accessor without a buffer view.
     pub fn zero_vectors(&mut self, count: usize) -> usize {
         self.accessors.push(json!({
             "componentType": FLOAT, "count": count, "type": "VEC3",
@@ -73,10 +73,10 @@ impl Buffer {
         self.add(values.as_flattened(), accessor)
     }
 
-    /// The file.
+    /// The file: `root` completed, then the buffer.
     pub fn file(mut self, mut root: Value) -> Vec<u8> {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-        root["asset"] = json!({"version": "2.0", "generator": "sinew make_puppet"});
+        root["asset"] = json!({"version": "2.0", "generator": "sinew tools/assets"});
         root["buffers"] = json!([{"byteLength": self.bytes.len()}]);
         root["bufferViews"] = json!(self.views);
         root["accessors"] = json!(self.accessors);

@@ -1,9 +1,10 @@
-//! Two steps of a walk, as a motion capture suit would have it: Mixamo's names, centimetres, Euler angles.
+//! Two strides of a walk as a motion capture suit records them: Mixamo's names, centimetres, Euler
+//! angles.
 
 use std::f32::consts::{PI, TAU};
 use std::fmt::Write;
 
-/// Name, children, offset from the parent; `end` is where the chain stops.
+/// A joint with its offset from its parent.
 struct Joint {
     name: &'static str,
     offset: [f32; 3],
@@ -80,7 +81,7 @@ fn skeleton() -> Joint {
     }
 }
 
-/// Degrees about z, x and y at a phase of the stride from 0 to 1; x swings legs, z lowers arms.
+/// Degrees about z, x and y at a phase of the stride from 0 to 1. x swings legs, z lowers arms.
 fn angles(name: &str, phase: f32) -> [f32; 3] {
     // The right side is half a stride behind.
     let (side, part, phase) = match name {
@@ -140,7 +141,7 @@ fn motion(joint: &Joint, phase: f32, line: &mut Vec<String>) {
     }
 }
 
-/// The .bvh file: two strides of one second at 30 frames per second.
+/// Two strides of one second at 30 frames per second (`walk.bvh`).
 pub fn bvh() -> String {
     let root = skeleton();
     let mut out = String::from("HIERARCHY\n");

@@ -1,12 +1,12 @@
-//! The skeleton: its joints and where they are when bound.
+//! The hatchling's skeleton: its joints and where they are in the bind pose.
 
 use glam::{Vec3, vec3};
 
-/// One side of a body that is modelled on its left.
+/// A side of the body. The body is modelled on its left; the right mirrors it.
 #[derive(Clone, Copy)]
 pub struct Side {
     letter: &'static str,
-    /// 1, or -1 where x is mirrored.
+    /// 1, or -1 if x is mirrored.
     pub sign: f32,
 }
 
@@ -21,26 +21,26 @@ pub const SIDES: [Side; 2] = [
     },
 ];
 
-/// For what there is only one of.
+/// Neither side: for parts that exist once.
 pub const MIDDLE: Side = Side {
     letter: "",
     sign: 1.0,
 };
 
 impl Side {
-    /// The name with the side's letter for its `*`.
+    /// The name, with the letter of the side in place of `*`.
     pub fn name(self, pattern: &str) -> String {
         pattern.replace('*', self.letter)
     }
 
-    /// The place on this side that mirrors `v` on the left.
+    /// The place `v`, mirrored to this side.
     pub fn place(self, v: Vec3) -> Vec3 {
         v * vec3(self.sign, 1.0, 1.0)
     }
 }
 
 pub struct Joint {
-    /// The name after those of all its ancestors, as UsdSkel has it.
+    /// The joint's path as UsdSkel writes it: the names of its ancestors, then its own.
     pub path: String,
     pub parent: Option<usize>,
     pub at: Vec3,
@@ -69,31 +69,31 @@ impl Rig {
         self.joints[self.find(name)].at
     }
 
-    /// Rest translation. Bind transforms only translate, so that a local rotation is one about the
-    /// world's axes.
+    /// The rest translation of joint `i`. Bind transforms only translate, so a local rotation turns
+    /// about the axes of the world.
     pub fn local(&self, i: usize) -> Vec3 {
         let joint = &self.joints[i];
         joint.at - joint.parent.map_or(Vec3::ZERO, |p| self.joints[p].at)
     }
 }
 
-// Where the flesh bends it must be modelled around the joint, so that both know these places.
+// The flesh is modelled around the joints where it bends, so rig and surface share these places.
 
-/// High enough that no eyeball shows inside the open mouth.
+/// The eyes are so high that no eyeball shows inside the open mouth.
 pub const EYE: Vec3 = vec3(0.2, 1.755, 0.305);
 pub const EAR_FOLD: Vec3 = vec3(0.53, 1.96, -0.12);
 pub const ELBOW: Vec3 = vec3(0.5, 0.9, 0.12);
 pub const WRIST: Vec3 = vec3(0.68, 0.84, 0.22);
 pub const HIP: Vec3 = vec3(0.22, 0.52, 0.04);
 pub const KNEE: Vec3 = vec3(0.27, 0.3, 0.12);
-/// The wing's leading edge; its last place is the tip and no joint.
+/// The leading edge of the wing. The last place is the tip, which is not a joint.
 pub const WING: [Vec3; 4] = [
     vec3(0.13, 1.1, -0.2),
     vec3(0.48, 1.44, -0.42),
     vec3(0.86, 1.5, -0.56),
     vec3(1.22, 1.22, -0.62),
 ];
-/// From the hips back; its last place is the tip and no joint.
+/// The tail, from the hips back. The last place is the tip, which is not a joint.
 pub const TAIL: [Vec3; 7] = [
     vec3(0.0, 0.52, -0.26),
     vec3(0.0, 0.37, -0.52),
@@ -105,7 +105,7 @@ pub const TAIL: [Vec3; 7] = [
 ];
 pub const TAIL_JOINTS: usize = TAIL.len() - 1;
 
-/// Name of the tail's joint `i`, counted from 1 as the names are.
+/// The name of joint `i` of the tail, counted from 1.
 pub fn tail(i: usize) -> String {
     format!("tail{i}")
 }

@@ -1,11 +1,18 @@
-//! The puppet with its mesh, its blink and its own clip.
+//! The puppet, a jointed figure with a clip of its own, and two clips that are made to move others.
+
+mod glb;
+mod rig;
+mod surface;
+mod walk;
 
 use glam::{Quat, Vec3};
 use serde_json::{Value, json};
 
-use crate::glb::Buffer;
-use crate::rig::{self, Joint};
-use crate::tube::Surface;
+use crate::curves::smoothstep;
+use glb::Buffer;
+use rig::Joint;
+use surface::Surface;
+pub use walk::bvh;
 
 const HEAD: &str = "head";
 
@@ -23,7 +30,7 @@ fn primitive(buffer: &mut Buffer, surface: &Surface, material: usize, blink: usi
     })
 }
 
-/// Eyes shut: their points move to the middle.
+/// Offsets of the points of the eyes that shut them: the points move to the middle.
 fn shut(surface: &Surface, height: f32) -> Vec<[f32; 3]> {
     let offset = |p: &[f32; 3]| [0.0, 0.88 * (height - p[1]), -0.004];
     surface.points.iter().map(offset).collect()
@@ -49,7 +56,7 @@ fn node(all: &[Joint], index: usize) -> Value {
     node
 }
 
-/// Two seconds of waving with the right hand, and a blink.
+/// The clip "Wave": two seconds of waving with the right hand, and a blink.
 fn wave(buffer: &mut Buffer, all: &[Joint], mesh_node: usize) -> Value {
     let times: Vec<[f32; 1]> = (0..=48).map(|f| [f as f32 / 24.0]).collect();
     let input = buffer.floats(&times);
@@ -60,10 +67,9 @@ fn wave(buffer: &mut Buffer, all: &[Joint], mesh_node: usize) -> Value {
         channels
             .push(json!({"sampler": samplers.len() - 1, "target": {"node": node, "path": path}}));
     };
-    // World rotations of limbs, one after another; each applies on top of its parent's.
+    // World rotations of limbs. Each applies on top of its parent's.
     let swing = |t: f32| {
-        let up = (t * 2.0).min((2.0 - t) * 2.0).clamp(0.0, 1.0);
-        let ease = up * up * (3.0 - 2.0 * up);
+        let ease = smoothstep(0.0, 1.0, (t * 2.0).min((2.0 - t) * 2.0));
         let shake = (t * std::f32::consts::TAU * 1.5).sin() * 0.35 * ease;
         [
             ("rightUpperArm", Quat::from_rotation_z(-0.35 * ease)),
@@ -92,7 +98,7 @@ fn wave(buffer: &mut Buffer, all: &[Joint], mesh_node: usize) -> Value {
     json!({"name": "Wave", "samplers": samplers, "channels": channels})
 }
 
-/// The .glb file.
+/// The puppet (`puppet.glb`).
 pub fn puppet() -> Vec<u8> {
     let all = rig::joints();
     let head = all.iter().position(|j| j.bone == HEAD).expect("a head");
@@ -110,7 +116,7 @@ pub fn puppet() -> Vec<u8> {
         );
     }
     let mut buffer = Buffer::default();
-    // The body has no part in the blink, but primitives of a mesh have the same targets.
+    // The body does not blink, but all primitives of a mesh must have the same targets.
     let still = buffer.zero_vectors(body.points.len());
     let shut = buffer.floats(&shut(&eyes, height));
     let primitives = [
@@ -154,5 +160,42 @@ pub fn puppet() -> Vec<u8> {
             {"name": "Ink", "pbrMetallicRoughness":
                 {"baseColorFactor": [0.02, 0.02, 0.03, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.2}},
         ],
+    }))
+}
+
+/// Bones that bow, and the largest angle of each about its contracting axis.
+const BENDS: &[(&str, f32)] = &[
+    ("spine", 0.45),
+    ("chest", 0.4),
+    ("neck", 0.25),
+    ("head", 0.2),
+];
+
+/// A bow on human bones by name, relative to their bind pose, without a model (`bow.glb`).
+pub fn bow() -> Vec<u8> {
+    let mut buffer = Buffer::default();
+    // Down, hold, up: cubic splines with zero tangents at each key.
+    let input = buffer.floats(&[[0.0], [0.8], [1.2], [2.0]]);
+    let mut samplers = Vec::new();
+    let mut channels = Vec::new();
+    for (bone, angle) in BENDS {
+        let level = [0.0; 4];
+        let keys: Vec<[f32; 4]> = [0.0, *angle, *angle, 0.0]
+            .into_iter()
+            .flat_map(|a| [level, Quat::from_rotation_x(a).to_array(), level])
+            .collect();
+        let output = buffer.floats(&keys);
+        channels.push(json!({
+            "sampler": samplers.len(),
+            "target": {
+                "path": "rotation",
+                "extensions": {"EXT_skeleton_humanoid": {"humanoidBoneName": bone}},
+            },
+        }));
+        samplers.push(json!({"input": input, "output": output, "interpolation": "CUBICSPLINE"}));
+    }
+    buffer.file(json!({
+        "extensionsUsed": ["EXT_skeleton_humanoid"],
+        "animations": [{"name": "Bow", "samplers": samplers, "channels": channels}],
     }))
 }

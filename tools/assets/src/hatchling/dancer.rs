@@ -2,10 +2,8 @@
 
 use glam::{EulerRot, Quat, Vec3, vec3};
 
-use super::moment::Moment;
-use super::pose::{self, Pose};
-use super::two_bone;
-use crate::rig::{self, Rig, SIDES, Side};
+use super::dance::{Moment, Pose, rest, world};
+use super::rig::{self, Rig, SIDES, Side};
 
 pub struct Dancer<'a> {
     rig: &'a Rig,
@@ -13,12 +11,12 @@ pub struct Dancer<'a> {
     poses: Vec<Pose>,
 }
 
-/// Angles about x, y and z.
+/// A rotation from angles about x, y and z.
 fn euler(x: f32, y: f32, z: f32) -> Quat {
     Quat::from_euler(EulerRot::YXZ, y, x, z)
 }
 
-/// Squash and stretch that about keep the volume.
+/// A scale that squashes (or, if `by` is negative, stretches) and roughly keeps the volume.
 fn squash(by: f32) -> Vec3 {
     vec3(1.0 + 0.5 * by, 1.0 - by, 1.0 + 0.5 * by)
 }
@@ -28,7 +26,7 @@ impl<'a> Dancer<'a> {
         Self {
             rig,
             now,
-            poses: pose::rest(rig),
+            poses: rest(rig),
         }
     }
 
@@ -40,7 +38,7 @@ impl<'a> Dancer<'a> {
             self.ear(side);
             self.arm(side);
             self.wing(side);
-            // The feet are given in the world: the hips must have been posed before.
+            // The feet have goals in skeleton space, so the hips must be posed before.
             self.leg(side);
         }
         self.tail();
@@ -108,7 +106,7 @@ impl<'a> Dancer<'a> {
             0.22 * m.wave(1.0, 0.03) * m.calm,
             0.17 * m.wave(4.0, 0.04) * m.calm,
         );
-        // It takes back half of what it inherits from the spine.
+        // The head takes back half of the squash that it inherits from the spine.
         let own = 0.035 * m.beat(0.03) * m.calm + 0.09 * m.crouch - 0.06 * m.up;
         self.joint("head").scale = squash(own) / squash(0.5 * self.spine_squash());
         let sing = (0.5 - 0.5 * m.wave(4.0, 0.06)).powi(2) * 0.22 * m.calm;
@@ -125,7 +123,7 @@ impl<'a> Dancer<'a> {
         );
     }
 
-    /// Up when the body goes down, and the tip later than the ear.
+    /// The ears rise when the body sinks. The tip follows later than the ear.
     fn ear(&mut self, side: Side) {
         let m = self.now;
         let lift = |late: f32| {
@@ -146,7 +144,7 @@ impl<'a> Dancer<'a> {
         );
     }
 
-    /// The arms pump in turns, and both go up in the leap.
+    /// The arms pump alternately; both go up in the leap.
     fn arm(&mut self, side: Side) {
         let (m, x) = (self.now, side.sign);
         let (cheer, ground) = (m.cheer, 1.0 - m.cheer);
@@ -192,7 +190,7 @@ impl<'a> Dancer<'a> {
         );
     }
 
-    /// The foot is given, hip and knee follow.
+    /// The foot has a goal; hip and knee follow from it.
     fn leg(&mut self, side: Side) {
         let (m, x) = (self.now, side.sign);
         let [hips, thigh, shin, foot] =
@@ -205,9 +203,9 @@ impl<'a> Dancer<'a> {
                 0.12 * step * step.sqrt() + 0.4 * up,
                 0.06 * step - 0.06 * up,
             );
-        let world = pose::world(self.rig, &self.poses);
+        let world = world(self.rig, &self.poses);
         let (_, of_hips, _) = world[hips].to_scale_rotation_translation();
-        let (of_thigh, of_shin) = two_bone::reach(
+        let (of_thigh, of_shin) = reach(
             self.rig.local(shin),
             self.rig.local(foot),
             goal - world[thigh].w_axis.truncate(),
@@ -219,7 +217,7 @@ impl<'a> Dancer<'a> {
         self.poses[foot].rotation = of_shin.inverse() * of_foot;
     }
 
-    /// A wave that runs down it and grows.
+    /// A wave runs down the tail and grows.
     fn tail(&mut self) {
         let m = self.now;
         for i in 1..=rig::TAIL_JOINTS {
@@ -234,4 +232,20 @@ impl<'a> Dancer<'a> {
             );
         }
     }
+}
+
+/// Two-bone inverse kinematics: rotations with which the bones `upper` and `lower` (given at rest)
+/// reach from the first bone's joint to `goal`. The joint between them bends towards `pole`.
+fn reach(upper: Vec3, lower: Vec3, goal: Vec3, pole: Vec3) -> (Quat, Quat) {
+    let (a, b) = (upper.length(), lower.length());
+    // Keep the limb from being fully folded or fully stretched, where the bend would flip.
+    let d = goal.length().clamp(0.12, (a + b) * 0.998);
+    let direction = goal.normalize();
+    let along = (a * a - b * b + d * d) / (2.0 * d);
+    let out = (pole - direction * pole.dot(direction)).normalize();
+    let bend = direction * along + out * (a * a - along * along).max(0.0).sqrt();
+    (
+        Quat::from_rotation_arc(upper.normalize(), bend.normalize()),
+        Quat::from_rotation_arc(lower.normalize(), (direction * d - bend).normalize()),
+    )
 }

@@ -1,8 +1,0 @@
-//! The stage as USD's text.
-
-mod mesh;
-mod stage;
-mod values;
-mod writer;
-
-pub use stage::stage;

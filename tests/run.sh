@@ -4,7 +4,8 @@
 #   tests/run.sh [arguments of cargo test]
 #
 # SINEW_NO_GPU=1        leave out the GPU tests (they show as ignored)
-# SINEW_ASSETS=FOLDER   also test the real files in FOLDER against Pixar's usd-core
+# SINEW_ASSETS=FOLDER   also test the real files in FOLDER against Pixar's usd-core (tests/fetch_assets.sh
+#                       fetches the public ones)
 # SINEW_PYTHON=PYTHON   a Python with usd-core 26.11 and numpy; without it this script installs them into
 #                       target/venv, and where it cannot, the differential test shows as ignored
 # SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)

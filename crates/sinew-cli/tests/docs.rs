@@ -1,0 +1,334 @@
+//! The README and the pages of `docs` are true: their commands run, their synopses name the options that exist, and
+//! their links lead somewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::Command;
+
+use common::command::{Bench, executable, sinew, stderr, stdout};
+
+/// Lines of shell blocks that are not run here, by how they begin, and why.
+const NOT_RUN: [(&str, &str); 8] = [
+    ("cargo bench ", "measures for minutes"),
+    ("cargo install ", "builds in release"),
+    (
+        "cargo run ",
+        "tests/examples.rs and the viewer's tests run these programs",
+    ),
+    ("cargo test ", "runs the tests"),
+    ("examples/farm/", "tests/clips runs it"),
+    (
+        "jq ",
+        "may be missing; the test takes the map out of the report itself",
+    ),
+    ("SINEW", "sets a variable for one of the others"),
+    ("tests/", "runs the tests"),
+];
+
+/// A Markdown file of the repository.
+struct Page {
+    name: String,
+    text: String,
+}
+
+/// A fenced block: its language, and its lines.
+type Block = (String, Vec<String>);
+
+impl Page {
+    fn read(name: &str) -> Self {
+        let text = std::fs::read_to_string(common::repository().join(name))
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        Self {
+            name: name.to_owned(),
+            text,
+        }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        let mut open: Option<Block> = None;
+        for line in self.text.lines() {
+            match (line.strip_prefix("```"), open.take()) {
+                (Some(language), None) => open = Some((language.to_owned(), Vec::new())),
+                (Some(_), Some(block)) => blocks.push(block),
+                (None, Some((language, mut lines))) => {
+                    lines.push(line.to_owned());
+                    open = Some((language, lines));
+                }
+                (None, None) => {}
+            }
+        }
+        assert!(open.is_none(), "{}: a block is not closed", self.name);
+        blocks
+    }
+
+    /// The lines of its shell blocks.
+    fn commands(&self) -> Vec<String> {
+        let shell = self.blocks().into_iter().filter(|(l, _)| l == "sh");
+        shell.flat_map(|(_, lines)| lines).collect()
+    }
+}
+
+/// The README and the guide.
+fn pages() -> Vec<Page> {
+    let mut names = vec!["README.md".to_owned()];
+    let folder = common::repository().join("docs");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") {
+            names.push(format!("docs/{name}"));
+        }
+    }
+    names.sort();
+    assert!(names.len() > 12, "{names:?}");
+    names.iter().map(|n| Page::read(n)).collect()
+}
+
+/// Words of a line that calls `sinew`, without the call itself.
+fn call(line: &str) -> Option<&str> {
+    line.strip_prefix("cargo ")
+        .unwrap_or(line)
+        .strip_prefix("sinew ")
+}
+
+/// A folder that looks like the repository to the commands, with the example characters and nothing else.
+fn folder() -> Bench {
+    let bench = Bench::new();
+    let assets = common::repository().join("examples/assets");
+    std::fs::create_dir_all(bench.path("examples/assets")).unwrap();
+    for entry in std::fs::read_dir(assets).unwrap() {
+        let entry = entry.unwrap();
+        let to = bench.path("examples/assets").join(entry.file_name());
+        std::fs::copy(entry.path(), to).unwrap();
+    }
+    std::fs::create_dir_all(bench.path(".local/share/bash-completion/completions")).unwrap();
+    bench
+}
+
+/// Runs lines of a page in turn, in a folder of their own.
+fn run(page: &Page, lines: &[&str]) {
+    let bench = folder();
+    let call_of_executable = format!("'{}' ", executable().display());
+    for line in lines {
+        let words = call(line).unwrap();
+        let script = format!("{call_of_executable}{words}");
+        let output = Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(bench.folder.path())
+            .env("HOME", bench.folder.path())
+            .output()
+            .unwrap();
+        let (name, error) = (&page.name, stderr(&output));
+        if draws(line) && common::gpu::ignored() && output.status.code() == Some(1) {
+            // Without any adapter the command says so.
+            assert!(error.contains("adapter"), "{name}: {line}\n{error}");
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(0), "{name}: {line}\n{error}");
+        // A shard leaves OUT to the stitch.
+        if let Some(out) = words
+            .split(" -o ")
+            .nth(1)
+            .filter(|o| !o.contains("--shard"))
+        {
+            let out = out.split_whitespace().next().unwrap();
+            let written = bench.path(&out.replace("####", "0001").replace("##", "01"));
+            assert!(written.exists(), "{name}: {line}\nwrote no {out}");
+        }
+        let report = bench.path("report.json");
+        if report.exists() {
+            let report: serde_json::Value =
+                serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+            std::fs::write(bench.path("map.json"), report["map"].to_string()).unwrap();
+        }
+    }
+}
+
+fn draws(line: &str) -> bool {
+    call(line).is_some_and(|words| words.starts_with("render "))
+}
+
+#[test]
+fn commands_run() {
+    let mut seen = BTreeSet::new();
+    for page in pages() {
+        let lines = page.commands();
+        for line in &lines {
+            let excused = NOT_RUN.iter().any(|(start, _)| line.starts_with(start));
+            let known = call(line).is_some() || excused;
+            assert!(known, "{}: is this run, or in NOT_RUN? {line}", page.name);
+        }
+        let calls: Vec<&str> = lines.iter().filter_map(|l| call(l)).collect();
+        seen.extend(
+            calls
+                .iter()
+                .filter_map(|c| c.split(' ').next().map(str::to_owned)),
+        );
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let lines: Vec<&str> = lines
+            .into_iter()
+            .filter(|l| call(l).is_some() && !draws(l))
+            .collect();
+        run(&page, &lines);
+    }
+    // Every command has an example.
+    for name in commands() {
+        assert!(
+            seen.contains(&name),
+            "no page has an example of sinew {name}"
+        );
+    }
+}
+
+#[test]
+fn commands_that_draw_run() {
+    let mut drawn = 0;
+    for page in pages() {
+        let lines = page.commands();
+        let lines: Vec<&str> = lines
+            .iter()
+            .map(String::as_str)
+            .filter(|l| draws(l))
+            .collect();
+        drawn += lines.len();
+        run(&page, &lines);
+    }
+    assert!(drawn >= 6, "{drawn}");
+}
+
+/// Names of all commands, out of the help.
+fn commands() -> Vec<String> {
+    let help = stdout(&sinew(&["--help"]));
+    let listed = help.split("Commands:\n").nth(1).unwrap();
+    let lines = listed.lines().take_while(|l| !l.is_empty());
+    // Descriptions go on further to the right.
+    let names = lines.filter(|l| l.starts_with("  ") && !l.starts_with("   "));
+    let names = names.map(|l| l.split_whitespace().next().unwrap().to_owned());
+    let names: Vec<String> = names.filter(|name| name != "help").collect();
+    assert!(names.len() >= 10, "{names:?}");
+    names
+}
+
+#[test]
+fn pages_begin_with_a_command() {
+    for page in pages() {
+        if ["README.md", "docs/decisions.md"].contains(&page.name.as_str()) {
+            continue;
+        }
+        let body = page.text.split_once('\n').unwrap().1.trim_start();
+        assert!(body.starts_with("```sh\n"), "{}", page.name);
+    }
+}
+
+/// The long options in a text.
+fn options(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    let options = words.filter(|w| w.len() > 2 && w.starts_with("--"));
+    options.map(str::to_owned).collect()
+}
+
+#[test]
+fn synopses_name_the_options() {
+    let mut documented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for page in pages() {
+        let text = page.blocks().into_iter().filter(|(l, _)| l == "text");
+        for (_, lines) in text {
+            let mut command = None;
+            for line in &lines {
+                if let Some(words) = line.strip_prefix("sinew ") {
+                    command = words.split(' ').next().map(str::to_owned);
+                }
+                if let Some(command) = &command {
+                    documented
+                        .entry(command.clone())
+                        .or_default()
+                        .extend(options(line));
+                }
+            }
+        }
+    }
+    for (name, documented) in &documented {
+        let help = stdout(&sinew(&[name, "--help"]));
+        let listed = help
+            .lines()
+            .map(str::trim_start)
+            .filter(|l| l.starts_with('-'));
+        // `-q, --quiet` or `--frames <A:B>`; a description may follow and name others.
+        let names = listed.flat_map(|l| l.split_whitespace().take(2));
+        let mut real: BTreeSet<String> = names.flat_map(options).collect();
+        // `-o, --output <OUT>` stands as -o in a synopsis.
+        for usual in ["--help", "--output"] {
+            real.remove(usual);
+        }
+        assert_eq!(
+            &real, documented,
+            "options of sinew {name}, and those of its synopsis"
+        );
+    }
+    for name in [
+        "bake", "render", "retarget", "humanoid", "check", "fix", "inspect", "convert",
+    ] {
+        assert!(
+            documented.contains_key(name),
+            "no page has a synopsis of sinew {name}"
+        );
+    }
+}
+
+/// The anchor that a heading has on GitHub.
+fn anchor(heading: &str) -> String {
+    let kept = heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let more = [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "examples/farm/README.md",
+    ];
+    let mut links = 0;
+    for page in pages().into_iter().chain(more.map(Page::read)) {
+        let here = common::repository().join(&page.name);
+        for target in page.text.split("](").skip(1) {
+            let target = target.split(')').next().unwrap();
+            if target.starts_with("https://") {
+                continue;
+            }
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path: PathBuf = match file {
+                "" => here.clone(),
+                file => here.parent().unwrap().join(file),
+            };
+            assert!(path.exists(), "{}: {target}", page.name);
+            if !heading.is_empty() {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let titles = text.lines().filter(|l| l.starts_with('#'));
+                let mut anchors = titles.map(|l| anchor(l.trim_start_matches('#').trim()));
+                assert!(anchors.any(|a| a == heading), "{}: {target}", page.name);
+            }
+            links += 1;
+        }
+    }
+    assert!(links > 40, "{links}");
+}
+
+#[test]
+fn lines_are_short() {
+    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md"];
+    for page in pages().into_iter().chain(more.map(Page::read)) {
+        let mut in_block = false;
+        for line in page.text.lines() {
+            in_block ^= line.starts_with("```");
+            let may_be_long = in_block || line.starts_with('|') || line.starts_with("![");
+            let short = may_be_long || line.chars().count() <= 100;
+            assert!(short, "{}: {line}", page.name);
+        }
+    }
+    let readme = Page::read("README.md").text.lines().count();
+    assert!(readme <= 150, "the README has {readme} lines");
+}

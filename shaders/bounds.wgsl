@@ -12,14 +12,11 @@ struct BoundsItem {
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<BoundsItem>;
 @group(0) @binding(2) var<storage, read> positions: array<f32>;
-// Per slot the keys of three maxima, of three minima negated, and two unused. 0 is below every key.
+// Per box the keys of three maxima, of three minima negated, and two unused. 0 is below every key.
 @group(0) @binding(3) var<storage, read_write> keys: array<atomic<u32>>;
 
-// Positions of one invocation.
-const RUN: u32 = 16u;
-
-var<workgroup> highs: array<vec3<u32>, 64>;
-var<workgroup> lows: array<vec3<u32>, 64>;
+var<workgroup> highs: array<vec3<u32>, WORKGROUP_SIZE>;
+var<workgroup> lows: array<vec3<u32>, WORKGROUP_SIZE>;
 
 // Bits that order as the numbers do.
 fn key_of(bits: vec3<u32>) -> vec3<u32> {
@@ -27,18 +24,18 @@ fn key_of(bits: vec3<u32>) -> vec3<u32> {
     return bits ^ select(vec3<u32>(0x80000000u), vec3<u32>(0xffffffffu), negative);
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
     if workgroup >= dispatch.end_workgroup {
         return;
     }
     let item = items[item_of(workgroup)];
-    let first = (workgroup - item.first_workgroup) * 64u * RUN + lane;
+    let first = (workgroup - item.first_workgroup) * WORKGROUP_SIZE * POSITIONS_PER_INVOCATION + lane;
     var high = vec3<u32>(0u);
     var low = vec3<u32>(0u);
-    for (var i = 0u; i < RUN; i++) {
-        let number = first + i * 64u;
+    for (var i = 0u; i < POSITIONS_PER_INVOCATION; i++) {
+        let number = first + i * WORKGROUP_SIZE;
         if number < item.count {
             let at = item.positions + number * item.stride;
             let bits = bitcast<vec3<u32>>(
@@ -54,7 +51,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     highs[lane] = high;
     lows[lane] = low;
-    for (var half = 32u; half > 0u; half /= 2u) {
+    for (var half = WORKGROUP_SIZE / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
         if lane < half {
             highs[lane] = max(highs[lane], highs[lane + half]);

@@ -61,7 +61,7 @@ fn slot_at(record: u32, i: u32) -> u32 {
 
 fn weight_at(weights: u32, i: u32) -> f32 {
     if FINE {
-        return f32((skins[weights + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * (1.0 / 65535.0);
+        return f32((skins[weights + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * FINE_STEP;
     }
     return bitcast<f32>(skins[weights + i]);
 }
@@ -92,7 +92,7 @@ fn four_weights(weights: u32, first: u32) -> vec4<f32> {
         let low = skins[weights + first / 2u];
         var high = 0u;
         if INFLUENCES > first + 2u { high = skins[weights + first / 2u + 1u]; }
-        return vec4<f32>(halves_of(low, high)) * (1.0 / 65535.0);
+        return vec4<f32>(halves_of(low, high)) * FINE_STEP;
     }
     var out = vec4<f32>(bitcast<f32>(skins[weights + first]), 0.0, 0.0, 0.0);
     if INFLUENCES > first + 1u { out.y = bitcast<f32>(skins[weights + first + 1u]); }
@@ -121,11 +121,11 @@ fn rest_of(item: u32, number: u32, normals: bool) -> Rest {
         let c = skins[at + 2u];
         let d = skins[at + 3u];
         rest.p = on_grid(item, vec3<u32>(a & 0xffffu, a >> 16u, b & 0xffffu));
-        rest.n = direction_of(signed(d, 21u, 11u), signed(d, 10u, 11u), 1023);
+        rest.n = direction_of(signed(d, 21u, 11u), signed(d, 10u, 11u), COMPACT_NORMAL);
         rest.slots = bytes_of(c) * 3u;
         let others = vec3<u32>((b >> 16u) & 0x1ffu, (b >> 25u) | (((d >> 22u) & 3u) << 7u), d >> 24u);
-        let whole = vec4<u32>(1023u - others.x - others.y - others.z, others);
-        rest.weights = vec4<f32>(whole) * (1.0 / 1023.0);
+        let whole = vec4<u32>(COMPACT_ONE - others.x - others.y - others.z, others);
+        rest.weights = vec4<f32>(whole) * COMPACT_STEP;
         return rest;
     }
     if FINE {
@@ -139,7 +139,7 @@ fn rest_of(item: u32, number: u32, normals: bool) -> Rest {
     if normals {
         if FINE {
             let word = skins[items[item].rest_normals + number];
-            rest.n = direction_of(signed(word, 16u, 16u), signed(word, 0u, 16u), 32767);
+            rest.n = direction_of(signed(word, 16u, 16u), signed(word, 0u, 16u), FINE_NORMAL);
         } else {
             rest.n = vector_at(items[item].rest_normals + number * 3u);
         }
@@ -218,14 +218,14 @@ fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
     }
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
     if workgroup >= dispatch.end_workgroup {
         return;
     }
     let item = item_of(workgroup);
-    let number = (workgroup - items[item].first_workgroup) * 64u + lane;
+    let number = (workgroup - items[item].first_workgroup) * WORKGROUP_SIZE + lane;
     if number >= items[item].count {
         return;
     }

@@ -27,9 +27,6 @@ struct PoseRigItem {
 // Rows of the matrices of joints that later dispatches begin at.
 @group(0) @binding(5) var<storage, read_write> cached: array<vec4<f32>>;
 
-// A parent whose matrix is cached: its number among those, and this bit. A root has NONE, which has it too.
-const CACHED: u32 = 0x80000000u;
-
 // `T * R * S` of a joint. The rotation is used as it is, of unit length or not.
 fn parent_from_joint(at: u32) -> Rows {
     let a = joints[at];
@@ -69,9 +66,6 @@ fn fixed_row(at: u32) -> vec4<f32> {
     return bitcast<vec4<f32>>(vec4<u32>(skins[at], skins[at + 1u], skins[at + 2u], skins[at + 3u]));
 }
 
-// No element is larger: see Palette::pack.
-const LARGEST: f32 = 1e15;
-
 // Inverse transpose of the 3x3 part, or its cofactors where it is singular. Scaled first, so that the
 // determinant neither overflows nor vanishes.
 fn normal_rows(m: Rows) -> Rows {
@@ -88,13 +82,13 @@ fn normal_rows(m: Rows) -> Rows {
     let cz = cross(x, y);
     let determinant = dot(x, cx);
     var factor = largest * largest;
-    if abs(determinant) > 1e-37 {
+    if abs(determinant) > SMALLEST_DETERMINANT {
         factor = 1.0 / determinant / largest;
     }
     let cofactors = max(abs(cx), max(abs(cy), abs(cz)));
     let longest = max(cofactors.x, max(cofactors.y, cofactors.z));
-    if longest > 0.0 && !(longest * abs(factor) <= LARGEST) {
-        factor = sign(factor) * (LARGEST / longest);
+    if longest > 0.0 && !(longest * abs(factor) <= LARGEST_NORMAL_ELEMENT) {
+        factor = sign(factor) * (LARGEST_NORMAL_ELEMENT / longest);
     }
     return Rows(vec4<f32>(cx * factor, 0.0), vec4<f32>(cy * factor, 0.0), vec4<f32>(cz * factor, 0.0));
 }
@@ -105,14 +99,14 @@ fn put(at: u32, m: Rows) {
     palettes[at + 2u] = m.z;
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
     if workgroup >= dispatch.end_workgroup {
         return;
     }
     let item = items[item_of(workgroup)];
-    let number = (workgroup - item.first_workgroup) * 64u + lane;
+    let number = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
     let copy = number / item.count;
     if copy >= item.copies {
         return;

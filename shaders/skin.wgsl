@@ -29,7 +29,7 @@ override PREVIOUS_SLOT: u32 = 3u;
 @group(0) @binding(7) var<storage, read_write> out_2: array<u32>;
 @group(0) @binding(8) var<storage, read_write> out_3: array<u32>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
     if workgroup >= dispatch.end_workgroup {
@@ -37,81 +37,81 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     var unit = workgroup;
     if SHARED_WORKGROUPS {
-        unit = workgroup * 64u + lane;
+        unit = workgroup * WORKGROUP_SIZE + lane;
     }
     let item = items[item_of(unit)];
     var number = unit - item.first_workgroup;
     if !SHARED_WORKGROUPS {
-        number = number * 64u + lane;
+        number = number * WORKGROUP_SIZE + lane;
     }
-    if number >= item.count {
+    if number >= item.slice.count {
         return;
     }
     // Its point, among those of the item.
     var point = number;
-    if WITH_SOURCES && item.sources != NONE {
-        point = skins[item.sources + number];
+    if WITH_SOURCES && item.slice.sources != NONE {
+        point = skins[item.slice.sources + number];
     }
     // Without normals and sources there is nothing but points.
-    let points = !(WITH_NORMALS && WITH_SOURCES) || item.rest_points != NONE;
-    let normals = WITH_NORMALS && item.rest_normals != NONE;
-    let tangents = WITH_TANGENTS && item.rest_tangents != NONE;
+    let points = !(WITH_NORMALS && WITH_SOURCES) || item.slice.points != NONE;
+    let normals = WITH_NORMALS && item.slice.normals != NONE;
+    let tangents = WITH_TANGENTS && item.slice.tangents != NONE;
 
     var p = vec3<f32>(0.0);
     if points {
-        p = vector_at(item.rest_points + point * 3u);
+        p = vector_at(item.slice.points + point * 3u);
     }
     var n = vec3<f32>(0.0);
     if normals {
-        n = vector_at(item.rest_normals + number * 3u);
+        n = vector_at(item.slice.normals + number * 3u);
     }
     var t = vec3<f32>(0.0);
     if tangents {
-        t = vector_at(item.rest_tangents + number * 4u);
+        t = vector_at(item.slice.tangents + number * 4u);
     }
 
-    if WITH_BLEND && item.blend_list != NONE {
+    if WITH_BLEND && item.slice.blend_list != NONE {
         // An entry is a sub-shape and a number within the point's block.
-        let entry_bits = item.blend_bits & 0xffu;
+        let entry_bits = item.slice.blend_bits & 0xffu;
         let entry_mask = (1u << entry_bits) - 1u;
-        let first = skins[item.blend_offsets + (point >> (item.blend_bits >> 8u))];
-        let row = item.blend_list + point;
-        let end = item.blend_list + skins[row + 1u];
-        for (var at = item.blend_list + skins[row]; at < end; at++) {
+        let first = skins[item.slice.blend_offsets + (point >> (item.slice.blend_bits >> 8u))];
+        let row = item.slice.blend_list + point;
+        let end = item.slice.blend_list + skins[row + 1u];
+        for (var at = item.slice.blend_list + skins[row]; at < end; at++) {
             let entry = skins[at];
-            let weight = sub_weights[item.sub_weights + (entry >> entry_bits)];
+            let weight = sub_weights[item.pose.sub_weights + (entry >> entry_bits)];
             if weight != 0.0 {
                 let offset = first + (entry & entry_mask) * 3u;
-                p += weight * vector_at(item.blend_offsets + offset);
-                if normals && item.blend_normal_offsets != NONE {
-                    n += weight * vector_at(item.blend_normal_offsets + offset);
+                p += weight * vector_at(item.slice.blend_offsets + offset);
+                if normals && item.slice.blend_normal_offsets != NONE {
+                    n += weight * vector_at(item.slice.blend_normal_offsets + offset);
                 }
             }
         }
         // Every normal, touched or not, once a bound shape has normal offsets.
-        if normals && item.blend_normal_offsets != NONE {
+        if normals && item.slice.blend_normal_offsets != NONE {
             n = normalized(n);
         }
     }
 
-    if item.influence_count > 0u {
-        let record = item.influences + point * item.influence_stride;
+    if item.slice.influence_count > 0u {
+        let record = item.slice.influences + point * item.slice.influence_stride;
         // Slots of 16 or of 8 bits, two or four to a word.
         let narrow = (item.flags & NARROW_JOINTS) != 0u;
         let per_word = select(2u, 4u, narrow);
         let slot_bits = 32u / per_word;
         let slot_mask = (1u << slot_bits) - 1u;
-        let weights = record + (item.influence_count + per_word - 1u) / per_word;
+        let weights = record + (item.slice.influence_count + per_word - 1u) / per_word;
         let none = vec4<f32>(0.0);
         var m = Rows(none, none, none);
         var normal_m = Rows(none, none, none);
-        let sums_points = points && (!WITH_DUAL_QUATERNIONS || item.bind == NONE);
-        let sums_normals = normals && (!WITH_DUAL_QUATERNIONS || item.normal_bind == NONE);
+        let sums_points = points && (!WITH_DUAL_QUATERNIONS || item.pose.bind == NONE);
+        let sums_normals = normals && (!WITH_DUAL_QUATERNIONS || item.pose.normal_bind == NONE);
         var slots = 0u;
         // Slot of the first joint of the largest weight, which says which hemisphere; times three.
         var pivot = 0u;
         var largest = 0.0;
-        for (var i = 0u; i < item.influence_count; i++) {
+        for (var i = 0u; i < item.slice.influence_count; i++) {
             if (i & (per_word - 1u)) == 0u { slots = skins[record + i / per_word]; } else { slots >>= slot_bits; }
             let slot = (slots & slot_mask) * 3u;
             let weight = bitcast<f32>(skins[weights + i]);
@@ -120,31 +120,31 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 pivot = slot;
             }
             if sums_points {
-                let joint = rows_at(item.palette + slot);
+                let joint = rows_at(item.pose.palette + slot);
                 m.x += weight * joint.x;
                 m.y += weight * joint.y;
                 m.z += weight * joint.z;
             }
             if sums_normals {
-                let joint_normal = rows_at(item.normal_palette + slot);
+                let joint_normal = rows_at(item.pose.normal_palette + slot);
                 normal_m.x += weight * joint_normal.x;
                 normal_m.y += weight * joint_normal.y;
                 normal_m.z += weight * joint_normal.z;
             }
         }
         if WITH_DUAL_QUATERNIONS && points && !sums_points {
-            m = rows_at(item.bind);
+            m = rows_at(item.pose.bind);
         }
         if WITH_DUAL_QUATERNIONS && normals && !sums_normals {
-            normal_m = rows_at(item.normal_bind);
+            normal_m = rows_at(item.pose.normal_bind);
         }
         p = transform_point(m, p);
         n = transform_vector(normal_m, n);
         if WITH_TANGENTS {
             t = transform_vector(m, t);
         }
-        if WITH_DUAL_QUATERNIONS && item.motions != NONE {
-            let motion = blended_motion(item.motions, pivot, record, item.influence_count, narrow);
+        if WITH_DUAL_QUATERNIONS && item.pose.motions != NONE {
+            let motion = blended_motion(item.pose.motions, pivot, record, item.slice.influence_count, narrow);
             if motion.moves_points {
                 p = turned(motion.real, p) + motion.translation;
                 if WITH_TANGENTS {
@@ -155,34 +155,34 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 n = turned(motion.turn, n);
             }
         }
-        let post = rows_at(item.post);
+        let post = rows_at(item.pose.post);
         p = transform_point(post, p);
         if WITH_TANGENTS {
             t = transform_vector(post, t);
         }
         // Normalised in skeleton space, and not again on the way out of it.
-        n = transform_vector(rows_at(item.post + 3u), normalized(n));
+        n = transform_vector(rows_at(item.pose.post + 3u), normalized(n));
     }
 
     if points {
-        let to = item.out_points + number * item.points_stride;
-        if WITH_PREVIOUS && item.out_previous != NONE {
+        let to = item.out.points.first + number * item.out.points.stride;
+        if WITH_PREVIOUS && item.out.previous.first != NONE {
             // What the frame before left here.
             var before = p;
             if (item.flags & FRESH) == 0u {
                 before = position_left_at(to);
             }
-            put(PREVIOUS_SLOT, item.out_previous + number * item.previous_stride, before);
+            put(PREVIOUS_SLOT, item.out.previous.first + number * item.out.previous.stride, before);
         }
         put(0u, to, p);
     }
     if normals {
-        put_normal(item.flags, item.out_normals + number * item.normals_stride, n);
+        put_normal(item.flags, item.out.normals.first + number * item.out.normals.stride, n);
     }
     if tangents {
-        let to_tangent = item.out_tangents + number * item.tangents_stride;
+        let to_tangent = item.out.tangents.first + number * item.out.tangents.stride;
         put(TANGENTS_SLOT, to_tangent, normalized(t));
-        put_one(TANGENTS_SLOT, to_tangent + 3u, skins[item.rest_tangents + number * 4u + 3u]);
+        put_one(TANGENTS_SLOT, to_tangent + 3u, skins[item.slice.tangents + number * 4u + 3u]);
     }
 }
 
@@ -228,7 +228,7 @@ fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32, narrow: boo
         sum += abs(weight);
     }
     // A sum of nothing, or what rounding leaves of it, moves nothing.
-    let shortest = max(1e-10, 1e-6 * sum);
+    let shortest = max(SHORTEST, CANCELLED * sum);
     var out = Motion(real, turn, vec3<f32>(0.0), false, false);
     let real_length = length(real);
     if real_length > shortest {

@@ -23,43 +23,43 @@ fn put_word(at: u32, word: u32) {
     }
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
     if workgroup >= dispatch.end_workgroup {
         return;
     }
     let item = items[item_of(workgroup)];
-    let number = (workgroup - item.first_workgroup) * 64u + lane;
-    if number >= item.count {
+    let number = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
+    if number >= item.slice.count {
         return;
     }
     var point = number;
-    if item.sources != NONE {
-        point = skins[item.sources + number];
+    if item.slice.sources != NONE {
+        point = skins[item.slice.sources + number];
     }
-    let p = position_at(item.out_points + number * item.points_stride);
-    let end = skins[item.neighbor_rows + point + 1u];
+    let p = position_at(item.out.points.first + number * item.out.points.stride);
+    let end = skins[item.slice.neighbor_rows + point + 1u];
     var n = vec3<f32>(0.0);
-    for (var corner = skins[item.neighbor_rows + point]; corner < end; corner++) {
+    for (var corner = skins[item.slice.neighbor_rows + point]; corner < end; corner++) {
         // Neighbours are numbered through the whole skin's results.
-        let next = skins[item.neighbors + corner * 2u];
-        let previous = skins[item.neighbors + corner * 2u + 1u];
-        let to_next = position_at(item.first_point + next * item.points_stride) - p;
-        let to_previous = position_at(item.first_point + previous * item.points_stride) - p;
+        let next = skins[item.slice.neighbors + corner * 2u];
+        let previous = skins[item.slice.neighbors + corner * 2u + 1u];
+        let to_next = position_at(item.out.first_point + next * item.out.points.stride) - p;
+        let to_previous = position_at(item.out.first_point + previous * item.out.points.stride) - p;
         n += cross(to_next, to_previous);
     }
     // However short, for areas go by the square of a mesh's unit; beyond f32 there is no direction.
     let size = abs(n.x) + abs(n.y) + abs(n.z);
     var unit = vec3<f32>(0.0);
-    if size > 1e-30 && size < 1e38 {
+    if size > SMALLEST_AREA && size < LARGEST_AREA {
         let scaled = n / size;
         unit = scaled * inverseSqrt(dot(scaled, scaled));
     }
     if (item.flags & MIRRORED) != 0u {
         unit = -unit;
     }
-    let to = item.out_normals + number * item.normals_stride;
+    let to = item.out.normals.first + number * item.out.normals.stride;
     if (item.flags & OCTAHEDRAL) != 0u {
         put_word(to, octahedral(unit));
     } else {

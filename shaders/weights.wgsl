@@ -16,21 +16,19 @@ struct WeightsItem {
 @group(0) @binding(3) var<storage, read> channels: array<f32>;
 @group(0) @binding(4) var<storage, read_write> sub_weights: array<f32>;
 
-const WEIGHT_EPSILON: f32 = 1e-6;
-
 // Terms within epsilon of zero are dropped.
 fn kept(weight: f32) -> f32 {
     return select(0.0, weight, abs(weight) > WEIGHT_EPSILON);
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
     if workgroup >= dispatch.end_workgroup {
         return;
     }
     let item = items[item_of(workgroup)];
-    let slot = (workgroup - item.first_workgroup) * 64u + lane;
+    let slot = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
     if slot >= item.slot_count {
         return;
     }

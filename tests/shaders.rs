@@ -2,11 +2,9 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{AddressSpace, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
-use sinew::kernel::{
-    Access, BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS,
-    WORKGROUP_SIZE,
-};
+use naga::{AddressSpace, Expression, Literal, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
+use sinew::kernel::registry::{CONSTANTS, Constant};
+use sinew::kernel::{Access, KERNELS, Kernel, SKIN, WORKGROUP_SIZE};
 use sinew_render::Shader;
 
 type Check = fn(&Kernel) -> Result<(), String>;
@@ -14,16 +12,8 @@ type Check = fn(&Kernel) -> Result<(), String>;
 fn main() {
     let args = Arguments::from_args();
     let mut trials = Vec::new();
-    for kernel in [
-        POSE_RIG,
-        WEIGHTS,
-        SKIN,
-        MULTI_POSE_LBS,
-        SMOOTH_NORMALS,
-        BOUNDS,
-        BOXES,
-    ] {
-        let checks: [(&str, Check); 8] = [
+    for kernel in KERNELS {
+        let checks: [(&str, Check); 9] = [
             ("validates", |k| validated(k).map(drop)),
             ("to_spirv", |k| spirv(variants(k)?)),
             ("to_msl", |k| msl(variants(k)?)),
@@ -32,11 +22,12 @@ fn main() {
             ("structs_agree", structs),
             ("bindings_agree", bindings),
             ("entry_and_overrides_agree", entry),
+            ("constants_agree", constants),
         ];
         for (name, check) in checks {
             let name = format!("{}::{name}", kernel.name);
             trials.push(Trial::test(name, move || {
-                check(&kernel).map_err(Failed::from)
+                check(kernel).map_err(Failed::from)
             }));
         }
     }
@@ -85,7 +76,7 @@ type Variant = (Module, ModuleInfo);
 fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
     let (module, info) = validated(kernel)?;
     // Outputs in buffers of their own, all in one, and two that share; numbers of influences where they are last.
-    let slots: &[[u8; 3]] = match kernel.slots.last() {
+    let slots: &[[u8; 3]] = match kernel.numbers.last() {
         None => &[[0; 3]],
         Some(&"INFLUENCES") => &[[1, 3, 0], [0, 0, 1], [0, 1, 4], [1, 2, 8]],
         Some(_) => &[[1, 2, 3], [0, 0, 0], [0, 1, 1]],
@@ -97,7 +88,7 @@ fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
         for (i, name) in kernel.overrides.iter().enumerate() {
             constants.insert((*name).to_owned(), f64::from(bits >> i & 1));
         }
-        for (name, slot) in kernel.slots.iter().zip(slots) {
+        for (name, slot) in kernel.numbers.iter().zip(slots) {
             constants.insert((*name).to_owned(), f64::from(*slot));
         }
         let stage = (naga::ShaderStage::Compute, kernel.entry);
@@ -220,6 +211,7 @@ fn type_name(module: &Module, ty: naga::Handle<naga::Type>) -> String {
                 name.unwrap_or_else(|| scalar_name(&element.inner))
             )
         }
+        TypeInner::Struct { .. } => module.types[ty].name.clone().unwrap_or_default(),
         inner => scalar_name(inner),
     }
 }
@@ -334,20 +326,50 @@ fn entry(kernel: &Kernel) -> Result<(), String> {
     if point.name != kernel.entry || point.workgroup_size != [WORKGROUP_SIZE, 1, 1] {
         return Err(format!("{} with {:?}", point.name, point.workgroup_size));
     }
-    let mut wgsl: Vec<_> = module
-        .overrides
-        .iter()
-        .map(|(_, o)| o.name.clone().unwrap_or_default())
-        .collect();
-    let names = kernel.overrides.iter().chain(kernel.slots);
-    let mut rust: Vec<_> = names.map(|o| (*o).to_owned()).collect();
-    wgsl.sort();
-    rust.sort();
-    if wgsl == rust {
-        Ok(())
-    } else {
-        Err(format!("overrides {wgsl:?}, in Rust {rust:?}"))
+    let declared = |kind: ScalarKind| -> Vec<&str> {
+        let of_kind = module
+            .overrides
+            .iter()
+            .filter(|(_, o)| matches!(module.types[o.ty].inner, TypeInner::Scalar(s) if s.kind == kind));
+        of_kind.filter_map(|(_, o)| o.name.as_deref()).collect()
+    };
+    let (switches, numbers) = (declared(ScalarKind::Bool), declared(ScalarKind::Uint));
+    if switches.len() + numbers.len() != module.overrides.len() {
+        return Err("overrides of another type".into());
     }
+    // In order, for bits of a variant count by it.
+    if switches == kernel.overrides && numbers == kernel.numbers {
+        return Ok(());
+    }
+    Err(format!(
+        "overrides {switches:?} and {numbers:?}, in Rust {:?} and {:?}",
+        kernel.overrides, kernel.numbers
+    ))
+}
+
+/// Every shared constant has the value in WGSL that it has in Rust, to the bit.
+fn constants(kernel: &Kernel) -> Result<(), String> {
+    let module = parse(kernel)?;
+    for (name, value) in CONSTANTS {
+        let found = module
+            .constants
+            .iter()
+            .find(|(_, c)| c.name.as_deref() == Some(*name));
+        let Some((_, constant)) = found else {
+            return Err(format!("no constant {name}"));
+        };
+        let agrees = match (&module.global_expressions[constant.init], value) {
+            (Expression::Literal(Literal::I32(a)), Constant::I32(b)) => a == b,
+            (Expression::Literal(Literal::U32(a)), Constant::U32(b)) => a == b,
+            (Expression::Literal(Literal::F32(a)), Constant::F32(b)) => a.to_bits() == b.to_bits(),
+            _ => false,
+        };
+        if !agrees {
+            let wgsl = &module.global_expressions[constant.init];
+            return Err(format!("{name} is {wgsl:?} in WGSL, {value:?} in Rust"));
+        }
+    }
+    Ok(())
 }
 
 /// A shader that draws, for either value of each override.
@@ -406,9 +428,12 @@ fn changed_struct() -> Result<(), Failed> {
     );
     let wider = SKIN
         .wgsl
-        .replace("    flags: u32,\n}", "    flags: u32,\n    more: u32,\n}");
+        .replace("    stride: u32,\n}", "    stride: u32,\n    more: u32,\n}");
+    let nested = SKIN
+        .wgsl
+        .replace("    pose: PoseOffsets,", "    pose: SliceOffsets,");
     let retyped = SKIN.wgsl.replace("    post: u32,", "    post: f32,");
-    for text in [swapped, wider, retyped] {
+    for text in [swapped, wider, nested, retyped] {
         if text == SKIN.wgsl {
             return Err("the change did not take".into());
         }
@@ -419,6 +444,29 @@ fn changed_struct() -> Result<(), Failed> {
         if structs(&changed).is_ok() {
             return Err("a changed struct passed".into());
         }
+    }
+    let changed = |from: &str, to: &str| {
+        let text = SKIN.wgsl.replace(from, to);
+        assert_ne!(text, SKIN.wgsl, "{from} is there");
+        Kernel {
+            wgsl: Box::leak(text.into_boxed_str()),
+            ..SKIN
+        }
+    };
+    for (from, to) in [
+        ("const FRESH: u32 = 1;", "const FRESH: u32 = 2;"),
+        ("const CANCELLED: f32 = 1e-6;", "const CANCELLED: f32 = 1.0001e-6;"),
+        ("const NONE: u32", "const NOTHING: i32"),
+    ] {
+        // A name that is used but not declared does not even parse.
+        if constants(&changed(from, to)).is_ok() {
+            return Err("a changed constant passed".into());
+        }
+    }
+    let bits = "override WITH_NORMALS: bool = true;\noverride WITH_BLEND: bool = true;";
+    let swapped = "override WITH_BLEND: bool = true;\noverride WITH_NORMALS: bool = true;";
+    if entry(&changed(bits, swapped)).is_ok() {
+        return Err("overrides in another order passed".into());
     }
     let unlisted = Kernel {
         bindings: &SKIN.bindings[1..],

@@ -1,7 +1,5 @@
 // A dispatch is a rectangle of workgroups, numbered row by row; items own runs of numbers.
 
-const NONE: u32 = 0xffffffffu;
-
 struct Dispatch {
     item_count: u32,
     first_workgroup: u32,

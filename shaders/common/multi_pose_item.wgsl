@@ -28,5 +28,5 @@ struct MultiPoseItem {
     previous_stride: u32,
     unused_0: u32,
     unused_1: u32,
-    poses: array<ItemPose, 4>,
+    poses: array<ItemPose, POSES_PER_ITEM>,
 }

@@ -1,36 +1,50 @@
-// A range of results of one instance: where everything that makes them lies, and where they go.
+// A slice of results of one instance: where everything that makes them lies, and where they go. `kernel::SkinItem` and its parts
+// say what each member means.
 
-struct SkinItem {
-    first_workgroup: u32,
+struct SliceOffsets {
     count: u32,
     sources: u32,
-    rest_points: u32,
-    rest_normals: u32,
-    rest_tangents: u32,
+    points: u32,
+    normals: u32,
+    tangents: u32,
     influences: u32,
     influence_stride: u32,
     influence_count: u32,
+    blend_list: u32,
+    blend_bits: u32,
+    blend_offsets: u32,
+    blend_normal_offsets: u32,
+    neighbor_rows: u32,
+    neighbors: u32,
+}
+
+struct PoseOffsets {
     palette: u32,
     normal_palette: u32,
     motions: u32,
     bind: u32,
     normal_bind: u32,
     post: u32,
-    blend_list: u32,
-    blend_bits: u32,
-    blend_offsets: u32,
-    blend_normal_offsets: u32,
     sub_weights: u32,
-    neighbor_rows: u32,
-    neighbors: u32,
+}
+
+struct ResultPlace {
+    first: u32,
+    stride: u32,
+}
+
+struct ResultPlaces {
     first_point: u32,
-    out_points: u32,
-    points_stride: u32,
-    out_normals: u32,
-    normals_stride: u32,
-    out_tangents: u32,
-    tangents_stride: u32,
-    out_previous: u32,
-    previous_stride: u32,
+    points: ResultPlace,
+    normals: ResultPlace,
+    tangents: ResultPlace,
+    previous: ResultPlace,
+}
+
+struct SkinItem {
+    first_workgroup: u32,
     flags: u32,
+    slice: SliceOffsets,
+    pose: PoseOffsets,
+    out: ResultPlaces,
 }

@@ -15,11 +15,11 @@ fn transform_vector(m: Rows, v: vec3<f32>) -> vec3<f32> {
     return vec3<f32>(dot(m.x.xyz, v), dot(m.y.xyz, v), dot(m.z.xyz, v));
 }
 
-// Zero stays zero, and what is shorter than 1e-10 short, as GfVec3f::Normalize has it. Scaled first, so
+// Zero stays zero, and what is shorter than SHORTEST stays short, as GfVec3f::Normalize has it. Scaled first, so
 // that the square neither overflows nor vanishes.
 fn normalized(v: vec3<f32>) -> vec3<f32> {
     let largest = max(abs(v.x), max(abs(v.y), abs(v.z)));
-    if !(largest > 1e-10) {
+    if !(largest > SHORTEST) {
         return v * 1e10;
     }
     let scaled = v / largest;

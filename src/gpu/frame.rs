@@ -6,7 +6,7 @@ use std::sync::Arc;
 use slotmap::SlotMap;
 
 use super::crowd::foreign_skin;
-use super::groups::{Groups, Pages, SHARED_WORKGROUPS};
+use super::groups::{Groups, Pages};
 use super::outputs::OutPlace;
 use super::plain::{PlainItems, PosePlaceAt};
 use super::pose_pages::{Placing, PosePages};
@@ -16,9 +16,15 @@ use super::skinner::Limits;
 use super::slices::{GpuSkin, Slice};
 use super::target::{NORMALS, NormalFormat, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use super::{GpuError, InstanceId, SkinId};
+use crate::kernel::encoded_skin::SliceOffsets;
+use crate::kernel::registry::WORDS_PER_BOX;
+use crate::kernel::registry::skin_bits::{
+    SHARED_WORKGROUPS, WITH_BLEND, WITH_DUAL_QUATERNIONS, WITH_NORMALS, WITH_PREVIOUS,
+    WITH_SOURCES, WITH_TANGENTS,
+};
 use crate::kernel::{
-    BoundsItem, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, PoseRigItem, SkinItem, WORKGROUP_SIZE,
-    WeightsItem,
+    BoundsItem, MAX_SHARED_RESULTS, NONE, POSITIONS_PER_WORKGROUP, PackedSkin, PoseOffsets,
+    PoseRigItem, ResultPlace, ResultPlaces, SkinItem, WORKGROUP_SIZE, WeightsItem,
 };
 
 /// One instance: a skin, and a place in the outputs for each slice.
@@ -80,17 +86,6 @@ pub(super) struct Blended {
     pub number: usize,
 }
 
-/// Override bits of the skin kernel, in the order of its list.
-pub(super) const WITH_NORMALS: usize = 1;
-const WITH_BLEND: usize = 2;
-const WITH_DUAL_QUATERNIONS: usize = 4;
-const WITH_SOURCES: usize = 8;
-pub(super) const WITH_TANGENTS: usize = 16;
-pub(super) const WITH_PREVIOUS: usize = 32;
-
-/// Most results of an item that shares a workgroup with others: half the invocations of one of its own would be idle.
-pub(super) const MOST_SHARED: u32 = WORKGROUP_SIZE / 2;
-
 fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
 }
@@ -136,14 +131,14 @@ pub(super) fn plan<'a>(
         };
         let skin = &held.gpu;
         let octahedral = instance.target.normal_format == NormalFormat::Octahedral;
-        let mut item = SkinItem {
+        let flags = flag(instance.fresh, SkinItem::FRESH)
+            | flag(pose.mirrors(), SkinItem::MIRRORED)
+            | flag(octahedral, SkinItem::OCTAHEDRAL);
+        let mut item = PoseOffsets {
             motions: NONE,
             bind: NONE,
             normal_bind: NONE,
-            flags: flag(instance.fresh, SkinItem::FRESH)
-                | flag(pose.mirrors(), SkinItem::MIRRORED)
-                | flag(octahedral, SkinItem::OCTAHEDRAL),
-            ..SkinItem::default()
+            ..PoseOffsets::default()
         };
         if pose.is_skinned() {
             let slots = held.packed.palette_slots() as u32;
@@ -185,10 +180,10 @@ pub(super) fn plan<'a>(
                 out,
                 site.page,
                 pose.is_skinned(),
-                &item,
+                (&item, flags),
             );
             if with_bounds {
-                frame.push_bounds(slice, out, id.slot() * KEYS_PER_SLOT);
+                frame.push_bounds(slice, out, id.slot() * WORDS_PER_BOX);
             }
         }
     }
@@ -227,7 +222,7 @@ fn place_poses(
 }
 
 impl Frame {
-    /// Adds a slice of an instance; `of_instance` has what the pose says.
+    /// Adds a slice of an instance.
     fn push(
         &mut self,
         id: InstanceId,
@@ -235,48 +230,54 @@ impl Frame {
         out: &OutPlace,
         pose: usize,
         is_posed: bool,
-        of_instance: &SkinItem,
+        (of_pose, flags): (&PoseOffsets, u32),
     ) {
         let fixed = &slice.item;
-        let place = |kind: usize| out.kinds[kind].unwrap_or_default();
-        let (points, normals) = (place(POINTS), place(NORMALS));
-        let (tangents, previous) = (place(TANGENTS), place(PREVIOUS));
+        let place = |kind: usize| {
+            let place = out.kinds[kind].unwrap_or_default();
+            ResultPlace {
+                first: place.first,
+                stride: place.stride,
+            }
+        };
         let with = |kind: usize| out.kinds[kind].is_some();
         let kept = |wanted: bool, offset: u32| if wanted { offset } else { NONE };
+        let previous = place(PREVIOUS);
         let item = SkinItem {
-            influence_count: if is_posed { fixed.influence_count } else { 0 },
-            palette: of_instance.palette,
-            normal_palette: of_instance.normal_palette,
-            motions: of_instance.motions,
-            bind: of_instance.bind,
-            normal_bind: of_instance.normal_bind,
-            post: of_instance.post,
-            sub_weights: of_instance.sub_weights,
-            rest_normals: kept(with(NORMALS), fixed.rest_normals),
-            rest_tangents: kept(with(TANGENTS), fixed.rest_tangents),
-            first_point: out.first_point,
-            out_points: points.first,
-            points_stride: points.stride,
-            out_normals: normals.first,
-            normals_stride: normals.stride,
-            out_tangents: tangents.first,
-            tangents_stride: tangents.stride,
-            out_previous: kept(with(PREVIOUS), previous.first),
-            previous_stride: previous.stride,
-            flags: of_instance.flags | fixed.flags,
-            ..*fixed
+            first_workgroup: 0,
+            flags: flags | slice.flags,
+            slice: SliceOffsets {
+                influence_count: if is_posed { fixed.influence_count } else { 0 },
+                normals: kept(with(NORMALS), fixed.normals),
+                tangents: kept(with(TANGENTS), fixed.tangents),
+                ..*fixed
+            },
+            pose: *of_pose,
+            out: ResultPlaces {
+                first_point: out.first_point,
+                points: place(POINTS),
+                normals: place(NORMALS),
+                tangents: place(TANGENTS),
+                previous: ResultPlace {
+                    first: kept(with(PREVIOUS), previous.first),
+                    ..previous
+                },
+            },
         };
         if !slice.has_points() && !with(NORMALS) {
             return;
         }
         let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
-        let variant = needs(item.rest_normals != NONE, WITH_NORMALS)
-            | needs(item.blend_list != NONE, WITH_BLEND)
-            | needs(item.motions != NONE, WITH_DUAL_QUATERNIONS)
-            | needs(item.sources != NONE || !slice.has_points(), WITH_SOURCES)
-            | needs(item.rest_tangents != NONE, WITH_TANGENTS)
-            | needs(item.out_previous != NONE, WITH_PREVIOUS)
-            | needs(item.count <= MOST_SHARED, SHARED_WORKGROUPS);
+        let variant = needs(item.slice.normals != NONE, WITH_NORMALS)
+            | needs(item.slice.blend_list != NONE, WITH_BLEND)
+            | needs(item.pose.motions != NONE, WITH_DUAL_QUATERNIONS)
+            | needs(
+                item.slice.sources != NONE || !slice.has_points(),
+                WITH_SOURCES,
+            )
+            | needs(item.slice.tangents != NONE, WITH_TANGENTS)
+            | needs(item.out.previous.first != NONE, WITH_PREVIOUS)
+            | needs(item.slice.count <= MAX_SHARED_RESULTS, SHARED_WORKGROUPS);
         let pages = Pages {
             skin: slice.page,
             pose,
@@ -288,17 +289,16 @@ impl Frame {
         };
         match slice.plain {
             Some(plain) if is_posed => {
-                let flags = item.flags;
                 let place = self
                     .plain
-                    .push(slice, &plain, out, pages, of_instance, flags);
+                    .push(slice, &plain, out, pages, of_pose, item.flags);
                 if let Some(place) = place.filter(|_| with(PREVIOUS)) {
                     self.plain_previous.push((id, place));
                 }
             }
             _ => {
-                let place = self.skin.push(pages, item.count, variant, numbered);
-                if let Some((group, number)) = place.filter(|_| item.blend_list != NONE) {
+                let place = self.skin.push(pages, item.slice.count, variant, numbered);
+                if let Some((group, number)) = place.filter(|_| item.slice.blend_list != NONE) {
                     self.blended.push(Blended {
                         id,
                         slice: slice_number,
@@ -313,13 +313,10 @@ impl Frame {
         }
         if slice.makes_normals() && with(NORMALS) {
             let pages = Pages { pose: 0, ..pages };
-            self.made_normals.push(pages, item.count, 0, numbered);
+            self.made_normals.push(pages, item.slice.count, 0, numbered);
         }
     }
 }
-
-/// Words of the keys of a box.
-const KEYS_PER_SLOT: u32 = 8;
 
 impl Frame {
     /// Adds the positions of a slice to a box.

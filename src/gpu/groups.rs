@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::skinner::Limits;
+use crate::kernel::registry::skin_bits::SHARED_WORKGROUPS;
 use crate::kernel::{Dispatch, WORKGROUP_SIZE};
 
 /// Pages that one dispatch binds: skin or shapes, pose (unused by made normals), output set (unused by
@@ -24,9 +25,6 @@ pub(super) struct Group<T> {
     /// Bits of the kernel's overrides that some item needs.
     pub variant: usize,
 }
-
-/// Bit of the overrides of a group whose items share workgroups: each of them is of less than one.
-pub(super) const SHARED_WORKGROUPS: usize = 64;
 
 impl<T> Group<T> {
     fn shares(&self) -> bool {

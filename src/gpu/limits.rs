@@ -1,12 +1,7 @@
 //! What a device has to offer.
 
 use super::GpuError;
-use crate::kernel::{
-    Access, BOUNDS, BOXES, Kernel, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS, WORKGROUP_SIZE,
-};
-
-/// Kernels that pipelines are made of.
-const KERNELS: &[&Kernel] = &[&POSE_RIG, &WEIGHTS, &SKIN, &SMOOTH_NORMALS, &BOUNDS, &BOXES];
+use crate::kernel::{Access, KERNELS, Kernel, WORKGROUP_SIZE};
 
 /// Bytes of a binding below which work is not cut into pieces any more.
 const LEAST_BINDING: u64 = 64 << 10;

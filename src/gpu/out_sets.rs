@@ -1,12 +1,12 @@
 //! Sets of output buffers that one dispatch binds: the crowd's own, the caller's, or some of both.
 
 use super::GpuError;
-use super::frame::{WITH_NORMALS, WITH_PREVIOUS, WITH_TANGENTS};
 use super::outputs::{OutPage, Wanted, beyond, has};
 use super::pipelines::Variant;
 use super::skinner::Skinner;
 use super::slices::Slice;
 use super::target::{Attribute, KINDS, NORMALS, PREVIOUS, TANGENTS, in_buffers};
+use crate::kernel::registry::skin_bits::{WITH_NORMALS, WITH_PREVIOUS, WITH_TANGENTS};
 
 /// A buffer of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

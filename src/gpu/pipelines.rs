@@ -111,7 +111,7 @@ impl Pipelines {
         }
         let module = self.module(device)?;
         let overrides = self.kernel.overrides.iter().enumerate();
-        let slots = self.kernel.slots.iter().zip(variant.slots);
+        let slots = self.kernel.numbers.iter().zip(variant.slots);
         let constants: Vec<(&str, f64)> = overrides
             .map(|(i, name)| (*name, f64::from((variant.bits >> i & 1) as u8)))
             .chain(slots.map(|(name, slot)| (*name, f64::from(slot))))

@@ -7,9 +7,15 @@ use super::out_sets::OutSet;
 use super::outputs::OutPlace;
 use super::pipelines::Variant;
 use super::skinner::Limits;
-use super::slices::{Plain, Slice};
+use super::slices::Slice;
 use super::target::{NORMALS, POINTS, PREVIOUS};
-use crate::kernel::{ItemPose, MultiPoseItem, NONE, POSES_PER_ITEM, Packing, SkinItem};
+use crate::kernel::encoded_skin::MultiPoseValues;
+use crate::kernel::registry::multi_pose_bits::{
+    COMPACT, FINE, NARROW, WITH_NORMALS, WITH_PREVIOUS,
+};
+use crate::kernel::{ItemPose, MultiPoseItem, NONE, POSES_PER_ITEM, Packing, PoseOffsets};
+
+const POSES: usize = POSES_PER_ITEM as usize;
 
 /// What the kernel's constants say of a skin; a dispatch has items of one class alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,21 +26,14 @@ pub(super) struct Class {
     influences: u8,
 }
 
-// In the order of the kernel's list.
-const WITH_NORMALS: usize = 1;
-const WITH_PREVIOUS: usize = 2;
-const NARROW: usize = 4;
-const FINE: usize = 8;
-const COMPACT: usize = 16;
-
 impl Class {
-    fn new(plain: &Plain, influences: u32, normals: bool, previous: bool) -> Self {
+    fn new(plain: &MultiPoseValues, influences: u32, normals: bool, previous: bool) -> Self {
         let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
-        let packing = plain.stored.packing;
+        let packing = plain.layout.packing;
         Self {
             bits: bit(normals, WITH_NORMALS)
                 | bit(previous, WITH_PREVIOUS)
-                | bit(plain.stored.narrow, NARROW)
+                | bit(plain.layout.narrow, NARROW)
                 | bit(packing == Packing::Fine, FINE)
                 | bit(packing == Packing::Compact, COMPACT),
             influences: if influences <= 8 { influences as u8 } else { 0 },
@@ -111,24 +110,24 @@ impl PlainItems {
             .collect()
     }
 
-    /// Adds a slice of an instance; `of_instance` has what its pose says. Its place, unless there is nothing to do.
+    /// Adds a slice of an instance; `of_pose` has what its pose says. Its place, unless there is nothing to do.
     pub fn push(
         &mut self,
         slice: &Slice,
-        plain: &Plain,
+        plain: &MultiPoseValues,
         out: &OutPlace,
         pages: Pages,
-        of_instance: &SkinItem,
+        of_pose: &PoseOffsets,
         flags: u32,
     ) -> Option<PosePlaceAt> {
         let fixed = &slice.item;
         let points = out.kinds[POINTS].unwrap_or_default();
-        let normals = out.kinds[NORMALS].filter(|_| fixed.rest_normals != NONE);
+        let normals = out.kinds[NORMALS].filter(|_| fixed.normals != NONE);
         let previous = out.kinds[PREVIOUS];
         let pose = ItemPose {
-            palette: of_instance.palette,
-            normal_palette: of_instance.normal_palette,
-            post: of_instance.post,
+            palette: of_pose.palette,
+            normal_palette: of_pose.normal_palette,
+            post: of_pose.post,
             out_points: points.first,
             out_normals: normals.map_or(0, |place| place.first),
             out_previous: previous.map_or(NONE, |place| place.first),
@@ -142,11 +141,7 @@ impl PlainItems {
             normals_stride: normals.map(|place| place.stride),
             previous_stride: previous.map(|place| place.stride),
         };
-        if let Some(at) = self
-            .open
-            .get_mut(&key)
-            .filter(|at| at.pose + 1 < POSES_PER_ITEM)
-        {
+        if let Some(at) = self.open.get_mut(&key).filter(|at| at.pose + 1 < POSES) {
             at.pose += 1;
             let item = &mut self.classes[at.class].1.all[at.group].items[at.number];
             item.poses[at.pose] = pose;
@@ -169,8 +164,8 @@ impl PlainItems {
         let place = groups.push(pages, fixed.count, 0, |first_workgroup| MultiPoseItem {
             first_workgroup,
             count: fixed.count,
-            rest_points: fixed.rest_points,
-            rest_normals: normals.map_or(NONE, |_| fixed.rest_normals),
+            rest_points: fixed.points,
+            rest_normals: normals.map_or(NONE, |_| fixed.normals),
             influences: fixed.influences,
             influence_count: fixed.influence_count,
             pose_count: 1,
@@ -196,8 +191,8 @@ impl PlainItems {
     }
 }
 
-fn first_of(pose: ItemPose) -> [ItemPose; POSES_PER_ITEM] {
-    let mut poses = [ItemPose::default(); POSES_PER_ITEM];
+fn first_of(pose: ItemPose) -> [ItemPose; POSES] {
+    let mut poses = [ItemPose::default(); POSES];
     poses[0] = pose;
     poses
 }

@@ -128,7 +128,7 @@ impl Retained {
         for blended in &all {
             if let Some(first) = first(blended) {
                 self.patch(blended.group, blended.number, |item| {
-                    item.blend_list = first
+                    item.slice.blend_list = first
                 });
             }
         }

@@ -1,7 +1,4 @@
-//! Skins on the GPU: cut into slices that fit a binding, and packed into pages.
-
-mod run;
-mod words;
+//! Skins on the GPU: their slices, appended to pages.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,10 +6,9 @@ use std::sync::Arc;
 use super::GpuError;
 use super::arena::Arena;
 use super::blend_lists::SkinLists;
-use super::frame::MOST_SHARED;
 use super::skinner::Skinner;
-use crate::kernel::{BlendIndex, Grid, NONE, PackedSkin, Packing, SkinItem, ValueLayout};
-use run::{Results, Run, Sizes};
+use crate::kernel::encoded_skin::{self, MultiPoseValues, SliceOffsets, TooLarge};
+use crate::kernel::{BlendIndex, NONE, PackedSkin};
 
 /// A run of results whose static data lies in one page, which is what one bind group holds of it.
 #[derive(Clone, Debug)]
@@ -20,30 +16,25 @@ pub(super) struct Slice {
     pub page: usize,
     /// Number of its first result.
     pub first: usize,
-    /// Everything of the item that does not depend on instance and pose.
-    pub item: SkinItem,
+    /// Where its arrays begin in the page.
+    pub item: SliceOffsets,
+    /// What items' flags say of its data.
+    pub flags: u32,
     /// Its blend entries, for lists of some of them.
     pub blend: Option<Arc<BlendIndex>>,
-    /// Of a plain skin, which goes to a kernel of its own.
-    pub plain: Option<Plain>,
-}
-
-/// How the values of a plain skin are stored.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Plain {
-    pub stored: ValueLayout,
-    pub grid: Grid,
+    /// How its values are encoded, if a kernel of its own skins it in several poses.
+    pub plain: Option<MultiPoseValues>,
 }
 
 impl Slice {
     /// False for a run of faceVarying normals.
     pub fn has_points(&self) -> bool {
-        self.item.rest_points != NONE
+        self.item.points != NONE
     }
 
     /// From rest normals, or made ones.
     pub fn has_normals(&self) -> bool {
-        self.item.rest_normals != NONE || self.makes_normals()
+        self.item.normals != NONE || self.makes_normals()
     }
 
     pub fn makes_normals(&self) -> bool {
@@ -51,7 +42,7 @@ impl Slice {
     }
 
     pub fn has_tangents(&self) -> bool {
-        self.item.rest_tangents != NONE
+        self.item.tangents != NONE
     }
 }
 
@@ -130,70 +121,39 @@ fn place(
     pages: &mut Vec<Arena>,
     skin: &PackedSkin,
 ) -> Result<(Vec<Slice>, Option<ShapeTables>), GpuError> {
-    let mut slices = Vec::new();
-    let results = match skin.vertices() {
-        Some(vertices) => Results::Vertices(vertices.points()),
-        None => Results::Points,
-    };
-    upload_runs(skinner, pages, skin, results, &mut slices)?;
-    if let (None, Some(points)) = (skin.vertices(), skin.normal_points()) {
-        upload_runs(skinner, pages, skin, Results::Corners(points), &mut slices)?;
-    }
-    let shapes = skin
-        .blend()
-        .map(|_| upload_shapes(skinner, pages, skin))
-        .transpose()?;
-    Ok((slices, shapes))
-}
-
-fn upload_runs(
-    skinner: &Skinner,
-    pages: &mut Vec<Arena>,
-    skin: &PackedSkin,
-    results: Results<'_>,
-    slices: &mut Vec<Slice>,
-) -> Result<(), GpuError> {
     let limit = skinner.limits.binding_bytes;
-    if let Some(blend) = skin.blend().filter(|b| !b.index().has_lists()) {
-        return Err(GpuError::Limit {
-            what: format!("{}: sub-shapes that move one point", skin.prim()),
-            asked: blend.positions().len() as u64,
-            limit: 1 << 16,
-        });
-    }
-    let sizes = Sizes::new(skin, results);
-    let shown = words::shown_by(skin);
-    let mut first = 0;
-    while first < results.count(skin) {
-        let run = Run::longest(skin, results, &sizes, first, limit);
-        if run.count == 0 {
-            return Err(GpuError::Limit {
-                what: format!("{}: bytes of {} {first}", skin.prim(), results.name()),
-                asked: sizes.of_one(skin, results, first),
-                limit,
-            });
-        }
-        let (words, mut item, blend) = words::pack(skin, results, &run, &shown);
-        let bytes: &[u8] = bytemuck::cast_slice(&words);
-        let (page, at) = append(skinner, pages, &[bytes])?;
-        words::rebase(&mut item, at);
-        // Small ones share workgroups instead; packed ones are for that kernel alone.
-        let is_small = skin.point_count() <= MOST_SHARED as usize;
-        let is_plain = skin.is_plain() && (!is_small || skin.packing() != Packing::Exact);
-        let plain = is_plain.then(|| Plain {
-            stored: skin.value_layout(),
-            grid: skin.grid(),
-        });
+    let mut slices = Vec::new();
+    for slice in encoded_skin::encode(skin, limit) {
+        let slice = slice?;
+        let (page, at) = append(skinner, pages, &[bytemuck::cast_slice(&slice.words)])?;
         slices.push(Slice {
             page,
-            first,
-            item,
-            plain,
-            blend,
+            first: slice.first,
+            item: slice.offsets.moved_by(at),
+            flags: slice.flags,
+            blend: slice.blend,
+            plain: slice.multi_pose,
         });
-        first += run.count;
     }
-    Ok(())
+    let Some(shapes) = encoded_skin::encode_shapes(skin, limit)? else {
+        return Ok((slices, None));
+    };
+    let (page, slots) = append(skinner, pages, &[bytemuck::cast_slice(&shapes.words)])?;
+    let tables = ShapeTables {
+        page,
+        slots,
+        positions: slots + shapes.positions(),
+        slot_count: shapes.slot_count,
+        sub_shape_count: shapes.sub_shape_count,
+    };
+    Ok((slices, Some(tables)))
+}
+
+impl From<TooLarge> for GpuError {
+    fn from(error: TooLarge) -> Self {
+        let TooLarge { what, asked, limit } = error;
+        Self::Limit { what, asked, limit }
+    }
 }
 
 /// Puts words into the first page with room for them; their page, first word, and what is held by them.
@@ -230,33 +190,4 @@ fn append(
     };
     // Pages hold less than 4 GiB, so a count of words fits u32.
     Ok((page, (pages[page].append(skinner, parts)? / 4) as u32))
-}
-
-fn upload_shapes(
-    skinner: &Skinner,
-    pages: &mut Vec<Arena>,
-    skin: &PackedSkin,
-) -> Result<ShapeTables, GpuError> {
-    let blend = skin.blend().expect("asked for only with shapes");
-    let limit = skinner.limits.binding_bytes;
-    let bytes = blend.slots().len() as u64 * 8 + blend.positions().len() as u64 * 4;
-    if bytes > limit {
-        return Err(GpuError::Limit {
-            what: format!("{}: shape tables", skin.prim()),
-            asked: bytes,
-            limit,
-        });
-    }
-    let parts: [&[u8]; 2] = [
-        bytemuck::cast_slice(blend.slots()),
-        bytemuck::cast_slice(blend.positions()),
-    ];
-    let (page, slots) = append(skinner, pages, &parts)?;
-    Ok(ShapeTables {
-        page,
-        slots,
-        positions: slots + 2 * blend.slots().len() as u32,
-        slot_count: blend.slots().len() as u32,
-        sub_shape_count: blend.positions().len() as u32,
-    })
 }

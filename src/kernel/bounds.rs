@@ -6,6 +6,7 @@
 use glam::{UVec3, Vec3};
 
 use super::layout::{gpu_struct, wgsl};
+use super::registry::{POSITIONS_PER_INVOCATION, WORKGROUP_SIZE};
 use super::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
@@ -25,8 +26,7 @@ gpu_struct! {
 }
 
 /// Positions of one workgroup of [`BOUNDS`].
-#[cfg(feature = "gpu")]
-pub(crate) const POSITIONS_PER_WORKGROUP: u32 = 16 * super::WORKGROUP_SIZE;
+pub const POSITIONS_PER_WORKGROUP: u32 = POSITIONS_PER_INVOCATION * WORKGROUP_SIZE;
 
 /// Positions -> keys.
 pub const BOUNDS: Kernel = Kernel {
@@ -41,7 +41,7 @@ pub const BOUNDS: Kernel = Kernel {
     ],
     structs: &[Dispatch::LAYOUT, BoundsItem::LAYOUT],
     overrides: &[],
-    slots: &[],
+    numbers: &[],
 };
 
 /// Keys -> boxes.
@@ -56,7 +56,7 @@ pub const BOXES: Kernel = Kernel {
     ],
     structs: &[Dispatch::LAYOUT],
     overrides: &[],
-    slots: &[],
+    numbers: &[],
 };
 
 const fn binding(index: u32, name: &'static str, access: Access, min_bytes: usize) -> Binding {

@@ -47,7 +47,7 @@ pub struct StructLayout {
     pub name: &'static str,
     /// Bytes.
     pub size: usize,
-    /// Name, byte offset and type of each member, in order: scalars, or `[Struct; COUNT]`.
+    /// Name, byte offset and type of each member, in order: scalars, structs, or `[Struct; COUNT]`.
     pub members: &'static [(&'static str, usize, &'static str)],
 }
 
@@ -64,16 +64,17 @@ pub struct Kernel {
     pub bindings: &'static [Binding],
     /// Structs behind the bindings.
     pub structs: &'static [StructLayout],
-    /// Names of its boolean `override` constants.
+    /// Names of its boolean overrides, in the order of the bits of a variant.
     pub overrides: &'static [&'static str],
-    /// Names of its u32 `override` constants that say which output binding a kind of result goes to.
-    pub slots: &'static [&'static str],
+    /// Names of its u32 overrides, in the order of a variant's numbers: which output binding a kind of result goes to, and how
+    /// many influences a point has.
+    pub numbers: &'static [&'static str],
 }
 
-/// A kernel's text: these files of the folder of shaders, one behind the other.
+/// The text of a kernel: the constants of [`super::registry`], then these files of the folder of shaders.
 macro_rules! wgsl {
     ($($file:literal),+) => {
-        concat!($(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $file, ".wgsl"))),+)
+        concat!($crate::kernel::registry::constants_wgsl!(), $(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $file, ".wgsl"))),+)
     };
 }
 pub(crate) use wgsl;
@@ -84,7 +85,6 @@ macro_rules! skin_wgsl {
         $crate::kernel::layout::wgsl![
             "common/dispatch",
             "common/items",
-            "common/flags",
             $item,
             "common/vectors",
             "common/octahedral",
@@ -95,7 +95,7 @@ macro_rules! skin_wgsl {
 }
 pub(crate) use skin_wgsl;
 
-/// Defines a `#[repr(C)]` struct of scalars together with its [`StructLayout`].
+/// Defines a `#[repr(C)]` struct of scalars, or of such structs, together with its [`StructLayout`].
 macro_rules! gpu_struct {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
@@ -131,9 +131,3 @@ gpu_struct! {
         items_per_unit: f32,
     }
 }
-
-/// Invocations per workgroup of every kernel.
-pub const WORKGROUP_SIZE: u32 = 64;
-
-/// Stands for "not there" where an item holds an offset.
-pub const NONE: u32 = u32::MAX;

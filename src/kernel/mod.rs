@@ -19,7 +19,7 @@
 mod blend_shapes;
 mod bounds;
 mod dual_quaternion;
-mod encoded_skin;
+pub mod encoded_skin;
 mod influences;
 mod layout;
 mod linear_blend;
@@ -27,27 +27,25 @@ mod packed_pose;
 mod packed_skin;
 mod palette;
 mod pose_rig;
+pub mod registry;
 mod skin;
 mod skin_on_cpu;
 mod smooth_normals;
+#[cfg(test)]
+mod testing;
 
-#[cfg(feature = "gpu")]
-pub(crate) use blend_shapes::BlendIndex;
-pub use blend_shapes::{PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
-#[cfg(feature = "gpu")]
-pub(crate) use bounds::POSITIONS_PER_WORKGROUP;
-pub use bounds::{BOUNDS, BOXES, BoundsItem, bounds_on_cpu};
-#[cfg(feature = "gpu")]
-pub(crate) use encoded_skin::{Grid, ValueLayout};
+pub use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
+pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_cpu};
 pub use encoded_skin::{Packing, PointBytes, unpack_normal};
 pub use influences::{LargestInfluences, PackedInfluences};
-pub use layout::{Access, Binding, Dispatch, Kernel, NONE, StructLayout, WORKGROUP_SIZE};
-pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem, POSES_PER_ITEM};
+pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
+pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem};
 pub use packed_pose::PackedPose;
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 pub use pose_rig::{JointTransform, POSE_RIG, PackedRig, PoseRigItem, palette_on_cpu};
-pub use skin::{SKIN, SkinItem};
+pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
+pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
 pub use smooth_normals::{SMOOTH_NORMALS, SmoothNormals};
 

@@ -2,6 +2,7 @@
 
 use glam::{DAffine3, DMat3, DMat4, Vec4};
 
+use super::registry::LARGEST_NORMAL_ELEMENT;
 use crate::math::polar_decomposition::{is_scale, split_joint, split_normal_matrix};
 use crate::math::{self, Rows};
 use crate::skel::SkinningMethod;
@@ -239,6 +240,7 @@ fn linear_joints(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], norm
 #[inline]
 pub(super) fn within_f32(m: DMat3) -> DMat3 {
     const LARGEST: f64 = 1e15;
+    const _: () = assert!(LARGEST as f32 == LARGEST_NORMAL_ELEMENT);
     let largest = m.to_cols_array().iter().fold(0.0f64, |a, x| a.max(x.abs()));
     if largest > LARGEST {
         m * (LARGEST / largest)

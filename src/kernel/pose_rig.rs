@@ -4,6 +4,7 @@ use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, Quat, Vec3, Vec4};
 
 use super::layout::{gpu_struct, wgsl};
 use super::palette::within_f32;
+use super::registry::{CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT};
 use super::{Access, Binding, Dispatch, Kernel, NONE, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows, Trs, multiplied};
@@ -76,7 +77,7 @@ pub const POSE_RIG: Kernel = Kernel {
     ],
     structs: &[Dispatch::LAYOUT, PoseRigItem::LAYOUT],
     overrides: &[],
-    slots: &[],
+    numbers: &[],
 };
 
 /// A joint's transform in its parent's space, a root's in skeleton space, as SkelAnimation has it: 40 bytes.
@@ -167,9 +168,6 @@ pub struct PackedRig {
     normal_binds: Option<Vec<Rows>>,
     levels: usize,
 }
-
-/// A parent whose matrix an earlier group left.
-const CACHED: u32 = 1 << 31;
 
 /// Levels of one dispatch. Climbing a level costs a joint 40 bytes from a cache, and a dispatch costs all of them a
 /// wait for the one before.
@@ -454,9 +452,6 @@ fn parent_from_joint(joint: &JointTransform) -> Rows {
     ]
 }
 
-/// No element is larger, as in [`Palette::pack`].
-const LARGEST: f32 = 1e15;
-
 /// Inverse transpose of the 3x3 part, or its cofactors where it is singular.
 fn normal_rows(m: &Rows) -> Rows {
     let [x, y, z] = m.map(Vec4::truncate);
@@ -469,14 +464,14 @@ fn normal_rows(m: &Rows) -> Rows {
     let cofactors: [Vec3; 3] = [y.cross(z), z.cross(x), x.cross(y)];
     let determinant = x.dot(cofactors[0]);
     let mut factor = largest * largest;
-    if determinant.abs() > 1e-37 {
+    if determinant.abs() > SMALLEST_DETERMINANT {
         factor = 1.0 / determinant / largest;
     }
     let longest = cofactors.map(Vec3::abs);
     let longest = longest[0].max(longest[1]).max(longest[2]).max_element();
-    let within = longest * factor.abs() <= LARGEST;
+    let within = longest * factor.abs() <= LARGEST_NORMAL_ELEMENT;
     if longest > 0.0 && !within {
-        factor = factor.signum() * (LARGEST / longest);
+        factor = factor.signum() * (LARGEST_NORMAL_ELEMENT / longest);
     }
     cofactors.map(|row| (row * factor).extend(0.0))
 }

@@ -3,6 +3,8 @@
 use glam::Vec3;
 
 use super::layout::wgsl;
+use super::registry::{LARGEST_AREA, SMALLEST_AREA};
+use super::skin::ITEM_STRUCTS;
 use super::{Access, Binding, Dispatch, Kernel, SkinItem};
 use crate::error::Invalid;
 use crate::skel::MeshTopology;
@@ -13,7 +15,6 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
     wgsl: wgsl![
         "common/dispatch",
         "common/items",
-        "common/flags",
         "common/octahedral",
         "common/skin_item",
         "smooth_normals"
@@ -26,9 +27,9 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
         Binding::new(3, "out_0", Access::ReadWrite, 4),
         Binding::new(4, "out_1", Access::ReadWrite, 4),
     ],
-    structs: &[Dispatch::LAYOUT, SkinItem::LAYOUT],
+    structs: ITEM_STRUCTS,
     overrides: &[],
-    slots: &["NORMALS_SLOT"],
+    numbers: &["NORMALS_SLOT"],
 };
 
 /// The neighbours of each point round its face corners (compressed sparse rows), so that a kernel gathers and needs no
@@ -118,16 +119,12 @@ impl SmoothNormals {
     }
 }
 
-/// Areas outside count as none: their products leave f32.
-const SMALLEST: f32 = 1e-30;
-const LARGEST: f32 = 1e38;
-
 /// Of unit length however short it was, for areas go by the square of a mesh's unit.
 fn unit(v: Vec3) -> Vec3 {
     let v_abs = v.abs();
     let size = v_abs.x + v_abs.y + v_abs.z;
     // Not so for NaN.
-    if size > SMALLEST && size < LARGEST {
+    if size > SMALLEST_AREA && size < LARGEST_AREA {
         (v / size).normalize()
     } else {
         Vec3::ZERO

@@ -16,6 +16,9 @@ use common::compare::{compare, to_f64};
 use common::rng::Rng;
 use common::tolerance;
 
+/// Instances that share an item.
+const POSES: usize = POSES_PER_ITEM as usize;
+
 pub const ON_CPU: &[(&str, RunOnCpu)] = &[
     ("packed_values_are_as_near_as_promised", values),
     ("packed_skins_are_as_near_as_promised", deformed),
@@ -309,9 +312,9 @@ fn crowd_of(
         .collect();
     let ids = packed.iter().map(|p| crowd.add_skin(Arc::clone(p)));
     let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
-    for time in 0..POSES_PER_ITEM + 2 {
+    for time in 0..POSES + 2 {
         for (number, (_, skin)) in kinds.iter().enumerate() {
-            if time > number % (POSES_PER_ITEM + 2) {
+            if time > number % (POSES + 2) {
                 continue;
             }
             let instance = crowd.add_instance_to(ids[number], target.clone())?;
@@ -326,9 +329,9 @@ fn crowd_of(
 fn crowd_on_cpu() -> Vec<sinew::gpu::Deformed> {
     let kinds = kinds();
     let mut out = Vec::new();
-    for time in 0..POSES_PER_ITEM + 2 {
+    for time in 0..POSES + 2 {
         for (number, (packing, skin)) in kinds.iter().enumerate() {
-            if time <= number % (POSES_PER_ITEM + 2) {
+            if time <= number % (POSES + 2) {
                 let packed = pack(skin, *packing);
                 let pose = &poses(skin, time + 1)[time];
                 out.push(on_cpu(&packed, &PackedPose::pack(&packed, pose)));
@@ -389,7 +392,7 @@ fn alone(gpu: &Gpu) -> Result<(), Failed> {
     let skin = skin(4, JOINTS, true, 5);
     for packing in [Packing::Exact, Packing::Fine, Packing::Compact] {
         let packed = Arc::new(pack(&skin, packing));
-        let poses = poses(&skin, 2 * POSES_PER_ITEM + 1);
+        let poses = poses(&skin, 2 * POSES + 1);
         let mut crowd = gpu.crowd()?;
         let id = crowd.add_skin(Arc::clone(&packed))?;
         let mut instances = Vec::new();
@@ -400,11 +403,11 @@ fn alone(gpu: &Gpu) -> Result<(), Failed> {
         }
         let together = crowd.run()?;
         // Some leave, others move up.
-        for instance in &instances[..POSES_PER_ITEM - 1] {
+        for instance in &instances[..POSES - 1] {
             crowd.set_hidden(*instance, true)?;
         }
         crowd.run()?;
-        for (number, instance) in instances.iter().enumerate().skip(POSES_PER_ITEM - 1) {
+        for (number, instance) in instances.iter().enumerate().skip(POSES - 1) {
             let now = crowd.read(&[*instance])?;
             ensure(
                 bits(&now[0]) == bits(&together[number]),

@@ -20,7 +20,7 @@ const STRETCH: usize = 16;
 /// Lists and the GPU have the entries in another order, by block and then by run. A list (see [`BlendIndex::list`])
 /// names an entry by one word, sub-shape and number within the block.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct BlendIndex {
+pub struct BlendIndex {
     point_count: usize,
     /// Points of a block, as a power of two.
     block_bits: u32,
@@ -108,7 +108,7 @@ impl<T> ByBlock<T> {
 
 impl BlendIndex {
     /// The entries of these points alone, which are numbered anew in this order, and the number that each entry had.
-    pub fn of_points(&self, points: &[u32]) -> (Self, Vec<u32>) {
+    pub(super) fn of_points(&self, points: &[u32]) -> (Self, Vec<u32>) {
         const ABSENT: u32 = u32::MAX;
         let mut places = vec![ABSENT; self.point_count];
         for (place, point) in points.iter().enumerate() {
@@ -136,31 +136,33 @@ impl BlendIndex {
         (sorter.finish(), order.collect())
     }
 
+    /// Number of points.
+    #[must_use]
     pub fn point_count(&self) -> usize {
         self.point_count
     }
 
     /// Entries of each sub-shape.
-    pub fn counts(&self) -> &[u32] {
+    pub(in crate::kernel) fn counts(&self) -> &[u32] {
         &self.counts
     }
 
-    pub fn block_count(&self) -> usize {
+    pub(in crate::kernel) fn block_count(&self) -> usize {
         self.point_count.div_ceil(self.block_points())
     }
 
     /// Points of a block, but for the last one.
-    pub fn block_points(&self) -> usize {
+    pub(in crate::kernel) fn block_points(&self) -> usize {
         1 << self.block_bits
     }
 
     /// First entry of a block, in the order by blocks; of the one after the last, the end of all.
-    pub fn first_of(&self, block: usize) -> u32 {
+    pub(in crate::kernel) fn first_of(&self, block: usize) -> u32 {
         self.blocks[block]
     }
 
     /// All entries in the order by blocks.
-    pub fn by_blocks(&self) -> Vec<u32> {
+    pub(in crate::kernel) fn by_blocks(&self) -> Vec<u32> {
         let mut out = vec![0; self.places.len()];
         for run in &self.runs {
             let at = (self.blocks[run.block as usize] + run.in_block) as usize;
@@ -177,7 +179,7 @@ impl BlendIndex {
     }
 
     /// How many entries each point has.
-    pub fn entries_of_points(&self) -> Vec<u32> {
+    pub(in crate::kernel) fn entries_of_points(&self) -> Vec<u32> {
         let mut counts = vec![0; self.point_count];
         for run in &self.runs {
             for entry in run.first..run.first + run.count {
@@ -188,7 +190,7 @@ impl BlendIndex {
     }
 
     /// Each entry's point, counted from its block's first.
-    pub fn places(&self) -> &[u16] {
+    pub(super) fn places(&self) -> &[u16] {
         &self.places
     }
 
@@ -196,6 +198,18 @@ impl BlendIndex {
     pub(super) fn stretches_of<T>(&self, run: &Chosen<T>) -> &[Stretch] {
         let first = run.first_stretch as usize;
         &self.stretches[first..first + run.stretches as usize]
+    }
+
+    /// Point and number of each entry of a sub-shape.
+    #[cfg(test)]
+    pub(in crate::kernel) fn entries_of(
+        &self,
+        sub_shape: u32,
+    ) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.runs_of(sub_shape).iter().flat_map(|run| {
+            let entries = run.first as usize..(run.first + run.count) as usize;
+            entries.map(|entry| (self.point_of(run, entry), entry))
+        })
     }
 
     fn point_of(&self, run: &Run, entry: usize) -> usize {
@@ -347,14 +361,15 @@ fn sums(counts: Vec<u32>) -> Vec<u32> {
 }
 
 /// Lists of the entries that a kernel walks: all of a skin, or those of some sub-shapes alone.
-#[cfg(feature = "gpu")]
 impl BlendIndex {
     /// Whether a word holds a sub-shape and the number of an entry, of a block of single points at least.
+    #[must_use]
     pub fn has_lists(&self) -> bool {
         self.bits().is_some()
     }
 
     /// Words of a list of these sub-shapes.
+    #[must_use]
     pub fn list_words(&self, sub_shapes: &[u32]) -> usize {
         let entries = sub_shapes
             .iter()

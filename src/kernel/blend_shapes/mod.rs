@@ -1,14 +1,9 @@
 //! Blend shapes turned round: offsets by the points that they move.
 
-#[cfg_attr(
-    not(feature = "gpu"),
-    allow(dead_code, reason = "half of it is for the GPU's lists")
-)]
 mod index;
 mod on_cpu;
 mod weights;
 
-#[cfg(feature = "gpu")]
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -18,7 +13,7 @@ use crate::error::Invalid;
 use crate::skel::Skin;
 
 pub(super) use index::BLOCK;
-pub(crate) use index::BlendIndex;
+pub use index::BlendIndex;
 pub(super) use on_cpu::Active;
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 
@@ -101,8 +96,7 @@ impl PackedBlend {
     }
 
     /// The entries of these points alone, which are numbered anew in this order.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn of_points(&self, points: &[u32]) -> Cow<'_, Self> {
+    pub(super) fn of_points(&self, points: &[u32]) -> Cow<'_, Self> {
         let is_all = points.len() == self.index.point_count();
         if is_all && (0..).zip(points).all(|(i, p)| i == *p) {
             return Cow::Borrowed(self);
@@ -119,8 +113,8 @@ impl PackedBlend {
     }
 
     /// Which point and sub-shape each entry belongs to.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn index(&self) -> &Arc<BlendIndex> {
+    #[must_use]
+    pub fn index(&self) -> &Arc<BlendIndex> {
         &self.index
     }
 
@@ -191,5 +185,5 @@ fn for_each_entry(skin: &Skin, mut f: impl FnMut(usize, u32, Offset)) {
     }
 }
 
-#[cfg(all(test, feature = "gpu"))]
+#[cfg(test)]
 mod tests;

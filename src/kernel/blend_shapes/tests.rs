@@ -7,27 +7,8 @@ use glam::Vec3;
 use super::index::BLOCK;
 use super::*;
 use crate::kernel::PackedSkin;
+use crate::kernel::testing::Rng;
 use crate::skel::{BlendShape, Inbetween, RestNormals};
-
-/// xorshift64*.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
-    }
-
-    fn unit(&mut self) -> f32 {
-        self.below(1 << 24) as f32 / (1 << 24) as f32
-    }
-
-    fn vector(&mut self) -> Vec3 {
-        Vec3::new(self.unit(), self.unit(), self.unit()) - 0.5
-    }
-}
 
 /// Shapes over random points in no order, some of them twice; every third with an in-between, some slots empty.
 fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSkin {

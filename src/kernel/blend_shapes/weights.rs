@@ -2,8 +2,8 @@
 
 use super::PackedBlend;
 use crate::kernel::layout::{gpu_struct, wgsl};
+use crate::kernel::registry::WEIGHT_EPSILON;
 use crate::kernel::{Access, Binding, Dispatch, Kernel};
-use crate::skel::WEIGHT_EPSILON;
 
 gpu_struct! {
     /// One prim's blend shape slots. All offsets count elements of the bound buffer.
@@ -37,7 +37,7 @@ pub const WEIGHTS: Kernel = Kernel {
     ],
     structs: &[Dispatch::LAYOUT, WeightsItem::LAYOUT],
     overrides: &[],
-    slots: &[],
+    numbers: &[],
 };
 
 /// The mirror: splits each channel's weight among its slot's sub-shapes.
@@ -52,7 +52,7 @@ pub fn sub_shape_weights(blend: &PackedBlend, channels: &[f32], out: &mut [f32])
 }
 
 fn kept(weight: f32) -> f32 {
-    if weight.abs() > WEIGHT_EPSILON as f32 {
+    if weight.abs() > WEIGHT_EPSILON {
         weight
     } else {
         0.0

@@ -3,6 +3,8 @@
 
 use glam::{Mat4, Vec3, Vec4};
 
+use crate::kernel::registry::SHORTEST;
+
 /// One f32 of each of `N` points.
 pub(super) trait Lanes<const N: usize>: Copy {
     /// What [`Lanes::less`] says of each lane.
@@ -145,9 +147,6 @@ pub(super) fn transformed<const N: usize, L: Lanes<N>>(m: &[Vec4; 4], v: Vectors
     };
     [row(0), row(1), row(2)]
 }
-
-/// What is shorter is only made as much longer, as GfVec3f::Normalize does.
-const SHORTEST: f32 = 1e-10;
 
 /// Zero stays zero. Scaled to a largest element of 1 first, as the shader does.
 #[inline(always)]

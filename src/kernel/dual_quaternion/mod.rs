@@ -12,14 +12,10 @@ use glam::{Vec3, Vec4};
 
 use super::influences::{Records, record_words};
 use super::linear_blend::Columns;
+use super::registry::{CANCELLED, SHORTEST};
 use lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
 #[cfg(target_arch = "x86_64")]
 use lanes_avx2::Wide;
-
-/// Shorter sums are no motion: dual quaternions below this length, as GfDualQuat::Normalize has it,
-/// or below this share of the weights' sum, which rounding leaves of weights that cancel.
-const SHORTEST: f32 = 1e-10;
-const CANCELLED: f32 = 1e-6;
 
 /// Moves the scaled points of a chunk, and on by `post`. Where nothing has scale, `bind` is what
 /// comes before the motions.

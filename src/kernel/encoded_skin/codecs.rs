@@ -3,18 +3,22 @@
 
 use glam::{DVec2, DVec3, Vec3};
 
-/// Points on a cubic grid, counted from `low`.
+use crate::kernel::registry::{COMPACT_ONE, COMPACT_STEP, FINE_ONE, FINE_STEP};
+
+/// A cubic grid of points.
 ///
 /// The step is a power of two, so that `f32(q) * step` is exact and a point is rounded once, fused or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Grid {
+pub struct Grid {
+    /// The point at zero steps.
     pub low: Vec3,
+    /// The length of a step.
     pub step: f32,
 }
 
 impl Grid {
     /// The finest grid with which all of these finite points have coordinates of so many bits.
-    pub fn around(points: &[Vec3], bits: u32) -> Self {
+    pub(super) fn around(points: &[Vec3], bits: u32) -> Self {
         let low = points.iter().copied().reduce(Vec3::min).unwrap_or_default();
         let high = points.iter().copied().reduce(Vec3::max).unwrap_or_default();
         let extent = (high.as_dvec3() - low.as_dvec3()).max_element();
@@ -28,11 +32,13 @@ impl Grid {
     }
 
     /// Steps of a point of those that it was made for.
-    pub fn steps(&self, point: Vec3) -> [u32; 3] {
+    pub(super) fn steps(&self, point: Vec3) -> [u32; 3] {
         let from_low = (point.as_dvec3() - self.low.as_dvec3()) / f64::from(self.step);
         from_low.round().as_uvec3().to_array()
     }
 
+    /// The point at so many steps along each axis.
+    #[must_use]
     pub fn point(&self, steps: [u32; 3]) -> Vec3 {
         self.low + Vec3::from(steps.map(|q| q as f32)) * self.step
     }
@@ -45,7 +51,7 @@ const fn nowhere(largest: i32) -> i32 {
 
 /// The two components of a direction of any length in `-largest..=largest`, which comes nearest to it; those of
 /// zero, or what is shorter than 1e-10, are no direction's.
-pub(crate) fn octahedral(direction: Vec3, largest: i32) -> [i32; 2] {
+pub(super) fn octahedral(direction: Vec3, largest: i32) -> [i32; 2] {
     let d = direction.as_dvec3();
     let size = d.abs().element_sum();
     let length = d.length();
@@ -75,7 +81,7 @@ pub(crate) fn octahedral(direction: Vec3, largest: i32) -> [i32; 2] {
 }
 
 /// The direction of two components, of unit length, or zero.
-pub(crate) fn direction_of(encoded: [i32; 2], largest: i32) -> Vec3 {
+pub(super) fn direction_of(encoded: [i32; 2], largest: i32) -> Vec3 {
     if encoded[0] < -largest {
         return Vec3::ZERO;
     }
@@ -88,7 +94,7 @@ pub(crate) fn direction_of(encoded: [i32; 2], largest: i32) -> Vec3 {
 
 /// Weights of one point, none negative, as fractions of `one` that add up to the fraction nearest to their
 /// sum. Each is less than one step off.
-pub(crate) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
+pub(super) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
     let scaled = |w: f32| f64::from(w) * f64::from(one);
     let sum: f64 = weights.iter().map(|w| scaled(*w)).sum();
     out.clear();
@@ -108,8 +114,12 @@ pub(crate) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
     }
 }
 
+// Kernels multiply by a step, which is the same number.
+const _: () = assert!(FINE_STEP == (1.0 / FINE_ONE as f64) as f32);
+const _: () = assert!(COMPACT_STEP == (1.0 / COMPACT_ONE as f64) as f32);
+
 /// A fraction as kernels multiply it out. All of `one` is 1 to the bit, for 1023 and 65535.
-pub(crate) fn fraction(q: u32, one: u32) -> f32 {
+pub(super) fn fraction(q: u32, one: u32) -> f32 {
     q as f32 * (1.0 / f64::from(one)) as f32
 }
 

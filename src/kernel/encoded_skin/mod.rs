@@ -1,11 +1,31 @@
-//! How a skin's values are encoded for the GPU.
+//! A skin as the words that kernels read, tested without a device.
+//!
+//! [`encode`] cuts a [`PackedSkin`] into [`EncodedSlice`]s. A slice is a run of results (points, render vertices, or faceVarying normals)
+//! whose static data fit one binding; whoever uploads it puts its words anywhere in a storage buffer of u32 and adds the place to
+//! its [`SliceOffsets`]. [`encode_shapes`] makes the tables that the kernel of weights reads.
+//!
+//! | file | what it says |
+//! |---|---|
+//! | `packing` | how many bits a value takes ([`Packing`]) |
+//! | `codecs` | numbers in fewer bits: grids, octahedral directions, fractions |
+//! | `values` | the words of a point, a normal, an influence record ([`ValueLayout`]) |
+//! | `slices` | the words of a slice, and how many they are |
+//! | `decode` | the way back, by the steps of the shaders; tests hold it against what the CPU mirror computes with |
 
 mod codecs;
+#[cfg(test)]
+mod decode;
 mod packing;
+mod slices;
+#[cfg(test)]
+mod tests;
 mod values;
 
-pub(crate) use codecs::Grid;
+pub use codecs::Grid;
 pub use packing::{Packing, PointBytes};
-#[cfg(feature = "gpu")]
-pub(crate) use values::ValueLayout;
-pub use values::unpack_normal;
+pub use slices::{
+    EncodedShapes, EncodedSlice, MultiPoseValues, SliceOffsets, TooLarge, encode, encode_shapes,
+};
+pub use values::{ValueLayout, unpack_normal};
+
+use crate::kernel::PackedSkin;

@@ -1,11 +1,12 @@
 //! Skins in fewer bytes on the GPU, at the price of precision.
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
 use super::codecs::{Grid, direction_of, fraction, fractions, octahedral};
-use super::values::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
+use super::slices::{Results, Sizes};
 use crate::error::Invalid;
 use crate::kernel::influences::record_words;
+use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
 use crate::kernel::{PackedInfluences, PackedSkin};
 use crate::skel::SkinningMethod;
 
@@ -47,7 +48,7 @@ impl PackedSkin {
         let refuse = |property: &str, expected: &str, found: &str| {
             Err(Invalid::new(self.prim(), property, expected, found))
         };
-        let (true, Some(influences)) = (self.is_plain(), &self.influences) else {
+        let (true, Some(influences)) = (self.suits_multi_pose_lbs(), &self.influences) else {
             let expected =
                 "linear blend skinning of points alone, or with normals of theirs, to pack";
             return refuse("points", expected, "a skin of another kind");
@@ -87,14 +88,13 @@ impl PackedSkin {
     }
 
     /// The grid that packed points are on.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn grid(&self) -> Grid {
+    pub(super) fn grid(&self) -> Grid {
         self.grid
     }
 
     /// Linear blend skinning of points, with normals per point or none (or made ones): what `shaders/multi_pose_lbs.wgsl` does.
     #[must_use]
-    pub(crate) fn is_plain(&self) -> bool {
+    pub(crate) fn suits_multi_pose_lbs(&self) -> bool {
         self.method() == SkinningMethod::ClassicLinear
             && self.influences.as_ref().is_some_and(|i| !i.constant)
             && self.blend.is_none()
@@ -217,29 +217,28 @@ impl PackedSkin {
         if points == 0 {
             return PointBytes::default();
         }
-        let layout = self.value_layout();
-        let share = |count: usize, bytes: u32| count as f64 * f64::from(bytes) / points as f64;
-        let results = self.output_count();
-        let rest_normals = self
-            .normals
+        let results = match &self.vertices {
+            Some(vertices) => Results::Vertices(vertices.points()),
+            None => Results::Points,
+        };
+        let sizes = Sizes::new(self, results);
+        let neighbors = self
+            .smooth_normals
             .as_ref()
-            .map_or(0, |_| self.output_normal_count());
-        let looked_up = self.vertices.as_ref().map_or(0, |v| v.count())
-            + self.normal_points.as_ref().map_or(0, Vec::len);
-        let made = self.smooth_normals.as_ref();
-        let made = made.map_or(0, |m| m.rows().len() + m.neighbors().len() * 2);
-        let tangents = self.tangents().map_or(0, <[_]>::len);
-        let constant = self.influences.as_ref().is_some_and(|i| i.constant);
-        let records = if constant { 1 } else { points };
+            .map_or(0, |n| n.neighbors().len() * 2);
+        let mut words = sizes.once() - sizes.blend_row
+            + (sizes.per_point() - sizes.blend_row) * points as u64
+            + sizes.per_result() * self.output_count() as u64
+            + neighbors as u64;
+        if let (None, Some(corners)) = (&self.vertices, &self.normal_points) {
+            let sizes = Sizes::new(self, Results::Corners(corners));
+            words += sizes.per_result() * corners.len() as u64;
+        }
+        let tangents = self.tangents().map_or(0, <[_]>::len) * size_of::<Vec4>();
+        let vectors = (self.output_count() + self.output_normal_count()) * size_of::<Vec3>();
         PointBytes {
-            read: share(points, layout.point_words * 4)
-                + share(rest_normals, layout.normal_words * 4)
-                + share(records, layout.record_words * 4)
-                + share(looked_up + made, 4)
-                + share(tangents, 16),
-            written: share(results, size_of::<Vec3>() as u32)
-                + share(self.output_normal_count(), size_of::<Vec3>() as u32)
-                + share(tangents, 16),
+            read: words as f64 * 4.0 / points as f64,
+            written: (vectors + tangents) as f64 / points as f64,
         }
     }
 }

@@ -1,33 +1,29 @@
 //! Words of a skin's points, normals and influences as the GPU reads them.
 
 use super::Packing;
-use super::codecs::direction_of;
-#[cfg(feature = "gpu")]
-use super::codecs::octahedral;
+use super::codecs::{direction_of, octahedral};
+use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
 use crate::kernel::{PackedInfluences, PackedSkin};
 
-/// Largest component of an octahedral normal, and 1 as a weight, by packing.
-pub(crate) const FINE_NORMAL: i32 = 32_767;
-pub(crate) const FINE_ONE: u32 = 65_535;
-pub(crate) const COMPACT_NORMAL: i32 = 1023;
-pub(crate) const COMPACT_ONE: u32 = 1023;
-
-/// How a skin's values lie in words.
+/// How many words each kind of value of a skin takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ValueLayout {
+pub struct ValueLayout {
+    /// How many bits values take.
     pub packing: Packing,
-    /// Slots of 8 bits, four to a word; else of 16.
+    /// Palette indices have 8 bits, four to a word; otherwise they have 16.
     pub narrow: bool,
-    /// Words of a rest point; 0 where the record holds it.
+    /// Words of a rest point; 0 if the influence record holds it.
     pub point_words: u32,
-    /// Words of a rest normal; 0 where the record holds it.
+    /// Words of a rest normal; 0 if the influence record holds it.
     pub normal_words: u32,
-    /// Words of an influence record; 0 without influences.
+    /// Words of an influence record.
     pub record_words: u32,
 }
 
 impl PackedSkin {
-    pub(crate) fn value_layout(&self) -> ValueLayout {
+    /// How many words each kind of its values takes when it is encoded.
+    #[must_use]
+    pub fn value_layout(&self) -> ValueLayout {
         let narrow = self.palette_slots() <= 256;
         let count = self.influences().map_or(0, PackedInfluences::count);
         let slots = count.div_ceil(if narrow { 4 } else { 2 });
@@ -46,10 +42,9 @@ impl PackedSkin {
     }
 }
 
-#[cfg(feature = "gpu")]
 impl PackedSkin {
     /// Appends the words of a rest point.
-    pub(crate) fn encode_point(&self, point: usize, words: &mut Vec<u32>) {
+    pub(super) fn encode_point(&self, point: usize, words: &mut Vec<u32>) {
         match self.packing {
             Packing::Exact => words.extend(self.points[point].to_array().map(f32::to_bits)),
             Packing::Fine => {
@@ -62,7 +57,7 @@ impl PackedSkin {
     }
 
     /// Appends the words of a rest normal.
-    pub(crate) fn encode_normal(&self, normal: usize, words: &mut Vec<u32>) {
+    pub(super) fn encode_normal(&self, normal: usize, words: &mut Vec<u32>) {
         let Some(value) = self.normals.as_ref().map(|n| n[normal]) else {
             return;
         };
@@ -77,7 +72,7 @@ impl PackedSkin {
     }
 
     /// Appends a point's influence record, and in it what else a packing keeps there.
-    pub(crate) fn encode_record(&self, point: usize, words: &mut Vec<u32>) {
+    pub(super) fn encode_record(&self, point: usize, words: &mut Vec<u32>) {
         let Some(influences) = &self.influences else {
             return;
         };
@@ -136,7 +131,6 @@ pub fn unpack_normal(word: u32) -> glam::Vec3 {
 }
 
 /// Appends numbers of so many bits, `per_word` to a word, the first lowest.
-#[cfg(feature = "gpu")]
 fn put_parts(words: &mut Vec<u32>, values: impl Iterator<Item = u32>, per_word: usize, bits: u32) {
     let first = words.len();
     for (i, value) in values.enumerate() {

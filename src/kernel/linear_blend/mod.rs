@@ -10,6 +10,7 @@ pub(super) mod multi_pose_lbs;
 use glam::{Vec3, Vec4};
 
 use super::influences::{Records, record_words};
+use super::registry::SHORTEST;
 use crate::math::Rows;
 
 /// An affine matrix by columns.
@@ -38,9 +39,6 @@ pub(super) fn transform_point(m: &Columns, p: Vec3) -> Vec3 {
 pub(super) fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
     (m[0] * v.x + m[1] * v.y + m[2] * v.z).truncate()
 }
-
-/// What is shorter is only made as much longer, as GfVec3f::Normalize does.
-const SHORTEST: f32 = 1e-10;
 
 /// Between these, a square of a length is as good as the length.
 pub(super) const SQUARES: (f32, f32) = (4e-20, 1e30);

@@ -1,10 +1,8 @@
 //! Plain skins of one mesh in several poses, `shaders/multi_pose_lbs.wgsl`. Its mirror is that of `skin`.
 
 use crate::kernel::layout::{gpu_struct, skin_wgsl};
+use crate::kernel::registry::{POSES_PER_ITEM, multi_pose_bits};
 use crate::kernel::{Access, Binding, Dispatch, Kernel};
-
-/// Poses that one invocation skins its point by.
-pub const POSES_PER_ITEM: usize = 4;
 
 gpu_struct! {
     /// Where one instance's palette lies and its results go, in elements of the bound buffers.
@@ -63,7 +61,8 @@ gpu_struct! {
     }
 }
 
-const _: () = assert!(size_of::<MultiPoseItem>() == 64 + POSES_PER_ITEM * size_of::<ItemPose>());
+const _: () =
+    assert!(size_of::<MultiPoseItem>() == 64 + POSES_PER_ITEM as usize * size_of::<ItemPose>());
 
 /// The kernel's WGSL and layout.
 pub const MULTI_POSE_LBS: Kernel = Kernel {
@@ -81,6 +80,6 @@ pub const MULTI_POSE_LBS: Kernel = Kernel {
         Binding::new(7, "out_3", Access::ReadWrite, 4),
     ],
     structs: &[Dispatch::LAYOUT, ItemPose::LAYOUT, MultiPoseItem::LAYOUT],
-    overrides: &["WITH_NORMALS", "WITH_PREVIOUS", "NARROW", "FINE", "COMPACT"],
-    slots: &["NORMALS_SLOT", "PREVIOUS_SLOT", "INFLUENCES"],
+    overrides: multi_pose_bits::NAMES,
+    numbers: &["NORMALS_SLOT", "PREVIOUS_SLOT", "INFLUENCES"],
 };

@@ -1,0 +1,463 @@
+//! What kernels read of an encoded skin is, to the bit, what the CPU mirror computes with.
+
+use std::sync::Arc;
+
+use glam::{Vec3, Vec4};
+
+use super::decode::DecodedSlice;
+use super::slices::{Results, Run, Sizes};
+use super::*;
+use crate::kernel::testing::Rng;
+use crate::kernel::{MAX_SHARED_RESULTS, NONE};
+use crate::mesh::RenderVertices;
+use crate::skel::{
+    BlendShape, Inbetween, InfluenceInterpolation, JointInfluences, MeshTopology, RestNormals, Skin,
+};
+
+/// What kind of skin is encoded.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    points: usize,
+    joints: usize,
+    /// Influences per point; 0 for none.
+    influences: usize,
+    is_constant: bool,
+    normals: Normals,
+    shapes: usize,
+    /// Results are render vertices, with tangents.
+    vertices: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Normals {
+    None,
+    Points,
+    Corners,
+    Smooth,
+}
+
+const PLAIN: Kind = Kind {
+    points: 200,
+    joints: 40,
+    influences: 4,
+    is_constant: false,
+    normals: Normals::Points,
+    shapes: 0,
+    vertices: false,
+};
+
+/// Triangles of neighbouring points.
+fn corners(points: usize) -> Vec<i32> {
+    let triangle = |i: usize| [i, i + 1, i * 7 % points].map(|p| p as i32);
+    (0..points.saturating_sub(1)).flat_map(triangle).collect()
+}
+
+fn shape(rng: &mut Rng, points: usize, number: usize) -> Option<Arc<BlendShape>> {
+    if number % 5 == 4 {
+        return None;
+    }
+    let count = rng.below(points) + 2;
+    let indices: Vec<i64> = (0..count).map(|_| rng.below(points) as i64).collect();
+    let mut offsets = || -> Vec<Vec3> { (0..count).map(|_| rng.vector()).collect() };
+    let (own, own_normals, between) = (offsets(), offsets(), offsets());
+    let between = Inbetween {
+        name: "half".into(),
+        weight: Some(0.5),
+        offsets: between.clone(),
+        normal_offsets: Some(between),
+    };
+    let normals = (number % 2 == 0).then_some(own_normals);
+    let (between, warnings) = (vec![between], &mut Vec::new());
+    let shape = BlendShape::new(
+        "/S",
+        Some(&indices),
+        own,
+        normals,
+        between,
+        points,
+        warnings,
+    );
+    Some(Arc::new(shape.expect("valid")))
+}
+
+fn skin(rng: &mut Rng, kind: &Kind) -> PackedSkin {
+    let points: Vec<Vec3> = (0..kind.points).map(|_| rng.vector() * 3.0).collect();
+    let vectors = |rng: &mut Rng, count: usize| -> Vec<Vec3> {
+        let unit = |_| rng.vector().normalize_or(Vec3::Z);
+        (0..count).map(unit).collect()
+    };
+    let faces = corners(kind.points);
+    let normals = match kind.normals {
+        Normals::None | Normals::Smooth => None,
+        Normals::Points => Some(RestNormals::per_point(Arc::new(vectors(rng, kind.points)))),
+        Normals::Corners => {
+            let values = Arc::new(vectors(rng, faces.len()));
+            Some(RestNormals::face_varying("/P", values, &faces, kind.points).expect("valid"))
+        }
+    };
+    let influences = (kind.influences > 0).then(|| {
+        let (interpolation, rows) = match kind.is_constant {
+            true => (InfluenceInterpolation::Constant, 1),
+            false => (InfluenceInterpolation::Vertex, kind.points),
+        };
+        let count = kind.influences;
+        let joints: Vec<i32> = (0..rows * count)
+            .map(|_| rng.below(kind.joints) as i32)
+            .collect();
+        let mut weights: Vec<f32> = (0..rows * count).map(|_| rng.unit()).collect();
+        for row in weights.chunks_mut(count) {
+            // Sums of 1, which packing wants.
+            let sum: f32 = row.iter().sum();
+            row.iter_mut().for_each(|w| *w /= sum);
+        }
+        let (points, joint_count) = (kind.points, kind.joints);
+        JointInfluences::new(
+            "/P",
+            interpolation,
+            count,
+            &joints,
+            weights,
+            points,
+            joint_count,
+        )
+        .expect("valid")
+    });
+    let shapes = (0..kind.shapes).map(|i| shape(rng, kind.points, i));
+    let shapes = shapes.collect();
+    let skin = Skin::new(
+        "/P",
+        Arc::new(points),
+        normals,
+        influences,
+        None,
+        kind.joints,
+        shapes,
+    );
+    let mut packed = PackedSkin::pack("/P", &skin.expect("valid")).expect("packs");
+    if kind.normals == Normals::Smooth {
+        let counts = vec![3; faces.len() / 3];
+        let faces = MeshTopology::new("/P", &counts, &faces, false, kind.points).expect("valid");
+        packed = packed.with_smooth_normals(&faces).expect("faces");
+    }
+    if kind.vertices {
+        let count = kind.points * 3 / 2;
+        let shown: Vec<u32> = (0..count).map(|_| rng.below(kind.points) as u32).collect();
+        let tangents = (0..count).map(|_| rng.vector().extend(-1.0)).collect();
+        let mut vertices = RenderVertices::new(shown).with_tangents(tangents);
+        if let Some(of_normals) = packed.normal_points() {
+            // A corner of each vertex's point.
+            let corner = |point: &u32| of_normals.iter().position(|p| p == point);
+            let picked: Option<Vec<usize>> = vertices.points().iter().map(corner).collect();
+            let picked = picked.expect("every point has a corner");
+            vertices = vertices.with_normals(picked.into_iter().map(|c| c as u32).collect());
+        }
+        packed = packed.with_vertices(vertices).expect("fit");
+    }
+    packed
+}
+
+fn bits(values: &[Vec3]) -> Vec<[u32; 3]> {
+    values
+        .iter()
+        .map(|v| v.to_array().map(f32::to_bits))
+        .collect()
+}
+
+/// What the CPU mirror has for the point and the normal of a result.
+struct Mirror<'a> {
+    skin: &'a PackedSkin,
+    /// Blend entries of each point, in the order of the sum.
+    blend: Vec<Vec<(u32, Vec3, Option<Vec3>)>>,
+}
+
+impl<'a> Mirror<'a> {
+    fn new(skin: &'a PackedSkin) -> Self {
+        let mut blend = vec![Vec::new(); skin.point_count()];
+        if let Some(of) = skin.blend() {
+            for sub_shape in 0..of.positions().len() as u32 {
+                // The sub-shape alone, and what it adds to zero.
+                for (point, entry) in of.index().entries_of(sub_shape) {
+                    let normal = of.normal_offsets().map(|n| n[entry]);
+                    blend[point].push((sub_shape, of.offsets()[entry], normal));
+                }
+            }
+        }
+        Self { skin, blend }
+    }
+
+    /// Compares a slice with the mirror's values.
+    fn check(&self, what: &str, slice: &EncodedSlice, found: &DecodedSlice) {
+        let skin = self.skin;
+        let is_corners = slice.offsets.points == NONE;
+        let results = slice.first..slice.first + slice.offsets.count as usize;
+        let point_of = |result: usize| match (skin.vertices(), skin.normal_points()) {
+            (Some(vertices), _) => vertices.points()[result] as usize,
+            (None, Some(corners)) if is_corners => corners[result] as usize,
+            _ => result,
+        };
+        // Runs of points are numbered from the first one's.
+        let own: Vec<usize> = results.clone().map(point_of).collect();
+        let value = |values: &[Vec3], i: usize| values[found.sources[i] as usize];
+        if !is_corners {
+            let got: Vec<Vec3> = (0..own.len()).map(|i| value(&found.points, i)).collect();
+            let want: Vec<Vec3> = own.iter().map(|p| skin.points()[*p]).collect();
+            assert_eq!(bits(&got), bits(&want), "{what}: points");
+        }
+        if !found.normals.is_empty() {
+            let numbers = skin.vertices().map(|v| v.normals().unwrap_or(v.points()));
+            let rest = skin.normals().expect("has some");
+            let normal = |r: usize| rest[numbers.map_or(r, |n| n[r] as usize)];
+            let want: Vec<Vec3> = results.clone().map(normal).collect();
+            assert_eq!(bits(&found.normals), bits(&want), "{what}: normals");
+        }
+        let of_points = !is_corners || skin.normal_points().is_none();
+        let has_normals = is_corners || skin.has_point_normals() || skin.vertices().is_some();
+        assert_eq!(
+            !found.normals.is_empty(),
+            has_normals && skin.normals().is_some(),
+            "{what}"
+        );
+        if let (Some(tangents), true) = (skin.tangents(), of_points) {
+            let bits = |t: &[Vec4]| -> Vec<[u32; 4]> {
+                t.iter().map(|t| t.to_array().map(f32::to_bits)).collect()
+            };
+            assert_eq!(
+                bits(&found.tangents),
+                bits(&tangents[results.clone()]),
+                "{what}"
+            );
+        }
+        let records = skin.influences().map_or(Vec::new(), |influences| {
+            own.iter()
+                .map(|p| influences.of_point(*p).collect::<Vec<_>>())
+                .collect()
+        });
+        assert_eq!(found.influences, records, "{what}: influences");
+        if skin.blend().is_some() && !is_corners {
+            let want: Vec<_> = own.iter().map(|p| self.blend[*p].clone()).collect();
+            assert_eq!(found.blend, want, "{what}: blend entries");
+        }
+        if let (Some(normals), false) = (skin.smooth_normals(), is_corners) {
+            for (i, point) in own.iter().enumerate() {
+                let corners = normals.rows()[*point] as usize..normals.rows()[*point + 1] as usize;
+                // Neighbours are numbered as results; what result shows a point is a point again.
+                let shown = found.neighbors[i]
+                    .iter()
+                    .map(|pair| pair.map(|r| point_of(r as usize)));
+                let want = &normals.neighbors()[corners];
+                let want = want.iter().map(|pair| pair.map(|p| p as usize));
+                assert!(shown.eq(want), "{what}: neighbours of point {point}");
+            }
+        }
+    }
+}
+
+/// Encodes, decodes and compares; how many slices there are.
+fn round_trip(what: &str, skin: &PackedSkin, binding_bytes: u64) -> usize {
+    let mirror = Mirror::new(skin);
+    let (mut next, mut count, mut is_at_corners) = (0, 0, false);
+    for slice in encode(skin, binding_bytes) {
+        let slice = slice.expect(what);
+        if slice.offsets.points == NONE && !is_at_corners {
+            // faceVarying normals are numbered anew, behind all points.
+            assert_eq!(next, skin.output_count(), "{what}: points");
+            (next, is_at_corners) = (0, true);
+        }
+        count += 1;
+        let bytes = slice.words.len() as u64 * 4;
+        assert!(bytes <= binding_bytes, "{what}: {bytes} bytes");
+        let results = match skin.vertices() {
+            Some(vertices) => Results::Vertices(vertices.points()),
+            None => match skin.normal_points() {
+                Some(points) if slice.offsets.points == NONE => Results::Corners(points),
+                _ => Results::Points,
+            },
+        };
+        let sizes = Sizes::new(skin, results);
+        let planned = Run::longest(skin, results, &sizes, slice.first, binding_bytes);
+        assert_eq!(slice.words.len() as u64, planned.words, "{what}: sizes");
+        // Somewhere in a buffer.
+        let mut buffer = vec![0xdead_beef; 77];
+        buffer.extend(&slice.words);
+        mirror.check(what, &slice, &slice.decode(&buffer, 77));
+        assert_eq!(slice.first, next, "{what}");
+        next += slice.offsets.count as usize;
+    }
+    let want = match (skin.vertices(), skin.normal_points()) {
+        (None, Some(points)) => points.len(),
+        _ => skin.output_count(),
+    };
+    assert_eq!(next, want, "{what}: results");
+    count
+}
+
+#[test]
+fn the_gpu_reads_what_the_mirror_computes_with() {
+    use Normals::{Corners, Points, Smooth};
+    let rng = &mut Rng(7);
+    let kinds = [
+        PLAIN,
+        Kind {
+            joints: 255,
+            influences: 3,
+            ..PLAIN
+        },
+        Kind {
+            joints: 256,
+            influences: 3,
+            ..PLAIN
+        },
+        Kind {
+            influences: 9,
+            normals: Normals::None,
+            ..PLAIN
+        },
+        Kind {
+            is_constant: true,
+            influences: 2,
+            ..PLAIN
+        },
+        Kind {
+            is_constant: true,
+            influences: 2,
+            normals: Corners,
+            ..PLAIN
+        },
+        Kind {
+            influences: 0,
+            shapes: 7,
+            ..PLAIN
+        },
+        Kind {
+            shapes: 9,
+            points: 1500,
+            ..PLAIN
+        },
+        Kind {
+            normals: Corners,
+            shapes: 3,
+            ..PLAIN
+        },
+        Kind {
+            normals: Smooth,
+            shapes: 2,
+            ..PLAIN
+        },
+        Kind {
+            vertices: true,
+            shapes: 4,
+            ..PLAIN
+        },
+        Kind {
+            vertices: true,
+            normals: Corners,
+            ..PLAIN
+        },
+        Kind {
+            vertices: true,
+            normals: Smooth,
+            joints: 300,
+            ..PLAIN
+        },
+        Kind {
+            points: 1,
+            normals: Points,
+            ..PLAIN
+        },
+        Kind {
+            points: 0,
+            influences: 0,
+            normals: Normals::None,
+            ..PLAIN
+        },
+    ];
+    let mut sliced = 0;
+    for kind in kinds {
+        let skin = skin(rng, &kind);
+        let largest = encode(&skin, u64::MAX)
+            .map(|slice| slice.expect("no limit").words.len() as u64 * 4)
+            .max();
+        let what = format!("{kind:?}");
+        let whole = round_trip(&what, &skin, u64::MAX);
+        if let Some(largest) = largest.filter(|_| kind.points > 1) {
+            sliced += usize::from(round_trip(&what, &skin, largest / 2) > whole);
+        }
+    }
+    assert!(sliced > 8, "{sliced} kinds in more slices than one");
+}
+
+#[test]
+fn packed_values_decode_to_the_mirror_s() {
+    let rng = &mut Rng(11);
+    for packing in [Packing::Exact, Packing::Fine, Packing::Compact] {
+        for (influences, joints, normals) in [
+            (1, 255, Normals::Points),
+            (2, 40, Normals::None),
+            (4, 255, Normals::Points),
+            (3, 300, Normals::Points),
+            (6, 40, Normals::Points),
+        ] {
+            if packing == Packing::Compact && (influences > 4 || joints > 255) {
+                continue;
+            }
+            for points in [MAX_SHARED_RESULTS as usize, 300] {
+                let kind = Kind {
+                    points,
+                    influences,
+                    joints,
+                    normals,
+                    ..PLAIN
+                };
+                let packed = skin(rng, &kind).with_packing(packing).expect("packs");
+                let what = format!("{packing:?} {kind:?}");
+                let first = encode(&packed, u64::MAX).next().expect("has points");
+                let is_multi_pose = first.expect("no limit").multi_pose.is_some();
+                assert_eq!(
+                    is_multi_pose,
+                    points == 300 || packing != Packing::Exact,
+                    "{what}"
+                );
+                round_trip(&what, &packed, u64::MAX);
+                round_trip(&what, &packed, 4096);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_result_beyond_any_binding_is_named() {
+    let rng = &mut Rng(13);
+    let skin = skin(rng, &PLAIN);
+    let mut slices = encode(&skin, 40);
+    let Some(Err(error)) = slices.next() else {
+        panic!("a point of 44 bytes fits 40");
+    };
+    assert!(slices.next().is_none(), "nothing after an error");
+    let want = TooLarge {
+        what: "/P: bytes of point 0".into(),
+        asked: 44,
+        limit: 40,
+    };
+    assert_eq!(error, want);
+}
+
+#[test]
+fn shape_tables_hold_slots_and_weights() {
+    let rng = &mut Rng(17);
+    let packed = skin(rng, &Kind { shapes: 6, ..PLAIN });
+    let blend = packed.blend().expect("has shapes");
+    let shapes = encode_shapes(&packed, u64::MAX)
+        .expect("fit")
+        .expect("has shapes");
+    let (slots, positions) = shapes.words.split_at(shapes.positions() as usize);
+    assert_eq!(slots, blend.slots().as_flattened());
+    let weights: Vec<f32> = positions.iter().map(|w| f32::from_bits(*w)).collect();
+    assert_eq!(weights, blend.positions());
+    assert_eq!(shapes.slot_count as usize, packed.channel_count());
+    assert_eq!(shapes.sub_shape_count as usize, weights.len());
+    let bytes = shapes.words.len() as u64 * 4;
+    assert!(encode_shapes(&packed, bytes).is_ok());
+    assert_eq!(encode_shapes(&packed, bytes - 4).unwrap_err().asked, bytes);
+    let none = skin(rng, &PLAIN);
+    assert!(encode_shapes(&none, 0).expect("nothing to fit").is_none());
+}

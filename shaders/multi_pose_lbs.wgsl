@@ -9,8 +9,8 @@ override FINE: bool = false;
 override COMPACT: bool = false;
 
 // As in skin.wgsl.
-override NORMALS_SLOT: u32 = 1u;
-override PREVIOUS_SLOT: u32 = 3u;
+override NORMALS_BINDING: u32 = 1u;
+override PREVIOUS_BINDING: u32 = 3u;
 // Influences per point, up to 8, which are held while poses go by; 0 for any number, read again by each.
 override INFLUENCES: u32 = 0u;
 
@@ -207,7 +207,7 @@ fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
         if (pose.flags & FRESH) == 0u {
             before = position_left_at(to);
         }
-        put(PREVIOUS_SLOT, pose.out_previous + number * items[item].previous_stride, before);
+        put(PREVIOUS_BINDING, pose.out_previous + number * items[item].previous_stride, before);
     }
     put(0u, to, p);
     if normals {

@@ -13,9 +13,9 @@ override SHARED_WORKGROUPS: bool = true;
 
 // Which output binding each kind of result goes to; points go to the first. Results that share a buffer
 // share a binding, for WebGPU binds no writable bytes twice.
-override NORMALS_SLOT: u32 = 1u;
-override TANGENTS_SLOT: u32 = 2u;
-override PREVIOUS_SLOT: u32 = 3u;
+override NORMALS_BINDING: u32 = 1u;
+override TANGENTS_BINDING: u32 = 2u;
+override PREVIOUS_BINDING: u32 = 3u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
@@ -172,7 +172,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             if (item.flags & FRESH) == 0u {
                 before = position_left_at(to);
             }
-            put(PREVIOUS_SLOT, item.out.previous.first + number * item.out.previous.stride, before);
+            put(PREVIOUS_BINDING, item.out.previous.first + number * item.out.previous.stride, before);
         }
         put(0u, to, p);
     }
@@ -181,8 +181,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     if tangents {
         let to_tangent = item.out.tangents.first + number * item.out.tangents.stride;
-        put(TANGENTS_SLOT, to_tangent, normalized(t));
-        put_one(TANGENTS_SLOT, to_tangent + 3u, skins[item.slice.tangents + number * 4u + 3u]);
+        put(TANGENTS_BINDING, to_tangent, normalized(t));
+        put_one(TANGENTS_BINDING, to_tangent + 3u, skins[item.slice.tangents + number * 4u + 3u]);
     }
 }
 

@@ -2,7 +2,7 @@
 // corners of its point, in the order of faces.
 
 // Which output binding normals go to; points are in the first.
-override NORMALS_SLOT: u32 = 1u;
+override NORMALS_BINDING: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
@@ -16,7 +16,7 @@ fn position_at(at: u32) -> vec3<f32> {
 }
 
 fn put_word(at: u32, word: u32) {
-    if NORMALS_SLOT == 0u {
+    if NORMALS_BINDING == 0u {
         out_0[at] = word;
     } else {
         out_1[at] = word;

@@ -2,7 +2,9 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{AddressSpace, Expression, Literal, Module, Scalar, ScalarKind, StorageAccess, TypeInner};
+use naga::{
+    AddressSpace, Expression, Literal, Module, Scalar, ScalarKind, StorageAccess, TypeInner,
+};
 use sinew::kernel::registry::{CONSTANTS, Constant};
 use sinew::kernel::{Access, KERNELS, Kernel, SKIN, WORKGROUP_SIZE};
 use sinew_render::Shader;
@@ -327,10 +329,9 @@ fn entry(kernel: &Kernel) -> Result<(), String> {
         return Err(format!("{} with {:?}", point.name, point.workgroup_size));
     }
     let declared = |kind: ScalarKind| -> Vec<&str> {
-        let of_kind = module
-            .overrides
-            .iter()
-            .filter(|(_, o)| matches!(module.types[o.ty].inner, TypeInner::Scalar(s) if s.kind == kind));
+        let of_kind = module.overrides.iter().filter(
+            |(_, o)| matches!(module.types[o.ty].inner, TypeInner::Scalar(s) if s.kind == kind),
+        );
         of_kind.filter_map(|(_, o)| o.name.as_deref()).collect()
     };
     let (switches, numbers) = (declared(ScalarKind::Bool), declared(ScalarKind::Uint));
@@ -455,7 +456,10 @@ fn changed_struct() -> Result<(), Failed> {
     };
     for (from, to) in [
         ("const FRESH: u32 = 1;", "const FRESH: u32 = 2;"),
-        ("const CANCELLED: f32 = 1e-6;", "const CANCELLED: f32 = 1.0001e-6;"),
+        (
+            "const CANCELLED: f32 = 1e-6;",
+            "const CANCELLED: f32 = 1.0001e-6;",
+        ),
         ("const NONE: u32", "const NOTHING: i32"),
     ] {
         // A name that is used but not declared does not even parse.

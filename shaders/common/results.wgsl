@@ -9,17 +9,17 @@ fn rows_at(at: u32) -> Rows {
 }
 
 // Results are written as words, for not all that they hold are numbers.
-fn put(slot: u32, at: u32, value: vec3<f32>) {
+fn put(binding: u32, at: u32, value: vec3<f32>) {
     let v = bitcast<vec3<u32>>(value);
-    if slot == 0u {
+    if binding == 0u {
         out_0[at] = v.x;
         out_0[at + 1u] = v.y;
         out_0[at + 2u] = v.z;
-    } else if slot == 1u {
+    } else if binding == 1u {
         out_1[at] = v.x;
         out_1[at + 1u] = v.y;
         out_1[at + 2u] = v.z;
-    } else if slot == 2u {
+    } else if binding == 2u {
         out_2[at] = v.x;
         out_2[at + 1u] = v.y;
         out_2[at + 2u] = v.z;
@@ -30,12 +30,12 @@ fn put(slot: u32, at: u32, value: vec3<f32>) {
     }
 }
 
-fn put_one(slot: u32, at: u32, value: u32) {
-    if slot == 0u {
+fn put_one(binding: u32, at: u32, value: u32) {
+    if binding == 0u {
         out_0[at] = value;
-    } else if slot == 1u {
+    } else if binding == 1u {
         out_1[at] = value;
-    } else if slot == 2u {
+    } else if binding == 2u {
         out_2[at] = value;
     } else {
         out_3[at] = value;
@@ -48,8 +48,8 @@ fn position_left_at(at: u32) -> vec3<f32> {
 
 fn put_normal(flags: u32, at: u32, n: vec3<f32>) {
     if (flags & OCTAHEDRAL) != 0u {
-        put_one(NORMALS_SLOT, at, octahedral(n));
+        put_one(NORMALS_BINDING, at, octahedral(n));
     } else {
-        put(NORMALS_SLOT, at, n);
+        put(NORMALS_BINDING, at, n);
     }
 }

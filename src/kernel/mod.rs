@@ -18,6 +18,7 @@
 
 mod blend_shapes;
 mod bounds;
+mod cpu;
 mod dual_quaternion;
 pub mod encoded_skin;
 mod influences;
@@ -36,6 +37,7 @@ mod testing;
 
 pub use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
 pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_cpu};
+pub use cpu::cpu_instructions;
 pub use encoded_skin::{Packing, PointBytes, unpack_normal};
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
@@ -48,14 +50,3 @@ pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_
 pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
 pub use smooth_normals::{SMOOTH_NORMALS, SmoothNormals};
-
-/// What the CPU mirror computes with, and so what the last bits of its results depend on: such as `x86_64 avx2 fma`.
-#[must_use]
-pub fn cpu_instructions() -> String {
-    let arch = std::env::consts::ARCH;
-    #[cfg(target_arch = "x86_64")]
-    if linear_blend::avx2::is_available() {
-        return format!("{arch} avx2 fma");
-    }
-    arch.to_owned()
-}

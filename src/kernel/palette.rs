@@ -196,7 +196,7 @@ pub(super) enum OwnSlots {
 /// Palettes of linear blend skinning. `normals` is empty where none are wanted.
 fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
     #[cfg(target_arch = "x86_64")]
-    if super::linear_blend::avx2::is_available() {
+    if super::cpu::Avx2Fma::detect().is_some() {
         // SAFETY: the machine has AVX2.
         unsafe { linear_wide(skinning, geom_bind, points, normals) };
         return;

@@ -109,5 +109,5 @@ pub const SKIN: Kernel = Kernel {
     ],
     structs: ITEM_STRUCTS,
     overrides: skin_bits::NAMES,
-    numbers: &["NORMALS_SLOT", "TANGENTS_SLOT", "PREVIOUS_SLOT"],
+    numbers: &["NORMALS_BINDING", "TANGENTS_BINDING", "PREVIOUS_BINDING"],
 };

@@ -29,7 +29,7 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
     ],
     structs: ITEM_STRUCTS,
     overrides: &[],
-    numbers: &["NORMALS_SLOT"],
+    numbers: &["NORMALS_BINDING"],
 };
 
 /// The neighbours of each point round its face corners (compressed sparse rows), so that a kernel gathers and needs no

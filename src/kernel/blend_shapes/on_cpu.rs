@@ -115,7 +115,7 @@ impl Sums<'_> {
     /// Adds to `rest`. All ways round multiply, then add, in the same order: the bits are the same on every machine.
     fn of_block(self, rest: &[Vec3], out: &mut [Vec3]) {
         #[cfg(target_arch = "x86_64")]
-        if crate::kernel::linear_blend::avx2::is_available() {
+        if crate::kernel::cpu::Avx2Fma::detect().is_some() {
             // SAFETY: the machine has AVX2.
             unsafe { self.of_block_wide(rest, out) };
             return;

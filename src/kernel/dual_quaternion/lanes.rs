@@ -9,12 +9,16 @@ use crate::kernel::registry::SHORTEST;
 pub(super) trait Lanes<const N: usize>: Copy {
     /// What [`Lanes::less`] says of each lane.
     type Mask: Copy;
+    /// Proof that the machine has the instructions of these lanes. Every value was made with one, so values are proof too.
+    type Cpu: Copy;
 
-    fn splat(value: f32) -> Self;
+    /// The proof that this value was made with.
+    fn cpu(self) -> Self::Cpu;
+    fn splat(cpu: Self::Cpu, value: f32) -> Self;
     fn to_array(self) -> [f32; N];
     /// Columns of `N` rows.
-    fn transposed(rows: [Vec4; N]) -> [Self; 4];
-    fn from_points(points: &[Vec3; N]) -> [Self; 3];
+    fn transposed(cpu: Self::Cpu, rows: [Vec4; N]) -> [Self; 4];
+    fn from_points(cpu: Self::Cpu, points: &[Vec3; N]) -> [Self; 3];
     fn to_points(lanes: [Self; 3], points: &mut [Vec3; N]);
     fn add(self, b: Self) -> Self;
     fn mul(self, b: Self) -> Self;
@@ -35,9 +39,12 @@ pub(super) trait Lanes<const N: usize>: Copy {
 
 impl Lanes<4> for Vec4 {
     type Mask = glam::BVec4A;
+    type Cpu = ();
 
     #[inline(always)]
-    fn splat(value: f32) -> Self {
+    fn cpu(self) {}
+    #[inline(always)]
+    fn splat((): (), value: f32) -> Self {
         Vec4::splat(value)
     }
     #[inline(always)]
@@ -45,18 +52,18 @@ impl Lanes<4> for Vec4 {
         Vec4::to_array(&self)
     }
     #[inline(always)]
-    fn transposed(rows: [Vec4; 4]) -> [Self; 4] {
+    fn transposed((): (), rows: [Vec4; 4]) -> [Self; 4] {
         let t = Mat4::from_cols(rows[0], rows[1], rows[2], rows[3]).transpose();
         [t.x_axis, t.y_axis, t.z_axis, t.w_axis]
     }
     #[inline(always)]
-    fn from_points(points: &[Vec3; 4]) -> [Self; 3] {
-        let [x, y, z, _] = Self::transposed(points.map(|p| p.extend(0.0)));
+    fn from_points((): (), points: &[Vec3; 4]) -> [Self; 3] {
+        let [x, y, z, _] = Self::transposed((), points.map(|p| p.extend(0.0)));
         [x, y, z]
     }
     #[inline(always)]
     fn to_points([x, y, z]: [Self; 3], points: &mut [Vec3; 4]) {
-        *points = Self::transposed([x, y, z, Vec4::ZERO]).map(Vec4::truncate);
+        *points = Self::transposed((), [x, y, z, Vec4::ZERO]).map(Vec4::truncate);
     }
     #[inline(always)]
     fn add(self, b: Self) -> Self {
@@ -141,7 +148,7 @@ pub(super) fn scaled_add<const N: usize, L: Lanes<N>>(
 #[inline(always)]
 pub(super) fn transformed<const N: usize, L: Lanes<N>>(m: &[Vec4; 4], v: Vectors<L>) -> Vectors<L> {
     let row = |r: usize| {
-        let at = |c: usize| L::splat(m[c][r]);
+        let at = |c: usize| L::splat(v[0].cpu(), m[c][r]);
         let sum = v[0].mul_add(at(0), at(3));
         v[2].mul_add(at(2), v[1].mul_add(at(1), sum))
     };
@@ -151,7 +158,8 @@ pub(super) fn transformed<const N: usize, L: Lanes<N>>(m: &[Vec4; 4], v: Vectors
 /// Zero stays zero. Scaled to a largest element of 1 first, as the shader does.
 #[inline(always)]
 pub(super) fn normalized<const N: usize, L: Lanes<N>>(v: Vectors<L>) -> Vectors<L> {
-    let (one, shortest) = (L::splat(1.0), L::splat(SHORTEST));
+    let cpu = v[0].cpu();
+    let (one, shortest) = (L::splat(cpu, 1.0), L::splat(cpu, SHORTEST));
     let largest = v[0].abs().max(v[1].abs()).max(v[2].abs());
     let divisor = largest.max(shortest);
     let v = [v[0].div(divisor), v[1].div(divisor), v[2].div(divisor)];

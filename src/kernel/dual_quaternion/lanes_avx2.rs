@@ -5,12 +5,12 @@ use std::arch::x86_64::*;
 use glam::{Vec3, Vec4};
 
 use super::lanes::Lanes;
+use crate::kernel::cpu::Avx2Fma;
 
-/// Only for code that runs where [`crate::kernel::linear_blend::avx2::is_available`] says so; every `unsafe` below
-/// rests on that. Methods are inlined into callers with these target features, where the intrinsics
-/// become instructions.
+/// Eight lanes. A value is proof of AVX2 and FMA, for it takes an [`Avx2Fma`] or another value to make one; every `unsafe` below rests
+/// on that. Methods are inlined into callers with these target features, where the intrinsics become instructions.
 #[derive(Clone, Copy)]
-pub(super) struct Wide(__m256);
+pub(super) struct Wide(__m256, Avx2Fma);
 
 /// Two lanes of one register's halves, then two of the other's.
 macro_rules! shuffled {
@@ -20,16 +20,23 @@ macro_rules! shuffled {
 }
 
 #[inline(always)]
-fn both(low: Vec4, high: Vec4) -> __m256 {
+fn both(_: Avx2Fma, low: Vec4, high: Vec4) -> __m256 {
+    // SAFETY: the machine has AVX2.
     unsafe { _mm256_set_m128(high.into(), low.into()) }
 }
 
 impl Lanes<8> for Wide {
     type Mask = __m256;
+    type Cpu = Avx2Fma;
 
     #[inline(always)]
-    fn splat(value: f32) -> Self {
-        Self(unsafe { _mm256_set1_ps(value) })
+    fn cpu(self) -> Avx2Fma {
+        self.1
+    }
+
+    #[inline(always)]
+    fn splat(cpu: Avx2Fma, value: f32) -> Self {
+        Self(unsafe { _mm256_set1_ps(value) }, cpu)
     }
 
     #[inline(always)]
@@ -40,13 +47,13 @@ impl Lanes<8> for Wide {
     }
 
     #[inline(always)]
-    fn transposed(rows: [Vec4; 8]) -> [Self; 4] {
+    fn transposed(cpu: Avx2Fma, rows: [Vec4; 8]) -> [Self; 4] {
         // Row i beside row i + 4: each half is then a 4 x 4 of its own.
         let r = [
-            both(rows[0], rows[4]),
-            both(rows[1], rows[5]),
-            both(rows[2], rows[6]),
-            both(rows[3], rows[7]),
+            both(cpu, rows[0], rows[4]),
+            both(cpu, rows[1], rows[5]),
+            both(cpu, rows[2], rows[6]),
+            both(cpu, rows[3], rows[7]),
         ];
         let (xy01, zw01) = unsafe {
             (
@@ -61,27 +68,27 @@ impl Lanes<8> for Wide {
             )
         };
         [
-            Self(shuffled!(xy01, xy23, 0, 1, 0, 1)),
-            Self(shuffled!(xy01, xy23, 2, 3, 2, 3)),
-            Self(shuffled!(zw01, zw23, 0, 1, 0, 1)),
-            Self(shuffled!(zw01, zw23, 2, 3, 2, 3)),
+            Self(shuffled!(xy01, xy23, 0, 1, 0, 1), cpu),
+            Self(shuffled!(xy01, xy23, 2, 3, 2, 3), cpu),
+            Self(shuffled!(zw01, zw23, 0, 1, 0, 1), cpu),
+            Self(shuffled!(zw01, zw23, 2, 3, 2, 3), cpu),
         ]
     }
 
     #[inline(always)]
-    fn from_points(points: &[Vec3; 8]) -> [Self; 3] {
+    fn from_points(cpu: Avx2Fma, points: &[Vec3; 8]) -> [Self; 3] {
         let floats: &[f32; 24] = bytemuck::cast_ref(points);
         let at = |i: usize| Vec4::from_slice(&floats[i..i + 4]);
         // x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3; points 4 to 7 in the high halves.
-        let a = both(at(0), at(12));
-        let b = both(at(4), at(16));
-        let c = both(at(8), at(20));
+        let a = both(cpu, at(0), at(12));
+        let b = both(cpu, at(4), at(16));
+        let c = both(cpu, at(8), at(20));
         let xy_23 = shuffled!(b, c, 2, 3, 1, 2);
         let yz_01 = shuffled!(a, b, 1, 2, 0, 1);
         [
-            Self(shuffled!(a, xy_23, 0, 3, 0, 2)),
-            Self(shuffled!(yz_01, xy_23, 0, 2, 1, 3)),
-            Self(shuffled!(yz_01, c, 1, 3, 0, 3)),
+            Self(shuffled!(a, xy_23, 0, 3, 0, 2), cpu),
+            Self(shuffled!(yz_01, xy_23, 0, 2, 1, 3), cpu),
+            Self(shuffled!(yz_01, c, 1, 3, 0, 3), cpu),
         ]
     }
 
@@ -110,35 +117,38 @@ impl Lanes<8> for Wide {
 
     #[inline(always)]
     fn add(self, b: Self) -> Self {
-        Self(unsafe { _mm256_add_ps(self.0, b.0) })
+        Self(unsafe { _mm256_add_ps(self.0, b.0) }, self.1)
     }
     #[inline(always)]
     fn mul(self, b: Self) -> Self {
-        Self(unsafe { _mm256_mul_ps(self.0, b.0) })
+        Self(unsafe { _mm256_mul_ps(self.0, b.0) }, self.1)
     }
     #[inline(always)]
     fn div(self, b: Self) -> Self {
-        Self(unsafe { _mm256_div_ps(self.0, b.0) })
+        Self(unsafe { _mm256_div_ps(self.0, b.0) }, self.1)
     }
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
-        Self(unsafe { _mm256_fmadd_ps(self.0, b.0, c.0) })
+        Self(unsafe { _mm256_fmadd_ps(self.0, b.0, c.0) }, self.1)
     }
     #[inline(always)]
     fn mul_sub_from(self, b: Self, c: Self) -> Self {
-        Self(unsafe { _mm256_fnmadd_ps(self.0, b.0, c.0) })
+        Self(unsafe { _mm256_fnmadd_ps(self.0, b.0, c.0) }, self.1)
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
-        Self(unsafe { _mm256_sqrt_ps(self.0) })
+        Self(unsafe { _mm256_sqrt_ps(self.0) }, self.1)
     }
     #[inline(always)]
     fn abs(self) -> Self {
-        Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
+        Self(
+            unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) },
+            self.1,
+        )
     }
     #[inline(always)]
     fn max(self, b: Self) -> Self {
-        Self(unsafe { _mm256_max_ps(self.0, b.0) })
+        Self(unsafe { _mm256_max_ps(self.0, b.0) }, self.1)
     }
     #[inline(always)]
     fn less(self, b: Self) -> Self::Mask {
@@ -146,10 +156,13 @@ impl Lanes<8> for Wide {
     }
     #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-        Self(unsafe { _mm256_blendv_ps(no.0, yes.0, mask) })
+        Self(unsafe { _mm256_blendv_ps(no.0, yes.0, mask) }, yes.1)
     }
     #[inline(always)]
     fn negated_where(self, mask: Self::Mask) -> Self {
-        Self(unsafe { _mm256_xor_ps(self.0, _mm256_and_ps(mask, _mm256_set1_ps(-0.0))) })
+        Self(
+            unsafe { _mm256_xor_ps(self.0, _mm256_and_ps(mask, _mm256_set1_ps(-0.0))) },
+            self.1,
+        )
     }
 }

@@ -10,6 +10,8 @@ mod lanes_avx2;
 
 use glam::{Vec3, Vec4};
 
+#[cfg(target_arch = "x86_64")]
+use super::cpu::Avx2Fma;
 use super::influences::{Records, record_words};
 use super::linear_blend::Columns;
 use super::registry::{CANCELLED, SHORTEST};
@@ -61,7 +63,7 @@ struct Matrices<'a> {
 trait Apply {
     fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
-        records: &Block<'_, N, K, W>,
+        records: &Block<'_, N, K, W, L>,
         values: Vectors<L>,
     ) -> Vectors<L>;
 }
@@ -73,7 +75,7 @@ impl Apply for Points<'_> {
     #[inline(always)]
     fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
-        records: &Block<'_, N, K, W>,
+        records: &Block<'_, N, K, W, L>,
         mut p: Vectors<L>,
     ) -> Vectors<L> {
         let Matrices {
@@ -84,16 +86,17 @@ impl Apply for Points<'_> {
         if let Some(bind) = bind {
             p = transformed(bind, p);
         }
-        let weights = records.weights::<L>();
+        let cpu = records.cpu;
+        let weights = records.weights();
         let pivot = records.pivot(&weights);
-        let pivot = L::transposed(lanes(|i| motions[pivot[i]][0]));
-        let zero = L::splat(0.0);
+        let pivot = L::transposed(cpu, lanes(|i| motions[pivot[i]][0]));
+        let zero = L::splat(cpu, 0.0);
         let (mut real, mut dual, mut sum) = ([zero; 4], [zero; 4], zero);
         for k in 0..records.count() {
             let slots = records.slots(k);
             let weight = records.weight(&weights, k);
-            let r = L::transposed(lanes(|i| motions[slots[i]][0]));
-            let d = L::transposed(lanes(|i| motions[slots[i]][1]));
+            let r = L::transposed(cpu, lanes(|i| motions[slots[i]][0]));
+            let d = L::transposed(cpu, lanes(|i| motions[slots[i]][1]));
             let signed = weight.negated_where(dot(r, pivot).less(zero));
             real = weighted(r, signed, real);
             dual = weighted(d, signed, dual);
@@ -119,7 +122,7 @@ impl Apply for Normals<'_> {
     #[inline(always)]
     fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
-        records: &Block<'_, N, K, W>,
+        records: &Block<'_, N, K, W, L>,
         mut n: Vectors<L>,
     ) -> Vectors<L> {
         let Matrices {
@@ -130,15 +133,16 @@ impl Apply for Normals<'_> {
         if let Some(bind) = bind {
             n = transformed(bind, n);
         }
-        let weights = records.weights::<L>();
+        let cpu = records.cpu;
+        let weights = records.weights();
         let pivot = records.pivot(&weights);
-        let pivot = L::transposed(lanes(|i| motions[pivot[i]][2]));
-        let zero = L::splat(0.0);
+        let pivot = L::transposed(cpu, lanes(|i| motions[pivot[i]][2]));
+        let zero = L::splat(cpu, 0.0);
         let (mut real, mut sum) = ([zero; 4], zero);
         for k in 0..records.count() {
             let slots = records.slots(k);
             let weight = records.weight(&weights, k);
-            let r = L::transposed(lanes(|i| motions[slots[i]][2]));
+            let r = L::transposed(cpu, lanes(|i| motions[slots[i]][2]));
             let signed = weight.negated_where(dot(r, pivot).less(zero));
             real = weighted(r, signed, real);
             sum = sum.add(weight.abs());
@@ -170,20 +174,28 @@ fn weighted<const N: usize, L: Lanes<N>>(q: [L; 4], weight: L, sum: [L; 4]) -> [
 /// `2 / |real|^2`, or 0 where a sum of quaternions says nothing, so that it moves nothing.
 #[inline(always)]
 fn two_over_square<const N: usize, L: Lanes<N>>(real: [L; 4], weights: L) -> L {
+    let cpu = weights.cpu();
     let square = dot(real, real);
-    let shortest = weights.mul(L::splat(CANCELLED)).max(L::splat(SHORTEST));
+    let shortest = weights
+        .mul(L::splat(cpu, CANCELLED))
+        .max(L::splat(cpu, SHORTEST));
     let says_something = shortest.less(square.sqrt());
-    L::select(says_something, L::splat(2.0).div(square), L::splat(0.0))
+    L::select(
+        says_something,
+        L::splat(cpu, 2.0).div(square),
+        L::splat(cpu, 0.0),
+    )
 }
 
 /// The records of `N` values, `K` influences of `W` words each; or where `K` is 0, of `count`.
-struct Block<'a, const N: usize, const K: usize, const W: usize> {
+struct Block<'a, const N: usize, const K: usize, const W: usize, L: Lanes<N>> {
+    cpu: L::Cpu,
     records: &'a [[u32; W]; N],
     of_any_count: [&'a [u32]; N],
     count: usize,
 }
 
-impl<const N: usize, const K: usize, const W: usize> Block<'_, N, K, W> {
+impl<const N: usize, const K: usize, const W: usize, L: Lanes<N>> Block<'_, N, K, W, L> {
     #[inline(always)]
     fn count(&self) -> usize {
         if K == 0 { self.count } else { K }
@@ -199,8 +211,8 @@ impl<const N: usize, const K: usize, const W: usize> Block<'_, N, K, W> {
 
     /// All weights, where `K` says how many.
     #[inline(always)]
-    fn weights<L: Lanes<N>>(&self) -> [L; K] {
-        let mut out = [L::splat(0.0); K];
+    fn weights(&self) -> [L; K] {
+        let mut out = [L::splat(self.cpu, 0.0); K];
         for first in (0..K).step_by(4) {
             let mut rows = [Vec4::ZERO; N];
             for (row, record) in rows.iter_mut().zip(self.records) {
@@ -213,7 +225,7 @@ impl<const N: usize, const K: usize, const W: usize> Block<'_, N, K, W> {
                     [] => Vec4::ZERO,
                 };
             }
-            let four = L::transposed(rows);
+            let four = L::transposed(self.cpu, rows);
             for (out, weights) in out[first..].iter_mut().zip(four) {
                 *out = weights;
             }
@@ -223,12 +235,12 @@ impl<const N: usize, const K: usize, const W: usize> Block<'_, N, K, W> {
 
     /// One of [`Block::weights`], or of the records where there are none.
     #[inline(always)]
-    fn weight<L: Lanes<N>>(&self, weights: &[L; K], k: usize) -> L {
+    fn weight(&self, weights: &[L; K], k: usize) -> L {
         if K != 0 {
             return weights[k];
         }
         let of = |lane: usize| self.record(lane)[self.count.div_ceil(2) + k];
-        L::transposed(lanes(|lane| bits([of(lane), 0, 0, 0])))[0]
+        L::transposed(self.cpu, lanes(|lane| bits([of(lane), 0, 0, 0])))[0]
     }
 
     /// The `k`-th influence's slots.
@@ -239,15 +251,15 @@ impl<const N: usize, const K: usize, const W: usize> Block<'_, N, K, W> {
 
     /// Slots of the first joint of the largest weight, whose hemisphere counts.
     #[inline(always)]
-    fn pivot<L: Lanes<N>>(&self, weights: &[L; K]) -> [usize; N] {
+    fn pivot(&self, weights: &[L; K]) -> [usize; N] {
         let mut largest = self.weight(weights, 0);
         // Numbers of influences as the bits of f32 lanes, which select leaves as they are.
-        let mut pivot = L::splat(f32::from_bits(0));
+        let mut pivot = L::splat(self.cpu, f32::from_bits(0));
         for k in 1..self.count() {
             let weight = self.weight(weights, k);
             let more = largest.less(weight);
             largest = L::select(more, weight, largest);
-            pivot = L::select(more, L::splat(f32::from_bits(k as u32)), pivot);
+            pivot = L::select(more, L::splat(self.cpu, f32::from_bits(k as u32)), pivot);
         }
         let pivot = pivot.to_array();
         lanes(|lane| half(self.record(lane), pivot[lane].to_bits() as usize))
@@ -273,38 +285,40 @@ fn half(record: &[u32], k: usize) -> usize {
 
 fn run(work: &impl Apply, records: Records<'_>, values: &mut [Vec3]) {
     #[cfg(target_arch = "x86_64")]
-    if super::linear_blend::avx2::is_available() {
+    if let Some(cpu) = Avx2Fma::detect() {
         // SAFETY: the machine has AVX2 and FMA.
-        unsafe { run_wide(work, records, values) };
+        unsafe { run_wide(cpu, work, records, values) };
         return;
     }
-    by_count::<4, Vec4>(work, records, values);
+    by_count::<4, Vec4>((), work, records, values);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn run_wide(work: &impl Apply, records: Records<'_>, values: &mut [Vec3]) {
-    by_count::<8, Wide>(work, records, values);
+fn run_wide(cpu: Avx2Fma, work: &impl Apply, records: Records<'_>, values: &mut [Vec3]) {
+    by_count::<8, Wide>(cpu, work, records, values);
 }
 
 #[inline(always)]
 fn by_count<const N: usize, L: Lanes<N>>(
+    cpu: L::Cpu,
     work: &impl Apply,
     records: Records<'_>,
     values: &mut [Vec3],
 ) {
     match records.count {
-        1 => blocks::<N, 1, 2, L>(work, records, values),
-        2 => blocks::<N, 2, 3, L>(work, records, values),
-        3 => blocks::<N, 3, 5, L>(work, records, values),
-        4 => blocks::<N, 4, 6, L>(work, records, values),
-        8 => blocks::<N, 8, 12, L>(work, records, values),
-        _ => blocks_of_any_count::<N, L>(work, records, values),
+        1 => blocks::<N, 1, 2, L>(cpu, work, records, values),
+        2 => blocks::<N, 2, 3, L>(cpu, work, records, values),
+        3 => blocks::<N, 3, 5, L>(cpu, work, records, values),
+        4 => blocks::<N, 4, 6, L>(cpu, work, records, values),
+        8 => blocks::<N, 8, 12, L>(cpu, work, records, values),
+        _ => blocks_of_any_count::<N, L>(cpu, work, records, values),
     }
 }
 
 #[inline(always)]
 fn blocks<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
+    cpu: L::Cpu,
     work: &impl Apply,
     records: Records<'_>,
     values: &mut [Vec3],
@@ -319,17 +333,19 @@ fn blocks<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
     padded[..rest.len()].copy_from_slice(rest);
     each_block(values, |first, values| {
         let whole = all.get(first..first + N).and_then(<[_]>::as_array);
-        let block = Block::<N, K, W> {
+        let block = Block::<N, K, W, L> {
+            cpu,
             records: whole.unwrap_or(&padded),
             of_any_count: [&[]; N],
             count: K,
         };
-        L::to_points(work.apply(&block, L::from_points(values)), values);
+        L::to_points(work.apply(&block, L::from_points(cpu, values)), values);
     });
 }
 
 #[inline(always)]
 fn blocks_of_any_count<const N: usize, L: Lanes<N>>(
+    cpu: L::Cpu,
     work: &impl Apply,
     records: Records<'_>,
     values: &mut [Vec3],
@@ -343,12 +359,13 @@ fn blocks_of_any_count<const N: usize, L: Lanes<N>>(
             let at = (first + lane).min(last) * words;
             &records.words[at..at + words]
         });
-        let block = Block::<N, 0, 0> {
+        let block = Block::<N, 0, 0, L> {
+            cpu,
             records: &[[]; N],
             of_any_count,
             count: records.count,
         };
-        L::to_points(work.apply(&block, L::from_points(values)), values);
+        L::to_points(work.apply(&block, L::from_points(cpu, values)), values);
     });
 }
 

@@ -1,23 +1,12 @@
-//! The CPU mirror's loops for x86-64 machines with AVX2 and FMA, chosen at run time: two matrix
-//! columns to a register.
+//! The same loops for x86-64 machines with AVX2 and FMA: two matrix columns to a register. Whoever calls them from code without
+//! these target features holds an [`Avx2Fma`](crate::kernel::cpu::Avx2Fma).
 
 use std::arch::x86_64::*;
-use std::sync::LazyLock;
 
 use glam::{Vec3, Vec4};
 
 use super::{Columns, SQUARES, normalized};
 use crate::kernel::influences::record_words;
-
-/// Whether this machine has what the functions of this module need. `SINEW_CPU=baseline` says no, so
-/// that the loops of other machines can be tested and timed on this one.
-pub(in crate::kernel) fn is_available() -> bool {
-    static AVAILABLE: LazyLock<bool> = LazyLock::new(|| {
-        let baseline = std::env::var("SINEW_CPU").is_ok_and(|v| v == "baseline");
-        !baseline && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
-    });
-    *AVAILABLE
-}
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]

@@ -9,6 +9,8 @@ pub(super) mod multi_pose_lbs;
 
 use glam::{Vec3, Vec4};
 
+#[cfg(target_arch = "x86_64")]
+use super::cpu::Avx2Fma;
 use super::influences::{Records, record_words};
 use super::registry::SHORTEST;
 use crate::math::Rows;
@@ -147,8 +149,8 @@ fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32)
 /// [`normalized`] of all of a chunk.
 pub(super) fn normalize(vectors: &mut [Vec3]) {
     #[cfg(target_arch = "x86_64")]
-    if avx2::is_available() {
-        // SAFETY: AVX2 and FMA are there.
+    if Avx2Fma::detect().is_some() {
+        // SAFETY: the machine has AVX2 and FMA.
         unsafe { avx2::normalize(vectors) };
         return;
     }
@@ -257,7 +259,7 @@ pub(super) fn skin_points_and_normals(
 /// The records, where the machine has AVX2 and FMA, which the loops of [`avx2`] need.
 #[cfg(target_arch = "x86_64")]
 fn wide_records(records: Records<'_>) -> Option<&[u32]> {
-    (!records.constant && avx2::is_available()).then_some(records.words)
+    (!records.constant && Avx2Fma::detect().is_some()).then_some(records.words)
 }
 
 #[cfg(test)]

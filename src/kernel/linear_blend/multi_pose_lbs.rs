@@ -81,5 +81,5 @@ pub const MULTI_POSE_LBS: Kernel = Kernel {
     ],
     structs: &[Dispatch::LAYOUT, ItemPose::LAYOUT, MultiPoseItem::LAYOUT],
     overrides: multi_pose_bits::NAMES,
-    numbers: &["NORMALS_SLOT", "PREVIOUS_SLOT", "INFLUENCES"],
+    numbers: &["NORMALS_BINDING", "PREVIOUS_BINDING", "INFLUENCES"],
 };

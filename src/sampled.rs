@@ -1,15 +1,14 @@
-//! Time-sampled values: bracketing and interpolation as usd-core does it.
+//! Values over time: finds the two samples around a time and interpolates between them, as usd-core does.
 //!
-//! Source: UsdStage value resolution and pxr/usd/usd/interpolators.h; seen on usd-core 26.11. The
-//! rounding steps are usd-core's own, because half3 scales lose three digits and a different order
-//! of operations shows in skinned points.
+//! Source: UsdStage value resolution and pxr/usd/usd/interpolators.h, checked against usd-core 26.11. Values are rounded in the same steps
+//! as in usd-core: scales in half precision have three digits, so another order of operations would show in skinned points.
 
 use std::sync::Arc;
 
 use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3};
 use half::f16;
 
-/// A moment on the stage's time line, or the default (time-less) value.
+/// A time code of the stage, or the default time, which has no time code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Time {
     /// `UsdTimeCode::Default()`: the value authored without a time.
@@ -38,23 +37,24 @@ impl std::fmt::Display for Time {
     }
 }
 
-/// How a value between two samples is found (the stage's setting).
+/// How to find a value between two samples. A stage has one setting for all values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
     /// Linear, or slerp for quaternions.
     #[default]
     Linear,
-    /// The earlier sample holds.
+    /// The value of the earlier sample.
     Held,
 }
 
-/// A value that usd-core interpolates, or holds where [`Lerp::lerp`] gives `None`.
+/// A type of value that may be interpolated. [`Lerp::lerp`] gives `None` if it is not; then the earlier sample holds.
 pub trait Lerp: Sized {
     /// The value at `alpha` between `a` (0) and `b` (1); `None` keeps `a`.
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self>;
 }
 
-/// One half of a half-precision scale, kept in the precision it was authored in.
+/// A vector of three 16-bit floats (GfVec3h): the type of scales in a SkelAnimation. It stays in half precision, because usd-core
+/// interpolates it in half precision.
 pub type Half3 = [f16; 3];
 
 fn lerp_array<T>(a: &[T], b: &[T], f: impl Fn(&T, &T) -> T) -> Option<Vec<T>> {
@@ -66,7 +66,7 @@ fn lerp_f32(a: f32, b: f32, alpha: f64) -> f32 {
     ((1.0 - alpha) * f64::from(a) + alpha * f64::from(b)) as f32
 }
 
-/// GfVec3f scales each term in double and rounds it, then adds in float.
+/// GfVec3f: multiplies each term in f64, rounds it, and adds in f32.
 fn lerp_vec3(a: Vec3, b: Vec3, alpha: f64) -> Vec3 {
     let part = |x: f32, s: f64| (f64::from(x) * s) as f32;
     let term = |a: f32, b: f32| part(a, 1.0 - alpha) + part(b, alpha);
@@ -77,7 +77,7 @@ fn lerp_vec2(a: Vec2, b: Vec2, alpha: f64) -> Vec2 {
     lerp_vec3(a.extend(0.0), b.extend(0.0), alpha).truncate()
 }
 
-/// GfVec3h multiplies and adds half by half, each step rounded.
+/// GfVec3h: multiplies and adds in half precision, and rounds each step.
 fn lerp_half3(a: &Half3, b: &Half3, alpha: f64) -> Half3 {
     let part = |x: f16, s: f64| f16::from_f32(x.to_f32() * s as f32);
     std::array::from_fn(|i| {
@@ -86,8 +86,8 @@ fn lerp_half3(a: &Half3, b: &Half3, alpha: f64) -> Half3 {
     })
 }
 
-/// GfSlerp: the short way round, no normalisation, straight lerp when nearly parallel. The angle and
-/// its sine are kept in the quaternion's own precision, which `round` rounds to.
+/// The factors of GfSlerp. It goes the short way round, does not normalise, and is linear for quaternions that are nearly parallel.
+/// `round` rounds the angle and its sine to the precision of the quaternion.
 fn slerp_factors(cos_theta: f64, alpha: f64, round: impl Fn(f64) -> f64) -> (f64, f64) {
     let (cos_theta, sign) = if cos_theta < 0.0 {
         (-cos_theta, -1.0)
@@ -214,7 +214,7 @@ impl Lerp for bool {
     }
 }
 
-/// A composed attribute value over time. `None` inside is a blocked value.
+/// The values of an attribute over time, after composition. A default or a sample that is `None` is a blocked value.
 #[derive(Clone, Debug)]
 pub struct Sampled<T> {
     default: Option<Arc<T>>,
@@ -245,8 +245,8 @@ impl<T> Sampled<T> {
         }
     }
 
-    /// A default value and time samples; samples are sorted, the last of equal times wins, and
-    /// times that are not numbers are dropped.
+    /// A value with a default and with time samples, in any order. Of samples at the same time the last one counts. Samples at a time that
+    /// is NaN are dropped.
     pub fn new(
         default: Option<T>,
         samples: Vec<(f64, Option<T>)>,
@@ -269,7 +269,7 @@ impl<T> Sampled<T> {
         }
     }
 
-    /// A value that all time codes block, for readers that cannot tell the blocked times.
+    /// The same value, blocked at every time code whatever the default is: for readers that cannot tell the times of blocked samples.
     #[must_use]
     pub fn blocked_at_time_codes(mut self) -> Self {
         self.blocked = true;
@@ -281,19 +281,19 @@ impl<T> Sampled<T> {
         self.samples.iter().map(|(t, _)| *t)
     }
 
-    /// True where more than one sample exists, so that the value may change.
+    /// Whether there is more than one sample, so that the value may change over time.
     #[must_use]
     pub fn is_animated(&self) -> bool {
         self.samples.len() > 1
     }
 
-    /// True where some time has a value.
+    /// Whether there is a value at some time.
     #[must_use]
     pub fn has_value(&self) -> bool {
         self.default.is_some() || self.samples.iter().any(|(_, v)| v.is_some())
     }
 
-    /// The value at the default time, else at the earliest sample: what a size check looks at.
+    /// The value of the earliest sample that is not blocked, or else the default: for checks of sizes.
     #[must_use]
     pub fn first(&self) -> Option<&Arc<T>> {
         self.samples
@@ -317,7 +317,7 @@ impl<T> Sampled<T> {
         }
     }
 
-    /// The default value where there is one, then every sample, `None` where it is blocked.
+    /// The default, if there is one, then every sample. A blocked sample is `None`.
     pub fn authored(&self) -> impl Iterator<Item = (Time, Option<&T>)> {
         let default = self.default.iter().map(|v| (Time::Default, Some(&**v)));
         let samples = self

@@ -1,7 +1,7 @@
-//! Bounding boxes of deformed points, `shaders/bounds.wgsl` and `boxes.wgsl` and their mirror.
+//! Bounding boxes of deformed points: `shaders/bounds.wgsl`, `shaders/boxes.wgsl` and their mirror.
 //!
-//! Floats become keys whose order as integers is theirs, so that an atomic maximum finds the largest; the
-//! smallest is the largest of the negated keys, and 0 is below all of them.
+//! A float becomes a key: an integer such that keys have the order of the floats. An atomic maximum of keys then finds the largest float.
+//! The smallest float is the one with the largest negated key. 0 is below every key.
 
 use glam::{UVec3, Vec3};
 
@@ -10,11 +10,11 @@ use super::registry::{POSITIONS_PER_INVOCATION, WORKGROUP_SIZE};
 use super::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
-    /// A run of positions of one box. Offsets count elements of the bound buffer.
+    /// Consecutive positions that one box encloses. Offsets count elements of the bound buffer.
     pub struct BoundsItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
-        /// Positions.
+        /// Number of positions.
         count: u32,
         /// First float of its positions.
         positions: u32,
@@ -25,10 +25,10 @@ gpu_struct! {
     }
 }
 
-/// Positions of one workgroup of [`BOUNDS`].
+/// Positions that one workgroup of [`BOUNDS`] reads.
 pub const POSITIONS_PER_WORKGROUP: u32 = POSITIONS_PER_INVOCATION * WORKGROUP_SIZE;
 
-/// Positions -> keys.
+/// The kernel that finds the keys of boxes from positions.
 pub const BOUNDS: Kernel = Kernel {
     name: "bounds",
     wgsl: wgsl!["common/dispatch", "common/items", "bounds"],
@@ -44,7 +44,7 @@ pub const BOUNDS: Kernel = Kernel {
     numbers: &[],
 };
 
-/// Keys -> boxes.
+/// The kernel that computes boxes from their keys.
 pub const BOXES: Kernel = Kernel {
     name: "boxes",
     wgsl: wgsl!["common/dispatch", "boxes"],
@@ -68,9 +68,8 @@ const fn binding(index: u32, name: &'static str, access: Access, min_bytes: usiz
     }
 }
 
-/// The least and the greatest corner of what encloses these points, equal to the bit to the box that the
-/// GPU finds. Points with a NaN do not count; an infinite one makes the box infinite. `None` where no
-/// point counts.
+/// The bounding box of points, as its least and its greatest corner, with the same bits as the GPU's. Points with a NaN do not count. An
+/// infinite point makes the box infinite. `None` if no point counts.
 #[must_use]
 pub fn bounds_on_cpu(points: &[Vec3]) -> Option<[Vec3; 2]> {
     let (mut high, mut low) = (UVec3::ZERO, UVec3::ZERO);
@@ -88,7 +87,7 @@ pub fn bounds_on_cpu(points: &[Vec3]) -> Option<[Vec3; 2]> {
     })
 }
 
-/// Bits that order as the numbers do.
+/// The key of a float.
 fn key_of(number: f32) -> u32 {
     let bits = number.to_bits();
     bits ^ if bits >> 31 == 1 { u32::MAX } else { 1 << 31 }

@@ -3,13 +3,13 @@
 use crate::error::Invalid;
 use crate::skel::{InfluenceInterpolation, Skin};
 
-/// One record of u32 words per point: `ceil(count / 2)` words of u16 palette slot pairs (the first
-/// in the low half), then `count` words of f32 weight bits. Constant influences are one record
-/// with a stride of 0.
+/// The joint influences of a prim: a record of u32 words per point, or one record for all points if they are constant.
 ///
-/// Slots count the *skeleton's* joints; a prim's own skel:joints order is folded in, and a joint
-/// that the skeleton lacks has the slot after the last joint, which holds the geomBindTransform
-/// alone (rule 11). Weights are as authored (rule 21).
+/// A record is `ceil(count / 2)` words of palette indices, two u16 to a word (the first in the low half), then `count` words
+/// of f32 weights. Weights are as authored (rule 21).
+///
+/// A palette index is the number of a joint of the *skeleton*, also if the prim has a skel:joints order of its own. A joint that
+/// the skeleton lacks has the index after the last joint; its matrix is the geomBindTransform alone (rule 11).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedInfluences {
     pub(super) words: Vec<u32>,
@@ -17,16 +17,16 @@ pub struct PackedInfluences {
     pub(super) constant: bool,
 }
 
-/// See [`PackedInfluences::largest`].
+/// The largest influences of a point: what [`PackedInfluences::largest`] returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LargestInfluences<const N: usize> {
-    /// Palette slots, the largest weight first.
+    /// Palette indices, that of the largest weight first.
     pub slots: [u16; N],
     /// Their weights.
     pub weights: [f32; N],
-    /// Share of all weights that was dropped, in `0..=1`: 0 where nothing is lost. For weights that are not
-    /// negative, a linearly skinned point is off by at most this share times the weights' sum times the largest
-    /// distance between two of the places that its joints alone would take it to.
+    /// Share of the weights that was dropped, from 0 (nothing is lost) to 1. If no weight is negative, it bounds the error of a
+    /// linearly skinned point: this share, times the sum of the weights, times the largest distance between two places that
+    /// single joints of the point would move it to.
     pub dropped: f32,
 }
 
@@ -111,11 +111,11 @@ impl PackedInfluences {
         }
     }
 
-    /// Palette slot and weight of each of a point's influences, in their authored order; the same for
-    /// every point where they are constant.
+    /// Palette index and weight of each influence of a point, in the authored order. Constant influences are the same for
+    /// every point.
     ///
     /// # Panics
-    /// A point that there is not.
+    /// If there is no such point.
     pub fn of_point(&self, point: usize) -> impl ExactSizeIterator<Item = (u16, f32)> + '_ {
         let record = self.of_points(point, 1).words;
         let (slots, weights) = record.split_at(self.count.div_ceil(2) as usize);
@@ -126,12 +126,12 @@ impl PackedInfluences {
             .map(move |(i, weight)| (slot(i), weight))
     }
 
-    /// A point's `N` influences of the largest weights, whatever their sign, for vertex attributes of a fixed
-    /// number; places that are left over have slot 0 and weight 0. Where influences are dropped, the
-    /// others are scaled so that the sum of all weights stays (which need not be 1, rule 21).
+    /// The `N` influences of a point that have the largest weights, whatever their sign; for vertex attributes of a fixed number.
+    /// If the point has fewer, the rest have index 0 and weight 0. If some are dropped, the others are scaled so that the
+    /// sum of the weights stays the same (it need not be 1, rule 21).
     ///
     /// # Panics
-    /// As [`PackedInfluences::of_point`].
+    /// If there is no such point.
     #[must_use]
     pub fn largest<const N: usize>(&self, point: usize) -> LargestInfluences<N> {
         let mut all: Vec<(u16, f32)> = self.of_point(point).collect();
@@ -168,13 +168,13 @@ impl PackedInfluences {
         &self.words
     }
 
-    /// Influences per point (or in all, where constant).
+    /// Influences per record.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// One record serves every point.
+    /// Whether one record serves every point.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.constant

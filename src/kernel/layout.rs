@@ -1,4 +1,4 @@
-//! What a shader and its Rust side must agree on, written down so that a test can compare them.
+//! What a pipeline needs to know of a kernel. `tests/shaders.rs` compares all of it with the parsed WGSL.
 
 /// How a kernel uses a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Binding {
     pub name: &'static str,
     /// How it is bound.
     pub access: Access,
-    /// Bytes of one element: the least that may be bound.
+    /// Bytes of one element, which is the smallest buffer that may be bound.
     pub min_bytes: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct StructLayout {
 pub struct Kernel {
     /// Label, such as `skin`.
     pub name: &'static str,
-    /// Whole WGSL source, common parts included.
+    /// The whole WGSL source, with common parts.
     pub wgsl: &'static str,
     /// Entry point.
     pub entry: &'static str,
@@ -116,8 +116,8 @@ macro_rules! gpu_struct {
 pub(crate) use gpu_struct;
 
 gpu_struct! {
-    /// Which workgroups of an item table one dispatch covers. Workgroups are numbered through all
-    /// items of the table; a dispatch is a rectangle of them, so that no dimension exceeds its limit.
+    /// The workgroups of an item table that one dispatch runs. Workgroups have consecutive numbers through all items of the table. A
+    /// dispatch runs a rectangle of them, so that no dimension exceeds the limit of the device.
     pub struct Dispatch {
         /// Items in the table.
         item_count: u32,
@@ -127,7 +127,8 @@ gpu_struct! {
         end_workgroup: u32,
         /// Workgroups in x.
         row_width: u32,
-        /// Of the whole table; a unit is a workgroup, or an invocation where items share workgroups.
+        /// Mean number of items per unit, for a first guess at the item of a unit. A unit is a workgroup, or an invocation if items
+        /// share workgroups.
         items_per_unit: f32,
     }
 }

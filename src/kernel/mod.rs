@@ -1,5 +1,5 @@
-//! Flat buffers for skinning, and every kernel's two halves side by side: its WGSL with its layout,
-//! and its CPU mirror in f32 over the same buffers. The mirror is the CPU backend too.
+//! Flat buffers for skinning, and the kernels that work on them. Each kernel stands beside its CPU mirror: the same steps in f32,
+//! over the same values. The mirrors are also the CPU backend.
 //!
 //! ```text
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
@@ -12,9 +12,10 @@
 //!               bounds          boxes around the points
 //! ```
 //!
-//! No GPU here: the module `gpu` uploads these buffers and runs the WGSL, [`skin_on_cpu`] walks them.
-//! Indices are integers, never floats; sums run in a fixed order and without atomics (maxima have
-//! none), so that a run repeats bit for bit.
+//! Nothing here needs a GPU: the module `gpu` uploads the buffers and runs the WGSL, and [`skin_on_cpu`] runs the mirrors.
+//! A run repeats bit for bit, because sums have a fixed order and use no atomics; the order of maxima does not matter.
+//!
+//! To add a kernel: its shader, a file here with its item, its bindings and its mirror, and a line in [`registry`].
 
 mod blend_shapes;
 mod bounds;

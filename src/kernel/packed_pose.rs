@@ -1,4 +1,4 @@
-//! The half of one prim that changes with time, flat.
+//! The part of a prim that changes with time, in flat arrays.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::skel::Pose;
 #[cfg(feature = "gpu")]
 use crate::skel::SkinningMethod;
 
-/// A [`Pose`] as the kernels read it.
+/// A [`Pose`] as the kernels read it: a palette, the matrices out of skeleton space, and the weights of blend shapes.
 #[derive(Debug, Default, PartialEq)]
 pub struct PackedPose {
     palette: Option<Arc<Palette>>,
     post: Rows,
     post_normal: Rows,
     channel_weights: Vec<f32>,
-    /// See [`Palette::scales`].
+    /// Whether scale and shear count, for points and for normals: see [`Palette::scales`].
     scales: [bool; 2],
     mirrors: bool,
-    /// The palette is one that [`super::POSE_RIG`] makes.
+    /// The GPU computes the palette ([`super::POSE_RIG`]).
     is_posed_on_gpu: bool,
 }
 
@@ -34,7 +34,7 @@ impl Clone for PackedPose {
         }
     }
 
-    /// Into the buffers that are there.
+    /// Copies into the buffers of `self`, without allocating.
     fn clone_from(&mut self, from: &Self) {
         self.palette.clone_from(&from.palette);
         self.channel_weights.clone_from(&from.channel_weights);
@@ -44,7 +44,7 @@ impl Clone for PackedPose {
     }
 }
 
-/// Why a pose is one for another skin.
+/// Why a pose does not fit a skin.
 #[derive(Debug, thiserror::Error)]
 #[error("expected {expected}, found {found}")]
 pub(crate) struct Misfit {
@@ -56,7 +56,7 @@ impl PackedPose {
     /// Packs a pose for a skin, with a palette of its own.
     ///
     /// # Panics
-    /// Where the pose was made for another skin: another number of joints or blend shape slots.
+    /// If the pose was made for another skin, with another number of joints or blend shapes.
     #[must_use]
     pub fn pack(skin: &PackedSkin, pose: &Pose) -> Self {
         let out = Self::build(skin, pose);
@@ -64,20 +64,20 @@ impl PackedPose {
         out
     }
 
-    /// As [`PackedPose::pack`], for a pose that a host made.
+    /// As [`PackedPose::pack`], with errors in place of panics: for a pose that a host made.
     ///
     /// # Errors
-    /// A pose for another skin: another number of joints or of channel weights; matrices or weights that are not finite.
+    /// A pose with another number of joints or of channel weights than the skin; matrices or weights that are not finite.
     pub fn try_pack(skin: &PackedSkin, pose: &Pose) -> Result<Self, Invalid> {
         check(skin, pose)?;
         Ok(Self::build(skin, pose))
     }
 
-    /// As [`PackedPose::try_pack`] into the buffers of a pose of the same skin, so that a pose that is packed frame after frame
-    /// allocates nothing; a palette that something else shares by its `Arc` is left to that, and another made.
+    /// As [`PackedPose::try_pack`], into the buffers of this pose. Packing a pose every frame then allocates nothing, unless something
+    /// else still holds the palette's `Arc`: then this pose gets a new palette.
     ///
     /// # Errors
-    /// As [`PackedPose::try_pack`]; this pose is as it was then.
+    /// As [`PackedPose::try_pack`]. This pose does not change then.
     pub fn update(&mut self, skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
         check(skin, pose)?;
         self.channel_weights.clone_from(&pose.channel_weights);
@@ -171,7 +171,7 @@ impl PackedPose {
         }
     }
 
-    /// Whether this pose is one for `skin`, and what is not.
+    /// Checks that this pose fits `skin`; the error says what does not.
     pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Misfit> {
         let slots = self.palette.as_ref().map(|palette| palette.slots());
         sizes_fit(skin, self.channel_weights.len(), slots)?;
@@ -261,21 +261,21 @@ impl PackedPose {
         self.palette.as_ref()
     }
 
-    /// Rows of the matrix from skeleton space to where the result is wanted.
+    /// Rows of `out_from_skel`: the matrix from skeleton space to the space of the results.
     #[must_use]
     pub fn post(&self) -> &Rows {
         &self.post
     }
 
-    /// Rows of the matrix that carries normals there.
+    /// Rows of the matrix that takes normals from skeleton space to the space of the results.
     #[must_use]
     pub fn post_normal(&self) -> &Rows {
         &self.post_normal
     }
 
-    /// Whether the palette's matrices are summed up for points: always by linear blend skinning, and by
-    /// dual quaternions where some joint of the prim has scale or shear. Elsewhere all points go by
-    /// the matrix of the last slot, geomBindTransform alone.
+    /// Whether points need a sum of the palette's matrices. Linear blend skinning always does. Dual quaternion skinning does if some
+    /// joint of the prim has scale or shear; otherwise the last matrix of the palette, geomBindTransform alone, serves all
+    /// points.
     pub(crate) fn scales_points(&self) -> bool {
         self.scales[0]
     }
@@ -285,8 +285,8 @@ impl PackedPose {
         self.scales[1]
     }
 
-    /// Whether geomBindTransform and the way out of skeleton space together mirror the mesh, joints apart: made
-    /// normals point the other way then, as rest normals do that go by the inverse transpose.
+    /// Whether geomBindTransform and `out_from_skel` together mirror the mesh, whatever the joints do. If so, smooth normals are
+    /// negated, to agree with rest normals, which the inverse transpose carries.
     pub(crate) fn mirrors(&self) -> bool {
         self.mirrors
     }
@@ -298,7 +298,7 @@ impl PackedPose {
     }
 }
 
-/// Whether a pose that is finite and of the right size is what a skin is given.
+/// Checks that a pose is finite and has the sizes of a skin.
 fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
     let wrong = |property: &str, expected: &str, found: String| {
         Err(Invalid::new(skin.prim(), property, expected, found))
@@ -332,7 +332,7 @@ fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
     }
 }
 
-/// Whether so many channel weights, and a palette of so many slots, are what a skin takes.
+/// Checks the number of channel weights, and the size of the palette, against a skin.
 fn sizes_fit(skin: &PackedSkin, channels: usize, slots: Option<usize>) -> Result<(), Misfit> {
     let misfit = |expected: String, found: String| Err(Misfit { expected, found });
     if channels != skin.channel_count() {

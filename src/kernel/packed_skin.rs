@@ -1,4 +1,4 @@
-//! The static half of one prim, flat.
+//! The part of a prim that does not change with time, in flat arrays.
 
 use glam::{Vec3, Vec4};
 
@@ -9,10 +9,10 @@ use crate::error::Invalid;
 use crate::mesh::{RenderMesh, RenderVertices};
 use crate::skel::{MeshTopology, Skin, SkinningMethod};
 
-/// Palette slots that a u16 index reaches.
+/// Most matrices of a palette, so that 16 bits hold an index.
 const MAX_SLOTS: usize = 65_535;
 
-/// A [`Skin`] as the kernels read it: everything that does not change with time.
+/// A [`Skin`] as the kernels read it: rest values, influences and blend shapes. It holds everything that does not change with time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedSkin {
     prim: String,
@@ -28,7 +28,7 @@ pub struct PackedSkin {
     pub(super) smooth_normals: Option<SmoothNormals>,
     pub(super) vertices: Option<RenderVertices>,
     pub(super) packing: Packing,
-    /// Of packed points.
+    /// The grid that packed points lie on.
     pub(super) grid: Grid,
 }
 
@@ -87,10 +87,12 @@ impl PackedSkin {
         })
     }
 
-    /// The same skin with smooth normals that are made from the deformed points, in place of any rest normals: for meshes
-    /// without authored ones. They are in the space of the points and of unit length; zero where a point has no face, or
-    /// none of any area. Every face corner adds the cross product of its edges, as Hydra's smooth normals do, so that
-    /// the inner corner of a concave face counts the other way round; with render vertices, every corner whose neighbours have some.
+    /// The same skin with smooth normals, which are computed from the deformed points in every frame; for meshes without authored
+    /// normals. They replace rest normals.
+    ///
+    /// Smooth normals are in the space of the results and have unit length. A point without faces, or whose faces have no area, has a
+    /// normal of zero. Every face corner adds the cross product of its edges, as in Hydra, so the inner corner of a concave
+    /// face counts negatively. With render vertices, only corners count whose neighbours have a vertex.
     ///
     /// # Errors
     /// Faces of points that the skin lacks.
@@ -109,7 +111,7 @@ impl PackedSkin {
         Ok(self)
     }
 
-    /// The same skin with results per render vertex, points as well as normals, in the order of the vertices.
+    /// The same skin with results per render vertex, for points and normals, in the order of the vertices.
     ///
     /// # Errors
     /// Vertices of points or normals that the skin lacks, normals of another point, lists of different lengths, tangents
@@ -146,7 +148,7 @@ impl PackedSkin {
         }
     }
 
-    /// Smooth normals read the results of neighbours.
+    /// Leaves out face corners whose neighbours have no render vertex: smooth normals are computed from results.
     fn keep_shown_neighbors(&mut self) {
         let (Some(made), Some(vertices)) = (&mut self.smooth_normals, &self.vertices) else {
             return;
@@ -206,13 +208,13 @@ impl PackedSkin {
         self.vertices.as_ref()
     }
 
-    /// What smooth normals are made from, where they are.
+    /// The neighbours that smooth normals are computed from; `None` if the skin has no smooth normals.
     #[must_use]
     pub fn smooth_normals(&self) -> Option<&SmoothNormals> {
         self.smooth_normals.as_ref()
     }
 
-    /// Positions in a result: render vertices where there are some, else points.
+    /// Number of positions of the result: render vertices if there are some, else points.
     #[must_use]
     pub fn output_count(&self) -> usize {
         self.vertices
@@ -220,13 +222,14 @@ impl PackedSkin {
             .map_or(self.points.len(), RenderVertices::count)
     }
 
-    /// Whether results have normals, from rest normals or made ones.
+    /// Whether the result has normals, either skinned rest normals or smooth ones.
     #[must_use]
     pub fn has_output_normals(&self) -> bool {
         self.normals.is_some() || self.smooth_normals.is_some()
     }
 
-    /// Normals in a result: one per render vertex where there are some, else one per point or per face corner; 0 without any.
+    /// Number of normals of the result: one per render vertex if there are some, else one per point or per face corner; 0 without
+    /// normals.
     #[must_use]
     pub fn output_normal_count(&self) -> usize {
         match (&self.vertices, &self.normals) {
@@ -236,13 +239,13 @@ impl PackedSkin {
         }
     }
 
-    /// Rest tangents, one per render vertex; as many are in a result.
+    /// Rest tangents, one per render vertex. The result has as many.
     #[must_use]
     pub fn tangents(&self) -> Option<&[Vec4]> {
         self.vertices.as_ref()?.tangents()
     }
 
-    /// How joint transforms are combined; a pose's palette has to be made for it.
+    /// How joint transforms are combined. The palette of a pose has to be packed for the same method.
     #[must_use]
     pub fn method(&self) -> SkinningMethod {
         self.method
@@ -254,19 +257,19 @@ impl PackedSkin {
         self.influences.as_ref()
     }
 
-    /// Blend shapes, or `None` where every slot is empty.
+    /// Blend shapes, or `None` if every one is missing.
     #[must_use]
     pub fn blend(&self) -> Option<&PackedBlend> {
         self.blend.as_ref()
     }
 
-    /// Palette slots: one per joint of the skeleton and one for joints that it lacks.
+    /// Number of matrices of a palette: one per joint of the skeleton, and one for joints that the skeleton lacks.
     #[must_use]
     pub fn palette_slots(&self) -> usize {
         self.slots as usize
     }
 
-    /// Blend shape slots, which is how many channel weights a pose has.
+    /// Number of blend shapes, with missing ones; a pose has as many channel weights.
     #[must_use]
     pub fn channel_count(&self) -> usize {
         self.channels

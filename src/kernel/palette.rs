@@ -1,4 +1,4 @@
-//! Matrix palettes.
+//! Matrix palettes: the matrices that points and normals are skinned by.
 
 use glam::{DAffine3, DMat3, DMat4, Vec4};
 
@@ -7,13 +7,14 @@ use crate::math::polar_decomposition::{is_scale, split_joint, split_normal_matri
 use crate::math::{self, Rows};
 use crate::skel::SkinningMethod;
 
-/// One 3x4 matrix per palette slot: skinning transform times geomBindTransform, multiplied in f64
-/// and rounded once. Points go from prim space to skeleton space by it. For dual quaternions it is
-/// the joint's residual scale and shear times geomBindTransform, and the joint's rigid motion stands
-/// beside it.
+/// The matrices of a skeleton in one pose: a 3x4 matrix per joint, and one more for joints that the skeleton lacks.
 ///
-/// It depends on nothing but the skeleton instance, the time, the geomBindTransform and the method,
-/// so prims that agree on these share one behind an `Arc`, and the GPU side uploads it once.
+/// For linear blend skinning, a matrix is the skinning transform times geomBindTransform, multiplied in f64 and rounded once. It
+/// takes a point from prim space to skeleton space. For dual quaternion skinning, the matrix is the residual scale and shear of
+/// the joint times geomBindTransform, and the rigid motion of the joint stands beside it ([`RigidMotions`]).
+///
+/// A palette depends on the skeleton instance, the time, geomBindTransform and the method. Prims that have these in common can
+/// share one behind an `Arc`; the GPU side then uploads it once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Palette {
     points: Vec<Rows>,
@@ -21,18 +22,18 @@ pub struct Palette {
     rigid: Option<RigidMotions>,
 }
 
-/// What dual quaternion skinning has beside the matrices.
+/// The rigid motions of joints, for dual quaternion skinning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RigidMotions {
     motions: Vec<[Vec4; 3]>,
-    /// Slots whose residual for points, and for normals, is more than rounding.
+    /// Whether the residual of each joint is more than rounding, for points and for normals.
     scales_points: Vec<bool>,
     scales_normals: Vec<bool>,
 }
 
 impl RigidMotions {
-    /// Per slot, each as (x, y, z, w): rotation of points, half their translation times it, rotation
-    /// of normals (zero in a palette without normals).
+    /// Three quaternions per joint, each as (x, y, z, w): the rotation of points, half their translation times that rotation, and the
+    /// rotation of normals (zero in a palette without normals).
     #[must_use]
     pub fn motions(&self) -> &[[Vec4; 3]] {
         &self.motions
@@ -56,7 +57,7 @@ impl Palette {
         out
     }
 
-    /// As [`Palette::pack`], into the buffers that are there.
+    /// As [`Palette::pack`], into the buffers of this palette.
     pub(super) fn fill(
         &mut self,
         method: SkinningMethod,
@@ -111,7 +112,7 @@ impl Palette {
         }
     }
 
-    /// A linear palette that was made in f32.
+    /// A palette for linear blend skinning, from matrices in f32.
     pub(super) fn of_rows(points: Vec<Rows>, normals: Option<Vec<Rows>>) -> Self {
         Self {
             points,
@@ -120,7 +121,7 @@ impl Palette {
         }
     }
 
-    /// What its prims are skinned by.
+    /// The method that it was packed for.
     #[must_use]
     pub fn method(&self) -> SkinningMethod {
         match self.rigid {
@@ -129,19 +130,19 @@ impl Palette {
         }
     }
 
-    /// Joints of the skeleton plus one.
+    /// Number of matrices: joints of the skeleton plus one.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.points.len()
     }
 
-    /// Rows of each slot's point matrix.
+    /// Rows of the matrices for points.
     #[must_use]
     pub fn points(&self) -> &[Rows] {
         &self.points
     }
 
-    /// Rows of each slot's normal matrix, the fourth column zero.
+    /// Rows of the matrices for normals. The fourth column is zero.
     #[must_use]
     pub fn normals(&self) -> Option<&[Rows]> {
         self.normals.as_deref()
@@ -153,7 +154,7 @@ impl Palette {
         self.rigid.as_ref()
     }
 
-    /// Blocks of three vec4s that it takes on a GPU.
+    /// How many blocks of three vec4s it takes on the GPU.
     #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
         self.parts().iter().map(|part| part.len()).sum()
@@ -169,8 +170,8 @@ impl Palette {
         ]
     }
 
-    /// Whether scale and shear count, for points and for normals: where any of `slots` has some, all
-    /// are applied, and where none has, the weights of the linear part do not count either (rule 25).
+    /// Whether scale and shear count, for points and for normals (rule 25). If any of the joints in `slots` has some, those of all
+    /// joints are applied. If none has, the weights of the linear part do not count either.
     pub(super) fn scales(&self, slots: &OwnSlots) -> [bool; 2] {
         let Some(rigid) = &self.rigid else {
             return [true; 2];
@@ -185,7 +186,7 @@ impl Palette {
     }
 }
 
-/// Palette slots of a prim's own joint order.
+/// The joints that a prim uses, as palette indices.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OwnSlots {
     /// The skeleton's order.
@@ -193,7 +194,7 @@ pub(super) enum OwnSlots {
     Some(Vec<u32>),
 }
 
-/// Palettes of linear blend skinning. `normals` is empty where none are wanted.
+/// Fills a palette for linear blend skinning. `normals` is empty if nobody wants them.
 fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
     #[cfg(target_arch = "x86_64")]
     if super::cpu::Avx2Fma::detect().is_some() {
@@ -204,7 +205,7 @@ fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &m
     linear_joints(skinning, geom_bind, points, normals);
 }
 
-/// The same operations four at a time. Without FMA, so that the bits are those of other machines.
+/// The same operations, four at a time. It uses no FMA, so that the bits are the same on other machines.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn linear_wide(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
@@ -234,9 +235,10 @@ fn linear_joints(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], norm
     }
 }
 
-/// A joint scaled almost to nothing has an inverse that f32 cannot hold; scaled down to 1e15 it
-/// still outweighs every ordinary joint by more than f32's digits, and infinity times a weight of
-/// zero does not become NaN.
+/// Scales a matrix down so that f32 can hold it.
+///
+/// The inverse of a joint that is scaled almost to nothing is too large for f32, and infinity times a weight of zero would be NaN.
+/// At 1e15 such a joint still outweighs every ordinary one by more than the digits of f32.
 #[inline]
 pub(super) fn within_f32(m: DMat3) -> DMat3 {
     const LARGEST: f64 = 1e15;

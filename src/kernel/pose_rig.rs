@@ -1,4 +1,4 @@
-//! Posing on the GPU: local transforms of joints -> palette rows, `shaders/pose_rig.wgsl` and its mirror.
+//! Posing on the GPU: computes palettes from the local transforms of joints. `shaders/pose_rig.wgsl` and its mirror.
 
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, Quat, Vec3, Vec4};
 
@@ -11,53 +11,56 @@ use crate::math::{self, Rows, Trs, multiplied};
 use crate::skel::{Skeleton, Topology};
 
 gpu_struct! {
-    /// Four levels of palettes of one rig that lie one behind the other. Offsets and strides count elements of
-    /// the bound buffer.
+    /// Four levels of the hierarchy of a rig, for all consecutive palettes of that rig. Offsets and strides count elements of the bound
+    /// buffer.
     pub struct PoseRigItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
-        /// Palettes.
+        /// Number of palettes.
         copies: u32,
-        /// Slots of these levels.
+        /// Number of joints in these levels.
         count: u32,
-        /// Slots of a palette: joints plus one.
+        /// Matrices of a palette: joints plus one.
         slots: u32,
-        /// First pair of their joints' local transforms, five pairs per joint.
+        /// First pair of the local transforms of the joints; five pairs per joint.
         joints: u32,
-        /// First word of the order in which these levels' slots are made.
+        /// First word of the order in which the joints of these levels are computed.
         order: u32,
-        /// First word of the joints' parents.
+        /// First word of the parents of the joints.
         parents: u32,
-        /// First word of the slots' bind matrices, twelve words each.
+        /// First word of the bind matrices, twelve words each.
         binds: u32,
-        /// The same for normals, or NONE.
+        /// The same for normals, or [`NONE`].
         normal_binds: u32,
-        /// First row of the first palette, written; its normals follow it.
+        /// First row of the first palette, which the kernel writes. Matrices for normals follow those for points.
         palette: u32,
         /// Rows from one palette to the next.
         palette_stride: u32,
-        /// First row of their cached matrices, three each.
+        /// First row of the cached matrices, three rows each.
         cached: u32,
         /// Rows of the cached matrices of one palette.
         cached_stride: u32,
     }
 }
 
-/// The kernel's WGSL and layout: local transforms to palettes, as [`super::palette_on_cpu`] makes them.
+/// The kernel that computes palettes from local transforms. [`palette_on_cpu`] is its mirror.
 ///
 /// # Error
-/// Everything is f32. With `u` = 2^-24, a joint that is the `n`-th of its chain has a matrix in skeleton space whose
-/// rotation and scale are off by less than `18 n u` times the product of the chain's largest scales, and whose
-/// translation is off by less than `18 n u` times the chain's reach: the sum of its lengths, each times the scales
-/// above it. (A product of two matrices rounds by 3 u of their Frobenius norms, which is 5.2 u times the largest scale for a
-/// rotation, and building one from its quaternion by 12 u.) The bind matrix multiplies that: a point `d` from
-/// its joint at rest moves by `18 n u` times reach and `d`. A root that carries a character a kilometre away therefore costs what a
-/// kilometre's last bit is worth; put that into `out_from_skel`. Random chains, trees and shears measure about a tenth
-/// of this bound (`tests/posing`).
+/// Everything is f32. Let `u` be 2^-24, and `n` the place of a joint in its chain, counted from the root. Then the error of the joint's
+/// matrix in skeleton space is below
 ///
-/// Normals go by the inverse transpose of the joint's matrix in f32, so their error grows with the ratio of its
-/// largest to its smallest stretch. A joint that is scaled to nothing has no such inverse; its normals point as the
-/// cofactors say, as they do in f64, but weigh differently against other joints'.
+/// - `18 n u` times the product of the largest scales of the chain, for rotation and scale;
+/// - `18 n u` times the reach of the chain, for the translation. The reach is the sum of the lengths of the chain, each times the
+///   scales above it.
+///
+/// (A product of two matrices rounds by 3 u of their Frobenius norms, which is 5.2 u times the largest scale for a rotation. Building a
+/// matrix from a quaternion rounds by 12 u.) The bind matrix multiplies the error: a point at rest distance `d` from its joint moves by
+/// up to `18 n u` times the sum of the reach and `d`. A root that is a kilometre away therefore costs the last bits of a kilometre: put
+/// such a distance into `out_from_skel`. Random chains, trees and shears measure about a tenth of this bound (`tests/posing`).
+///
+/// Normals use the inverse transpose of the joint's matrix in f32, so their error grows with the ratio of its largest to its smallest
+/// stretch. A joint that is scaled to nothing has no inverse. Its normals then have the direction of the cofactors, as in f64, but
+/// another weight against those of other joints.
 pub const POSE_RIG: Kernel = Kernel {
     name: "pose_rig",
     wgsl: wgsl![
@@ -80,7 +83,8 @@ pub const POSE_RIG: Kernel = Kernel {
     numbers: &[],
 };
 
-/// A joint's transform in its parent's space, a root's in skeleton space, as SkelAnimation has it: 40 bytes.
+/// The transform of a joint in the space of its parent (for a root, in skeleton space), in 40 bytes and with the components of a
+/// SkelAnimation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct JointTransform {
@@ -91,11 +95,11 @@ pub struct JointTransform {
 }
 
 impl JointTransform {
-    /// No motion.
+    /// The transform that moves nothing.
     pub const IDENTITY: Self = Self::new(Vec3::ZERO, Quat::IDENTITY, Vec3::ONE);
 
-    /// `scale`, then `rotation`, then `translation`. A rotation that is not of unit length goes through the same formula
-    /// as one that is (rule 12).
+    /// The transform that scales, then rotates, then translates. The formula is the same for a quaternion that does not have unit
+    /// length (rule 12).
     #[must_use]
     pub const fn new(translation: Vec3, rotation: Quat, scale: Vec3) -> Self {
         Self {
@@ -105,8 +109,8 @@ impl JointTransform {
         }
     }
 
-    /// The components of a local transform, such as one of restTransforms; `None` where three scales do not hold it, for
-    /// it has shear, or is flattened to less than a plane.
+    /// The components of a local transform, such as one of restTransforms. `None` if it has shear, or is flattened to less than a
+    /// plane, so that translation, rotation and scale cannot express it.
     #[must_use]
     pub fn from_matrix(parent_from_joint: &DMat4) -> Option<Self> {
         let apart = Trs::from_matrix(parent_from_joint);
@@ -122,7 +126,7 @@ impl JointTransform {
             .then(|| apart.into())
     }
 
-    /// The same as a matrix in f64.
+    /// The same transform as a matrix in f64.
     #[must_use]
     pub fn matrix(&self) -> DMat4 {
         let [x, y, z, w] = self.rotation.map(f64::from);
@@ -146,45 +150,49 @@ impl From<Trs> for JointTransform {
     }
 }
 
-/// A [`Skeleton`] and a geomBindTransform as [`super::POSE_RIG`] reads them: each joint's parent, and inverse bind
-/// transform times geomBindTransform, multiplied in f64 and rounded once.
+/// A [`Skeleton`] and a geomBindTransform as [`POSE_RIG`] reads them: the parent of each joint, and its inverse bind transform times
+/// geomBindTransform, multiplied in f64 and rounded once.
 ///
-/// Prims of a skeleton with the same geomBindTransform share one. For linear blend skinning alone: dual quaternions take
-/// joints apart by a polar decomposition in f64, so their poses are packed on the CPU ([`super::PackedPose`]).
+/// Prims of one skeleton that have the same geomBindTransform can share a rig. Rigs serve linear blend skinning only: dual quaternion
+/// skinning needs a polar decomposition of joints in f64, so its poses are packed on the CPU ([`super::PackedPose`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedRig {
     path: String,
-    /// Every slot: level by level in groups, each group in the skeleton's order, and the last slot in the first group.
-    /// The slot in the low half, and in the high half one more than its joint's number among the cached ones.
+    /// All palette indices in the order in which they are computed: group by group, and within a group in the order of the skeleton. The
+    /// index of joints that the skeleton lacks is in the first group. The low half of a word is the index. The high half is 0, or
+    /// one more than the number of the joint's cached matrix.
     order: Vec<u32>,
     /// End of each group in the order.
     ends: Vec<u32>,
-    /// A joint of the same group; the number of a cached one and [`CACHED`]; or [`NONE`] for a root.
+    /// The parent of each joint: a joint of the same group; or the number of a cached matrix with the bit [`CACHED`]; or [`NONE`] for a
+    /// root.
     parents: Vec<u32>,
-    /// Joints that children in the next group begin at.
+    /// Number of cached matrices: those of joints that have children in a later group.
     cached: usize,
-    /// One per slot: a joint's, or geomBindTransform alone in the last.
+    /// A bind matrix per joint, and geomBindTransform alone for joints that the skeleton lacks.
     binds: Vec<Rows>,
     normal_binds: Option<Vec<Rows>>,
     levels: usize,
 }
 
-/// Levels of one dispatch. Climbing a level costs a joint 40 bytes from a cache, and a dispatch costs all of them a
-/// wait for the one before.
+/// Levels of a group, which one dispatch computes. More levels cost each joint 40 bytes per level, mostly from a cache. More dispatches
+/// cost a wait for the one before.
 const LEVELS_OF_A_GROUP: usize = 4;
 
 impl PackedRig {
-    /// Most joints from a root to a leaf: every four levels are a dispatch.
+    /// Most joints from a root to a leaf. Every four levels are a dispatch.
     pub const MAX_LEVELS: usize = 1024;
 
-    /// Most joints: influences name slots by 16 bits.
+    /// Most joints. Influences have palette indices of 16 bits.
     pub const MAX_JOINTS: usize = 0xffff;
 
+    /// Packs a skeleton.
+    ///
     /// - `geom_bind`: geomBindTransform.
-    /// - `with_normals`: also what carries normals (rule 23).
+    /// - `with_normals`: also pack the matrices that normals need (rule 23).
     ///
     /// # Errors
-    /// A skeleton without valid bind transforms (rule 10), one that is deeper than [`PackedRig::MAX_LEVELS`], a
+    /// A skeleton without valid bind transforms (rule 10), a skeleton that is deeper than [`PackedRig::MAX_LEVELS`], a
     /// geomBindTransform that is not finite.
     pub fn pack(
         skeleton: &Skeleton,
@@ -239,61 +247,61 @@ impl PackedRig {
         self.parents.len()
     }
 
-    /// Palette slots: joints plus one.
+    /// Matrices of its palette: joints plus one.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.binds.len()
     }
 
-    /// Whether it has what carries normals.
+    /// Whether it was packed with the matrices that normals need.
     #[must_use]
     pub fn has_normals(&self) -> bool {
         self.normal_binds.is_some()
     }
 
-    /// Joints from a root to the deepest leaf.
+    /// Number of joints from a root to the deepest leaf.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// Ends of the groups of levels in the order of slots; each group is a dispatch.
+    /// The end of each group in [`PackedRig::order`]. A dispatch computes a group.
     #[cfg(feature = "gpu")]
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
     }
 
-    /// Every slot, as `shaders/pose_rig.wgsl` reads it.
+    /// All palette indices in the order in which they are computed, as `shaders/pose_rig.wgsl` reads them.
     #[cfg(feature = "gpu")]
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Each joint's parent, likewise.
+    /// The parent of each joint, as the shader reads it.
     #[cfg(feature = "gpu")]
     pub(crate) fn parents(&self) -> &[u32] {
         &self.parents
     }
 
-    /// Bind matrix of each slot.
+    /// The bind matrix of each palette index.
     #[cfg(feature = "gpu")]
     pub(crate) fn binds(&self) -> &[Rows] {
         &self.binds
     }
 
-    /// What carries normals, of each slot.
+    /// The bind matrix of each palette index for normals.
     #[cfg(feature = "gpu")]
     pub(crate) fn normal_binds(&self) -> Option<&[Rows]> {
         self.normal_binds.as_deref()
     }
 
-    /// Matrices that later groups begin at.
+    /// Number of matrices that later groups read.
     #[cfg(feature = "gpu")]
     pub(crate) fn cached(&self) -> usize {
         self.cached
     }
 
-    /// Blocks of three vec4s of its palette.
+    /// How many blocks of three vec4s its palette takes.
     #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
         self.slots() * if self.has_normals() { 2 } else { 1 }
@@ -305,10 +313,10 @@ impl PackedRig {
         self.binds.last().is_some_and(math::mirrors)
     }
 
-    /// Whether these are local transforms for it.
+    /// Checks local transforms against the rig.
     ///
     /// # Errors
-    /// Another number than there are joints, or one that is not finite.
+    /// Another number of transforms than joints, or a transform that is not finite.
     pub fn check(&self, joints: &[JointTransform]) -> Result<(), Invalid> {
         let wrong =
             |expected: String, found: String| Err(Invalid::new(&self.path, "", expected, found));
@@ -326,7 +334,7 @@ impl PackedRig {
     }
 }
 
-/// A hierarchy cut into groups of levels.
+/// A hierarchy of joints, cut into groups of levels.
 struct Hierarchy {
     order: Vec<u32>,
     ends: Vec<u32>,
@@ -387,10 +395,10 @@ impl Hierarchy {
     }
 }
 
-/// The mirror: the palette that the GPU makes of these local transforms, by the same steps in f32.
+/// The mirror of [`POSE_RIG`]: computes the palette of these local transforms by the same steps in f32.
 ///
 /// # Panics
-/// Where there are not as many as the rig has joints.
+/// If the number of transforms is not the number of joints.
 #[must_use]
 pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
     assert_eq!(joints.len(), rig.joint_count(), "one per joint");
@@ -425,7 +433,7 @@ pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
     Palette::of_rows(points, normals)
 }
 
-/// `T * R * S`.
+/// The matrix of a local transform: `T * R * S`.
 fn parent_from_joint(joint: &JointTransform) -> Rows {
     let [x, y, z, w] = joint.rotation;
     let [sx, sy, sz] = joint.scale;
@@ -452,7 +460,7 @@ fn parent_from_joint(joint: &JointTransform) -> Rows {
     ]
 }
 
-/// Inverse transpose of the 3x3 part, or its cofactors where it is singular.
+/// The inverse transpose of the 3x3 part, or its cofactors if it is singular.
 fn normal_rows(m: &Rows) -> Rows {
     let [x, y, z] = m.map(Vec4::truncate);
     let largest = x.abs().max(y.abs()).max(z.abs()).max_element();

@@ -119,7 +119,8 @@ shared_constants! {
 
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);
 
-/// Most results of an item that shares a workgroup with other items: with more, half of its own workgroup would not be idle.
+/// Most results of an item that shares a workgroup with other items. In a workgroup of its own, half of the invocations or more would be
+/// idle.
 pub const MAX_SHARED_RESULTS: u32 = WORKGROUP_SIZE / 2;
 
 /// Defines a module with the bits of a kernel's boolean overrides, in the order of the list.

@@ -1,4 +1,4 @@
-//! The CPU backend: the kernels' mirrors over chunks of points, in parallel.
+//! The CPU backend: runs the mirrors of the kernels over chunks of points, in parallel.
 
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
@@ -14,26 +14,26 @@ use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
 use crate::mesh::RenderVertices;
 
-/// Points per task: small enough to stay in the first cache, large enough not to feel the task. Blending goes by as many.
+/// Points per task: few enough to stay in the first cache, and enough that starting a task costs little. Blending takes as many.
 const CHUNK: usize = super::blend_shapes::BLOCK;
 
-/// One prim at one time, for [`skin_batch_on_cpu`].
+/// One prim to skin in one pose, and where its results go; for [`skin_batch_on_cpu`].
 #[derive(Debug)]
 pub struct CpuJob<'a> {
-    /// What does not change with time.
+    /// The skin.
     pub skin: &'a PackedSkin,
     /// A pose of this skin.
     pub pose: &'a PackedPose,
-    /// As many as [`PackedSkin::output_count`].
+    /// Positions: [`PackedSkin::output_count`] of them.
     pub points: &'a mut [Vec3],
-    /// As many as [`PackedSkin::output_normal_count`], for a skin with some; `None` leaves normals alone.
+    /// Normals: [`PackedSkin::output_normal_count`] of them. `None` computes none.
     pub normals: Option<&'a mut [Vec3]>,
-    /// As many as the skin's render vertices, for a skin with tangents; `None` leaves them alone.
+    /// Tangents: one per render vertex of a skin that has tangents. `None` computes none.
     pub tangents: Option<&'a mut [Vec4]>,
 }
 
 impl<'a> CpuJob<'a> {
-    /// A job that asks for points alone.
+    /// A job that computes positions only.
     pub fn new(skin: &'a PackedSkin, pose: &'a PackedPose, points: &'a mut [Vec3]) -> Self {
         Self {
             skin,
@@ -44,7 +44,7 @@ impl<'a> CpuJob<'a> {
         }
     }
 
-    /// Carries it out; see [`skin_on_cpu`].
+    /// Does the job; see [`skin_on_cpu`].
     ///
     /// # Panics
     /// As [`skin_on_cpu`].
@@ -85,13 +85,13 @@ impl<'a> CpuJob<'a> {
     }
 }
 
-/// Deforms one prim: blends, skins and leaves skeleton space (rules 13 to 27). Every element of the
-/// outputs is written, in the order and number of [`PackedSkin::output_count`]. They are in the space of
-/// the pose's `out_from_skel`, or in prim space for a prim that only blends.
+/// Deforms one prim: applies blend shapes, skins, and applies `out_from_skel` (rules 13 to 27).
+///
+/// It writes [`PackedSkin::output_count`] positions and [`PackedSkin::output_normal_count`] normals, in the space that
+/// `out_from_skel` of the pose leads to. A prim that only blends stays in prim space.
 ///
 /// # Panics
-/// Where an output is not as long as the skin says, normals are asked of a skin without any,
-/// or the pose was packed for another skin.
+/// If an output has another length, if the skin has no normals but the caller wants some, or if the pose was packed for another skin.
 pub fn skin_on_cpu(
     skin: &PackedSkin,
     pose: &PackedPose,
@@ -103,7 +103,7 @@ pub fn skin_on_cpu(
     job.run();
 }
 
-/// Deforms many prims, or one prim at many times, in parallel over all of them.
+/// Does many jobs in parallel: many prims, or one prim in many poses.
 ///
 /// # Panics
 /// As [`skin_on_cpu`].
@@ -111,13 +111,12 @@ pub fn skin_batch_on_cpu(jobs: &mut [CpuJob<'_>]) {
     jobs.par_iter_mut().for_each(CpuJob::run);
 }
 
-/// Skinned positions of chosen points (of the prim's, not render vertices), equal to the bit to those that
-/// [`skin_on_cpu`] gives, without the work of the others: for picking, for things attached to a
-/// surface. In the space of the pose's `out_from_skel`, or in prim space for a prim that only blends.
+/// Deforms some points of a prim only: for picking, or to attach things to a surface. Indices count the points of the prim, not render
+/// vertices. The positions have the same bits as those of [`skin_on_cpu`], and are in the same space.
 ///
 /// # Panics
-/// Where `out` is not as long as `indices`, an index is not below [`PackedSkin::point_count`], or the pose
-/// was packed for another skin.
+/// If `out` is not as long as `indices`, if an index is not below [`PackedSkin::point_count`], or if the pose was packed for another
+/// skin.
 pub fn points_on_cpu(skin: &PackedSkin, pose: &PackedPose, indices: &[u32], out: &mut [Vec3]) {
     let prim = skin.prim();
     assert_eq!(out.len(), indices.len(), "{prim}: output points");
@@ -133,21 +132,20 @@ pub fn points_on_cpu(skin: &PackedSkin, pose: &PackedPose, indices: &[u32], out:
         .for_each(|(out, indices)| plan.run_chosen(indices, out));
 }
 
-/// What all chunks of one prim share.
+/// What all chunks of one job share.
 struct Plan<'a> {
     skin: &'a PackedSkin,
-    /// `None` where there is nothing to blend.
+    /// Active sub-shapes; `None` if there is nothing to blend.
     active: Option<Active>,
-    /// By linear blend skinning the palette with the way out of skeleton space multiplied in, but for
-    /// its translation; by dual quaternions the palette alone.
+    /// The matrices of the palette. For linear blend skinning they are multiplied by `out_from_skel` without its translation.
     points: Vec<Columns>,
-    /// What each point's sum begins with.
+    /// What the sum of the matrices of a point begins with: the translation of `out_from_skel`.
     start: Columns,
     normals: Vec<[Vec4; 3]>,
     post_normal: Option<Columns>,
-    /// By dual quaternions.
+    /// For dual quaternion skinning.
     rigid: Option<Rigid<'a>>,
-    /// The motions without their translations, where tangents are asked for.
+    /// The rigid motions without their translations, for tangents; empty if nobody wants tangents.
     turns: Vec<[Vec4; 3]>,
     mirrors: bool,
 }
@@ -157,7 +155,7 @@ struct Rigid<'a> {
     motions: &'a [[Vec4; 3]],
     post: Columns,
     post_normal: Columns,
-    /// Whether there is a linear part; else all points, or normals, go by the matrix of the last slot.
+    /// Whether points have a linear part of their own; if not, the last matrix of the palette serves all points.
     scales_points: bool,
     scales_normals: bool,
 }
@@ -227,7 +225,7 @@ impl<'a> Plan<'a> {
         self.skin.influences().filter(|_| !self.points.is_empty())
     }
 
-    /// Deforms all points, and the rest normals or those made, where asked for.
+    /// Deforms all points, and computes normals if the caller wants them.
     fn deform(&self, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {
         let chunks = |points: &mut [Vec3]| {
             let chunks = points.par_chunks_mut(CHUNK).enumerate();
@@ -259,7 +257,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Deforms the points of a chunk, and their normals, where asked for.
+    /// Deforms the points of a chunk, and their normals if the caller wants them.
     fn run(&self, first: usize, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {
         let range = first..first + points.len();
         let rest = &self.skin.points[range.clone()];
@@ -295,7 +293,7 @@ impl<'a> Plan<'a> {
         self.skin(records, (blended, blended_normals), points, normals);
     }
 
-    /// Skins points, and normals where asked for, from values that are blended already.
+    /// Skins points, and normals if the caller wants them. The values of `rest` are blended already.
     fn skin(
         &self,
         records: Records<'_>,
@@ -323,7 +321,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// By linear blend skinning: normalised in skeleton space, and not again on the way out of it.
+    /// Normalises normals of linear blend skinning in skeleton space, and applies `out_from_skel`, which does not normalise again.
     fn finish_normals(&self, normals: &mut [Vec3]) {
         normalize(normals);
         if let Some(post) = &self.post_normal {
@@ -333,7 +331,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Deforms these points.
+    /// Deforms the points with these indices.
     fn run_chosen(&self, indices: &[u32], out: &mut [Vec3]) {
         let mut rest: Vec<Vec3> = indices
             .iter()
@@ -403,9 +401,9 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Render vertices: results of their points, and tangents of their own.
+/// Render vertices, which take the results of their points and have tangents of their own.
 impl Plan<'_> {
-    /// Deforms each point once and hands its results to the vertices that show it.
+    /// Deforms each point once, and copies the results to the vertices that show it.
     fn show(&self, vertices: &RenderVertices, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {
         let mut of_points = vec![Vec3::ZERO; self.skin.point_count()];
         let own_count = match self.skin.normals() {
@@ -426,7 +424,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Carries rest tangents along with the points, by the linear parts of what moves these.
+    /// Transforms rest tangents by the linear parts of what moves the points.
     fn run_tangents(&self, vertices: &RenderVertices, tangents: &mut [Vec4]) {
         let matrices: Vec<[Vec4; 3]> = self
             .points

@@ -1,4 +1,4 @@
-//! Smooth normals from deformed points, `shaders/smooth_normals.wgsl` and its mirror.
+//! Smooth normals, computed from deformed points: `shaders/smooth_normals.wgsl` and its mirror.
 
 use glam::Vec3;
 
@@ -9,7 +9,7 @@ use super::{Access, Binding, Dispatch, Kernel, SkinItem};
 use crate::error::Invalid;
 use crate::skel::MeshTopology;
 
-/// The kernel's WGSL and layout. It follows [`super::SKIN`] and takes the same items.
+/// The kernel. It runs after [`super::SKIN`] and [`super::MULTI_POSE_LBS`], and takes the items of the former.
 pub const SMOOTH_NORMALS: Kernel = Kernel {
     name: "smooth_normals",
     wgsl: wgsl![
@@ -32,9 +32,9 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
     numbers: &["NORMALS_BINDING"],
 };
 
-/// The neighbours of each point round its face corners (compressed sparse rows), so that a kernel gathers and needs no
-/// atomics. Faces that are holes, or have fewer than three corners, count for nothing, and nor do
-/// corners whose two edges are one, or none.
+/// The neighbours of each point at its face corners, in compressed sparse rows. A kernel gathers them and needs no atomics.
+///
+/// Left out are faces that are holes or have fewer than three corners, and corners whose two edges are the same or have no length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SmoothNormals {
     rows: Vec<u32>,
@@ -77,7 +77,7 @@ impl SmoothNormals {
         Ok(made)
     }
 
-    /// Leaves out corners with a neighbour that is not shown: nothing of it would be there to read.
+    /// Leaves out corners with a neighbour that has no render vertex, for there is no result of it to read.
     pub(super) fn keep_shown(&mut self, shown: &[bool]) {
         let is_shown = |pair: &[u32; 2]| pair.iter().all(|point| shown[*point as usize]);
         if self.neighbors.iter().all(is_shown) {
@@ -94,20 +94,21 @@ impl SmoothNormals {
         (self.rows, self.neighbors) = (rows, kept);
     }
 
-    /// First corner of each point, and one more for the end.
+    /// The first corner of each point, and one more for the end.
     #[must_use]
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
-    /// Two neighbours of each corner's point, counter-clockwise seen from outside: the next in its face, and the one before.
+    /// Two neighbours of the point of each corner: the next point of the face and the one before, counter-clockwise as seen from
+    /// outside.
     #[must_use]
     pub fn neighbors(&self) -> &[[u32; 2]] {
         &self.neighbors
     }
 
-    /// The mirror: the normal of one point. Every corner adds the cross product of its two edges, so large ones count for
-    /// more; a point without faces, or whose faces have no area, has a normal of zero.
+    /// The mirror of [`SMOOTH_NORMALS`]: the normal of one point. Every corner adds the cross product of its two edges, so large faces
+    /// count for more. A point without faces, or whose faces have no area, has a normal of zero.
     pub(super) fn of_point(&self, points: &[Vec3], point: usize) -> Vec3 {
         let p = points[point];
         let corners = self.rows[point] as usize..self.rows[point + 1] as usize;
@@ -119,7 +120,7 @@ impl SmoothNormals {
     }
 }
 
-/// Of unit length however short it was, for areas go by the square of a mesh's unit.
+/// Scales a vector to unit length, even a very short one: areas shrink with the square of a mesh's unit.
 fn unit(v: Vec3) -> Vec3 {
     let v_abs = v.abs();
     let size = v_abs.x + v_abs.y + v_abs.z;

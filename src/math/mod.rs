@@ -1,8 +1,7 @@
-//! The few f64 transform helpers that glam does not have.
+//! The few helpers for f64 transforms that glam does not have.
 //!
-//! Everything in sinew is column-vector (`p' = M * p`), as glam is; USD's row-vector matrices are
-//! converted in `io` and nowhere else. A 3x4 "row" matrix below is the upper three rows of such a
-//! column-vector matrix, which is the form that palettes and post matrices are packed in.
+//! sinew has column vectors (`p' = M * p`) everywhere, as glam does. Readers convert USD's matrices, which are for row vectors.
+//! *Packed rows* are the upper three rows of an affine matrix in f32: the form of palettes.
 
 pub(crate) mod polar_decomposition;
 
@@ -14,7 +13,7 @@ pub use polar_decomposition::{nearest_rotation, principal_axes};
 /// The upper three rows of an affine matrix in f32: `out[r] = dot(rows[r], (p, 1))`.
 pub type Rows = [Vec4; 3];
 
-/// Packs an affine f64 matrix into three f32 rows.
+/// The packed rows of an affine matrix.
 #[inline]
 #[must_use]
 pub fn rows(m: DMat4) -> Rows {
@@ -22,7 +21,7 @@ pub fn rows(m: DMat4) -> Rows {
     [t.x_axis.as_vec4(), t.y_axis.as_vec4(), t.z_axis.as_vec4()]
 }
 
-/// Packs a 3x3 into three f32 rows with a zero fourth column.
+/// The packed rows of a 3x3 matrix. The fourth column is zero.
 #[inline]
 #[must_use]
 pub fn rows3(m: DMat3) -> Rows {
@@ -43,16 +42,17 @@ pub fn multiplied(a: &Rows, b: &Rows) -> Rows {
     })
 }
 
-/// Whether packed rows turn counter-clockwise into clockwise.
+/// Whether the matrix of these packed rows mirrors.
 #[must_use]
 pub fn mirrors(m: &Rows) -> bool {
     let [x, y, z] = m.map(|row| row.truncate().as_dvec3());
     x.dot(y.cross(z)) < 0.0
 }
 
-/// Inverse transpose of the upper 3x3, which carries normals. A singular matrix gives its cofactor
-/// matrix, which points the same way as the inverse transpose wherever that exists, so a joint
-/// scaled to zero flattens normals instead of making them NaN.
+/// The inverse transpose of the upper 3x3 matrix, which transforms normals.
+///
+/// For a singular matrix it is the matrix of cofactors instead. That has the direction of the inverse transpose, if one exists, so a
+/// joint that is scaled to zero flattens normals and does not make them NaN.
 #[inline]
 #[must_use]
 pub fn normal_matrix(m: DMat4) -> DMat3 {
@@ -70,8 +70,8 @@ pub fn normal_matrix(m: DMat4) -> DMat3 {
     }
 }
 
-/// `scale`, then `rotate`, then `translate` (UsdSkelMakeTransform; rule 12). The quaternion is used
-/// as authored: a non-unit one goes through the same formula that GfMatrix4d::SetRotate uses.
+/// The transform that scales, then rotates, then translates (UsdSkelMakeTransform; rule 12). A quaternion that does not have unit length
+/// is used as it is, in the formula of GfMatrix4d::SetRotate.
 #[must_use]
 pub fn make_transform(translate: DVec3, rotate: DQuat, scale: DVec3) -> DMat4 {
     let (x, y, z, w) = (rotate.x, rotate.y, rotate.z, rotate.w);
@@ -98,10 +98,10 @@ pub fn make_transform(translate: DVec3, rotate: DQuat, scale: DVec3) -> DMat4 {
     )
 }
 
-/// Translation, rotation and scale: `T * R * S`.
+/// A transform as translation, rotation and scale: `T * R * S`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trs {
-    /// In the units of the space that it leads to.
+    /// In units of the target space.
     pub translation: DVec3,
     /// Unit length.
     pub rotation: DQuat,
@@ -116,21 +116,21 @@ impl Default for Trs {
 }
 
 impl Trs {
-    /// No motion.
+    /// The transform that moves nothing.
     pub const IDENTITY: Self = Self {
         translation: DVec3::ZERO,
         rotation: DQuat::IDENTITY,
         scale: DVec3::ONE,
     };
 
+    /// The same transform as a matrix.
     #[must_use]
     pub fn matrix(&self) -> DMat4 {
         DMat4::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
     }
 
-    /// The components of an affine matrix, by [`nearest_rotation`]: all three scales of one that mirrors are
-    /// negative, and shear is left out. One that is flattened to a plane is turned as the plane is, one flattened to
-    /// less not at all.
+    /// The components of an affine matrix, with the rotation of [`nearest_rotation`]. Shear is lost. If the matrix mirrors, all three
+    /// scales are negative. If it flattens to a plane, the rotation is that of the plane; if it flattens further, there is none.
     #[must_use]
     pub fn from_matrix(m: &DMat4) -> Self {
         let basis = DMat3::from_mat4(*m);
@@ -145,13 +145,13 @@ impl Trs {
     }
 }
 
-/// True where every element is a finite number.
+/// Whether every element is a finite number.
 #[must_use]
 pub fn is_finite(m: &DMat4) -> bool {
     m.is_finite()
 }
 
-/// True where every element of every matrix is a finite number.
+/// Whether every element of every matrix is a finite number.
 #[must_use]
 pub fn all_finite(matrices: &[DMat4]) -> bool {
     // Zero times what is not finite is not a number, and stays so in any sum. Four sums, for they do not wait for one another.
@@ -162,16 +162,16 @@ pub fn all_finite(matrices: &[DMat4]) -> bool {
     sum == DVec4::ZERO
 }
 
-/// What a product of f32 matrices leaves of zeros.
+/// How far rounding in products of f32 matrices may move a zero.
 const PROJECTS: f64 = 1e-5;
 
-/// False for a finite matrix that projects.
+/// Whether a matrix is affine. False for a finite matrix with a projective last row; true for one that is not finite.
 #[must_use]
 pub fn is_affine(m: &DMat4) -> bool {
     !is_finite(m) || m.row(3).abs_diff_eq(DVec4::W, PROJECTS)
 }
 
-/// Inverse of an affine or projective matrix, or `None` where it is singular or not finite.
+/// The inverse of a matrix, or `None` if it is singular or not finite.
 #[must_use]
 pub fn try_inverse(m: DMat4) -> Option<DMat4> {
     let det = m.determinant();

@@ -1,4 +1,4 @@
-//! Triangles and render vertices of a mesh, for renderers.
+//! Meshes cut into triangles, with vertices as renderers need them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use super::triangulate::triangulate;
 use crate::error::Invalid;
 use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
-/// What a [`RenderMesh`] is made of, at rest.
+/// The values of a mesh at rest that a [`RenderMesh`] is made from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RenderInputs<'a> {
-    /// Rest points in prim space, which say how faces that are not convex are cut.
+    /// Rest points in prim space. They decide how faces that are not convex are cut.
     pub points: &'a [Vec3],
     /// Rest normals in prim space, of any interpolation.
     pub normals: Option<PrimvarSlice<'a, Vec3>>,
@@ -23,7 +23,8 @@ pub struct RenderInputs<'a> {
     pub opacities: Option<PrimvarSlice<'a, f32>>,
 }
 
-/// A mesh as GPUs draw it: vertices that are split where normals, uvs or colours differ, and triangles of them.
+/// A mesh as GPUs draw it: triangles, and vertices. A point has several vertices if normals, texture coordinates, colours or opacities
+/// differ between its face corners.
 ///
 /// ```
 /// use glam::{Vec2, Vec3};
@@ -49,11 +50,10 @@ pub struct RenderInputs<'a> {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderMesh {
-    /// The point of each vertex. Vertices are in the order in which triangles meet them; points that no triangle has are left
-    /// out.
+    /// The point of each vertex. Vertices are in the order in which triangles use them first. Points that no triangle uses have none.
     pub points: Vec<u32>,
-    /// The rest normal that each vertex has, as the skin counts them: its point, or a face corner. None where there are no
-    /// normals or they are one per face or mesh, which skinning leaves alone.
+    /// The rest normal of each vertex, by the skin's numbers: a point, or a face corner. `None` if there are no normals, or if they are
+    /// one per face or one for the mesh, which skinning does not change.
     pub skin_normals: Option<Vec<u32>>,
     /// The first face corner that each vertex stands for.
     pub corners: Vec<u32>,
@@ -65,22 +65,23 @@ pub struct RenderMesh {
     pub colors: Option<Vec<Vec3>>,
     /// Opacities of vertices.
     pub opacities: Option<Vec<f32>>,
-    /// Vertices, counter-clockwise seen from outside whatever the orientation, in the order of the faces.
+    /// The vertices of each triangle, in the order of the faces. They run counter-clockwise as seen from outside, also for a
+    /// left-handed mesh.
     pub triangles: Vec<[u32; 3]>,
-    /// The face that each triangle is of; ascending.
+    /// The face of each triangle, ascending.
     pub face_of_triangle: Vec<u32>,
-    /// Sides of faces as vertices, each once whatever vertices its points have.
+    /// The sides of faces, as pairs of vertices. Each pair of points comes once, however many vertices the points have.
     pub edges: Vec<[u32; 2]>,
 }
 
 impl RenderMesh {
-    /// Cuts faces into triangles and corners into vertices. Holes and faces of fewer than three corners are left out. Takes
-    /// time in proportion to the corners, but for faces that are not convex.
+    /// Cuts faces into triangles, and splits points into vertices. Holes and faces of fewer than three corners are left out. `prim` is the
+    /// path of the mesh, for messages. The same input gives the same output.
     ///
-    /// The same input gives the same output. `prim` is its path, for messages.
+    /// The time is proportional to the number of corners, except for faces that are not convex.
     ///
     /// # Errors
-    /// Points that are fewer than the faces ask for or not finite; values that are not one per element.
+    /// Faces that use points which are not there; points that are not finite; primvars of the wrong length.
     pub fn new(
         prim: &str,
         topology: &MeshTopology,
@@ -154,7 +155,7 @@ impl RenderInputs<'_> {
     }
 }
 
-/// What vertices of one point are told apart by: the bits of their values.
+/// The bits of all values of a face corner. Corners of one point share a vertex if these are equal.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Look([u32; 9]);
 
@@ -163,9 +164,9 @@ struct Builder<'a> {
     inputs: &'a RenderInputs<'a>,
     mesh: RenderMesh,
     vertices: HashMap<(u32, Look), u32>,
-    /// Points at the ends of edges, the lower first.
+    /// The points of edges so far, the lower first.
     sides: HashSet<[u32; 2]>,
-    /// Whether corners of one point may look different at all.
+    /// Whether values can differ between the corners of a point.
     splits: bool,
 }
 
@@ -243,7 +244,7 @@ impl<'a> Builder<'a> {
         look
     }
 
-    /// The sides of a face that no face before it has.
+    /// Adds those sides of a face that no face before it has.
     fn sides(&mut self, face: usize, corners: std::ops::Range<usize>) {
         for corner in corners.clone() {
             let next = match corner + 1 == corners.end {

@@ -1,11 +1,11 @@
-//! Vertices as a renderer draws them, where they are other than the points of the prim.
+//! Render vertices: which point of a prim each vertex of a renderer shows.
 
 use glam::Vec4;
 
 use crate::error::Invalid;
 
-/// Which point, and which rest normal, each render vertex shows: points split at UV seams and at face corners with
-/// normals of their own, in whatever order a vertex buffer wants. See [`PackedSkin::with_vertices`].
+/// The point and the rest normal of each vertex of a vertex buffer, in the order of that buffer. Renderers split points into several
+/// vertices at UV seams, and where face corners have different normals. See [`PackedSkin::with_vertices`].
 ///
 /// [`PackedSkin::with_vertices`]: crate::kernel::PackedSkin::with_vertices
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,7 +16,7 @@ pub struct RenderVertices {
 }
 
 impl RenderVertices {
-    /// The point of each vertex. A point may have many vertices, or none.
+    /// Vertices with these points. A point may have many vertices, or none.
     #[must_use]
     pub fn new(points: Vec<u32>) -> Self {
         Self {
@@ -25,8 +25,8 @@ impl RenderVertices {
         }
     }
 
-    /// The rest normal of each vertex, as an index into the skin's. Wanted where normals are one per face corner; where they
-    /// are one per point, each vertex has that of its point.
+    /// Sets the rest normal of each vertex, as an index into the normals of the skin. Needed if normals are one per face corner. If they
+    /// are one per point, a vertex has the normal of its point.
     #[must_use]
     pub fn with_normals(self, normals: Vec<u32>) -> Self {
         Self {
@@ -35,9 +35,9 @@ impl RenderVertices {
         }
     }
 
-    /// The rest tangent of each vertex in prim space; w is the handedness, 1 or -1, and goes through as it is. Results are
-    /// unit vectors, carried by the blended matrices of the points and not by those of the normals. Shapes move no tangents:
-    /// UsdSkel has no offsets for them.
+    /// Sets the rest tangent of each vertex, in prim space. w is the handedness, 1 or -1, and is copied to the result. Results are unit
+    /// vectors. The matrices of points transform them, not those of normals. Blend shapes do not change tangents, because UsdSkel
+    /// has no offsets for them.
     #[must_use]
     pub fn with_tangents(self, tangents: Vec<Vec4>) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl RenderVertices {
         &self.points
     }
 
-    /// The rest normal of each vertex, where they are not those of its point.
+    /// The rest normal of each vertex; `None` if a vertex has the normal of its point.
     #[must_use]
     pub fn normals(&self) -> Option<&[u32]> {
         self.normals.as_deref()
@@ -75,7 +75,7 @@ impl RenderVertices {
         self.tangents.as_deref()
     }
 
-    /// Checks everything against a skin of so many points, with normals of these points where they are one per corner.
+    /// Checks the vertices against a skin. `normal_points` has the point of each normal if normals are one per face corner.
     pub(crate) fn check(
         &self,
         prim: &str,

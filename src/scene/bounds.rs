@@ -1,10 +1,10 @@
-//! What the bounds of prims with an extentsHint are made of (UsdGeomBBoxCache).
+//! The data that bounds of prims with an extentsHint are computed from (UsdGeomBBoxCache).
 
 use crate::sampled::Sampled;
 use crate::skel::SkeletonInstance;
 use glam::Vec3;
 
-/// purpose, in the order in which an extentsHint lists its ranges.
+/// The purpose of a prim, in the order in which an extentsHint lists its ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
     #[default]
@@ -15,7 +15,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// How many there are.
+    /// Number of purposes.
     pub const COUNT: usize = 4;
 
     /// The purpose of a token; `None` for one that no extentsHint holds.
@@ -31,34 +31,34 @@ impl Purpose {
     }
 }
 
-/// Corners of a prim's bounding box in its own space, over time.
+/// The bounding box of a prim in prim space, over time.
 #[derive(Clone, Debug)]
 pub enum Extent {
-    /// `[low, high]`; other lengths are no extent.
+    /// The authored extent: `[low, high]`. An array of another length counts as no extent.
     Corners(Sampled<Vec<Vec3>>),
-    /// The joint pivots of a Skeleton (rule 34).
+    /// The box around the joint pivots of a Skeleton (rule 34).
     Joints(SkeletonInstance),
-    /// None that can be told, as of volumes and point instancers without an authored one.
+    /// An extent that nobody knows, such as that of a volume or a point instancer without an authored one.
     Unknown,
 }
 
-/// A prim at or below one with an authored extentsHint.
+/// A prim with an authored extentsHint, or a prim below one.
 #[derive(Clone, Debug)]
 pub struct BoundsNode {
     /// Index into [`super::Scene::prims`].
     pub prim: usize,
     /// Parent's index into [`BoundsTree::nodes`], below this node's own.
     pub parent: Option<usize>,
-    /// One past the last node below this one: nodes lie in depth-first order.
+    /// One past the last node below this one. Nodes are in depth-first order.
     pub end: usize,
-    /// Kind component or subcomponent: bounds of what lies below are united in this prim's space.
+    /// Whether the kind is component or subcomponent: the bounds of all prims below are united in the space of this prim.
     pub component: bool,
-    /// As UsdGeomImageable::ComputePurpose has it; `None` for an unknown one.
+    /// The purpose, as computed by UsdGeomImageable::ComputePurpose. `None` for an unknown token.
     pub purpose: Option<Purpose>,
-    /// The prim's own visibility, not its parents'.
+    /// Visibility of the prim itself, not of its ancestors.
     pub invisible: Sampled<bool>,
-    /// The prim's own extent as the file has it, before any bake; it stands for all that lies below.
-    /// `None` for prims that are not Boundable, and SkelRoots without an authored extent.
+    /// The extent as the file has it, before any bake. It encloses everything below. `None` for prims that are not Boundable, and for
+    /// SkelRoots without an authored extent.
     pub extent: Option<Extent>,
 }
 
@@ -67,13 +67,12 @@ pub struct BoundsNode {
 pub struct HintedPrim {
     /// Index into [`BoundsTree::nodes`].
     pub node: usize,
-    /// The prim in whose space the bounds are united, an index into [`super::Scene::prims`]. Of a group
-    /// or assembly, as at Pixar's, the nearest component or subcomponent above, or the world where
-    /// there is none; of any other the prim itself.
+    /// The prim in whose space the bounds are united, as an index into [`super::Scene::prims`]. For a group or assembly that is the nearest
+    /// component or subcomponent above, or `None` for the world, as in Pixar's code. For any other prim it is the prim itself.
     pub space: Option<usize>,
 }
 
-/// Every prim that an extentsHint has to enclose. Empty where none is authored.
+/// All prims that an extentsHint has to enclose. Empty if no extentsHint is authored.
 #[derive(Clone, Debug, Default)]
 pub struct BoundsTree {
     pub nodes: Vec<BoundsNode>,

@@ -5,7 +5,7 @@ use glam::{DMat4, DVec2, Vec2};
 use super::Placement;
 use crate::sampled::{Sampled, Time};
 
-/// Millimetre-like units of lenses: a tenth of the stage's (GfCamera::FOCAL_LENGTH_UNIT and APERTURE_UNIT).
+/// The unit of focal lengths and apertures: a tenth of a stage unit (GfCamera::FOCAL_LENGTH_UNIT and APERTURE_UNIT).
 const LENS_UNIT: f64 = 0.1;
 
 /// A camera. It looks along its own -z, with y upward.
@@ -13,11 +13,11 @@ const LENS_UNIT: f64 = 0.1;
 pub struct StageCamera {
     /// Prim path.
     pub path: String,
-    /// Where it stands, looking along its own -Z with Y up.
+    /// Its transform and visibility, over time.
     pub place: Placement,
-    /// False where it is orthographic.
+    /// Whether it is perspective; otherwise it is orthographic.
     pub perspective: bool,
-    /// In tenths of stage units, as are apertures and their offsets.
+    /// Focal length, in tenths of stage units.
     pub focal_length: Sampled<f32>,
     /// Width of the film back, in tenths of stage units.
     pub horizontal_aperture: Sampled<f32>,
@@ -31,25 +31,25 @@ pub struct StageCamera {
     pub clipping_range: Sampled<Vec2>,
 }
 
-/// What a camera sees (GfFrustum).
+/// The view of a camera (GfFrustum).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frustum {
     pub perspective: bool,
-    /// Lower left and upper right of the window. Of a perspective camera in the plane at distance 1; of an orthographic one
-    /// in stage units.
+    /// Lower left and upper right corner of the window: in the plane at distance 1 for a perspective camera, in stage units for an
+    /// orthographic one.
     pub window: [DVec2; 2],
     /// Near and far distance in stage units.
     pub near_far: DVec2,
 }
 
 impl StageCamera {
-    /// world_from_camera at a time, as the stage has it: scales are in it too.
+    /// The transform from camera space to the world at a time, with any scale.
     #[must_use]
     pub fn world_from_camera(&self, time: Time) -> DMat4 {
         self.place.world_from_prim(time)
     }
 
-    /// What it sees at a time (GfCamera::GetFrustum). Where an attribute has no value its schema's fallback counts.
+    /// The view at a time (GfCamera::GetFrustum). Attributes without a value have the fallback of the schema.
     #[must_use]
     pub fn frustum(&self, time: Time) -> Frustum {
         let number =

@@ -1,21 +1,21 @@
-//! What the extent of a prim is made of.
+//! How the extent of a prim is computed.
 
 use glam::Vec3;
 
-/// How a prim's extent follows from its points.
+/// How to compute the extent of a prim from its points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtentRule {
-    /// The points' bounding box (UsdGeomPointBased).
+    /// The bounding box of the points (UsdGeomPointBased).
     Points,
-    /// Each point with half its width around it (UsdGeomPoints).
+    /// The bounding box of spheres around the points, with their widths as diameters (UsdGeomPoints).
     WidthPerPoint,
-    /// Half the largest width around all (UsdGeomCurves).
+    /// The bounding box of the points, grown by half the largest width (UsdGeomCurves).
     LargestWidth,
 }
 
 impl ExtentRule {
-    /// Corners of the bounding box of a prim's points, with what its widths add (the extent functions
-    /// of UsdGeomPointBased, UsdGeomPoints and UsdGeomCurves). `None` where a point is not finite.
+    /// The corners of the extent of a prim, from its points and widths (the extent functions of UsdGeomPointBased, UsdGeomPoints and
+    /// UsdGeomCurves). `None` if a point is not finite.
     #[must_use]
     pub fn corners(self, points: &[Vec3], widths: &[f32]) -> Option<[Vec3; 2]> {
         if points.is_empty() {
@@ -44,7 +44,7 @@ impl ExtentRule {
     }
 }
 
-/// Corners of the bounding box, and whether all points are finite; if not, the corners mean nothing.
+/// The corners of the bounding box, and whether all points are finite. If not, ignore the corners.
 fn bounds(points: &[Vec3]) -> ([Vec3; 2], bool) {
     // Four points side by side are twelve numbers, each with an extreme of its own: what compilers make vectors of.
     const WIDTH: usize = 12;

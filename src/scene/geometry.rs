@@ -1,7 +1,7 @@
-//! What a renderer draws of a stage: meshes, skinned or not, with materials; and cameras.
+//! The data of a stage that renderers need: meshes, skinned or not, their materials, and cameras.
 //!
-//! Skinning itself needs none of it. Everything is plain data in the stage's units, checked once: primvars fit their faces, and
-//! indices their lists.
+//! Skinning does not need it. Everything is plain data in stage units. A reader has checked it: primvars have the lengths that faces ask
+//! for, and indices are in range.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use crate::error::{Invalid, Warning};
 use crate::sampled::{Lerp, Sampled, Time};
 use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
-/// Everything of a stage that is drawn.
+/// Everything of a stage that a renderer draws.
 ///
-/// Left out are prims other than meshes, prims of purpose `proxy` or `guide`, and what PointInstancers place; there are warnings
-/// of what is missing so.
+/// Left out are prims that are not meshes, prims of purpose `proxy` or `guide`, and instances of PointInstancers. Warnings say what is
+/// missing for that reason.
 #[derive(Clone, Debug, Default)]
 pub struct Geometry {
     /// In the stage's order.
     pub meshes: Vec<DrawnMesh>,
-    /// What [`DrawnMesh::material`] and [`Subset::material`] count.
+    /// Materials. [`DrawnMesh::material`] and [`Subset::material`] are indices into it.
     pub materials: Vec<Material>,
-    /// What materials' textures count.
+    /// Images. [`super::TextureUse::texture`] is an index into it.
     pub textures: Vec<Texture>,
     /// In the stage's order.
     pub cameras: Vec<StageCamera>,
@@ -37,34 +37,35 @@ pub struct Geometry {
 pub struct DrawnMesh {
     /// Prim path; an instance proxy's below an instance.
     pub path: String,
-    /// Index into [`super::Scene::bindings`] where the mesh is skinned or blended.
+    /// Index into [`super::Scene::bindings`], if the mesh is skinned or blended.
     pub binding: Option<usize>,
     /// Index into [`Geometry::meshes`] of the first mesh with the same topology, points, normals, uvs and subsets, or its own.
     pub definition: usize,
-    /// Where it stands and whether it is seen, over time.
+    /// Its transform and its visibility, over time.
     pub place: Placement,
-    /// Faces; those of the first time where they change.
+    /// Faces. If they change over time, those of the first time.
     pub topology: Arc<MeshTopology>,
     /// Rest points in prim space, the same number at every time.
     pub points: Sampled<Vec<Vec3>>,
-    /// `primvars:normals`, else `normals`.
+    /// `primvars:normals`, or `normals` if there are none.
     pub normals: Option<Primvar<Vec3>>,
-    /// Which of [`super::SkinBinding::normals`] these normals are, where the mesh is bound and deforms them
+    /// The number of these normals in [`super::SkinBinding::normals`], if the mesh is bound and deforms them
     /// ([`super::SkinPart::normals`]).
     pub skin_normals: Option<usize>,
-    /// Those that the material's textures read; else `st`, else the first that are there. (0, 0) is at the lower left.
+    /// Texture coordinates: those that the textures of the material read, or else `st`, or else the first ones of the mesh. (0, 0) is the
+    /// lower left corner.
     pub uvs: Option<Primvar<Vec2>>,
-    /// Linear colours, drawn where there is no material.
+    /// Linear colours, for a mesh without a material.
     pub display_color: Option<Primvar<Vec3>>,
-    /// Likewise opacities, 1 for opaque.
+    /// Opacities for a mesh without a material; 1 is opaque.
     pub display_opacity: Option<Primvar<f32>>,
     /// Faces with materials of their own.
     pub subsets: Vec<Subset>,
-    /// Index into [`Geometry::materials`], for faces of no subset.
+    /// Index into [`Geometry::materials`], for faces without a subset.
     pub material: Option<usize>,
-    /// Back faces are to be seen too.
+    /// Whether back faces are visible.
     pub double_sided: bool,
-    /// subdivisionScheme is not `none`: the faces are the cage of a smooth surface.
+    /// Whether the faces are the cage of a smooth surface: subdivisionScheme is not `none`.
     pub subdivided: bool,
 }
 
@@ -79,21 +80,21 @@ pub struct Subset {
     pub material: Option<usize>,
 }
 
-/// Values on the faces of a mesh, over time.
+/// A primvar of a mesh, over time.
 #[derive(Clone, Debug)]
 pub struct Primvar<T> {
     /// Property name, such as `primvars:st`.
     pub name: String,
-    /// What there is one value (or index) for.
+    /// The elements that have a value, or an index.
     pub interpolation: PrimvarInterpolation,
-    /// Values over time, as many as the interpolation or the indices ask for.
+    /// Values over time.
     pub values: Sampled<Vec<T>>,
-    /// Which value each element takes; without them there is one value per element.
+    /// The number of the value of each element. Without indices, there is one value per element.
     pub indices: Option<Arc<Vec<u32>>>,
 }
 
 impl<T> Primvar<T> {
-    /// The primvar with its values of one time, as [`Primvar::at`] gives them.
+    /// The primvar at one time, with the values of [`Primvar::at`].
     #[must_use]
     pub fn slice<'a>(&'a self, values: &'a [T]) -> PrimvarSlice<'a, T> {
         PrimvarSlice {
@@ -122,19 +123,19 @@ where
 }
 
 impl DrawnMesh {
-    /// world_from_prim at a time, in stage units. Skinned points are placed by their pose, not by this.
+    /// The transform from prim space to the world at a time, in stage units. Skinned points do not need it: their pose places them.
     #[must_use]
     pub fn world_from_prim(&self, time: Time) -> DMat4 {
         self.place.world_from_prim(time)
     }
 
-    /// Whether neither the mesh nor a prim above it is invisible.
+    /// Whether the mesh and all its ancestors are visible.
     #[must_use]
     pub fn visible(&self, time: Time) -> bool {
         self.place.is_visible(time)
     }
 
-    /// Number of points, at every time.
+    /// Number of points, which is the same at every time.
     #[must_use]
     pub fn point_count(&self) -> usize {
         self.points.first().map_or(0, |p| p.len())

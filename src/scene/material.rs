@@ -1,22 +1,21 @@
-//! Materials as UsdPreviewSurface has them, and the pictures that they name.
+//! Materials (UsdPreviewSurface), and the images that they use.
 
 use std::sync::Arc;
 
 use glam::{Mat3, Vec3, Vec4};
 
-/// A UsdPreviewSurface (the spec's inputs, with its fallbacks). Colours are linear.
-///
-/// Values are those of the default time, or else of the first sample.
+/// A UsdPreviewSurface, with the inputs and fallbacks of its specification. Colours are linear. Values are those of the default time, or of
+/// the first sample if there is no default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     /// Prim path.
     pub path: String,
     pub diffuse_color: Input<Vec3>,
-    /// Where [`Material::diffuse_color`] comes from besides.
+    /// Whether the diffuse colour comes from [`Material::diffuse_color`] or from the mesh.
     pub color_source: ColorSource,
     pub emissive_color: Input<Vec3>,
     pub opacity: Input<f32>,
-    /// Above 0: opaque from this opacity up, invisible below.
+    /// If above 0: faces are opaque where opacity is at least this, and invisible elsewhere.
     pub opacity_threshold: f32,
     pub roughness: Input<f32>,
     pub metallic: Input<f32>,
@@ -28,7 +27,7 @@ pub struct Material {
 }
 
 impl Material {
-    /// The spec's fallbacks.
+    /// A material with the fallbacks of the specification.
     #[must_use]
     pub fn new(path: impl Into<String>) -> Self {
         Self {
@@ -61,7 +60,7 @@ impl Material {
     }
 }
 
-/// What gives a material's diffuse colour.
+/// Where the diffuse colour of a material comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorSource {
     /// The material's own value or texture.
@@ -74,13 +73,13 @@ pub enum ColorSource {
 /// An input of a surface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input<T> {
-    /// What counts without a texture, and where its picture cannot be read.
+    /// The value without a texture, or if its image cannot be read.
     pub value: T,
     pub texture: Option<TextureUse>,
 }
 
 impl<T> Input<T> {
-    /// An input that is the same everywhere.
+    /// An input with a value and no texture.
     #[must_use]
     pub const fn of(value: T) -> Self {
         Self {
@@ -90,24 +89,24 @@ impl<T> Input<T> {
     }
 }
 
-/// A picture as an input reads it (UsdUVTexture): `channel(texel * scale + bias)`, with texels in linear colours.
+/// How an input reads an image (UsdUVTexture): `channel(texel * scale + bias)`, with texels in linear colours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextureUse {
     /// Index into [`super::Geometry::textures`].
     pub texture: usize,
-    /// The primvar of its uvs (UsdPrimvarReader_float2), `st` where none is named.
+    /// The primvar with texture coordinates (UsdPrimvarReader_float2); `st` if none is named.
     pub uv_primvar: String,
-    /// What the uvs are multiplied with, as (u, v, 1) (UsdTransform2d).
+    /// The matrix that texture coordinates, as (u, v, 1), are multiplied by (UsdTransform2d).
     pub transform: Mat3,
     pub wrap_s: TextureWrap,
     pub wrap_t: TextureWrap,
-    /// What texels are multiplied with, RGBA.
+    /// The factor of texels, RGBA.
     pub scale: Vec4,
-    /// What is added to them then.
+    /// The summand after that, RGBA.
     pub bias: Vec4,
-    /// Which of its channels.
+    /// The channels that the input reads.
     pub channel: TextureChannel,
-    /// Whether texels are sRGB (sourceColorSpace); `None` for `auto`: a picture of 8 bits and three or four channels is.
+    /// Whether texels are sRGB (sourceColorSpace). `None` for `auto`: images of 8 bits with three or four channels are.
     pub srgb: Option<bool>,
 }
 
@@ -122,7 +121,7 @@ pub enum TextureChannel {
     A,
 }
 
-/// What is beyond a picture's edge.
+/// What lies beyond the edges of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextureWrap {
     Repeat,
@@ -130,18 +129,18 @@ pub enum TextureWrap {
     Clamp,
     /// Transparent black.
     Black,
-    /// As the picture's own metadata has it; few have any, and `Black` is meant then.
+    /// What the metadata of the image says; `Black` if it says nothing, which is the usual case.
     #[default]
     UseMetadata,
 }
 
-/// An encoded picture: PNG, JPEG, or whatever the file names.
+/// An encoded image: PNG, JPEG, or any other format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texture {
     /// The asset path as the file has it.
     pub asset: String,
-    /// Where that was found.
+    /// The path or package entry where the asset was found.
     pub resolved: String,
-    /// The picture's bytes, v upward from its lower edge; empty where they could not be read, which is warned about.
+    /// The bytes of the file. Empty if it could not be read, of which there is a warning. v = 0 is the lower edge of the image.
     pub bytes: Arc<[u8]>,
 }

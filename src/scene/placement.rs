@@ -1,4 +1,4 @@
-//! Where drawn prims and cameras stand, and whether they are seen, over time.
+//! The transforms and the visibility of drawn prims and cameras, over time.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ pub struct PlacedPrim {
     pub parent: Option<usize>,
     /// Its own transform, parent_from_prim.
     pub xform: XformStack,
-    /// The prim's own visibility is `invisible`; what lies below is not seen either.
+    /// Whether the visibility of the prim itself is `invisible`. Prims below are then invisible too.
     pub invisible: Sampled<bool>,
 }
 
-/// The place of one prim in a hierarchy that many share.
+/// One prim in a hierarchy that many placements share: gives its transform and its visibility.
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
     prims: Arc<[PlacedPrim]>,
@@ -27,20 +27,20 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The place of `prims[prim]`; parents come before their children. A place that is not there is the world's origin.
+    /// The placement of `prims[prim]`. Parents come before their children. If there is no such prim, it is at the origin of the world.
     #[must_use]
     pub fn new(prims: Arc<[PlacedPrim]>, prim: usize) -> Self {
         Self { prims, prim }
     }
 
-    /// world_from_prim at a time, in stage units (UsdGeomXformable::ComputeLocalToWorldTransform).
+    /// The transform from prim space to the world at a time, in stage units (UsdGeomXformable::ComputeLocalToWorldTransform).
     #[must_use]
     pub fn world_from_prim(&self, time: Time) -> DMat4 {
         self.moving()
             .fold(DMat4::IDENTITY, |m, p| p.xform.local(time) * m)
     }
 
-    /// Whether neither the prim nor one above it is invisible (UsdGeomImageable::ComputeVisibility).
+    /// Whether the prim and all its ancestors are visible (UsdGeomImageable::ComputeVisibility).
     #[must_use]
     pub fn is_visible(&self, time: Time) -> bool {
         self.chain()
@@ -56,13 +56,13 @@ impl Placement {
             .collect()
     }
 
-    /// The prim and those above it, nearest first.
+    /// The prim and its ancestors, the nearest first.
     fn chain(&self) -> impl Iterator<Item = &PlacedPrim> {
         let above = |p: &&PlacedPrim| self.prims.get(p.parent?);
         std::iter::successors(self.prims.get(self.prim), above)
     }
 
-    /// Those of the chain whose transforms count: up to one that resets the stack.
+    /// The part of that chain whose transforms count: up to a prim that resets the transform stack.
     fn moving(&self) -> impl Iterator<Item = &PlacedPrim> {
         self.chain().scan(false, |done, p| {
             let counts = !std::mem::replace(done, p.xform.resets);

@@ -1,21 +1,21 @@
-//! Where two prims stand to each other, without the world between them.
+//! Transforms from one prim to another that do not go through world space.
 
 use super::Scene;
 
-/// Two prims' chains of ancestors up to where they meet: what leads from one to the other.
+/// The transforms between two prims: both chains of ancestors, up to the first ancestor that they have in common.
 ///
-/// What stands above the meeting point cancels out. It is left out, so that the way is exact far from
-/// the origin and the same to the bit for instances that are placed differently.
+/// Transforms above that ancestor cancel out, and are left out. So the result is exact far from the origin, and has the same bits for
+/// instances at different places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
-    /// Indices into [`Scene::prims`] from the prim that is gone to, upward.
+    /// The target prim and its ancestors, as indices into [`Scene::prims`].
     pub to: Vec<usize>,
-    /// From the prim that is come from, upward.
+    /// The source prim and its ancestors.
     pub from: Vec<usize>,
 }
 
 impl Scene {
-    /// The way from prim `from` to prim `to`.
+    /// The relation that leads from prim `from` to prim `to`.
     pub fn relation(&self, to: usize, from: usize) -> Relation {
         let (mut to, mut from) = (self.chain(to), self.chain(from));
         while let (Some(a), Some(b)) = (to.last(), from.last())
@@ -39,7 +39,7 @@ impl Scene {
         }
     }
 
-    /// Every authored time of the transforms on the way.
+    /// Every authored time of these transforms.
     pub fn relation_times(&self, relation: &Relation) -> Vec<f64> {
         let prims = relation.to.iter().chain(&relation.from);
         prims.flat_map(|p| self.prims[*p].xform.times()).collect()

@@ -1,4 +1,4 @@
-//! Transform stacks of prims (UsdGeomXformable's xformOpOrder), in column-vector form.
+//! Transform stacks of prims (xformOpOrder of UsdGeomXformable), as matrices for column vectors.
 
 use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
 use half::f16;
@@ -6,7 +6,7 @@ use half::f16;
 use crate::math;
 use crate::sampled::{Half3, Sampled, Time};
 
-/// Value of one op, in the precision it is authored in, because that is what it interpolates in.
+/// The value of an op, in the authored precision, because usd-core interpolates in that precision.
 #[derive(Clone, Debug)]
 pub enum OpValue {
     Matrix(Sampled<DMat4>),
@@ -74,7 +74,7 @@ impl OpValue {
     }
 }
 
-/// Kind of an op, by its name's first part.
+/// The kind of an op: the first part of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
     Transform,
@@ -117,21 +117,21 @@ impl OpKind {
     }
 }
 
-/// One op of a stack.
+/// An op of a transform stack.
 #[derive(Clone, Debug)]
 pub struct XformOp {
-    /// What its value means.
+    /// The kind, which says what the value means.
     pub kind: OpKind,
-    /// Attribute name, to recognise an op beside its own inverse.
+    /// Attribute name. An op and its inverse have the same one, and cancel out if they are neighbours.
     pub name: String,
-    /// `!invert!`.
+    /// Whether the op is inverted (`!invert!`).
     pub invert: bool,
-    /// Over time; angles in degrees.
+    /// The value over time. Angles are in degrees.
     pub value: OpValue,
 }
 
 impl XformOp {
-    /// The op's matrix; identity where it has no value at this time, as in usd-core.
+    /// The matrix of the op at a time. It is the identity if the op has no value then, as in usd-core.
     fn matrix(&self, time: Time) -> DMat4 {
         let rotate = |axis: usize, degrees: f64| {
             let radians = degrees.to_radians();
@@ -185,8 +185,8 @@ impl XformOp {
     }
 }
 
-/// GfRotation::SetQuat: the angle comes from the real part alone and the axis from the direction of
-/// the imaginary one, which is what a quaternion that is not quite unit (a half one, say) becomes.
+/// The rotation of a quaternion as in GfRotation::SetQuat: the real part gives the angle, and the direction of the imaginary part gives the
+/// axis. It matters for quaternions whose length is not quite 1, such as those in half precision.
 fn as_rotation(q: DQuat) -> DQuat {
     let axis = q.xyz().normalize_or_zero();
     let w = q.w.clamp(-1.0, 1.0);
@@ -197,17 +197,17 @@ fn as_rotation(q: DQuat) -> DQuat {
     DQuat::from_xyzw(axis.x * sin, axis.y * sin, axis.z * sin, w)
 }
 
-/// A prim's own transform: ops in xformOpOrder, the first outermost.
+/// The local transform of a prim, as a stack of ops.
 #[derive(Clone, Debug, Default)]
 pub struct XformStack {
-    /// In xformOpOrder; column-vector matrices are multiplied in this order.
+    /// The ops in xformOpOrder. The matrices are multiplied in this order, so the first op applies last.
     pub ops: Vec<XformOp>,
-    /// `!resetXformStack!`: the parents' transforms do not reach this prim.
+    /// Whether the transforms of ancestors do not apply to this prim (`!resetXformStack!`).
     pub resets: bool,
 }
 
 impl XformStack {
-    /// parent_from_prim at a time.
+    /// The transform from prim space to the space of the parent, at a time.
     #[must_use]
     pub fn local(&self, time: Time) -> DMat4 {
         let mut m = DMat4::IDENTITY;

@@ -1,15 +1,13 @@
-//! Mapping of per-joint (or per-channel) values from one order to another (UsdSkelAnimMapper).
+//! Maps values per joint (or per channel) from one order of tokens to another (UsdSkelAnimMapper).
 //!
-//! Pixar's mapper has two kinds of maps, which differ where a token is listed twice, and where more
-//! values come than the source order has:
+//! Like Pixar's, a mapper is of one of two kinds. They differ if a token is listed twice, or if there are more values than source tokens:
 //!
-//! - *Ordered*: the whole source order stands in the target order, in one piece, from where its
-//!   first token first occurs. Values are copied to there as one block: as many as come, but not beyond the
-//!   target's end, so that values beyond the source order reach the targets after it.
-//! - *Indexed*: all else. Each source token goes to the *last* equal token of the target; of equal source tokens
-//!   the last one's value stays. Values beyond the source order are dropped.
+//! - *Ordered*: the target order contains the whole source order in one piece, which begins where the first source token occurs first.
+//!   Values are copied there as one block. Values beyond the source order are copied too, as far as the target order reaches.
+//! - *Indexed*: every other case. A source token maps to the *last* equal token of the target. Of equal source tokens, the value of the
+//!   last one counts. Values beyond the source order are dropped.
 //!
-//! Tokens are compared whole, never by the last name of a path (rule 11).
+//! Tokens are compared as a whole, never by the last name of a path (rule 11).
 
 use std::collections::HashMap;
 
@@ -17,7 +15,7 @@ use glam::DMat4;
 
 use super::utils::UtilError;
 
-/// Where each element of a source order goes in a target order.
+/// A map from the elements of a source order to those of a target order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnimMapper {
     source_len: usize,
@@ -66,29 +64,27 @@ impl AnimMapper {
         }
     }
 
-    /// One of the orders is empty, so that nothing is mapped. As in Pixar's code a mapper of two orders that
-    /// have no token in common is *not* null, though its documentation says so; see
-    /// [`AnimMapper::reaches_nothing`].
+    /// Whether one of the orders is empty, so that nothing is mapped. A mapper of two orders without a common token is *not* null, as in
+    /// Pixar's code (not as in its documentation): see [`AnimMapper::reaches_nothing`].
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.map == Map::Null
     }
 
-    /// No element of the source has a place in the target: a null mapper, or orders without a
-    /// common token. Pixar's mapper has no such question.
+    /// Whether no element of the source has a place in the target: the mapper is null, or the orders have no common token. Pixar's mapper
+    /// has no such method.
     #[must_use]
     pub fn reaches_nothing(&self) -> bool {
         self.targets().all(|t| t.is_none())
     }
 
-    /// Source and target are the same order, so that values can be used as they are.
+    /// Whether source and target are the same order, so that values can be used as they are.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.map == Map::Ordered { offset: 0 } && self.source_len == self.target_len
     }
 
-    /// Some element of the target is not filled by the source; so is every null mapper's, even where the
-    /// target is empty.
+    /// Whether the source leaves some element of the target without a value. True for every null mapper, also if the target is empty.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
         match &self.map {
@@ -125,11 +121,11 @@ impl AnimMapper {
         })
     }
 
-    /// Copies `source` into its places in `target`; what the source does not reach keeps the value
-    /// it has (rule 11). A source shorter than the order fills what it can.
+    /// Copies `source` to its places in `target`. Other elements of `target` keep their values (rule 11). `source` may be shorter than the
+    /// source order.
     ///
     /// # Panics
-    /// Where `target` is shorter than the target order.
+    /// If `target` is shorter than the target order.
     pub fn remap<V: Clone>(&self, source: &[V], target: &mut [V]) {
         assert!(
             target.len() >= self.target_len,
@@ -138,10 +134,9 @@ impl AnimMapper {
         self.copy(source, &mut target[..self.target_len], 1);
     }
 
-    /// Pixar's Remap: as [`AnimMapper::remap`], with `element_size` values to each token, and with `target` made
-    /// as long as the target order first. Values that this adds are `default`; those that are there
-    /// already, and that the source does not reach, stay. An identity mapper replaces `target`, whatever it held, where
-    /// `source` is as long as the order.
+    /// Pixar's Remap: as [`AnimMapper::remap`], with `element_size` values per token. It first resizes `target` to the target order and
+    /// fills new elements with `default`. If the mapper is an identity and `source` is as long as the order, `source` replaces
+    /// `target`.
     ///
     /// # Errors
     /// An `element_size` of 0.
@@ -173,7 +168,7 @@ impl AnimMapper {
         self.remap_resized(source, target, element_size, &DMat4::IDENTITY)
     }
 
-    /// `target` holds `element_size` values for each token of the target order, and no more.
+    /// Maps values to `target`, which has exactly `element_size` values per token of the target order.
     fn copy<V: Clone>(&self, source: &[V], target: &mut [V], element_size: usize) {
         match &self.map {
             Map::Null => {}
@@ -194,7 +189,7 @@ impl AnimMapper {
     }
 }
 
-/// Where the whole source stands in the target, if it does at its first token's first place.
+/// Where the target contains the whole source order in one piece, if it does so where the first source token occurs first.
 fn ordered_offset<S: AsRef<str>, T: AsRef<str>>(source: &[S], target: &[T]) -> Option<usize> {
     let first = source.first()?.as_ref();
     let offset = target.iter().position(|t| t.as_ref() == first)?;

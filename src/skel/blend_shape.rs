@@ -4,19 +4,19 @@ use glam::Vec3;
 
 use crate::error::{Invalid, Warning};
 
-/// Weights closer than this are the same weight (rule 13), and a sub-shape weight below it is
-/// dropped (rule 16): usd-core's own epsilon.
+/// usd-core's epsilon for weights. Two weights that are closer than this are equal (rule 13), and a sub-shape's weight that is nearer to zero
+/// is dropped (rule 16).
 pub const WEIGHT_EPSILON: f64 = 1e-6;
 
-/// One shape that a blend shape passes through: an in-between, or the primary shape at weight 1.
+/// One shape that a blend shape passes through as its weight grows: an in-between, or the primary shape at weight 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubShape {
-    /// Channel weight at which this shape holds by itself.
+    /// The channel weight at which this shape alone gives the result.
     pub weight: f32,
     /// One offset per entry of `point_indices`, or per point, in the prim's own space; empty where
     /// the file has none, which moves no point.
     pub offsets: Vec<Vec3>,
-    /// As many normal offsets, or none (rule 19: an in-between borrows none from the primary).
+    /// As many normal offsets, or none. An in-between does not use those of the primary shape (rule 19).
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
@@ -33,7 +33,7 @@ pub struct Inbetween {
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
-/// A validated blend shape: sub-shapes by ascending weight, the primary among them.
+/// A validated blend shape. Its sub-shapes are the primary shape and the in-betweens, sorted by weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlendShape {
     path: String,
@@ -42,12 +42,12 @@ pub struct BlendShape {
 }
 
 impl BlendShape {
-    /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13), and
-    /// normal offsets of the wrong size (they alone are dropped, rule 19), become warnings.
+    /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13), and normal offsets of the wrong number
+    /// (rule 19), are dropped with a warning.
     ///
     /// # Errors
-    /// Offsets whose number is neither zero, nor that of `point_indices`, nor, where there are none,
-    /// of the points; an index out of range; offsets that are not finite (rule 18).
+    /// Offsets of the wrong number (as many as `point_indices`, or as points without those, or none are right), an index out of range,
+    /// offsets that are not finite (rule 18).
     pub fn new(
         path: impl Into<String>,
         point_indices: Option<&[i64]>,
@@ -159,7 +159,7 @@ impl BlendShape {
         &self.path
     }
 
-    /// The points that the offsets belong to, or `None` where they are all points in order.
+    /// The point of each offset; `None` if there is an offset for every point in order.
     #[must_use]
     pub fn point_indices(&self) -> Option<&[u32]> {
         self.point_indices.as_deref()
@@ -171,7 +171,7 @@ impl BlendShape {
         &self.sub_shapes
     }
 
-    /// True where some sub-shape moves normals.
+    /// Whether some sub-shape has normal offsets.
     #[must_use]
     pub fn has_normal_offsets(&self) -> bool {
         self.sub_shapes.iter().any(|s| s.normal_offsets.is_some())
@@ -180,7 +180,7 @@ impl BlendShape {
     /// Point that the `entry`-th offset belongs to.
     ///
     /// # Panics
-    /// Where `entry` is out of range of `point_indices`.
+    /// If `entry` is out of range of `point_indices`.
     #[must_use]
     pub fn point_of(&self, entry: usize) -> usize {
         self.point_indices
@@ -225,12 +225,12 @@ fn inbetween_weight(between: &Inbetween, taken: &[SubShape]) -> Result<f32, Stri
     Ok(weight)
 }
 
-/// Splits a channel weight among sub-shapes at `weights` (ascending, without the null shape, which
-/// sits at 0): at most two `(sub-shape, weight)` pairs.
+/// Splits a channel weight among sub-shapes: at most two pairs of a sub-shape and its weight (rules 13 to 16).
 ///
-/// Rules 13 to 16: a lone primary shape takes the raw weight; otherwise the weight is bracketed
-/// among all shapes, the null shape included, and beyond either end the two end shapes
-/// extrapolate. The null shape contributes nothing and terms below [`WEIGHT_EPSILON`] are dropped.
+/// `weights` are the weights of the sub-shapes, ascending, without the *null shape*, which is at 0 and adds nothing. A single primary
+/// shape takes the channel weight as it is. Otherwise the two shapes on either side of the channel weight share it, the null shape
+/// among them; beyond the first or last shape, the two nearest shapes extrapolate. Weights nearer to zero than [`WEIGHT_EPSILON`]
+/// are dropped.
 #[must_use]
 pub fn resolve_weight(weights: &[f64], weight: f64) -> [Option<(usize, f64)>; 2] {
     let keep = |i: Option<usize>, w: f64| i.filter(|_| w.abs() > WEIGHT_EPSILON).map(|i| (i, w));

@@ -1,4 +1,4 @@
-//! Blend shapes to be written: plain data that is held to the rules before it gets into a file.
+//! Blend shapes to be written, as plain data. They are checked against the rules before they are written.
 
 use glam::Vec3;
 
@@ -10,12 +10,12 @@ use crate::error::Invalid;
 pub struct InbetweenDef {
     /// Its name below `inbetweens:`.
     pub name: String,
-    /// Channel weight at which it holds by itself: not 0, not 1, and no other in-between's (rule 13). Weights below 0
-    /// and above 1 are legal.
+    /// The channel weight at which it alone gives the result: not 0, not 1, and not that of another in-between (rule 13). It may be below 0
+    /// or above 1.
     pub weight: f32,
     /// As many as the blend shape's own offsets, from the rest points, in the prim's space.
     pub offsets: Vec<Vec3>,
-    /// As many normal offsets, or none; none are borrowed from the blend shape (rule 19).
+    /// As many normal offsets, or none. An in-between does not use those of the blend shape (rule 19).
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
@@ -48,8 +48,7 @@ pub struct BlendShapeDef {
 }
 
 impl BlendShapeDef {
-    /// The sparse shape that takes `rest` points to `sculpted` ones: only points that move by more than
-    /// `tolerance` have offsets.
+    /// Makes the sparse shape that moves `rest` points to `sculpted` ones. Only points that move by more than `tolerance` get offsets.
     ///
     /// # Errors
     /// Another number of sculpted points than rest points.
@@ -77,8 +76,7 @@ impl BlendShapeDef {
         })
     }
 
-    /// The shape as it would be read for a prim of `point_count` points. What a reader overlooks with a
-    /// warning is an error here.
+    /// Validates the shape for a prim of `point_count` points. What is a warning for a reader is an error here.
     ///
     /// # Errors
     /// As [`BlendShape::new`]; in-betweens at 0, at 1, at one weight or of one name; normal offsets of the

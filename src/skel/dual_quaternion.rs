@@ -1,5 +1,6 @@
-//! Dual quaternion skinning of one point or normal, as `_SkinPointsDQS`, `_SkinNormalsDQS` and what
-//! they call in usdSkel/utils.cpp do it (rules 25 to 27).
+//! Dual quaternion skinning of one point or normal in f64, as in `_SkinPointsDQS` and `_SkinNormalsDQS` of usdSkel/utils.cpp (rules 25
+//! to 27). The reference uses it, and rigid prims do. It shares no code with the kernels' `math::polar_decomposition`, on purpose:
+//! tests compare the two.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -11,7 +12,7 @@ const MIN_LENGTH: f64 = 1e-10;
 
 const ZERO: DQuat = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
 
-/// A joint's rigid motion, and what of its matrix is not rigid: `matrix = motion * residual`.
+/// A joint's matrix as a rigid motion and a residual: `matrix = motion * residual`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
     /// Rotation; zero for a singular joint, not of unit length for a mirrored normal matrix.
@@ -69,7 +70,7 @@ impl Parts {
     }
 }
 
-/// The unit dual quaternion that a point's joints add up to.
+/// The blended motion of a point's joints, as a unit dual quaternion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blend {
     real: DQuat,

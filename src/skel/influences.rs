@@ -14,8 +14,8 @@ pub enum InfluenceInterpolation {
     Constant,
 }
 
-/// Validated influences. `joints` counts in the prim's own joint order: `skel:joints` where it is
-/// authored, the skeleton's else.
+/// The validated joint influences of a prim. Joint indices count the joint order of the prim: its `skel:joints` if authored, else the
+/// order of the skeleton.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointInfluences {
     interpolation: InfluenceInterpolation,
@@ -25,9 +25,9 @@ pub struct JointInfluences {
 }
 
 impl JointInfluences {
-    /// Checks the arrays against each other, the number of points and of joints.
+    /// Checks the arrays against each other, and against the numbers of points and joints.
     ///
-    /// - `count`: elementSize, influences per point (or in all, where constant).
+    /// - `count`: elementSize. Influences per point, or in all if they are constant.
     /// - `joint_count`: size of the prim's joint order (rule 22).
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl JointInfluences {
         self.interpolation
     }
 
-    /// Influences per point (or in all, where constant).
+    /// Influences per point, or in all if they are constant.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count

@@ -1,10 +1,10 @@
-//! Faces of a mesh (UsdGeomMesh), for what is made from them: triangles, render vertices, normals.
+//! Faces of a mesh (UsdGeomMesh). Triangles, render vertices and smooth normals are made from them.
 
 use crate::error::Invalid;
 
 /// Validated faces: faceVertexCounts, faceVertexIndices and orientation of a UsdGeomMesh.
 ///
-/// Faces of fewer than three corners are kept, so that corners stay numbered as in the file; nothing is drawn of them.
+/// Faces of fewer than three corners are kept, so that corners have the numbers of the file, but they are not drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshTopology {
     /// First corner of each face, and one past the last corner of all.

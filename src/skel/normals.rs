@@ -6,8 +6,8 @@ use glam::Vec3;
 
 use crate::error::Invalid;
 
-/// Rest normals in prim space: one per point (vertex and varying ones) or one per face corner
-/// (faceVarying). Constant and uniform ones are not deformed, so they have no place here (rule 24).
+/// Rest normals in prim space: one per point (interpolation vertex or varying) or one per face corner (faceVarying). Constant and uniform
+/// normals cannot be expressed, because skinning does not change them (rule 24).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestNormals {
     /// The normals.
@@ -18,7 +18,7 @@ pub struct RestNormals {
 }
 
 impl RestNormals {
-    /// One normal per point, which shapes may blend.
+    /// One normal per point. Blend shapes may change them.
     #[must_use]
     pub fn per_point(values: Arc<Vec<Vec3>>) -> Self {
         Self {
@@ -27,12 +27,12 @@ impl RestNormals {
         }
     }
 
-    /// One normal per face corner, which takes the influences of the corner's point. A corner that
-    /// names no point takes those of the first one, as `UsdSkelSkinFaceVaryingNormals` does (rule 24).
+    /// One normal per face corner, with the influences of the corner's point. A corner whose index is out of range has those of the first
+    /// point, as in `UsdSkelSkinFaceVaryingNormals` (rule 24).
     ///
     /// # Errors
-    /// Another number of normals than of corners, or corners without any point: Pixar's bake leaves
-    /// such normals as they are and skins the points.
+    /// Another number of normals than of corners, or corners of a prim without points. (Pixar's bake skins the points and does not
+    /// change such normals.)
     pub fn face_varying(
         prim: &str,
         values: Arc<Vec<Vec3>>,

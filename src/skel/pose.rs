@@ -1,4 +1,4 @@
-//! Posing: skinning transforms of a skeleton instance at a time (UsdSkelSkeletonQuery).
+//! Poses: skinning transforms of a skeleton at a time (UsdSkelSkeletonQuery).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::Invalid;
 use crate::math;
 use crate::sampled::Time;
 
-/// A Skeleton and the animation that drives it: what UsdSkelSkeletonQuery is.
+/// A Skeleton and the animation that drives it (UsdSkelSkeletonQuery).
 #[derive(Clone, Debug)]
 pub struct SkeletonInstance {
     skeleton: Arc<Skeleton>,
@@ -94,25 +94,25 @@ fn skinning_transforms(
     Ok(joints.map(|(p, b)| *p * *b).collect())
 }
 
-/// Everything that poses one skin at one time.
+/// The pose of one skin at one time: everything that changes with time.
 #[derive(Clone, Debug)]
 pub struct Pose {
-    /// Skinning transforms in skeleton space, per skeleton joint; `None` where the prim only blends.
+    /// Skinning transforms in skeleton space, one per joint of the skeleton. `None` if the prim only blends.
     pub skinning: Option<Arc<Vec<DMat4>>>,
-    /// Prim space to skeleton-world-at-bind.
+    /// geomBindTransform: from prim space to the space of the skeleton's bind transforms.
     pub geom_bind: DMat4,
-    /// Channel weight of each blend shape slot.
+    /// Weight of each blend shape.
     pub channel_weights: Vec<f32>,
-    /// Skeleton space to wherever the result is wanted (for a bake, the prim's own space). Not
-    /// applied to a prim that only blends, which stays in its own space (rule 20).
+    /// From skeleton space to the space of the results, which for a bake is prim space. A prim that only blends stays in prim space
+    /// (rule 20).
     pub out_from_skel: DMat4,
 }
 
 impl Pose {
-    /// From each joint's transform in its parent's space (a root's in skeleton space).
+    /// A pose from the transform of each joint in the space of its parent (of a root, in skeleton space).
     ///
-    /// geomBindTransform and the way out of skeleton space are identity, and there are no channel weights:
-    /// [`Pose::with_geom_bind`], [`Pose::with_out_from_skel`], [`Pose::with_weights`].
+    /// `geom_bind` and `out_from_skel` are the identity, and there are no channel weights; see [`Pose::with_geom_bind`],
+    /// [`Pose::with_out_from_skel`] and [`Pose::with_weights`].
     ///
     /// # Errors
     /// Another number of transforms than joints, transforms that are not finite, a skeleton without bind transforms.
@@ -123,7 +123,7 @@ impl Pose {
         Ok(out)
     }
 
-    /// From each joint's transform in skeleton space; else as [`Pose::from_local`].
+    /// A pose from the transform of each joint in skeleton space; otherwise as [`Pose::from_local`].
     ///
     /// # Errors
     /// As [`Pose::from_local`].
@@ -136,12 +136,11 @@ impl Pose {
         Ok(out)
     }
 
-    /// Poses the joints anew, from each one's transform in its parent's space, into the buffer that is there; what else the
-    /// pose says stays. Allocates nothing where the last pose had as many joints and nothing else shares
-    /// [`Pose::skinning`].
+    /// Replaces the transforms of the joints by new ones, each in the space of its parent, and changes nothing else. It allocates nothing
+    /// if the pose had as many joints before and nothing else holds the `Arc` in [`Pose::skinning`].
     ///
     /// # Errors
-    /// As [`Pose::from_local`]; the pose is as it was then.
+    /// As [`Pose::from_local`]. The pose does not change then.
     pub fn set_local(
         &mut self,
         skeleton: &Skeleton,
@@ -164,10 +163,10 @@ impl Pose {
         Ok(())
     }
 
-    /// The same from each joint's transform in skeleton space.
+    /// Replaces the transforms of the joints by new ones in skeleton space, and changes nothing else.
     ///
     /// # Errors
-    /// As [`Pose::from_skel_space`]; the pose is as it was then.
+    /// As [`Pose::from_skel_space`]. The pose does not change then.
     pub fn set_skel_space(
         &mut self,
         skeleton: &Skeleton,
@@ -182,7 +181,7 @@ impl Pose {
         Ok(())
     }
 
-    /// Skinning transforms that nothing else shares, to be overwritten.
+    /// The skinning transforms, to overwrite. If something else holds their `Arc`, they are replaced first.
     fn own_skinning(&mut self) -> &mut Vec<DMat4> {
         let skinning = self.skinning.get_or_insert_default();
         if Arc::get_mut(skinning).is_none() {
@@ -192,7 +191,7 @@ impl Pose {
         Arc::make_mut(skinning)
     }
 
-    /// Of a prim that only blends: a channel weight for each of its blend shapes.
+    /// A pose of a prim that only blends, with a weight for each blend shape.
     #[must_use]
     pub fn of_shapes(channel_weights: Vec<f32>) -> Self {
         Self {
@@ -203,22 +202,21 @@ impl Pose {
         }
     }
 
-    /// The same pose with a channel weight for each blend shape slot.
+    /// The same pose with a weight for each blend shape.
     #[must_use]
     pub fn with_weights(mut self, channel_weights: Vec<f32>) -> Self {
         self.channel_weights = channel_weights;
         self
     }
 
-    /// The same pose of a mesh that was bound elsewhere than its points say: from the mesh's own space to skeleton
-    /// space at bind (geomBindTransform).
+    /// The same pose with a geomBindTransform: from the space of the mesh to skeleton space in the bind pose.
     #[must_use]
     pub fn with_geom_bind(mut self, geom_bind: DMat4) -> Self {
         self.geom_bind = geom_bind;
         self
     }
 
-    /// The same pose with results elsewhere than in skeleton space: in the world by `world_from_skel`, for one.
+    /// The same pose with results in another space than skeleton space. With `world_from_skel` they are in world space.
     #[must_use]
     pub fn with_out_from_skel(mut self, out_from_skel: DMat4) -> Self {
         self.out_from_skel = out_from_skel;

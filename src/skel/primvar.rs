@@ -1,9 +1,9 @@
-//! Values on the faces of a mesh (UsdGeomPrimvar): one for all, or one per face, point or face corner.
+//! Values on a mesh (UsdGeomPrimvar): one for the whole mesh, or one per face, point or face corner.
 
 use super::MeshTopology;
 use crate::error::Invalid;
 
-/// What of a mesh a primvar has a value for. `varying` is the same as `vertex` on a mesh of polygons.
+/// The elements of a mesh that a primvar has values for. On a mesh of polygons, `varying` is the same as `vertex`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrimvarInterpolation {
     /// One for the whole mesh.
@@ -41,7 +41,7 @@ impl PrimvarInterpolation {
         }
     }
 
-    /// What the values are one of each for, in words.
+    /// The element that has a value, in words.
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl PrimvarInterpolation {
         }
     }
 
-    /// Which of the values one corner of a face takes.
+    /// The number of the value that a corner of a face takes.
     #[must_use]
     pub(crate) fn element(self, face: usize, corner: usize, point: u32) -> usize {
         match self {
@@ -67,12 +67,11 @@ impl PrimvarInterpolation {
 /// The values of a primvar at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct PrimvarSlice<'a, T> {
-    /// What there is one value (or index) for.
+    /// The elements that have a value, or an index.
     pub interpolation: PrimvarInterpolation,
     /// The values.
     pub values: &'a [T],
-    /// Which of `values` each element takes; as many as the interpolation asks for. Without them there is one value per
-    /// element.
+    /// The number of the value of each element. Without indices, there is one value per element.
     pub indices: Option<&'a [u32]>,
 }
 
@@ -127,7 +126,7 @@ impl<'a, T> PrimvarSlice<'a, T> {
 }
 
 impl<T: Copy> PrimvarSlice<'_, T> {
-    /// Where among the values that of one corner stands; [`PrimvarSlice::check`] comes first.
+    /// The position in `values` of the value of a corner. Call [`PrimvarSlice::check`] before.
     pub fn index(&self, face: usize, corner: usize, point: u32) -> usize {
         let element = self.interpolation.element(face, corner, point);
         self.indices.map_or(element, |i| i[element] as usize)

@@ -1,7 +1,6 @@
-//! The oracle: f64 skinning straight from the definitions, over the unpacked model.
+//! The reference: skinning in f64, straight from the definitions, over the model as it is.
 //!
-//! Slow and plain on purpose. It shares no code with the packed kernels, so that a comparison with
-//! them proves something.
+//! It is slow and simple on purpose. It shares no code with the kernels, so comparing the two proves something.
 
 use glam::{DMat3, DMat4, DVec3};
 
@@ -17,10 +16,10 @@ pub struct Deformed {
     pub normals: Option<Vec<DVec3>>,
 }
 
-/// Blends, then skins, then leaves skeleton space (rules 15 to 27, 30).
+/// Deforms a prim: applies blend shapes, skins, and applies `out_from_skel` (rules 15 to 27, 30).
 ///
 /// # Panics
-/// Where the pose was made for another skin (fewer joints or weights).
+/// If the pose has fewer joints or weights than the skin.
 #[must_use]
 pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
     let mut points: Vec<DVec3> = skin.points().iter().map(|p| p.as_dvec3()).collect();
@@ -51,8 +50,7 @@ pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
     Deformed { points, normals }
 }
 
-/// Influences, and the skinning transform of each joint of the prim's own order; `None` for a prim
-/// that only blends.
+/// The influences, and the skinning transform of each joint in the joint order of the prim. `None` for a prim that only blends.
 fn posed<'a>(skin: &'a Skin, pose: &Pose) -> Option<(&'a JointInfluences, Vec<DMat4>)> {
     let (influences, skinning) = (skin.influences()?, pose.skinning.as_ref()?);
     let joints = (0..skin.own_joint_count() as u32).map(|j| {
@@ -62,7 +60,7 @@ fn posed<'a>(skin: &'a Skin, pose: &Pose) -> Option<(&'a JointInfluences, Vec<DM
     Some((influences, joints.collect()))
 }
 
-/// Point whose influences a normal takes (rule 24).
+/// The point whose influences a normal has (rule 24).
 fn point_of_normal(skin: &Skin, normal: usize) -> usize {
     skin.normal_points()
         .map_or(normal, |points| points[normal] as usize)
@@ -93,8 +91,8 @@ fn skin_linear(
     }
 }
 
-/// Rules 25 to 27: residual scale and shear by linear blending, where any joint of the prim's order
-/// has some, and then the blend of the rigid parts.
+/// Dual quaternion skinning (rules 25 to 27): applies residual scale and shear by linear blending, if any joint of the prim has some, and
+/// then the blend of the rigid motions.
 fn skin_by_quaternions(
     skin: &Skin,
     pose: &Pose,
@@ -127,11 +125,13 @@ fn weighted(influences: &JointInfluences, parts: &[Parts], point: usize) -> Vec<
         .collect()
 }
 
-/// Vectors in prim space at points of the skin, such as tangents: carried by the linear part of what moves the point,
-/// whose derivative it is, and out of skeleton space. Shapes do not turn them. Of unit length, or zero.
+/// Deforms vectors at points of the skin, such as tangents. The linear part of the transform that moves the point, which is its derivative,
+/// transforms the vector; so does `out_from_skel`. Blend shapes do not change vectors. Results have unit length, or are zero.
+///
+/// `vectors` are pairs of a point and a vector in prim space.
 ///
 /// # Panics
-/// As [`deform`], and for a point that is not there.
+/// As [`deform`], and for a point that the skin does not have.
 #[must_use]
 pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Vec<DVec3> {
     let Some((influences, joints)) = posed(skin, pose) else {
@@ -158,11 +158,11 @@ pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Vec<DVec3>
     carried.collect()
 }
 
-/// Smooth normals of points: at each corner of each face that is no hole, the cross product of its edges, added up and
-/// normalised. Zero where that is nothing.
+/// Computes smooth normals of points. Each corner of each face that is not a hole adds the cross product of its edges to the normal of its
+/// point. The sum is normalised; it may be zero.
 ///
 /// # Panics
-/// Where the topology is of more points.
+/// If the topology uses more points.
 #[must_use]
 pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
     let mut sums = vec![DVec3::ZERO; points.len()];
@@ -180,7 +180,7 @@ pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
     sums.into_iter().map(DVec3::normalize_or_zero).collect()
 }
 
-/// Points and normals whose hemisphere is in doubt.
+/// Points and normals for which rounding may decide the result of dual quaternion skinning: see [`hemisphere_ties`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HemisphereTies {
     /// As many as the skin's points.
@@ -189,10 +189,9 @@ pub struct HemisphereTies {
     pub normals: Vec<bool>,
 }
 
-/// Where dual quaternion skinning hangs on rounding: some joint that counts at the point is within
-/// `tolerance` of half a turn from the joint of the largest weight, so that the two ways round are
-/// equally long (the dot product of their unit quaternions is nearly zero). A comparison of
-/// implementations has to leave these out. None for a skin by another method.
+/// Finds the points and normals for which rounding may decide the result of dual quaternion skinning. There, some joint is within
+/// `tolerance` of half a turn from the joint of the largest weight: the dot product of their unit quaternions is nearly zero, so both ways
+/// round are equally long. Comparisons of implementations have to leave them out. A skin with another method has none.
 ///
 /// # Panics
 /// As [`deform`].
@@ -227,7 +226,7 @@ pub fn hemisphere_ties(skin: &Skin, pose: &Pose, tolerance: f64) -> HemisphereTi
     ties
 }
 
-/// `GfVec3f::Normalize`: what is shorter than 1e-10 stays short.
+/// `GfVec3f::Normalize`. A vector shorter than 1e-10 is divided by 1e-10.
 fn normalized(n: DVec3) -> DVec3 {
     n / n.length().max(1e-10)
 }

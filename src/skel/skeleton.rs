@@ -1,4 +1,4 @@
-//! Skeleton definitions (UsdSkelSkeleton, UsdSkelSkeletonQuery's static half).
+//! Skeletons (UsdSkelSkeleton, and the part of UsdSkelSkeletonQuery that does not change with time).
 
 use glam::DMat4;
 
@@ -13,7 +13,7 @@ pub struct Skeleton {
     joints: Vec<String>,
     joint_names: Option<Vec<String>>,
     topology: Topology,
-    /// Inverse of each bind transform: joint-at-bind from skeleton-world-at-bind.
+    /// The inverse of each bind transform.
     inverse_bind: Result<Vec<DMat4>, Invalid>,
     bind: Vec<DMat4>,
     rest: Option<Vec<DMat4>>,
@@ -22,10 +22,9 @@ pub struct Skeleton {
 impl Skeleton {
     /// Builds a skeleton from its attributes' values, in column-vector form.
     ///
-    /// - `bind`: bindTransforms, world space at bind time. Missing, wrong-sized or singular ones
-    ///   are no error here, because a prim that only blends shapes needs none; they are reported
-    ///   by [`Skeleton::inverse_bind`] (rule 10).
-    /// - `rest`: restTransforms, joint-local. Wrong-sized or non-finite ones count as missing.
+    /// - `bind`: bindTransforms, in world space in the bind pose. Missing or singular ones, or a wrong number of them, are an error of
+    ///   [`Skeleton::inverse_bind`] only, because a prim that only blends does not need them (rule 10).
+    /// - `rest`: restTransforms, joint-local. They count as missing if their number is wrong or one is not finite.
     ///
     /// # Errors
     /// Joints whose parents come after them (rule 7).
@@ -62,10 +61,10 @@ impl Skeleton {
     /// Builds a skeleton from a host's own arrays.
     ///
     /// - `path`: a name for messages.
-    /// - `joints`: a name for each joint, which animations and joint orders of meshes find it by.
+    /// - `joints`: a name for each joint. Animations and the joint orders of meshes refer to joints by name.
     /// - `parents`: the parent of each joint, which comes before it; `None` for a root.
-    /// - `bind`: skeleton space from joint space in the pose in which meshes are bound.
-    /// - `rest`: the parent's space from joint space at rest, for joints that a clip leaves alone.
+    /// - `bind`: the transform of each joint in skeleton space, in the pose in which meshes are bound.
+    /// - `rest`: the transform of each joint in the space of its parent at rest, for joints that an animation does not have.
     ///
     /// # Errors
     /// Arrays whose sizes do not agree; parents that are not there or come after their children; bind transforms that
@@ -113,8 +112,8 @@ impl Skeleton {
         })
     }
 
-    /// The same skeleton with what its joints are called where the file was made (jointNames), which need not be
-    /// valid paths, nor unique. Names that are not one per joint count as missing.
+    /// The same skeleton with the names that joints had in the program that made the file (jointNames). They need not be valid paths, and
+    /// not unique. They count as missing if their number is not that of the joints.
     #[must_use]
     pub fn with_joint_names(mut self, names: Option<Vec<String>>) -> Self {
         self.joint_names = names.filter(|n| n.len() == self.joints.len());

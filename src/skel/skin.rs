@@ -1,4 +1,4 @@
-//! The static half of one prim's deformation.
+//! The part of a prim's deformation that does not change with time.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ pub struct Skin {
     normals: Option<RestNormals>,
     influences: Option<JointInfluences>,
     method: SkinningMethod,
-    /// Joint of the prim's own order -> joint of the skeleton; identity where the prim has no
-    /// order of its own. A joint that the skeleton lacks maps to none and stays put (rule 11).
+    /// The joint of the skeleton for each joint of the prim's skel:joints; `None` if the prim has no joint order of its own. A joint that the
+    /// skeleton lacks maps to nothing, and does not move (rule 11).
     joint_map: Option<Vec<Option<u32>>>,
     joint_count: usize,
     shapes: Vec<Option<Arc<BlendShape>>>,
 }
 
 impl Skin {
-    /// A skin by linear blend skinning; see [`Skin::with_method`].
+    /// A skin with linear blend skinning. [`Skin::with_method`] changes the method.
     ///
     /// - `points`, `normals`: rest values in prim space.
     /// - `influences`: `None` where the prim only blends.
     /// - `joint_map`: from the prim's skel:joints to the skeleton's joints, where it has its own.
     /// - `joint_count`: joints of the skeleton.
-    /// - `shapes`: one slot per blend shape of the prim; an empty slot contributes nothing (rule 17).
+    /// - `shapes`: one element per blend shape of the prim. `None` for a blend shape that is missing, which adds nothing (rule 17).
     ///
     /// # Errors
     /// Points or normals that are not finite, normals of the wrong number or of points that are not
@@ -78,10 +78,10 @@ impl Skin {
         })
     }
 
-    /// The same skin by another method.
+    /// The same skin with another method.
     ///
-    /// A prim that one joint moves as a whole (one constant influence of weight 1 within 1e-6) stays
-    /// linear: Pixar's `UsdSkelSkinTransform` takes that joint's matrix as it is, singular or not.
+    /// A prim that one joint moves as a whole (one constant influence, whose weight is 1 within 1e-6) keeps linear blend skinning: Pixar's
+    /// `UsdSkelSkinTransform` uses the matrix of that joint as it is, singular or not.
     #[must_use]
     pub fn with_method(mut self, method: SkinningMethod) -> Self {
         let moved_by_one_joint = self.influences.as_ref().is_some_and(|i| {
@@ -108,13 +108,13 @@ impl Skin {
         self.normals.as_ref().map(|n| n.values.as_slice())
     }
 
-    /// Point of each normal, for faceVarying ones; `None` where normals are one per point, or none.
+    /// The point of each faceVarying normal. `None` if normals are one per point, or if there are none.
     #[must_use]
     pub fn normal_points(&self) -> Option<&[u32]> {
         self.normals.as_ref()?.points.as_deref().map(Vec::as_slice)
     }
 
-    /// Normals, as many as there are in a result; 0 without any.
+    /// Number of normals; 0 without any.
     #[must_use]
     pub fn normal_count(&self) -> usize {
         self.normals.as_ref().map_or(0, |n| n.values.len())
@@ -138,7 +138,7 @@ impl Skin {
         self.joint_count
     }
 
-    /// Joints of the prim's own order: what joint indices of influences count.
+    /// Number of joints in the joint order of the prim, which joint indices of influences refer to.
     #[must_use]
     pub fn own_joint_count(&self) -> usize {
         self.joint_map.as_ref().map_or(self.joint_count, Vec::len)
@@ -162,14 +162,13 @@ impl Skin {
         }
     }
 
-    /// Blend shape slots.
+    /// Blend shapes; `None` for one that is missing.
     #[must_use]
     pub fn shapes(&self) -> &[Option<Arc<BlendShape>>] {
         &self.shapes
     }
 
-    /// True where a bound shape moves normals; only then do shapes touch them at all. faceVarying
-    /// ones never blend (rule 19).
+    /// Whether blend shapes change normals: whether some shape has normal offsets, and normals are one per point (rule 19).
     #[must_use]
     pub fn blends_normals(&self) -> bool {
         let per_point = self.normals.as_ref().is_some_and(|n| n.points.is_none());
@@ -177,8 +176,8 @@ impl Skin {
     }
 }
 
-/// For each joint of a prim's own order the skeleton's joint of that token, `None` where it has none (rule 11). It maps
-/// from the skeleton's order, as Pixar does, which decides which of equal tokens are served.
+/// Maps the joint order of a prim to a skeleton: for each token of `own` the joint of the skeleton with that token, or `None` (rule 11). If
+/// tokens repeat, the result is that of Pixar's map from the skeleton's order to the prim's.
 #[must_use]
 pub fn joint_map(own: &[String], skeleton: &[String]) -> Vec<Option<u32>> {
     let joints: Vec<_> = (0..skeleton.len() as u32).map(Some).collect();

@@ -1,4 +1,4 @@
-//! Skins from plain arrays.
+//! Builds skins from plain arrays.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::error::Invalid;
 
 /// Builds a [`Skin`] from a host's own arrays, without any file.
 ///
-/// Points, normals and offsets are in the mesh's own space and units; weights count as they are, and should sum to 1 per
-/// point ([`super::utils::normalize_weights`]).
+/// Points, normals and offsets are in the space and the units of the mesh. Weights are used as they are; they should sum to 1 per point
+/// ([`super::utils::normalize_weights`]).
 ///
 /// ```
 /// use glam::{DMat4, DVec3, Vec3};
@@ -55,7 +55,7 @@ struct Influences {
 }
 
 impl SkinBuilder {
-    /// Rest points, in the mesh's own space; `name` is for messages.
+    /// A skin with these rest points. `name` is for messages.
     #[must_use]
     pub fn new(name: impl Into<String>, points: impl Into<Arc<Vec<Vec3>>>) -> Self {
         Self {
@@ -69,15 +69,15 @@ impl SkinBuilder {
         }
     }
 
-    /// Rest normals, one per point. Without any, [`crate::kernel::PackedSkin::with_smooth_normals`] makes them of the
-    /// deformed points.
+    /// Sets rest normals, one per point. Without any, [`crate::kernel::PackedSkin::with_smooth_normals`] can compute normals from the deformed
+    /// points.
     #[must_use]
     pub fn normals(mut self, normals: impl Into<Arc<Vec<Vec3>>>) -> Self {
         self.normals = Some(RestNormals::per_point(normals.into()));
         self
     }
 
-    /// Rest normals, one per face corner, and the point of each corner. Blend shapes do not touch them (rule 19).
+    /// Sets rest normals, one per face corner, and the point of each corner. Blend shapes do not change them (rule 19).
     #[must_use]
     pub fn corner_normals(
         mut self,
@@ -91,8 +91,8 @@ impl SkinBuilder {
         self
     }
 
-    /// `count` influences for every point, point by point: joints of the skeleton (or of
-    /// [`SkinBuilder::joint_order`]), and as many weights. Any count.
+    /// Sets `count` influences per point, point by point. `joints` are numbers of joints of the skeleton, or of
+    /// [`SkinBuilder::joint_order`]. `count` may be any number.
     #[must_use]
     pub fn influences(mut self, count: usize, joints: &[u32], weights: &[f32]) -> Self {
         self.influences = Some(Influences {
@@ -104,7 +104,7 @@ impl SkinBuilder {
         self
     }
 
-    /// As many influences as each point has, as (joint, weight). Points with fewer are filled up with weights of 0.
+    /// Sets the influences of each point, as (joint, weight). Points may have different numbers of influences.
     #[must_use]
     pub fn influences_of_points(mut self, points: &[impl AsRef<[(u32, f32)]>]) -> Self {
         let count = points.iter().map(|p| p.as_ref().len()).max();
@@ -123,7 +123,7 @@ impl SkinBuilder {
         self
     }
 
-    /// The same influences, as (joint, weight), for all points: a rigid mesh.
+    /// Sets the same influences for all points, as (joint, weight): a rigid mesh.
     #[must_use]
     pub fn constant_influences(mut self, influences: &[(u32, f32)]) -> Self {
         self.influences = Some(Influences {
@@ -135,29 +135,29 @@ impl SkinBuilder {
         self
     }
 
-    /// What joint indices of the influences count, where that is not the skeleton's own order: the skeleton's joint
-    /// tokens. A joint that the skeleton lacks stays at its bind pose (rule 11).
+    /// Sets the joint order that influences refer to, as joint tokens. Without it, they refer to the order of the skeleton. A joint that the
+    /// skeleton lacks stays in its bind pose (rule 11).
     #[must_use]
     pub fn joint_order(mut self, joints: Vec<String>) -> Self {
         self.joints = Some(joints);
         self
     }
 
-    /// How the transforms of a point's joints are combined; linear where not said.
+    /// Sets how joint transforms are combined. The default is linear blend skinning.
     #[must_use]
     pub fn method(mut self, method: SkinningMethod) -> Self {
         self.method = method;
         self
     }
 
-    /// One more blend shape, sparse or dense, with its in-betweens. The n-th has the n-th channel weight of a pose.
+    /// Adds a blend shape, sparse or dense, with its in-betweens. The n-th blend shape has the n-th weight of a pose.
     #[must_use]
     pub fn shape(mut self, shape: BlendShapeDef) -> Self {
         self.shapes.push(shape);
         self
     }
 
-    /// The skin, every array checked against every other.
+    /// Builds the skin, and checks all arrays against each other.
     ///
     /// # Errors
     /// Arrays whose sizes do not agree, indices out of range, values that are not finite; malformed shapes and
@@ -198,7 +198,7 @@ impl SkinBuilder {
     }
 }
 
-/// What no i32 holds is out of any skeleton's range, and told so.
+/// Joint indices as i32. An index that i32 does not hold becomes one that no skeleton has, and is reported as such.
 fn signed<'a>(joints: impl Iterator<Item = &'a u32>) -> Vec<i32> {
     let signed = joints.map(|j| i32::try_from(*j).unwrap_or(i32::MAX));
     signed.collect()

@@ -1,14 +1,14 @@
-//! Joint hierarchy from a list of joint paths (UsdSkelTopology).
+//! The hierarchy of joints, from a list of joint paths (UsdSkelTopology).
 
 use std::collections::HashMap;
 
-/// Parent of each joint, in the order of the joints.
+/// A hierarchy of joints: the parent of each joint, in the order of the joints.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Topology {
     parents: Vec<Option<u32>>,
 }
 
-/// Why a joint order is no valid topology.
+/// Why a topology is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
     /// A joint that is its own parent; joint paths cannot say so, parent indices can.
@@ -25,8 +25,8 @@ pub enum TopologyError {
 }
 
 impl Topology {
-    /// Derives each joint's parent: its nearest *listed* ancestor path (rule 7). A token that is no
-    /// valid prim path is a root joint.
+    /// Finds the parent of each joint: the nearest ancestor path that is in the list (rule 7). A token that is not a valid prim path is a
+    /// root joint.
     #[must_use]
     pub fn from_joints<S: AsRef<str>>(joints: &[S]) -> Self {
         let mut index: HashMap<&str, u32> = HashMap::with_capacity(joints.len());
@@ -53,9 +53,8 @@ impl Topology {
         Self { parents }
     }
 
-    /// From each joint's parent, `None` for a root (UsdSkelTopology's other constructor, where a negative
-    /// index is a root). [`Topology::validate`] tells whether they make a hierarchy; until it has, only
-    /// the methods that list parents are of use.
+    /// A topology with these parents, `None` for a root (UsdSkelTopology's other constructor, where a negative index is a root). It does not
+    /// check them: call [`Topology::validate`] before any method but those that list parents.
     #[must_use]
     pub fn from_parents(parents: Vec<Option<u32>>) -> Self {
         Self { parents }
@@ -67,7 +66,7 @@ impl Topology {
         self.parents.len()
     }
 
-    /// True without joints.
+    /// Whether there are no joints.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parents.is_empty()
@@ -87,7 +86,7 @@ impl Topology {
         self.parents.iter().map(|p| p.map(|p| p as usize))
     }
 
-    /// Longest chain of joints, 1 for a lone root. 0 without joints.
+    /// Number of joints in the longest chain: 1 for roots only, 0 without joints.
     #[must_use]
     pub fn depth(&self) -> usize {
         let mut depths = vec![1usize; self.len()];
@@ -99,8 +98,8 @@ impl Topology {
         depths.into_iter().max().unwrap_or(0)
     }
 
-    /// Checks that every parent comes before its children (rule 7; UsdSkelTopology::Validate), so that there is
-    /// no cycle either. `joints` give the names for the report; it may be empty.
+    /// Checks that every parent comes before its children (rule 7; UsdSkelTopology::Validate), which also excludes cycles. `joints` are names
+    /// for the report, and may be empty.
     ///
     /// # Errors
     /// The first joint that breaks the rule, and how.

@@ -1,24 +1,24 @@
-//! Which point and which sub-shape each offset belongs to.
+//! Which point and which sub-shape each entry belongs to.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Points of a block, as a power of two: what the CPU blends at a time, in its first cache.
+/// Most points of a block, as a power of two. The CPU blends a block at a time, which fits its first cache.
 pub(in crate::kernel) const BLOCK_BITS: u32 = 10;
 
-/// Points of a block at most.
+/// Most points of a block.
 pub(in crate::kernel) const BLOCK: usize = 1 << BLOCK_BITS;
 
-/// From about as many entries in the mean on, stretches are added faster than entries one by one; measured with lengths from 1
-/// to twice the mean.
+/// The mean length of stretches above which adding them as a whole is faster than adding their entries one by one. Measured with
+/// lengths from 1 to twice the mean.
 const STRETCH: usize = 16;
 
-/// Entries by sub-shape, and within a sub-shape by point, so that whoever wants some sub-shapes alone reads little else.
-/// Points go by blocks: a sub-shape's entries of one block are a *run*.
+/// The points and sub-shapes of blend entries, without their offsets.
 ///
-/// Lists and the GPU have the entries in another order, by block and then by run. A list (see [`BlendIndex::list`])
-/// names an entry by one word, sub-shape and number within the block.
+/// Entries are sorted by sub-shape and then by point. Points are grouped in blocks; the entries of one sub-shape in one block are
+/// a *run*. Lists for the GPU ([`BlendIndex::list`]) have another order, by block and then by run: one word names an entry by its
+/// sub-shape and its number within the block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlendIndex {
     point_count: usize,
@@ -39,7 +39,7 @@ pub struct BlendIndex {
     counts: Vec<u32>,
 }
 
-/// How a list's words are read.
+/// How the words of a list are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bits {
     /// Of a point within its block.
@@ -48,7 +48,7 @@ pub(super) struct Bits {
     pub entry: u32,
 }
 
-/// A sub-shape's entries within a block.
+/// The entries of one sub-shape in one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Run {
     block: u32,
@@ -62,7 +62,7 @@ struct Run {
     stretches: u32,
 }
 
-/// Entries of a run whose points follow each other, as those of a patch of a mesh mostly do.
+/// Entries of a run whose points have consecutive numbers, as those of a patch of a mesh mostly have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stretch {
     /// The first one's point.
@@ -70,7 +70,7 @@ pub(super) struct Stretch {
     pub count: u16,
 }
 
-/// A run of a sub-shape that is asked for.
+/// A run of a sub-shape that a caller chose, with a value of the caller's.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::kernel) struct Chosen<T> {
     pub of: T,
@@ -92,7 +92,7 @@ impl<T> Chosen<T> {
     }
 }
 
-/// The runs of some sub-shapes by block, and within a block by sub-shape.
+/// The runs of some sub-shapes, sorted by block and then by sub-shape.
 #[derive(Clone, Debug)]
 pub(in crate::kernel) struct ByBlock<T> {
     /// First run of each block, and one more for the end.
@@ -334,7 +334,7 @@ impl Sorter {
     }
 }
 
-/// Adds a run's stretches, and returns how many; none where they have fewer than [`STRETCH`] entries in the mean.
+/// Appends the stretches of a run and returns their number; none if their mean length is below [`STRETCH`].
 fn add_stretches(places: &[u16], out: &mut Vec<Stretch>) -> u32 {
     let follow = |a: &u16, b: &u16| u32::from(*a) + 1 == u32::from(*b);
     let stretches = || places.chunk_by(follow);
@@ -349,7 +349,7 @@ fn add_stretches(places: &[u16], out: &mut Vec<Stretch>) -> u32 {
     count as u32
 }
 
-/// Where each begins, and where the last ends.
+/// Where each of several consecutive ranges begins, and where the last one ends.
 fn sums(counts: Vec<u32>) -> Vec<u32> {
     let mut sum = 0;
     let mut out = vec![0];
@@ -362,13 +362,13 @@ fn sums(counts: Vec<u32>) -> Vec<u32> {
 
 /// Lists of the entries that a kernel walks: all of a skin, or those of some sub-shapes alone.
 impl BlendIndex {
-    /// Whether a word holds a sub-shape and the number of an entry, of a block of single points at least.
+    /// Whether lists can be made: whether a word can name every entry by its sub-shape and its number within a block.
     #[must_use]
     pub fn has_lists(&self) -> bool {
         self.bits().is_some()
     }
 
-    /// Words of a list of these sub-shapes.
+    /// How many words a list of these sub-shapes takes.
     #[must_use]
     pub fn list_words(&self, sub_shapes: &[u32]) -> usize {
         let entries = sub_shapes
@@ -377,14 +377,15 @@ impl BlendIndex {
         self.point_count() + 1 + entries.sum::<usize>()
     }
 
-    /// Writes the list of these sub-shapes, which ascend: a row per point, counted in words from the list's first, and one
-    /// more for the end; then a word per entry, by point and then by sub-shape, which is the order of the sum.
-    /// Sub-shapes without weight add nothing, so a list of more than the active ones gives the same results to the bit.
+    /// Writes a list of the entries of some sub-shapes, whose numbers ascend. A list is a row per point and one more for the end,
+    /// counted in words from the first word of the list; then a word per entry, by point and then by sub-shape, which is the
+    /// order of the sum. A list may hold more than the active sub-shapes: those without weight add nothing, so the results
+    /// have the same bits.
     ///
-    /// Returns how words are read, as `blend_bits` of an item has it.
+    /// Returns how to read the words, for `blend_bits` of [`super::super::encoded_skin::SliceOffsets`].
     ///
     /// # Panics
-    /// Without [`BlendIndex::has_lists`], or for a sub-shape beyond the skin's.
+    /// If not [`BlendIndex::has_lists`], or for a sub-shape that the skin does not have.
     pub fn list(&self, sub_shapes: &[u32], out: &mut Vec<u32>) -> u32 {
         let bits = self.bits().expect("a skin whose words hold its entries");
         let points = self.point_count();

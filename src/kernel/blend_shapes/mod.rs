@@ -1,4 +1,4 @@
-//! Blend shapes turned round: offsets by the points that they move.
+//! Blend shapes as the kernels read them: offsets, sorted so that a point finds all that move it.
 
 mod index;
 mod on_cpu;
@@ -17,15 +17,14 @@ pub use index::BlendIndex;
 pub(super) use on_cpu::Active;
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 
-/// Blend shapes as entries, an offset of a sub-shape for a point each: by shape, then by ascending sub-shape weight, then
-/// by point. Entries that move neither point nor normal are left out.
+/// The blend shapes of a prim as a list of *entries*. An entry is the offset that one sub-shape adds to one point. Entries are sorted
+/// by shape, then by the weight of the sub-shape, then by point. Entries that move neither a point nor a normal are left out.
 ///
-/// The CPU walks the active sub-shapes' entries alone, a block of points at a time (1,024, or fewer where shapes are
-/// thousands); the kernel walks a list of entries per point, of all sub-shapes or of those that an instance uses, and
-/// needs no atomics. Both add up a point's entries in shape order, then by ascending sub-shape weight, so the bits
-/// are the same every run and whatever the list.
+/// The CPU reads only the entries of active sub-shapes, for a block of 1,024 points at a time (fewer if there are thousands of shapes).
+/// The GPU reads a list of entries per point: of all sub-shapes, or of those that an instance uses. Both add up the entries
+/// of a point in the same order, so the result has the same bits in every run and for every list.
 ///
-/// An entry takes 14 bytes here (26 with normals), a quarter byte more where points follow each other, and 16 on the GPU (28).
+/// An entry takes 14 bytes here (26 with normals) and 16 bytes on the GPU (28). Runs of neighbouring points take a quarter byte more.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackedBlend {
     slots: Vec<[u32; 2]>,
@@ -35,7 +34,7 @@ pub struct PackedBlend {
     normal_offsets: Option<Vec<Vec3>>,
 }
 
-/// What one entry adds to a point and to its normal.
+/// What one entry adds to a point and to the normal of the point.
 #[derive(Clone, Copy)]
 struct Offset {
     point: Vec3,
@@ -90,7 +89,7 @@ impl PackedBlend {
         Ok(Some(blend))
     }
 
-    /// Leaves normals alone from here on.
+    /// Drops the offsets of normals.
     pub(super) fn drop_normals(&mut self) {
         self.normal_offsets = None;
     }
@@ -118,19 +117,19 @@ impl PackedBlend {
         &self.index
     }
 
-    /// Per blend shape slot: first sub-shape and how many; an empty slot has none (rule 17).
+    /// The first sub-shape and the number of sub-shapes of each blend shape. A blend shape that is missing has none (rule 17).
     #[must_use]
     pub fn slots(&self) -> &[[u32; 2]] {
         &self.slots
     }
 
-    /// Per sub-shape: the channel weight at which it holds by itself, ascending within a slot.
+    /// The channel weight at which each sub-shape alone gives the result. Ascending within a blend shape.
     #[must_use]
     pub fn positions(&self) -> &[f32] {
         &self.positions
     }
 
-    /// Entries of each sub-shape: points that it moves, or whose normals it turns.
+    /// The number of entries of each sub-shape.
     #[must_use]
     pub fn entry_counts(&self) -> &[u32] {
         self.index.counts()
@@ -142,15 +141,15 @@ impl PackedBlend {
         &self.offsets
     }
 
-    /// Normal offset of each entry, where any sub-shape has normal offsets.
+    /// Normal offset of each entry; `None` if no sub-shape has normal offsets.
     #[must_use]
     pub fn normal_offsets(&self) -> Option<&[Vec3]> {
         self.normal_offsets.as_deref()
     }
 }
 
-/// Calls `f(point, sub-shape, offset)` for every entry worth keeping: shape by shape, and a sub-shape's by ascending
-/// point, in the file's order where a point comes more than once.
+/// Calls `f(point, sub-shape, offset)` for every entry that moves something, in the order of entries. If a sub-shape names a
+/// point more than once, those entries keep the order of the file.
 fn for_each_entry(skin: &Skin, mut f: impl FnMut(usize, u32, Offset)) {
     let wants_normals = skin.blends_normals();
     let mut number = 0u32;

@@ -1,5 +1,5 @@
-//! Blending on the CPU: a block of points at a time, shape by shape. The same sums in the same order as the
-//! kernel's, which walks a list point by point.
+//! Blending on the CPU, a block of points at a time and shape by shape. The kernel goes point by point instead; both add up the
+//! entries of a point in the same order.
 
 use glam::{Vec3, Vec4};
 
@@ -7,7 +7,7 @@ use super::PackedBlend;
 use super::index::{BLOCK, BlendIndex, ByBlock, Chosen};
 use crate::kernel::linear_blend::normalized;
 
-/// What one frame's weights choose: the sub-shapes that have one.
+/// The sub-shapes that have a weight in one frame, with their weights.
 pub(in crate::kernel) struct Active {
     runs: ByBlock<f32>,
     any: bool,
@@ -101,7 +101,7 @@ impl PackedBlend {
     }
 }
 
-/// What is added to the points, or normals, of a block.
+/// The offsets that are added to the points, or to the normals, of a block.
 #[derive(Clone, Copy)]
 struct Sums<'a> {
     index: &'a BlendIndex,
@@ -189,7 +189,7 @@ impl Sums<'_> {
     }
 }
 
-/// Three floats, and what comes after them where something does.
+/// The first three values, and the fourth if there is one.
 #[inline(always)]
 fn first_three(values: &[f32]) -> Vec4 {
     match values.first_chunk() {

@@ -1,4 +1,4 @@
-//! Channel weights -> sub-shape weights (rules 13 to 16), `shaders/weights.wgsl` and its mirror.
+//! Weights of blend shape channels split among their sub-shapes (rules 13 to 16): `shaders/weights.wgsl` and its mirror.
 
 use super::PackedBlend;
 use crate::kernel::layout::{gpu_struct, wgsl};
@@ -6,19 +6,19 @@ use crate::kernel::registry::WEIGHT_EPSILON;
 use crate::kernel::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
-    /// One prim's blend shape slots. All offsets count elements of the bound buffer.
+    /// The blend shapes of one prim. All offsets count elements of the bound buffer.
     pub struct WeightsItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
-        /// Blend shape slots.
+        /// Number of blend shapes.
         slot_count: u32,
-        /// First word of its slot table, two words per slot.
+        /// First word of the table of blend shapes: two words each.
         slots: u32,
-        /// First word of its sub-shapes' positions.
+        /// First word of the weights at which sub-shapes hold.
         positions: u32,
         /// First channel weight.
         channels: u32,
-        /// First sub-shape weight, written.
+        /// First sub-shape weight, which the kernel writes.
         sub_weights: u32,
     }
 }
@@ -40,10 +40,10 @@ pub const WEIGHTS: Kernel = Kernel {
     numbers: &[],
 };
 
-/// The mirror: splits each channel's weight among its slot's sub-shapes.
+/// The mirror of [`WEIGHTS`]: splits the weight of each channel among the sub-shapes of its blend shape.
 ///
 /// # Panics
-/// Where `channels` is shorter than the slots or `out` shorter than the sub-shapes.
+/// If `channels` has fewer elements than there are blend shapes, or `out` fewer than there are sub-shapes.
 pub fn sub_shape_weights(blend: &PackedBlend, channels: &[f32], out: &mut [f32]) {
     for ([first, count], weight) in blend.slots().iter().zip(&channels[..blend.slots().len()]) {
         let range = *first as usize..(*first + *count) as usize;

@@ -1,11 +1,11 @@
-//! `N` points side by side, one to a lane, for the CPU mirror's loops of long arithmetic: each line of the
-//! shader stays one line. `lanes_avx2` has eight to a register; four go anywhere that glam has SIMD.
+//! Arithmetic on `N` points at once, one per lane, so that each line of the shader stays one line of Rust. `lanes_avx2` has eight lanes
+//! to a register; four work on any machine.
 
 use glam::{Mat4, Vec3, Vec4};
 
 use crate::kernel::registry::SHORTEST;
 
-/// One f32 of each of `N` points.
+/// An f32 of each of `N` points.
 pub(super) trait Lanes<const N: usize>: Copy {
     /// What [`Lanes::less`] says of each lane.
     type Mask: Copy;
@@ -111,7 +111,8 @@ impl Lanes<4> for Vec4 {
     }
 }
 
-/// `f` of each lane. A plain loop, which inlines whole: a call left over would undo all that lanes gain.
+/// An array of `f(lane)`. It is a plain loop so that the compiler inlines it as a whole; a call that is left over would cost more than
+/// lanes gain.
 #[inline(always)]
 pub(super) fn lanes<T: Copy + Default, const N: usize>(f: impl Fn(usize) -> T) -> [T; N] {
     let mut out = [T::default(); N];
@@ -144,7 +145,7 @@ pub(super) fn scaled_add<const N: usize, L: Lanes<N>>(
     ]
 }
 
-/// The same matrix times each point's vector, plus its fourth column.
+/// The product of one matrix with the vector of each point, plus the fourth column of the matrix.
 #[inline(always)]
 pub(super) fn transformed<const N: usize, L: Lanes<N>>(m: &[Vec4; 4], v: Vectors<L>) -> Vectors<L> {
     let row = |r: usize| {
@@ -155,7 +156,7 @@ pub(super) fn transformed<const N: usize, L: Lanes<N>>(m: &[Vec4; 4], v: Vectors
     [row(0), row(1), row(2)]
 }
 
-/// Zero stays zero. Scaled to a largest element of 1 first, as the shader does.
+/// Scales vectors to unit length; zero stays zero. Vectors are scaled to a largest element of 1 first, as in the shader.
 #[inline(always)]
 pub(super) fn normalized<const N: usize, L: Lanes<N>>(v: Vectors<L>) -> Vectors<L> {
     let cpu = v[0].cpu();

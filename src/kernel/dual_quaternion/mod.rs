@@ -1,8 +1,9 @@
-//! The mirror of `shaders/skin.wgsl`'s second half for dual quaternions: residual scale and shear
-//! are applied by then, and each point's rigid motions are blended (rules 25 to 27).
+//! Dual quaternion skinning on the CPU: blends the rigid motions of the joints of each point (rules 25 to 27). Residual scale and shear
+//! are applied before. It mirrors the second half of `shaders/skin.wgsl`.
 //!
-//! Several points at a time, one to a lane: quaternions are read as they lie and transposed. Where the
-//! shader divides a sum by its length and turns by it, this divides what the sum's squares give.
+//! The loops work on several points at a time, one per lane. Quaternions are loaded as they lie in memory and then transposed. The
+//! shader divides a sum of quaternions by its length and rotates by it; this code divides the rotated vector by the square of the
+//! length instead.
 
 mod lanes;
 #[cfg(target_arch = "x86_64")]
@@ -19,8 +20,8 @@ use lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
 #[cfg(target_arch = "x86_64")]
 use lanes_avx2::Wide;
 
-/// Moves the scaled points of a chunk, and on by `post`. Where nothing has scale, `bind` is what
-/// comes before the motions.
+/// Moves the scaled points of a chunk by their rigid motions, and then by `post`. If no joint has scale, points come as they are at
+/// rest, and `bind` is applied first.
 pub(super) fn move_points(
     records: Records<'_>,
     motions: &[[Vec4; 3]],
@@ -36,7 +37,7 @@ pub(super) fn move_points(
     run(&Points(matrices), records, points);
 }
 
-/// Turns the scaled normals of a chunk, normalises them, and carries them on by `post`.
+/// Rotates the scaled normals of a chunk, normalises them, and applies `post`.
 pub(super) fn turn_normals(
     records: Records<'_>,
     motions: &[[Vec4; 3]],
@@ -58,8 +59,7 @@ struct Matrices<'a> {
     post: &'a Columns,
 }
 
-/// What happens to `N` values with their records; `K` influences each, or as many as the records
-/// have where `K` is 0.
+/// The work on `N` values and their records. Each record has `K` influences; if `K` is 0, the records say how many.
 trait Apply {
     fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
@@ -171,7 +171,7 @@ fn weighted<const N: usize, L: Lanes<N>>(q: [L; 4], weight: L, sum: [L; 4]) -> [
     ]
 }
 
-/// `2 / |real|^2`, or 0 where a sum of quaternions says nothing, so that it moves nothing.
+/// `2 / |real|^2`, or 0 if the sum of quaternions is so short that it has no direction: then it moves nothing.
 #[inline(always)]
 fn two_over_square<const N: usize, L: Lanes<N>>(real: [L; 4], weights: L) -> L {
     let cpu = weights.cpu();
@@ -187,7 +187,7 @@ fn two_over_square<const N: usize, L: Lanes<N>>(real: [L; 4], weights: L) -> L {
     )
 }
 
-/// The records of `N` values, `K` influences of `W` words each; or where `K` is 0, of `count`.
+/// The records of `N` values. A record has `K` influences in `W` words; if `K` is 0, it has `count` influences.
 struct Block<'a, const N: usize, const K: usize, const W: usize, L: Lanes<N>> {
     cpu: L::Cpu,
     records: &'a [[u32; W]; N],
@@ -369,8 +369,8 @@ fn blocks_of_any_count<const N: usize, L: Lanes<N>>(
     });
 }
 
-/// Calls `each` with every `N` values and the number of the first. Lanes behind the last value hold
-/// zeros. One place calls, so that its long code is inlined once.
+/// Calls `each` with every `N` values and the number of the first. Lanes beyond the last value hold zeros. `each` is called in one place
+/// only, so that its long code is inlined once.
 #[inline(always)]
 fn each_block<const N: usize>(values: &mut [Vec3], mut each: impl FnMut(usize, &mut [Vec3; N])) {
     let whole_len = values.len() / N * N;

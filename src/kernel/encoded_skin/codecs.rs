@@ -1,5 +1,5 @@
-//! Numbers in fewer bits: grids of points, octahedral directions, weights as fractions. Whatever is encoded here is decoded by
-//! the same steps in `shaders/multi_pose_lbs.wgsl` and `shaders/common/octahedral.wgsl`.
+//! Numbers in fewer bits: points on grids, octahedral directions, weights as fractions. `shaders/multi_pose_lbs.wgsl` and
+//! `shaders/common/octahedral.wgsl` decode them.
 
 use glam::{DVec2, DVec3, Vec3};
 
@@ -7,7 +7,7 @@ use crate::kernel::registry::{COMPACT_ONE, COMPACT_STEP, FINE_ONE, FINE_STEP};
 
 /// A cubic grid of points.
 ///
-/// The step is a power of two, so that `f32(q) * step` is exact and a point is rounded once, fused or not.
+/// The step is a power of two, so `f32(q) * step` is exact. A point is then rounded once, with or without a fused multiply-add.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Grid {
     /// The point at zero steps.
@@ -17,7 +17,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The finest grid with which all of these finite points have coordinates of so many bits.
+    /// The finest grid on which coordinates of `bits` bits reach all of these finite points.
     pub(super) fn around(points: &[Vec3], bits: u32) -> Self {
         let low = points.iter().copied().reduce(Vec3::min).unwrap_or_default();
         let high = points.iter().copied().reduce(Vec3::max).unwrap_or_default();
@@ -31,7 +31,7 @@ impl Grid {
         }
     }
 
-    /// Steps of a point of those that it was made for.
+    /// The steps nearest to a point, which is one of those that the grid was made for.
     pub(super) fn steps(&self, point: Vec3) -> [u32; 3] {
         let from_low = (point.as_dvec3() - self.low.as_dvec3()) / f64::from(self.step);
         from_low.round().as_uvec3().to_array()
@@ -44,13 +44,13 @@ impl Grid {
     }
 }
 
-/// Says of an octahedral direction that there is none; one below the least that a component has.
+/// The x of an octahedral direction that stands for "no direction": one less than the smallest component.
 const fn nowhere(largest: i32) -> i32 {
     -largest - 1
 }
 
-/// The two components of a direction of any length in `-largest..=largest`, which comes nearest to it; those of
-/// zero, or what is shorter than 1e-10, are no direction's.
+/// Encodes a direction of any length as two components in `-largest..=largest`, the nearest that there are. A vector that is shorter
+/// than 1e-10 has no direction.
 pub(super) fn octahedral(direction: Vec3, largest: i32) -> [i32; 2] {
     let d = direction.as_dvec3();
     let size = d.abs().element_sum();
@@ -80,7 +80,7 @@ pub(super) fn octahedral(direction: Vec3, largest: i32) -> [i32; 2] {
         .1
 }
 
-/// The direction of two components, of unit length, or zero.
+/// Decodes two components: a unit vector, or zero for "no direction".
 pub(super) fn direction_of(encoded: [i32; 2], largest: i32) -> Vec3 {
     if encoded[0] < -largest {
         return Vec3::ZERO;
@@ -92,8 +92,8 @@ pub(super) fn direction_of(encoded: [i32; 2], largest: i32) -> Vec3 {
     DVec3::new(back(x), back(y), z).normalize().as_vec3()
 }
 
-/// Weights of one point, none negative, as fractions of `one` that add up to the fraction nearest to their
-/// sum. Each is less than one step off.
+/// Rounds the weights of one point, none of them negative, to fractions of `one`. The fractions add up to the fraction nearest to the sum
+/// of the weights. Each is less than one step off.
 pub(super) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
     let scaled = |w: f32| f64::from(w) * f64::from(one);
     let sum: f64 = weights.iter().map(|w| scaled(*w)).sum();
@@ -118,7 +118,7 @@ pub(super) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
 const _: () = assert!(FINE_STEP == (1.0 / FINE_ONE as f64) as f32);
 const _: () = assert!(COMPACT_STEP == (1.0 / COMPACT_ONE as f64) as f32);
 
-/// A fraction as kernels multiply it out. All of `one` is 1 to the bit, for 1023 and 65535.
+/// The weight that a fraction stands for, as kernels compute it. The fraction `one` is exactly 1, for 1023 and for 65535.
 pub(super) fn fraction(q: u32, one: u32) -> f32 {
     q as f32 * (1.0 / f64::from(one)) as f32
 }

@@ -1,4 +1,4 @@
-//! Skins in fewer bytes on the GPU, at the price of precision.
+//! Packing: skins that take fewer bytes on the GPU, and lose precision.
 
 use glam::{Vec3, Vec4};
 
@@ -10,37 +10,41 @@ use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE
 use crate::kernel::{PackedInfluences, PackedSkin};
 use crate::skel::SkinningMethod;
 
-/// How a skin's rest points, rest normals and weights are stored on the GPU. Errors are those of one value; what weights lose
-/// moves a point by at most their error times the distance between the places that its joints alone would take it to.
+/// How many bits the rest points, rest normals and weights of a skin take on the GPU.
 ///
-/// Bytes are those of a point with a normal and four influences, in a skeleton of at most 255 joints.
+/// Sizes below are for a point with a normal and four influences, in a skeleton of at most 255 joints. Errors are those of one value. The
+/// error of a weight moves a point by at most that error times the distance between the places that its joints alone would move
+/// it to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// As they are: 44 bytes. Joints are stored in one byte where the skeleton has at most 255, which loses nothing.
+    /// 44 bytes: values as they are. Palette indices take a byte if the skeleton has at most 255 joints.
     #[default]
     Exact,
-    /// 24 bytes. Points on a cubic grid of 2^21 steps: at most 4.8e-7 of the largest extent off, and half a step of f32 there. Normals as octahedral directions
-    /// of twice 16 bits: at most 5e-5. Weights as fractions of 65535 that keep their sum: less than 1.6e-5.
-    Fine,
-    /// 16 bytes. Points on a cubic grid of 2^16 steps: at most 1.6e-5 of the largest extent off. Normals as octahedral directions of
-    /// twice 11 bits: at most 1.5e-3. Weights as fractions of 1023 that add up to 1: less than 9.8e-4.
+    /// 24 bytes.
     ///
-    /// For at most four influences a point that are not zero, and at most 255 joints.
+    /// - Points lie on a cubic grid of 2^21 steps: an error of at most 4.8e-7 of the largest extent, and half a step of f32 there.
+    /// - Normals are octahedral directions of twice 16 bits: at most 5e-5.
+    /// - Weights are fractions of 65535 that keep their sum: less than 1.6e-5.
+    Fine,
+    /// 16 bytes, for points with at most four weights that are not zero, and at most 255 joints.
+    ///
+    /// - Points lie on a cubic grid of 2^16 steps: an error of at most 1.6e-5 of the largest extent.
+    /// - Normals are octahedral directions of twice 11 bits: at most 1.5e-3.
+    /// - Weights are fractions of 1023 that add up to 1: less than 9.8e-4.
     Compact,
 }
 
 impl PackedSkin {
-    /// The same skin with values that are stored in fewer bytes. Both backends use the values that are left, and so does
-    /// everything that reads them from this skin.
+    /// The same skin with values that take fewer bytes. Rounding happens here: both backends, and everything that reads this skin, use
+    /// the rounded values. [`Packing::Exact`] changes nothing, and does not undo an earlier packing.
     ///
-    /// For linear blend skinning of points, with a normal per point or none: skins with blend shapes, constant influences, render
-    /// vertices or faceVarying normals are refused, and so is [`PackedSkin::with_vertices`] afterwards.
-    /// Rest normals keep their direction alone, which is all that skinning uses of them. A packed skin takes no pose without a
-    /// palette, and nothing unpacks it: [`Packing::Exact`] leaves a skin as it is.
+    /// A skin can be packed if it has linear blend skinning and a normal per point or none. It must not have blend shapes, constant
+    /// influences, render vertices or faceVarying normals, and [`PackedSkin::with_vertices`] refuses it afterwards. Rest normals
+    /// lose their length, which skinning does not use. A packed skin needs poses with a palette.
     ///
     /// # Errors
-    /// A skin of another kind, weights that are negative or above 1; for [`Packing::Compact`] a fifth influence, weights that do not
-    /// sum to 1, or more than 255 joints.
+    /// A skin of another kind; weights that are negative or above 1. For [`Packing::Compact`] also a fifth weight that is not zero,
+    /// weights that do not sum to 1, or more than 255 joints.
     pub fn with_packing(mut self, packing: Packing) -> Result<Self, Invalid> {
         if packing == Packing::Exact {
             return Ok(self);
@@ -81,18 +85,19 @@ impl PackedSkin {
         Ok(self)
     }
 
-    /// How its values are layout.
+    /// How many bits its values take on the GPU.
     #[must_use]
     pub fn packing(&self) -> Packing {
         self.packing
     }
 
-    /// The grid that packed points are on.
+    /// The grid that packed points lie on.
     pub(super) fn grid(&self) -> Grid {
         self.grid
     }
 
-    /// Linear blend skinning of points, with normals per point or none (or made ones): what `shaders/multi_pose_lbs.wgsl` does.
+    /// Whether [`crate::kernel::MULTI_POSE_LBS`] can skin it: linear blend skinning with influences per point, and a normal per point,
+    /// smooth normals or none.
     #[must_use]
     pub(crate) fn suits_multi_pose_lbs(&self) -> bool {
         self.method() == SkinningMethod::ClassicLinear
@@ -108,7 +113,7 @@ fn wrong_weight(prim: &str, point: usize, expected: &str, found: String) -> Inva
     Invalid::new(prim, "primvars:skel:jointWeights", expected, found)
 }
 
-/// Weights of a point, as long as they are fractions of 1.
+/// Copies the weights of a point to `out`, and checks that they are from 0 to 1.
 fn checked(
     prim: &str,
     point: usize,
@@ -128,7 +133,7 @@ fn checked(
     }
 }
 
-/// Weights as fractions of 65535.
+/// Influences with weights that are fractions of 65535.
 fn fine(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
     let count = influences.count as usize;
     let mut packed = influences.clone();
@@ -150,7 +155,7 @@ fn fine(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, I
     Ok(packed)
 }
 
-/// The four largest weights as fractions of 1023, the largest first, where no others are left.
+/// Influences with four weights that are fractions of 1023, the largest first. Other weights have to be 0 as such fractions.
 fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
     let points = influences.words.len() / influences.record_words() as usize;
     let mut words = Vec::with_capacity(points * record_words(4));
@@ -196,21 +201,21 @@ fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences
     })
 }
 
-/// Bytes that the kernels have to move for each point of a skin, and for each face corner or render vertex.
+/// How many bytes the kernels move per point of a skin, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PointBytes {
-    /// Read of what does not change with time: rest points, rest normals, influences, and what says which belong together. Poses of one
-    /// skin share them, [`crate::kernel::POSES_PER_ITEM`] to a reading.
+    /// Bytes of static data that are read: rest points, rest normals, influences and indices. Poses of one skin share them: up to
+    /// [`crate::kernel::POSES_PER_ITEM`] poses read them once.
     pub read: f64,
-    /// Written: positions of 12 bytes, normals of 12 and tangents of 16.
+    /// Bytes of results that are written: positions of 12 bytes, normals of 12 and tangents of 16.
     pub written: f64,
 }
 
 impl PackedSkin {
-    /// Bytes that skinning has to move for a point, on average over the skin: its share of rest data and influences and the results, not
-    /// palettes (96 bytes a joint and instance) and not blend entries, which depend on what is active.
+    /// How many bytes skinning moves per point, on average over the skin. Face corners and render vertices count for their points. It
+    /// leaves out palettes (96 bytes per joint and instance) and blend entries, which depend on the active shapes.
     ///
-    /// An instance whose target wants no normals or packed ones writes 12 or 8 bytes less.
+    /// An instance writes 12 bytes less if its target wants no normals, and 8 bytes less if it wants octahedral ones.
     #[must_use]
     pub fn bytes_per_point(&self) -> PointBytes {
         let points = self.point_count();

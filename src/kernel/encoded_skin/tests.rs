@@ -387,7 +387,7 @@ fn the_gpu_reads_what_the_mirror_computes_with() {
 }
 
 #[test]
-fn packed_values_decode_to_the_mirror_s() {
+fn packed_values_decode_to_those_of_the_mirror() {
     let rng = &mut Rng(11);
     for packing in [Packing::Exact, Packing::Fine, Packing::Compact] {
         for (influences, joints, normals) in [

@@ -1,4 +1,4 @@
-//! Words of a skin's points, normals and influences as the GPU reads them.
+//! The words of a rest point, a rest normal and an influence record.
 
 use super::Packing;
 use super::codecs::{direction_of, octahedral};
@@ -119,9 +119,11 @@ impl PackedSkin {
     }
 }
 
-/// The unit normal in a word that the GPU wrote as an octahedral direction: two signed 16-bit numbers, x in the low half, of which
-/// 32767 is 1, -32767 is -1, and -32768 as x stands for no direction, a zero. With `z = 1 - |x| - |y|`, where z is
-/// negative each of x and y goes back by -z towards 0 and beyond; then it is normalised.
+/// Decodes a normal that the GPU wrote as an octahedral direction.
+///
+/// The word holds two signed 16-bit numbers, x in the low half. 32767 means 1 and -32767 means -1; if x is -32768, there is no direction
+/// and the result is zero. Otherwise let `z = 1 - |x| - |y|`. If z is negative, x and y each move by -z towards 0, and past it if they
+/// are smaller. (x, y, z) is then normalised.
 #[must_use]
 pub fn unpack_normal(word: u32) -> glam::Vec3 {
     direction_of(
@@ -130,7 +132,7 @@ pub fn unpack_normal(word: u32) -> glam::Vec3 {
     )
 }
 
-/// Appends numbers of so many bits, `per_word` to a word, the first lowest.
+/// Appends numbers of `bits` bits, `per_word` to a word. The first number takes the lowest bits.
 fn put_parts(words: &mut Vec<u32>, values: impl Iterator<Item = u32>, per_word: usize, bits: u32) {
     let first = words.len();
     for (i, value) in values.enumerate() {

@@ -23,7 +23,7 @@ pub(super) fn columns(m: &Rows) -> Columns {
     [t.x_axis, t.y_axis, t.z_axis, t.w_axis]
 }
 
-/// `a * b` of affine matrices.
+/// The product `a * b` of affine matrices.
 pub(super) fn product(a: &Columns, b: &Columns) -> Columns {
     let linear = |v: Vec4| a[0] * v.x + a[1] * v.y + a[2] * v.z;
     [
@@ -42,10 +42,10 @@ pub(super) fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
     (m[0] * v.x + m[1] * v.y + m[2] * v.z).truncate()
 }
 
-/// Between these, a square of a length is as good as the length.
+/// Squares of lengths between these bounds neither overflow nor vanish.
 pub(super) const SQUARES: (f32, f32) = (4e-20, 1e30);
 
-/// Zero stays zero; extreme lengths are scaled first, as the shader always does.
+/// Scales a vector to unit length; zero stays zero. Extreme lengths are scaled first, which the shader always does.
 pub(super) fn normalized(v: Vec3) -> Vec3 {
     let square = v.length_squared();
     if square > SQUARES.0 && square < SQUARES.1 {
@@ -59,8 +59,8 @@ pub(super) fn normalized(v: Vec3) -> Vec3 {
     }
 }
 
-/// Skins a chunk. `matrices` are one `N`-column matrix per palette slot; each point's blend of them,
-/// begun at `start`, goes to `apply(matrix, value)`.
+/// Skins a chunk. `matrices` has one matrix of `N` columns per palette index. The result of a value is `apply(sum, value)`, where the sum
+/// of weighted matrices begins with `start`.
 fn skin_chunk<const N: usize>(
     records: Records<'_>,
     matrices: &[[Vec4; N]],
@@ -95,7 +95,7 @@ fn skin_chunk<const N: usize>(
     }
 }
 
-/// `K` influences in records of `W` words.
+/// The loop for `K` influences in records of `W` words.
 fn unrolled<const N: usize, const K: usize, const W: usize>(
     records: &[u32],
     matrices: &[[Vec4; N]],
@@ -146,7 +146,7 @@ fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32)
     }
 }
 
-/// [`normalized`] of all of a chunk.
+/// Normalises all vectors of a chunk, to the bits of [`normalized`].
 pub(super) fn normalize(vectors: &mut [Vec3]) {
     #[cfg(target_arch = "x86_64")]
     if Avx2Fma::detect().is_some() {
@@ -159,7 +159,7 @@ pub(super) fn normalize(vectors: &mut [Vec3]) {
     }
 }
 
-/// A loop of [`avx2`] for a number of influences up to twelve, else `$many`.
+/// Calls the loop of [`avx2`] for a number of influences up to twelve, or else `$many`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by_count {
     ($count:expr, $loop:ident $arguments:tt, $many:expr) => {
@@ -181,7 +181,7 @@ macro_rules! by_count {
     };
 }
 
-/// Skins the points of a chunk; `start` is what each sum of `matrices` begins with.
+/// Skins the points of a chunk. Each sum of `matrices` begins with `start`.
 pub(super) fn skin_points(
     records: Records<'_>,
     matrices: &[Columns],
@@ -206,7 +206,7 @@ pub(super) fn skin_points(
     skin_chunk(records, matrices, start, values, out, transform_point);
 }
 
-/// Skins the normals of a chunk, which [`normalize`] is left for.
+/// Skins the normals of a chunk, without normalising them.
 pub(super) fn skin_normals(
     records: Records<'_>,
     matrices: &[[Vec4; 3]],
@@ -231,7 +231,7 @@ pub(super) fn skin_normals(
     skin_chunk(records, matrices, [Vec4::ZERO; 3], values, out, apply);
 }
 
-/// [`skin_points`] and [`skin_normals`] at once; in pairs, points come first.
+/// Does [`skin_points`] and [`skin_normals`] in one loop. In pairs, points come first.
 pub(super) fn skin_points_and_normals(
     records: Records<'_>,
     matrices: (&[Columns], &[[Vec4; 3]]),
@@ -256,7 +256,7 @@ pub(super) fn skin_points_and_normals(
     skin_normals(records, matrices.1, values.1, out.1);
 }
 
-/// The records, where the machine has AVX2 and FMA, which the loops of [`avx2`] need.
+/// The words of the records, if the loops of [`avx2`] can take them: the machine has AVX2 and FMA, and records are not constant.
 #[cfg(target_arch = "x86_64")]
 fn wide_records(records: Records<'_>) -> Option<&[u32]> {
     (!records.constant && Avx2Fma::detect().is_some()).then_some(records.words)

@@ -1,11 +1,12 @@
-//! Plain skins of one mesh in several poses, `shaders/multi_pose_lbs.wgsl`. Its mirror is that of `skin`.
+//! Linear blend skinning of one mesh in several poses at once, `shaders/multi_pose_lbs.wgsl`: what the poses share is read once. Its mirror
+//! is that of `skin`.
 
 use crate::kernel::layout::{gpu_struct, skin_wgsl};
 use crate::kernel::registry::{POSES_PER_ITEM, multi_pose_bits};
 use crate::kernel::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
-    /// Where one instance's palette lies and its results go, in elements of the bound buffers.
+    /// One instance: where its palette lies and where its results go, in elements of the bound buffers.
     pub struct ItemPose {
         /// First row of its palette.
         palette: u32,
@@ -13,11 +14,11 @@ gpu_struct! {
         normal_palette: u32,
         /// Three rows out of skeleton space for points, then three for normals.
         post: u32,
-        /// Word of its first position.
+        /// First word of its positions.
         out_points: u32,
-        /// Word of its first normal.
+        /// First word of its normals.
         out_normals: u32,
-        /// Word of its first previous position, or [`crate::kernel::NONE`].
+        /// First word of its previous positions, or [`crate::kernel::NONE`].
         out_previous: u32,
         /// [`crate::kernel::SkinItem::FRESH`] and [`crate::kernel::SkinItem::OCTAHEDRAL`].
         flags: u32,
@@ -26,11 +27,11 @@ gpu_struct! {
 }
 
 gpu_struct! {
-    /// A range of points of one skin, and the instances of it that a workgroup skins one after the other.
+    /// A slice of a skin, and the instances of it that a workgroup skins one after the other.
     pub struct MultiPoseItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
-        /// Points of this range.
+        /// Number of points.
         count: u32,
         /// First word of its rest points.
         rest_points: u32,
@@ -40,15 +41,15 @@ gpu_struct! {
         influences: u32,
         /// Influences per point.
         influence_count: u32,
-        /// How many of `poses` are there.
+        /// Number of instances.
         pose_count: u32,
         /// Words from one position to the next, the same for all poses.
         points_stride: u32,
         /// The same for normals.
         normals_stride: u32,
-        /// Step of the grid that packed points are on.
+        /// Length of a step of the grid that packed points lie on.
         step: f32,
-        /// The grid's first point.
+        /// First point of the grid.
         low_x: f32,
         low_y: f32,
         low_z: f32,
@@ -56,7 +57,7 @@ gpu_struct! {
         previous_stride: u32,
         unused_0: u32,
         unused_1: u32,
-        /// Its instances.
+        /// The instances; those beyond `pose_count` are unused.
         poses: [ItemPose; 4],
     }
 }

@@ -1,8 +1,7 @@
 //! Binding resolution: which Skeleton, animation and influences reach each skinnable prim.
 //!
-//! Works on a light [`PrimTree`] that a reader fills, so that it is testable without a file. The
-//! rules are UsdSkelCache::Populate's and ComputeSkelBindings' (rules 1 to 3), as seen on usd-core
-//! 26.11.
+//! It works on a [`PrimTree`], which a reader fills, so tests need no file. The rules are those of UsdSkelCache::Populate and
+//! ComputeSkelBindings (rules 1 to 3), checked against usd-core 26.11.
 
 mod tree;
 
@@ -10,7 +9,7 @@ use crate::error::Warning;
 
 pub use tree::{AuthoredBinding, PrimIndex, PrimKind, PrimTree, Target, TreePrim};
 
-/// Where a skeleton's animation is looked for.
+/// Where to look for the animation of a skeleton.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AnimSource {
     /// From the Skeleton prim upward, as usd-core does (rule 3).
@@ -20,8 +19,8 @@ pub enum AnimSource {
     AtBinding,
 }
 
-/// One skinnable prim and everything that reaches it. Each property's prim is the nearest ancestor
-/// (or the prim itself) with an opinion.
+/// One skinnable prim, and the prims that its binding properties come from. A property comes from the prim itself, or from the nearest
+/// ancestor that authors it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     pub prim: PrimIndex,
@@ -35,8 +34,8 @@ pub struct Binding {
     pub skinning_method: Option<PrimIndex>,
 }
 
-/// A skinnable prim that a Skeleton reaches, whether or not it has anything to be skinned with. Such prims
-/// count for the extents of SkelRoots (rule 33).
+/// A skinnable prim that is bound to a Skeleton, also if it has no influences and no blend shapes. Such prims count for the extents of
+/// SkelRoots (rule 33).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     pub prim: PrimIndex,
@@ -44,7 +43,7 @@ pub struct Reached {
     pub geom_bind_transform: Option<PrimIndex>,
 }
 
-/// What came of resolving a tree.
+/// The result of resolving a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
     pub bindings: Vec<Binding>,
@@ -251,7 +250,7 @@ fn explain_target(tree: &PrimTree, target: &Target) -> Option<String> {
     }
 }
 
-/// The SkelAnimation that drives a Skeleton, also one that nothing is bound to (rule 3).
+/// The SkelAnimation that drives a Skeleton, also if no prim is bound to that Skeleton (rule 3).
 #[must_use]
 pub fn animation_of(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {
     match inherited_animation_source(tree, skeleton)? {

@@ -1,9 +1,9 @@
-//! The light tree that bindings are resolved on: kinds, relationships, and what is authored where.
+//! What binding resolution needs to know of a stage: for each prim its kind, its relationships, and which attributes are authored.
 
 /// Index of a prim in a [`PrimTree`].
 pub type PrimIndex = usize;
 
-/// What a prim is to skinning.
+/// The kind of a prim, as far as skinning is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrimKind {
     SkelRoot,

@@ -1,5 +1,4 @@
-//! What the utilities refuse. They work on bare arrays, so no prim can be named; callers that know
-//! one wrap these in [`crate::Invalid`].
+//! Errors of the utilities. They work on arrays and cannot name a prim; callers that know one can wrap these in [`crate::Invalid`].
 
 /// Arrays that do not fit each other, or values that a utility cannot work with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

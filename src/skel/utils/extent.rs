@@ -1,4 +1,4 @@
-//! Extents from joints: what Pixar's tools take for the extents of SkelRoots and Skeletons.
+//! Extents from joints, as Pixar's tools compute them for SkelRoots and Skeletons.
 
 use glam::{DMat4, DVec3, Vec3};
 
@@ -6,9 +6,8 @@ use crate::error::Invalid;
 use crate::sampled::Time;
 use crate::skel::SkeletonInstance;
 
-/// Bounding box of the joints' pivots, in skeleton space or, through `root`, where that leads,
-/// grown by `pad` on all sides (UsdSkelComputeJointsExtent). `None` without joints, where Pixar
-/// has an inverted box of the largest floats.
+/// The bounding box of the pivots of joints, grown by `pad` on all sides (UsdSkelComputeJointsExtent). It is in skeleton space, or in the
+/// space that `root` leads to. `None` without joints; Pixar's result is then an inverted box of the largest floats.
 #[must_use]
 pub fn compute_joints_extent(
     skel_from_joint: &[DMat4],
@@ -28,12 +27,12 @@ pub fn compute_joints_extent(
     Some([low - pad, high + pad])
 }
 
-/// How far a prim's rest extent reaches beyond the joints at rest
-/// (UsdSkelSkinningQuery::ComputeExtentsPadding): the largest overhang on any side, at least 0.
+/// How far the rest extent of a prim reaches beyond the joints at rest (UsdSkelSkinningQuery::ComputeExtentsPadding): the largest distance on
+/// any side, at least 0.
 ///
 /// - `skel_from_joint_at_rest`: rest transforms in skeleton space.
-/// - `extent`: the prim's own, in prim space.
-/// - `geom_bind`: geomBindTransform, of which the box is taken as a box.
+/// - `extent`: that of the prim, in prim space.
+/// - `geom_bind`: geomBindTransform. The box is transformed as a box.
 #[must_use]
 pub fn extents_padding(
     skel_from_joint_at_rest: &[DMat4],
@@ -68,9 +67,8 @@ fn transformed_box(extent: [Vec3; 2], m: DMat4) -> [Vec3; 2] {
     [low.as_vec3(), high.as_vec3()]
 }
 
-/// Extent of a Skeleton prim at a time, in skeleton space or, through `transform`, where that leads: its
-/// joints' pivots, without padding (rule 34; UsdGeomBoundable's ComputeExtentFromPlugins for Skeletons).
-/// `None` without joints.
+/// The extent of a Skeleton prim at a time: the bounding box of the pivots of its joints, without padding (rule 34; UsdGeomBoundable's
+/// ComputeExtentFromPlugins for Skeletons). It is in skeleton space, or in the space that `transform` leads to. `None` without joints.
 ///
 /// # Errors
 /// Rest transforms that are needed but missing (rule 9), where Pixar gives an empty extent.

@@ -1,9 +1,8 @@
 //! Joint influences put in order: normalised, sorted, resized, expanded.
 //!
-//! All work on arrays as files hold them: `element_size` influences for each component (a point, or
-//! the whole prim), one component after the other. Joint indices may be of any integer type. What
-//! Pixar's tools print a warning for, and then do nothing, is an error here. To keep the largest few
-//! influences of every point, sort and then resize.
+//! All functions work on arrays as files hold them: `element_size` influences per component, one component after the other. A component is
+//! a point, or the whole prim. Joint indices may have any integer type. If Pixar's tools print a warning and do nothing, the function
+//! here returns an error. To keep the largest influences of every point, sort and then resize.
 
 use super::UtilError;
 use super::error::same_length;
@@ -11,8 +10,8 @@ use super::error::same_length;
 /// Weights that sum to no more than this become zeros: UsdSkelNormalizeWeights' default.
 pub const WEIGHT_SUM_EPSILON: f32 = f32::EPSILON;
 
-/// Divides each component's weights by their sum (UsdSkelNormalizeWeights), in f32 as Pixar does. Where
-/// the sum is within `eps` of zero they all become 0; a negative sum turns their signs.
+/// Divides the weights of each component by their sum (UsdSkelNormalizeWeights), in f32 as Pixar does. If the sum is within `eps` of zero,
+/// they all become 0. A negative sum changes their signs.
 ///
 /// # Errors
 /// An `element_size` of 0, or one that does not divide the number of weights.
@@ -31,8 +30,8 @@ pub fn normalize_weights(
     Ok(())
 }
 
-/// Sorts each component's influences by weight, the largest first (UsdSkelSortInfluences). Of equal
-/// weights the larger joint index comes first, as in Pixar's, so the order depends on nothing else.
+/// Sorts the influences of each component by weight, the largest first (UsdSkelSortInfluences). Of equal weights, the one with the larger
+/// joint index comes first, as in Pixar's code.
 ///
 /// # Errors
 /// Arrays of different length; an `element_size` of 0, or one that does not divide it.
@@ -60,9 +59,9 @@ pub fn sort_influences<I: Copy + Ord>(
     Ok(())
 }
 
-/// Changes the number of influences per component from `from` to `to` (UsdSkelResizeInfluences, of
-/// indices and weights at once). More are filled up with joint 0 at weight 0. Of fewer the *first* are kept,
-/// and their weights are normalised, whatever they summed to before.
+/// Changes the number of influences per component from `from` to `to` (UsdSkelResizeInfluences, for indices and weights at once). New
+/// influences have joint 0 and weight 0. If there are fewer, the *first* are kept and their weights are normalised, whatever their
+/// sum was.
 ///
 /// # Errors
 /// Arrays of different length; sizes of 0, or a `from` that does not divide it.

@@ -1,4 +1,4 @@
-//! Joint-local transforms to skeleton space and back.
+//! Converts joint-local transforms to skeleton space and back.
 
 use glam::DMat4;
 
@@ -7,15 +7,14 @@ use super::error::same_length;
 use crate::math;
 use crate::skel::Topology;
 
-/// Joint-local transforms to skeleton space: each parent's transform times its child's
-/// (UsdSkelConcatJointTransforms). `root` goes before the root joints' own: `out_from_skel`, to leave for
-/// another space at once.
+/// Converts joint-local transforms to skeleton space: multiplies the transform of each parent with that of its child
+/// (UsdSkelConcatJointTransforms). `root` is multiplied with the root joints; with `out_from_skel`, results are in another space.
 ///
 /// # Errors
 /// A number of transforms that is not the topology's.
 ///
 /// # Panics
-/// Where a parent comes after its child, which [`Topology::validate`] tells.
+/// If a parent comes after its child; [`Topology::validate`] checks that.
 pub fn concat_joint_transforms(
     topology: &Topology,
     local: &[DMat4],
@@ -37,8 +36,8 @@ pub fn concat_joint_transforms(
     Ok(out)
 }
 
-/// Skeleton space transforms to joint-local ones: each parent's inverse times its child's
-/// (UsdSkelComputeJointLocalTransforms). `root_inverse` goes before the root joints' own, to undo the `root` of
+/// Converts transforms in skeleton space to joint-local ones: multiplies the inverse of each parent with its child
+/// (UsdSkelComputeJointLocalTransforms). `root_inverse` is multiplied with the root joints, to undo the `root` of
 /// [`concat_joint_transforms`].
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! Blend shapes as one table of offsets per point (UsdSkelBlendShapeQuery::ComputePackedShapeTable), which
-//! is what a GPU gathers from, and the weights that go with it.
+//! Blend shapes as one table of offsets per point, for GPUs to gather from, and the weights for it
+//! (UsdSkelBlendShapeQuery::ComputePackedShapeTable).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,10 +23,9 @@ pub struct SubShapeWeight {
 
 /// The offsets of all blend shapes of a prim, point by point.
 ///
-/// Sub-shapes are counted as Pixar's query counts them: slot by slot and by ascending weight, null shapes (at
-/// weight 0) included, though they have no offsets. Slots without a shape have no sub-shapes. Pixar's
-/// table has as many points as the shapes seem to need, one too many for dense ones, and room for offsets that are
-/// not there; this one has exactly the prim's points and the offsets that are.
+/// Sub-shapes are numbered as in Pixar's query: blend shape by blend shape, and by ascending weight. Null shapes (at weight 0) have a number
+/// too, but no offsets. A missing blend shape has no sub-shapes. This table has the points of the prim and the offsets that exist.
+/// (Pixar's table has one point too many for dense shapes, and empty places for offsets.)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShapeTable {
     offsets: Vec<Vec4>,

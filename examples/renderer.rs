@@ -19,7 +19,7 @@ use sinew::gpu::{Crowd, InstanceId, Skinner, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::mesh::{RenderInputs, RenderMesh, RenderVertices};
 use sinew::sampled::Time;
-use sinew::scene::{DrawnMesh, Geometry, OutSpace, PoseCache, Scene};
+use sinew::scene::{DrawnMesh, Geometry, OutSpace, Scene};
 use sinew::wgpu;
 
 /// The skinned meshes of a file, on our device.
@@ -65,7 +65,7 @@ impl Character {
             if let Some(normals) = &drawn.skin_normals {
                 vertices = vertices.with_normals(normals.clone());
             }
-            let bound = scene.resolve(&scene.bindings[binding].path)?;
+            let bound = scene.bound(binding);
             let mut skin = PackedSkin::pack(&mesh.path, &*bound.skin(start(&scene))?)?;
             if skin.normals().is_none() {
                 // Most subdivision meshes have none: the GPU makes them of the deformed points.
@@ -97,12 +97,10 @@ impl Character {
     /// neither submits nor waits.
     fn skin(&mut self, time: Time, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         // Joints and transforms are computed once for all meshes of a skeleton, and results come out in world space.
-        let mut poses = PoseCache::new(OutSpace::World);
+        let mut poses = self.scene.at(time, OutSpace::World);
         for part in &self.parts {
-            let bound = self
-                .scene
-                .resolve(&self.scene.bindings[part.binding].path)?;
-            let pose = PackedPose::try_pack(&part.skin, &poses.pose(bound, time)?)?;
+            let pose = poses.pose(self.scene.bound(part.binding))?;
+            let pose = PackedPose::try_pack(&part.skin, &pose)?;
             self.crowd.set_pose(part.instance, &pose)?;
         }
         self.crowd.encode(encoder)?;
@@ -112,12 +110,10 @@ impl Character {
     /// Where the points are, for the camera: the same kernels on the CPU, in the same order and numbers.
     fn points(&self, time: Time) -> Result<Vec<Vec3>> {
         let mut all = Vec::new();
-        let mut poses = PoseCache::new(OutSpace::World);
+        let mut poses = self.scene.at(time, OutSpace::World);
         for part in &self.parts {
-            let bound = self
-                .scene
-                .resolve(&self.scene.bindings[part.binding].path)?;
-            let pose = PackedPose::try_pack(&part.skin, &poses.pose(bound, time)?)?;
+            let pose = poses.pose(self.scene.bound(part.binding))?;
+            let pose = PackedPose::try_pack(&part.skin, &pose)?;
             let mut points = vec![Vec3::ZERO; part.skin.output_count()];
             skin_on_cpu(&part.skin, &pose, &mut points, None);
             all.append(&mut points);

@@ -214,7 +214,8 @@ impl Part {
         if let Some(normals) = &drawn.skin_normals {
             vertices = vertices.with_normals(normals.clone());
         }
-        let mut skin = PackedSkin::pack(&mesh.path, &*scene.resolve(&mesh.path)?.skin(start)?)?;
+        let binding = mesh.binding.ok_or("a mesh that is not skinned")?;
+        let mut skin = PackedSkin::pack(&mesh.path, &*scene.bound(binding).skin(start)?)?;
         if skin.normals().is_none() {
             skin = skin.with_smooth_normals(&mesh.topology)?;
         }
@@ -223,7 +224,7 @@ impl Part {
             .map(|m| geometry.materials[m].diffuse_color.value);
         let plain = || vec![material.unwrap_or(Vec3::splat(0.5)); drawn.points.len()];
         Ok(Self {
-            binding: mesh.binding.ok_or("a mesh that is not skinned")?,
+            binding,
             skin: Arc::new(skin.with_vertices(vertices)?),
             colors: drawn.colors.clone().unwrap_or_else(plain),
             triangles: drawn.triangles,

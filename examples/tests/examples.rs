@@ -9,7 +9,7 @@ use host::{Framing, Orbit};
 use image::RgbaImage;
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::sampled::Time;
-use sinew::scene::{OutSpace, PoseCache, Scene};
+use sinew::scene::{OutSpace, Scene};
 
 fn main() {
     let no_gpu = common::gpu::ignored();
@@ -124,11 +124,11 @@ fn shown(picture: &RgbaImage) -> Vec<Vec<bool>> {
 
 /// World points of all skinned prims, by the CPU.
 fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
-    let mut poses = PoseCache::new(OutSpace::World);
+    let mut poses = scene.at(time, OutSpace::World);
     let mut all = Vec::new();
     for bound in scene.bound_skins() {
         let skin = PackedSkin::pack("Prim", &bound.skin(time).unwrap()).unwrap();
-        let pose = PackedPose::pack(&skin, &poses.pose(bound, time).unwrap());
+        let pose = PackedPose::pack(&skin, &poses.pose(bound).unwrap());
         let mut points = vec![Vec3::ZERO; skin.point_count()];
         skin_on_cpu(&skin, &pose, &mut points, None);
         all.append(&mut points);

@@ -126,44 +126,49 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The binding of a prim.
+    /// The bound prim at an index into [`Scene::bindings`].
+    ///
+    /// # Panics
+    /// If there is no such binding.
+    #[must_use]
+    pub fn bound(&self, index: usize) -> BoundSkin<'_> {
+        BoundSkin {
+            scene: self,
+            binding: &self.bindings[index],
+            index,
+        }
+    }
+
+    /// The bound prim at a path. It searches all bindings: in a loop over prims or frames keep
+    /// [`BoundSkin::index`] and call [`Scene::bound`].
     ///
     /// # Errors
     /// A path that is no bound prim of this scene.
     pub fn resolve(&self, path: &str) -> Result<BoundSkin<'_>> {
-        let binding = self
-            .bindings
-            .iter()
-            .find(|b| b.path == path)
-            .ok_or_else(|| {
-                let known: Vec<_> = self
-                    .bindings
-                    .iter()
-                    .map(|b| b.path.as_str())
-                    .take(8)
-                    .collect();
-                Error::Request(format!(
-                    "{}: no skinned prim at {path}; skinned prims are {}",
-                    self.file.display(),
-                    if known.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        known.join(", ")
-                    }
-                ))
-            })?;
-        Ok(BoundSkin {
-            scene: self,
-            binding,
-        })
+        if let Some(index) = self.bindings.iter().position(|b| b.path == path) {
+            return Ok(self.bound(index));
+        }
+        let known = self.bindings.iter().map(|b| b.path.as_str());
+        let known: Vec<_> = known.take(8).collect();
+        Err(Error::Request(format!(
+            "{}: no skinned prim at {path}; skinned prims are {}",
+            self.file.display(),
+            match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.join(", "),
+            }
+        )))
     }
 
-    /// Every bound prim.
+    /// Every bound prim, in the order of [`Scene::bindings`].
     pub fn bound_skins(&self) -> impl Iterator<Item = BoundSkin<'_>> {
-        self.bindings.iter().map(|binding| BoundSkin {
-            scene: self,
-            binding,
-        })
+        (0..self.bindings.len()).map(|index| self.bound(index))
+    }
+
+    /// The poses of this scene's prims at a time; skinned points end up in `space`.
+    #[must_use]
+    pub fn at(&self, time: Time, space: OutSpace) -> PoseCache<'_> {
+        PoseCache::new(self, time, space)
     }
 
     /// world_from_prim at a time: the prim's transform and its ancestors', up to one that resets
@@ -214,9 +219,22 @@ impl Scene {
 pub struct BoundSkin<'a> {
     scene: &'a Scene,
     binding: &'a SkinBinding,
+    index: usize,
 }
 
 impl<'a> BoundSkin<'a> {
+    /// The scene that it is in.
+    #[must_use]
+    pub fn scene(&self) -> &'a Scene {
+        self.scene
+    }
+
+    /// Index into [`Scene::bindings`]: what [`Scene::bound`] takes.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
     /// The binding's data.
     #[must_use]
     pub fn binding(&self) -> &'a SkinBinding {
@@ -229,7 +247,7 @@ impl<'a> BoundSkin<'a> {
         &self.scene.instances[self.binding.instance]
     }
 
-    /// The rest data at a time; the same for all times unless
+    /// The rest data at a time; the same for all time codes unless
     /// [`SkinBinding::rest_is_animated`].
     ///
     /// # Errors
@@ -238,8 +256,8 @@ impl<'a> BoundSkin<'a> {
         self.skin_part(time, SkinPart::default())
     }
 
-    /// As [`BoundSkin::skin`], for a part of the deformation. It is posed by [`BoundSkin::pose`]
-    /// too, or by [`PoseCache::blend_pose`] where the part only blends.
+    /// The rest data of a part of the deformation. [`BoundSkin::pose`] poses it too, or
+    /// [`PoseCache::blend_pose`] if the part only blends.
     ///
     /// # Errors
     /// As [`BoundSkin::skin`].
@@ -255,7 +273,7 @@ impl<'a> BoundSkin<'a> {
     /// Skeletons without the bind or rest transforms that they need (rules 9, 10); a prim whose
     /// transform, up to the ancestor that it shares with the Skeleton, is singular.
     pub fn pose(&self, time: Time) -> Result<Pose, Invalid> {
-        PoseCache::default().pose(*self, time)
+        self.scene.at(time, OutSpace::Prim).pose(*self)
     }
 
     /// World transforms of its skeleton's joints, as [`Scene::world_from_joints`].
@@ -272,6 +290,6 @@ impl<'a> BoundSkin<'a> {
     /// # Errors
     /// As [`PoseCache::rigid_transform`].
     pub fn rigid_transform(&self, time: Time) -> Result<DMat4, Invalid> {
-        PoseCache::default().rigid_transform(*self, time)
+        self.scene.at(time, OutSpace::Prim).rigid_transform(*self)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::DMat4;
 
-use super::BoundSkin;
+use super::{BoundSkin, Scene};
 use crate::error::Invalid;
 use crate::math;
 use crate::sampled::Time;
@@ -23,48 +23,79 @@ pub enum OutSpace {
     World,
 }
 
-/// Poses many prims at one time, evaluating each skeleton and each transform once.
-#[derive(Debug, Default)]
-pub struct PoseCache {
+/// The poses of a scene's prims at one time, leading to one space.
+///
+/// It evaluates each skeleton and each transform once, so posing many prims of one character costs
+/// little more than posing one. Scene, time and space are fixed when it is made: for another frame
+/// make another one.
+///
+/// Every method takes a prim of that scene and panics if the prim belongs to another one.
+#[derive(Debug)]
+pub struct PoseCache<'a> {
+    scene: &'a Scene,
+    time: Time,
     space: OutSpace,
+    /// Skinning transforms by index into [`Scene::instances`].
     skinning: HashMap<usize, Result<Arc<Vec<DMat4>>, Invalid>>,
-    /// parent_from_prim by prim.
+    /// parent_from_prim by index into [`Scene::prims`].
     local: HashMap<usize, DMat4>,
 }
 
-impl PoseCache {
-    /// A cache for one time, whose poses lead to `space`.
+impl<'a> PoseCache<'a> {
+    /// The poses of `scene` at `time`; skinned points end up in `space`.
     #[must_use]
-    pub fn new(space: OutSpace) -> Self {
+    pub fn new(scene: &'a Scene, time: Time, space: OutSpace) -> Self {
         Self {
+            scene,
+            time,
             space,
-            ..Self::default()
+            skinning: HashMap::new(),
+            local: HashMap::new(),
         }
     }
 
-    /// See [`BoundSkin::pose`].
+    /// The scene whose prims are posed.
+    #[must_use]
+    pub fn scene(&self) -> &'a Scene {
+        self.scene
+    }
+
+    /// The time of every pose.
+    #[must_use]
+    pub fn time(&self) -> Time {
+        self.time
+    }
+
+    /// The space that every pose leads to.
+    #[must_use]
+    pub fn space(&self) -> OutSpace {
+        self.space
+    }
+
+    /// The pose of a prim: [`BoundSkin::pose`] for this cache's time and space.
     ///
     /// # Errors
     /// As [`BoundSkin::pose`].
-    pub fn pose(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<Pose, Invalid> {
-        let mut pose = self.blend_pose(bound, time);
-        pose.geom_bind = geom_bind(bound, time)?;
+    pub fn pose(&mut self, bound: BoundSkin<'_>) -> Result<Pose, Invalid> {
+        let mut pose = self.blend_pose(bound);
+        pose.geom_bind = geom_bind(bound, self.time)?;
         if bound.binding.influences.is_none() {
             return Ok(pose);
         }
-        pose.skinning = Some(self.skinning(bound, time)?);
-        pose.out_from_skel = self.out_from_skel(bound, time)?;
+        pose.skinning = Some(self.skinning(bound)?);
+        pose.out_from_skel = self.out_from_skel(bound)?;
         Ok(pose)
     }
 
     /// The pose of blend shapes alone, which leaves a prim in its own space (rule 20).
     #[must_use]
-    pub fn blend_pose(&mut self, bound: BoundSkin<'_>, time: Time) -> Pose {
+    pub fn blend_pose(&mut self, bound: BoundSkin<'_>) -> Pose {
+        self.assert_own(bound);
         let instance = &bound.skeleton().instance;
         Pose {
             skinning: None,
             geom_bind: DMat4::IDENTITY,
-            channel_weights: bound.binding.channel_weights(instance, time).0,
+            channel_weights: bound.binding.channel_weights(instance, self.time).0,
             out_from_skel: DMat4::IDENTITY,
         }
     }
@@ -74,25 +105,23 @@ impl PoseCache {
     ///
     /// # Errors
     /// A Skeleton whose transform is singular.
-    pub fn out_from_prim(
-        &mut self,
-        bound: BoundSkin<'_>,
-        time: Time,
-    ) -> Result<Option<DMat4>, Invalid> {
+    pub fn out_from_prim(&mut self, bound: BoundSkin<'_>) -> Result<Option<DMat4>, Invalid> {
+        self.assert_own(bound);
         if self.space == OutSpace::Prim {
             return Ok(None);
         }
         let prim = bound.binding.prim;
         if self.space == OutSpace::World {
-            return Ok(Some(self.world(bound, prim, time)));
+            return Ok(Some(self.world(prim)));
         }
-        let skel_from_prim = self.relative(bound, bound.skeleton().prim, prim, time)?;
+        let skel_from_prim = self.relative(bound, bound.skeleton().prim, prim)?;
         Ok(Some(skel_from_prim))
     }
 
     /// world_from_skel of the prim's Skeleton.
-    pub fn world_from_skel(&mut self, bound: BoundSkin<'_>, time: Time) -> DMat4 {
-        self.world(bound, bound.skeleton().prim, time)
+    pub fn world_from_skel(&mut self, bound: BoundSkin<'_>) -> DMat4 {
+        self.assert_own(bound);
+        self.world(bound.skeleton().prim)
     }
 
     /// See [`BoundSkin::rigid_transform`].
@@ -100,12 +129,12 @@ impl PoseCache {
     /// # Errors
     /// As [`BoundSkin::pose`], for the parent's transform instead of the prim's; influences
     /// that are broken, or not constant.
-    pub fn rigid_transform(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {
-        let skel_from_prim = self.rigid_skel_from_prim(bound, time)?;
+    pub fn rigid_transform(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
+        let skel_from_prim = self.rigid_skel_from_prim(bound)?;
         let prim = &bound.scene.prims[bound.binding.prim];
         let out_from_skel = match prim.parent.filter(|_| !prim.xform.resets) {
-            Some(parent) => self.relative(bound, parent, bound.skeleton().prim, time)?,
-            None => self.world_from_skel(bound, time),
+            Some(parent) => self.relative(bound, parent, bound.skeleton().prim)?,
+            None => self.world_from_skel(bound),
         };
         Ok(out_from_skel * skel_from_prim)
     }
@@ -116,21 +145,18 @@ impl PoseCache {
     ///
     /// # Errors
     /// As [`PoseCache::pose`]; influences that are broken, or not constant.
-    pub fn rigid_out_from_prim(
-        &mut self,
-        bound: BoundSkin<'_>,
-        time: Time,
-    ) -> Result<DMat4, Invalid> {
-        let skel_from_prim = self.rigid_skel_from_prim(bound, time)?;
-        Ok(self.out_from_skel(bound, time)? * skel_from_prim)
+    pub fn rigid_out_from_prim(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
+        let skel_from_prim = self.rigid_skel_from_prim(bound)?;
+        Ok(self.out_from_skel(bound)? * skel_from_prim)
     }
 
-    fn rigid_skel_from_prim(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {
+    fn rigid_skel_from_prim(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
+        self.assert_own(bound);
         let in_file = |e: Invalid| e.in_file(&bound.scene.file);
         let binding = bound.binding;
         let instance = &bound.skeleton().instance;
         let influences = binding
-            .influences_at(instance, time, 0)
+            .influences_at(instance, self.time, 0)
             .map_err(in_file)?
             .filter(|_| binding.is_rigid())
             .ok_or_else(|| {
@@ -141,7 +167,7 @@ impl PoseCache {
                     "vertex influences, or none",
                 ))
             })?;
-        let skinning = self.skinning(bound, time)?;
+        let skinning = self.skinning(bound)?;
         let joints: Vec<DMat4> = match binding.joint_map(instance) {
             Some(map) => map
                 .iter()
@@ -151,7 +177,7 @@ impl PoseCache {
         };
         skin_transform(
             binding.method,
-            geom_bind(bound, time)?,
+            geom_bind(bound, self.time)?,
             &joints,
             influences.joints(),
             influences.weights(),
@@ -166,11 +192,11 @@ impl PoseCache {
         })
     }
 
-    fn out_from_skel(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {
+    fn out_from_skel(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
         match self.space {
-            OutSpace::Prim => self.relative(bound, bound.binding.prim, bound.skeleton().prim, time),
+            OutSpace::Prim => self.relative(bound, bound.binding.prim, bound.skeleton().prim),
             OutSpace::Skel => Ok(DMat4::IDENTITY),
-            OutSpace::World => Ok(self.world_from_skel(bound, time)),
+            OutSpace::World => Ok(self.world_from_skel(bound)),
         }
     }
 
@@ -179,52 +205,51 @@ impl PoseCache {
     ///
     /// # Errors
     /// Rest transforms that are needed but missing (rule 9).
-    pub fn world_from_joints(
-        &mut self,
-        bound: BoundSkin<'_>,
-        time: Time,
-    ) -> Result<Vec<DMat4>, Invalid> {
-        let world_from_skel = self.world_from_skel(bound, time);
+    pub fn world_from_joints(&mut self, bound: BoundSkin<'_>) -> Result<Vec<DMat4>, Invalid> {
+        let world_from_skel = self.world_from_skel(bound);
         bound
             .scene
-            .joints_from(world_from_skel, bound.binding.instance, time)
+            .joints_from(world_from_skel, bound.binding.instance, self.time)
     }
 
-    fn skinning(&mut self, bound: BoundSkin<'_>, time: Time) -> Result<Arc<Vec<DMat4>>, Invalid> {
+    /// What is remembered here is by index, and another scene's indices mean other prims.
+    fn assert_own(&self, bound: BoundSkin<'_>) {
+        assert!(
+            std::ptr::eq(self.scene, bound.scene),
+            "{} belongs to another scene than the pose cache",
+            bound.binding.path
+        );
+    }
+
+    fn skinning(&mut self, bound: BoundSkin<'_>) -> Result<Arc<Vec<DMat4>>, Invalid> {
         self.skinning
             .entry(bound.binding.instance)
             .or_insert_with(|| {
                 let instance = &bound.skeleton().instance;
-                instance.skinning_transforms(time).map(Arc::new)
+                instance.skinning_transforms(self.time).map(Arc::new)
             })
             .clone()
             .map_err(|e| e.in_file(&bound.scene.file))
     }
 
-    fn world(&mut self, bound: BoundSkin<'_>, prim: usize, time: Time) -> DMat4 {
-        self.product(bound, &bound.scene.chain(prim), time)
+    fn world(&mut self, prim: usize) -> DMat4 {
+        self.product(&self.scene.chain(prim))
     }
 
     /// From the space of prim `from` to that of prim `to`, by the ancestor where they meet.
-    fn relative(
-        &mut self,
-        bound: BoundSkin<'_>,
-        to: usize,
-        from: usize,
-        time: Time,
-    ) -> Result<DMat4, Invalid> {
+    fn relative(&mut self, bound: BoundSkin<'_>, to: usize, from: usize) -> Result<DMat4, Invalid> {
         let relation = bound.scene.relation(to, from);
-        let ancestor_from_to = self.product(bound, &relation.to, time);
-        let ancestor_from_from = self.product(bound, &relation.from, time);
-        Ok(inverse(bound, ancestor_from_to, time)? * ancestor_from_from)
+        let ancestor_from_to = self.product(&relation.to);
+        let ancestor_from_from = self.product(&relation.from);
+        Ok(inverse(bound, ancestor_from_to, self.time)? * ancestor_from_from)
     }
 
     /// The prims' own transforms multiplied, the innermost prim first in the list.
-    fn product(&mut self, bound: BoundSkin<'_>, prims: &[usize], time: Time) -> DMat4 {
+    fn product(&mut self, prims: &[usize]) -> DMat4 {
         let mut m = DMat4::IDENTITY;
         for &prim in prims {
             let local = self.local.entry(prim);
-            m = *local.or_insert_with(|| bound.scene.prims[prim].xform.local(time)) * m;
+            m = *local.or_insert_with(|| self.scene.prims[prim].xform.local(self.time)) * m;
         }
         m
     }

@@ -93,7 +93,7 @@ pub struct ShapeSlot {
     pub shape: Option<Result<Arc<BlendShape>, Invalid>>,
 }
 
-/// A bound prim. Every field is as read; [`SkinBinding::skin`] validates.
+/// A bound prim. Every field is as read; [`BoundSkin::skin`](super::BoundSkin::skin) validates.
 #[derive(Clone, Debug)]
 pub struct SkinBinding {
     /// Prim path.
@@ -131,13 +131,24 @@ pub struct SkinBinding {
     pub extent_rule: ExtentRule,
     /// Why this prim is left as it is, where it is.
     pub unsupported: Option<String>,
-    /// The validated skins of a prim whose rest data never changes, by their part.
+    /// The validated skins of a prim whose rest data never changes, shared by instances of one
+    /// prototype. Put `Arc::default()` here if you change other fields after a skin was asked for.
     pub static_skins: Arc<StaticSkins>,
 }
 
-/// Skins that are built at most once; opaque.
+/// The skins of a prim whose rest data never changes, each built at most once; opaque.
+///
+/// There is one for each part, and for the default time and time codes apart: an attribute may have
+/// a default and one sample, which differ.
 #[derive(Debug, Default)]
-pub struct StaticSkins([OnceLock<Result<Arc<Skin>, Invalid>>; SkinPart::COUNT]);
+pub struct StaticSkins([[OnceLock<Result<Arc<Skin>, Invalid>>; SkinPart::COUNT]; 2]);
+
+impl StaticSkins {
+    fn of(&self, part: SkinPart, time: Time) -> &OnceLock<Result<Arc<Skin>, Invalid>> {
+        let by_part = &self.0[usize::from(time.code().is_some())];
+        &by_part[usize::from(part.blend_only) + 2 * part.normals.min(2)]
+    }
+}
 
 /// What of a prim's deformation a [`Skin`] is built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -145,16 +156,13 @@ pub struct SkinPart {
     /// Leave the influences out: a rigid prim's transform takes them (rule 28), and its points only
     /// blend.
     pub blend_only: bool,
-    /// Which of [`SkinBinding::normals`] go along.
+    /// Which of [`SkinBinding::normals`] go along; none if there are not as many.
     pub normals: usize,
 }
 
 impl SkinPart {
-    const COUNT: usize = 4;
-
-    fn slot(self) -> usize {
-        usize::from(self.blend_only) + 2 * self.normals.min(1)
-    }
+    /// Blending alone or not, times the two kinds of normals or none.
+    const COUNT: usize = 6;
 }
 
 impl SkinBinding {
@@ -178,11 +186,9 @@ impl SkinBinding {
             .is_some_and(|i| i.interpolation == InfluenceInterpolation::Constant)
     }
 
-    /// The validated rest data at a time.
-    ///
-    /// # Errors
-    /// See [`JointInfluences::new`] and [`Skin::new`]; a prim without points.
-    pub fn skin(
+    /// The validated rest data at a time. `instance` has to be the binding's own, because skins that
+    /// never change are remembered: [`super::BoundSkin`] sees to it.
+    pub(super) fn skin(
         &self,
         instance: &SkeletonInstance,
         time: Time,
@@ -191,10 +197,10 @@ impl SkinBinding {
         if self.rest_is_animated() {
             return self.build_skin(instance, time, part).map(Arc::new);
         }
-        // What never changes is the same at any time that has a value, so one skin serves all. The
-        // first sample stands in where only samples, or only a default, are authored.
-        self.static_skins.0[part.slot()]
+        self.static_skins
+            .of(part, time)
             .get_or_init(|| {
+                // Points that are blocked at time codes rest where their default is.
                 let time = if self.points.at(time).is_some() {
                     time
                 } else {

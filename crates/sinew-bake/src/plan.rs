@@ -7,7 +7,6 @@ use glam::DMat4;
 
 use super::BakeOptions;
 use sinew::error::Invalid;
-use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart};
 use sinew::skel::MeshTopology;
 
@@ -132,16 +131,11 @@ impl TransformKind {
         }
     }
 
-    /// parent_from_prim, or world_from_prim where it [resets](Self::resets).
-    pub fn at(
-        self,
-        bound: BoundSkin<'_>,
-        time: Time,
-        cache: &mut PoseCache,
-    ) -> Result<DMat4, Invalid> {
+    /// parent_from_prim at the time of the poses, or world_from_prim where it [resets](Self::resets).
+    pub fn at(self, bound: BoundSkin<'_>, poses: &mut PoseCache<'_>) -> Result<DMat4, Invalid> {
         match self {
-            Self::Rigid => cache.rigid_transform(bound, time),
-            Self::Skeleton => Ok(cache.world_from_skel(bound, time)),
+            Self::Rigid => poses.rigid_transform(bound),
+            Self::Skeleton => Ok(poses.world_from_skel(bound)),
             Self::World => Ok(DMat4::IDENTITY),
         }
     }

@@ -36,16 +36,16 @@ pub(super) struct Place {
 
 /// Poses batches.
 pub(super) struct Poser<'a> {
+    scene: &'a Scene,
     plan: &'a Plan,
-    bound: Vec<BoundSkin<'a>>,
     packed: StaticSkins,
 }
 
 impl<'a> Poser<'a> {
     pub fn new(scene: &'a Scene, plan: &'a Plan) -> Self {
         Self {
+            scene,
             plan,
-            bound: scene.bound_skins().collect(),
             packed: StaticSkins::default(),
         }
     }
@@ -63,14 +63,14 @@ impl<'a> Poser<'a> {
             for &b in bindings {
                 let prim = self.plan.of(b);
                 for part in &prim.parts {
-                    let broken = self.packed.pack(prim, *part, self.bound[b], *time);
+                    let broken = self.packed.pack(prim, *part, self.scene.bound(b), *time);
                     out.troubles.extend(broken.map(|e| (b, None, e)));
                 }
             }
         }
         let posed: Vec<_> = batch
             .par_iter()
-            .map(|(time, bindings)| pose_at(*time, bindings, &self.bound, self.plan, &self.packed))
+            .map(|(time, bindings)| pose_at(*time, bindings, self.scene, self.plan, &self.packed))
             .collect();
         for ((time, bindings), results) in batch.iter().zip(posed) {
             out.samples += bindings.len();
@@ -160,11 +160,11 @@ struct Posed {
 fn pose_at(
     time: Time,
     bindings: &[usize],
-    bound: &[BoundSkin<'_>],
+    scene: &Scene,
     plan: &Plan,
     packed: &StaticSkins,
 ) -> Vec<Option<Result<Posed, Invalid>>> {
-    let mut cache = PoseCache::new(plan.space);
+    let mut poses = scene.at(time, plan.space);
     let mut palettes = Palettes::default();
     bindings
         .iter()
@@ -175,11 +175,10 @@ fn pose_at(
                 return None;
             }
             Some(pose_prim(
-                time,
-                bound[b],
+                scene.bound(b),
                 prim,
                 packed,
-                &mut cache,
+                &mut poses,
                 &mut palettes,
             ))
         })
@@ -187,16 +186,15 @@ fn pose_at(
 }
 
 fn pose_prim(
-    time: Time,
     bound: BoundSkin<'_>,
     plan: &PrimPlan,
     packed: &StaticSkins,
-    cache: &mut PoseCache,
+    poses: &mut PoseCache<'_>,
     palettes: &mut Palettes,
 ) -> Result<Posed, Invalid> {
     let mut out = Posed {
         transform: match plan.transform {
-            Some(kind) => Some(kind.at(bound, time, cache)?),
+            Some(kind) => Some(kind.at(bound, poses)?),
             None => None,
         },
         skins: Vec::with_capacity(plan.parts.len()),
@@ -205,15 +203,15 @@ fn pose_prim(
     for &part in &plan.parts {
         let skin = match packed.0.get(&(plan.binding, part)) {
             Some(Some(skin)) => skin.clone(),
-            _ => pack(bound, part, plan, time)?,
+            _ => pack(bound, part, plan, poses.time())?,
         };
         let pose = match part.blend_only {
-            true => cache.blend_pose(bound, time),
-            false => cache.pose(bound, time)?,
+            true => poses.blend_pose(bound),
+            false => poses.pose(bound)?,
         };
         let palette = palettes.get(bound.binding().instance, &skin, &pose);
         if palette.is_none() {
-            out.out_from_prim = cache.out_from_prim(bound, time)?;
+            out.out_from_prim = poses.out_from_prim(bound)?;
         }
         let pose =
             PackedPose::with_palette(&skin, palette, pose.out_from_skel, pose.channel_weights);

@@ -5,7 +5,7 @@ use super::{Findings, some_of};
 use glam::{DMat3, DMat4};
 use sinew::error::Invalid;
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, PoseCache, Scene};
+use sinew::scene::{BoundSkin, OutSpace, Scene};
 use sinew::skel::binding::PrimKind;
 use sinew::skel::{InfluenceInterpolation, SkinningMethod};
 
@@ -132,20 +132,20 @@ fn poses(scene: &Scene, findings: &mut Findings) {
     }
     let mut failed = vec![false; scene.bindings.len()];
     for time in times_or_default(&sorted(all)) {
-        let mut cache = PoseCache::default();
+        let mut poses = scene.at(time, OutSpace::Prim);
         for (i, bound) in scene.bound_skins().enumerate() {
             if failed[i] {
                 continue;
             }
             // A rigid prim gets a transform in place of its own, which then may be singular.
             if bound.binding().is_rigid() {
-                if let Err(e) = cache.rigid_transform(bound, time) {
+                if let Err(e) = poses.rigid_transform(bound) {
                     failed[i] = true;
                     add_invalid(&e, findings);
                 }
                 continue;
             }
-            match cache.pose(bound, time) {
+            match poses.pose(bound) {
                 Ok(pose) if bound.binding().method == SkinningMethod::DualQuaternion => {
                     let transforms = pose.skinning.iter().flat_map(|s| s.iter());
                     if let Some(joint) = transforms.into_iter().position(|m| !is_rigid(m)) {

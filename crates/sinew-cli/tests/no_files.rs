@@ -7,7 +7,7 @@ use common::command::{stderr, stdout};
 use glam::{DMat4, Vec3};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, Scene, SkinPart};
+use sinew::scene::{BoundSkin, Scene};
 use sinew::skel::{
     BlendShape, BlendShapeDef, InbetweenDef, InfluenceInterpolation, Pose, Skeleton, SkinBuilder,
 };
@@ -104,10 +104,7 @@ fn compare(scene: &Scene, time: Time, covered: &mut [bool; 3]) {
     for bound in scene.bound_skins() {
         let path = &bound.binding().path;
         let instance = &bound.skeleton().instance;
-        let read = bound
-            .binding()
-            .skin(instance, time, SkinPart::default())
-            .unwrap();
+        let read = bound.skin(time).unwrap();
         let skeleton = skeleton(instance.skeleton());
         let built = builder(bound, time).build(&skeleton).unwrap();
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use common::usd;
 use glam::DVec3;
 use sinew::sampled::Time;
-use sinew::scene::Scene;
+use sinew::scene::{OutSpace, Scene};
 use sinew::skel::{AnimSource, reference};
 use sinew_bake::{Backend, BakeOptions, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
@@ -368,6 +368,87 @@ fn blend_shape_mapping_example() {
                 .channel_weights,
             [0.75, 1.0]
         );
+    }
+}
+
+/// Joints and blend weights of one pose are those of one time, however many times are looked at.
+#[test]
+fn each_pose_belongs_to_its_time() {
+    let moving = r#"def SkelAnimation "Anim" {
+            uniform token[] joints = ["J"]
+            float3[] translations.timeSamples = { 1: [(1, 0, 0)], 2: [(2, 0, 0)] }
+            quatf[] rotations = [(1, 0, 0, 0)]
+            half3[] scales = [(1, 1, 1)]
+            uniform token[] blendShapes = ["Up"]
+            float[] blendShapeWeights.timeSamples = { 1: [1], 2: [2] }
+        }"#;
+    let shaped = r#"
+            def BlendShape "Up" { uniform vector3f[] offsets = [(0, 1, 0), (0, 1, 0), (0, 1, 0)] }
+            uniform token[] skel:blendShapes = ["Up"]
+            rel skel:blendShapeTargets = [<Up>]
+            rel skel:skeleton = </R/Skel>"#;
+    let stage = Stage::new(&skel_root(
+        &[
+            skeleton("Skel", "rel skel:animationSource = </R/Anim>"),
+            moving.to_owned(),
+            mesh("Mesh", shaped),
+        ]
+        .join("\n"),
+    ));
+    let scene = stage.scene(AnimSource::AtSkeleton);
+    let bound = scene.bound(0);
+    assert_eq!(
+        (bound.index(), bound.binding().path.as_str()),
+        (0, "/R/Mesh")
+    );
+    let skin = bound.skin(Time::At(1.0)).unwrap();
+    let mut poses = [1.0, 2.0].map(|t| scene.at(Time::At(t), OutSpace::World));
+    // Each is asked twice, and in turn.
+    for _ in 0..2 {
+        for (poses, t) in poses.iter_mut().zip([1.0, 2.0]) {
+            let pose = poses.pose(bound).unwrap();
+            assert_eq!(pose.channel_weights, [t as f32]);
+            let point = reference::deform(&skin, &pose).points[0];
+            assert_eq!(point, DVec3::new(t, t, 0.0));
+        }
+    }
+
+    let other = stage.scene(AnimSource::AtSkeleton);
+    let [poses, _] = &mut poses;
+    let mixed = std::panic::AssertUnwindSafe(|| poses.pose(other.bound(0)).is_ok());
+    assert!(
+        std::panic::catch_unwind(mixed).is_err(),
+        "another scene's prim"
+    );
+}
+
+/// An attribute may have a default and one sample that differ. Skins that never change are
+/// remembered, but not one in place of the other.
+#[test]
+fn skins_of_the_default_time_and_of_time_codes_are_apart() {
+    let sample = "point3f[] points.timeSamples = { 1: [(5, 0, 0), (6, 0, 0), (5, 1, 0)] }";
+    let bound = "rel skel:skeleton = </R/Skel>";
+    let both = mesh("Both", &format!("{sample}\n{bound}"));
+    let defaults = "point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]";
+    let sampled = mesh("Sampled", bound).replace(defaults, sample);
+    let body = [skeleton("Skel", ""), both, sampled].join("\n");
+    let stage = Stage::new(&skel_root(&body));
+    let (default, code) = (Time::Default, Time::At(3.0));
+    for order in [[default, code, default], [code, default, code]] {
+        let scene = stage.scene(AnimSource::AtSkeleton);
+        let x = |prim: &str, time| {
+            let skin = scene.resolve(prim).unwrap().skin(time);
+            skin.map(|skin| skin.points()[0].x).map_err(|e| e.code)
+        };
+        for time in order {
+            let is_default = time == default;
+            assert_eq!(x("/R/Both", time), Ok(if is_default { 0.0 } else { 5.0 }));
+            let want = match is_default {
+                true => Err(Some("points-missing")),
+                false => Ok(5.0),
+            };
+            assert_eq!(x("/R/Sampled", time), want);
+        }
     }
 }
 

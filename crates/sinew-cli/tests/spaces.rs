@@ -4,7 +4,7 @@ use common::compare::{bounds, compare_within, size};
 use common::{tolerance, usd};
 use glam::DVec3;
 use sinew::sampled::Time;
-use sinew::scene::{NormalsProperty, PoseCache, Scene};
+use sinew::scene::{NormalsProperty, Scene};
 use sinew::skel::reference;
 use sinew_bake::{Backend, BakeOptions, OutSpace, Rigid, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
@@ -162,15 +162,15 @@ fn rule_28_a_rigid_prims_transform_serves_an_instance() {
         });
         for (bound, time) in skins.flat_map(|b| [1.0, 2.5, 5.0].map(|t| (b, Time::At(t)))) {
             for space in [OutSpace::Prim, OutSpace::Skel, OutSpace::World] {
-                let mut cache = PoseCache::new(space);
-                let Ok(pose) = cache.pose(bound, time) else {
+                let mut cache = scene.at(time, space);
+                let Ok(pose) = cache.pose(bound) else {
                     // A singular prim has no space of its own to go to, and says so both ways.
-                    assert!(cache.rigid_out_from_prim(bound, time).is_err());
+                    assert!(cache.rigid_out_from_prim(bound).is_err());
                     continue;
                 };
                 let skin = bound.skin(time).unwrap();
                 let want = reference::deform(&skin, &pose).points;
-                let out_from_prim = cache.rigid_out_from_prim(bound, time).unwrap();
+                let out_from_prim = cache.rigid_out_from_prim(bound).unwrap();
                 let rest = skin.points().iter().map(|p| p.as_dvec3());
                 let got: Vec<_> = rest.map(|p| out_from_prim.transform_point3(p)).collect();
                 let allowed = tolerance::SAME_IN_F64 * size(&want).max(1.0);
@@ -193,9 +193,9 @@ fn rule_10_joints_are_where_skinning_takes_their_bind_poses() {
             .bound_skins()
             .flat_map(|b| [1.0, 2.5, 4.0].map(|t| (b, Time::At(t))))
         {
-            let mut cache = PoseCache::new(OutSpace::World);
+            let mut cache = scene.at(time, OutSpace::World);
             let skeleton = bound.skeleton().instance.skeleton();
-            let Ok(pose) = cache.pose(bound, time) else {
+            let Ok(pose) = cache.pose(bound) else {
                 continue;
             };
             let Some(skinning) = &pose.skinning else {
@@ -203,7 +203,7 @@ fn rule_10_joints_are_where_skinning_takes_their_bind_poses() {
             };
             let joints = bound.world_from_joints(time).unwrap();
             assert_eq!(joints.len(), skeleton.joints().len());
-            assert_eq!(joints, cache.world_from_joints(bound, time).unwrap());
+            assert_eq!(joints, cache.world_from_joints(bound).unwrap());
             for ((joint, skinning), bind) in joints.iter().zip(&**skinning).zip(skeleton.bind()) {
                 let want = pose.out_from_skel * *skinning * *bind;
                 let places = |m: &glam::DMat4| {

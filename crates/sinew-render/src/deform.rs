@@ -107,11 +107,11 @@ pub(super) fn smooth_normals(mesh: &DrawnMesh, points: &[Vec3]) -> Result<Vec<Ve
 
 /// Poses at one time, in world space less an origin.
 pub(super) struct Posing<'a> {
-    bound: Vec<BoundSkin<'a>>,
+    scene: &'a Scene,
     time: Time,
     control: &'a Control,
     local_from_world: DMat4,
-    cache: PoseCache,
+    cache: PoseCache<'a>,
     palettes: HashMap<PaletteKey, Arc<Palette>>,
 }
 
@@ -126,24 +126,24 @@ impl<'a> Posing<'a> {
         local_from_world: DMat4,
     ) -> Self {
         Self {
-            bound: scene.bound_skins().collect(),
+            scene,
             time,
             control,
             local_from_world,
-            cache: PoseCache::new(OutSpace::World),
+            cache: scene.at(time, OutSpace::World),
             palettes: HashMap::new(),
         }
     }
 
     /// The pose of a deformed mesh.
     pub fn pose(&mut self, mesh: &DrawnMesh, deform: &mut Deform) -> Result<(), Invalid> {
-        let bound = self.bound[deform.binding];
+        let bound = self.scene.bound(deform.binding);
         if deform.animated_rest {
             deform.skin = pack(bound, mesh, deform.part, self.time, self.control.method)?;
         }
         let mut pose = match deform.part.blend_only {
-            true => self.cache.blend_pose(bound, self.time),
-            false => self.cache.pose(bound, self.time)?,
+            true => self.cache.blend_pose(bound),
+            false => self.cache.pose(bound)?,
         };
         for (slot, weight) in bound.binding().shapes.iter().zip(&mut pose.channel_weights) {
             if let Some(wanted) = self.control.weights.get(&slot.token) {
@@ -206,7 +206,7 @@ impl<'a> Posing<'a> {
             Moved::Prim => mesh.world_from_prim(self.time),
             Moved::Rigid(b) => {
                 let prim = scene.bindings[b].prim;
-                let transform = self.cache.rigid_transform(self.bound[b], self.time)?;
+                let transform = self.cache.rigid_transform(self.scene.bound(b))?;
                 let prim = &scene.prims[prim];
                 match prim.parent.filter(|_| !prim.xform.resets) {
                     Some(parent) => scene.world_from_prim(parent, self.time) * transform,

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::stream::leave_prim_space;
 use sinew::error::{Invalid, Result, Warning};
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, PoseCache, Scene, SkinPart};
+use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, Scene, SkinPart};
 
 /// A prim that frames are made of.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ pub(super) fn is_mirrored(
     space: OutSpace,
     time: Time,
 ) -> Result<bool, Invalid> {
-    let out_from_prim = PoseCache::new(space).out_from_prim(bound, time)?;
+    let out_from_prim = bound.scene().at(time, space).out_from_prim(bound)?;
     Ok(out_from_prim.is_some_and(|m| m.determinant() < 0.0))
 }
 
@@ -141,7 +141,7 @@ pub(super) fn frame_of(
         (_, Some(normals)) => normals,
         // Nothing deforms them (rule 20).
         (NormalsFrom::Authored(..), None) => {
-            let out_from_prim = PoseCache::new(space).out_from_prim(bound, time)?;
+            let out_from_prim = bound.scene().at(time, space).out_from_prim(bound)?;
             authored(mesh, time, out_from_prim.unwrap_or(DMat4::IDENTITY))
         }
         (NormalsFrom::Made(_), None) => Vec::new(),

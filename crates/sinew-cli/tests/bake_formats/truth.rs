@@ -2,7 +2,7 @@
 
 use glam::{DMat4, DVec3};
 use sinew::sampled::Time;
-use sinew::scene::{OutSpace, PoseCache, Scene, SkinPart};
+use sinew::scene::{OutSpace, Scene, SkinPart};
 use sinew::skel::reference;
 use sinew_io::usd::{ReadOptions, UsdFile};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn deformed(scene: &Scene, prim: &str, time: Time, space: OutSpace) -> Truth
         normals: binding.normals.len().saturating_sub(1),
     };
     let skin = bound.skin_part(time, part).unwrap();
-    let pose = PoseCache::new(space).pose(bound, time).unwrap();
+    let pose = scene.at(time, space).pose(bound).unwrap();
     let done = reference::deform(&skin, &pose);
     let stays = binding.influences.is_none() && space == OutSpace::World;
     let out_from_prim = match stays {

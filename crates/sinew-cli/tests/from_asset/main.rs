@@ -14,7 +14,7 @@ use glam::DVec3;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use sinew::sampled::Time;
-use sinew::scene::{OutSpace, PoseCache};
+use sinew::scene::OutSpace;
 use sinew::skel::reference;
 use sinew_animate::asset::{Asset, Clip};
 use sinew_io::usd::{ClipChoice, OpenOptions, UsdFile};
@@ -188,7 +188,7 @@ fn own_reading(case: &Case) -> Result<(), Failed> {
         };
         for (seconds, tolerance) in looked_at(clip, rate, false) {
             let time = Time::At(seconds * rate);
-            let pose = PoseCache::new(OutSpace::World).pose(bound, time)?;
+            let pose = scene.at(time, OutSpace::World).pose(bound)?;
             let skin = bound.skin(time)?;
             let mut points = reference::deform(&skin, &pose).points;
             if skin.influences().is_none() {

@@ -7,7 +7,7 @@ use glam::{DVec3, Vec3};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::mesh::{RenderInputs, RenderMesh};
 use sinew::sampled::Time;
-use sinew::scene::{ColorSource, DrawnMesh, Geometry, PoseCache, Scene, SkinPart};
+use sinew::scene::{ColorSource, DrawnMesh, Geometry, Scene, SkinPart};
 use sinew::skel::MeshTopology;
 use sinew_io::usd::UsdFile;
 
@@ -125,7 +125,7 @@ fn vertices_follow_points(what: &str, scene: &Scene, mesh: &DrawnMesh) -> Option
         ..SkinPart::default()
     };
     let skin = PackedSkin::pack(what, &*bound.skin_part(time, part).ok()?).ok()?;
-    let pose = PackedPose::pack(&skin, &PoseCache::default().pose(bound, time).ok()?);
+    let pose = PackedPose::pack(&skin, &bound.pose(time).ok()?);
     let render = render_mesh(mesh);
     let shown = skin
         .clone()

@@ -10,7 +10,7 @@ use image::RgbaImage;
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::gpu::{GpuError, Skinner};
 use sinew::sampled::Time;
-use sinew::scene::{OutSpace, PoseCache};
+use sinew::scene::OutSpace;
 use sinew::skel::{SkinningMethod, reference};
 use sinew_render::{
     Background, Bounds, Camera, Control, DrawBackend, Fixed, JointId, Look, Offscreen, Stage,
@@ -154,10 +154,10 @@ fn reference_points(file: &str, time: f64) -> Result<Vec<DVec3>, Failed> {
     let time = Time::At(time);
     let file = sinew_io::open(file)?;
     let scene = file.scene(Default::default())?;
-    let mut cache = PoseCache::new(OutSpace::World);
+    let mut cache = scene.at(time, OutSpace::World);
     let mut out = Vec::new();
     for bound in scene.bound_skins() {
-        let pose = cache.pose(bound, time)?;
+        let pose = cache.pose(bound)?;
         let skin = bound.skin(time)?;
         let world_from_out = match skin.influences() {
             Some(_) => DMat4::IDENTITY,

@@ -2,7 +2,7 @@
 
 use glam::{DMat4, DVec2, DVec3};
 use sinew::sampled::Time;
-use sinew::scene::{OutSpace, PoseCache};
+use sinew::scene::OutSpace;
 use sinew::skel::reference;
 
 use super::window::Shot;
@@ -14,13 +14,12 @@ pub fn triangles(file: &str, time: f64) -> Result<Vec<[DVec3; 3]>, String> {
     let scene = file.scene(Default::default()).map_err(|e| text(&e))?;
     let geometry = file.geometry(&scene).map_err(|e| text(&e))?;
     let time = Time::At(time);
-    let bound: Vec<_> = scene.bound_skins().collect();
-    let mut cache = PoseCache::new(OutSpace::World);
+    let mut cache = scene.at(time, OutSpace::World);
     let mut out = Vec::new();
     for mesh in geometry.meshes.iter().filter(|m| m.visible(time)) {
-        let points: Vec<DVec3> = match mesh.binding.map(|b| bound[b]) {
+        let points: Vec<DVec3> = match mesh.binding.map(|b| scene.bound(b)) {
             Some(bound) => {
-                let pose = cache.pose(bound, time).map_err(|e| text(&e))?;
+                let pose = cache.pose(bound).map_err(|e| text(&e))?;
                 let skin = bound.skin(time).map_err(|e| text(&e))?;
                 reference::deform(&skin, &pose).points
             }

@@ -1,7 +1,9 @@
-//! Values over time: finds the two samples around a time and interpolates between them, as usd-core does.
+//! Values over time: finds the two samples around a time and interpolates between them, as usd-core
+//! does.
 //!
-//! Source: UsdStage value resolution and pxr/usd/usd/interpolators.h, checked against usd-core 26.11. Values are rounded in the same steps
-//! as in usd-core: scales in half precision have three digits, so another order of operations would show in skinned points.
+//! Source: UsdStage value resolution and pxr/usd/usd/interpolators.h, checked against usd-core
+//! 26.11. Values are rounded in the same steps as in usd-core: scales in half precision have three
+//! digits, so another order of operations would show in skinned points.
 
 use std::sync::Arc;
 
@@ -47,14 +49,15 @@ pub enum Interpolation {
     Held,
 }
 
-/// A type of value that may be interpolated. [`Lerp::lerp`] gives `None` if it is not; then the earlier sample holds.
+/// A type of value that may be interpolated. [`Lerp::lerp`] gives `None` if it is not; then the
+/// earlier sample holds.
 pub trait Lerp: Sized {
     /// The value at `alpha` between `a` (0) and `b` (1); `None` keeps `a`.
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self>;
 }
 
-/// A vector of three 16-bit floats (GfVec3h): the type of scales in a SkelAnimation. It stays in half precision, because usd-core
-/// interpolates it in half precision.
+/// A vector of three 16-bit floats (GfVec3h): the type of scales in a SkelAnimation. It stays in
+/// half precision, because usd-core interpolates it in half precision.
 pub type Half3 = [f16; 3];
 
 fn lerp_array<T>(a: &[T], b: &[T], f: impl Fn(&T, &T) -> T) -> Option<Vec<T>> {
@@ -86,8 +89,9 @@ fn lerp_half3(a: &Half3, b: &Half3, alpha: f64) -> Half3 {
     })
 }
 
-/// The factors of GfSlerp. It goes the short way round, does not normalise, and is linear for quaternions that are nearly parallel.
-/// `round` rounds the angle and its sine to the precision of the quaternion.
+/// The factors of GfSlerp. It goes the short way round, does not normalise, and is linear for
+/// quaternions that are nearly parallel. `round` rounds the angle and its sine to the precision of
+/// the quaternion.
 fn slerp_factors(cos_theta: f64, alpha: f64, round: impl Fn(f64) -> f64) -> (f64, f64) {
     let (cos_theta, sign) = if cos_theta < 0.0 {
         (-cos_theta, -1.0)
@@ -160,8 +164,9 @@ impl Lerp for Vec<f16> {
         })
     }
 }
-/// Half quaternions as `[x, y, z, w]`, which only half xformOp:orient ops are. Every step rounds where
-/// GfSlerp's does: the imaginary parts' dot product, the angle, its sine, the factors and each term.
+/// Half quaternions as `[x, y, z, w]`, which only half xformOp:orient ops are. Every step rounds
+/// where GfSlerp's does: the imaginary parts' dot product, the angle, its sine, the factors and
+/// each term.
 impl Lerp for Vec<[f16; 4]> {
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
         let half = |x: f32| f16::from_f32(x).to_f32();
@@ -214,7 +219,8 @@ impl Lerp for bool {
     }
 }
 
-/// The values of an attribute over time, after composition. A default or a sample that is `None` is a blocked value.
+/// The values of an attribute over time, after composition. A default or a sample that is `None` is
+/// a blocked value.
 #[derive(Clone, Debug)]
 pub struct Sampled<T> {
     default: Option<Arc<T>>,
@@ -245,8 +251,8 @@ impl<T> Sampled<T> {
         }
     }
 
-    /// A value with a default and with time samples, in any order. Of samples at the same time the last one counts. Samples at a time that
-    /// is NaN are dropped.
+    /// A value with a default and with time samples, in any order. Of samples at the same time the
+    /// last one counts. Samples at a time that is NaN are dropped.
     pub fn new(
         default: Option<T>,
         samples: Vec<(f64, Option<T>)>,
@@ -269,7 +275,8 @@ impl<T> Sampled<T> {
         }
     }
 
-    /// The same value, blocked at every time code whatever the default is: for readers that cannot tell the times of blocked samples.
+    /// The same value, blocked at every time code whatever the default is: for readers that cannot
+    /// tell the times of blocked samples.
     #[must_use]
     pub fn blocked_at_time_codes(mut self) -> Self {
         self.blocked = true;
@@ -293,7 +300,8 @@ impl<T> Sampled<T> {
         self.default.is_some() || self.samples.iter().any(|(_, v)| v.is_some())
     }
 
-    /// The value of the earliest sample that is not blocked, or else the default: for checks of sizes.
+    /// The value of the earliest sample that is not blocked, or else the default: for checks of
+    /// sizes.
     #[must_use]
     pub fn first(&self) -> Option<&Arc<T>> {
         self.samples

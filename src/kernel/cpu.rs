@@ -3,15 +3,16 @@
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
 
-/// Proof that this machine has AVX2 and FMA: there is no other way to get one than [`Avx2Fma::detect`].
+/// Proof that this machine has AVX2 and FMA: there is no other way to get one than
+/// [`Avx2Fma::detect`].
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx2Fma(());
 
 #[cfg(target_arch = "x86_64")]
 impl Avx2Fma {
-    /// Asks the machine, once. `SINEW_CPU=baseline` makes the answer no, so that the loops of other machines can be tested and
-    /// timed on this one.
+    /// Asks the machine, once. `SINEW_CPU=baseline` makes the answer no, so that the loops of other
+    /// machines can be tested and timed on this one.
     pub fn detect() -> Option<Self> {
         static IS_AVAILABLE: LazyLock<bool> = LazyLock::new(|| {
             let baseline = std::env::var("SINEW_CPU").is_ok_and(|v| v == "baseline");
@@ -21,7 +22,8 @@ impl Avx2Fma {
     }
 }
 
-/// What the CPU mirror computes with, and so what the last bits of its results depend on, such as `x86_64 avx2 fma`.
+/// What the CPU mirror computes with, and so what the last bits of its results depend on, such as
+/// `x86_64 avx2 fma`.
 #[must_use]
 pub fn cpu_instructions() -> String {
     let arch = std::env::consts::ARCH;

@@ -3,13 +3,15 @@
 use crate::error::Invalid;
 use crate::skel::{InfluenceInterpolation, Skin};
 
-/// The joint influences of a prim: a record of u32 words per point, or one record for all points if they are constant.
+/// The joint influences of a prim: a record of u32 words per point, or one record for all points if
+/// they are constant.
 ///
-/// A record is `ceil(count / 2)` words of palette indices, two u16 to a word (the first in the low half), then `count` words
-/// of f32 weights. Weights are as authored (rule 21).
+/// A record is `ceil(count / 2)` words of palette indices, two u16 to a word (the first in the low
+/// half), then `count` words of f32 weights. Weights are as authored (rule 21).
 ///
-/// A palette index is the number of a joint of the *skeleton*, also if the prim has a skel:joints order of its own. A joint that
-/// the skeleton lacks has the index after the last joint; its matrix is the geomBindTransform alone (rule 11).
+/// A palette index is the number of a joint of the *skeleton*, also if the prim has a skel:joints
+/// order of its own. A joint that the skeleton lacks has the index after the last joint; its matrix
+/// is the geomBindTransform alone (rule 11).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedInfluences {
     pub(super) words: Vec<u32>,
@@ -24,9 +26,10 @@ pub struct LargestInfluences<const N: usize> {
     pub slots: [u16; N],
     /// Their weights.
     pub weights: [f32; N],
-    /// Share of the weights that was dropped, from 0 (nothing is lost) to 1. If no weight is negative, it bounds the error of a
-    /// linearly skinned point: this share, times the sum of the weights, times the largest distance between two places that
-    /// single joints of the point would move it to.
+    /// Share of the weights that was dropped, from 0 (nothing is lost) to 1. If no weight is
+    /// negative, it bounds the error of a linearly skinned point: this share, times the sum of the
+    /// weights, times the largest distance between two places that single joints of the point would
+    /// move it to.
     pub dropped: f32,
 }
 
@@ -111,8 +114,8 @@ impl PackedInfluences {
         }
     }
 
-    /// Palette index and weight of each influence of a point, in the authored order. Constant influences are the same for
-    /// every point.
+    /// Palette index and weight of each influence of a point, in the authored order. Constant
+    /// influences are the same for every point.
     ///
     /// # Panics
     /// If there is no such point.
@@ -126,9 +129,10 @@ impl PackedInfluences {
             .map(move |(i, weight)| (slot(i), weight))
     }
 
-    /// The `N` influences of a point that have the largest weights, whatever their sign; for vertex attributes of a fixed number.
-    /// If the point has fewer, the rest have index 0 and weight 0. If some are dropped, the others are scaled so that the
-    /// sum of the weights stays the same (it need not be 1, rule 21).
+    /// The `N` influences of a point that have the largest weights, whatever their sign; for vertex
+    /// attributes of a fixed number. If the point has fewer, the rest have index 0 and weight 0. If
+    /// some are dropped, the others are scaled so that the sum of the weights stays the same (it
+    /// need not be 1, rule 21).
     ///
     /// # Panics
     /// If there is no such point.

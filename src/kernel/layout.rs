@@ -1,4 +1,5 @@
-//! What a pipeline needs to know of a kernel. `tests/shaders.rs` compares all of it with the parsed WGSL.
+//! What a pipeline needs to know of a kernel. `tests/shaders.rs` compares all of it with the parsed
+//! WGSL.
 
 /// How a kernel uses a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,12 +67,13 @@ pub struct Kernel {
     pub structs: &'static [StructLayout],
     /// Names of its boolean overrides, in the order of the bits of a variant.
     pub overrides: &'static [&'static str],
-    /// Names of its u32 overrides, in the order of a variant's numbers: which output binding a kind of result goes to, and how
-    /// many influences a point has.
+    /// Names of its u32 overrides, in the order of a variant's numbers: which output binding a kind
+    /// of result goes to, and how many influences a point has.
     pub numbers: &'static [&'static str],
 }
 
-/// The text of a kernel: the constants of [`super::registry`], then these files of the folder of shaders.
+/// The text of a kernel: the constants of [`super::registry`], then these files of the folder of
+/// shaders.
 macro_rules! wgsl {
     ($($file:literal),+) => {
         concat!($crate::kernel::registry::constants_wgsl!(), $(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $file, ".wgsl"))),+)
@@ -95,7 +97,8 @@ macro_rules! skin_wgsl {
 }
 pub(crate) use skin_wgsl;
 
-/// Defines a `#[repr(C)]` struct of scalars, or of such structs, together with its [`StructLayout`].
+/// Defines a `#[repr(C)]` struct of scalars, or of such structs, together with its
+/// [`StructLayout`].
 macro_rules! gpu_struct {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
@@ -116,8 +119,9 @@ macro_rules! gpu_struct {
 pub(crate) use gpu_struct;
 
 gpu_struct! {
-    /// The workgroups of an item table that one dispatch runs. Workgroups have consecutive numbers through all items of the table. A
-    /// dispatch runs a rectangle of them, so that no dimension exceeds the limit of the device.
+    /// The workgroups of an item table that one dispatch runs. Workgroups have consecutive numbers
+    /// through all items of the table. A dispatch runs a rectangle of them, so that no dimension
+    /// exceeds the limit of the device.
     pub struct Dispatch {
         /// Items in the table.
         item_count: u32,
@@ -127,8 +131,8 @@ gpu_struct! {
         end_workgroup: u32,
         /// Workgroups in x.
         row_width: u32,
-        /// Mean number of items per unit, for a first guess at the item of a unit. A unit is a workgroup, or an invocation if items
-        /// share workgroups.
+        /// Mean number of items per unit, for a first guess at the item of a unit. A unit is a
+        /// workgroup, or an invocation if items share workgroups.
         items_per_unit: f32,
     }
 }

@@ -1,5 +1,5 @@
-//! Flat buffers for skinning, and the kernels that work on them. Each kernel stands beside its CPU mirror: the same steps in f32,
-//! over the same values. The mirrors are also the CPU backend.
+//! Flat buffers for skinning, and the kernels that work on them. Each kernel stands beside its CPU
+//! mirror: the same steps in f32, over the same values. The mirrors are also the CPU backend.
 //!
 //! ```text
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
@@ -12,10 +12,12 @@
 //!               bounds          boxes around the points
 //! ```
 //!
-//! Nothing here needs a GPU: the module `gpu` uploads the buffers and runs the WGSL, and [`skin_on_cpu`] runs the mirrors.
-//! A run repeats bit for bit, because sums have a fixed order and use no atomics; the order of maxima does not matter.
+//! Nothing here needs a GPU: the module `gpu` uploads the buffers and runs the WGSL, and
+//! [`skin_on_cpu`] runs the mirrors. A run repeats bit for bit, because sums have a fixed order and
+//! use no atomics; the order of maxima does not matter.
 //!
-//! To add a kernel: its shader, a file here with its item, its bindings and its mirror, and a line in [`registry`].
+//! To add a kernel: its shader, a file here with its item, its bindings and its mirror, and a line
+//! in [`registry`].
 
 mod blend_shapes;
 mod bounds;

@@ -11,7 +11,8 @@ use crate::skel::Pose;
 #[cfg(feature = "gpu")]
 use crate::skel::SkinningMethod;
 
-/// A [`Pose`] as the kernels read it: a palette, the matrices out of skeleton space, and the weights of blend shapes.
+/// A [`Pose`] as the kernels read it: a palette, the matrices out of skeleton space, and the
+/// weights of blend shapes.
 #[derive(Debug, Default, PartialEq)]
 pub struct PackedPose {
     palette: Option<Arc<Palette>>,
@@ -67,14 +68,16 @@ impl PackedPose {
     /// As [`PackedPose::pack`], with errors in place of panics: for a pose that a host made.
     ///
     /// # Errors
-    /// A pose with another number of joints or of channel weights than the skin; matrices or weights that are not finite.
+    /// A pose with another number of joints or of channel weights than the skin; matrices or
+    /// weights that are not finite.
     pub fn try_pack(skin: &PackedSkin, pose: &Pose) -> Result<Self, Invalid> {
         check(skin, pose)?;
         Ok(Self::build(skin, pose))
     }
 
-    /// As [`PackedPose::try_pack`], into the buffers of this pose. Packing a pose every frame then allocates nothing, unless something
-    /// else still holds the palette's `Arc`: then this pose gets a new palette.
+    /// As [`PackedPose::try_pack`], into the buffers of this pose. Packing a pose every frame then
+    /// allocates nothing, unless something else still holds the palette's `Arc`: then this pose
+    /// gets a new palette.
     ///
     /// # Errors
     /// As [`PackedPose::try_pack`]. This pose does not change then.
@@ -116,8 +119,8 @@ impl PackedPose {
     /// `out_from_skel` says (rule 20).
     ///
     /// # Panics
-    /// As [`PackedPose::pack`], where the palette is for another method, and where the skin has normals
-    /// and the palette no normal matrices.
+    /// As [`PackedPose::pack`], where the palette is for another method, and where the skin has
+    /// normals and the palette no normal matrices.
     #[must_use]
     pub fn with_palette(
         skin: &PackedSkin,
@@ -192,7 +195,8 @@ impl PackedPose {
     /// Makes it one over a palette of `rig`'s that the GPU makes.
     ///
     /// # Errors
-    /// A rig that is none for the skin, another number of channel weights, numbers that are not finite.
+    /// A rig that is none for the skin, another number of channel weights, numbers that are not
+    /// finite.
     #[cfg(feature = "gpu")]
     pub(crate) fn set_posed_on_gpu(
         &mut self,
@@ -273,9 +277,9 @@ impl PackedPose {
         &self.post_normal
     }
 
-    /// Whether points need a sum of the palette's matrices. Linear blend skinning always does. Dual quaternion skinning does if some
-    /// joint of the prim has scale or shear; otherwise the last matrix of the palette, geomBindTransform alone, serves all
-    /// points.
+    /// Whether points need a sum of the palette's matrices. Linear blend skinning always does. Dual
+    /// quaternion skinning does if some joint of the prim has scale or shear; otherwise the last
+    /// matrix of the palette, geomBindTransform alone, serves all points.
     pub(crate) fn scales_points(&self) -> bool {
         self.scales[0]
     }
@@ -285,8 +289,9 @@ impl PackedPose {
         self.scales[1]
     }
 
-    /// Whether geomBindTransform and `out_from_skel` together mirror the mesh, whatever the joints do. If so, smooth normals are
-    /// negated, to agree with rest normals, which the inverse transpose carries.
+    /// Whether geomBindTransform and `out_from_skel` together mirror the mesh, whatever the joints
+    /// do. If so, smooth normals are negated, to agree with rest normals, which the inverse
+    /// transpose carries.
     pub(crate) fn mirrors(&self) -> bool {
         self.mirrors
     }

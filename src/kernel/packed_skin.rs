@@ -12,7 +12,8 @@ use crate::skel::{MeshTopology, Skin, SkinningMethod};
 /// Most matrices of a palette, so that 16 bits hold an index.
 const MAX_SLOTS: usize = 65_535;
 
-/// A [`Skin`] as the kernels read it: rest values, influences and blend shapes. It holds everything that does not change with time.
+/// A [`Skin`] as the kernels read it: rest values, influences and blend shapes. It holds everything
+/// that does not change with time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedSkin {
     prim: String,
@@ -87,12 +88,13 @@ impl PackedSkin {
         })
     }
 
-    /// The same skin with smooth normals, which are computed from the deformed points in every frame; for meshes without authored
-    /// normals. They replace rest normals.
+    /// The same skin with smooth normals, which are computed from the deformed points in every
+    /// frame; for meshes without authored normals. They replace rest normals.
     ///
-    /// Smooth normals are in the space of the results and have unit length. A point without faces, or whose faces have no area, has a
-    /// normal of zero. Every face corner adds the cross product of its edges, as in Hydra, so the inner corner of a concave
-    /// face counts negatively. With render vertices, only corners count whose neighbours have a vertex.
+    /// Smooth normals are in the space of the results and have unit length. A point without faces,
+    /// or whose faces have no area, has a normal of zero. Every face corner adds the cross product
+    /// of its edges, as in Hydra, so the inner corner of a concave face counts negatively. With
+    /// render vertices, only corners count whose neighbours have a vertex.
     ///
     /// # Errors
     /// Faces of points that the skin lacks.
@@ -111,11 +113,12 @@ impl PackedSkin {
         Ok(self)
     }
 
-    /// The same skin with results per render vertex, for points and normals, in the order of the vertices.
+    /// The same skin with results per render vertex, for points and normals, in the order of the
+    /// vertices.
     ///
     /// # Errors
-    /// Vertices of points or normals that the skin lacks, normals of another point, lists of different lengths, tangents
-    /// that are not finite, or a skin that is [packed](Packing).
+    /// Vertices of points or normals that the skin lacks, normals of another point, lists of
+    /// different lengths, tangents that are not finite, or a skin that is [packed](Packing).
     pub fn with_vertices(mut self, vertices: RenderVertices) -> Result<Self, Invalid> {
         if self.packing != Packing::Exact {
             let expected = "a skin that is not packed, to make render vertices of";
@@ -137,8 +140,9 @@ impl PackedSkin {
         Ok(self)
     }
 
-    /// The vertices of a mesh that was cut from the faces of this skin, for [`PackedSkin::with_vertices`]. They have this skin's rest
-    /// normals, if it has any; those equal the mesh's if both were made with the same ones.
+    /// The vertices of a mesh that was cut from the faces of this skin, for
+    /// [`PackedSkin::with_vertices`]. They have this skin's rest normals, if it has any; those
+    /// equal the mesh's if both were made with the same ones.
     #[must_use]
     pub fn vertices_of(&self, mesh: &RenderMesh) -> RenderVertices {
         let vertices = RenderVertices::new(mesh.points.clone());
@@ -148,7 +152,8 @@ impl PackedSkin {
         }
     }
 
-    /// Leaves out face corners whose neighbours have no render vertex: smooth normals are computed from results.
+    /// Leaves out face corners whose neighbours have no render vertex: smooth normals are computed
+    /// from results.
     fn keep_shown_neighbors(&mut self) {
         let (Some(made), Some(vertices)) = (&mut self.smooth_normals, &self.vertices) else {
             return;
@@ -208,7 +213,8 @@ impl PackedSkin {
         self.vertices.as_ref()
     }
 
-    /// The neighbours that smooth normals are computed from; `None` if the skin has no smooth normals.
+    /// The neighbours that smooth normals are computed from; `None` if the skin has no smooth
+    /// normals.
     #[must_use]
     pub fn smooth_normals(&self) -> Option<&SmoothNormals> {
         self.smooth_normals.as_ref()
@@ -228,8 +234,8 @@ impl PackedSkin {
         self.normals.is_some() || self.smooth_normals.is_some()
     }
 
-    /// Number of normals of the result: one per render vertex if there are some, else one per point or per face corner; 0 without
-    /// normals.
+    /// Number of normals of the result: one per render vertex if there are some, else one per point
+    /// or per face corner; 0 without normals.
     #[must_use]
     pub fn output_normal_count(&self) -> usize {
         match (&self.vertices, &self.normals) {
@@ -245,7 +251,8 @@ impl PackedSkin {
         self.vertices.as_ref()?.tangents()
     }
 
-    /// How joint transforms are combined. The palette of a pose has to be packed for the same method.
+    /// How joint transforms are combined. The palette of a pose has to be packed for the same
+    /// method.
     #[must_use]
     pub fn method(&self) -> SkinningMethod {
         self.method
@@ -263,7 +270,8 @@ impl PackedSkin {
         self.blend.as_ref()
     }
 
-    /// Number of matrices of a palette: one per joint of the skeleton, and one for joints that the skeleton lacks.
+    /// Number of matrices of a palette: one per joint of the skeleton, and one for joints that the
+    /// skeleton lacks.
     #[must_use]
     pub fn palette_slots(&self) -> usize {
         self.slots as usize

@@ -7,14 +7,16 @@ use crate::math::polar_decomposition::{is_scale, split_joint, split_normal_matri
 use crate::math::{self, Rows};
 use crate::skel::SkinningMethod;
 
-/// The matrices of a skeleton in one pose: a 3x4 matrix per joint, and one more for joints that the skeleton lacks.
+/// The matrices of a skeleton in one pose: a 3x4 matrix per joint, and one more for joints that the
+/// skeleton lacks.
 ///
-/// For linear blend skinning, a matrix is the skinning transform times geomBindTransform, multiplied in f64 and rounded once. It
-/// takes a point from prim space to skeleton space. For dual quaternion skinning, the matrix is the residual scale and shear of
-/// the joint times geomBindTransform, and the rigid motion of the joint stands beside it ([`RigidMotions`]).
+/// For linear blend skinning, a matrix is the skinning transform times geomBindTransform,
+/// multiplied in f64 and rounded once. It takes a point from prim space to skeleton space. For dual
+/// quaternion skinning, the matrix is the residual scale and shear of the joint times
+/// geomBindTransform, and the rigid motion of the joint stands beside it ([`RigidMotions`]).
 ///
-/// A palette depends on the skeleton instance, the time, geomBindTransform and the method. Prims that have these in common can
-/// share one behind an `Arc`; the GPU side then uploads it once.
+/// A palette depends on the skeleton instance, the time, geomBindTransform and the method. Prims
+/// that have these in common can share one behind an `Arc`; the GPU side then uploads it once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Palette {
     points: Vec<Rows>,
@@ -32,8 +34,9 @@ pub struct RigidMotions {
 }
 
 impl RigidMotions {
-    /// Three quaternions per joint, each as (x, y, z, w): the rotation of points, half their translation times that rotation, and the
-    /// rotation of normals (zero in a palette without normals).
+    /// Three quaternions per joint, each as (x, y, z, w): the rotation of points, half their
+    /// translation times that rotation, and the rotation of normals (zero in a palette without
+    /// normals).
     #[must_use]
     pub fn motions(&self) -> &[[Vec4; 3]] {
         &self.motions
@@ -170,8 +173,9 @@ impl Palette {
         ]
     }
 
-    /// Whether scale and shear count, for points and for normals (rule 25). If any of the joints in `slots` has some, those of all
-    /// joints are applied. If none has, the weights of the linear part do not count either.
+    /// Whether scale and shear count, for points and for normals (rule 25). If any of the joints in
+    /// `slots` has some, those of all joints are applied. If none has, the weights of the linear
+    /// part do not count either.
     pub(super) fn scales(&self, slots: &OwnSlots) -> [bool; 2] {
         let Some(rigid) = &self.rigid else {
             return [true; 2];
@@ -205,7 +209,8 @@ fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &m
     linear_joints(skinning, geom_bind, points, normals);
 }
 
-/// The same operations, four at a time. It uses no FMA, so that the bits are the same on other machines.
+/// The same operations, four at a time. It uses no FMA, so that the bits are the same on other
+/// machines.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn linear_wide(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
@@ -237,8 +242,9 @@ fn linear_joints(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], norm
 
 /// Scales a matrix down so that f32 can hold it.
 ///
-/// The inverse of a joint that is scaled almost to nothing is too large for f32, and infinity times a weight of zero would be NaN.
-/// At 1e15 such a joint still outweighs every ordinary one by more than the digits of f32.
+/// The inverse of a joint that is scaled almost to nothing is too large for f32, and infinity times
+/// a weight of zero would be NaN. At 1e15 such a joint still outweighs every ordinary one by more
+/// than the digits of f32.
 #[inline]
 pub(super) fn within_f32(m: DMat3) -> DMat3 {
     const LARGEST: f64 = 1e15;

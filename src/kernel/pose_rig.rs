@@ -1,4 +1,5 @@
-//! Posing on the GPU: computes palettes from the local transforms of joints. `shaders/pose_rig.wgsl` and its mirror.
+//! Posing on the GPU: computes palettes from the local transforms of joints.
+//! `shaders/pose_rig.wgsl` and its mirror.
 
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, Quat, Vec3, Vec4};
 
@@ -11,8 +12,8 @@ use crate::math::{self, Rows, Trs, multiplied};
 use crate::skel::{Skeleton, Topology};
 
 gpu_struct! {
-    /// Four levels of the hierarchy of a rig, for all consecutive palettes of that rig. Offsets and strides count elements of the bound
-    /// buffer.
+    /// Four levels of the hierarchy of a rig, for all consecutive palettes of that rig. Offsets and
+    /// strides count elements of the bound buffer.
     pub struct PoseRigItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
@@ -32,7 +33,8 @@ gpu_struct! {
         binds: u32,
         /// The same for normals, or [`NONE`].
         normal_binds: u32,
-        /// First row of the first palette, which the kernel writes. Matrices for normals follow those for points.
+        /// First row of the first palette, which the kernel writes. Matrices for normals follow
+        /// those for points.
         palette: u32,
         /// Rows from one palette to the next.
         palette_stride: u32,
@@ -46,21 +48,24 @@ gpu_struct! {
 /// The kernel that computes palettes from local transforms. [`palette_on_cpu`] is its mirror.
 ///
 /// # Error
-/// Everything is f32. Let `u` be 2^-24, and `n` the place of a joint in its chain, counted from the root. Then the error of the joint's
-/// matrix in skeleton space is below
+/// Everything is f32. Let `u` be 2^-24, and `n` the place of a joint in its chain, counted from the
+/// root. Then the error of the joint's matrix in skeleton space is below
 ///
 /// - `18 n u` times the product of the largest scales of the chain, for rotation and scale;
-/// - `18 n u` times the reach of the chain, for the translation. The reach is the sum of the lengths of the chain, each times the
-///   scales above it.
+/// - `18 n u` times the reach of the chain, for the translation. The reach is the sum of the
+///   lengths of the chain, each times the scales above it.
 ///
-/// (A product of two matrices rounds by 3 u of their Frobenius norms, which is 5.2 u times the largest scale for a rotation. Building a
-/// matrix from a quaternion rounds by 12 u.) The bind matrix multiplies the error: a point at rest distance `d` from its joint moves by
-/// up to `18 n u` times the sum of the reach and `d`. A root that is a kilometre away therefore costs the last bits of a kilometre: put
-/// such a distance into `out_from_skel`. Random chains, trees and shears measure about a tenth of this bound (`tests/posing`).
+/// (A product of two matrices rounds by 3 u of their Frobenius norms, which is 5.2 u times the
+/// largest scale for a rotation. Building a matrix from a quaternion rounds by 12 u.) The bind
+/// matrix multiplies the error: a point at rest distance `d` from its joint moves by up to `18 n u`
+/// times the sum of the reach and `d`. A root that is a kilometre away therefore costs the last
+/// bits of a kilometre: put such a distance into `out_from_skel`. Random chains, trees and shears
+/// measure about a tenth of this bound (`tests/posing`).
 ///
-/// Normals use the inverse transpose of the joint's matrix in f32, so their error grows with the ratio of its largest to its smallest
-/// stretch. A joint that is scaled to nothing has no inverse. Its normals then have the direction of the cofactors, as in f64, but
-/// another weight against those of other joints.
+/// Normals use the inverse transpose of the joint's matrix in f32, so their error grows with the
+/// ratio of its largest to its smallest stretch. A joint that is scaled to nothing has no inverse.
+/// Its normals then have the direction of the cofactors, as in f64, but another weight against
+/// those of other joints.
 pub const POSE_RIG: Kernel = Kernel {
     name: "pose_rig",
     wgsl: wgsl![
@@ -83,8 +88,8 @@ pub const POSE_RIG: Kernel = Kernel {
     numbers: &[],
 };
 
-/// The transform of a joint in the space of its parent (for a root, in skeleton space), in 40 bytes and with the components of a
-/// SkelAnimation.
+/// The transform of a joint in the space of its parent (for a root, in skeleton space), in 40 bytes
+/// and with the components of a SkelAnimation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct JointTransform {
@@ -98,8 +103,8 @@ impl JointTransform {
     /// The transform that moves nothing.
     pub const IDENTITY: Self = Self::new(Vec3::ZERO, Quat::IDENTITY, Vec3::ONE);
 
-    /// The transform that scales, then rotates, then translates. The formula is the same for a quaternion that does not have unit
-    /// length (rule 12).
+    /// The transform that scales, then rotates, then translates. The formula is the same for a
+    /// quaternion that does not have unit length (rule 12).
     #[must_use]
     pub const fn new(translation: Vec3, rotation: Quat, scale: Vec3) -> Self {
         Self {
@@ -109,8 +114,9 @@ impl JointTransform {
         }
     }
 
-    /// The components of a local transform, such as one of restTransforms. `None` if it has shear, or is flattened to less than a
-    /// plane, so that translation, rotation and scale cannot express it.
+    /// The components of a local transform, such as one of restTransforms. `None` if it has shear,
+    /// or is flattened to less than a plane, so that translation, rotation and scale cannot express
+    /// it.
     #[must_use]
     pub fn from_matrix(parent_from_joint: &DMat4) -> Option<Self> {
         let apart = Trs::from_matrix(parent_from_joint);
@@ -150,22 +156,24 @@ impl From<Trs> for JointTransform {
     }
 }
 
-/// A [`Skeleton`] and a geomBindTransform as [`POSE_RIG`] reads them: the parent of each joint, and its inverse bind transform times
-/// geomBindTransform, multiplied in f64 and rounded once.
+/// A [`Skeleton`] and a geomBindTransform as [`POSE_RIG`] reads them: the parent of each joint, and
+/// its inverse bind transform times geomBindTransform, multiplied in f64 and rounded once.
 ///
-/// Prims of one skeleton that have the same geomBindTransform can share a rig. Rigs serve linear blend skinning only: dual quaternion
-/// skinning needs a polar decomposition of joints in f64, so its poses are packed on the CPU ([`super::PackedPose`]).
+/// Prims of one skeleton that have the same geomBindTransform can share a rig. Rigs serve linear
+/// blend skinning only: dual quaternion skinning needs a polar decomposition of joints in f64, so
+/// its poses are packed on the CPU ([`super::PackedPose`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedRig {
     path: String,
-    /// All palette indices in the order in which they are computed: group by group, and within a group in the order of the skeleton. The
-    /// index of joints that the skeleton lacks is in the first group. The low half of a word is the index. The high half is 0, or
-    /// one more than the number of the joint's cached matrix.
+    /// All palette indices in the order in which they are computed: group by group, and within a
+    /// group in the order of the skeleton. The index of joints that the skeleton lacks is in the
+    /// first group. The low half of a word is the index. The high half is 0, or one more than the
+    /// number of the joint's cached matrix.
     order: Vec<u32>,
     /// End of each group in the order.
     ends: Vec<u32>,
-    /// The parent of each joint: a joint of the same group; or the number of a cached matrix with the bit [`CACHED`]; or [`NONE`] for a
-    /// root.
+    /// The parent of each joint: a joint of the same group; or the number of a cached matrix with
+    /// the bit [`CACHED`]; or [`NONE`] for a root.
     parents: Vec<u32>,
     /// Number of cached matrices: those of joints that have children in a later group.
     cached: usize,
@@ -175,8 +183,8 @@ pub struct PackedRig {
     levels: usize,
 }
 
-/// Levels of a group, which one dispatch computes. More levels cost each joint 40 bytes per level, mostly from a cache. More dispatches
-/// cost a wait for the one before.
+/// Levels of a group, which one dispatch computes. More levels cost each joint 40 bytes per level,
+/// mostly from a cache. More dispatches cost a wait for the one before.
 const LEVELS_OF_A_GROUP: usize = 4;
 
 impl PackedRig {
@@ -192,8 +200,8 @@ impl PackedRig {
     /// - `with_normals`: also pack the matrices that normals need (rule 23).
     ///
     /// # Errors
-    /// A skeleton without valid bind transforms (rule 10), a skeleton that is deeper than [`PackedRig::MAX_LEVELS`], a
-    /// geomBindTransform that is not finite.
+    /// A skeleton without valid bind transforms (rule 10), a skeleton that is deeper than
+    /// [`PackedRig::MAX_LEVELS`], a geomBindTransform that is not finite.
     pub fn pack(
         skeleton: &Skeleton,
         geom_bind: DMat4,
@@ -271,7 +279,8 @@ impl PackedRig {
         &self.ends
     }
 
-    /// All palette indices in the order in which they are computed, as `shaders/pose_rig.wgsl` reads them.
+    /// All palette indices in the order in which they are computed, as `shaders/pose_rig.wgsl`
+    /// reads them.
     #[cfg(feature = "gpu")]
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
@@ -395,7 +404,8 @@ impl Hierarchy {
     }
 }
 
-/// The mirror of [`POSE_RIG`]: computes the palette of these local transforms by the same steps in f32.
+/// The mirror of [`POSE_RIG`]: computes the palette of these local transforms by the same steps in
+/// f32.
 ///
 /// # Panics
 /// If the number of transforms is not the number of joints.

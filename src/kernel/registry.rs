@@ -1,8 +1,11 @@
-//! Every kernel, every override and every constant that Rust and WGSL share: each is written here and nowhere else.
+//! Every kernel, every override and every constant that Rust and WGSL share: each is written here
+//! and nowhere else.
 //!
-//! - A constant is a Rust `const`, and a line of WGSL in front of every kernel's text (`wgsl!` puts it there).
-//! - A kernel declares its overrides in its shader, where they are read. `tests/shaders.rs` holds names, types and order of the
-//!   declarations against the lists below, whose order gives the bits of a variant.
+//! - A constant is a Rust `const`, and a line of WGSL in front of every kernel's text (`wgsl!` puts
+//!   it there).
+//! - A kernel declares its overrides in its shader, where they are read. `tests/shaders.rs` holds
+//!   names, types and order of the declarations against the lists below, whose order gives the bits
+//!   of a variant.
 
 use super::{BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
 
@@ -40,7 +43,8 @@ macro_rules! constant {
     };
 }
 
-/// Defines constants for Rust, and the macro `constants_wgsl!` that gives their declarations in WGSL.
+/// Defines constants for Rust, and the macro `constants_wgsl!` that gives their declarations in
+/// WGSL.
 macro_rules! shared_constants {
     ($($(#[doc = $doc:literal])+ $name:ident: $ty:ident = $value:expr;)*) => {
         $($(#[doc = $doc])+ pub const $name: $ty = $value;)*
@@ -68,11 +72,14 @@ shared_constants! {
     /// Invocations per workgroup of every kernel.
     WORKGROUP_SIZE: u32 = 64;
 
-    /// Flag of an item or a pose: no frame before this one wrote positions, so previous positions are the new ones.
+    /// Flag of an item or a pose: no frame before this one wrote positions, so previous positions
+    /// are the new ones.
     FRESH: u32 = 1;
-    /// Flag of an item: geomBindTransform and the way out of skeleton space mirror its points, so smooth normals are negated.
+    /// Flag of an item: geomBindTransform and the way out of skeleton space mirror its points, so
+    /// smooth normals are negated.
     MIRRORED: u32 = 2;
-    /// Flag of an item: palette indices have 8 bits, four to a word of an influence record; otherwise they have 16.
+    /// Flag of an item: palette indices have 8 bits, four to a word of an influence record;
+    /// otherwise they have 16.
     NARROW_JOINTS: u32 = 4;
     /// Flag of an item or a pose: normals are written as octahedral directions, a word each.
     OCTAHEDRAL: u32 = 8;
@@ -96,10 +103,12 @@ shared_constants! {
     WEIGHT_EPSILON: f32 = 1e-6;
     /// Vectors and dual quaternions shorter than this are not normalized.
     SHORTEST: f32 = 1e-10;
-    /// A sum of quaternions shorter than this share of its weights' sum is what rounding left of weights that cancel.
+    /// A sum of quaternions shorter than this share of its weights' sum is what rounding left of
+    /// weights that cancel.
     CANCELLED: f32 = 1e-6;
 
-    /// Marks the number of a cached matrix in a table of parents; otherwise the entry is a joint. NONE, for a root, has the bit too.
+    /// Marks the number of a cached matrix in a table of parents; otherwise the entry is a joint.
+    /// NONE, for a root, has the bit too.
     CACHED: u32 = 0x80000000;
     /// Matrices that carry normals are scaled down so that no element is larger.
     LARGEST_NORMAL_ELEMENT: f32 = 1e15;
@@ -119,8 +128,8 @@ shared_constants! {
 
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);
 
-/// Most results of an item that shares a workgroup with other items. In a workgroup of its own, half of the invocations or more would be
-/// idle.
+/// Most results of an item that shares a workgroup with other items. In a workgroup of its own,
+/// half of the invocations or more would be idle.
 pub const MAX_SHARED_RESULTS: u32 = WORKGROUP_SIZE / 2;
 
 /// Defines a module with the bits of a kernel's boolean overrides, in the order of the list.
@@ -141,7 +150,7 @@ macro_rules! override_bits {
 }
 
 override_bits! {
-    /// Bits of a variant of [`SKIN`](super::SKIN).
+    /// Bits of a variant of [`SKIN`].
     skin_bits:
     /// Results have normals.
     WITH_NORMALS,
@@ -160,7 +169,7 @@ override_bits! {
 }
 
 override_bits! {
-    /// Bits of a variant of [`MULTI_POSE_LBS`](super::MULTI_POSE_LBS).
+    /// Bits of a variant of [`MULTI_POSE_LBS`].
     multi_pose_bits:
     /// Results have normals.
     WITH_NORMALS,

@@ -1,6 +1,7 @@
 //! The kernel that blends and skins, `shaders/skin.wgsl`: its item and its bindings.
 //!
-//! Its mirror is [`super::skin_on_cpu`], which calls the loops of `blend_shapes`, `linear_blend` and `dual_quaternion`.
+//! Its mirror is [`super::skin_on_cpu`], which calls the loops of `blend_shapes`, `linear_blend`
+//! and `dual_quaternion`.
 
 use super::encoded_skin::SliceOffsets;
 use super::layout::{gpu_struct, skin_wgsl};
@@ -14,9 +15,11 @@ gpu_struct! {
         palette: u32,
         /// First row of its normal palette.
         normal_palette: u32,
-        /// First of its rigid motions, three vec4s per palette index; [`super::NONE`] for linear blend skinning.
+        /// First of its rigid motions, three vec4s per palette index; [`super::NONE`] for linear
+        /// blend skinning.
         motions: u32,
-        /// Rows of one matrix for all points, in place of sums of the palette's; [`super::NONE`] to sum up.
+        /// Rows of one matrix for all points, in place of sums of the palette's; [`super::NONE`] to
+        /// sum up.
         bind: u32,
         /// The same for normals.
         normal_bind: u32,
@@ -40,7 +43,8 @@ gpu_struct! {
 gpu_struct! {
     /// Where the results of an item go. A place counts only if the item makes that kind of result.
     pub struct ResultPlaces {
-        /// The first position of the whole instance, which neighbours of smooth normals are counted from.
+        /// The first position of the whole instance, which neighbours of smooth normals are counted
+        /// from.
         first_point: u32,
         /// Positions.
         points: ResultPlace,
@@ -48,7 +52,8 @@ gpu_struct! {
         normals: ResultPlace,
         /// Tangents, four floats each.
         tangents: ResultPlace,
-        /// Where positions are copied before they are overwritten. Its `first` is [`super::NONE`] if nobody wants them.
+        /// Where positions are copied before they are overwritten. Its `first` is [`super::NONE`]
+        /// if nobody wants them.
         previous: ResultPlace,
     }
 }
@@ -58,10 +63,11 @@ gpu_struct! {
     pub struct SkinItem {
         /// Number of its first workgroup, or of its first invocation if items share workgroups.
         first_workgroup: u32,
-        /// [`SkinItem::FRESH`], [`SkinItem::MIRRORED`], [`SkinItem::NARROW_JOINTS`] and [`SkinItem::OCTAHEDRAL`].
+        /// [`SkinItem::FRESH`], [`SkinItem::MIRRORED`], [`SkinItem::NARROW_JOINTS`] and
+        /// [`SkinItem::OCTAHEDRAL`].
         flags: u32,
-        /// The static data, which all instances share. An item that does not want rest normals, tangents, influences or all
-        /// blend entries of the slice differs in those.
+        /// The static data, which all instances share. An item that does not want rest normals,
+        /// tangents, influences or all blend entries of the slice differs in those.
         slice: SliceOffsets,
         /// The pose.
         pose: PoseOffsets,

@@ -14,7 +14,8 @@ use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
 use crate::mesh::RenderVertices;
 
-/// Points per task: few enough to stay in the first cache, and enough that starting a task costs little. Blending takes as many.
+/// Points per task: few enough to stay in the first cache, and enough that starting a task costs
+/// little. Blending takes as many.
 const CHUNK: usize = super::blend_shapes::BLOCK;
 
 /// One prim to skin in one pose, and where its results go; for [`skin_batch_on_cpu`].
@@ -87,11 +88,13 @@ impl<'a> CpuJob<'a> {
 
 /// Deforms one prim: applies blend shapes, skins, and applies `out_from_skel` (rules 13 to 27).
 ///
-/// It writes [`PackedSkin::output_count`] positions and [`PackedSkin::output_normal_count`] normals, in the space that
-/// `out_from_skel` of the pose leads to. A prim that only blends stays in prim space.
+/// It writes [`PackedSkin::output_count`] positions and [`PackedSkin::output_normal_count`]
+/// normals, in the space that `out_from_skel` of the pose leads to. A prim that only blends stays
+/// in prim space.
 ///
 /// # Panics
-/// If an output has another length, if the skin has no normals but the caller wants some, or if the pose was packed for another skin.
+/// If an output has another length, if the skin has no normals but the caller wants some, or if the
+/// pose was packed for another skin.
 pub fn skin_on_cpu(
     skin: &PackedSkin,
     pose: &PackedPose,
@@ -111,12 +114,13 @@ pub fn skin_batch_on_cpu(jobs: &mut [CpuJob<'_>]) {
     jobs.par_iter_mut().for_each(CpuJob::run);
 }
 
-/// Deforms some points of a prim only: for picking, or to attach things to a surface. Indices count the points of the prim, not render
-/// vertices. The positions have the same bits as those of [`skin_on_cpu`], and are in the same space.
+/// Deforms some points of a prim only: for picking, or to attach things to a surface. Indices count
+/// the points of the prim, not render vertices. The positions have the same bits as those of
+/// [`skin_on_cpu`], and are in the same space.
 ///
 /// # Panics
-/// If `out` is not as long as `indices`, if an index is not below [`PackedSkin::point_count`], or if the pose was packed for another
-/// skin.
+/// If `out` is not as long as `indices`, if an index is not below [`PackedSkin::point_count`], or
+/// if the pose was packed for another skin.
 pub fn points_on_cpu(skin: &PackedSkin, pose: &PackedPose, indices: &[u32], out: &mut [Vec3]) {
     let prim = skin.prim();
     assert_eq!(out.len(), indices.len(), "{prim}: output points");
@@ -137,7 +141,8 @@ struct Plan<'a> {
     skin: &'a PackedSkin,
     /// Active sub-shapes; `None` if there is nothing to blend.
     active: Option<Active>,
-    /// The matrices of the palette. For linear blend skinning they are multiplied by `out_from_skel` without its translation.
+    /// The matrices of the palette. For linear blend skinning they are multiplied by
+    /// `out_from_skel` without its translation.
     points: Vec<Columns>,
     /// What the sum of the matrices of a point begins with: the translation of `out_from_skel`.
     start: Columns,
@@ -155,7 +160,8 @@ struct Rigid<'a> {
     motions: &'a [[Vec4; 3]],
     post: Columns,
     post_normal: Columns,
-    /// Whether points have a linear part of their own; if not, the last matrix of the palette serves all points.
+    /// Whether points have a linear part of their own; if not, the last matrix of the palette
+    /// serves all points.
     scales_points: bool,
     scales_normals: bool,
 }
@@ -293,7 +299,8 @@ impl<'a> Plan<'a> {
         self.skin(records, (blended, blended_normals), points, normals);
     }
 
-    /// Skins points, and normals if the caller wants them. The values of `rest` are blended already.
+    /// Skins points, and normals if the caller wants them. The values of `rest` are blended
+    /// already.
     fn skin(
         &self,
         records: Records<'_>,
@@ -321,7 +328,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Normalises normals of linear blend skinning in skeleton space, and applies `out_from_skel`, which does not normalise again.
+    /// Normalises normals of linear blend skinning in skeleton space, and applies `out_from_skel`,
+    /// which does not normalise again.
     fn finish_normals(&self, normals: &mut [Vec3]) {
         normalize(normals);
         if let Some(post) = &self.post_normal {
@@ -352,7 +360,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Skins the faceVarying normals of a chunk, which begin at normal `first` and belong to `points`.
+    /// Skins the faceVarying normals of a chunk, which begin at normal `first` and belong to
+    /// `points`.
     fn run_corners(&self, first: usize, points: &[u32], normals: &mut [Vec3]) {
         let rest = self.skin.normals.as_ref().map_or(&[][..], |n| n.as_slice());
         let rest = &rest[first..first + normals.len()];

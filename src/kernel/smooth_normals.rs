@@ -9,7 +9,8 @@ use super::{Access, Binding, Dispatch, Kernel, SkinItem};
 use crate::error::Invalid;
 use crate::skel::MeshTopology;
 
-/// The kernel. It runs after [`super::SKIN`] and [`super::MULTI_POSE_LBS`], and takes the items of the former.
+/// The kernel. It runs after [`super::SKIN`] and [`super::MULTI_POSE_LBS`], and takes the items of
+/// the former.
 pub const SMOOTH_NORMALS: Kernel = Kernel {
     name: "smooth_normals",
     wgsl: wgsl![
@@ -32,9 +33,11 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
     numbers: &["NORMALS_BINDING"],
 };
 
-/// The neighbours of each point at its face corners, in compressed sparse rows. A kernel gathers them and needs no atomics.
+/// The neighbours of each point at its face corners, in compressed sparse rows. A kernel gathers
+/// them and needs no atomics.
 ///
-/// Left out are faces that are holes or have fewer than three corners, and corners whose two edges are the same or have no length.
+/// Left out are faces that are holes or have fewer than three corners, and corners whose two edges
+/// are the same or have no length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SmoothNormals {
     rows: Vec<u32>,
@@ -77,7 +80,8 @@ impl SmoothNormals {
         Ok(made)
     }
 
-    /// Leaves out corners with a neighbour that has no render vertex, for there is no result of it to read.
+    /// Leaves out corners with a neighbour that has no render vertex, for there is no result of it
+    /// to read.
     pub(super) fn keep_shown(&mut self, shown: &[bool]) {
         let is_shown = |pair: &[u32; 2]| pair.iter().all(|point| shown[*point as usize]);
         if self.neighbors.iter().all(is_shown) {
@@ -100,15 +104,16 @@ impl SmoothNormals {
         &self.rows
     }
 
-    /// Two neighbours of the point of each corner: the next point of the face and the one before, counter-clockwise as seen from
-    /// outside.
+    /// Two neighbours of the point of each corner: the next point of the face and the one before,
+    /// counter-clockwise as seen from outside.
     #[must_use]
     pub fn neighbors(&self) -> &[[u32; 2]] {
         &self.neighbors
     }
 
-    /// The mirror of [`SMOOTH_NORMALS`]: the normal of one point. Every corner adds the cross product of its two edges, so large faces
-    /// count for more. A point without faces, or whose faces have no area, has a normal of zero.
+    /// The mirror of [`SMOOTH_NORMALS`]: the normal of one point. Every corner adds the cross
+    /// product of its two edges, so large faces count for more. A point without faces, or whose
+    /// faces have no area, has a normal of zero.
     pub(super) fn of_point(&self, points: &[Vec3], point: usize) -> Vec3 {
         let p = points[point];
         let corners = self.rows[point] as usize..self.rows[point + 1] as usize;
@@ -120,7 +125,8 @@ impl SmoothNormals {
     }
 }
 
-/// Scales a vector to unit length, even a very short one: areas shrink with the square of a mesh's unit.
+/// Scales a vector to unit length, even a very short one: areas shrink with the square of a mesh's
+/// unit.
 fn unit(v: Vec3) -> Vec3 {
     let v_abs = v.abs();
     let size = v_abs.x + v_abs.y + v_abs.z;

@@ -1,7 +1,8 @@
 //! The few helpers for f64 transforms that glam does not have.
 //!
-//! sinew has column vectors (`p' = M * p`) everywhere, as glam does. Readers convert USD's matrices, which are for row vectors.
-//! *Packed rows* are the upper three rows of an affine matrix in f32: the form of palettes.
+//! sinew has column vectors (`p' = M * p`) everywhere, as glam does. Readers convert USD's
+//! matrices, which are for row vectors. *Packed rows* are the upper three rows of an affine matrix
+//! in f32: the form of palettes.
 
 pub(crate) mod polar_decomposition;
 
@@ -51,8 +52,9 @@ pub fn mirrors(m: &Rows) -> bool {
 
 /// The inverse transpose of the upper 3x3 matrix, which transforms normals.
 ///
-/// For a singular matrix it is the matrix of cofactors instead. That has the direction of the inverse transpose, if one exists, so a
-/// joint that is scaled to zero flattens normals and does not make them NaN.
+/// For a singular matrix it is the matrix of cofactors instead. That has the direction of the
+/// inverse transpose, if one exists, so a joint that is scaled to zero flattens normals and does
+/// not make them NaN.
 #[inline]
 #[must_use]
 pub fn normal_matrix(m: DMat4) -> DMat3 {
@@ -70,8 +72,9 @@ pub fn normal_matrix(m: DMat4) -> DMat3 {
     }
 }
 
-/// The transform that scales, then rotates, then translates (UsdSkelMakeTransform; rule 12). A quaternion that does not have unit length
-/// is used as it is, in the formula of GfMatrix4d::SetRotate.
+/// The transform that scales, then rotates, then translates (UsdSkelMakeTransform; rule 12). A
+/// quaternion that does not have unit length is used as it is, in the formula of
+/// GfMatrix4d::SetRotate.
 #[must_use]
 pub fn make_transform(translate: DVec3, rotate: DQuat, scale: DVec3) -> DMat4 {
     let (x, y, z, w) = (rotate.x, rotate.y, rotate.z, rotate.w);
@@ -129,8 +132,9 @@ impl Trs {
         DMat4::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
     }
 
-    /// The components of an affine matrix, with the rotation of [`nearest_rotation`]. Shear is lost. If the matrix mirrors, all three
-    /// scales are negative. If it flattens to a plane, the rotation is that of the plane; if it flattens further, there is none.
+    /// The components of an affine matrix, with the rotation of [`nearest_rotation`]. Shear is
+    /// lost. If the matrix mirrors, all three scales are negative. If it flattens to a plane, the
+    /// rotation is that of the plane; if it flattens further, there is none.
     #[must_use]
     pub fn from_matrix(m: &DMat4) -> Self {
         let basis = DMat3::from_mat4(*m);
@@ -165,7 +169,8 @@ pub fn all_finite(matrices: &[DMat4]) -> bool {
 /// How far rounding in products of f32 matrices may move a zero.
 const PROJECTS: f64 = 1e-5;
 
-/// Whether a matrix is affine. False for a finite matrix with a projective last row; true for one that is not finite.
+/// Whether a matrix is affine. False for a finite matrix with a projective last row; true for one
+/// that is not finite.
 #[must_use]
 pub fn is_affine(m: &DMat4) -> bool {
     !is_finite(m) || m.row(3).abs_diff_eq(DVec4::W, PROJECTS)

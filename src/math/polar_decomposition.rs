@@ -1,21 +1,24 @@
-//! Matrices split into a rotation and a stretch (polar decompositions), and the eigenvectors that this takes. All in f64.
+//! Matrices split into a rotation and a stretch (polar decompositions), and the eigenvectors that
+//! this takes. All in f64.
 //!
 //! - [`nearest_rotation`]: the rotation of any matrix, for retargeting, lenses and [`super::Trs`].
-//! - [`split_joint`], [`split_normal_matrix`]: joints for dual quaternion skinning, once per joint and pose (rules 25 to 27).
-//!   `_ConvertToDualQuaternions` and `_ConvertToQuaternions` of usdSkel/utils.cpp decide the degenerate cases.
+//! - [`split_joint`], [`split_normal_matrix`]: joints for dual quaternion skinning, once per joint
+//!   and pose (rules 25 to 27). `_ConvertToDualQuaternions` and `_ConvertToQuaternions` of
+//!   usdSkel/utils.cpp decide the degenerate cases.
 //!
-//! The f64 reference splits joints by code of its own (`skel::dual_quaternion`) on purpose: what tests compare with it shares
-//! nothing with it.
+//! The f64 reference splits joints by code of its own (`skel::dual_quaternion`) on purpose: what
+//! tests compare with it shares nothing with it.
 
 use glam::{DMat3, DMat4, DQuat, DVec3, DVec4, Vec3Swizzles, Vec4Swizzles};
 
 /// Columns count as orthogonal when their cosines are below this.
 const ORTHOGONAL: f64 = 1e-13;
 
-/// The rotation nearest to a matrix: the orthogonal factor of its polar decomposition, without scale and shear.
+/// The rotation nearest to a matrix: the orthogonal factor of its polar decomposition, without
+/// scale and shear.
 ///
-/// A matrix that mirrors is negated first. Mirroring then is a scale of -1 along every axis, as in `UsdSkelDecomposeTransform`.
-/// `None` if the matrix is singular or not finite.
+/// A matrix that mirrors is negated first. Mirroring then is a scale of -1 along every axis, as in
+/// `UsdSkelDecomposeTransform`. `None` if the matrix is singular or not finite.
 #[must_use]
 pub fn nearest_rotation(m: DMat3) -> Option<DQuat> {
     let largest = m
@@ -69,8 +72,9 @@ pub(super) fn unflattened(m: DMat3) -> DMat3 {
 
 /// The eigenvectors (as columns) and eigenvalues of a symmetric matrix, by cyclic Jacobi rotations.
 ///
-/// Each rotation turns by 45 degrees at most, so a matrix that is nearly diagonal keeps the order of its axes. `GfMatrix4d::Factor`
-/// gives the same order, so scales come out in the order of the axes.
+/// Each rotation turns by 45 degrees at most, so a matrix that is nearly diagonal keeps the order
+/// of its axes. `GfMatrix4d::Factor` gives the same order, so scales come out in the order of the
+/// axes.
 #[must_use]
 pub fn principal_axes(mut m: DMat3) -> (DMat3, DVec3) {
     let mut axes = DMat3::IDENTITY;
@@ -118,15 +122,15 @@ const SCALE_TOLERANCE: f64 = 1e-6;
 /// A rigid motion as a dual quaternion, each half as (x, y, z, w).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RigidMotion {
-    /// The rotation. It is zero for a singular joint, and not of unit length for a mirrored normal matrix, which has no
-    /// rotation.
+    /// The rotation. It is zero for a singular joint, and not of unit length for a mirrored normal
+    /// matrix, which has no rotation.
     pub real: DVec4,
     /// Half the translation times the rotation.
     pub dual: DVec4,
 }
 
-/// Splits a joint's matrix for points: `matrix = motion * residual`, where the residual is scale and shear. A singular joint has
-/// no motion and the identity as its residual.
+/// Splits a joint's matrix for points: `matrix = motion * residual`, where the residual is scale
+/// and shear. A singular joint has no motion and the identity as its residual.
 pub(crate) fn split_joint(joint: DMat4) -> (RigidMotion, DMat3) {
     let linear = DMat3::from_mat4(joint);
     if linear.determinant().abs() < FACTOR_EPSILON {
@@ -143,10 +147,11 @@ pub(crate) fn split_joint(joint: DMat4) -> (RigidMotion, DMat3) {
     (RigidMotion { real, dual }, rotation.inverse() * linear)
 }
 
-/// Splits the inverse transpose of a joint's matrix, which carries normals, into a rotation and a residual.
+/// Splits the inverse transpose of a joint's matrix, which carries normals, into a rotation and a
+/// residual.
 ///
-/// The inverse of a singular matrix is FLT_MAX times the identity in usd-core. Such a joint therefore does not turn normals, and
-/// its residual outweighs those of all other joints.
+/// The inverse of a singular matrix is FLT_MAX times the identity in usd-core. Such a joint
+/// therefore does not turn normals, and its residual outweighs those of all other joints.
 pub(crate) fn split_normal_matrix(joint: DMat4) -> (DVec4, DMat3) {
     let linear = DMat3::from_mat4(joint);
     if linear.determinant() == 0.0 {
@@ -158,7 +163,8 @@ pub(crate) fn split_normal_matrix(joint: DMat4) -> (DVec4, DMat3) {
     (quaternion(basis), basis.inverse() * carrier)
 }
 
-/// Whether a residual counts as scale or shear. usd-core rounds it to f32 before it compares it with the identity.
+/// Whether a residual counts as scale or shear. usd-core rounds it to f32 before it compares it
+/// with the identity.
 pub(crate) fn is_scale(residual: DMat3) -> bool {
     let off = residual.as_mat3().as_dmat3() - DMat3::IDENTITY;
     off.to_cols_array()
@@ -166,8 +172,8 @@ pub(crate) fn is_scale(residual: DMat3) -> bool {
         .any(|e| e.abs() >= SCALE_TOLERANCE)
 }
 
-/// The rotation of a matrix: its orthogonal polar factor, negated where the matrix mirrors. Where a stretch is so small that
-/// usd-core clamps it, the result is not quite a rotation.
+/// The rotation of a matrix: its orthogonal polar factor, negated where the matrix mirrors. Where a
+/// stretch is so small that usd-core clamps it, the result is not quite a rotation.
 fn rotation_of(m: DMat3) -> DMat3 {
     let (stretches_squared, axes) = symmetric_eigen(m.transpose() * m);
     let sign = m.determinant().signum();
@@ -185,7 +191,8 @@ fn rotation_of(m: DMat3) -> DMat3 {
 
 /// The eigenvalues of a symmetric matrix, and the eigenvector of each, by cyclic Jacobi rotations.
 ///
-/// This is not [`principal_axes`], which the f64 reference uses: a fault in either solver makes the two disagree.
+/// This is not [`principal_axes`], which the f64 reference uses: a fault in either solver makes the
+/// two disagree.
 fn symmetric_eigen(m: DMat3) -> ([f64; 3], [DVec3; 3]) {
     let mut a = m.to_cols_array_2d();
     let mut axes = [DVec3::X, DVec3::Y, DVec3::Z];
@@ -218,7 +225,8 @@ fn symmetric_eigen(m: DMat3) -> ([f64; 3], [DVec3; 3]) {
     ([a[0][0], a[1][1], a[2][2]], axes)
 }
 
-/// `GfOrthogonalizeBasis`: orthogonal unit axes near those of the matrix, no axis before another. Collinear axes stay as they are.
+/// `GfOrthogonalizeBasis`: orthogonal unit axes near those of the matrix, no axis before another.
+/// Collinear axes stay as they are.
 fn orthonormalized(m: DMat3) -> DMat3 {
     // GfVec3d::Normalize leaves what is shorter than this short.
     let unit = |v: DVec3| v / v.length().max(1e-10);
@@ -243,8 +251,9 @@ fn orthonormalized(m: DMat3) -> DMat3 {
     DMat3::from_cols(x, y, z)
 }
 
-/// `GfMatrix3d::ExtractRotationQuaternion`. The sign of its result matters where the pivot joint of a blend is singular. Its result
-/// for a matrix that mirrors matters for normals of mirrored joints.
+/// `GfMatrix3d::ExtractRotationQuaternion`. The sign of its result matters where the pivot joint of
+/// a blend is singular. Its result for a matrix that mirrors matters for normals of mirrored
+/// joints.
 fn quaternion(m: DMat3) -> DVec4 {
     let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
     let skew = DVec3::new(y.z - z.y, z.x - x.z, x.y - y.x);

@@ -1,4 +1,5 @@
-//! Meshes as renderers draw them: triangles, and vertices that are split at seams. No kernels and no GPU here.
+//! Meshes as renderers draw them: triangles, and vertices that are split at seams. No kernels and
+//! no GPU here.
 
 mod render_mesh;
 mod render_vertices;

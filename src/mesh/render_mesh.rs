@@ -23,8 +23,8 @@ pub struct RenderInputs<'a> {
     pub opacities: Option<PrimvarSlice<'a, f32>>,
 }
 
-/// A mesh as GPUs draw it: triangles, and vertices. A point has several vertices if normals, texture coordinates, colours or opacities
-/// differ between its face corners.
+/// A mesh as GPUs draw it: triangles, and vertices. A point has several vertices if normals,
+/// texture coordinates, colours or opacities differ between its face corners.
 ///
 /// ```
 /// use glam::{Vec2, Vec3};
@@ -50,10 +50,12 @@ pub struct RenderInputs<'a> {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderMesh {
-    /// The point of each vertex. Vertices are in the order in which triangles use them first. Points that no triangle uses have none.
+    /// The point of each vertex. Vertices are in the order in which triangles use them first.
+    /// Points that no triangle uses have none.
     pub points: Vec<u32>,
-    /// The rest normal of each vertex, by the skin's numbers: a point, or a face corner. `None` if there are no normals, or if they are
-    /// one per face or one for the mesh, which skinning does not change.
+    /// The rest normal of each vertex, by the skin's numbers: a point, or a face corner. `None` if
+    /// there are no normals, or if they are one per face or one for the mesh, which skinning does
+    /// not change.
     pub skin_normals: Option<Vec<u32>>,
     /// The first face corner that each vertex stands for.
     pub corners: Vec<u32>,
@@ -65,23 +67,26 @@ pub struct RenderMesh {
     pub colors: Option<Vec<Vec3>>,
     /// Opacities of vertices.
     pub opacities: Option<Vec<f32>>,
-    /// The vertices of each triangle, in the order of the faces. They run counter-clockwise as seen from outside, also for a
-    /// left-handed mesh.
+    /// The vertices of each triangle, in the order of the faces. They run counter-clockwise as seen
+    /// from outside, also for a left-handed mesh.
     pub triangles: Vec<[u32; 3]>,
     /// The face of each triangle, ascending.
     pub face_of_triangle: Vec<u32>,
-    /// The sides of faces, as pairs of vertices. Each pair of points comes once, however many vertices the points have.
+    /// The sides of faces, as pairs of vertices. Each pair of points comes once, however many
+    /// vertices the points have.
     pub edges: Vec<[u32; 2]>,
 }
 
 impl RenderMesh {
-    /// Cuts faces into triangles, and splits points into vertices. Holes and faces of fewer than three corners are left out. `prim` is the
-    /// path of the mesh, for messages. The same input gives the same output.
+    /// Cuts faces into triangles, and splits points into vertices. Holes and faces of fewer than
+    /// three corners are left out. `prim` is the path of the mesh, for messages. The same input
+    /// gives the same output.
     ///
     /// The time is proportional to the number of corners, except for faces that are not convex.
     ///
     /// # Errors
-    /// Faces that use points which are not there; points that are not finite; primvars of the wrong length.
+    /// Faces that use points which are not there; points that are not finite; primvars of the wrong
+    /// length.
     pub fn new(
         prim: &str,
         topology: &MeshTopology,

@@ -4,8 +4,9 @@ use glam::Vec4;
 
 use crate::error::Invalid;
 
-/// The point and the rest normal of each vertex of a vertex buffer, in the order of that buffer. Renderers split points into several
-/// vertices at UV seams, and where face corners have different normals. See [`PackedSkin::with_vertices`].
+/// The point and the rest normal of each vertex of a vertex buffer, in the order of that buffer.
+/// Renderers split points into several vertices at UV seams, and where face corners have different
+/// normals. See [`PackedSkin::with_vertices`].
 ///
 /// [`PackedSkin::with_vertices`]: crate::kernel::PackedSkin::with_vertices
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,8 +26,9 @@ impl RenderVertices {
         }
     }
 
-    /// Sets the rest normal of each vertex, as an index into the normals of the skin. Needed if normals are one per face corner. If they
-    /// are one per point, a vertex has the normal of its point.
+    /// Sets the rest normal of each vertex, as an index into the normals of the skin. Needed if
+    /// normals are one per face corner. If they are one per point, a vertex has the normal of its
+    /// point.
     #[must_use]
     pub fn with_normals(self, normals: Vec<u32>) -> Self {
         Self {
@@ -35,9 +37,10 @@ impl RenderVertices {
         }
     }
 
-    /// Sets the rest tangent of each vertex, in prim space. w is the handedness, 1 or -1, and is copied to the result. Results are unit
-    /// vectors. The matrices of points transform them, not those of normals. Blend shapes do not change tangents, because UsdSkel
-    /// has no offsets for them.
+    /// Sets the rest tangent of each vertex, in prim space. w is the handedness, 1 or -1, and is
+    /// copied to the result. Results are unit vectors. The matrices of points transform them, not
+    /// those of normals. Blend shapes do not change tangents, because UsdSkel has no offsets for
+    /// them.
     #[must_use]
     pub fn with_tangents(self, tangents: Vec<Vec4>) -> Self {
         Self {
@@ -75,7 +78,8 @@ impl RenderVertices {
         self.tangents.as_deref()
     }
 
-    /// Checks the vertices against a skin. `normal_points` has the point of each normal if normals are one per face corner.
+    /// Checks the vertices against a skin. `normal_points` has the point of each normal if normals
+    /// are one per face corner.
     pub(crate) fn check(
         &self,
         prim: &str,

@@ -2,15 +2,16 @@
 
 use glam::{DVec2, DVec3, Vec3};
 
-/// Faces of more corners become a fan even if they are not convex. Ear cutting takes quadratic time at worst, and a file may have a face
-/// of millions of corners.
+/// Faces of more corners become a fan even if they are not convex. Ear cutting takes quadratic time
+/// at worst, and a file may have a face of millions of corners.
 const MOST_CORNERS_TO_CUT: usize = 4096;
 
-/// Cuts one face into triangles, as numbers of its corners, with the orientation of the face. There are always `points.len() - 2`, so no
-/// corner is left out, and no gap opens to neighbouring faces when points move.
+/// Cuts one face into triangles, as numbers of its corners, with the orientation of the face. There
+/// are always `points.len() - 2`, so no corner is left out, and no gap opens to neighbouring faces
+/// when points move.
 ///
-/// The triangles are a fan from the first corner, as in Hydra's HdMeshUtil, if the fan stays inside the face. Otherwise ears are cut from
-/// the outline of the face as seen along its normal.
+/// The triangles are a fan from the first corner, as in Hydra's HdMeshUtil, if the fan stays inside
+/// the face. Otherwise ears are cut from the outline of the face as seen along its normal.
 pub(super) fn triangulate(points: &[Vec3], out: &mut Vec<[usize; 3]>) {
     out.clear();
     let corners = points.len();
@@ -38,7 +39,8 @@ fn doubled_area(a: DVec2, b: DVec2, c: DVec2) -> f64 {
     (b - a).perp_dot(c - a)
 }
 
-/// A face as seen along its normal, counter-clockwise and within the unit square. `None` if it has no area.
+/// A face as seen along its normal, counter-clockwise and within the unit square. `None` if it has
+/// no area.
 fn outline(points: &[Vec3]) -> Option<Vec<DVec2>> {
     let first = points[0].as_dvec3();
     let from_first: Vec<DVec3> = points.iter().map(|p| p.as_dvec3() - first).collect();
@@ -62,7 +64,8 @@ fn outline(points: &[Vec3]) -> Option<Vec<DVec2>> {
     unit.iter().all(|p| p.is_finite()).then_some(unit)
 }
 
-/// Cuts ears from an outline. Returns false if that fails, which happens only if the outline crosses itself.
+/// Cuts ears from an outline. Returns false if that fails, which happens only if the outline
+/// crosses itself.
 fn cut_ears(outline: &[DVec2], out: &mut Vec<[usize; 3]>) -> bool {
     let flat: Vec<f64> = outline.iter().flat_map(|p| p.to_array()).collect();
     let Ok(ears) = earcutr::earcut(&flat, &[], 2) else {
@@ -86,7 +89,8 @@ fn cut_ears(outline: &[DVec2], out: &mut Vec<[usize; 3]>) -> bool {
     out.len() == outline.len() - 2 && (sum - whole).abs() <= 1e-9 * whole.abs().max(1.0)
 }
 
-/// Adds the corners that ear cutting left out because they lie on a straight line, by splitting the triangle at that line.
+/// Adds the corners that ear cutting left out because they lie on a straight line, by splitting the
+/// triangle at that line.
 fn put_back(corners: usize, triangles: &mut Vec<[usize; 3]>) {
     let mut used = vec![false; corners];
     for corner in triangles.iter().flatten() {

@@ -38,7 +38,8 @@ pub enum Extent {
     Corners(Sampled<Vec<Vec3>>),
     /// The box around the joint pivots of a Skeleton (rule 34).
     Joints(SkeletonInstance),
-    /// An extent that nobody knows, such as that of a volume or a point instancer without an authored one.
+    /// An extent that nobody knows, such as that of a volume or a point instancer without an
+    /// authored one.
     Unknown,
 }
 
@@ -51,14 +52,15 @@ pub struct BoundsNode {
     pub parent: Option<usize>,
     /// One past the last node below this one. Nodes are in depth-first order.
     pub end: usize,
-    /// Whether the kind is component or subcomponent: the bounds of all prims below are united in the space of this prim.
+    /// Whether the kind is component or subcomponent: the bounds of all prims below are united in
+    /// the space of this prim.
     pub component: bool,
     /// The purpose, as computed by UsdGeomImageable::ComputePurpose. `None` for an unknown token.
     pub purpose: Option<Purpose>,
     /// Visibility of the prim itself, not of its ancestors.
     pub invisible: Sampled<bool>,
-    /// The extent as the file has it, before any bake. It encloses everything below. `None` for prims that are not Boundable, and for
-    /// SkelRoots without an authored extent.
+    /// The extent as the file has it, before any bake. It encloses everything below. `None` for
+    /// prims that are not Boundable, and for SkelRoots without an authored extent.
     pub extent: Option<Extent>,
 }
 
@@ -67,8 +69,9 @@ pub struct BoundsNode {
 pub struct HintedPrim {
     /// Index into [`BoundsTree::nodes`].
     pub node: usize,
-    /// The prim in whose space the bounds are united, as an index into [`super::Scene::prims`]. For a group or assembly that is the nearest
-    /// component or subcomponent above, or `None` for the world, as in Pixar's code. For any other prim it is the prim itself.
+    /// The prim in whose space the bounds are united, as an index into [`super::Scene::prims`]. For
+    /// a group or assembly that is the nearest component or subcomponent above, or `None` for the
+    /// world, as in Pixar's code. For any other prim it is the prim itself.
     pub space: Option<usize>,
 }
 

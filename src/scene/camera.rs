@@ -5,7 +5,8 @@ use glam::{DMat4, DVec2, Vec2};
 use super::Placement;
 use crate::sampled::{Sampled, Time};
 
-/// The unit of focal lengths and apertures: a tenth of a stage unit (GfCamera::FOCAL_LENGTH_UNIT and APERTURE_UNIT).
+/// The unit of focal lengths and apertures: a tenth of a stage unit (GfCamera::FOCAL_LENGTH_UNIT
+/// and APERTURE_UNIT).
 const LENS_UNIT: f64 = 0.1;
 
 /// A camera. It looks along its own -z, with y upward.
@@ -35,8 +36,8 @@ pub struct StageCamera {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frustum {
     pub perspective: bool,
-    /// Lower left and upper right corner of the window: in the plane at distance 1 for a perspective camera, in stage units for an
-    /// orthographic one.
+    /// Lower left and upper right corner of the window: in the plane at distance 1 for a
+    /// perspective camera, in stage units for an orthographic one.
     pub window: [DVec2; 2],
     /// Near and far distance in stage units.
     pub near_far: DVec2,
@@ -49,7 +50,8 @@ impl StageCamera {
         self.place.world_from_prim(time)
     }
 
-    /// The view at a time (GfCamera::GetFrustum). Attributes without a value have the fallback of the schema.
+    /// The view at a time (GfCamera::GetFrustum). Attributes without a value have the fallback of
+    /// the schema.
     #[must_use]
     pub fn frustum(&self, time: Time) -> Frustum {
         let number =

@@ -10,16 +10,18 @@ use crate::sampled::Time;
 use crate::skel::utils::{compute_joints_extent, concat_joint_transforms, extents_padding};
 
 impl Scene {
-    /// The extent of a SkelRoot at a time, as Pixar's tools compute it (rule 33). It is in the space of the SkelRoot, or in the space that
-    /// `transform` leads to.
+    /// The extent of a SkelRoot at a time, as Pixar's tools compute it (rule 33). It is in the
+    /// space of the SkelRoot, or in the space that `transform` leads to.
     ///
-    /// It encloses the joint pivots of every Skeleton that prims below are bound to (or of every Skeleton below, if no prim is bound), grown
-    /// by a padding per Skeleton. The padding is the largest distance by which the authored `extent` of a bound prim reaches beyond the
-    /// joints at rest. It is 0 if no extents or no restTransforms are authored. So points may leave the result; exact extents need
-    /// deformed points.
+    /// It encloses the joint pivots of every Skeleton that prims below are bound to (or of every
+    /// Skeleton below, if no prim is bound), grown by a padding per Skeleton. The padding is the
+    /// largest distance by which the authored `extent` of a bound prim reaches beyond the joints at
+    /// rest. It is 0 if no extents or no restTransforms are authored. So points may leave the
+    /// result; exact extents need deformed points.
     ///
-    /// A Skeleton without a pose or without joints adds nothing. `transform` does not apply to a Skeleton that resets the transform stack,
-    /// as in Pixar's code. `None` if nothing adds anything.
+    /// A Skeleton without a pose or without joints adds nothing. `transform` does not apply to a
+    /// Skeleton that resets the transform stack, as in Pixar's code. `None` if nothing adds
+    /// anything.
     ///
     /// # Errors
     /// A path that is no SkelRoot of this scene.
@@ -81,8 +83,9 @@ impl Scene {
         extents_padding(&rest, [*low, *high], geom_bind)
     }
 
-    /// The transform from the space of a prim to that of `ancestor`, and whether a prim between them resets the transform stack, which ends
-    /// the product. If `ancestor` is not above the prim, the transform leads to the world, as in Pixar's code.
+    /// The transform from the space of a prim to that of `ancestor`, and whether a prim between
+    /// them resets the transform stack, which ends the product. If `ancestor` is not above the
+    /// prim, the transform leads to the world, as in Pixar's code.
     fn relative(&self, prim: usize, ancestor: usize, time: Time) -> (DMat4, bool) {
         let mut m = DMat4::IDENTITY;
         let mut at = Some(prim);

@@ -7,15 +7,16 @@ use glam::Vec3;
 pub enum ExtentRule {
     /// The bounding box of the points (UsdGeomPointBased).
     Points,
-    /// The bounding box of spheres around the points, with their widths as diameters (UsdGeomPoints).
+    /// The bounding box of spheres around the points, with their widths as diameters
+    /// (UsdGeomPoints).
     WidthPerPoint,
     /// The bounding box of the points, grown by half the largest width (UsdGeomCurves).
     LargestWidth,
 }
 
 impl ExtentRule {
-    /// The corners of the extent of a prim, from its points and widths (the extent functions of UsdGeomPointBased, UsdGeomPoints and
-    /// UsdGeomCurves). `None` if a point is not finite.
+    /// The corners of the extent of a prim, from its points and widths (the extent functions of
+    /// UsdGeomPointBased, UsdGeomPoints and UsdGeomCurves). `None` if a point is not finite.
     #[must_use]
     pub fn corners(self, points: &[Vec3], widths: &[f32]) -> Option<[Vec3; 2]> {
         if points.is_empty() {

@@ -1,7 +1,7 @@
 //! The data of a stage that renderers need: meshes, skinned or not, their materials, and cameras.
 //!
-//! Skinning does not need it. Everything is plain data in stage units. A reader has checked it: primvars have the lengths that faces ask
-//! for, and indices are in range.
+//! Skinning does not need it. Everything is plain data in stage units. A reader has checked it:
+//! primvars have the lengths that faces ask for, and indices are in range.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
 /// Everything of a stage that a renderer draws.
 ///
-/// Left out are prims that are not meshes, prims of purpose `proxy` or `guide`, and instances of PointInstancers. Warnings say what is
-/// missing for that reason.
+/// Left out are prims that are not meshes, prims of purpose `proxy` or `guide`, and instances of
+/// PointInstancers. Warnings say what is missing for that reason.
 #[derive(Clone, Debug, Default)]
 pub struct Geometry {
     /// In the stage's order.
@@ -39,7 +39,8 @@ pub struct DrawnMesh {
     pub path: String,
     /// Index into [`super::Scene::bindings`], if the mesh is skinned or blended.
     pub binding: Option<usize>,
-    /// Index into [`Geometry::meshes`] of the first mesh with the same topology, points, normals, uvs and subsets, or its own.
+    /// Index into [`Geometry::meshes`] of the first mesh with the same topology, points, normals,
+    /// uvs and subsets, or its own.
     pub definition: usize,
     /// Its transform and its visibility, over time.
     pub place: Placement,
@@ -49,11 +50,11 @@ pub struct DrawnMesh {
     pub points: Sampled<Vec<Vec3>>,
     /// `primvars:normals`, or `normals` if there are none.
     pub normals: Option<Primvar<Vec3>>,
-    /// The number of these normals in [`super::SkinBinding::normals`], if the mesh is bound and deforms them
-    /// ([`super::SkinPart::normals`]).
+    /// The number of these normals in [`super::SkinBinding::normals`], if the mesh is bound and
+    /// deforms them ([`super::SkinPart::normals`]).
     pub skin_normals: Option<usize>,
-    /// Texture coordinates: those that the textures of the material read, or else `st`, or else the first ones of the mesh. (0, 0) is the
-    /// lower left corner.
+    /// Texture coordinates: those that the textures of the material read, or else `st`, or else the
+    /// first ones of the mesh. (0, 0) is the lower left corner.
     pub uvs: Option<Primvar<Vec2>>,
     /// Linear colours, for a mesh without a material.
     pub display_color: Option<Primvar<Vec3>>,
@@ -123,7 +124,8 @@ where
 }
 
 impl DrawnMesh {
-    /// The transform from prim space to the world at a time, in stage units. Skinned points do not need it: their pose places them.
+    /// The transform from prim space to the world at a time, in stage units. Skinned points do not
+    /// need it: their pose places them.
     #[must_use]
     pub fn world_from_prim(&self, time: Time) -> DMat4 {
         self.place.world_from_prim(time)

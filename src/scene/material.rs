@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use glam::{Mat3, Vec3, Vec4};
 
-/// A UsdPreviewSurface, with the inputs and fallbacks of its specification. Colours are linear. Values are those of the default time, or of
-/// the first sample if there is no default.
+/// A UsdPreviewSurface, with the inputs and fallbacks of its specification. Colours are linear.
+/// Values are those of the default time, or of the first sample if there is no default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     /// Prim path.
@@ -89,7 +89,8 @@ impl<T> Input<T> {
     }
 }
 
-/// How an input reads an image (UsdUVTexture): `channel(texel * scale + bias)`, with texels in linear colours.
+/// How an input reads an image (UsdUVTexture): `channel(texel * scale + bias)`, with texels in
+/// linear colours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextureUse {
     /// Index into [`super::Geometry::textures`].
@@ -106,7 +107,8 @@ pub struct TextureUse {
     pub bias: Vec4,
     /// The channels that the input reads.
     pub channel: TextureChannel,
-    /// Whether texels are sRGB (sourceColorSpace). `None` for `auto`: images of 8 bits with three or four channels are.
+    /// Whether texels are sRGB (sourceColorSpace). `None` for `auto`: images of 8 bits with three
+    /// or four channels are.
     pub srgb: Option<bool>,
 }
 
@@ -141,6 +143,7 @@ pub struct Texture {
     pub asset: String,
     /// The path or package entry where the asset was found.
     pub resolved: String,
-    /// The bytes of the file. Empty if it could not be read, of which there is a warning. v = 0 is the lower edge of the image.
+    /// The bytes of the file. Empty if it could not be read, of which there is a warning. v = 0 is
+    /// the lower edge of the image.
     pub bytes: Arc<[u8]>,
 }

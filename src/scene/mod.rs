@@ -181,8 +181,8 @@ impl Scene {
     }
 
     /// World transforms of a skeleton's joints at a time, in the order of
-    /// [`crate::skel::Skeleton::joints`]; `instance` counts [`Scene::instances`]. Column `w_axis` is a joint's
-    /// place, in the stage's units.
+    /// [`crate::skel::Skeleton::joints`]; `instance` counts [`Scene::instances`]. Column `w_axis`
+    /// is a joint's place, in the stage's units.
     ///
     /// # Errors
     /// Rest transforms that are needed but missing (rule 9).

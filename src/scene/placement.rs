@@ -15,7 +15,8 @@ pub struct PlacedPrim {
     pub parent: Option<usize>,
     /// Its own transform, parent_from_prim.
     pub xform: XformStack,
-    /// Whether the visibility of the prim itself is `invisible`. Prims below are then invisible too.
+    /// Whether the visibility of the prim itself is `invisible`. Prims below are then invisible
+    /// too.
     pub invisible: Sampled<bool>,
 }
 
@@ -27,13 +28,15 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The placement of `prims[prim]`. Parents come before their children. If there is no such prim, it is at the origin of the world.
+    /// The placement of `prims[prim]`. Parents come before their children. If there is no such
+    /// prim, it is at the origin of the world.
     #[must_use]
     pub fn new(prims: Arc<[PlacedPrim]>, prim: usize) -> Self {
         Self { prims, prim }
     }
 
-    /// The transform from prim space to the world at a time, in stage units (UsdGeomXformable::ComputeLocalToWorldTransform).
+    /// The transform from prim space to the world at a time, in stage units
+    /// (UsdGeomXformable::ComputeLocalToWorldTransform).
     #[must_use]
     pub fn world_from_prim(&self, time: Time) -> DMat4 {
         self.moving()

@@ -100,8 +100,8 @@ impl<'a> PoseCache<'a> {
         }
     }
 
-    /// From a prim's own space to this cache's; `None` where they are the same. Of use for prims that
-    /// only blend.
+    /// From a prim's own space to this cache's; `None` where they are the same. Of use for prims
+    /// that only blend.
     ///
     /// # Errors
     /// A Skeleton whose transform is singular.
@@ -139,9 +139,9 @@ impl<'a> PoseCache<'a> {
         Ok(out_from_skel * skel_from_prim)
     }
 
-    /// What takes a rigid prim's points, as they rest or as they blend, to this cache's space: all of
-    /// skinning by constant influences in one transform (rule 28), for a renderer that draws such prims as
-    /// instances.
+    /// What takes a rigid prim's points, as they rest or as they blend, to this cache's space: all
+    /// of skinning by constant influences in one transform (rule 28), for a renderer that draws
+    /// such prims as instances.
     ///
     /// # Errors
     /// As [`PoseCache::pose`]; influences that are broken, or not constant.

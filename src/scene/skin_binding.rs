@@ -106,8 +106,8 @@ pub struct SkinBinding {
     pub skel_root: usize,
     /// Index into [`super::Scene::instances`].
     pub instance: usize,
-    /// Index into [`super::Scene::bindings`] of the first binding with the same rest data, Skeleton and
-    /// animation: another one where instances share a prototype.
+    /// Index into [`super::Scene::bindings`] of the first binding with the same rest data, Skeleton
+    /// and animation: another one where instances share a prototype.
     pub definition: usize,
     /// Rest points in prim space.
     pub points: Sampled<Vec<Vec3>>,
@@ -186,8 +186,8 @@ impl SkinBinding {
             .is_some_and(|i| i.interpolation == InfluenceInterpolation::Constant)
     }
 
-    /// The validated rest data at a time. `instance` has to be the binding's own, because skins that
-    /// never change are remembered: [`super::BoundSkin`] sees to it.
+    /// The validated rest data at a time. `instance` has to be the binding's own, because skins
+    /// that never change are remembered: [`super::BoundSkin`] sees to it.
     pub(super) fn skin(
         &self,
         instance: &SkeletonInstance,

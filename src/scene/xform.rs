@@ -122,7 +122,8 @@ impl OpKind {
 pub struct XformOp {
     /// The kind, which says what the value means.
     pub kind: OpKind,
-    /// Attribute name. An op and its inverse have the same one, and cancel out if they are neighbours.
+    /// Attribute name. An op and its inverse have the same one, and cancel out if they are
+    /// neighbours.
     pub name: String,
     /// Whether the op is inverted (`!invert!`).
     pub invert: bool,
@@ -131,7 +132,8 @@ pub struct XformOp {
 }
 
 impl XformOp {
-    /// The matrix of the op at a time. It is the identity if the op has no value then, as in usd-core.
+    /// The matrix of the op at a time. It is the identity if the op has no value then, as in
+    /// usd-core.
     fn matrix(&self, time: Time) -> DMat4 {
         let rotate = |axis: usize, degrees: f64| {
             let radians = degrees.to_radians();
@@ -185,8 +187,9 @@ impl XformOp {
     }
 }
 
-/// The rotation of a quaternion as in GfRotation::SetQuat: the real part gives the angle, and the direction of the imaginary part gives the
-/// axis. It matters for quaternions whose length is not quite 1, such as those in half precision.
+/// The rotation of a quaternion as in GfRotation::SetQuat: the real part gives the angle, and the
+/// direction of the imaginary part gives the axis. It matters for quaternions whose length is not
+/// quite 1, such as those in half precision.
 fn as_rotation(q: DQuat) -> DQuat {
     let axis = q.xyz().normalize_or_zero();
     let w = q.w.clamp(-1.0, 1.0);
@@ -200,7 +203,8 @@ fn as_rotation(q: DQuat) -> DQuat {
 /// The local transform of a prim, as a stack of ops.
 #[derive(Clone, Debug, Default)]
 pub struct XformStack {
-    /// The ops in xformOpOrder. The matrices are multiplied in this order, so the first op applies last.
+    /// The ops in xformOpOrder. The matrices are multiplied in this order, so the first op applies
+    /// last.
     pub ops: Vec<XformOp>,
     /// Whether the transforms of ancestors do not apply to this prim (`!resetXformStack!`).
     pub resets: bool,

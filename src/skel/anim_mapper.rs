@@ -1,11 +1,14 @@
 //! Maps values per joint (or per channel) from one order of tokens to another (UsdSkelAnimMapper).
 //!
-//! Like Pixar's, a mapper is of one of two kinds. They differ if a token is listed twice, or if there are more values than source tokens:
+//! Like Pixar's, a mapper is of one of two kinds. They differ if a token is listed twice, or if
+//! there are more values than source tokens:
 //!
-//! - *Ordered*: the target order contains the whole source order in one piece, which begins where the first source token occurs first.
-//!   Values are copied there as one block. Values beyond the source order are copied too, as far as the target order reaches.
-//! - *Indexed*: every other case. A source token maps to the *last* equal token of the target. Of equal source tokens, the value of the
-//!   last one counts. Values beyond the source order are dropped.
+//! - *Ordered*: the target order contains the whole source order in one piece, which begins where
+//!   the first source token occurs first. Values are copied there as one block. Values beyond the
+//!   source order are copied too, as far as the target order reaches.
+//! - *Indexed*: every other case. A source token maps to the *last* equal token of the target. Of
+//!   equal source tokens, the value of the last one counts. Values beyond the source order are
+//!   dropped.
 //!
 //! Tokens are compared as a whole, never by the last name of a path (rule 11).
 
@@ -64,15 +67,16 @@ impl AnimMapper {
         }
     }
 
-    /// Whether one of the orders is empty, so that nothing is mapped. A mapper of two orders without a common token is *not* null, as in
-    /// Pixar's code (not as in its documentation): see [`AnimMapper::reaches_nothing`].
+    /// Whether one of the orders is empty, so that nothing is mapped. A mapper of two orders
+    /// without a common token is *not* null, as in Pixar's code (not as in its documentation): see
+    /// [`AnimMapper::reaches_nothing`].
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.map == Map::Null
     }
 
-    /// Whether no element of the source has a place in the target: the mapper is null, or the orders have no common token. Pixar's mapper
-    /// has no such method.
+    /// Whether no element of the source has a place in the target: the mapper is null, or the
+    /// orders have no common token. Pixar's mapper has no such method.
     #[must_use]
     pub fn reaches_nothing(&self) -> bool {
         self.targets().all(|t| t.is_none())
@@ -84,7 +88,8 @@ impl AnimMapper {
         self.map == Map::Ordered { offset: 0 } && self.source_len == self.target_len
     }
 
-    /// Whether the source leaves some element of the target without a value. True for every null mapper, also if the target is empty.
+    /// Whether the source leaves some element of the target without a value. True for every null
+    /// mapper, also if the target is empty.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
         match &self.map {
@@ -121,8 +126,8 @@ impl AnimMapper {
         })
     }
 
-    /// Copies `source` to its places in `target`. Other elements of `target` keep their values (rule 11). `source` may be shorter than the
-    /// source order.
+    /// Copies `source` to its places in `target`. Other elements of `target` keep their values
+    /// (rule 11). `source` may be shorter than the source order.
     ///
     /// # Panics
     /// If `target` is shorter than the target order.
@@ -134,9 +139,9 @@ impl AnimMapper {
         self.copy(source, &mut target[..self.target_len], 1);
     }
 
-    /// Pixar's Remap: as [`AnimMapper::remap`], with `element_size` values per token. It first resizes `target` to the target order and
-    /// fills new elements with `default`. If the mapper is an identity and `source` is as long as the order, `source` replaces
-    /// `target`.
+    /// Pixar's Remap: as [`AnimMapper::remap`], with `element_size` values per token. It first
+    /// resizes `target` to the target order and fills new elements with `default`. If the mapper is
+    /// an identity and `source` is as long as the order, `source` replaces `target`.
     ///
     /// # Errors
     /// An `element_size` of 0.
@@ -155,7 +160,8 @@ impl AnimMapper {
         Ok(())
     }
 
-    /// Pixar's RemapTransforms: [`AnimMapper::remap_resized`] with identity for transforms that are added.
+    /// Pixar's RemapTransforms: [`AnimMapper::remap_resized`] with identity for transforms that are
+    /// added.
     ///
     /// # Errors
     /// An `element_size` of 0.
@@ -168,7 +174,8 @@ impl AnimMapper {
         self.remap_resized(source, target, element_size, &DMat4::IDENTITY)
     }
 
-    /// Maps values to `target`, which has exactly `element_size` values per token of the target order.
+    /// Maps values to `target`, which has exactly `element_size` values per token of the target
+    /// order.
     fn copy<V: Clone>(&self, source: &[V], target: &mut [V], element_size: usize) {
         match &self.map {
             Map::Null => {}
@@ -189,7 +196,8 @@ impl AnimMapper {
     }
 }
 
-/// Where the target contains the whole source order in one piece, if it does so where the first source token occurs first.
+/// Where the target contains the whole source order in one piece, if it does so where the first
+/// source token occurs first.
 fn ordered_offset<S: AsRef<str>, T: AsRef<str>>(source: &[S], target: &[T]) -> Option<usize> {
     let first = source.first()?.as_ref();
     let offset = target.iter().position(|t| t.as_ref() == first)?;

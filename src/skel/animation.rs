@@ -21,7 +21,8 @@ pub struct SkelAnimation {
     pub rotations: Sampled<Vec<Quat>>,
     /// Joint-local scales, half precision.
     pub scales: Sampled<Vec<Half3>>,
-    /// The same scales in single precision, from files that have them (glTF). If they are there, they are used.
+    /// The same scales in single precision, from files that have them (glTF). If they are there,
+    /// they are used.
     pub float_scales: Option<Sampled<Vec<Vec3>>>,
     /// Blend shape channels.
     pub blend_shapes: Vec<String>,
@@ -30,8 +31,9 @@ pub struct SkelAnimation {
 }
 
 impl SkelAnimation {
-    /// Joint-local transforms in the joint order of this animation. `None` if the animation is ignored at this time (rule 8): a component
-    /// has no value, has another length than `joints` or is not finite, or there are no joints.
+    /// Joint-local transforms in the joint order of this animation. `None` if the animation is
+    /// ignored at this time (rule 8): a component has no value, has another length than `joints` or
+    /// is not finite, or there are no joints.
     #[must_use]
     pub fn joint_local_transforms(&self, time: Time) -> Option<Vec<DMat4>> {
         let n = self.joints.len();
@@ -56,8 +58,9 @@ impl SkelAnimation {
         local.iter().all(math::is_finite).then_some(local)
     }
 
-    /// Weights at a time, in the order of `blend_shapes`. If fewer are authored, the rest are 0 (rule 11). If more are authored, all are
-    /// returned, because an [`AnimMapper`] may pass them on.
+    /// Weights at a time, in the order of `blend_shapes`. If fewer are authored, the rest are 0
+    /// (rule 11). If more are authored, all are returned, because an [`AnimMapper`] may pass them
+    /// on.
     #[must_use]
     pub fn channel_weights(&self, time: Time) -> Vec<f32> {
         let authored = self.blend_shape_weights.at(time);
@@ -77,8 +80,9 @@ impl SkelAnimation {
 
 /// Joint-local transforms of `skeleton` at `time`, driven by `animation`.
 ///
-/// A joint that the animation does not have takes its rest transform (rule 9). If the animation is ignored, or is for another skeleton, all
-/// joints do (rules 8 and 9). `None` if rest transforms are needed and the skeleton has none.
+/// A joint that the animation does not have takes its rest transform (rule 9). If the animation is
+/// ignored, or is for another skeleton, all joints do (rules 8 and 9). `None` if rest transforms
+/// are needed and the skeleton has none.
 #[must_use]
 pub fn joint_local_transforms(
     skeleton: &Skeleton,

@@ -4,11 +4,12 @@ use glam::Vec3;
 
 use crate::error::{Invalid, Warning};
 
-/// usd-core's epsilon for weights. Two weights that are closer than this are equal (rule 13), and a sub-shape's weight that is nearer to zero
-/// is dropped (rule 16).
+/// usd-core's epsilon for weights. Two weights that are closer than this are equal (rule 13), and a
+/// sub-shape's weight that is nearer to zero is dropped (rule 16).
 pub const WEIGHT_EPSILON: f64 = 1e-6;
 
-/// One shape that a blend shape passes through as its weight grows: an in-between, or the primary shape at weight 1.
+/// One shape that a blend shape passes through as its weight grows: an in-between, or the primary
+/// shape at weight 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubShape {
     /// The channel weight at which this shape alone gives the result.
@@ -16,7 +17,8 @@ pub struct SubShape {
     /// One offset per entry of `point_indices`, or per point, in the prim's own space; empty where
     /// the file has none, which moves no point.
     pub offsets: Vec<Vec3>,
-    /// As many normal offsets, or none. An in-between does not use those of the primary shape (rule 19).
+    /// As many normal offsets, or none. An in-between does not use those of the primary shape (rule
+    /// 19).
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
@@ -33,7 +35,8 @@ pub struct Inbetween {
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
-/// A validated blend shape. Its sub-shapes are the primary shape and the in-betweens, sorted by weight.
+/// A validated blend shape. Its sub-shapes are the primary shape and the in-betweens, sorted by
+/// weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlendShape {
     path: String,
@@ -42,12 +45,12 @@ pub struct BlendShape {
 }
 
 impl BlendShape {
-    /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13), and normal offsets of the wrong number
-    /// (rule 19), are dropped with a warning.
+    /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13),
+    /// and normal offsets of the wrong number (rule 19), are dropped with a warning.
     ///
     /// # Errors
-    /// Offsets of the wrong number (as many as `point_indices`, or as points without those, or none are right), an index out of range,
-    /// offsets that are not finite (rule 18).
+    /// Offsets of the wrong number (as many as `point_indices`, or as points without those, or none
+    /// are right), an index out of range, offsets that are not finite (rule 18).
     pub fn new(
         path: impl Into<String>,
         point_indices: Option<&[i64]>,
@@ -225,12 +228,14 @@ fn inbetween_weight(between: &Inbetween, taken: &[SubShape]) -> Result<f32, Stri
     Ok(weight)
 }
 
-/// Splits a channel weight among sub-shapes: at most two pairs of a sub-shape and its weight (rules 13 to 16).
+/// Splits a channel weight among sub-shapes: at most two pairs of a sub-shape and its weight (rules
+/// 13 to 16).
 ///
-/// `weights` are the weights of the sub-shapes, ascending, without the *null shape*, which is at 0 and adds nothing. A single primary
-/// shape takes the channel weight as it is. Otherwise the two shapes on either side of the channel weight share it, the null shape
-/// among them; beyond the first or last shape, the two nearest shapes extrapolate. Weights nearer to zero than [`WEIGHT_EPSILON`]
-/// are dropped.
+/// `weights` are the weights of the sub-shapes, ascending, without the *null shape*, which is at 0
+/// and adds nothing. A single primary shape takes the channel weight as it is. Otherwise the two
+/// shapes on either side of the channel weight share it, the null shape among them; beyond the
+/// first or last shape, the two nearest shapes extrapolate. Weights nearer to zero than
+/// [`WEIGHT_EPSILON`] are dropped.
 #[must_use]
 pub fn resolve_weight(weights: &[f64], weight: f64) -> [Option<(usize, f64)>; 2] {
     let keep = |i: Option<usize>, w: f64| i.filter(|_| w.abs() > WEIGHT_EPSILON).map(|i| (i, w));

@@ -1,4 +1,5 @@
-//! Blend shapes to be written, as plain data. They are checked against the rules before they are written.
+//! Blend shapes to be written, as plain data. They are checked against the rules before they are
+//! written.
 
 use glam::Vec3;
 
@@ -10,12 +11,13 @@ use crate::error::Invalid;
 pub struct InbetweenDef {
     /// Its name below `inbetweens:`.
     pub name: String,
-    /// The channel weight at which it alone gives the result: not 0, not 1, and not that of another in-between (rule 13). It may be below 0
-    /// or above 1.
+    /// The channel weight at which it alone gives the result: not 0, not 1, and not that of another
+    /// in-between (rule 13). It may be below 0 or above 1.
     pub weight: f32,
     /// As many as the blend shape's own offsets, from the rest points, in the prim's space.
     pub offsets: Vec<Vec3>,
-    /// As many normal offsets, or none. An in-between does not use those of the blend shape (rule 19).
+    /// As many normal offsets, or none. An in-between does not use those of the blend shape (rule
+    /// 19).
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
@@ -48,7 +50,8 @@ pub struct BlendShapeDef {
 }
 
 impl BlendShapeDef {
-    /// Makes the sparse shape that moves `rest` points to `sculpted` ones. Only points that move by more than `tolerance` get offsets.
+    /// Makes the sparse shape that moves `rest` points to `sculpted` ones. Only points that move by
+    /// more than `tolerance` get offsets.
     ///
     /// # Errors
     /// Another number of sculpted points than rest points.
@@ -76,11 +79,12 @@ impl BlendShapeDef {
         })
     }
 
-    /// Validates the shape for a prim of `point_count` points. What is a warning for a reader is an error here.
+    /// Validates the shape for a prim of `point_count` points. What is a warning for a reader is an
+    /// error here.
     ///
     /// # Errors
-    /// As [`BlendShape::new`]; in-betweens at 0, at 1, at one weight or of one name; normal offsets of the
-    /// wrong number; no point indices at all for offsets that are fewer than the points.
+    /// As [`BlendShape::new`]; in-betweens at 0, at 1, at one weight or of one name; normal offsets
+    /// of the wrong number; no point indices at all for offsets that are fewer than the points.
     pub fn validate(&self, path: &str, point_count: usize) -> Result<BlendShape, Invalid> {
         for (i, between) in self.inbetweens.iter().enumerate() {
             if self.inbetweens[..i].iter().any(|b| b.name == between.name) {

@@ -1,6 +1,7 @@
-//! Dual quaternion skinning of one point or normal in f64, as in `_SkinPointsDQS` and `_SkinNormalsDQS` of usdSkel/utils.cpp (rules 25
-//! to 27). The reference uses it, and rigid prims do. It shares no code with the kernels' `math::polar_decomposition`, on purpose:
-//! tests compare the two.
+//! Dual quaternion skinning of one point or normal in f64, as in `_SkinPointsDQS` and
+//! `_SkinNormalsDQS` of usdSkel/utils.cpp (rules 25 to 27). The reference uses it, and rigid prims
+//! do. It shares no code with the kernels' `math::polar_decomposition`, on purpose: tests compare
+//! the two.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -203,8 +204,8 @@ fn quaternion(m: DMat3) -> DQuat {
     DQuat::from_xyzw(v.x, v.y, v.z, r.clamp(-1.0, 1.0))
 }
 
-/// Joint scale and shear of a point or normal (after geomBindTransform), by linear blending, where any
-/// joint of the prim's order has some (rule 25). [`Blend`] takes what this gives.
+/// Joint scale and shear of a point or normal (after geomBindTransform), by linear blending, where
+/// any joint of the prim's order has some (rule 25). [`Blend`] takes what this gives.
 pub(super) fn scaled(weighted: &[(Parts, f64)], has_scale: bool, v: DVec3) -> DVec3 {
     match has_scale {
         true => weighted.iter().map(|(j, w)| j.residual * v * *w).sum(),

@@ -14,8 +14,8 @@ pub enum InfluenceInterpolation {
     Constant,
 }
 
-/// The validated joint influences of a prim. Joint indices count the joint order of the prim: its `skel:joints` if authored, else the
-/// order of the skeleton.
+/// The validated joint influences of a prim. Joint indices count the joint order of the prim: its
+/// `skel:joints` if authored, else the order of the skeleton.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointInfluences {
     interpolation: InfluenceInterpolation,
@@ -171,8 +171,8 @@ impl JointInfluences {
             .zip(self.weights[range].iter().copied())
     }
 
-    /// The same with the weights of every point summing to 1 ([`utils::normalize_weights`]); those of a
-    /// point that sum to 0 become zeros.
+    /// The same with the weights of every point summing to 1 ([`utils::normalize_weights`]); those
+    /// of a point that sum to 0 become zeros.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         utils::normalize_weights(&mut self.weights, self.count, WEIGHT_SUM_EPSILON)

@@ -4,7 +4,8 @@ use crate::error::Invalid;
 
 /// Validated faces: faceVertexCounts, faceVertexIndices and orientation of a UsdGeomMesh.
 ///
-/// Faces of fewer than three corners are kept, so that corners have the numbers of the file, but they are not drawn.
+/// Faces of fewer than three corners are kept, so that corners have the numbers of the file, but
+/// they are not drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshTopology {
     /// First corner of each face, and one past the last corner of all.
@@ -67,7 +68,8 @@ impl MeshTopology {
         })
     }
 
-    /// The same faces with some that are not drawn (holeIndices). Indices of no face count for nothing.
+    /// The same faces with some that are not drawn (holeIndices). Indices of no face count for
+    /// nothing.
     #[must_use]
     pub fn with_holes(mut self, holes: &[i32]) -> Self {
         let faces = self.face_count();

@@ -6,8 +6,9 @@ use glam::Vec3;
 
 use crate::error::Invalid;
 
-/// Rest normals in prim space: one per point (interpolation vertex or varying) or one per face corner (faceVarying). Constant and uniform
-/// normals cannot be expressed, because skinning does not change them (rule 24).
+/// Rest normals in prim space: one per point (interpolation vertex or varying) or one per face
+/// corner (faceVarying). Constant and uniform normals cannot be expressed, because skinning does
+/// not change them (rule 24).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestNormals {
     /// The normals.
@@ -27,12 +28,13 @@ impl RestNormals {
         }
     }
 
-    /// One normal per face corner, with the influences of the corner's point. A corner whose index is out of range has those of the first
-    /// point, as in `UsdSkelSkinFaceVaryingNormals` (rule 24).
+    /// One normal per face corner, with the influences of the corner's point. A corner whose index
+    /// is out of range has those of the first point, as in `UsdSkelSkinFaceVaryingNormals` (rule
+    /// 24).
     ///
     /// # Errors
-    /// Another number of normals than of corners, or corners of a prim without points. (Pixar's bake skins the points and does not
-    /// change such normals.)
+    /// Another number of normals than of corners, or corners of a prim without points. (Pixar's
+    /// bake skins the points and does not change such normals.)
     pub fn face_varying(
         prim: &str,
         values: Arc<Vec<Vec3>>,

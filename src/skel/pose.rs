@@ -78,7 +78,8 @@ impl SkeletonInstance {
     /// (rule 10), one per joint of the skeleton.
     ///
     /// # Errors
-    /// Missing rest transforms (rule 9); missing, wrong-sized or singular bind transforms (rule 10).
+    /// Missing rest transforms (rule 9); missing, wrong-sized or singular bind transforms (rule
+    /// 10).
     pub fn skinning_transforms(&self, time: Time) -> Result<Vec<DMat4>, Invalid> {
         skinning_transforms(&self.skeleton, &self.skel_from_joint(time)?)
     }
@@ -97,25 +98,28 @@ fn skinning_transforms(
 /// The pose of one skin at one time: everything that changes with time.
 #[derive(Clone, Debug)]
 pub struct Pose {
-    /// Skinning transforms in skeleton space, one per joint of the skeleton. `None` if the prim only blends.
+    /// Skinning transforms in skeleton space, one per joint of the skeleton. `None` if the prim
+    /// only blends.
     pub skinning: Option<Arc<Vec<DMat4>>>,
     /// geomBindTransform: from prim space to the space of the skeleton's bind transforms.
     pub geom_bind: DMat4,
     /// Weight of each blend shape.
     pub channel_weights: Vec<f32>,
-    /// From skeleton space to the space of the results, which for a bake is prim space. A prim that only blends stays in prim space
-    /// (rule 20).
+    /// From skeleton space to the space of the results, which for a bake is prim space. A prim that
+    /// only blends stays in prim space (rule 20).
     pub out_from_skel: DMat4,
 }
 
 impl Pose {
-    /// A pose from the transform of each joint in the space of its parent (of a root, in skeleton space).
+    /// A pose from the transform of each joint in the space of its parent (of a root, in skeleton
+    /// space).
     ///
-    /// `geom_bind` and `out_from_skel` are the identity, and there are no channel weights; see [`Pose::with_geom_bind`],
-    /// [`Pose::with_out_from_skel`] and [`Pose::with_weights`].
+    /// `geom_bind` and `out_from_skel` are the identity, and there are no channel weights; see
+    /// [`Pose::with_geom_bind`], [`Pose::with_out_from_skel`] and [`Pose::with_weights`].
     ///
     /// # Errors
-    /// Another number of transforms than joints, transforms that are not finite, a skeleton without bind transforms.
+    /// Another number of transforms than joints, transforms that are not finite, a skeleton without
+    /// bind transforms.
     pub fn from_local(skeleton: &Skeleton, parent_from_joint: &[DMat4]) -> Result<Self, Invalid> {
         check_joints(skeleton, parent_from_joint)?;
         let mut out = Self::of_shapes(Vec::new());
@@ -123,7 +127,8 @@ impl Pose {
         Ok(out)
     }
 
-    /// A pose from the transform of each joint in skeleton space; otherwise as [`Pose::from_local`].
+    /// A pose from the transform of each joint in skeleton space; otherwise as
+    /// [`Pose::from_local`].
     ///
     /// # Errors
     /// As [`Pose::from_local`].
@@ -136,8 +141,9 @@ impl Pose {
         Ok(out)
     }
 
-    /// Replaces the transforms of the joints by new ones, each in the space of its parent, and changes nothing else. It allocates nothing
-    /// if the pose had as many joints before and nothing else holds the `Arc` in [`Pose::skinning`].
+    /// Replaces the transforms of the joints by new ones, each in the space of its parent, and
+    /// changes nothing else. It allocates nothing if the pose had as many joints before and nothing
+    /// else holds the `Arc` in [`Pose::skinning`].
     ///
     /// # Errors
     /// As [`Pose::from_local`]. The pose does not change then.
@@ -163,7 +169,8 @@ impl Pose {
         Ok(())
     }
 
-    /// Replaces the transforms of the joints by new ones in skeleton space, and changes nothing else.
+    /// Replaces the transforms of the joints by new ones in skeleton space, and changes nothing
+    /// else.
     ///
     /// # Errors
     /// As [`Pose::from_skel_space`]. The pose does not change then.
@@ -181,7 +188,8 @@ impl Pose {
         Ok(())
     }
 
-    /// The skinning transforms, to overwrite. If something else holds their `Arc`, they are replaced first.
+    /// The skinning transforms, to overwrite. If something else holds their `Arc`, they are
+    /// replaced first.
     fn own_skinning(&mut self) -> &mut Vec<DMat4> {
         let skinning = self.skinning.get_or_insert_default();
         if Arc::get_mut(skinning).is_none() {
@@ -209,14 +217,16 @@ impl Pose {
         self
     }
 
-    /// The same pose with a geomBindTransform: from the space of the mesh to skeleton space in the bind pose.
+    /// The same pose with a geomBindTransform: from the space of the mesh to skeleton space in the
+    /// bind pose.
     #[must_use]
     pub fn with_geom_bind(mut self, geom_bind: DMat4) -> Self {
         self.geom_bind = geom_bind;
         self
     }
 
-    /// The same pose with results in another space than skeleton space. With `world_from_skel` they are in world space.
+    /// The same pose with results in another space than skeleton space. With `world_from_skel` they
+    /// are in world space.
     #[must_use]
     pub fn with_out_from_skel(mut self, out_from_skel: DMat4) -> Self {
         self.out_from_skel = out_from_skel;

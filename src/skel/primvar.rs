@@ -1,9 +1,11 @@
-//! Values on a mesh (UsdGeomPrimvar): one for the whole mesh, or one per face, point or face corner.
+//! Values on a mesh (UsdGeomPrimvar): one for the whole mesh, or one per face, point or face
+//! corner.
 
 use super::MeshTopology;
 use crate::error::Invalid;
 
-/// The elements of a mesh that a primvar has values for. On a mesh of polygons, `varying` is the same as `vertex`.
+/// The elements of a mesh that a primvar has values for. On a mesh of polygons, `varying` is the
+/// same as `vertex`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrimvarInterpolation {
     /// One for the whole mesh.

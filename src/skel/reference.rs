@@ -1,6 +1,7 @@
 //! The reference: skinning in f64, straight from the definitions, over the model as it is.
 //!
-//! It is slow and simple on purpose. It shares no code with the kernels, so comparing the two proves something.
+//! It is slow and simple on purpose. It shares no code with the kernels, so comparing the two
+//! proves something.
 
 use glam::{DMat3, DMat4, DVec3};
 
@@ -50,7 +51,8 @@ pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
     Deformed { points, normals }
 }
 
-/// The influences, and the skinning transform of each joint in the joint order of the prim. `None` for a prim that only blends.
+/// The influences, and the skinning transform of each joint in the joint order of the prim. `None`
+/// for a prim that only blends.
 fn posed<'a>(skin: &'a Skin, pose: &Pose) -> Option<(&'a JointInfluences, Vec<DMat4>)> {
     let (influences, skinning) = (skin.influences()?, pose.skinning.as_ref()?);
     let joints = (0..skin.own_joint_count() as u32).map(|j| {
@@ -91,8 +93,8 @@ fn skin_linear(
     }
 }
 
-/// Dual quaternion skinning (rules 25 to 27): applies residual scale and shear by linear blending, if any joint of the prim has some, and
-/// then the blend of the rigid motions.
+/// Dual quaternion skinning (rules 25 to 27): applies residual scale and shear by linear blending,
+/// if any joint of the prim has some, and then the blend of the rigid motions.
 fn skin_by_quaternions(
     skin: &Skin,
     pose: &Pose,
@@ -125,8 +127,9 @@ fn weighted(influences: &JointInfluences, parts: &[Parts], point: usize) -> Vec<
         .collect()
 }
 
-/// Deforms vectors at points of the skin, such as tangents. The linear part of the transform that moves the point, which is its derivative,
-/// transforms the vector; so does `out_from_skel`. Blend shapes do not change vectors. Results have unit length, or are zero.
+/// Deforms vectors at points of the skin, such as tangents. The linear part of the transform that
+/// moves the point, which is its derivative, transforms the vector; so does `out_from_skel`. Blend
+/// shapes do not change vectors. Results have unit length, or are zero.
 ///
 /// `vectors` are pairs of a point and a vector in prim space.
 ///
@@ -158,8 +161,8 @@ pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Vec<DVec3>
     carried.collect()
 }
 
-/// Computes smooth normals of points. Each corner of each face that is not a hole adds the cross product of its edges to the normal of its
-/// point. The sum is normalised; it may be zero.
+/// Computes smooth normals of points. Each corner of each face that is not a hole adds the cross
+/// product of its edges to the normal of its point. The sum is normalised; it may be zero.
 ///
 /// # Panics
 /// If the topology uses more points.
@@ -180,7 +183,8 @@ pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
     sums.into_iter().map(DVec3::normalize_or_zero).collect()
 }
 
-/// Points and normals for which rounding may decide the result of dual quaternion skinning: see [`hemisphere_ties`].
+/// Points and normals for which rounding may decide the result of dual quaternion skinning: see
+/// [`hemisphere_ties`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HemisphereTies {
     /// As many as the skin's points.
@@ -189,9 +193,11 @@ pub struct HemisphereTies {
     pub normals: Vec<bool>,
 }
 
-/// Finds the points and normals for which rounding may decide the result of dual quaternion skinning. There, some joint is within
-/// `tolerance` of half a turn from the joint of the largest weight: the dot product of their unit quaternions is nearly zero, so both ways
-/// round are equally long. Comparisons of implementations have to leave them out. A skin with another method has none.
+/// Finds the points and normals for which rounding may decide the result of dual quaternion
+/// skinning. There, some joint is within `tolerance` of half a turn from the joint of the largest
+/// weight: the dot product of their unit quaternions is nearly zero, so both ways round are equally
+/// long. Comparisons of implementations have to leave them out. A skin with another method has
+/// none.
 ///
 /// # Panics
 /// As [`deform`].

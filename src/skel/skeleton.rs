@@ -1,4 +1,5 @@
-//! Skeletons (UsdSkelSkeleton, and the part of UsdSkelSkeletonQuery that does not change with time).
+//! Skeletons (UsdSkelSkeleton, and the part of UsdSkelSkeletonQuery that does not change with
+//! time).
 
 use glam::DMat4;
 
@@ -22,9 +23,11 @@ pub struct Skeleton {
 impl Skeleton {
     /// Builds a skeleton from its attributes' values, in column-vector form.
     ///
-    /// - `bind`: bindTransforms, in world space in the bind pose. Missing or singular ones, or a wrong number of them, are an error of
-    ///   [`Skeleton::inverse_bind`] only, because a prim that only blends does not need them (rule 10).
-    /// - `rest`: restTransforms, joint-local. They count as missing if their number is wrong or one is not finite.
+    /// - `bind`: bindTransforms, in world space in the bind pose. Missing or singular ones, or a
+    ///   wrong number of them, are an error of [`Skeleton::inverse_bind`] only, because a prim that
+    ///   only blends does not need them (rule 10).
+    /// - `rest`: restTransforms, joint-local. They count as missing if their number is wrong or one
+    ///   is not finite.
     ///
     /// # Errors
     /// Joints whose parents come after them (rule 7).
@@ -61,14 +64,17 @@ impl Skeleton {
     /// Builds a skeleton from a host's own arrays.
     ///
     /// - `path`: a name for messages.
-    /// - `joints`: a name for each joint. Animations and the joint orders of meshes refer to joints by name.
+    /// - `joints`: a name for each joint. Animations and the joint orders of meshes refer to joints
+    ///   by name.
     /// - `parents`: the parent of each joint, which comes before it; `None` for a root.
-    /// - `bind`: the transform of each joint in skeleton space, in the pose in which meshes are bound.
-    /// - `rest`: the transform of each joint in the space of its parent at rest, for joints that an animation does not have.
+    /// - `bind`: the transform of each joint in skeleton space, in the pose in which meshes are
+    ///   bound.
+    /// - `rest`: the transform of each joint in the space of its parent at rest, for joints that an
+    ///   animation does not have.
     ///
     /// # Errors
-    /// Arrays whose sizes do not agree; parents that are not there or come after their children; bind transforms that
-    /// are not finite or singular; rest transforms that are not finite.
+    /// Arrays whose sizes do not agree; parents that are not there or come after their children;
+    /// bind transforms that are not finite or singular; rest transforms that are not finite.
     pub fn from_parents(
         path: impl Into<String>,
         joints: Vec<String>,
@@ -112,8 +118,9 @@ impl Skeleton {
         })
     }
 
-    /// The same skeleton with the names that joints had in the program that made the file (jointNames). They need not be valid paths, and
-    /// not unique. They count as missing if their number is not that of the joints.
+    /// The same skeleton with the names that joints had in the program that made the file
+    /// (jointNames). They need not be valid paths, and not unique. They count as missing if their
+    /// number is not that of the joints.
     #[must_use]
     pub fn with_joint_names(mut self, names: Option<Vec<String>>) -> Self {
         self.joint_names = names.filter(|n| n.len() == self.joints.len());

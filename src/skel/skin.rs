@@ -16,8 +16,9 @@ pub struct Skin {
     normals: Option<RestNormals>,
     influences: Option<JointInfluences>,
     method: SkinningMethod,
-    /// The joint of the skeleton for each joint of the prim's skel:joints; `None` if the prim has no joint order of its own. A joint that the
-    /// skeleton lacks maps to nothing, and does not move (rule 11).
+    /// The joint of the skeleton for each joint of the prim's skel:joints; `None` if the prim has
+    /// no joint order of its own. A joint that the skeleton lacks maps to nothing, and does not
+    /// move (rule 11).
     joint_map: Option<Vec<Option<u32>>>,
     joint_count: usize,
     shapes: Vec<Option<Arc<BlendShape>>>,
@@ -30,7 +31,8 @@ impl Skin {
     /// - `influences`: `None` where the prim only blends.
     /// - `joint_map`: from the prim's skel:joints to the skeleton's joints, where it has its own.
     /// - `joint_count`: joints of the skeleton.
-    /// - `shapes`: one element per blend shape of the prim. `None` for a blend shape that is missing, which adds nothing (rule 17).
+    /// - `shapes`: one element per blend shape of the prim. `None` for a blend shape that is
+    ///   missing, which adds nothing (rule 17).
     ///
     /// # Errors
     /// Points or normals that are not finite, normals of the wrong number or of points that are not
@@ -80,8 +82,9 @@ impl Skin {
 
     /// The same skin with another method.
     ///
-    /// A prim that one joint moves as a whole (one constant influence, whose weight is 1 within 1e-6) keeps linear blend skinning: Pixar's
-    /// `UsdSkelSkinTransform` uses the matrix of that joint as it is, singular or not.
+    /// A prim that one joint moves as a whole (one constant influence, whose weight is 1 within
+    /// 1e-6) keeps linear blend skinning: Pixar's `UsdSkelSkinTransform` uses the matrix of that
+    /// joint as it is, singular or not.
     #[must_use]
     pub fn with_method(mut self, method: SkinningMethod) -> Self {
         let moved_by_one_joint = self.influences.as_ref().is_some_and(|i| {
@@ -108,7 +111,8 @@ impl Skin {
         self.normals.as_ref().map(|n| n.values.as_slice())
     }
 
-    /// The point of each faceVarying normal. `None` if normals are one per point, or if there are none.
+    /// The point of each faceVarying normal. `None` if normals are one per point, or if there are
+    /// none.
     #[must_use]
     pub fn normal_points(&self) -> Option<&[u32]> {
         self.normals.as_ref()?.points.as_deref().map(Vec::as_slice)
@@ -168,7 +172,8 @@ impl Skin {
         &self.shapes
     }
 
-    /// Whether blend shapes change normals: whether some shape has normal offsets, and normals are one per point (rule 19).
+    /// Whether blend shapes change normals: whether some shape has normal offsets, and normals are
+    /// one per point (rule 19).
     #[must_use]
     pub fn blends_normals(&self) -> bool {
         let per_point = self.normals.as_ref().is_some_and(|n| n.points.is_none());
@@ -176,8 +181,9 @@ impl Skin {
     }
 }
 
-/// Maps the joint order of a prim to a skeleton: for each token of `own` the joint of the skeleton with that token, or `None` (rule 11). If
-/// tokens repeat, the result is that of Pixar's map from the skeleton's order to the prim's.
+/// Maps the joint order of a prim to a skeleton: for each token of `own` the joint of the skeleton
+/// with that token, or `None` (rule 11). If tokens repeat, the result is that of Pixar's map from
+/// the skeleton's order to the prim's.
 #[must_use]
 pub fn joint_map(own: &[String], skeleton: &[String]) -> Vec<Option<u32>> {
     let joints: Vec<_> = (0..skeleton.len() as u32).map(Some).collect();

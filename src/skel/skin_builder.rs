@@ -12,8 +12,8 @@ use crate::error::Invalid;
 
 /// Builds a [`Skin`] from a host's own arrays, without any file.
 ///
-/// Points, normals and offsets are in the space and the units of the mesh. Weights are used as they are; they should sum to 1 per point
-/// ([`super::utils::normalize_weights`]).
+/// Points, normals and offsets are in the space and the units of the mesh. Weights are used as they
+/// are; they should sum to 1 per point ([`super::utils::normalize_weights`]).
 ///
 /// ```
 /// use glam::{DMat4, DVec3, Vec3};
@@ -69,7 +69,8 @@ impl SkinBuilder {
         }
     }
 
-    /// Sets rest normals, one per point. Without any, [`crate::kernel::PackedSkin::with_smooth_normals`] can compute normals from the deformed
+    /// Sets rest normals, one per point. Without any,
+    /// [`crate::kernel::PackedSkin::with_smooth_normals`] can compute normals from the deformed
     /// points.
     #[must_use]
     pub fn normals(mut self, normals: impl Into<Arc<Vec<Vec3>>>) -> Self {
@@ -77,7 +78,8 @@ impl SkinBuilder {
         self
     }
 
-    /// Sets rest normals, one per face corner, and the point of each corner. Blend shapes do not change them (rule 19).
+    /// Sets rest normals, one per face corner, and the point of each corner. Blend shapes do not
+    /// change them (rule 19).
     #[must_use]
     pub fn corner_normals(
         mut self,
@@ -91,8 +93,8 @@ impl SkinBuilder {
         self
     }
 
-    /// Sets `count` influences per point, point by point. `joints` are numbers of joints of the skeleton, or of
-    /// [`SkinBuilder::joint_order`]. `count` may be any number.
+    /// Sets `count` influences per point, point by point. `joints` are numbers of joints of the
+    /// skeleton, or of [`SkinBuilder::joint_order`]. `count` may be any number.
     #[must_use]
     pub fn influences(mut self, count: usize, joints: &[u32], weights: &[f32]) -> Self {
         self.influences = Some(Influences {
@@ -104,7 +106,8 @@ impl SkinBuilder {
         self
     }
 
-    /// Sets the influences of each point, as (joint, weight). Points may have different numbers of influences.
+    /// Sets the influences of each point, as (joint, weight). Points may have different numbers of
+    /// influences.
     #[must_use]
     pub fn influences_of_points(mut self, points: &[impl AsRef<[(u32, f32)]>]) -> Self {
         let count = points.iter().map(|p| p.as_ref().len()).max();
@@ -135,8 +138,8 @@ impl SkinBuilder {
         self
     }
 
-    /// Sets the joint order that influences refer to, as joint tokens. Without it, they refer to the order of the skeleton. A joint that the
-    /// skeleton lacks stays in its bind pose (rule 11).
+    /// Sets the joint order that influences refer to, as joint tokens. Without it, they refer to
+    /// the order of the skeleton. A joint that the skeleton lacks stays in its bind pose (rule 11).
     #[must_use]
     pub fn joint_order(mut self, joints: Vec<String>) -> Self {
         self.joints = Some(joints);
@@ -150,7 +153,8 @@ impl SkinBuilder {
         self
     }
 
-    /// Adds a blend shape, sparse or dense, with its in-betweens. The n-th blend shape has the n-th weight of a pose.
+    /// Adds a blend shape, sparse or dense, with its in-betweens. The n-th blend shape has the n-th
+    /// weight of a pose.
     #[must_use]
     pub fn shape(mut self, shape: BlendShapeDef) -> Self {
         self.shapes.push(shape);
@@ -160,8 +164,8 @@ impl SkinBuilder {
     /// Builds the skin, and checks all arrays against each other.
     ///
     /// # Errors
-    /// Arrays whose sizes do not agree, indices out of range, values that are not finite; malformed shapes and
-    /// in-betweens; neither influences nor shapes, which is nothing to deform by.
+    /// Arrays whose sizes do not agree, indices out of range, values that are not finite; malformed
+    /// shapes and in-betweens; neither influences nor shapes, which is nothing to deform by.
     pub fn build(self, skeleton: &Skeleton) -> Result<Skin, Invalid> {
         let joint_count = skeleton.joints().len();
         let points = self.points.len();
@@ -198,7 +202,8 @@ impl SkinBuilder {
     }
 }
 
-/// Joint indices as i32. An index that i32 does not hold becomes one that no skeleton has, and is reported as such.
+/// Joint indices as i32. An index that i32 does not hold becomes one that no skeleton has, and is
+/// reported as such.
 fn signed<'a>(joints: impl Iterator<Item = &'a u32>) -> Vec<i32> {
     let signed = joints.map(|j| i32::try_from(*j).unwrap_or(i32::MAX));
     signed.collect()

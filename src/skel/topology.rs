@@ -25,8 +25,8 @@ pub enum TopologyError {
 }
 
 impl Topology {
-    /// Finds the parent of each joint: the nearest ancestor path that is in the list (rule 7). A token that is not a valid prim path is a
-    /// root joint.
+    /// Finds the parent of each joint: the nearest ancestor path that is in the list (rule 7). A
+    /// token that is not a valid prim path is a root joint.
     #[must_use]
     pub fn from_joints<S: AsRef<str>>(joints: &[S]) -> Self {
         let mut index: HashMap<&str, u32> = HashMap::with_capacity(joints.len());
@@ -53,8 +53,9 @@ impl Topology {
         Self { parents }
     }
 
-    /// A topology with these parents, `None` for a root (UsdSkelTopology's other constructor, where a negative index is a root). It does not
-    /// check them: call [`Topology::validate`] before any method but those that list parents.
+    /// A topology with these parents, `None` for a root (UsdSkelTopology's other constructor, where
+    /// a negative index is a root). It does not check them: call [`Topology::validate`] before any
+    /// method but those that list parents.
     #[must_use]
     pub fn from_parents(parents: Vec<Option<u32>>) -> Self {
         Self { parents }
@@ -98,8 +99,8 @@ impl Topology {
         depths.into_iter().max().unwrap_or(0)
     }
 
-    /// Checks that every parent comes before its children (rule 7; UsdSkelTopology::Validate), which also excludes cycles. `joints` are names
-    /// for the report, and may be empty.
+    /// Checks that every parent comes before its children (rule 7; UsdSkelTopology::Validate),
+    /// which also excludes cycles. `joints` are names for the report, and may be empty.
     ///
     /// # Errors
     /// The first joint that breaks the rule, and how.

@@ -4,21 +4,23 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Most points of a block, as a power of two. The CPU blends a block at a time, which fits its first cache.
+/// Most points of a block, as a power of two. The CPU blends a block at a time, which fits its
+/// first cache.
 pub(in crate::kernel) const BLOCK_BITS: u32 = 10;
 
 /// Most points of a block.
 pub(in crate::kernel) const BLOCK: usize = 1 << BLOCK_BITS;
 
-/// The mean length of stretches above which adding them as a whole is faster than adding their entries one by one. Measured with
-/// lengths from 1 to twice the mean.
+/// The mean length of stretches above which adding them as a whole is faster than adding their
+/// entries one by one. Measured with lengths from 1 to twice the mean.
 const STRETCH: usize = 16;
 
 /// The points and sub-shapes of blend entries, without their offsets.
 ///
-/// Entries are sorted by sub-shape and then by point. Points are grouped in blocks; the entries of one sub-shape in one block are
-/// a *run*. Lists for the GPU ([`BlendIndex::list`]) have another order, by block and then by run: one word names an entry by its
-/// sub-shape and its number within the block.
+/// Entries are sorted by sub-shape and then by point. Points are grouped in blocks; the entries of
+/// one sub-shape in one block are a *run*. Lists for the GPU ([`BlendIndex::list`]) have another
+/// order, by block and then by run: one word names an entry by its sub-shape and its number within
+/// the block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlendIndex {
     point_count: usize,
@@ -62,7 +64,8 @@ struct Run {
     stretches: u32,
 }
 
-/// Entries of a run whose points have consecutive numbers, as those of a patch of a mesh mostly have.
+/// Entries of a run whose points have consecutive numbers, as those of a patch of a mesh mostly
+/// have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stretch {
     /// The first one's point.
@@ -107,7 +110,8 @@ impl<T> ByBlock<T> {
 }
 
 impl BlendIndex {
-    /// The entries of these points alone, which are numbered anew in this order, and the number that each entry had.
+    /// The entries of these points alone, which are numbered anew in this order, and the number
+    /// that each entry had.
     pub(super) fn of_points(&self, points: &[u32]) -> (Self, Vec<u32>) {
         const ABSENT: u32 = u32::MAX;
         let mut places = vec![ABSENT; self.point_count];
@@ -334,7 +338,8 @@ impl Sorter {
     }
 }
 
-/// Appends the stretches of a run and returns their number; none if their mean length is below [`STRETCH`].
+/// Appends the stretches of a run and returns their number; none if their mean length is below
+/// [`STRETCH`].
 fn add_stretches(places: &[u16], out: &mut Vec<Stretch>) -> u32 {
     let follow = |a: &u16, b: &u16| u32::from(*a) + 1 == u32::from(*b);
     let stretches = || places.chunk_by(follow);
@@ -362,7 +367,8 @@ fn sums(counts: Vec<u32>) -> Vec<u32> {
 
 /// Lists of the entries that a kernel walks: all of a skin, or those of some sub-shapes alone.
 impl BlendIndex {
-    /// Whether lists can be made: whether a word can name every entry by its sub-shape and its number within a block.
+    /// Whether lists can be made: whether a word can name every entry by its sub-shape and its
+    /// number within a block.
     #[must_use]
     pub fn has_lists(&self) -> bool {
         self.bits().is_some()
@@ -377,12 +383,14 @@ impl BlendIndex {
         self.point_count() + 1 + entries.sum::<usize>()
     }
 
-    /// Writes a list of the entries of some sub-shapes, whose numbers ascend. A list is a row per point and one more for the end,
-    /// counted in words from the first word of the list; then a word per entry, by point and then by sub-shape, which is the
-    /// order of the sum. A list may hold more than the active sub-shapes: those without weight add nothing, so the results
-    /// have the same bits.
+    /// Writes a list of the entries of some sub-shapes, whose numbers ascend. A list is a row per
+    /// point and one more for the end, counted in words from the first word of the list; then a
+    /// word per entry, by point and then by sub-shape, which is the order of the sum. A list may
+    /// hold more than the active sub-shapes: those without weight add nothing, so the results have
+    /// the same bits.
     ///
-    /// Returns how to read the words, for `blend_bits` of [`super::super::encoded_skin::SliceOffsets`].
+    /// Returns how to read the words, for `blend_bits` of
+    /// [`super::super::encoded_skin::SliceOffsets`].
     ///
     /// # Panics
     /// If not [`BlendIndex::has_lists`], or for a sub-shape that the skin does not have.

@@ -17,14 +17,17 @@ pub use index::BlendIndex;
 pub(super) use on_cpu::Active;
 pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 
-/// The blend shapes of a prim as a list of *entries*. An entry is the offset that one sub-shape adds to one point. Entries are sorted
-/// by shape, then by the weight of the sub-shape, then by point. Entries that move neither a point nor a normal are left out.
+/// The blend shapes of a prim as a list of *entries*. An entry is the offset that one sub-shape
+/// adds to one point. Entries are sorted by shape, then by the weight of the sub-shape, then by
+/// point. Entries that move neither a point nor a normal are left out.
 ///
-/// The CPU reads only the entries of active sub-shapes, for a block of 1,024 points at a time (fewer if there are thousands of shapes).
-/// The GPU reads a list of entries per point: of all sub-shapes, or of those that an instance uses. Both add up the entries
-/// of a point in the same order, so the result has the same bits in every run and for every list.
+/// The CPU reads only the entries of active sub-shapes, for a block of 1,024 points at a time
+/// (fewer if there are thousands of shapes). The GPU reads a list of entries per point: of all
+/// sub-shapes, or of those that an instance uses. Both add up the entries of a point in the same
+/// order, so the result has the same bits in every run and for every list.
 ///
-/// An entry takes 14 bytes here (26 with normals) and 16 bytes on the GPU (28). Runs of neighbouring points take a quarter byte more.
+/// An entry takes 14 bytes here (26 with normals) and 16 bytes on the GPU (28). Runs of
+/// neighbouring points take a quarter byte more.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackedBlend {
     slots: Vec<[u32; 2]>,
@@ -117,13 +120,15 @@ impl PackedBlend {
         &self.index
     }
 
-    /// The first sub-shape and the number of sub-shapes of each blend shape. A blend shape that is missing has none (rule 17).
+    /// The first sub-shape and the number of sub-shapes of each blend shape. A blend shape that is
+    /// missing has none (rule 17).
     #[must_use]
     pub fn slots(&self) -> &[[u32; 2]] {
         &self.slots
     }
 
-    /// The channel weight at which each sub-shape alone gives the result. Ascending within a blend shape.
+    /// The channel weight at which each sub-shape alone gives the result. Ascending within a blend
+    /// shape.
     #[must_use]
     pub fn positions(&self) -> &[f32] {
         &self.positions
@@ -148,8 +153,8 @@ impl PackedBlend {
     }
 }
 
-/// Calls `f(point, sub-shape, offset)` for every entry that moves something, in the order of entries. If a sub-shape names a
-/// point more than once, those entries keep the order of the file.
+/// Calls `f(point, sub-shape, offset)` for every entry that moves something, in the order of
+/// entries. If a sub-shape names a point more than once, those entries keep the order of the file.
 fn for_each_entry(skin: &Skin, mut f: impl FnMut(usize, u32, Offset)) {
     let wants_normals = skin.blends_normals();
     let mut number = 0u32;

@@ -1,5 +1,5 @@
-//! Blending on the CPU, a block of points at a time and shape by shape. The kernel goes point by point instead; both add up the
-//! entries of a point in the same order.
+//! Blending on the CPU, a block of points at a time and shape by shape. The kernel goes point by
+//! point instead; both add up the entries of a point in the same order.
 
 use glam::{Vec3, Vec4};
 
@@ -31,8 +31,8 @@ impl Active {
 }
 
 impl PackedBlend {
-    /// Blends the points of a chunk that begins at point `first`, a multiple of [`super::BLOCK`], and is no longer than one. `rest`
-    /// and `points` have one element per point.
+    /// Blends the points of a chunk that begins at point `first`, a multiple of [`super::BLOCK`],
+    /// and is no longer than one. `rest` and `points` have one element per point.
     pub(in crate::kernel) fn blend_chunk(
         &self,
         active: &Active,
@@ -43,8 +43,8 @@ impl PackedBlend {
         self.add(&self.offsets, active, first, rest, points);
     }
 
-    /// As [`PackedBlend::blend_chunk`], for normals: every one is normalised, touched or not, once a bound shape has normal
-    /// offsets.
+    /// As [`PackedBlend::blend_chunk`], for normals: every one is normalised, touched or not, once
+    /// a bound shape has normal offsets.
     pub(in crate::kernel) fn blend_chunk_normals(
         &self,
         active: &Active,
@@ -112,7 +112,8 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// Adds to `rest`. All ways round multiply, then add, in the same order: the bits are the same on every machine.
+    /// Adds to `rest`. All ways round multiply, then add, in the same order: the bits are the same
+    /// on every machine.
     fn of_block(self, rest: &[Vec3], out: &mut [Vec3]) {
         #[cfg(target_arch = "x86_64")]
         if crate::kernel::cpu::Avx2Fma::detect().is_some() {

@@ -10,7 +10,8 @@ use crate::kernel::PackedSkin;
 use crate::kernel::testing::Rng;
 use crate::skel::{BlendShape, Inbetween, RestNormals};
 
-/// Shapes over random points in no order, some of them twice; every third with an in-between, some slots empty.
+/// Shapes over random points in no order, some of them twice; every third with an in-between, some
+/// slots empty.
 fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSkin {
     skin_of(rng, points, shapes, normals, |_| 1)
 }

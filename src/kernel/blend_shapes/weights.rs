@@ -1,4 +1,5 @@
-//! Weights of blend shape channels split among their sub-shapes (rules 13 to 16): `shaders/weights.wgsl` and its mirror.
+//! Weights of blend shape channels split among their sub-shapes (rules 13 to 16):
+//! `shaders/weights.wgsl` and its mirror.
 
 use super::PackedBlend;
 use crate::kernel::layout::{gpu_struct, wgsl};
@@ -40,10 +41,12 @@ pub const WEIGHTS: Kernel = Kernel {
     numbers: &[],
 };
 
-/// The mirror of [`WEIGHTS`]: splits the weight of each channel among the sub-shapes of its blend shape.
+/// The mirror of [`WEIGHTS`]: splits the weight of each channel among the sub-shapes of its blend
+/// shape.
 ///
 /// # Panics
-/// If `channels` has fewer elements than there are blend shapes, or `out` fewer than there are sub-shapes.
+/// If `channels` has fewer elements than there are blend shapes, or `out` fewer than there are
+/// sub-shapes.
 pub fn sub_shape_weights(blend: &PackedBlend, channels: &[f32], out: &mut [f32]) {
     for ([first, count], weight) in blend.slots().iter().zip(&channels[..blend.slots().len()]) {
         let range = *first as usize..(*first + *count) as usize;

@@ -1,5 +1,5 @@
-//! Arithmetic on `N` points at once, one per lane, so that each line of the shader stays one line of Rust. `lanes_avx2` has eight lanes
-//! to a register; four work on any machine.
+//! Arithmetic on `N` points at once, one per lane, so that each line of the shader stays one line
+//! of Rust. `lanes_avx2` has eight lanes to a register; four work on any machine.
 
 use glam::{Mat4, Vec3, Vec4};
 
@@ -9,7 +9,8 @@ use crate::kernel::registry::SHORTEST;
 pub(super) trait Lanes<const N: usize>: Copy {
     /// What [`Lanes::less`] says of each lane.
     type Mask: Copy;
-    /// Proof that the machine has the instructions of these lanes. Every value was made with one, so values are proof too.
+    /// Proof that the machine has the instructions of these lanes. Every value was made with one,
+    /// so values are proof too.
     type Cpu: Copy;
 
     /// The proof that this value was made with.
@@ -111,8 +112,8 @@ impl Lanes<4> for Vec4 {
     }
 }
 
-/// An array of `f(lane)`. It is a plain loop so that the compiler inlines it as a whole; a call that is left over would cost more than
-/// lanes gain.
+/// An array of `f(lane)`. It is a plain loop so that the compiler inlines it as a whole; a call
+/// that is left over would cost more than lanes gain.
 #[inline(always)]
 pub(super) fn lanes<T: Copy + Default, const N: usize>(f: impl Fn(usize) -> T) -> [T; N] {
     let mut out = [T::default(); N];
@@ -156,7 +157,8 @@ pub(super) fn transformed<const N: usize, L: Lanes<N>>(m: &[Vec4; 4], v: Vectors
     [row(0), row(1), row(2)]
 }
 
-/// Scales vectors to unit length; zero stays zero. Vectors are scaled to a largest element of 1 first, as in the shader.
+/// Scales vectors to unit length; zero stays zero. Vectors are scaled to a largest element of 1
+/// first, as in the shader.
 #[inline(always)]
 pub(super) fn normalized<const N: usize, L: Lanes<N>>(v: Vectors<L>) -> Vectors<L> {
     let cpu = v[0].cpu();

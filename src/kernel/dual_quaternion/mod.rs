@@ -1,9 +1,10 @@
-//! Dual quaternion skinning on the CPU: blends the rigid motions of the joints of each point (rules 25 to 27). Residual scale and shear
-//! are applied before. It mirrors the second half of `shaders/skin.wgsl`.
+//! Dual quaternion skinning on the CPU: blends the rigid motions of the joints of each point (rules
+//! 25 to 27). Residual scale and shear are applied before. It mirrors the second half of
+//! `shaders/skin.wgsl`.
 //!
-//! The loops work on several points at a time, one per lane. Quaternions are loaded as they lie in memory and then transposed. The
-//! shader divides a sum of quaternions by its length and rotates by it; this code divides the rotated vector by the square of the
-//! length instead.
+//! The loops work on several points at a time, one per lane. Quaternions are loaded as they lie in
+//! memory and then transposed. The shader divides a sum of quaternions by its length and rotates by
+//! it; this code divides the rotated vector by the square of the length instead.
 
 mod lanes;
 #[cfg(target_arch = "x86_64")]
@@ -20,8 +21,8 @@ use lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
 #[cfg(target_arch = "x86_64")]
 use lanes_avx2::Wide;
 
-/// Moves the scaled points of a chunk by their rigid motions, and then by `post`. If no joint has scale, points come as they are at
-/// rest, and `bind` is applied first.
+/// Moves the scaled points of a chunk by their rigid motions, and then by `post`. If no joint has
+/// scale, points come as they are at rest, and `bind` is applied first.
 pub(super) fn move_points(
     records: Records<'_>,
     motions: &[[Vec4; 3]],
@@ -59,7 +60,8 @@ struct Matrices<'a> {
     post: &'a Columns,
 }
 
-/// The work on `N` values and their records. Each record has `K` influences; if `K` is 0, the records say how many.
+/// The work on `N` values and their records. Each record has `K` influences; if `K` is 0, the
+/// records say how many.
 trait Apply {
     fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
@@ -171,7 +173,8 @@ fn weighted<const N: usize, L: Lanes<N>>(q: [L; 4], weight: L, sum: [L; 4]) -> [
     ]
 }
 
-/// `2 / |real|^2`, or 0 if the sum of quaternions is so short that it has no direction: then it moves nothing.
+/// `2 / |real|^2`, or 0 if the sum of quaternions is so short that it has no direction: then it
+/// moves nothing.
 #[inline(always)]
 fn two_over_square<const N: usize, L: Lanes<N>>(real: [L; 4], weights: L) -> L {
     let cpu = weights.cpu();
@@ -187,7 +190,8 @@ fn two_over_square<const N: usize, L: Lanes<N>>(real: [L; 4], weights: L) -> L {
     )
 }
 
-/// The records of `N` values. A record has `K` influences in `W` words; if `K` is 0, it has `count` influences.
+/// The records of `N` values. A record has `K` influences in `W` words; if `K` is 0, it has `count`
+/// influences.
 struct Block<'a, const N: usize, const K: usize, const W: usize, L: Lanes<N>> {
     cpu: L::Cpu,
     records: &'a [[u32; W]; N],
@@ -369,8 +373,8 @@ fn blocks_of_any_count<const N: usize, L: Lanes<N>>(
     });
 }
 
-/// Calls `each` with every `N` values and the number of the first. Lanes beyond the last value hold zeros. `each` is called in one place
-/// only, so that its long code is inlined once.
+/// Calls `each` with every `N` values and the number of the first. Lanes beyond the last value hold
+/// zeros. `each` is called in one place only, so that its long code is inlined once.
 #[inline(always)]
 fn each_block<const N: usize>(values: &mut [Vec3], mut each: impl FnMut(usize, &mut [Vec3; N])) {
     let whole_len = values.len() / N * N;

@@ -1,5 +1,5 @@
-//! Numbers in fewer bits: points on grids, octahedral directions, weights as fractions. `shaders/multi_pose_lbs.wgsl` and
-//! `shaders/common/octahedral.wgsl` decode them.
+//! Numbers in fewer bits: points on grids, octahedral directions, weights as fractions.
+//! `shaders/multi_pose_lbs.wgsl` and `shaders/common/octahedral.wgsl` decode them.
 
 use glam::{DVec2, DVec3, Vec3};
 
@@ -7,7 +7,8 @@ use crate::kernel::registry::{COMPACT_ONE, COMPACT_STEP, FINE_ONE, FINE_STEP};
 
 /// A cubic grid of points.
 ///
-/// The step is a power of two, so `f32(q) * step` is exact. A point is then rounded once, with or without a fused multiply-add.
+/// The step is a power of two, so `f32(q) * step` is exact. A point is then rounded once, with or
+/// without a fused multiply-add.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Grid {
     /// The point at zero steps.
@@ -44,13 +45,14 @@ impl Grid {
     }
 }
 
-/// The x of an octahedral direction that stands for "no direction": one less than the smallest component.
+/// The x of an octahedral direction that stands for "no direction": one less than the smallest
+/// component.
 const fn nowhere(largest: i32) -> i32 {
     -largest - 1
 }
 
-/// Encodes a direction of any length as two components in `-largest..=largest`, the nearest that there are. A vector that is shorter
-/// than 1e-10 has no direction.
+/// Encodes a direction of any length as two components in `-largest..=largest`, the nearest that
+/// there are. A vector that is shorter than 1e-10 has no direction.
 pub(super) fn octahedral(direction: Vec3, largest: i32) -> [i32; 2] {
     let d = direction.as_dvec3();
     let size = d.abs().element_sum();
@@ -92,8 +94,8 @@ pub(super) fn direction_of(encoded: [i32; 2], largest: i32) -> Vec3 {
     DVec3::new(back(x), back(y), z).normalize().as_vec3()
 }
 
-/// Rounds the weights of one point, none of them negative, to fractions of `one`. The fractions add up to the fraction nearest to the sum
-/// of the weights. Each is less than one step off.
+/// Rounds the weights of one point, none of them negative, to fractions of `one`. The fractions add
+/// up to the fraction nearest to the sum of the weights. Each is less than one step off.
 pub(super) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
     let scaled = |w: f32| f64::from(w) * f64::from(one);
     let sum: f64 = weights.iter().map(|w| scaled(*w)).sum();
@@ -118,7 +120,8 @@ pub(super) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
 const _: () = assert!(FINE_STEP == (1.0 / FINE_ONE as f64) as f32);
 const _: () = assert!(COMPACT_STEP == (1.0 / COMPACT_ONE as f64) as f32);
 
-/// The weight that a fraction stands for, as kernels compute it. The fraction `one` is exactly 1, for 1023 and for 65535.
+/// The weight that a fraction stands for, as kernels compute it. The fraction `one` is exactly 1,
+/// for 1023 and for 65535.
 pub(super) fn fraction(q: u32, one: u32) -> f32 {
     q as f32 * (1.0 / f64::from(one)) as f32
 }

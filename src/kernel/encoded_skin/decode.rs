@@ -1,4 +1,5 @@
-//! An encoded slice read back by the steps of `shaders/skin.wgsl` and `shaders/multi_pose_lbs.wgsl`.
+//! An encoded slice read back by the steps of `shaders/skin.wgsl` and
+//! `shaders/multi_pose_lbs.wgsl`.
 
 use glam::{Vec3, Vec4};
 

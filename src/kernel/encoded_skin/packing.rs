@@ -12,39 +12,44 @@ use crate::skel::SkinningMethod;
 
 /// How many bits the rest points, rest normals and weights of a skin take on the GPU.
 ///
-/// Sizes below are for a point with a normal and four influences, in a skeleton of at most 255 joints. Errors are those of one value. The
-/// error of a weight moves a point by at most that error times the distance between the places that its joints alone would move
-/// it to.
+/// Sizes below are for a point with a normal and four influences, in a skeleton of at most 255
+/// joints. Errors are those of one value. The error of a weight moves a point by at most that error
+/// times the distance between the places that its joints alone would move it to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// 44 bytes: values as they are. Palette indices take a byte if the skeleton has at most 255 joints.
+    /// 44 bytes: values as they are. Palette indices take a byte if the skeleton has at most 255
+    /// joints.
     #[default]
     Exact,
     /// 24 bytes.
     ///
-    /// - Points lie on a cubic grid of 2^21 steps: an error of at most 4.8e-7 of the largest extent, and half a step of f32 there.
+    /// - Points lie on a cubic grid of 2^21 steps: an error of at most 4.8e-7 of the largest
+    ///   extent, and half a step of f32 there.
     /// - Normals are octahedral directions of twice 16 bits: at most 5e-5.
     /// - Weights are fractions of 65535 that keep their sum: less than 1.6e-5.
     Fine,
     /// 16 bytes, for points with at most four weights that are not zero, and at most 255 joints.
     ///
-    /// - Points lie on a cubic grid of 2^16 steps: an error of at most 1.6e-5 of the largest extent.
+    /// - Points lie on a cubic grid of 2^16 steps: an error of at most 1.6e-5 of the largest
+    ///   extent.
     /// - Normals are octahedral directions of twice 11 bits: at most 1.5e-3.
     /// - Weights are fractions of 1023 that add up to 1: less than 9.8e-4.
     Compact,
 }
 
 impl PackedSkin {
-    /// The same skin with values that take fewer bytes. Rounding happens here: both backends, and everything that reads this skin, use
-    /// the rounded values. [`Packing::Exact`] changes nothing, and does not undo an earlier packing.
+    /// The same skin with values that take fewer bytes. Rounding happens here: both backends, and
+    /// everything that reads this skin, use the rounded values. [`Packing::Exact`] changes nothing,
+    /// and does not undo an earlier packing.
     ///
-    /// A skin can be packed if it has linear blend skinning and a normal per point or none. It must not have blend shapes, constant
-    /// influences, render vertices or faceVarying normals, and [`PackedSkin::with_vertices`] refuses it afterwards. Rest normals
-    /// lose their length, which skinning does not use. A packed skin needs poses with a palette.
+    /// A skin can be packed if it has linear blend skinning and a normal per point or none. It must
+    /// not have blend shapes, constant influences, render vertices or faceVarying normals, and
+    /// [`PackedSkin::with_vertices`] refuses it afterwards. Rest normals lose their length, which
+    /// skinning does not use. A packed skin needs poses with a palette.
     ///
     /// # Errors
-    /// A skin of another kind; weights that are negative or above 1. For [`Packing::Compact`] also a fifth weight that is not zero,
-    /// weights that do not sum to 1, or more than 255 joints.
+    /// A skin of another kind; weights that are negative or above 1. For [`Packing::Compact`] also
+    /// a fifth weight that is not zero, weights that do not sum to 1, or more than 255 joints.
     pub fn with_packing(mut self, packing: Packing) -> Result<Self, Invalid> {
         if packing == Packing::Exact {
             return Ok(self);
@@ -96,8 +101,8 @@ impl PackedSkin {
         self.grid
     }
 
-    /// Whether [`crate::kernel::MULTI_POSE_LBS`] can skin it: linear blend skinning with influences per point, and a normal per point,
-    /// smooth normals or none.
+    /// Whether [`crate::kernel::MULTI_POSE_LBS`] can skin it: linear blend skinning with influences
+    /// per point, and a normal per point, smooth normals or none.
     #[must_use]
     pub(crate) fn suits_multi_pose_lbs(&self) -> bool {
         self.method() == SkinningMethod::ClassicLinear
@@ -155,7 +160,8 @@ fn fine(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, I
     Ok(packed)
 }
 
-/// Influences with four weights that are fractions of 1023, the largest first. Other weights have to be 0 as such fractions.
+/// Influences with four weights that are fractions of 1023, the largest first. Other weights have
+/// to be 0 as such fractions.
 fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
     let points = influences.words.len() / influences.record_words() as usize;
     let mut words = Vec::with_capacity(points * record_words(4));
@@ -204,18 +210,20 @@ fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences
 /// How many bytes the kernels move per point of a skin, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PointBytes {
-    /// Bytes of static data that are read: rest points, rest normals, influences and indices. Poses of one skin share them: up to
-    /// [`crate::kernel::POSES_PER_ITEM`] poses read them once.
+    /// Bytes of static data that are read: rest points, rest normals, influences and indices. Poses
+    /// of one skin share them: up to [`crate::kernel::POSES_PER_ITEM`] poses read them once.
     pub read: f64,
     /// Bytes of results that are written: positions of 12 bytes, normals of 12 and tangents of 16.
     pub written: f64,
 }
 
 impl PackedSkin {
-    /// How many bytes skinning moves per point, on average over the skin. Face corners and render vertices count for their points. It
-    /// leaves out palettes (96 bytes per joint and instance) and blend entries, which depend on the active shapes.
+    /// How many bytes skinning moves per point, on average over the skin. Face corners and render
+    /// vertices count for their points. It leaves out palettes (96 bytes per joint and instance)
+    /// and blend entries, which depend on the active shapes.
     ///
-    /// An instance writes 12 bytes less if its target wants no normals, and 8 bytes less if it wants octahedral ones.
+    /// An instance writes 12 bytes less if its target wants no normals, and 8 bytes less if it
+    /// wants octahedral ones.
     #[must_use]
     pub fn bytes_per_point(&self) -> PointBytes {
         let points = self.point_count();

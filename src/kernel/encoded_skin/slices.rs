@@ -12,14 +12,16 @@ use crate::kernel::layout::gpu_struct;
 use crate::kernel::{BlendIndex, MAX_SHARED_RESULTS, NONE, PackedBlend, SkinItem};
 
 gpu_struct! {
-    /// Where the arrays of an encoded slice begin, in words of the buffer that holds it; [`NONE`] for an array that the slice
-    /// does not have.
+    /// Where the arrays of an encoded slice begin, in words of the buffer that holds it; [`NONE`]
+    /// for an array that the slice does not have.
     ///
-    /// A slice has points, results and, for made lists, blend entries. Results refer to points of the slice by `sources`.
+    /// A slice has points, results and, for made lists, blend entries. Results refer to points of
+    /// the slice by `sources`.
     pub struct SliceOffsets {
         /// Number of results.
         count: u32,
-        /// The point of each result, as a number within the slice. [`NONE`] if result i is of point i.
+        /// The point of each result, as a number within the slice. [`NONE`] if result i is of point
+        /// i.
         sources: u32,
         /// Rest points, one per point. [`NONE`] for faceVarying normals.
         points: u32,
@@ -33,19 +35,23 @@ gpu_struct! {
         influence_stride: u32,
         /// Influences per record; 0 for a prim that only blends.
         influence_count: u32,
-        /// The list of blend entries: a row per point and one more for the end, counted in words from this one, then the entries.
+        /// The list of blend entries: a row per point and one more for the end, counted in words
+        /// from this one, then the entries.
         blend_list: u32,
-        /// How to read an entry. Bits 0 to 7: how many low bits of an entry are its number within its block; its sub-shape stands
-        /// above them. Bits 8 and up: how many points a block has, as a power of two.
+        /// How to read an entry. Bits 0 to 7: how many low bits of an entry are its number within
+        /// its block; its sub-shape stands above them. Bits 8 and up: how many points a block has,
+        /// as a power of two.
         blend_bits: u32,
-        /// A table with a word per block: where the block's first point offset lies, counted from this word. The point offsets follow
-        /// it.
+        /// A table with a word per block: where the block's first point offset lies, counted from
+        /// this word. The point offsets follow it.
         blend_offsets: u32,
         /// The word that the same table's entries are counted from for normal offsets.
         blend_normal_offsets: u32,
-        /// Rows of neighbours for smooth normals: one per point and one more for the end, counted in corners.
+        /// Rows of neighbours for smooth normals: one per point and one more for the end, counted
+        /// in corners.
         neighbor_rows: u32,
-        /// Two neighbours per corner (the next point of the face and the one before), as numbers of results of the whole skin.
+        /// Two neighbours per corner (the next point of the face and the one before), as numbers of
+        /// results of the whole skin.
         neighbors: u32,
     }
 }
@@ -105,7 +111,8 @@ pub struct EncodedSlice {
     pub flags: u32,
     /// Its blend entries, to make lists of some of them; `None` without shapes.
     pub blend: Option<Arc<BlendIndex>>,
-    /// How its values are encoded, if `multi_pose_lbs` skins it; `None` for slices that `skin` does.
+    /// How its values are encoded, if `multi_pose_lbs` skins it; `None` for slices that `skin`
+    /// does.
     pub multi_pose: Option<MultiPoseValues>,
 }
 
@@ -121,7 +128,8 @@ pub struct MultiPoseValues {
 /// The tables of a skin's blend shapes that [`crate::kernel::WEIGHTS`] reads.
 #[derive(Clone, Debug)]
 pub struct EncodedShapes {
-    /// Per blend shape two words (its first sub-shape, and how many), then per sub-shape the weight that it holds at, as f32.
+    /// Per blend shape two words (its first sub-shape, and how many), then per sub-shape the weight
+    /// that it holds at, as f32.
     pub words: Vec<u32>,
     /// Blend shapes, empty ones too.
     pub slot_count: u32,
@@ -149,12 +157,14 @@ pub struct TooLarge {
     pub limit: u64,
 }
 
-/// Encodes a skin in slices of at most `binding_bytes` each: points or render vertices first, then faceVarying normals.
+/// Encodes a skin in slices of at most `binding_bytes` each: points or render vertices first, then
+/// faceVarying normals.
 ///
 /// Slices are made one by one, so that a large skin is not held twice.
 ///
 /// # Errors
-/// A result that alone needs more than `binding_bytes`; too many shapes for a word to hold a blend entry.
+/// A result that alone needs more than `binding_bytes`; too many shapes for a word to hold a blend
+/// entry.
 pub fn encode(
     skin: &PackedSkin,
     binding_bytes: u64,
@@ -407,8 +417,8 @@ struct Encoder<'a> {
     skin: &'a PackedSkin,
     results: Results<'a>,
     sizes: Sizes,
-    /// A result that shows each point, for neighbours of smooth normals, which are numbers of results. [`NONE`] for a
-    /// point that no result shows; empty if results are points.
+    /// A result that shows each point, for neighbours of smooth normals, which are numbers of
+    /// results. [`NONE`] for a point that no result shows; empty if results are points.
     shown_by: Vec<u32>,
     next: usize,
     binding_bytes: u64,
@@ -563,7 +573,8 @@ impl Words {
         }
     }
 
-    /// What each point has: its rest position, its blend entries, its neighbours. Returns which blend entries those are.
+    /// What each point has: its rest position, its blend entries, its neighbours. Returns which
+    /// blend entries those are.
     fn put_points(
         &mut self,
         skin: &PackedSkin,

@@ -96,9 +96,11 @@ impl PackedSkin {
         }
     }
 
-    /// x and y of the point; z, and two weights' lower and upper parts; four slots; the normal and the last weight.
+    /// x and y of the point; z, and two weights' lower and upper parts; four slots; the normal and
+    /// the last weight.
     ///
-    /// The largest weight is what the others leave of 1023, so that the second is at most 511, the third 341 and the last 255.
+    /// The largest weight is what the others leave of 1023, so that the second is at most 511, the
+    /// third 341 and the last 255.
     fn compact_record(&self, point: usize, influences: &PackedInfluences) -> [u32; 4] {
         let [x, y, z] = self.grid.steps(self.points[point]);
         let normal = self.normals.as_ref().map_or(glam::Vec3::ZERO, |n| n[point]);
@@ -121,9 +123,10 @@ impl PackedSkin {
 
 /// Decodes a normal that the GPU wrote as an octahedral direction.
 ///
-/// The word holds two signed 16-bit numbers, x in the low half. 32767 means 1 and -32767 means -1; if x is -32768, there is no direction
-/// and the result is zero. Otherwise let `z = 1 - |x| - |y|`. If z is negative, x and y each move by -z towards 0, and past it if they
-/// are smaller. (x, y, z) is then normalised.
+/// The word holds two signed 16-bit numbers, x in the low half. 32767 means 1 and -32767 means -1;
+/// if x is -32768, there is no direction and the result is zero. Otherwise let `z = 1 - |x| - |y|`.
+/// If z is negative, x and y each move by -z towards 0, and past it if they are smaller. (x, y, z)
+/// is then normalised.
 #[must_use]
 pub fn unpack_normal(word: u32) -> glam::Vec3 {
     direction_of(

@@ -1,5 +1,6 @@
-//! The same loops for x86-64 machines with AVX2 and FMA: two matrix columns to a register. Whoever calls them from code without
-//! these target features holds an [`Avx2Fma`](crate::kernel::cpu::Avx2Fma).
+//! The same loops for x86-64 machines with AVX2 and FMA: two matrix columns to a register. Whoever
+//! calls them from code without these target features holds an
+//! [`Avx2Fma`](crate::kernel::cpu::Avx2Fma).
 
 use std::arch::x86_64::*;
 
@@ -177,9 +178,10 @@ pub(super) fn points_and_normals<const K: usize, const W: usize>(
     }
 }
 
-/// [`normalized`], eight at a time, to the same bits: root and quotient are exact wherever they are taken (a reciprocal
-/// estimate is not, and differs between makers of processors). A pass of its own over a chunk in the first cache: among
-/// the sums above, the root and the quotient of one point hold up the next ones.
+/// [`normalized`], eight at a time, to the same bits: root and quotient are exact wherever they are
+/// taken (a reciprocal estimate is not, and differs between makers of processors). A pass of its
+/// own over a chunk in the first cache: among the sums above, the root and the quotient of one
+/// point hold up the next ones.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn normalize(vectors: &mut [Vec3]) {
     let (eights, rest) = vectors.as_chunks_mut::<8>();

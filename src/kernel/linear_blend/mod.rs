@@ -1,7 +1,9 @@
-//! Linear blend skinning on the CPU: the loops over points and normals that mirror `shaders/skin.wgsl`.
+//! Linear blend skinning on the CPU: the loops over points and normals that mirror
+//! `shaders/skin.wgsl`.
 //!
-//! A loop works on a chunk of points. It is unrolled for the common numbers of influences, and keeps matrices by column,
-//! which f32x4 registers multiply without shuffling; [`avx2`] holds two columns in a register.
+//! A loop works on a chunk of points. It is unrolled for the common numbers of influences, and
+//! keeps matrices by column, which f32x4 registers multiply without shuffling; [`avx2`] holds two
+//! columns in a register.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
@@ -45,7 +47,8 @@ pub(super) fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
 /// Squares of lengths between these bounds neither overflow nor vanish.
 pub(super) const SQUARES: (f32, f32) = (4e-20, 1e30);
 
-/// Scales a vector to unit length; zero stays zero. Extreme lengths are scaled first, which the shader always does.
+/// Scales a vector to unit length; zero stays zero. Extreme lengths are scaled first, which the
+/// shader always does.
 pub(super) fn normalized(v: Vec3) -> Vec3 {
     let square = v.length_squared();
     if square > SQUARES.0 && square < SQUARES.1 {
@@ -59,8 +62,8 @@ pub(super) fn normalized(v: Vec3) -> Vec3 {
     }
 }
 
-/// Skins a chunk. `matrices` has one matrix of `N` columns per palette index. The result of a value is `apply(sum, value)`, where the sum
-/// of weighted matrices begins with `start`.
+/// Skins a chunk. `matrices` has one matrix of `N` columns per palette index. The result of a value
+/// is `apply(sum, value)`, where the sum of weighted matrices begins with `start`.
 fn skin_chunk<const N: usize>(
     records: Records<'_>,
     matrices: &[[Vec4; N]],
@@ -256,7 +259,8 @@ pub(super) fn skin_points_and_normals(
     skin_normals(records, matrices.1, values.1, out.1);
 }
 
-/// The words of the records, if the loops of [`avx2`] can take them: the machine has AVX2 and FMA, and records are not constant.
+/// The words of the records, if the loops of [`avx2`] can take them: the machine has AVX2 and FMA,
+/// and records are not constant.
 #[cfg(target_arch = "x86_64")]
 fn wide_records(records: Records<'_>) -> Option<&[u32]> {
     (!records.constant && Avx2Fma::detect().is_some()).then_some(records.words)

@@ -1,12 +1,13 @@
-//! Linear blend skinning of one mesh in several poses at once, `shaders/multi_pose_lbs.wgsl`: what the poses share is read once. Its mirror
-//! is that of `skin`.
+//! Linear blend skinning of one mesh in several poses at once, `shaders/multi_pose_lbs.wgsl`: what
+//! the poses share is read once. Its mirror is that of `skin`.
 
 use crate::kernel::layout::{gpu_struct, skin_wgsl};
 use crate::kernel::registry::{POSES_PER_ITEM, multi_pose_bits};
 use crate::kernel::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
-    /// One instance: where its palette lies and where its results go, in elements of the bound buffers.
+    /// One instance: where its palette lies and where its results go, in elements of the bound
+    /// buffers.
     pub struct ItemPose {
         /// First row of its palette.
         palette: u32,

@@ -1,7 +1,7 @@
 //! Binding resolution: which Skeleton, animation and influences reach each skinnable prim.
 //!
-//! It works on a [`PrimTree`], which a reader fills, so tests need no file. The rules are those of UsdSkelCache::Populate and
-//! ComputeSkelBindings (rules 1 to 3), checked against usd-core 26.11.
+//! It works on a [`PrimTree`], which a reader fills, so tests need no file. The rules are those of
+//! UsdSkelCache::Populate and ComputeSkelBindings (rules 1 to 3), checked against usd-core 26.11.
 
 mod tree;
 
@@ -19,8 +19,8 @@ pub enum AnimSource {
     AtBinding,
 }
 
-/// One skinnable prim, and the prims that its binding properties come from. A property comes from the prim itself, or from the nearest
-/// ancestor that authors it.
+/// One skinnable prim, and the prims that its binding properties come from. A property comes from
+/// the prim itself, or from the nearest ancestor that authors it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     pub prim: PrimIndex,
@@ -34,8 +34,8 @@ pub struct Binding {
     pub skinning_method: Option<PrimIndex>,
 }
 
-/// A skinnable prim that is bound to a Skeleton, also if it has no influences and no blend shapes. Such prims count for the extents of
-/// SkelRoots (rule 33).
+/// A skinnable prim that is bound to a Skeleton, also if it has no influences and no blend shapes.
+/// Such prims count for the extents of SkelRoots (rule 33).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     pub prim: PrimIndex,

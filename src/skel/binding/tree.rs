@@ -1,4 +1,5 @@
-//! What binding resolution needs to know of a stage: for each prim its kind, its relationships, and which attributes are authored.
+//! What binding resolution needs to know of a stage: for each prim its kind, its relationships, and
+//! which attributes are authored.
 
 /// Index of a prim in a [`PrimTree`].
 pub type PrimIndex = usize;

@@ -8,7 +8,8 @@ use super::error::same_length;
 use crate::math;
 use crate::sampled::Half3;
 
-/// GfMatrix4d::Factor's epsilon. A matrix is singular if its determinant is nearer to zero; squares of scales are at least this.
+/// GfMatrix4d::Factor's epsilon. A matrix is singular if its determinant is nearer to zero; squares
+/// of scales are at least this.
 const SINGULAR: f64 = 1e-10;
 
 /// A transform's components, in the precision of a SkelAnimation's arrays.
@@ -22,8 +23,9 @@ pub struct Components {
     pub scale: Half3,
 }
 
-/// The transform that scales, then rotates, then translates (UsdSkelMakeTransform, rule 12). The rotation is used as it is, not normalised.
-/// It computes in f64; Pixar converts the quaternion to a matrix in f32.
+/// The transform that scales, then rotates, then translates (UsdSkelMakeTransform, rule 12). The
+/// rotation is used as it is, not normalised. It computes in f64; Pixar converts the quaternion to
+/// a matrix in f32.
 #[must_use]
 pub fn make_transform(components: &Components) -> DMat4 {
     let q = components.rotate;
@@ -60,9 +62,10 @@ pub fn make_transforms(
 
 /// The components of a transform (UsdSkelDecomposeTransform).
 ///
-/// If the transform mirrors, all three scales are negative and the rotation matches, whichever axes were flipped (rule 26). Shear is lost: the
-/// scales are then the stretches along the principal axes. Scales beyond the range of half precision become infinite. `None` if the
-/// determinant of the upper 3x3 matrix is within 1e-10 of zero, or if an element is not finite.
+/// If the transform mirrors, all three scales are negative and the rotation matches, whichever axes
+/// were flipped (rule 26). Shear is lost: the scales are then the stretches along the principal
+/// axes. Scales beyond the range of half precision become infinite. `None` if the determinant of
+/// the upper 3x3 matrix is within 1e-10 of zero, or if an element is not finite.
 #[must_use]
 pub fn decompose_transform(transform: DMat4) -> Option<Components> {
     let m = DMat3::from_mat4(transform);
@@ -118,8 +121,9 @@ pub fn decompose_transforms(transforms: &[DMat4]) -> Result<ComponentArrays, Uti
     Ok(out)
 }
 
-/// The quaternion of a rotation, with the sign of GfMatrix4d::ExtractRotationQuat: w is positive if the trace is larger than the largest
-/// diagonal element; otherwise the component of that element is positive.
+/// The quaternion of a rotation, with the sign of GfMatrix4d::ExtractRotationQuat: w is positive if
+/// the trace is larger than the largest diagonal element; otherwise the component of that element
+/// is positive.
 fn rotation_quaternion(m: DMat3) -> DQuat {
     let q = DQuat::from_mat3(&m).normalize();
     let diagonal = [m.x_axis.x, m.y_axis.y, m.z_axis.z];

@@ -1,4 +1,5 @@
-//! Errors of the utilities. They work on arrays and cannot name a prim; callers that know one can wrap these in [`crate::Invalid`].
+//! Errors of the utilities. They work on arrays and cannot name a prim; callers that know one can
+//! wrap these in [`crate::Invalid`].
 
 /// Arrays that do not fit each other, or values that a utility cannot work with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,8 +6,9 @@ use crate::error::Invalid;
 use crate::sampled::Time;
 use crate::skel::SkeletonInstance;
 
-/// The bounding box of the pivots of joints, grown by `pad` on all sides (UsdSkelComputeJointsExtent). It is in skeleton space, or in the
-/// space that `root` leads to. `None` without joints; Pixar's result is then an inverted box of the largest floats.
+/// The bounding box of the pivots of joints, grown by `pad` on all sides
+/// (UsdSkelComputeJointsExtent). It is in skeleton space, or in the space that `root` leads to.
+/// `None` without joints; Pixar's result is then an inverted box of the largest floats.
 #[must_use]
 pub fn compute_joints_extent(
     skel_from_joint: &[DMat4],
@@ -27,8 +28,8 @@ pub fn compute_joints_extent(
     Some([low - pad, high + pad])
 }
 
-/// How far the rest extent of a prim reaches beyond the joints at rest (UsdSkelSkinningQuery::ComputeExtentsPadding): the largest distance on
-/// any side, at least 0.
+/// How far the rest extent of a prim reaches beyond the joints at rest
+/// (UsdSkelSkinningQuery::ComputeExtentsPadding): the largest distance on any side, at least 0.
 ///
 /// - `skel_from_joint_at_rest`: rest transforms in skeleton space.
 /// - `extent`: that of the prim, in prim space.
@@ -67,8 +68,9 @@ fn transformed_box(extent: [Vec3; 2], m: DMat4) -> [Vec3; 2] {
     [low.as_vec3(), high.as_vec3()]
 }
 
-/// The extent of a Skeleton prim at a time: the bounding box of the pivots of its joints, without padding (rule 34; UsdGeomBoundable's
-/// ComputeExtentFromPlugins for Skeletons). It is in skeleton space, or in the space that `transform` leads to. `None` without joints.
+/// The extent of a Skeleton prim at a time: the bounding box of the pivots of its joints, without
+/// padding (rule 34; UsdGeomBoundable's ComputeExtentFromPlugins for Skeletons). It is in skeleton
+/// space, or in the space that `transform` leads to. `None` without joints.
 ///
 /// # Errors
 /// Rest transforms that are needed but missing (rule 9), where Pixar gives an empty extent.

@@ -1,8 +1,9 @@
 //! Joint influences put in order: normalised, sorted, resized, expanded.
 //!
-//! All functions work on arrays as files hold them: `element_size` influences per component, one component after the other. A component is
-//! a point, or the whole prim. Joint indices may have any integer type. If Pixar's tools print a warning and do nothing, the function
-//! here returns an error. To keep the largest influences of every point, sort and then resize.
+//! All functions work on arrays as files hold them: `element_size` influences per component, one
+//! component after the other. A component is a point, or the whole prim. Joint indices may have any
+//! integer type. If Pixar's tools print a warning and do nothing, the function here returns an
+//! error. To keep the largest influences of every point, sort and then resize.
 
 use super::UtilError;
 use super::error::same_length;
@@ -10,8 +11,8 @@ use super::error::same_length;
 /// Weights that sum to no more than this become zeros: UsdSkelNormalizeWeights' default.
 pub const WEIGHT_SUM_EPSILON: f32 = f32::EPSILON;
 
-/// Divides the weights of each component by their sum (UsdSkelNormalizeWeights), in f32 as Pixar does. If the sum is within `eps` of zero,
-/// they all become 0. A negative sum changes their signs.
+/// Divides the weights of each component by their sum (UsdSkelNormalizeWeights), in f32 as Pixar
+/// does. If the sum is within `eps` of zero, they all become 0. A negative sum changes their signs.
 ///
 /// # Errors
 /// An `element_size` of 0, or one that does not divide the number of weights.
@@ -30,8 +31,8 @@ pub fn normalize_weights(
     Ok(())
 }
 
-/// Sorts the influences of each component by weight, the largest first (UsdSkelSortInfluences). Of equal weights, the one with the larger
-/// joint index comes first, as in Pixar's code.
+/// Sorts the influences of each component by weight, the largest first (UsdSkelSortInfluences). Of
+/// equal weights, the one with the larger joint index comes first, as in Pixar's code.
 ///
 /// # Errors
 /// Arrays of different length; an `element_size` of 0, or one that does not divide it.
@@ -59,9 +60,9 @@ pub fn sort_influences<I: Copy + Ord>(
     Ok(())
 }
 
-/// Changes the number of influences per component from `from` to `to` (UsdSkelResizeInfluences, for indices and weights at once). New
-/// influences have joint 0 and weight 0. If there are fewer, the *first* are kept and their weights are normalised, whatever their
-/// sum was.
+/// Changes the number of influences per component from `from` to `to` (UsdSkelResizeInfluences, for
+/// indices and weights at once). New influences have joint 0 and weight 0. If there are fewer, the
+/// *first* are kept and their weights are normalised, whatever their sum was.
 ///
 /// # Errors
 /// Arrays of different length; sizes of 0, or a `from` that does not divide it.
@@ -97,8 +98,9 @@ fn resized<T: Copy + Default>(values: &[T], from: usize, to: usize) -> Vec<T> {
     out
 }
 
-/// Repeats constant influences for each of `points` points (UsdSkelExpandConstantInfluencesToVarying;
-/// call it for indices and for weights). No points leave none.
+/// Repeats constant influences for each of `points` points
+/// (UsdSkelExpandConstantInfluencesToVarying; call it for indices and for weights). No points leave
+/// none.
 pub fn expand_constant_influences_to_varying<T: Copy>(values: &mut Vec<T>, points: usize) {
     *values = values.repeat(points);
 }

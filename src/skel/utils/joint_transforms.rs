@@ -7,8 +7,9 @@ use super::error::same_length;
 use crate::math;
 use crate::skel::Topology;
 
-/// Converts joint-local transforms to skeleton space: multiplies the transform of each parent with that of its child
-/// (UsdSkelConcatJointTransforms). `root` is multiplied with the root joints; with `out_from_skel`, results are in another space.
+/// Converts joint-local transforms to skeleton space: multiplies the transform of each parent with
+/// that of its child (UsdSkelConcatJointTransforms). `root` is multiplied with the root joints;
+/// with `out_from_skel`, results are in another space.
 ///
 /// # Errors
 /// A number of transforms that is not the topology's.
@@ -36,13 +37,13 @@ pub fn concat_joint_transforms(
     Ok(out)
 }
 
-/// Converts transforms in skeleton space to joint-local ones: multiplies the inverse of each parent with its child
-/// (UsdSkelComputeJointLocalTransforms). `root_inverse` is multiplied with the root joints, to undo the `root` of
-/// [`concat_joint_transforms`].
+/// Converts transforms in skeleton space to joint-local ones: multiplies the inverse of each parent
+/// with its child (UsdSkelComputeJointLocalTransforms). `root_inverse` is multiplied with the root
+/// joints, to undo the `root` of [`concat_joint_transforms`].
 ///
 /// # Errors
-/// A number of transforms that is not the topology's; a parent whose transform has no inverse, where Pixar
-/// goes on with a huge one.
+/// A number of transforms that is not the topology's; a parent whose transform has no inverse,
+/// where Pixar goes on with a huge one.
 ///
 /// # Panics
 /// Where the topology names a parent that it does not have.

@@ -23,9 +23,10 @@ pub struct SubShapeWeight {
 
 /// The offsets of all blend shapes of a prim, point by point.
 ///
-/// Sub-shapes are numbered as in Pixar's query: blend shape by blend shape, and by ascending weight. Null shapes (at weight 0) have a number
-/// too, but no offsets. A missing blend shape has no sub-shapes. This table has the points of the prim and the offsets that exist.
-/// (Pixar's table has one point too many for dense shapes, and empty places for offsets.)
+/// Sub-shapes are numbered as in Pixar's query: blend shape by blend shape, and by ascending
+/// weight. Null shapes (at weight 0) have a number too, but no offsets. A missing blend shape has
+/// no sub-shapes. This table has the points of the prim and the offsets that exist. (Pixar's table
+/// has one point too many for dense shapes, and empty places for offsets.)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShapeTable {
     offsets: Vec<Vec4>,
@@ -42,7 +43,8 @@ struct Slot {
 }
 
 impl Slot {
-    /// Index of its `i`-th sub-shape, where the null shape sits before the first of positive weight.
+    /// Index of its `i`-th sub-shape, where the null shape sits before the first of positive
+    /// weight.
     fn sub_shape(&self, i: usize) -> usize {
         self.first + i + usize::from(self.weights[i] > 0.0)
     }
@@ -117,7 +119,8 @@ impl ShapeTable {
         }
     }
 
-    /// Offsets of all points, one point after the other, in the prim's space; `w` is the sub-shape's index.
+    /// Offsets of all points, one point after the other, in the prim's space; `w` is the
+    /// sub-shape's index.
     #[must_use]
     pub fn offsets(&self) -> &[Vec4] {
         &self.offsets
@@ -135,8 +138,8 @@ impl ShapeTable {
     }
 
     /// The sub-shapes that channel weights, one per slot, ask for
-    /// (UsdSkelBlendShapeQuery::ComputeSubShapeWeights; rules 14 to 16). Weights within 1e-6 of 0 are left out, also
-    /// those of shapes without in-betweens, which Pixar lists.
+    /// (UsdSkelBlendShapeQuery::ComputeSubShapeWeights; rules 14 to 16). Weights within 1e-6 of 0
+    /// are left out, also those of shapes without in-betweens, which Pixar lists.
     ///
     /// # Errors
     /// A number of weights that is not that of the slots.
@@ -161,7 +164,8 @@ impl ShapeTable {
         Ok(out)
     }
 
-    /// The same as one weight per sub-shape (ComputeFlattenedSubShapeWeights): what the table's `w` indexes.
+    /// The same as one weight per sub-shape (ComputeFlattenedSubShapeWeights): what the table's `w`
+    /// indexes.
     ///
     /// # Errors
     /// As [`ShapeTable::sub_shape_weights`].

@@ -7,20 +7,24 @@ use super::error::same_length;
 use crate::skel::SkinningMethod;
 use crate::skel::dual_quaternion::{Blend, Parts, scaled};
 
-/// usd-core's epsilon: if the only influence has a weight this close to 1, its joint's transform is used as it is.
+/// usd-core's epsilon: if the only influence has a weight this close to 1, its joint's transform is
+/// used as it is.
 const WHOLE: f64 = 1e-6;
 
-/// The transform from prim space to skeleton space of a rigid prim, which constant influences move as a whole (UsdSkelSkinTransform).
+/// The transform from prim space to skeleton space of a rigid prim, which constant influences move
+/// as a whole (UsdSkelSkinTransform).
 ///
 /// - `method`: how joints are combined.
 /// - `geom_bind`: geomBindTransform.
-/// - `skinning`: skinning transforms in the joint order of the prim: its skel:joints if it has them (with the identity for a joint that the
-///   skeleton lacks, rule 11), else the order of the skeleton.
+/// - `skinning`: skinning transforms in the joint order of the prim: its skel:joints if it has them
+///   (with the identity for a joint that the skeleton lacks, rule 11), else the order of the
+///   skeleton.
 /// - `joints`, `weights`: the constant influences.
 ///
-/// A single influence of weight 1 (within 1e-6) gives `joint * geom_bind` exactly. Otherwise four points are skinned: the origin and the tips
-/// of the three axes of `geom_bind`. Weights need not sum to 1. The result is the frame of the skinned points. Pixar rounds these points
-/// to f32; this function uses f64.
+/// A single influence of weight 1 (within 1e-6) gives `joint * geom_bind` exactly. Otherwise four
+/// points are skinned: the origin and the tips of the three axes of `geom_bind`. Weights need not
+/// sum to 1. The result is the frame of the skinned points. Pixar rounds these points to f32; this
+/// function uses f64.
 ///
 /// # Errors
 /// Influences that differ in number; a joint out of range, even at weight 0 (rule 22).

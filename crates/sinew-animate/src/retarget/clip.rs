@@ -51,7 +51,8 @@ pub struct ClipSource<'a> {
 impl Retargeter {
     /// Retargets a clip at the given times (at the default time alone where there are none) for all joints of the
     /// target. Quaternions keep to one hemisphere from sample to sample. `channels` are the blend shapes that the
-    /// target has: the source's channels of these names go over, with their own times.
+    /// target has: the source's channels of these names go over, with their own times. A target that lies while the source
+    /// stands, or stands while it lies, is among [`Retargeter::warnings`] then.
     ///
     /// # Errors
     /// A source that needs rest transforms and has none.
@@ -63,6 +64,7 @@ impl Retargeter {
         channels: &[String],
     ) -> Result<SkelAnimation, Invalid> {
         let mut local = vec![Trs::IDENTITY; target.len()];
+        let mut apart = Vec::new();
         let mut frame = |time: Time, last: Option<&Frame>| {
             if let Some(placement) = source.world_from_skel {
                 self.place_source(placement(time));
@@ -73,6 +75,7 @@ impl Retargeter {
             let pose = source.instance.joint_local_transforms(time)?;
             let pose: Vec<Trs> = pose.iter().map(Trs::from_matrix).collect();
             self.retarget(&pose, &mut local);
+            apart.extend(self.trunks_apart());
             Ok::<_, Invalid>(Frame::new(&local, last))
         };
         let mut frames: Vec<(f64, Frame)> = Vec::with_capacity(times.len());
@@ -84,6 +87,7 @@ impl Retargeter {
             true => Some(frame(Time::Default, None)?),
             false => None,
         };
+        self.warn_of_trunks(apart);
         let linear = Interpolation::Linear;
         let mut out = SkelAnimation {
             joints: target.joints().to_vec(),

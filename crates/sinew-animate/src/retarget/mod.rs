@@ -39,6 +39,7 @@ mod retargeter;
 mod rig;
 mod root;
 mod same;
+mod trunk;
 
 pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};

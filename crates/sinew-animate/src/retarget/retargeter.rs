@@ -6,6 +6,7 @@ use super::arms::{Arm, arms};
 use super::reference::{self, Reference};
 use super::root::{height_ratio, root_pairs};
 use super::same::{Same, same_joints};
+use super::trunk::Trunk;
 use super::{BoneMap, Rig};
 use sinew::error::{Error, Result, Warning};
 use sinew::math::{self, Trs};
@@ -110,6 +111,7 @@ pub struct Retargeter {
     common_from_target: DMat4,
     root_scale: f64,
     in_place: bool,
+    trunk: Option<Trunk>,
     warnings: Vec<Warning>,
     // Scratch: common_from_joint and its turn.
     source_common: Vec<DMat4>,
@@ -212,6 +214,7 @@ impl Retargeter {
             common_from_target: to.placed,
             root_scale,
             in_place: options.in_place,
+            trunk: Trunk::find((source, &from), (target, &to), &pairs),
             warnings,
             source_common: vec![DMat4::IDENTITY; source.len()],
             source_turns: vec![DQuat::IDENTITY; source.len()],
@@ -224,6 +227,18 @@ impl Retargeter {
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
+    }
+
+    /// The angle between the two trunks in the last frame, in degrees, where it says whether the target is upright.
+    pub(super) fn trunks_apart(&self) -> Option<f64> {
+        let trunk = self.trunk.as_ref()?;
+        trunk.apart(&self.source_common, &self.target_common)
+    }
+
+    /// Warns of a target that lies where the source stands, by the angles of all frames.
+    pub(super) fn warn_of_trunks(&mut self, apart: Vec<f64>) {
+        let warning = self.trunk.as_ref().and_then(|t| t.warning(apart));
+        self.warnings.extend(warning);
     }
 
     /// By how much the root's motion is scaled, in metres to metres.

@@ -1,8 +1,14 @@
 //! The maths, against plain f64 matrices.
 
+use std::sync::Arc;
+
 use glam::{DMat4, DQuat, DVec3};
 use sinew::math::Trs;
-use sinew_animate::retarget::{BoneMap, Humanoid, Placement, Pose, RetargetOptions, Retargeter};
+use sinew::sampled::Time;
+use sinew::skel::{Skeleton, SkeletonInstance};
+use sinew_animate::retarget::{
+    BoneMap, ClipSource, Humanoid, Placement, Pose, RetargetOptions, Retargeter, Rig,
+};
 
 use crate::counting;
 use crate::rigs::{Build, Made, bones, mixamo, random_turn, vroid};
@@ -445,6 +451,86 @@ fn a_root_above_the_hips_carries_its_own_motion() {
     let hips = source.position(&from, "hips");
     close("hips", target.position(&to, "hips"), hips * 2.0, 1e-9);
     same_directions(&source, &target, &pose, &out);
+}
+
+/// A rig that is bound in the world below an Armature that is turned onto its back, and whose arms hang at rest.
+fn bound_in_the_world() -> Made {
+    let turned = DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2);
+    let placement = Placement {
+        world_from_skel: turned.inverse(),
+        ..Placement::default()
+    };
+    let made = Build {
+        name: &vroid,
+        skel_from_body: turned,
+        placement,
+        ..Build::default()
+    }
+    .make();
+    let bind = made.skeleton.bind().iter();
+    let bind = bind.map(|m| placement.world_from_skel * *m).collect();
+    let mut rest = made.skeleton.rest().expect("a rest pose").to_vec();
+    for (arm, angle) in [("LUpperArm", -1.2), ("RUpperArm", 1.2)] {
+        let joint = made.at[arm];
+        rest[joint] *= DMat4::from_rotation_z(angle);
+    }
+    let joints = made.skeleton.joints().to_vec();
+    let skeleton = Skeleton::new("/Skel", joints, Some(bind), Some(rest)).expect("a skeleton");
+    let skeleton = skeleton.with_joint_names(made.skeleton.joint_names().map(<[_]>::to_vec));
+    let rig = Rig::new("a rig", &skeleton, placement).expect("a rig");
+    Made {
+        rig,
+        skeleton,
+        at: made.at,
+    }
+}
+
+/// Codes of a whole clip: one frame, in which the source is where it is said to be.
+fn codes(source: &Made, target: &Made, pose: Pose, world_from_skel: DMat4) -> Vec<&'static str> {
+    let options = RetargetOptions {
+        pose,
+        ..RetargetOptions::default()
+    };
+    let mut retargeter = retargeter(source, target, &options);
+    let instance = SkeletonInstance::new(Arc::new(source.skeleton.clone()), None);
+    let world = |_: Time| world_from_skel;
+    let clip = ClipSource {
+        instance: &instance,
+        world_from_skel: Some(&world),
+        world_from_target: None,
+    };
+    let made = retargeter.retarget_clip(&clip, &target.rig, &[1.0, 2.0], &[]);
+    made.expect("a clip");
+    retargeter.warnings().iter().map(|w| w.code).collect()
+}
+
+#[test]
+fn a_target_that_lies_while_the_source_stands_is_told() {
+    let mut rng = Rng::new(21);
+    let upright = source(&mut rng);
+    let fine = vroid_target(&mut rng);
+    let wrong = bound_in_the_world();
+    let standing = DMat4::IDENTITY;
+    let lying = DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2);
+    for world in [standing, lying] {
+        assert!(codes(&upright, &fine, Pose::Bind, world).is_empty());
+        assert_eq!(
+            codes(&upright, &wrong, Pose::Bind, world),
+            ["retarget-lying"]
+        );
+        assert!(codes(&upright, &wrong, Pose::Rest, world).is_empty());
+    }
+    // As the source it lays others down.
+    let placed = wrong.rig.placement().world_from_skel;
+    assert_eq!(codes(&wrong, &fine, Pose::Bind, placed), ["retarget-lying"]);
+    // A beast's trunk lies in every pose.
+    let beast = Build {
+        name: &vroid,
+        reshape: &|_, at| DVec3::new(at.x, 0.5 - at.z, at.y),
+        ..Build::default()
+    }
+    .make();
+    assert!(codes(&upright, &beast, Pose::Bind, standing).is_empty());
 }
 
 #[test]

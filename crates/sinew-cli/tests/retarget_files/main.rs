@@ -38,6 +38,7 @@ fn main() {
         ),
         Trial::test("an_unknown_rig_shows_a_guess", an_unknown_rig_shows_a_guess),
         Trial::test("bad_requests_write_nothing", bad_requests_write_nothing),
+        Trial::test("a_target_that_lies_is_told", a_target_that_lies_is_told),
         Trial::test(
             "what_cannot_be_set_is_refused",
             what_cannot_be_set_is_refused,
@@ -62,6 +63,42 @@ fn main() {
 }
 
 const SKEL: &str = "/Char/Skel";
+
+/// The bind transforms are turned against the rest transforms, joint by joint by other angles.
+fn a_target_that_lies_is_told() -> Result<(), Failed> {
+    let pair = pair(5);
+    let place = "uniform matrix4d[] bindTransforms = ";
+    let hero = std::fs::read_to_string(pair.bench.path("hero.usda"))?;
+    let line = hero.lines().find(|l| l.trim_start().starts_with(place));
+    let line = line.ok_or("bind transforms")?;
+    let turned = pair.target.skeleton.bind().iter().enumerate();
+    let turned: Vec<String> = turned
+        .map(|(i, m)| {
+            let angle = std::f64::consts::FRAC_PI_2 + 0.01 * i as f64;
+            stages::matrix(&(DMat4::from_rotation_x(angle) * *m))
+        })
+        .collect();
+    let lying = hero.replace(line, &format!("{place}[{}]", turned.join(", ")));
+    let lying = pair.bench.write("lying.usda", lying);
+    let walk = pair.bench.path("walk.usda");
+    let out = pair.bench.path("out.usda");
+    let args = [
+        "retarget",
+        walk.to_str().ok_or("UTF-8")?,
+        lying.to_str().ok_or("UTF-8")?,
+    ];
+    let args = [&args[..], &["-o", out.to_str().ok_or("UTF-8")?]].concat();
+    let output = sinew(&[&args[..], &["--clip", "Still", "--json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("[retarget-lying]"));
+    let report: Value = serde_json::from_str(&stdout(&output))?;
+    let warnings = report["warnings"].as_array().ok_or("warnings")?;
+    assert!(
+        warnings.iter().any(|w| w["code"] == "retarget-lying"),
+        "{report}"
+    );
+    Ok(())
+}
 
 /// A Z-up walker in centimetres with Mixamo's names, and a Y-up hero in metres with VRoid's.
 struct Pair {

@@ -24,7 +24,7 @@ pub struct Stage<'a> {
     pub shapes: &'a [&'a str],
 }
 
-fn matrix(m: &DMat4) -> String {
+pub fn matrix(m: &DMat4) -> String {
     // Column-major columns are USD's rows.
     let row = |c: [f64; 4]| format!("({:?}, {:?}, {:?}, {:?})", c[0], c[1], c[2], c[3]);
     format!("({})", m.to_cols_array_2d().map(row).join(", "))

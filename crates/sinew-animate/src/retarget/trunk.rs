@@ -1,0 +1,78 @@
+//! Whether the target is upright when the source is.
+
+use glam::{DMat4, DVec3};
+
+use super::bone_map::JointPair;
+use super::reference::Reference;
+use super::{Bone, Rig};
+use sinew::error::Warning;
+
+/// Trunks further apart than this, in degrees, are not one clip's doing.
+const MOST_APART: f64 = 45.0;
+
+/// The hips and the highest paired bone of the trunk, which tell whether a character stands or lies.
+#[derive(Clone, Debug)]
+pub(super) struct Trunk {
+    hips: JointPair,
+    top: JointPair,
+    source: String,
+    target: String,
+}
+
+impl Trunk {
+    /// The trunk of two rigs that point the same way at rest; none where bones are not known, or the bodies differ.
+    pub fn find(
+        (source, from): (&Rig, &Reference),
+        (target, to): (&Rig, &Reference),
+        pairs: &[JointPair],
+    ) -> Option<Self> {
+        let find = |bone| pairs.iter().find(|p| p.bone == Some(bone)).copied();
+        let top = [
+            Bone::Neck,
+            Bone::UpperChest,
+            Bone::Chest,
+            Bone::Spine,
+            Bone::Head,
+        ];
+        let trunk = Self {
+            hips: find(Bone::Hips)?,
+            top: top.into_iter().find_map(find)?,
+            source: source.label().to_owned(),
+            target: target.label().to_owned(),
+        };
+        let rest = |rig: &Rig, reference: &Reference| -> Vec<DMat4> {
+            rig.rest_skel()
+                .iter()
+                .map(|m| reference.placed * *m)
+                .collect()
+        };
+        let apart = trunk.apart(&rest(source, from), &rest(target, to))?;
+        (apart <= MOST_APART).then_some(trunk)
+    }
+
+    /// The angle between the two trunks, in degrees, by common_from_joint of each rig; none for a trunk without length.
+    pub fn apart(&self, source: &[DMat4], target: &[DMat4]) -> Option<f64> {
+        let direction = |joints: &[DMat4], hips: usize, top: usize| -> Option<DVec3> {
+            (joints[top].w_axis - joints[hips].w_axis)
+                .truncate()
+                .try_normalize()
+        };
+        let source = direction(source, self.hips.source, self.top.source)?;
+        let target = direction(target, self.hips.target, self.top.target)?;
+        Some(source.angle_between(target).to_degrees())
+    }
+
+    /// A warning where the trunks are far apart in more than half of the frames, by the angles of all of them in degrees.
+    pub fn warning(&self, mut apart: Vec<f64>) -> Option<Warning> {
+        apart.sort_by(f64::total_cmp);
+        let median = *apart.get(apart.len() / 2)?;
+        (median > MOST_APART).then(|| {
+            let message = format!(
+                "its trunk is turned by {median:.0} degrees from that of {}, though both point the same way at rest: the bind \
+                 transforms of one are in another space than its rest transforms; measure turns from rest poses instead",
+                self.source
+            );
+            Warning::new("retarget-lying", &self.target, message)
+        })
+    }
+}

@@ -177,6 +177,9 @@ pub fn bake(
             chosen: &chosen,
         };
         file.check_output(output)?;
+        if !options.layer {
+            file.check_flattened(output)?;
+        }
         clips.bake(&mut deformer, &mut report, progress)?;
         report.elapsed = start.elapsed();
         return Ok(report);
@@ -265,6 +268,9 @@ pub fn stitch(
     }
     let (file, scene) = read(input, options)?;
     file.check_output(output)?;
+    if !options.layer {
+        file.check_flattened(output)?;
+    }
     let mut report = BakeReport::new(String::new());
     report.errors = scene.errors.clone();
     report.warnings = scene.warnings.clone();
@@ -451,7 +457,11 @@ fn nothing_to_skin(scene: &Scene, errors: &[Invalid], warnings: &[Warning]) -> E
         text
     } else {
         let mut text = "nothing could be skinned".to_owned();
-        let reasons = errors.iter().map(ToString::to_string).chain(
+        let coded = |e: &Invalid| match e.code {
+            Some(code) => format!("{e} [{code}]"),
+            None => e.to_string(),
+        };
+        let reasons = errors.iter().map(coded).chain(
             warnings
                 .iter()
                 .filter(|w| !matches!(w.code, "normals-left" | "animation-source-ignored"))

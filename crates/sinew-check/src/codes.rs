@@ -15,6 +15,8 @@ pub const CODES: &[Code] = &[
     row("time-range-reversed", Warning, "startTimeCode", "startTimeCode is after endTimeCode", "swap them"),
     row("frame-rate-invalid", Error, "framesPerSecond", "framesPerSecond or timeCodesPerSecond is not above 0", "author a positive rate, such as 24"),
     row("nothing-to-skin", Info, "", "no prim is skinned", "bind a prim below a SkelRoot to a Skeleton, if some should be"),
+    row("spline-ignored", Error, "", "a property has a spline, which is not read: its default value counts, if it has one", "sample the spline into time samples"),
+    row("spline-transform", Error, "", "a spline moves a prim, its Skeleton or what they stand below: not skinned", "sample the spline into time samples"),
     // Binding
     row("binding-api-missing", Error, "", "skel: properties without SkelBindingAPI: they are overlooked, inherited ones serve", "apply SkelBindingAPI to the prim (sinew fix does)").mendable(),
     row("skel-root-missing", Error, "", "bound outside any SkelRoot: not skinned", "make an ancestor of prim and Skeleton a SkelRoot; where this is a bake, remove the binding"),

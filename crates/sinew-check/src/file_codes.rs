@@ -1,4 +1,5 @@
-//! The table of what reading glTF, VRM, FBX and BVH files can find, and turning them into UsdSkel.
+//! The table of what is wrong with whole files: what reading glTF, VRM, FBX and BVH files can find, and turning them into
+//! UsdSkel; crates that are not read as they are; what cannot be written; and clips that do not fit a character.
 //!
 //! The codes of EXT_skeleton_humanoid are in capitals, as other tools that check the extension have them.
 
@@ -13,6 +14,11 @@ const REPOSE: &str = "bind the character in the extension's reference pose, or a
 pub const FILE_CODES: &[Code] = &[
     // Any format
     row("file-invalid", Error, "", "the file breaks a rule of its format: nothing is read", "repair what is named, or export the file anew"),
+    // USD
+    row("crate-version", Error, "", "a .usdc file of a version that is not read as it is: nothing is read", "have USD's own usdcat write the file anew"),
+    row("integers-not-read", Error, "", "64-bit integers in a .usdc file that are not read as they are: they are left out or changed, and no file is written with them", "have USD's own usdcat write the file as .usda"),
+    row("spline-not-written", Error, "", "a spline, which no file is written with: it would be lost or changed", "sample the spline into time samples, or write a layer of overs"),
+    row("value-not-in-crate", Error, "", "a single half2, or a pathExpression, which no .usdc file is written with: it would be changed", "write a .usda file"),
     // EXT_skeleton_humanoid: skeletons
     row("NOT_IN_EXTENSIONS_USED", Error, "", "EXT_skeleton_humanoid is used but not listed in extensionsUsed", "list it"),
     row("SKELETONS_EMPTY", Error, "", "humanoidSkeletons is missing or empty", "list at least one skeleton, or remove the extension"),
@@ -92,6 +98,7 @@ pub const FILE_CODES: &[Code] = &[
     row("hips-height", Warning, "", "there are no hips heights to compare: translations are not scaled", "map the hips on both sides"),
     row("pose-off-reference", Warning, "", "bone axes are not those of the extension's reference pose: a clip turns them otherwise than it means", REPOSE),
     row("track-ignored", Warning, "", "a clip moves what no other model has: left out", "animate human bones"),
+    row("retarget-lying", Warning, "", "a retargeted character lies while the clip's own stands, or the other way round", "retarget with `sinew retarget --pose rest`"),
     // UsdSkel made of a file
     row("bone-tracks-left", Info, "", "tracks of human bones, which move no nodes of the file itself", "apply the clip to a model with `sinew humanoid`"),
     row("clip-resampled", Info, "", "a clip with so many different key times is sampled at whole time codes", "nothing"),

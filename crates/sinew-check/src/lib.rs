@@ -108,11 +108,9 @@ impl Report {
 /// A file that cannot be opened or decoded. Whatever else is wrong is in the report.
 pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Report> {
     let path = path.as_ref();
-    match io::open_with(path, &options.open) {
-        Ok(file) => check(&file, options),
-        // A USD file is never refused for one of its values.
+    match io::open_with(path, &options.open).and_then(|file| check(&file, options)) {
         Err(Error::Invalid(invalid)) => Ok(refused::refused(path, &invalid)),
-        Err(e) => Err(e),
+        checked => checked,
     }
 }
 

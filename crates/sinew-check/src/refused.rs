@@ -1,4 +1,4 @@
-//! Files of other formats than USD that their readers refuse.
+//! Files that their readers refuse.
 
 use std::collections::HashSet;
 use std::path::Path;

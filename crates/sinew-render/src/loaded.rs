@@ -62,6 +62,9 @@ impl Loaded {
             _ => (!clips.is_empty()).then_some(0),
         };
         let mut messages: Vec<String> = scene.errors.iter().map(ToString::to_string).collect();
+        // What is drawn elsewhere than it is.
+        let splines = scene.warnings.iter().filter(|w| w.code == "spline-ignored");
+        messages.extend(splines.map(ToString::to_string));
         messages.extend(geometry.errors.iter().map(ToString::to_string));
         messages.extend(geometry.warnings.iter().map(ToString::to_string));
         let pictures = decode(&geometry, &mut messages);

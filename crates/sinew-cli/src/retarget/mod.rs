@@ -129,6 +129,9 @@ pub fn run(args: &Args) -> Result<()> {
     source_file.check_output(&args.output)?;
     let source_scene = source_file.scene(Default::default())?;
     let target_scene = target_file.scene(Default::default())?;
+    for scene in [&source_scene, &target_scene] {
+        check_splines(scene, &mut warnings)?;
+    }
     let (placed, clip) = sides::source(args, source_file, &source_scene)?;
     let target = sides::target(args, &target_scene)?;
     let source_rig = rig(&source_scene, placed)?;
@@ -213,6 +216,17 @@ pub fn run(args: &Args) -> Result<()> {
         true => Ok(()),
         false => print_result(&report.text(&args.output)),
     }
+}
+
+/// Refuses what a spline moves, and takes over the warnings about other splines.
+fn check_splines(scene: &Scene, warnings: &mut Vec<Warning>) -> Result<()> {
+    let mut errors = scene.errors.iter();
+    if let Some(error) = errors.find(|e| e.code == Some("spline-transform")) {
+        return Err(error.clone().into());
+    }
+    let about = scene.warnings.iter().filter(|w| w.code == "spline-ignored");
+    warnings.extend(about.cloned());
+    Ok(())
 }
 
 /// The first and the last time.

@@ -2,11 +2,10 @@
 
 use openusd::usd;
 
-use super::explain::explain;
 use super::read::UsdFile;
 use super::skel_prims::read_animation;
 use super::tree::read_tree;
-use sinew::error::{Error, Result};
+use sinew::error::Result;
 use sinew::sampled::Interpolation;
 use sinew::skel::SkelAnimation;
 use sinew::skel::binding::PrimKind;
@@ -17,10 +16,7 @@ impl UsdFile {
     /// # Errors
     /// Values that cannot be decoded.
     pub fn animations(&self) -> Result<Vec<SkelAnimation>> {
-        self.read_animations().map_err(|e| Error::Open {
-            file: self.file().to_owned(),
-            reason: explain(&e),
-        })
+        self.all_read(self.read_animations())
     }
 
     fn read_animations(&self) -> Result<Vec<SkelAnimation>, openusd::Error> {

@@ -8,13 +8,12 @@ use std::collections::BTreeMap;
 use glam::{DMat4, Quat, Vec3};
 use openusd::{sdf, usd};
 
-use super::explain::explain;
 use super::read::UsdFile;
 use super::skel_prims::weight_metadata;
 use super::skinned_prims::token_metadata;
 use super::tree::prim_kind;
 use super::values::FromUsd;
-use sinew::error::{Error, Result};
+use sinew::error::Result;
 use sinew::sampled::{Half3, Time};
 use sinew::skel::binding::PrimKind;
 
@@ -171,10 +170,7 @@ impl UsdFile {
     /// # Errors
     /// Values that cannot be decoded.
     pub fn authored(&self) -> Result<AuthoredStage> {
-        self.read_authored().map_err(|e| Error::Open {
-            file: self.file().to_owned(),
-            reason: explain(&e),
-        })
+        self.all_read(self.read_authored())
     }
 
     fn read_authored(&self) -> Result<AuthoredStage, openusd::Error> {

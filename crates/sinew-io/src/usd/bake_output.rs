@@ -34,8 +34,9 @@ impl UsdFile {
     /// An output that is read from; a layer over what is no USD; a folder that cannot be written to.
     pub fn begin_bake(&self, output: &Path, layer: bool) -> Result<BakeOutput<'_>> {
         self.check_output(output)?;
-        if layer {
-            self.check_layer(output)?;
+        match layer {
+            true => self.check_layer(output)?,
+            false => self.check_flattened(output)?,
         }
         self.begin_file(output, layer)
     }

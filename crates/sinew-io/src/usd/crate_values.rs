@@ -5,7 +5,8 @@
 //! take 2^30 steps; so does a dictionary said to have that many entries, each of which says that the next one is where
 //! it is itself. Values that hold others are looked through here, each once.
 //!
-//! What is wrong with a file in any other way is openusd's to tell.
+//! What openusd reads wrongly without an error is marked on the way (see [`Marks`]). What is wrong with a file in any other
+//! way is openusd's to tell.
 //!
 //! Source of the layout: pxr/usd/sdf/crateFile.cpp (`_RecursiveRead`, `_ReadTimeSamples`) of OpenUSD 26.
 
@@ -13,38 +14,45 @@ use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Seek};
 
 use super::crate_bytes::{Bytes, broken};
+use super::hazards::Marks;
 
 /// Values within one another, as openusd has it.
 const MOST_LEVELS: usize = 32;
 /// What is allowed even the smallest file, whose equal values may be one.
 const FEW: u64 = 1 << 16;
 
-/// Refuses a crate file that has a value of endless parts, reading values that hold others, and passes any other file. The
-/// position in the file ends anywhere.
+/// Refuses a crate file that has a value of endless parts, reading values that hold others, and passes any other file, with
+/// what it holds that openusd reads or writes wrongly. The position in the file ends anywhere.
 ///
 /// # Errors
 /// A file that cannot be read; one that would keep openusd busy for ever.
-pub(super) fn check(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<()> {
+pub(super) fn check(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<Marks> {
     let mut bytes = Bytes::new(file)?;
     let fields = match fields(&mut bytes) {
         Ok(fields) => fields,
-        Err(e) if broken(&e) => return Ok(()),
+        Err(e) if broken(&e) => return Ok(Marks::default()),
         Err(e) => return Err(e),
     };
     // An entry takes at least eight bytes, and values do not overlap.
     let most = bytes.size() / 8 + FEW;
     let mut nest = Nest {
+        packed: bytes.size(),
         bytes,
         most,
         left: most,
         parts: HashMap::new(),
+        marks: Marks::default(),
     };
     let mut all = fields.chunks_exact(8).filter_map(|rep| rep.first_chunk());
-    let counted = all.try_for_each(|rep| match Rep(u64::from_le_bytes(*rep)) {
-        rep if rep.nests() => nest.count(rep, 0).map(drop),
-        _ => Ok(()),
+    let counted = all.try_for_each(|rep| {
+        let rep = Rep(u64::from_le_bytes(*rep));
+        nest.mark(rep)?;
+        match rep.nests() {
+            true => nest.count(rep, 0).map(drop),
+            false => Ok(()),
+        }
     });
-    counted.map_err(|stop| match stop {
+    counted.map(|()| nest.marks).map_err(|stop| match stop {
         Stop::File(e) => e,
         Stop::Endless => {
             let message = format!(
@@ -70,11 +78,21 @@ fn fields(bytes: &mut Bytes<'_, impl Read + Seek + ?Sized>) -> io::Result<Vec<u8
 struct Rep(u64);
 
 impl Rep {
+    const INT64: u8 = 5;
+    const UINT64: u8 = 6;
+    const STRING: u8 = 10;
+    const ASSET_PATH: u8 = 12;
+    const HALF2: u8 = 21;
     const DICTIONARY: u8 = 31;
     const TIME_SAMPLES: u8 = 46;
+    const DOUBLE_VECTOR: u8 = 48;
     const UNREGISTERED_VALUE: u8 = 53;
     const UNREGISTERED_VALUE_LIST_OP: u8 = 54;
+    const PATH_EXPRESSION: u8 = 57;
+    const SPLINE: u8 = 59;
+    const ARRAY: u64 = 1 << 63;
     const INLINED: u64 = 1 << 62;
+    const COMPRESSED: u64 = 1 << 61;
 
     fn kind(self) -> u8 {
         (self.0 >> 48) as u8
@@ -116,6 +134,9 @@ struct Nest<'a, F: ?Sized> {
     left: u64,
     /// How many parts a value has, with those of what is in it.
     parts: HashMap<Rep, u64>,
+    /// Bytes of compressed integers that may still be looked at: values do not overlap.
+    packed: u64,
+    marks: Marks,
 }
 
 impl<F: Read + Seek + ?Sized> Nest<'_, F> {
@@ -144,6 +165,50 @@ impl<F: Read + Seek + ?Sized> Nest<'_, F> {
         Ok(parts)
     }
 
+    /// Notes what openusd reads or writes wrongly of one value.
+    fn mark(&mut self, rep: Rep) -> Result<(), Stop> {
+        let [array, inlined, compressed] =
+            [Rep::ARRAY, Rep::INLINED, Rep::COMPRESSED].map(|bit| rep.0 & bit != 0);
+        match rep.kind() {
+            Rep::SPLINE => self.marks.splines = true,
+            Rep::HALF2 | Rep::PATH_EXPRESSION if !array => self.marks.narrow = true,
+            Rep::TIME_SAMPLES | Rep::DOUBLE_VECTOR => self.marks.counted = true,
+            Rep::STRING | Rep::ASSET_PATH if array => self.marks.counted = true,
+            // It is read as the 32 bits that are here.
+            Rep::INT64 if inlined => self.marks.integers |= (rep.place() as u32 as i32) < 0,
+            Rep::INT64 | Rep::UINT64 if array && compressed => match self.reads_integers(rep) {
+                Ok(reads) => self.marks.integers |= !reads,
+                Err(e) if broken(&e) => {}
+                Err(e) => return Err(e.into()),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether openusd makes room enough for these compressed 64-bit integers: it does for as many of 32 bits.
+    fn reads_integers(&mut self, rep: Rep) -> io::Result<bool> {
+        const FEWEST: u64 = 16;
+        self.bytes.seek(rep.place())?;
+        let count = self.bytes.word()?;
+        if count < FEWEST {
+            return Ok(true);
+        }
+        let start = self.bytes.position();
+        let size = self.bytes.word()?;
+        let Some(left) = self.packed.checked_sub(size) else {
+            return Ok(false);
+        };
+        self.packed = left;
+        self.bytes.seek(start)?;
+        let count = usize::try_from(count).map_err(|_| ErrorKind::InvalidData)?;
+        let room = |bytes: usize| {
+            let codes = count.saturating_mul(2).div_ceil(8);
+            count.saturating_mul(bytes).saturating_add(codes + bytes)
+        };
+        Ok(self.bytes.block(room(8))?.len() <= room(4))
+    }
+
     /// Collects what nests of the values in a value.
     fn look(&mut self, rep: Rep, nested: &mut Vec<Rep>) -> Result<(), Stop> {
         self.bytes.seek(rep.place())?;
@@ -164,8 +229,10 @@ impl<F: Read + Seek + ?Sized> Nest<'_, F> {
                 let samples = self.bytes.take(count.saturating_mul(8))?;
                 self.spend(count)?;
                 let samples = samples.chunks_exact(8).filter_map(|rep| rep.first_chunk());
-                let samples = samples.map(|rep| Rep(u64::from_le_bytes(*rep)));
-                nested.extend(samples.filter(|rep| rep.nests()));
+                for rep in samples.map(|rep| Rep(u64::from_le_bytes(*rep))) {
+                    self.mark(rep)?;
+                    nested.extend(rep.nests().then_some(rep));
+                }
             }
             Rep::UNREGISTERED_VALUE => {
                 self.spend(1)?;
@@ -187,10 +254,13 @@ impl<F: Read + Seek + ?Sized> Nest<'_, F> {
     }
 
     /// A value that is found by its distance; what follows is behind it.
-    fn inner(&mut self, nested: &mut Vec<Rep>) -> io::Result<()> {
+    fn inner(&mut self, nested: &mut Vec<Rep>) -> Result<(), Stop> {
         self.follow()?;
         let rep = Rep(self.bytes.word()?);
         nested.extend(rep.nests().then_some(rep));
+        let behind = self.bytes.position();
+        self.mark(rep)?;
+        self.bytes.seek(behind)?;
         Ok(())
     }
 

@@ -70,6 +70,7 @@ impl UsdFile {
             file: out.to_owned(),
             reason,
         };
+        self.check_root_values(out)?;
         let mut layer = self.root_layer_copy(out).map_err(|e| fail(explain(&e)))?;
         let elsewhere = |path: &sdf::Path| self.is_held_elsewhere(path);
         layer

@@ -8,6 +8,7 @@ use openusd::{sdf, usd};
 
 use super::class_arcs;
 use super::explain::explain;
+use super::hazards::Hazard;
 use super::made::MadeStage;
 use super::model_bounds::BoundsReader;
 use super::options::{OpenOptions, ReadOptions};
@@ -15,7 +16,7 @@ use super::resolver::{CheckedResolver, MemoryFiles, Opened, SESSION};
 use super::skel_prims::{read_animation, read_skeleton};
 use super::skinned_prims::{SceneIndices, SkinReader};
 use super::tree::{StageTree, read_tree};
-use super::values::{read_sampled, stage_interpolation};
+use super::values::{read_sampled, read_uniform, stage_interpolation};
 use super::variants;
 use super::xforms::read_stack;
 use sinew::error::{Error, Invalid, Result, Warning};
@@ -109,8 +110,9 @@ impl UsdFile {
             .schema_registry(openusd_schemas::schema_registry())
             .resolver(resolver)
             .session_layer(SESSION)
-            .open(root)
-            .map_err(|e| fail(explain(&e)))?;
+            .open(root);
+        opened.check_versions(file)?;
+        let stage = stage.map_err(|e| fail(explain(&e)))?;
         check_classes(&stage).map_err(fail)?;
         variants::check(&stage, &options.variants)?;
         Ok(Self {
@@ -152,7 +154,13 @@ impl UsdFile {
     /// Values that cannot be decoded. What is merely wrong with single prims ends in
     /// [`Scene::errors`] and [`Scene::warnings`].
     pub fn scene(&self, options: ReadOptions) -> Result<Scene> {
-        self.read_scene(options).map_err(|e| Error::Open {
+        self.all_read(self.read_scene(options))
+    }
+
+    /// What was read of the stage, now that value clips have been opened on the way.
+    pub(super) fn all_read<T>(&self, read: Result<T, openusd::Error>) -> Result<T> {
+        self.opened.check_versions(&self.file)?;
+        read.map_err(|e| Error::Open {
             file: self.file.clone(),
             reason: explain(&e),
         })
@@ -164,6 +172,8 @@ impl UsdFile {
         let resolution = binding::resolve(&tree.tree, options.anim_source);
         let mut warnings = resolution.warnings;
         let interpolation = stage_interpolation(stage);
+        let hazards = self.hazards()?;
+        let splines = hazards.iter().filter(|h| h.is_spline());
         let mut builder = SceneBuilder {
             stage,
             made: self.made.as_ref(),
@@ -177,8 +187,11 @@ impl UsdFile {
             animation_definitions: HashMap::new(),
             instances: Vec::new(),
             instance_index: HashMap::new(),
-            warnings: Vec::new(),
+            warnings: hazards.iter().filter_map(Hazard::warning).collect(),
             errors: Vec::new(),
+            splines: splines
+                .map(|h| (h.prim.as_str(), h.property.as_str()))
+                .collect(),
         };
         let mut skel_roots = Vec::new();
         for (i, prim) in tree.tree.iter().enumerate() {
@@ -191,6 +204,16 @@ impl UsdFile {
         }
         let mut placed = Vec::new();
         for b in &resolution.bindings {
+            let moved = match builder.moved_by_spline(b.prim)? {
+                None => builder.moved_by_spline(b.skeleton)?,
+                moved => moved,
+            };
+            if let Some(spline) = moved {
+                builder
+                    .errors
+                    .push(spline_error(&tree.tree[b.prim].path, spline));
+                continue;
+            }
             let Some(instance) = builder.instance(b.skeleton, b.animation)? else {
                 continue;
             };
@@ -329,9 +352,44 @@ struct SceneBuilder<'a> {
     instance_index: HashMap<(usize, Option<usize>), usize>,
     warnings: Vec<Warning>,
     errors: Vec<Invalid>,
+    /// Prims and properties whose values are splines.
+    splines: HashSet<(&'a str, &'a str)>,
+}
+
+fn spline_error(prim: &str, spline: String) -> Invalid {
+    let found = format!("the spline {spline}, which is not read");
+    Invalid::new(prim, "xformOpOrder", "a place that no spline moves", found)
+        .coded("spline-transform")
 }
 
 impl SceneBuilder<'_> {
+    /// The path of a spline that moves a prim, of its own or of what it stands below.
+    fn moved_by_spline(&mut self, tree_prim: usize) -> Result<Option<String>, openusd::Error> {
+        if self.splines.is_empty() {
+            return Ok(None);
+        }
+        let mut next = Some(tree_prim);
+        while let Some(i) = next {
+            next = self.tree.tree[i].parent;
+            if !self.tree.xformable[i] {
+                continue;
+            }
+            let prim = self.stage.prim(&self.tree.paths[i])?;
+            let order: Option<Vec<String>> = read_uniform(&prim.attribute("xformOpOrder"))?;
+            for op in order.unwrap_or_default().iter().rev() {
+                if op == "!resetXformStack!" {
+                    return Ok(None);
+                }
+                let op = op.strip_prefix("!invert!").unwrap_or(op);
+                let path = self.tree.tree[i].path.as_str();
+                if self.splines.contains(&(path, op)) {
+                    return Ok(Some(format!("{path}.{op}")));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The scene's prim for a tree prim, with its ancestors before it.
     fn scene_prim(&mut self, tree_prim: usize) -> Result<usize, openusd::Error> {
         let mut chain = vec![tree_prim];
@@ -429,6 +487,10 @@ impl SceneBuilder<'_> {
         let mut out = Vec::new();
         for (i, tree_prim) in self.tree.tree.iter().enumerate() {
             if tree_prim.kind != PrimKind::Skeleton || bound.contains(&i) {
+                continue;
+            }
+            if let Some(spline) = self.moved_by_spline(i)? {
+                self.errors.push(spline_error(&tree_prim.path, spline));
                 continue;
             }
             let prim = self.stage.prim(&self.tree.paths[i])?;

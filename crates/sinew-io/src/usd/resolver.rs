@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use openusd::ar::{Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
 use openusd::sdf;
 
-use super::{class_arcs, crate_paths, crate_values, text};
+use super::hazards::Marks;
+use super::{class_arcs, crate_paths, crate_values, crate_version, text};
+use sinew::error::Invalid;
 
 /// Environment variable with search paths, as ArDefaultResolver has it.
 const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
@@ -30,28 +32,58 @@ pub(super) fn picture_path(file_name: &str) -> String {
     format!("{IN_MEMORY}textures/{file_name}")
 }
 
-/// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]), crates' paths and
-/// values are walked (see [`crate_paths`] and [`crate_values`]), and classes are followed (see [`class_arcs`]).
+/// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]), crates' versions,
+/// paths and values are checked (see [`crate_version`], [`crate_paths`] and [`crate_values`]), and classes are followed (see [`class_arcs`]).
 pub(super) struct CheckedResolver {
     files: DefaultResolver,
     memory: MemoryFiles,
     opened: Opened,
 }
 
-/// Every file that was opened: layers, and value clips, which no list of layers has.
+/// What is known of every file that was opened: layers, and value clips, which no list of layers has.
 #[derive(Clone, Default)]
-pub(super) struct Opened(Arc<Mutex<BTreeSet<PathBuf>>>);
+pub(super) struct Opened(Arc<Mutex<Notes>>);
+
+#[derive(Default)]
+struct Notes {
+    files: BTreeSet<PathBuf>,
+    /// Crates of versions that are not read: file and version.
+    refused: Vec<(String, String)>,
+    marks: Marks,
+}
 
 impl Opened {
-    fn add(&self, file: &Path) {
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        files.insert(file.to_owned());
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Those that are files of their own.
     pub fn files(&self) -> Vec<PathBuf> {
-        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        files.iter().filter(|f| f.is_file()).cloned().collect()
+        let notes = self.notes();
+        let files = notes.files.iter();
+        files.filter(|f| f.is_file()).cloned().collect()
+    }
+
+    /// The kinds of values in any of the files that openusd reads or writes wrongly.
+    pub fn marks(&self) -> Marks {
+        self.notes().marks
+    }
+
+    /// Refuses a stage that a crate of a version that is not read belongs to. openusd leaves such a layer or clip out.
+    ///
+    /// # Errors
+    /// `crate-version`, naming the crate.
+    pub fn check_versions(&self, stage: &Path) -> Result<(), Invalid> {
+        let Some((file, version)) = self.notes().refused.first().cloned() else {
+            return Ok(());
+        };
+        let is_stage = Path::new(&file) == stage
+            || matches!((Path::new(&file).canonicalize(), stage.canonicalize()), (Ok(a), Ok(b)) if a == b);
+        let error = Invalid::new(file, "", crate_version::READ, version).coded("crate-version");
+        Err(match is_stage {
+            true => error,
+            false => error.in_file(stage),
+        })
     }
 }
 
@@ -83,20 +115,6 @@ pub(super) fn all(search_paths: &[PathBuf]) -> Vec<PathBuf> {
     out
 }
 
-/// Refuses crate files that openusd 0.8 cannot read, in words that help.
-fn check_crate_version(head: &[u8]) -> io::Result<()> {
-    let Some(&[major, minor, patch]) = head.strip_prefix(b"PXR-USDC") else {
-        return Ok(());
-    };
-    if major == 0 && (4..=12).contains(&minor) {
-        return Ok(());
-    }
-    let message = format!(
-        "crate version {major}.{minor}.{patch} is not read, 0.4.0 to 0.12 are; have USD's own usdcat write the file anew"
-    );
-    Err(io::Error::new(io::ErrorKind::InvalidData, message))
-}
-
 impl Resolver for CheckedResolver {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
         if self.memory.contains_key(asset_path) {
@@ -122,14 +140,23 @@ impl Resolver for CheckedResolver {
             return Ok(Box::new(Cursor::new(bytes.to_vec())));
         }
         let mut asset = self.files.open_asset(resolved_path)?;
-        self.opened.add(resolved_path);
+        let known: &Path = resolved_path;
+        self.opened.notes().files.insert(known.to_owned());
         let mut head = Vec::new();
         asset.by_ref().take(11).read_to_end(&mut head)?;
-        check_crate_version(&head)?;
-        crate_paths::check(asset.as_mut())?;
-        crate_values::check(asset.as_mut())?;
-        asset.seek(SeekFrom::Start(0))?;
         let refuse = |e: String| io::Error::new(io::ErrorKind::InvalidData, e);
+        let refuse_version = |version: String| {
+            let text = format!("expected {}, found {version}", crate_version::READ);
+            let file = resolved_path.to_string();
+            self.opened.notes().refused.push((file, version));
+            refuse(text)
+        };
+        crate_version::check(&head).map_err(refuse_version)?;
+        crate_paths::check(asset.as_mut())?;
+        let marks = crate_values::check(asset.as_mut())?;
+        crate_version::check_values(&head, marks).map_err(refuse_version)?;
+        self.opened.notes().marks.add(marks);
+        asset.seek(SeekFrom::Start(0))?;
         // What is no layer after all is refused, with the reason, by who asked for one.
         let check_classes = |bytes: Vec<u8>| match sdf::Layer::from_bytes("classes", bytes) {
             Ok(layer) => class_arcs::check(std::iter::once(layer.data())).map_err(refuse),
@@ -145,6 +172,7 @@ impl Resolver for CheckedResolver {
         }
         let bytes = asset.read_all()?;
         let bytes = text::repair(&bytes).map_err(refuse)?.unwrap_or(bytes);
+        self.opened.notes().marks.add(Marks::of_text(&bytes));
         if class_arcs::mentioned(&bytes) {
             check_classes(bytes.clone())?;
         }

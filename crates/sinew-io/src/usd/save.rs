@@ -41,6 +41,7 @@ impl UsdFile {
             }
         }
         self.check_output(out)?;
+        self.check_root_values(out)?;
         let layer = self.root_layer_copy(out).map_err(|e| fail(explain(&e)))?;
         output::export(&layer, out)
     }

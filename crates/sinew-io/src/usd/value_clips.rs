@@ -99,10 +99,14 @@ impl UsdFile {
         let mut outputs = Outputs::default();
         let declare = |edit: &mut sdf::LayerEdit<'_>| declare(edit.data_mut(), contents, edits);
         let mut topology = match layout.overs {
-            true => self.overs_as(stage.topology, &layout.instances, declare),
-            false => self.flattened_as(&layout.instances, declare),
-        }
-        .map_err(fail)?;
+            true => self
+                .overs_as(stage.topology, &layout.instances, declare)
+                .map_err(fail)?,
+            false => {
+                let topology = self.flattened_as(&layout.instances, declare);
+                self.all_flattened(topology, stage.topology)?
+            }
+        };
         let root = over(&topology, stage, |edit| {
             author_clips(edit.data_mut(), stage, contents, layout.overs)
         });

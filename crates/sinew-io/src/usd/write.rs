@@ -88,6 +88,7 @@ impl UsdFile {
             file: out.to_owned(),
             reason,
         };
+        self.check_flattened(out)?;
         let mut streamed = Streamed::new();
         let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened)
             .map_err(|e| fail(explain(&e)))?;
@@ -96,7 +97,22 @@ impl UsdFile {
             streamed = apply(edit.data_mut(), edits)?;
             author(edit)
         });
-        Ok((layer.map_err(|e| fail(explain(&e)))?, streamed))
+        Ok((self.all_flattened(layer, out)?, streamed))
+    }
+
+    /// A flattened layer to be written as `out`, unless it would not hold what the files do, now that all of them are read.
+    pub(super) fn all_flattened(
+        &self,
+        layer: std::result::Result<sdf::Layer, openusd::Error>,
+        out: &Path,
+    ) -> Result<sdf::Layer> {
+        self.opened.check_versions(self.file())?;
+        let layer = layer.map_err(|e| Error::Write {
+            file: out.to_owned(),
+            reason: explain(&e),
+        })?;
+        self.check_layer_values(layer.data(), out)?;
+        Ok(layer)
     }
 
     /// The composed stage as one layer, its instances shared as said, with what `author` adds to it.

@@ -69,9 +69,13 @@ fn doubled(levels: usize, kind: u8, place: u64) -> (Vec<u8>, u64) {
     (bytes, rep)
 }
 
-fn checked(file: &[u8]) -> io::Result<()> {
+fn marked(file: &[u8]) -> io::Result<Marks> {
     let file = file.to_vec();
     within(60, move || check(&mut Cursor::new(file)))
+}
+
+fn checked(file: &[u8]) -> io::Result<()> {
+    marked(file).map(drop)
 }
 
 #[test]
@@ -84,6 +88,8 @@ fn parts_are_counted() {
         most: FEW,
         left: FEW,
         parts: HashMap::new(),
+        packed: 0,
+        marks: Marks::default(),
     };
     let mut count = |rep| nest.count(rep, 0).ok();
     // Each dictionary, and each entry.
@@ -93,6 +99,74 @@ fn parts_are_counted() {
         .map(|at| Rep(word(&all, at) as u64));
     let samples = reps.find(|rep| rep.kind() == Rep::TIME_SAMPLES).unwrap();
     assert_eq!(count(samples), Some(4));
+}
+
+/// A value, by itself and as the sample of one in a dictionary.
+fn marks_of(kind: u8, flags: u64, payload: u64) -> [Marks; 2] {
+    let rep = u64::from(kind) << 48 | flags | payload;
+    let alone = with_value(|_| (Vec::new(), rep));
+    let nested = with_value(|place| {
+        let mut words = vec![8, place | 9 << 48 | Rep::ARRAY, 8, 1, rep];
+        let samples = place | u64::from(Rep::TIME_SAMPLES) << 48;
+        let dictionary = place + 8 * words.len() as u64;
+        // Key 0, 8 bytes ahead.
+        words.extend([1, 8 << 32, samples << 32, samples >> 32]);
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+        (
+            bytes.collect(),
+            dictionary | u64::from(Rep::DICTIONARY) << 48,
+        )
+    });
+    [&alone, &nested].map(|file| marked(file).unwrap())
+}
+
+#[test]
+fn what_openusd_reads_or_writes_wrongly_is_marked() {
+    let none = marks_of(Rep::INT64, Rep::INLINED, 5);
+    assert!(!none[0].integers && !none[1].integers);
+    let negative = u64::from(-5i32 as u32);
+    for marks in marks_of(Rep::INT64, Rep::INLINED, negative) {
+        assert!(marks.integers && !marks.splines && !marks.narrow);
+    }
+    let unsigned = marks_of(Rep::UINT64, Rep::INLINED, negative);
+    assert!(!unsigned[0].integers && !unsigned[1].integers);
+    for marks in marks_of(Rep::SPLINE, 0, 100) {
+        assert!(marks.splines && !marks.integers);
+    }
+    for kind in [Rep::HALF2, Rep::PATH_EXPRESSION] {
+        assert!(marks_of(kind, Rep::INLINED, 1).iter().all(|m| m.narrow));
+        assert!(!marks_of(kind, Rep::ARRAY, 0).iter().any(|m| m.narrow));
+    }
+    let counted = |attribute: &str| {
+        let file = written(&format!("def \"P\" {{\n{attribute}\n}}\n"));
+        marked(&file).unwrap().counted
+    };
+    assert!(counted("float x.timeSamples = { 1: 2 }"));
+    assert!(counted("string[] x = [\"a\"]") && counted("asset[] x = [@a@]"));
+    assert!(!counted("string x = \"a\"") && !counted("double[] x = [1, 2]"));
+}
+
+/// openusd makes room for 16 integers of 32 bits, in the file that it wrote itself.
+#[test]
+fn integers_that_openusd_makes_no_room_for_are_marked() {
+    let array = |step: i64| {
+        let values: Vec<String> = (0..16i64).map(|i| (i * i * step).to_string()).collect();
+        let text = format!("def \"P\" {{\nint64[] x = [{}]\n}}\n", values.join(", "));
+        written(&text)
+    };
+    for (step, fits) in [
+        (1, true),
+        (1 << 20, true),
+        (1 << 40, false),
+        (-1 << 50, false),
+    ] {
+        let file = array(step);
+        assert_eq!(marked(&file).unwrap().integers, !fits, "{step}");
+        let layer = sdf::Layer::from_bytes("test", file).unwrap();
+        let property = sdf::Path::new("/P.x").unwrap();
+        let read = layer.data().try_field(&property, "default");
+        assert_eq!(read.is_ok(), fits, "{step}");
+    }
 }
 
 #[test]

@@ -13,14 +13,13 @@ mod textures;
 
 use std::collections::HashSet;
 
-use super::explain::explain;
 use super::read::UsdFile;
 use super::resolver::CheckedResolver;
 use super::values::stage_interpolation;
 use materials::MaterialReader;
 use meshes::MeshReader;
 use places::{Places, walk};
-use sinew::error::{Error, Result};
+use sinew::error::Result;
 use sinew::scene::{Geometry, Placement, Scene};
 use textures::TextureReader;
 
@@ -43,10 +42,7 @@ impl UsdFile {
     /// Values that cannot be decoded. What is merely wrong with single meshes, materials or pictures ends in
     /// [`Geometry::errors`] and [`Geometry::warnings`].
     pub fn geometry(&self, scene: &Scene) -> Result<Geometry> {
-        self.read_geometry(scene).map_err(|e| Error::Open {
-            file: self.file().to_owned(),
-            reason: explain(&e),
-        })
+        self.all_read(self.read_geometry(scene))
     }
 
     fn read_geometry(&self, scene: &Scene) -> Result<Geometry, openusd::Error> {

@@ -39,28 +39,28 @@ pub use xform::{OpKind, OpValue, XformOp, XformStack};
 /// The stage's time line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLine {
-    /// startTimeCode and endTimeCode, where both are authored.
+    /// startTimeCode and endTimeCode; `None` unless both are authored.
     pub range: Option<(f64, f64)>,
     /// timeCodesPerSecond.
     pub time_codes_per_second: f64,
-    /// framesPerSecond, 24 where it is not authored.
+    /// framesPerSecond, or 24 if it is not authored.
     pub frames_per_second: f64,
 }
 
-/// A prim that the result depends on: bound prims, skeletons, SkelRoots, what extentsHints enclose,
-/// and the ancestors of these.
+/// A prim whose transform matters: a bound prim, a Skeleton, a SkelRoot, a prim that an extentsHint
+/// encloses, or an ancestor of one of these.
 #[derive(Clone, Debug)]
 pub struct ScenePrim {
     pub path: String,
-    /// Parent's index, below this prim's own.
+    /// Index of the parent, which is less than that of this prim.
     pub parent: Option<usize>,
-    /// The first prim that shares this one's place in an instanced prototype, or the prim itself.
+    /// The first prim that stands for the same prim of an instanced prototype, or the prim itself.
     pub definition: usize,
-    /// Its own transform, parent_from_prim.
+    /// Its local transform: from prim space to the space of the parent.
     pub xform: XformStack,
 }
 
-/// A SkelRoot and where it stands.
+/// A SkelRoot.
 #[derive(Clone, Debug)]
 pub struct SkelRoot {
     pub path: String,
@@ -68,52 +68,52 @@ pub struct SkelRoot {
     pub prim: usize,
 }
 
-/// What a skinnable prim that a Skeleton reaches adds to the extent of its SkelRoot (rule 33).
+/// What a skinnable prim that is bound to a Skeleton adds to the extent of its SkelRoot (rule 33).
 #[derive(Clone, Debug)]
 pub struct RestExtent {
     /// Prim path.
     pub path: String,
-    /// The Skeleton's index into [`Scene::prims`].
+    /// Index of the Skeleton into [`Scene::prims`].
     pub skeleton: usize,
-    /// The prim's extent as authored, in prim space.
+    /// The authored extent, in prim space.
     pub extent: Sampled<Vec<Vec3>>,
-    /// geomBindTransform: prim space to skeleton space at bind.
+    /// geomBindTransform: from prim space to skeleton space in the bind pose.
     pub geom_bind: Sampled<DMat4>,
 }
 
-/// A skeleton as placed and animated in the scene.
+/// A Skeleton of the scene, with the animation that drives it.
 #[derive(Clone, Debug)]
 pub struct PlacedSkeleton {
-    /// Prim path of the Skeleton (below an instance: the instance proxy's).
+    /// Prim path of the Skeleton, or of its instance proxy below an instance.
     pub path: String,
     /// Index into [`Scene::prims`].
     pub prim: usize,
-    /// Definition and animation.
+    /// The Skeleton and its animation.
     pub instance: SkeletonInstance,
 }
 
-/// What every reader produces.
+/// A scene to skin: what every reader produces.
 #[derive(Debug)]
 pub struct Scene {
-    /// File it was read from.
+    /// The file that it was read from.
     pub file: PathBuf,
-    /// The stage's rates and range.
+    /// The rates and the range of the stage.
     pub time_line: TimeLine,
     /// Up axis, `Y` or `Z`.
     pub up_axis: char,
-    /// Metres to a stage unit; nothing is scaled by it.
+    /// Metres per stage unit. Nothing is scaled by it.
     pub meters_per_unit: f64,
-    /// Parents before their children.
+    /// Prims whose transforms matter. Parents come before their children.
     pub prims: Vec<ScenePrim>,
     /// Every SkelRoot, nested ones too.
     pub skel_roots: Vec<SkelRoot>,
-    /// Every (Skeleton, animation) that prims are bound to.
+    /// Every pair of a Skeleton and an animation that prims are bound to.
     pub instances: Vec<PlacedSkeleton>,
-    /// Every other valid Skeleton, with the animation that it would have.
+    /// Every other valid Skeleton, with the animation that would drive it.
     pub unbound_skeletons: Vec<PlacedSkeleton>,
     /// Every SkelAnimation that drives one of them.
     pub animations: Vec<Arc<SkelAnimation>>,
-    /// Every bound prim: what is skinned or blended.
+    /// Every bound prim: all prims that are skinned or blended.
     pub bindings: Vec<SkinBinding>,
     /// Of every skinnable prim that a Skeleton reaches, those that are not skinned too.
     pub rest_extents: Vec<RestExtent>,

@@ -11,15 +11,15 @@ use crate::math;
 use crate::sampled::Time;
 use crate::skel::{Pose, skin_transform};
 
-/// The space that deformed points and normals end up in.
+/// The space of deformed points and normals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutSpace {
-    /// The prim's own, as Pixar's bake has it (rule 30).
+    /// Prim space, as in Pixar's bake (rule 30).
     #[default]
     Prim,
-    /// The Skeleton's.
+    /// Skeleton space.
     Skel,
-    /// The world's.
+    /// World space.
     World,
 }
 
@@ -35,9 +35,9 @@ pub struct PoseCache<'a> {
     scene: &'a Scene,
     time: Time,
     space: OutSpace,
-    /// Skinning transforms by index into [`Scene::instances`].
+    /// Skinning transforms of each element of [`Scene::instances`].
     skinning: HashMap<usize, Result<Arc<Vec<DMat4>>, Invalid>>,
-    /// parent_from_prim by index into [`Scene::prims`].
+    /// The local transform of each element of [`Scene::prims`].
     local: HashMap<usize, DMat4>,
 }
 
@@ -100,8 +100,8 @@ impl<'a> PoseCache<'a> {
         }
     }
 
-    /// From a prim's own space to this cache's; `None` where they are the same. Of use for prims
-    /// that only blend.
+    /// The transform from prim space to the space of this cache, for prims that only blend. `None`
+    /// if the two are the same.
     ///
     /// # Errors
     /// A Skeleton whose transform is singular.
@@ -118,7 +118,7 @@ impl<'a> PoseCache<'a> {
         Ok(Some(skel_from_prim))
     }
 
-    /// world_from_skel of the prim's Skeleton.
+    /// The transform from the space of the prim's Skeleton to the world.
     pub fn world_from_skel(&mut self, bound: BoundSkin<'_>) -> DMat4 {
         self.assert_own(bound);
         self.world(bound.skeleton().prim)
@@ -139,9 +139,9 @@ impl<'a> PoseCache<'a> {
         Ok(out_from_skel * skel_from_prim)
     }
 
-    /// What takes a rigid prim's points, as they rest or as they blend, to this cache's space: all
-    /// of skinning by constant influences in one transform (rule 28), for a renderer that draws
-    /// such prims as instances.
+    /// The transform of a rigid prim from prim space to the space of this cache: skinning by
+    /// constant influences as one matrix (rule 28). It applies to rest points, or to blended ones.
+    /// A renderer can draw such prims as instances.
     ///
     /// # Errors
     /// As [`PoseCache::pose`]; influences that are broken, or not constant.
@@ -200,8 +200,8 @@ impl<'a> PoseCache<'a> {
         }
     }
 
-    /// World transforms of the joints of the prim's skeleton, in the order of
-    /// [`crate::skel::Skeleton::joints`]: where they are, whatever their bind poses.
+    /// World transforms of the joints of the prim's Skeleton, in the order of
+    /// [`crate::skel::Skeleton::joints`]. They do not depend on bind transforms.
     ///
     /// # Errors
     /// Rest transforms that are needed but missing (rule 9).
@@ -212,7 +212,7 @@ impl<'a> PoseCache<'a> {
             .joints_from(world_from_skel, bound.binding.instance, self.time)
     }
 
-    /// What is remembered here is by index, and another scene's indices mean other prims.
+    /// Panics if the prim belongs to another scene, whose indices mean other prims.
     fn assert_own(&self, bound: BoundSkin<'_>) {
         assert!(
             std::ptr::eq(self.scene, bound.scene),
@@ -236,7 +236,8 @@ impl<'a> PoseCache<'a> {
         self.product(&self.scene.chain(prim))
     }
 
-    /// From the space of prim `from` to that of prim `to`, by the ancestor where they meet.
+    /// The transform from the space of prim `from` to that of prim `to`, through their first common
+    /// ancestor.
     fn relative(&mut self, bound: BoundSkin<'_>, to: usize, from: usize) -> Result<DMat4, Invalid> {
         let relation = bound.scene.relation(to, from);
         let ancestor_from_to = self.product(&relation.to);
@@ -244,7 +245,7 @@ impl<'a> PoseCache<'a> {
         Ok(inverse(bound, ancestor_from_to, self.time)? * ancestor_from_from)
     }
 
-    /// The prims' own transforms multiplied, the innermost prim first in the list.
+    /// The product of the local transforms of prims. The list begins with the innermost prim.
     fn product(&mut self, prims: &[usize]) -> DMat4 {
         let mut m = DMat4::IDENTITY;
         for &prim in prims {

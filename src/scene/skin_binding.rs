@@ -1,4 +1,4 @@
-//! One skinnable prim bound to a skeleton: what UsdSkelSkinningQuery is.
+//! A skinnable prim that is bound to a Skeleton (UsdSkelSkinningQuery).
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,13 +25,13 @@ pub struct InfluenceSource {
     pub weights: Sampled<Vec<f32>>,
 }
 
-/// Where normals are authored. Renderers take the primvar where both are.
+/// The property that holds normals. If both are authored, renderers use the primvar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum NormalsProperty {
     /// `normals`, which Pixar's bake deforms.
     #[serde(rename = "normals")]
     Attribute,
-    /// `primvars:normals`, which Pixar's bake overlooks and exporters write all the same.
+    /// `primvars:normals`, which Pixar's bake ignores although many exporters write it.
     #[serde(rename = "primvars:normals")]
     Primvar,
 }
@@ -47,15 +47,15 @@ impl NormalsProperty {
     }
 }
 
-/// Rest normals that deformation changes: vertex, varying or faceVarying ones (rule 24).
+/// Rest normals that skinning changes: those with the interpolation vertex, varying or faceVarying
+/// (rule 24).
 #[derive(Clone, Debug)]
 pub struct NormalsSource {
-    /// Where they are authored.
+    /// The property that holds them.
     pub property: NormalsProperty,
-    /// In prim space, flattened where the primvar is indexed.
+    /// Normals in prim space. Indices of an indexed primvar are applied already.
     pub values: Sampled<Vec<Vec3>>,
-    /// faceVertexIndices where there is a normal per face corner; `None` where there is one per
-    /// point.
+    /// faceVertexIndices if there is a normal per face corner; `None` if there is one per point.
     pub corners: Option<Sampled<Vec<i32>>>,
 }
 
@@ -64,8 +64,8 @@ impl NormalsSource {
         self.values.is_animated() || self.corners.as_ref().is_some_and(Sampled::is_animated)
     }
 
-    /// The normals at a time, where they fit the prim; those of the wrong number stay as they are
-    /// while the points are skinned (rule 24).
+    /// The normals at a time, or `None` if their number does not fit the prim: such normals do not
+    /// change while the points are skinned (rule 24).
     fn at(&self, prim: &str, time: Time, point_count: usize) -> Option<RestNormals> {
         let values = self.values.at(time)?;
         match &self.corners {
@@ -82,14 +82,14 @@ impl NormalsSource {
     }
 }
 
-/// A blend shape slot of a prim.
+/// An element of the skel:blendShapes of a prim.
 #[derive(Clone, Debug)]
 pub struct ShapeSlot {
     /// Token in skel:blendShapes.
     pub token: String,
     /// Target path, as authored.
     pub target: String,
-    /// The shape, or why it is broken; `None` for a target that is not there (rule 17).
+    /// The shape, or why it is broken. `None` if the target is missing (rule 17).
     pub shape: Option<Result<Arc<BlendShape>, Invalid>>,
 }
 
@@ -102,34 +102,36 @@ pub struct SkinBinding {
     pub type_name: String,
     /// Index into [`super::Scene::prims`].
     pub prim: usize,
-    /// SkelRoot's index into [`super::Scene::prims`].
+    /// Index of the SkelRoot into [`super::Scene::prims`].
     pub skel_root: usize,
     /// Index into [`super::Scene::instances`].
     pub instance: usize,
     /// Index into [`super::Scene::bindings`] of the first binding with the same rest data, Skeleton
-    /// and animation: another one where instances share a prototype.
+    /// and animation. It is another binding if instances share a prototype.
     pub definition: usize,
     /// Rest points in prim space.
     pub points: Sampled<Vec<Vec3>>,
-    /// What deforms, in the order that Pixar's bake would look: `normals`, then `primvars:normals`.
+    /// Rest normals that skinning changes: first those of `normals`, then those of
+    /// `primvars:normals`.
     pub normals: Vec<NormalsSource>,
-    /// `None` where the prim only blends.
+    /// Influences; `None` if the prim only blends.
     pub influences: Option<InfluenceSource>,
     /// primvars:skel:skinningMethod.
     pub method: SkinningMethod,
-    /// The prim's own skel:joints, where authored.
+    /// skel:joints of the prim, if authored.
     pub joints: Option<Vec<String>>,
-    /// geomBindTransform: prim space to skeleton space at bind; identity without a value.
+    /// geomBindTransform: from prim space to skeleton space in the bind pose. Without a value it is
+    /// the identity.
     pub geom_bind: Sampled<DMat4>,
-    /// In the order of skel:blendShapes, which is that of channel weights.
+    /// Blend shapes in the order of skel:blendShapes. Weights of a pose have the same order.
     pub shapes: Vec<ShapeSlot>,
-    /// Channels of the animation -> `shapes`.
+    /// The map from the channels of the animation to `shapes`.
     pub channel_mapper: Option<AnimMapper>,
     /// Widths of points and curves, for their extents.
     pub widths: Sampled<Vec<f32>>,
-    /// How its extent follows from its points.
+    /// How to compute its extent from its points.
     pub extent_rule: ExtentRule,
-    /// Why this prim is left as it is, where it is.
+    /// Why this prim is not deformed; `None` if it is.
     pub unsupported: Option<String>,
     /// The validated skins of a prim whose rest data never changes, shared by instances of one
     /// prototype. Put `Arc::default()` here if you change other fields after a skin was asked for.
@@ -150,11 +152,11 @@ impl StaticSkins {
     }
 }
 
-/// What of a prim's deformation a [`Skin`] is built for.
+/// The part of a prim's deformation that a [`Skin`] is built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SkinPart {
-    /// Leave the influences out: a rigid prim's transform takes them (rule 28), and its points only
-    /// blend.
+    /// Leave out the influences. The points of a rigid prim only blend, and its influences become a
+    /// transform (rule 28).
     pub blend_only: bool,
     /// Which of [`SkinBinding::normals`] go along; none if there are not as many.
     pub normals: usize,
@@ -166,8 +168,8 @@ impl SkinPart {
 }
 
 impl SkinBinding {
-    /// True where rest points, normals or influences change over time, so that each time needs a
-    /// skin of its own.
+    /// Whether rest points, normals or influences change over time, so that each time needs a skin
+    /// of its own.
     #[must_use]
     pub fn rest_is_animated(&self) -> bool {
         self.points.is_animated()
@@ -178,7 +180,7 @@ impl SkinBinding {
                 .is_some_and(|i| i.indices.is_animated() || i.weights.is_animated())
     }
 
-    /// True where one set of influences moves the whole prim (rule 28).
+    /// Whether one set of influences moves the whole prim (rule 28).
     #[must_use]
     pub fn is_rigid(&self) -> bool {
         self.influences
@@ -211,8 +213,8 @@ impl SkinBinding {
             .clone()
     }
 
-    /// The validated influences at a time, for a prim of `point_count` points (which counts for
-    /// vertex influences alone); `None` for a prim that only blends.
+    /// The validated influences at a time; `None` for a prim that only blends. `point_count`
+    /// matters for influences per point only.
     ///
     /// # Errors
     /// Influences without a value at this time; see [`JointInfluences::new`].
@@ -250,7 +252,8 @@ impl SkinBinding {
         .map(Some)
     }
 
-    /// The prim's own joint order -> the skeleton's, where it has its own (rule 11).
+    /// The map from the joint order of the prim to that of the Skeleton (rule 11). `None` if the
+    /// prim has no joint order of its own.
     #[must_use]
     pub fn joint_map(&self, instance: &SkeletonInstance) -> Option<Vec<Option<u32>>> {
         let own = self.joints.as_ref()?;
@@ -314,9 +317,9 @@ impl SkinBinding {
         .map(|skin| skin.with_method(self.method))
     }
 
-    /// Channel weight of each shape slot at a time. All are zero at a time when a broken shape
-    /// would take part: Pixar leaves the prim without blend shapes then (rule 18). The broken
-    /// shape's report comes back with them.
+    /// The weight of each blend shape at a time. If a broken shape has a weight, all weights are
+    /// zero, because Pixar then applies no blend shapes to the prim (rule 18), and the error of the
+    /// broken shape is returned with them.
     #[must_use]
     pub fn channel_weights(
         &self,
@@ -344,8 +347,8 @@ impl SkinBinding {
         (weights, None)
     }
 
-    /// Whether blend shapes change these normals: a prim that only blends keeps them where no shape
-    /// has normal offsets, and where no animation gives its shapes weights (seen on usd-core).
+    /// Whether blend shapes change these normals. A prim that only blends keeps them if no shape
+    /// has normal offsets, or if no animation gives its shapes weights (as in usd-core).
     fn blends(&self, normals: &NormalsSource) -> bool {
         let mut shapes = self
             .shapes
@@ -356,8 +359,8 @@ impl SkinBinding {
             && shapes.any(|s| s.has_normal_offsets())
     }
 
-    /// Every authored time of the rest points, and of the normals that change with them: all where
-    /// the prim is skinned, else (`blend_only`) those that blend.
+    /// Every authored time of the rest points, and of normals: of all normals if the prim is
+    /// skinned, and of those that blend shapes change if it only blends (`blend_only`).
     #[must_use]
     pub fn rest_times(&self, blend_only: bool) -> Vec<f64> {
         let skinned = self.influences.is_some() && !blend_only;

@@ -16,6 +16,15 @@ pub fn missing(assets: Option<&Path>, file: &str) -> Option<&'static str> {
     }
 }
 
+/// `all`, or `public` where the files that are made in house are absent: how many files (or what they
+/// hold) a test must at least find.
+pub fn at_least<T>(assets: &Path, all: T, public: T) -> T {
+    match assets.join("blender").exists() {
+        true => all,
+        false => public,
+    }
+}
+
 /// Every USD file in a folder and below, sorted.
 pub fn usd_files(folder: &Path) -> Vec<PathBuf> {
     files_of(folder, &["usda", "usdc", "usdz"])

@@ -9,11 +9,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sinew::Error;
-use sinew_bake::{Backend, BakeOptions, BakeReport, FrameRange, bake};
+use sinew_bake::{Backend, BakeOptions, BakeReport, Baker, Error, FrameRange};
 
 const ENDINGS: [&str; 9] = [
     "usda", "usdc", "usd", "usdz", "gltf", "glb", "vrm", "fbx", "bvh",
@@ -42,16 +42,23 @@ fn main() -> ExitCode {
 
     let options = BakeOptions {
         frames,
-        // A GPU where there is one, else all cores. One device for the whole batch is not needed: opening it takes
-        // milliseconds, and happens while the file is read.
-        backend: Backend::Auto,
         ..BakeOptions::default()
+    };
+    // A GPU if there is one, else all cores; one device and its pipelines for the whole batch.
+    let open = || Baker::new(&Backend::Auto);
+    let mut baker = match open() {
+        Ok(baker) => baker,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
     };
     let (mut baked, mut without, mut failed) = (0, 0, 0);
     for (input, output) in &jobs {
         let name = input.display();
-        // The last argument is told how far it is; a batch has no use for that.
-        match bake(input, output, &options, &mut |_| {}) {
+        // The last argument is told how far it is, and may stop the bake; a batch has no use for that.
+        let go_on = &mut |_| ControlFlow::Continue(());
+        match baker.bake_file(input, output, &options, go_on) {
             Ok(report) => {
                 baked += 1;
                 println!("{}", told(&report, output));
@@ -65,7 +72,7 @@ fn main() -> ExitCode {
                 }
             }
             // A set, a prop, a clip without meshes: nothing to do, and nothing wrong.
-            Err(Error::NothingToSkin { .. }) => {
+            Err(Error::NothingToSkin(_)) => {
                 without += 1;
                 println!("{name}: nothing to skin");
             }
@@ -73,6 +80,10 @@ fn main() -> ExitCode {
             Err(error) => {
                 failed += 1;
                 eprintln!("error: {error}");
+                // On a lost device every other file would fail, too.
+                if let (Error::Gpu(_), Ok(another)) = (&error, open()) {
+                    baker = another;
+                }
             }
         }
     }

@@ -17,7 +17,19 @@ pub enum Error {
     /// The file is readable but holds nothing to skin.
     #[error("{}: {reason}", file.display())]
     NothingToSkin { file: PathBuf, reason: String },
-    /// The caller's request makes no sense for this scene (an unknown prim path, an empty time range).
+    /// The scene has no prim of the wanted kind at a path.
+    #[error("{}: no {kind} at {path}; there {}", file.display(), there(known))]
+    UnknownPrim {
+        /// The scene's file.
+        file: PathBuf,
+        /// The path that was asked for.
+        path: String,
+        /// What was wanted there: `skinned prim` or `SkelRoot`.
+        kind: &'static str,
+        /// The first few prims of this kind.
+        known: Vec<String>,
+    },
+    /// The caller's request makes no sense.
     #[error("{0}")]
     Request(String),
     /// One attribute of one prim breaks a UsdSkel rule.
@@ -27,6 +39,14 @@ pub enum Error {
     #[cfg(feature = "gpu")]
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
+}
+
+fn there(known: &[String]) -> String {
+    match known {
+        [] => "are none".to_owned(),
+        [one] => format!("is {one}"),
+        more => format!("are {}", more.join(", ")),
+    }
 }
 
 /// Shorthand for results with the root [`Error`].

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use glam::{DMat4, Vec3};
 
 use super::{PlacedSkeleton, RestExtent, Scene};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::sampled::Time;
 use crate::skel::utils::{compute_joints_extent, concat_joint_transforms, extents_padding};
 
@@ -33,8 +33,8 @@ impl Scene {
     ) -> Result<Option<[Vec3; 2]>> {
         let root = self.skel_roots.iter().find(|r| r.path == path);
         let root = root.ok_or_else(|| {
-            let file = self.file.display();
-            Error::Request(format!("{file}: no SkelRoot at {path}"))
+            let known = self.skel_roots.iter().map(|r| r.path.clone());
+            self.unknown(path, "SkelRoot", known)
         })?;
         let mut padding: HashMap<usize, f32> = HashMap::new();
         for rest in &self.rest_extents {

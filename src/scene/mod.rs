@@ -148,16 +148,22 @@ impl Scene {
         if let Some(index) = self.bindings.iter().position(|b| b.path == path) {
             return Ok(self.bound(index));
         }
-        let known = self.bindings.iter().map(|b| b.path.as_str());
-        let known: Vec<_> = known.take(8).collect();
-        Err(Error::Request(format!(
-            "{}: no skinned prim at {path}; skinned prims are {}",
-            self.file.display(),
-            match known.is_empty() {
-                true => "none".to_owned(),
-                false => known.join(", "),
-            }
-        )))
+        let known = self.bindings.iter().map(|b| b.path.clone());
+        Err(self.unknown(path, "skinned prim", known))
+    }
+
+    fn unknown(
+        &self,
+        path: &str,
+        kind: &'static str,
+        known: impl Iterator<Item = String>,
+    ) -> Error {
+        Error::UnknownPrim {
+            file: self.file.clone(),
+            path: path.to_owned(),
+            kind,
+            known: known.take(8).collect(),
+        }
     }
 
     /// Every bound prim, in the order of [`Scene::bindings`].

@@ -143,10 +143,12 @@ pub struct SkinBinding {
 /// There is one for each part, and for the default time and time codes apart: an attribute may have
 /// a default and one sample, which differ.
 #[derive(Debug, Default)]
-pub struct StaticSkins([[OnceLock<Result<Arc<Skin>, Invalid>>; SkinPart::COUNT]; 2]);
+pub struct StaticSkins([[BuiltSkin; SkinPart::COUNT]; 2]);
+
+type BuiltSkin = OnceLock<Result<Arc<Skin>, Invalid>>;
 
 impl StaticSkins {
-    fn of(&self, part: SkinPart, time: Time) -> &OnceLock<Result<Arc<Skin>, Invalid>> {
+    fn of(&self, part: SkinPart, time: Time) -> &BuiltSkin {
         let by_part = &self.0[usize::from(time.code().is_some())];
         &by_part[usize::from(part.blend_only) + 2 * part.normals.min(2)]
     }

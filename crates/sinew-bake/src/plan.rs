@@ -1,12 +1,14 @@
-//! What is computed of which prim.
+//! What is computed of which prim, and which prims come out the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use glam::DMat4;
 
-use super::BakeOptions;
+use crate::schedule::FrameRange;
+use crate::sink::PrimInfo;
 use sinew::error::Invalid;
+use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart};
 use sinew::skel::MeshTopology;
 
@@ -18,6 +20,76 @@ pub enum Rigid {
     Xform,
     /// Their points do, where they have any, as in Hydra; gprims without points move by transform.
     Points,
+}
+
+/// When the prims of a bake are sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sampling {
+    /// Every prim with points at every frame, at even steps, with the same number of points at each:
+    /// what caches, sequences and textures hold. A prim that cannot be baked at the first frame is left
+    /// out; one that cannot at a later frame ends the bake. Points move where USD would have a
+    /// transform, so [`BakePlan::rigid`] does not count.
+    #[default]
+    EveryFrame,
+    /// Each prim at times of its own, as in USD: its authored times and the stage's frames between
+    /// them, or the frames asked for. Prims that come out the same are deformed once
+    /// ([`PrimInfo::copies`](crate::PrimInfo::copies)), and a prim may lack a time at which it cannot be
+    /// baked.
+    OwnTimes,
+}
+
+/// What a [`Baker`](crate::Baker) bakes of an open scene.
+///
+/// Made by [`BakePlan::default`], [`BakePlan::frames`] or [`BakePlan::own_times`]; the fields may then be
+/// set.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BakePlan {
+    /// Prims to bake: each names a skinned prim or an ancestor of some. All if empty.
+    pub prims: Vec<String>,
+    /// Frames to sample. Without any, [`Sampling`] says which times there are: even frames go from
+    /// startTimeCode to endTimeCode, or over the authored times if the stage has no range.
+    pub frames: Option<FrameRange>,
+    /// The space that points and normals end up in.
+    pub space: OutSpace,
+    /// How prims with constant influences are baked.
+    pub rigid: Rigid,
+    /// When prims are sampled.
+    pub sampling: Sampling,
+}
+
+impl BakePlan {
+    /// Every prim at the frames `first`, `first + step`, ... up to `last`, in prim space.
+    #[must_use]
+    pub fn frames(first: f64, last: f64, step: f64) -> Self {
+        Self {
+            frames: Some(FrameRange { first, last, step }),
+            ..Self::default()
+        }
+    }
+
+    /// Each prim at times of its own, in prim space.
+    #[must_use]
+    pub fn own_times() -> Self {
+        Self {
+            sampling: Sampling::OwnTimes,
+            ..Self::default()
+        }
+    }
+
+    /// The same with other prims.
+    #[must_use]
+    pub fn with_prims<P: Into<String>>(mut self, prims: impl IntoIterator<Item = P>) -> Self {
+        self.prims = prims.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same with results in another space.
+    #[must_use]
+    pub fn with_space(mut self, space: OutSpace) -> Self {
+        self.space = space;
+        self
+    }
 }
 
 /// The work of a whole bake.
@@ -34,8 +106,8 @@ pub(super) struct PrimPlan {
     pub transform: Option<TransformKind>,
     /// The skins that are deformed: none, one, or one for each kind of normals.
     pub parts: Vec<SkinPart>,
-    /// Faces from which every part's normals are made, in place of its own.
-    pub made_normals: Option<Arc<MeshTopology>>,
+    /// Faces that every part's normals are computed from, in place of its own.
+    pub smooth_normals: Option<Arc<MeshTopology>>,
 }
 
 /// What a written transform is.
@@ -50,21 +122,21 @@ pub(super) enum TransformKind {
 }
 
 impl Plan {
-    pub fn new(scene: &Scene, chosen: &[usize], options: &BakeOptions) -> Self {
-        let plan = |&b: &usize| (b, prim_plan(b, &scene.bindings[b], options));
+    pub fn new(scene: &Scene, chosen: &[usize], asked: &BakePlan) -> Self {
+        let plan = |&b: &usize| (b, prim_plan(b, &scene.bindings[b], asked));
         Self {
-            space: options.space.unwrap_or_default(),
+            space: asked.space,
             prims: chosen.iter().map(plan).collect(),
         }
     }
 
-    /// The work that gives points in `space`, and no transforms: of each binding one skin, with normals that are made
-    /// from the deformed points where a topology comes along.
+    /// The work that gives points in `space`, and no transforms: of each binding one skin, with smooth normals of
+    /// the deformed points if a topology comes along.
     pub fn of_points(
         space: OutSpace,
         parts: impl Iterator<Item = (usize, SkinPart, Option<Arc<MeshTopology>>)>,
     ) -> Self {
-        let plan = |(binding, part, made_normals)| {
+        let plan = |(binding, part, smooth_normals)| {
             let plan = PrimPlan {
                 binding,
                 transform: match space {
@@ -73,7 +145,7 @@ impl Plan {
                     OutSpace::World => Some(TransformKind::World),
                 },
                 parts: vec![part],
-                made_normals,
+                smooth_normals,
             };
             (binding, plan)
         };
@@ -91,11 +163,30 @@ impl Plan {
     pub fn prims(&self) -> impl Iterator<Item = &PrimPlan> {
         self.prims.values()
     }
+
+    /// What a sink is told of a binding's prim.
+    pub fn info(&self, scene: &Scene, b: usize, points: usize) -> PrimInfo {
+        let binding = &scene.bindings[b];
+        let plan = self.of(b);
+        let normals = plan.parts.iter().map(|part| {
+            let authored = binding.normals.get(part.normals);
+            authored
+                .filter(|_| plan.smooth_normals.is_none())
+                .map(|n| n.property)
+        });
+        PrimInfo {
+            path: binding.path.clone(),
+            binding: b,
+            points,
+            normals: normals.collect(),
+            copies: Vec::new(),
+        }
+    }
 }
 
-fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan {
+fn prim_plan(b: usize, binding: &SkinBinding, asked: &BakePlan) -> PrimPlan {
     let has_points = binding.points.has_value();
-    let moves_transform = binding.is_rigid() && (options.rigid == Rigid::Xform || !has_points);
+    let moves_transform = binding.is_rigid() && (asked.rigid == Rigid::Xform || !has_points);
     let blends = !binding.shapes.is_empty() && binding.channel_mapper.is_some();
     let skins = binding.influences.is_some() && !moves_transform;
     let mut parts = Vec::new();
@@ -106,7 +197,7 @@ fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan
             normals,
         }));
     }
-    let transform = match options.space.unwrap_or_default() {
+    let transform = match asked.space {
         _ if moves_transform => Some(TransformKind::Rigid),
         // Shapes that nothing weighs leave the prim alone, in its own space.
         _ if parts.is_empty() => None,
@@ -118,7 +209,7 @@ fn prim_plan(b: usize, binding: &SkinBinding, options: &BakeOptions) -> PrimPlan
         binding: b,
         transform,
         parts,
-        made_normals: None,
+        smooth_normals: None,
     }
 }
 
@@ -139,4 +230,65 @@ impl TransformKind {
             Self::World => Ok(DMat4::IDENTITY),
         }
     }
+}
+
+/// Everything that a prim's result depends on.
+#[derive(PartialEq, Eq, Hash)]
+struct Cause {
+    /// Rest data, Skeleton, animation.
+    definition: usize,
+    /// Prims whose transforms count, by their definitions.
+    transforms: Vec<usize>,
+    times: Vec<Option<u64>>,
+}
+
+/// Finds the prims that are the same as an earlier one, by that one: instances of a prototype that
+/// share their animation. All are indices into
+/// [`Scene::bindings`]; `times_of` is by index into [`Scene::instances`].
+pub(super) fn copies(
+    scene: &Scene,
+    plan: &Plan,
+    times_of: &BTreeMap<usize, Vec<Time>>,
+) -> BTreeMap<usize, Vec<usize>> {
+    let mut first_with: HashMap<Cause, usize> = HashMap::new();
+    let mut out: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for prim in plan.prims() {
+        let binding = &scene.bindings[prim.binding];
+        let times = &times_of[&binding.instance];
+        let cause = Cause {
+            definition: binding.definition,
+            transforms: transforms(scene, plan, prim),
+            times: times.iter().map(|t| t.code().map(f64::to_bits)).collect(),
+        };
+        let first = *first_with.entry(cause).or_insert(prim.binding);
+        if first != prim.binding {
+            out.entry(first).or_default().push(prim.binding);
+        }
+    }
+    out
+}
+
+fn transforms(scene: &Scene, plan: &Plan, prim: &PrimPlan) -> Vec<usize> {
+    let binding = &scene.bindings[prim.binding];
+    let skel = scene.instances[binding.instance].prim;
+    let parent = scene.prims[binding.prim].parent;
+    let resets = scene.prims[binding.prim].xform.resets;
+    let relation = match (plan.space, prim.transform) {
+        // Where the prim replaces its own transform, its parents' count.
+        (OutSpace::Prim, Some(TransformKind::Rigid)) if !resets => {
+            parent.map(|parent| scene.relation(parent, skel))
+        }
+        (OutSpace::Prim, None) => Some(scene.relation(binding.prim, skel)),
+        _ => None,
+    };
+    let (to, from) = match relation {
+        Some(relation) => (relation.to, relation.from),
+        None => (scene.chain(binding.prim), scene.chain(skel)),
+    };
+    let definition = |p: &usize| scene.prims[*p].definition;
+    let mut out: Vec<usize> = to.iter().map(definition).collect();
+    // Both lists are in one, so that one prim in either is not the other.
+    out.push(usize::MAX);
+    out.extend(from.iter().map(definition));
+    out
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use glam::DMat4;
 use rayon::prelude::*;
 
-use super::frames::{Frame, Job, Scheduled};
+use super::backend::Job;
 use super::plan::{Plan, PrimPlan};
+use super::schedule::Scheduled;
+use super::sink::{Frame, PrimSample};
 use sinew::error::Invalid;
 use sinew::kernel::{PackedPose, PackedSkin, Palette};
 use sinew::sampled::Time;
@@ -16,21 +18,24 @@ use sinew::skel::{Pose, SkinningMethod};
 
 /// Times of a batch and what is to be deformed at them.
 pub(super) struct PosedBatch {
+    /// With the transforms of prims, and without what is deformed.
     pub frames: Vec<Frame>,
     pub jobs: Vec<Job>,
     /// By job.
     pub places: Vec<Place>,
-    /// Of a whole prim where there is no time.
-    pub troubles: Vec<(usize, Option<Time>, Invalid)>,
-    pub samples: usize,
+    /// What is wrong with which binding; of a whole prim if there is no time.
+    pub diagnostics: Vec<(usize, Option<Time>, Invalid)>,
 }
 
 /// Where a job's results go.
 pub(super) struct Place {
     pub binding: usize,
-    pub part: SkinPart,
+    /// Index into [`PrimPlan::parts`].
+    pub part: usize,
     /// Index into the batch.
     pub frame: usize,
+    /// Index into the prims of the frame.
+    pub sample: usize,
     pub out_from_prim: Option<DMat4>,
 }
 
@@ -39,6 +44,8 @@ pub(super) struct Poser<'a> {
     scene: &'a Scene,
     plan: &'a Plan,
     packed: StaticSkins,
+    /// Index of the next time in the schedule.
+    next: usize,
 }
 
 impl<'a> Poser<'a> {
@@ -47,6 +54,7 @@ impl<'a> Poser<'a> {
             scene,
             plan,
             packed: StaticSkins::default(),
+            next: 0,
         }
     }
 
@@ -55,8 +63,7 @@ impl<'a> Poser<'a> {
             frames: Vec::with_capacity(batch.len()),
             jobs: Vec::new(),
             places: Vec::new(),
-            troubles: Vec::new(),
-            samples: 0,
+            diagnostics: Vec::new(),
         };
         // Skins that never change are packed once, in the order of first use.
         for (time, bindings) in batch {
@@ -64,7 +71,7 @@ impl<'a> Poser<'a> {
                 let prim = self.plan.of(b);
                 for part in &prim.parts {
                     let broken = self.packed.pack(prim, *part, self.scene.bound(b), *time);
-                    out.troubles.extend(broken.map(|e| (b, None, e)));
+                    out.diagnostics.extend(broken.map(|e| (b, None, e)));
                 }
             }
         }
@@ -73,33 +80,41 @@ impl<'a> Poser<'a> {
             .map(|(time, bindings)| pose_at(*time, bindings, self.scene, self.plan, &self.packed))
             .collect();
         for ((time, bindings), results) in batch.iter().zip(posed) {
-            out.samples += bindings.len();
-            let mut transforms = Vec::new();
+            let mut frame = Frame::new(self.next, *time);
+            self.next += 1;
             for (&b, result) in bindings.iter().zip(results) {
                 let posed = match result {
                     Some(Ok(posed)) => posed,
                     Some(Err(e)) => {
-                        out.troubles.push((b, Some(*time), e));
+                        out.diagnostics.push((b, Some(*time), e));
                         continue;
                     }
                     None => continue,
                 };
-                transforms.extend(posed.transform.map(|matrix| (b, matrix)));
-                for (part, skin, pose) in posed.skins {
+                if posed.transform.is_none() && posed.skins.is_empty() {
+                    continue;
+                }
+                let sample = frame.prims.len();
+                frame.prims.push(PrimSample {
+                    prim: 0,
+                    binding: b,
+                    points: Vec::new(),
+                    normals: vec![None; posed.skins.len()],
+                    extent: None,
+                    transform: posed.transform,
+                });
+                for (part, (skin, pose)) in posed.skins.into_iter().enumerate() {
                     out.jobs.push(Job { skin, pose });
                     out.places.push(Place {
                         binding: b,
                         part,
                         frame: out.frames.len(),
+                        sample,
                         out_from_prim: posed.out_from_prim,
                     });
                 }
             }
-            out.frames.push(Frame {
-                time: *time,
-                transforms,
-                deformed: Vec::new(),
-            });
+            out.frames.push(frame);
         }
         out
     }
@@ -140,7 +155,7 @@ fn pack(
 ) -> Result<Arc<PackedSkin>, Invalid> {
     let skin = bound.skin_part(time, part)?;
     let packed = PackedSkin::pack(&bound.binding().path, &skin)?;
-    let packed = match &plan.made_normals {
+    let packed = match &plan.smooth_normals {
         Some(topology) => packed.with_smooth_normals(topology)?,
         None => packed,
     };
@@ -150,7 +165,8 @@ fn pack(
 /// What one prim needs at one time.
 struct Posed {
     transform: Option<DMat4>,
-    skins: Vec<(SkinPart, Arc<PackedSkin>, PackedPose)>,
+    /// By part.
+    skins: Vec<(Arc<PackedSkin>, PackedPose)>,
     /// For a prim that only blends and whose results are wanted in another space.
     out_from_prim: Option<DMat4>,
 }
@@ -215,7 +231,7 @@ fn pose_prim(
         }
         let pose =
             PackedPose::with_palette(&skin, palette, pose.out_from_skel, pose.channel_weights);
-        out.skins.push((part, skin, pose));
+        out.skins.push((skin, pose));
     }
     Ok(out)
 }

@@ -1,9 +1,15 @@
 //! When to sample (rule 31).
 
 use super::plan::{PrimPlan, TransformKind};
-use sinew::error::{Error, Result};
+use crate::error::{Error, Result};
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
+
+/// Bindings to deform at each time, times ascending and the default time first.
+pub(super) type Schedule = Vec<Scheduled>;
+
+/// A time, and the bindings to deform at it.
+pub(super) type Scheduled = (Time, Vec<usize>);
 
 /// More samples than any shot has; a file or a request that asks for more is a mistake.
 pub(super) const MAX_SAMPLES: usize = 1_000_000;
@@ -57,18 +63,32 @@ impl std::str::FromStr for FrameRange {
 }
 
 impl FrameRange {
+    /// Refuses a range without frames, or of more than a million.
+    pub(super) fn check(&self, scene: &Scene) -> Result<()> {
+        let Self { first, last, step } = *self;
+        let is_range = first.is_finite() && last.is_finite() && step.is_finite();
+        if !is_range || step <= 0.0 || last < first {
+            return Err(Error::EmptyRange { first, last, step });
+        }
+        match (last - first) / step >= MAX_SAMPLES as f64 {
+            true => Err(Error::TooManyFrames {
+                file: scene.file.clone(),
+                most: MAX_SAMPLES,
+                range: Some((first, last)),
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// The frames. Half a thousandth of a step beyond the last still counts, so that steps such as
     /// 0.1 reach their end.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
-        frames_of(self.first, self.last, self.step).collect()
+        let count = ((self.last - self.first) / self.step + 5e-4).floor() as usize;
+        (0..=count)
+            .map(|i| self.first + self.step * i as f64)
+            .collect()
     }
-}
-
-/// `first`, `first + step`, ... up to `last`, and half a thousandth of a step beyond.
-pub(super) fn frames_of(first: f64, last: f64, step: f64) -> impl Iterator<Item = f64> {
-    let count = ((last - first) / step + 5e-4).floor() as usize;
-    (0..=count).map(move |i| first + step * i as f64)
 }
 
 /// The times at which the prims of one skeleton are sampled.
@@ -151,10 +171,11 @@ pub(super) fn authored_times(
 }
 
 fn too_many(scene: &Scene) -> Error {
-    Error::Request(format!(
-        "{}: more than {MAX_SAMPLES} frames between the first and the last authored time; choose some with --frames",
-        scene.file.display()
-    ))
+    Error::TooManyFrames {
+        file: scene.file.clone(),
+        most: MAX_SAMPLES,
+        range: None,
+    }
 }
 
 fn sort(times: &mut Vec<f64>) {

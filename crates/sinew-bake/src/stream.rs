@@ -2,51 +2,65 @@
 //! time. Batches overlap: while one is written, the next is deformed and the one after it posed.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use std::vec::IntoIter;
 
 use glam::{DMat4, Vec3};
 
-use super::Progress;
-use super::buffers::Buffers;
-use super::deform::{Deformer, UnderWay};
-use super::extent::extent;
-use super::frames::{Deformed, Done, Frame, Scheduled};
+use super::backend::{Buffers, Deformer, Done, UnderWay};
+use super::diagnostics::Diagnostics;
+use super::error::{Error, Result};
+use super::options::{Progress, Watch};
 use super::plan::Plan;
 use super::posing::{Place, PosedBatch, Poser};
-use super::troubles::Troubles;
-use sinew::error::{Invalid, Result};
+use super::schedule::Scheduled;
+use super::sink::Frame;
+use sinew::error::Invalid;
 use sinew::math;
-use sinew::scene::Scene;
+use sinew::sampled::Time;
+use sinew::scene::{ExtentRule, Scene, SkinBinding};
 
-/// Deforms what is scheduled; `sink` gets every time once, in order, and may give arrays that it needs no more to the
-/// buffers. What cannot be deformed is left out of its frame, and told in `troubles`.
-///
-/// While the sink has one batch, the next is deformed and the one after it posed. Returns how long posing and deforming
-/// took, without waiting for the sink.
+/// Tells how far a bake is.
 ///
 /// # Errors
-/// A GPU that fails, and whatever `sink` says.
+/// [`Error::Cancelled`] if that is far enough.
+pub(super) fn tell(watch: &mut Watch<'_>, progress: Progress) -> Result<()> {
+    match watch(progress) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
+    }
+}
+
+/// Deforms what is scheduled; `take` gets every time once, in order. What cannot be deformed is left out
+/// of its frame, and told in `diagnostics`.
+///
+/// While `take` has one batch, the next is deformed and the one after it posed. Returns how long posing and deforming
+/// took, without waiting for `take`.
+///
+/// # Errors
+/// A GPU that fails, whatever `take` says, and [`Error::Cancelled`].
 pub(super) fn deform_frames(
     scene: &Scene,
     plan: &Plan,
     schedule: &[Scheduled],
     deformer: &mut Deformer,
-    troubles: &mut Troubles,
-    progress: &mut dyn FnMut(Progress),
-    sink: &mut dyn FnMut(Frame, &Buffers) -> Result<()>,
+    diagnostics: &mut Diagnostics,
+    watch: &mut Watch<'_>,
+    take: &mut dyn FnMut(&mut Frame) -> Result<()>,
 ) -> Result<Duration> {
     let total: usize = schedule.iter().map(|(_, b)| b.len()).sum();
     let mut done = 0;
-    progress(Progress::Deforming { done, total });
+    tell(watch, Progress::Deforming { done, total })?;
     let buffers = &Buffers::default();
-    let mut take = |batch: Finished| {
-        for frame in batch.frames {
-            sink(frame, buffers)?;
+    let mut take_batch = |frames: Vec<Frame>| -> Result<()> {
+        for mut frame in frames {
+            take(&mut frame)?;
+            done += schedule[frame.index].1.len();
+            recycle(frame, buffers);
+            tell(watch, Progress::Deforming { done, total })?;
         }
-        done += batch.samples;
-        progress(Progress::Deforming { done, total });
         Ok(())
     };
     let mut batches = Batches {
@@ -55,7 +69,7 @@ pub(super) fn deform_frames(
         finisher: Finisher {
             scene,
             deformer,
-            troubles,
+            diagnostics,
             buffers,
         },
         posed: None,
@@ -65,7 +79,7 @@ pub(super) fn deform_frames(
     // A thread of rayon's must not wait for another one of the same pool.
     if rayon::current_thread_index().is_some() {
         while let Some(batch) = batches.next() {
-            take(batch?)?;
+            take_batch(batch?)?;
         }
         return Ok(batches.busy);
     }
@@ -73,18 +87,31 @@ pub(super) fn deform_frames(
     std::thread::scope(|scope| {
         let deforming = scope.spawn(move || {
             while let Some(batch) = batches.next() {
-                // Nobody takes it where the sink failed.
+                // Nobody takes it after a failure or a cancellation.
                 if sender.send(batch?).is_err() {
                     break;
                 }
             }
             Ok(batches.busy)
         });
-        let taken = receiver.iter().try_for_each(&mut take);
+        let taken = receiver.iter().try_for_each(&mut take_batch);
         drop(receiver);
         let deformed = deforming.join();
         taken.and(deformed.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+/// Keeps the memory of a frame for later ones.
+fn recycle(frame: Frame, buffers: &Buffers) {
+    for prim in frame.prims {
+        buffers.give(prim.points);
+        for normals in prim.normals.into_iter().flatten() {
+            buffers.give(normals);
+        }
+    }
+    for array in frame.recycled {
+        buffers.give(array);
+    }
 }
 
 /// Batches on their way: one is deformed while the next is posed.
@@ -98,14 +125,14 @@ struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    fn next(&mut self) -> Option<Result<Finished>> {
+    fn next(&mut self) -> Option<Result<Vec<Frame>>> {
         let start = Instant::now();
         let next = self.advance().transpose();
         self.busy += start.elapsed();
         next
     }
 
-    fn advance(&mut self) -> Result<Option<Finished>> {
+    fn advance(&mut self) -> Result<Option<Vec<Frame>>> {
         loop {
             // A GPU gets its next work before the results of its last are waited for.
             let begun = match self.posed.take() {
@@ -139,33 +166,26 @@ struct Begun {
     jobs: UnderWay,
 }
 
-struct Finished {
-    frames: Vec<Frame>,
-    /// (prim, time) pairs, those without a result included.
-    samples: usize,
-}
-
 /// Finishes batches.
 struct Finisher<'a> {
     scene: &'a Scene,
     deformer: &'a mut Deformer,
-    troubles: &'a mut Troubles,
+    diagnostics: &'a mut Diagnostics,
     buffers: &'a Buffers,
 }
 
 impl Finisher<'_> {
-    fn finish(&mut self, begun: Begun) -> Result<Finished> {
+    fn finish(&mut self, begun: Begun) -> Result<Vec<Frame>> {
         let PosedBatch {
             mut frames,
             places,
-            troubles,
-            samples,
+            diagnostics,
             ..
         } = begun.batch;
-        for (binding, time, e) in troubles {
+        for (binding, time, e) in diagnostics {
             match time {
-                Some(time) => self.troubles.at(binding, time, e),
-                None => self.troubles.whole(binding, e),
+                Some(time) => self.diagnostics.at(binding, time, e),
+                None => self.diagnostics.whole(binding, e),
             }
         }
         let scene = self.scene;
@@ -181,33 +201,41 @@ impl Finisher<'_> {
         let results = self.deformer.finish(begun.jobs, self.buffers, then)?;
         let mut failed: HashSet<(usize, usize)> = HashSet::new();
         for ((done, extent), place) in results.into_iter().zip(places) {
-            let time = frames[place.frame].time;
+            let frame = &mut frames[place.frame];
             let Some(extent) = extent else {
                 let path = &scene.bindings[place.binding].path;
                 let e = Invalid::new(path, "points", "finite results", "some that overflow f32");
-                self.troubles
-                    .at(place.binding, time, e.in_file(&scene.file));
+                self.diagnostics
+                    .at(place.binding, frame.time, e.in_file(&scene.file));
                 failed.insert((place.frame, place.binding));
                 continue;
             };
-            frames[place.frame].deformed.push(Deformed {
-                binding: place.binding,
-                part: place.part,
-                points: done.points,
-                normals: done.normals,
-                extent,
-            });
+            let sample = &mut frame.prims[place.sample];
+            sample.normals[place.part] = done.normals;
+            // Further normals of the same prim come with the same points.
+            match place.part {
+                0 => (sample.points, sample.extent) = (done.points, Some(extent)),
+                _ => self.buffers.give(done.points),
+            }
         }
         // A prim comes out whole at a time, or not at all.
         if !failed.is_empty() {
             for (i, frame) in frames.iter_mut().enumerate() {
-                let came_out = |b: usize| !failed.contains(&(i, b));
-                frame.transforms.retain(|(b, _)| came_out(*b));
-                frame.deformed.retain(|d| came_out(d.binding));
+                frame.prims.retain(|p| !failed.contains(&(i, p.binding)));
             }
         }
-        Ok(Finished { frames, samples })
+        Ok(frames)
     }
+}
+
+/// Corners of the bounding box of a prim's points, widths included. `None` if a point is not finite.
+fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2]> {
+    let rule = binding.extent_rule;
+    let widths = match rule {
+        ExtentRule::Points => None,
+        _ => binding.widths.at(time),
+    };
+    rule.corners(points, widths.as_deref().map_or(&[][..], Vec::as_slice))
 }
 
 /// Carries what stays in its own space, such as the results of a prim that only blends (rule 20), to where it was asked

@@ -1,20 +1,19 @@
 //! The samples of a bake into USD: every chosen prim at every time it needs.
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
 
-use glam::{DMat4, Vec3};
+use glam::Vec3;
 
-use super::buffers::Buffers;
-use super::deform::Deformer;
-use super::frames::{Deformed, Schedule, Scheduled};
-use super::plan::{Plan, PrimPlan};
+use super::backend::Deformer;
+use super::diagnostics::Diagnostics;
+use super::error::{Error, Result};
+use super::options::Watch;
+use super::plan::{BakePlan, Plan, PrimPlan, copies};
+use super::run::{Ran, own_times};
 use super::samples::{Came, Thinner};
-use super::schedule::{FrameRange, authored_times};
-use super::stream::deform_frames;
-use super::troubles::Troubles;
-use super::{BakeOptions, BakedArray, BakedPrim, BakedTransform, Progress, Samples, sharing};
-use sinew::error::{Error, Result};
+use super::schedule::{FrameRange, Schedule, Scheduled, authored_times};
+use super::sink::{BakeStart, Frame, FrameSink, PrimSample, SinkError};
+use super::{BakedArray, BakedPrim, BakedTransform, Samples};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 
@@ -32,10 +31,10 @@ pub(super) struct Work {
 impl Work {
     /// # Errors
     /// More than a million samples.
-    pub fn new(scene: &Scene, chosen: &[usize], options: &BakeOptions) -> Result<Self> {
-        let plan = Plan::new(scene, chosen, options);
-        let times_of = times_of_skeletons(scene, &plan, options.frames.as_ref())?;
-        let copies = sharing::copies(scene, &plan, &times_of);
+    pub fn new(scene: &Scene, chosen: &[usize], asked: &BakePlan) -> Result<Self> {
+        let plan = Plan::new(scene, chosen, asked);
+        let times_of = times_of_skeletons(scene, &plan, asked.frames.as_ref())?;
+        let copies = copies(scene, &plan, &times_of);
         let schedule = schedule(scene, &plan, &times_of, &copies);
         Ok(Self {
             plan,
@@ -64,20 +63,9 @@ impl Work {
 /// What came of a schedule.
 pub(super) struct Baked {
     /// Prims with at least one sample, by their index into [`Scene::bindings`].
-    pub prims: BTreeMap<usize, Track>,
-    /// Posing and deforming alone.
-    pub deform_time: Duration,
-}
-
-/// A prim's samples. Points and normals are [thinned](Thinner); extents and transforms are all there.
-pub(super) struct Track {
-    pub prim: BakedPrim,
-    /// Times at which something was baked.
-    pub samples: usize,
-    /// Points of the time that has most of them.
-    pub points: usize,
-    /// Of all times.
-    pub deformed_points: u64,
+    /// Points and normals are [thinned](Thinner); extents and transforms are all there.
+    pub prims: BTreeMap<usize, BakedPrim>,
+    pub ran: Ran,
 }
 
 /// Takes the values of a property at a time; what comes back beside the array are values that are needed no more.
@@ -87,130 +75,162 @@ pub(super) type Keep<'a> =
 /// Bakes the prims of a schedule: all of `work`'s, or a run of its times.
 ///
 /// # Errors
-/// A GPU that fails, and whatever `keep` says.
+/// A GPU that fails, whatever `keep` says, and [`Error::Cancelled`].
 pub(super) fn bake_schedule(
     scene: &Scene,
     work: &Work,
     schedule: &[Scheduled],
     deformer: &mut Deformer,
-    troubles: &mut Troubles,
+    diagnostics: &mut Diagnostics,
     keep: &mut Keep<'_>,
-    progress: &mut dyn FnMut(Progress),
+    watch: &mut Watch<'_>,
 ) -> Result<Baked> {
-    let plan = &work.plan;
-    let mut prims: BTreeMap<usize, OpenTrack> = BTreeMap::new();
-    let deform_time = deform_frames(
+    let mut sink = TrackSink {
         scene,
-        plan,
+        work,
+        keep,
+        prims: BTreeMap::new(),
+        done: BTreeMap::new(),
+    };
+    let ran = own_times(
+        scene,
+        work,
         schedule,
         deformer,
-        troubles,
-        progress,
-        &mut |frame, buffers| {
-            let mut keep = Keeping { keep, buffers };
-            for (b, matrix) in frame.transforms {
-                let track = prims
-                    .entry(b)
-                    .or_insert_with(|| OpenTrack::new(scene, plan, b));
-                track.add_transform(frame.time, matrix);
-            }
-            for done in frame.deformed {
-                let b = done.binding;
-                let track = prims
-                    .entry(b)
-                    .or_insert_with(|| OpenTrack::new(scene, plan, b));
-                track.add(frame.time, done, &mut keep)?;
-            }
-            Ok(())
-        },
+        diagnostics,
+        &mut sink,
+        watch,
     )?;
-    let mut out = BTreeMap::new();
-    let buffers = &Buffers::default();
-    for (b, track) in prims {
-        let mut track = track.finish(&mut Keeping { keep, buffers })?;
-        let copies = work.copies.get(&b).into_iter().flatten();
-        track.prim.copies = copies.map(|c| scene.bindings[*c].path.clone()).collect();
-        out.insert(b, track);
-    }
+    sink.finish().map_err(Error::of_sink)?;
     Ok(Baked {
-        prims: out,
-        deform_time,
+        prims: sink.done,
+        ran,
     })
 }
 
-/// Where thinned values go.
+/// Thins the samples of every prim, and hands those that are needed to the file at once.
+struct TrackSink<'a, 'k> {
+    scene: &'a Scene,
+    work: &'a Work,
+    keep: &'a mut Keep<'k>,
+    /// By index into [`Scene::bindings`].
+    prims: BTreeMap<usize, Track>,
+    /// Once all frames are there.
+    done: BTreeMap<usize, BakedPrim>,
+}
+
+impl FrameSink for TrackSink<'_, '_> {
+    fn begin(&mut self, _: &BakeStart<'_>) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
+        let (scene, plan) = (self.scene, &self.work.plan);
+        let mut free = Vec::new();
+        let mut keeping = Keeping {
+            keep: &mut *self.keep,
+            free: &mut free,
+        };
+        for sample in &mut frame.prims {
+            let track = self
+                .prims
+                .entry(sample.binding)
+                .or_insert_with(|| Track::new(empty(scene, plan, sample.binding)));
+            track.add(frame.time, sample, &mut keeping)?;
+        }
+        free.into_iter().for_each(|array| frame.recycle(array));
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), SinkError> {
+        let mut keeping = Keeping {
+            keep: &mut *self.keep,
+            free: &mut Vec::new(),
+        };
+        for (b, track) in std::mem::take(&mut self.prims) {
+            let mut prim = track.finish(&mut keeping)?;
+            let copies = self.work.copies.get(&b).into_iter().flatten();
+            let path = |c: &usize| self.scene.bindings[*c].path.clone();
+            prim.copies = copies.map(path).collect();
+            self.done.insert(b, prim);
+        }
+        Ok(())
+    }
+}
+
+/// Where thinned values go, and those that are not needed.
 struct Keeping<'a, 'k> {
     keep: &'a mut Keep<'k>,
-    buffers: &'a Buffers,
+    free: &'a mut Vec<Vec<Vec3>>,
 }
 
 impl Keeping<'_, '_> {
     fn came(&mut self, came: Came<Vec<Vec3>>, samples: &mut Samples<BakedArray>) -> Result<()> {
         match came {
             Came::Nothing => {}
-            Came::Redundant(values) => self.buffers.give(values),
+            Came::Redundant(values) => self.free.push(values),
             Came::Needed(time, values) => {
                 let (array, free) = (self.keep)(time, values)?;
                 samples.push((time, array));
-                if let Some(values) = free {
-                    self.buffers.give(values);
-                }
+                self.free.extend(free);
             }
         }
         Ok(())
     }
 }
 
-/// A track that grows.
-struct OpenTrack {
-    track: Track,
+/// A prim's samples as they come.
+struct Track {
+    prim: BakedPrim,
     points: Thinner<Vec<Vec3>>,
     /// Of each property that holds some.
     normals: Vec<Thinner<Vec<Vec3>>>,
 }
 
-impl OpenTrack {
-    fn new(scene: &Scene, plan: &Plan, b: usize) -> Self {
-        let prim = empty(scene, plan, b);
+impl Track {
+    fn new(prim: BakedPrim) -> Self {
         Self {
             normals: prim.normals.iter().map(|_| Thinner::default()).collect(),
             points: Thinner::default(),
-            track: Track {
-                prim,
-                samples: 0,
-                points: 0,
-                deformed_points: 0,
-            },
+            prim,
         }
     }
 
-    fn add_transform(&mut self, time: Time, matrix: DMat4) {
-        if let Some(transform) = &mut self.track.prim.transform {
+    fn add(
+        &mut self,
+        time: Time,
+        sample: &mut PrimSample,
+        keep: &mut Keeping<'_, '_>,
+    ) -> Result<()> {
+        let prim = &mut self.prim;
+        if let (Some(transform), Some(matrix)) = (&mut prim.transform, sample.transform) {
             transform.samples.push((time, matrix));
-            self.track.samples = self.track.samples.max(transform.samples.len());
         }
+        let mut normals = sample.normals.iter_mut().map(Option::take).enumerate();
+        let mut add_normals = |(part, values): (usize, Option<Vec<Vec3>>),
+                               keep: &mut Keeping<'_, '_>| {
+            let Some(values) = values else {
+                return Ok(());
+            };
+            keep.came(
+                self.normals[part].push(time, values),
+                &mut prim.normals[part].1,
+            )
+        };
+        // Files hold arrays in the order in which they come: the first normals, points, other normals.
+        if let Some(first) = normals.next() {
+            add_normals(first, &mut *keep)?;
+        }
+        if let Some(extent) = sample.extent {
+            prim.extent.push((time, extent));
+            let points = std::mem::take(&mut sample.points);
+            keep.came(self.points.push(time, points), &mut prim.points)?;
+        }
+        normals.try_for_each(|normals| add_normals(normals, &mut *keep))
     }
 
-    fn add(&mut self, time: Time, done: Deformed, keep: &mut Keeping<'_, '_>) -> Result<()> {
-        let prim = &mut self.track.prim;
-        if let Some(normals) = done.normals {
-            let came = self.normals[done.part.normals].push(time, normals);
-            keep.came(came, &mut prim.normals[done.part.normals].1)?;
-        }
-        // Further normals of the same prim come with the same points.
-        if done.part.normals > 0 {
-            keep.buffers.give(done.points);
-            return Ok(());
-        }
-        prim.extent.push((time, done.extent));
-        self.track.samples = self.track.samples.max(prim.extent.len());
-        self.track.points = self.track.points.max(done.points.len());
-        self.track.deformed_points += done.points.len() as u64;
-        keep.came(self.points.push(time, done.points), &mut prim.points)
-    }
-
-    fn finish(mut self, keep: &mut Keeping<'_, '_>) -> Result<Track> {
-        let prim = &mut self.track.prim;
+    fn finish(mut self, keep: &mut Keeping<'_, '_>) -> Result<BakedPrim> {
+        let prim = &mut self.prim;
         let normals = self.normals.into_iter().zip(&mut prim.normals);
         let normals = normals.map(|(thinner, (_, samples))| (thinner, samples));
         for (mut thinner, samples) in normals.chain([(self.points, &mut prim.points)]) {
@@ -218,7 +238,7 @@ impl OpenTrack {
                 keep.came(Came::Needed(time, values), samples)?;
             }
         }
-        Ok(self.track)
+        Ok(self.prim)
     }
 }
 
@@ -253,6 +273,9 @@ pub(super) fn times_of_skeletons(
             .entry(scene.bindings[prim.binding].instance)
             .or_default()
             .push(prim);
+    }
+    if let Some(frames) = frames {
+        frames.check(scene)?;
     }
     let mut out = BTreeMap::new();
     for (instance, prims) in of_instance {
@@ -289,7 +312,7 @@ fn schedule(
     out
 }
 
-/// Refuses what a file asks for by a few far-apart samples; whoever wants that much says so.
+/// Refuses what a file asks for by a few far-apart samples: whoever wants that much asks for frames.
 pub(super) fn check_size(scene: &Scene, plan: &Plan, schedule: &[Scheduled]) -> Result<()> {
     let bytes_of = |b: usize| {
         let binding = &scene.bindings[b];
@@ -304,11 +327,10 @@ pub(super) fn check_size(scene: &Scene, plan: &Plan, schedule: &[Scheduled]) -> 
     let bindings = schedule.iter().flat_map(|(_, bindings)| bindings);
     let bytes = bindings.fold(0u64, |sum, b| sum.saturating_add(bytes_of(*b)));
     if bytes > MAX_BYTES_UNASKED {
-        return Err(Error::Request(format!(
-            "{}: the authored times and the frames between them make {} GB of points; choose some with --frames",
-            scene.file.display(),
-            bytes >> 30
-        )));
+        return Err(Error::TooLarge {
+            file: scene.file.clone(),
+            bytes,
+        });
     }
     Ok(())
 }

@@ -196,7 +196,7 @@ impl From<AnimSourceArg> for AnimSource {
 }
 
 pub fn run(args: &Args) -> sinew::Result<()> {
-    let format = Format::of(&args.output)?;
+    let format = Format::of(&args.output).map_err(in_words)?;
     let backend = match (&args.adapter, args.backend) {
         (Some(_), BackendArg::Cpu) => {
             return Err(sinew::Error::Request(
@@ -236,9 +236,10 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         sinew_bake::Progress::Writing => {
             progress.doing(&format!("writing {}", args.output.display()));
         }
+        _ => {}
     });
     drop(progress);
-    let report = result?;
+    let report = result.map_err(in_words)?;
     print_findings(
         &report.errors,
         if args.quiet { &[] } else { &report.warnings },
@@ -247,6 +248,25 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         (true, _) => print_result(&to_json(&JsonReport::of(&report))?),
         (false, true) => Ok(()),
         (false, false) => print_result(&summary(&report)),
+    }
+}
+
+/// The library's error, with the flag that it is about: the library knows none.
+fn in_words(error: sinew_bake::Error) -> sinew::Error {
+    use sinew_bake::Error;
+    let advice = match &error {
+        Error::PrimPath { .. } | Error::UnknownPrim { .. } => " (see --prim)",
+        Error::EmptyRange { .. } => " (see --frames)",
+        Error::TooManyFrames { .. } | Error::TooLarge { .. } => "; choose some with --frames",
+        Error::FrameNumber { .. } => "; or take one by --frames",
+        Error::OtherClip { .. } => ": bake its shard again with --resume",
+        _ => "",
+    };
+    match error {
+        Error::Io(e) => e,
+        Error::Gpu(e) => e.into(),
+        Error::Invalid(e) => e.into(),
+        other => sinew::Error::Request(format!("{other}{advice}")),
     }
 }
 

@@ -105,14 +105,14 @@ impl Stage {
         self.try_bake().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    fn try_bake(&self) -> sinew::Result<Baked> {
+    fn try_bake(&self) -> sinew_bake::Result<Baked> {
         self.bake_with(BakeOptions {
             backend: Backend::Cpu,
             ..BakeOptions::default()
         })
     }
 
-    fn bake_with(&self, options: BakeOptions) -> sinew::Result<Baked> {
+    fn bake_with(&self, options: BakeOptions) -> sinew_bake::Result<Baked> {
         let folder = tempfile::tempdir().unwrap();
         let (input, out) = (
             folder.path().join("in.usda"),

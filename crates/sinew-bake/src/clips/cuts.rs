@@ -1,10 +1,10 @@
-//! Which clip holds which times.
+//! Which clip holds which times, and which machine bakes which clips.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::super::frames::{Schedule, Scheduled};
-use super::super::hints::Window;
+use crate::hints::Window;
+use crate::schedule::{Schedule, Scheduled};
 use sinew::sampled::Time;
 
 /// A time this near to the one before, in parts of itself, is the other side of a jump: usd-core takes both for the same
@@ -158,6 +158,42 @@ pub(super) fn samples(schedule: &[Scheduled]) -> usize {
     schedule.iter().map(|(_, bindings)| bindings.len()).sum()
 }
 
+/// One of several equal parts of a bake's clips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub number: usize,
+    /// How many parts there are.
+    pub of: usize,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    /// `I/N`, where I is 1 to N.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/');
+        let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let Some((number, of)) = parts else {
+            return Err(format!("'{text}' is no I/N, such as 1/4"));
+        };
+        if number == 0 || number > of {
+            return Err(format!("I of {text} has to be 1 to {of}"));
+        }
+        Ok(Self { number, of })
+    }
+}
+
+impl Shard {
+    /// The clips of this part, by index: neighbours in time, as many as in the others or one more.
+    #[must_use]
+    pub fn clips(self, count: usize) -> std::ops::Range<usize> {
+        // Beyond 64 bits only for more clips than fit anywhere.
+        let until = |part: usize| (part as u128 * count as u128 / self.of as u128) as usize;
+        until(self.number - 1)..until(self.number)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,5 +293,27 @@ mod tests {
         assert_eq!(times(&cuts.cut(0, &[])), [(-1.0, vec![0, 1])]);
         assert_eq!(cuts.cut(0, &[]).frames, None);
         assert_eq!(samples(&schedule), 2);
+    }
+
+    #[test]
+    fn parts_are_disjoint_and_whole() {
+        for count in [0, 1, 3, 10, 48] {
+            for of in 1..=12 {
+                let shards = (1..=of).map(|number| Shard { number, of });
+                let sizes: Vec<usize> = shards.clone().map(|s| s.clips(count).len()).collect();
+                let all: Vec<usize> = shards.flat_map(|s| s.clips(count)).collect();
+                assert_eq!(all, (0..count).collect::<Vec<_>>());
+                let (least, most) = (sizes.iter().min(), sizes.iter().max());
+                assert!(most.unwrap() - least.unwrap() <= 1, "{sizes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn spelled_as_a_fraction() {
+        assert_eq!("2/4".parse(), Ok(Shard { number: 2, of: 4 }));
+        for bad in ["", "0/4", "5/4", "1", "a/b", "1/0", "-1/2", "1/2/3"] {
+            assert!(bad.parse::<Shard>().is_err(), "{bad}");
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! Samples for prims that cannot be baked where a clip begins or ends.
 
+use std::ops::ControlFlow;
+
 use super::cuts::Cuts;
-use crate::deform::Deformer;
-use crate::frames::Schedule;
+use crate::backend::Deformer;
+use crate::diagnostics::Diagnostics;
+use crate::error::Result;
+use crate::schedule::Schedule;
 use crate::tracks::{Work, bake_schedule};
-use crate::troubles::Troubles;
-use sinew::error::Result;
 use sinew::scene::Scene;
 
 /// Times that are tried at once, after some have failed.
@@ -17,7 +19,7 @@ pub(super) struct Edges<'a> {
     work: &'a Work,
     cuts: &'a Cuts<'a>,
     /// Of what is tried here alone.
-    tried: Troubles,
+    tried: Diagnostics,
 }
 
 impl<'a> Edges<'a> {
@@ -26,11 +28,11 @@ impl<'a> Edges<'a> {
             scene,
             work,
             cuts,
-            tried: Troubles::default(),
+            tried: Diagnostics::default(),
         }
     }
 
-    /// Entries of the schedule that a clip needs besides its own, each with its binding; `troubles` has those of the clip's
+    /// Entries of the schedule that a clip needs besides its own, each with its binding; `diagnostics` has those of the clip's
     /// own.
     ///
     /// # Errors
@@ -38,26 +40,26 @@ impl<'a> Edges<'a> {
     pub fn of(
         &mut self,
         index: usize,
-        troubles: &Troubles,
+        diagnostics: &Diagnostics,
         deformer: &mut Deformer,
     ) -> Result<Vec<(usize, usize)>> {
         let mut out = Vec::new();
         let cuts = self.cuts;
         for (b, before, after) in cuts.beyond(index) {
-            if troubles.is_broken(b) {
+            if diagnostics.is_broken(b) {
                 continue;
             }
-            let fails = |entry: &usize| troubles.fails(b, cuts.time(*entry));
+            let fails = |entry: &usize| diagnostics.fails(b, cuts.time(*entry));
             if let Some((edge, further)) = before.split_last()
                 && fails(edge)
             {
-                let found = self.nearest(b, further.iter().rev(), troubles, deformer)?;
+                let found = self.nearest(b, further.iter().rev(), diagnostics, deformer)?;
                 out.extend(found.map(|entry| (entry, b)));
             }
             if let Some((edge, further)) = after.split_first()
                 && fails(edge)
             {
-                let found = self.nearest(b, further.iter(), troubles, deformer)?;
+                let found = self.nearest(b, further.iter(), diagnostics, deformer)?;
                 out.extend(found.map(|entry| (entry, b)));
             }
         }
@@ -69,11 +71,11 @@ impl<'a> Edges<'a> {
         &mut self,
         b: usize,
         entries: impl Iterator<Item = &'a usize>,
-        troubles: &Troubles,
+        diagnostics: &Diagnostics,
         deformer: &mut Deformer,
     ) -> Result<Option<usize>> {
         let times = entries.map(|entry| (*entry, self.cuts.time(*entry)));
-        let open: Vec<_> = times.filter(|(_, t)| !troubles.fails(b, *t)).collect();
+        let open: Vec<_> = times.filter(|(_, t)| !diagnostics.fails(b, *t)).collect();
         let (mut rest, mut some) = (&open[..], 1);
         while !rest.is_empty() {
             let (now, later) = rest.split_at(some.min(rest.len()));
@@ -105,7 +107,7 @@ impl<'a> Edges<'a> {
             deformer,
             tried,
             &mut keep,
-            &mut |_| {},
+            &mut |_| ControlFlow::Continue(()),
         )
         .map(|_| ())
     }

@@ -1,6 +1,7 @@
 //! Bakes one clip after the other.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,13 +9,16 @@ use super::ClipBake;
 use super::cuts::Cut;
 use super::edges::Edges;
 use super::stage::Prepared;
-use crate::deform::Deformer;
+use crate::backend::Deformer;
+use crate::baker::retyped;
+use crate::diagnostics::{Diagnostics, broken_shapes};
+use crate::error::Result;
 use crate::hints::bake_hints;
+use crate::options::Progress;
 use crate::plan::TransformKind;
+use crate::samples;
 use crate::tracks::{Baked, Work, bake_schedule, check_size};
-use crate::troubles::{Troubles, broken_shapes};
-use crate::{BakedPrim, Progress, retyped, samples};
-use sinew::error::{Result, Warning};
+use sinew::error::Warning;
 use sinew_io::output;
 use sinew_io::usd::{BakeEdits, BakeOutput, ClipRecord, without_still};
 
@@ -34,7 +38,7 @@ pub(super) struct ClipMaker<'a> {
 /// What came of all clips together.
 #[derive(Default)]
 pub(super) struct Made {
-    pub troubles: Troubles,
+    pub diagnostics: Diagnostics,
     pub broken_shapes: Vec<Warning>,
     pub deform_time: Duration,
     pub deformed_points: u64,
@@ -77,7 +81,7 @@ impl<'a> ClipMaker<'a> {
         name: &Path,
         record: &ClipRecord,
         deformer: &mut Deformer,
-        progress: &mut dyn FnMut(usize),
+        progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
     ) -> Result<usize> {
         let scene = self.bake.scene;
         let cuts = &self.prepared.cuts;
@@ -86,27 +90,27 @@ impl<'a> ClipMaker<'a> {
         if !only_baked_times {
             check_size(scene, &self.work.plan, &cut.schedule)?;
         }
-        let mut troubles = std::mem::take(&mut self.made.troubles);
-        let (mut out, mut baked) = self.deform(&cut, name, deformer, &mut troubles, progress)?;
-        let more = self.edges.of(index, &troubles, deformer)?;
+        let mut diagnostics = std::mem::take(&mut self.made.diagnostics);
+        let (mut out, mut baked) = self.deform(&cut, name, deformer, &mut diagnostics, progress)?;
+        let more = self.edges.of(index, &diagnostics, deformer)?;
         let samples = cut.samples();
         if !more.is_empty() {
             cut = cuts.cut(index, &more);
             // Samples are thinned as they come, so those at the edges cannot be added later.
             drop(out);
-            let known = &mut Troubles::default();
-            (out, baked) = self.deform(&cut, name, deformer, known, &mut |_| {})?;
+            let known = &mut Diagnostics::default();
+            (out, baked) = self.deform(&cut, name, deformer, known, &mut |_| {
+                ControlFlow::Continue(())
+            })?;
         }
-        self.made.troubles = troubles;
+        self.made.diagnostics = diagnostics;
         for warning in broken_shapes(scene, &cut.schedule) {
             let known = self.broken_shapes.entry(warning.path.clone());
             known.or_insert(warning);
         }
-        let mut prims: BTreeMap<usize, BakedPrim> = BTreeMap::new();
-        for (b, track) in baked.prims {
-            self.made.deformed_points += track.deformed_points;
-            prims.insert(b, track.prim);
-        }
+        let tallies = baked.ran.tally.values();
+        self.made.deformed_points += tallies.map(|t| t.deformed_points).sum::<u64>();
+        let mut prims = baked.prims;
         // What comes out at some time is in every clip, so these are the same in all.
         let retyped = retyped(scene, prims.values());
         let hints = bake_hints(scene, &prims, &retyped, only_baked_times, cut.window);
@@ -138,8 +142,8 @@ impl<'a> ClipMaker<'a> {
         cut: &Cut,
         name: &Path,
         deformer: &mut Deformer,
-        troubles: &mut Troubles,
-        progress: &mut dyn FnMut(usize),
+        diagnostics: &mut Diagnostics,
+        progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
     ) -> Result<(BakeOutput<'a>, Baked)> {
         let mut out = self.bake.file.begin_clip(name)?;
         let baked = bake_schedule(
@@ -147,15 +151,14 @@ impl<'a> ClipMaker<'a> {
             self.work,
             &cut.schedule,
             deformer,
-            troubles,
-            &mut |time, values| out.keep(time, values),
-            &mut |now| {
-                if let Progress::Deforming { done, .. } = now {
-                    progress(done);
-                }
+            diagnostics,
+            &mut |time, values| Ok(out.keep(time, values)?),
+            &mut |now| match now {
+                Progress::Deforming { done, .. } => progress(done),
+                Progress::Writing => ControlFlow::Continue(()),
             },
         )?;
-        self.made.deform_time += baked.deform_time;
+        self.made.deform_time += baked.ran.deform_time;
         Ok((out, baked))
     }
 }

@@ -6,22 +6,25 @@ mod edges;
 mod make;
 mod names;
 mod record;
-mod shard;
 mod stage;
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::deform::Deformer;
+use super::backend::Deformer;
+use super::baker::skel_roots_to_retype;
+use super::error::{Error, Result};
 use super::hints::hinted;
+use super::options::{BakeOptions, BakeReport, Progress, Watch};
+use super::stream::tell;
 use super::tracks::Work;
-use super::{BakeOptions, BakeReport, BakedHint, Format, Progress, skel_roots_to_retype};
+use super::{BakedHint, Format};
+pub use cuts::Shard;
 use cuts::{Cut, Cuts};
 use make::ClipMaker;
 use names::ClipNames;
 use record::Records;
-pub use shard::Shard;
-use sinew::error::{Error, Result, Warning, one_line};
+use sinew::error::{Warning, one_line};
 use sinew::scene::Scene;
 use sinew_io::output::{self, Outputs};
 use sinew_io::usd::{BakeEdits, ClipFile, FoundClip, UsdFile};
@@ -29,6 +32,7 @@ use stage::Prepared;
 
 /// What became of a bake's clips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClipCounts {
     /// Clips of the whole bake, whoever bakes them.
     pub of: usize,
@@ -80,9 +84,9 @@ impl ClipBake<'_> {
         &self,
         deformer: &mut Deformer,
         report: &mut BakeReport,
-        progress: &mut dyn FnMut(Progress),
+        watch: &mut Watch<'_>,
     ) -> Result<()> {
-        let work = Work::new(self.scene, self.chosen, self.options)?;
+        let work = Work::new(self.scene, self.chosen, &self.options.plan())?;
         let prepared = self.prepare(&work)?;
         let cuts = &prepared.cuts;
         let count = cuts.count();
@@ -127,7 +131,7 @@ impl ClipBake<'_> {
         }
         let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
         let mut before = 0;
-        progress(Progress::Deforming { done: 0, total });
+        tell(watch, Progress::Deforming { done: 0, total })?;
         // Gone again if no clip comes to be in it.
         let mut folder = Outputs::default();
         if !todo.is_empty() {
@@ -142,7 +146,7 @@ impl ClipBake<'_> {
         for (i, name, record) in &todo {
             let whole = maker.bake(*i, name, record, deformer, &mut |done| {
                 let done = before + done;
-                progress(Progress::Deforming { done, total });
+                watch(Progress::Deforming { done, total })
             })?;
             before += whole;
         }
@@ -158,10 +162,10 @@ impl ClipBake<'_> {
         });
         let contents = match self.options.shard {
             Some(_) => prepared.contents(mine.clone())?,
-            None => self.write_stage(&work, &prepared, report, progress)?,
+            None => self.write_stage(&work, &prepared, report, watch)?,
         };
         let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
-        let (errors, warnings) = made.troubles.finish(self.scene, came_out);
+        let (errors, warnings) = made.diagnostics.finish(self.scene, came_out);
         report.errors.extend(errors);
         report.warnings.extend(warnings);
         report
@@ -171,12 +175,8 @@ impl ClipBake<'_> {
     }
 
     /// Writes the stage over clips that are all there.
-    pub fn stitch(
-        &self,
-        report: &mut BakeReport,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<()> {
-        let work = Work::new(self.scene, self.chosen, self.options)?;
+    pub fn stitch(&self, report: &mut BakeReport, watch: &mut Watch<'_>) -> Result<()> {
+        let work = Work::new(self.scene, self.chosen, &self.options.plan())?;
         let prepared = self.prepare(&work)?;
         let count = prepared.cuts.count();
         let records = Records::new(self.file, self.output, self.options, count)?;
@@ -192,20 +192,20 @@ impl ClipBake<'_> {
             let backend = backend.get_or_insert_with(|| found.backend.clone());
             let expected = records.of(i, prepared.cuts.cut(i, &[]).frames, backend);
             if let Some((what, expected, found)) = expected.difference(&found) {
-                return Err(Error::Request(format!(
-                    "{}: its {what} is '{}', where the bake to stitch has '{expected}': bake its shard again with --resume",
-                    name.display(),
-                    one_line(found)
-                )));
+                return Err(Error::OtherClip {
+                    file: name,
+                    what: what.to_owned(),
+                    expected: expected.to_owned(),
+                    found: one_line(found),
+                });
             }
         }
         if !missing.is_empty() {
-            return Err(Error::Request(format!(
-                "{}: {} of {count} clips are not there: {}",
-                prepared.names.folder.display(),
-                missing.len(),
-                runs(&missing)
-            )));
+            return Err(Error::MissingClips {
+                folder: prepared.names.folder,
+                of: count,
+                missing,
+            });
         }
         report.backend = backend.unwrap_or_default();
         report.clips = Some(ClipCounts {
@@ -213,7 +213,7 @@ impl ClipBake<'_> {
             baked: 0,
             kept: count,
         });
-        let contents = self.write_stage(&work, &prepared, report, progress)?;
+        let contents = self.write_stage(&work, &prepared, report, watch)?;
         let clips = (0..count).map(|i| prepared.names.clip(i + 1));
         report.files.extend(clips);
         self.count(0..count, &work, &prepared, &contents, report)
@@ -237,14 +237,14 @@ impl ClipBake<'_> {
         if *owner == records.stage {
             return Ok(());
         }
-        Err(Error::Write {
-            file: self.output.to_owned(),
-            reason: format!(
+        Err(Error::output(
+            self.output,
+            format!(
                 "{} is a clip of {}, and the ending of OUT alone does not keep clips apart: choose another name, or remove that bake and its clips",
                 name.display(),
                 one_line(owner)
             ),
-        })
+        ))
     }
 
     fn prepare<'w>(&self, work: &'w Work) -> Result<Prepared<'w>> {
@@ -287,33 +287,8 @@ impl Cut {
 }
 
 fn foreign(name: &Path) -> Error {
-    Error::Write {
-        file: name.to_owned(),
-        reason: "what is there is no whole clip of a bake: move it away, or choose another OUT"
-            .into(),
-    }
-}
-
-/// `1 to 4, 7`.
-fn runs(numbers: &[usize]) -> String {
-    let mut out: Vec<(usize, usize)> = Vec::new();
-    for n in numbers {
-        match out.last_mut() {
-            Some((_, last)) if *last + 1 == *n => *last = *n,
-            _ => out.push((*n, *n)),
-        }
-    }
-    let text = out.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first} to {last}"),
-    });
-    text.collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn numbers_are_listed_in_runs() {
-        assert_eq!(super::runs(&[1, 2, 3, 7, 9, 10]), "1 to 3, 7, 9 to 10");
-    }
+    Error::output(
+        name,
+        "what is there is no whole clip of a bake: move it away, or choose another OUT",
+    )
 }

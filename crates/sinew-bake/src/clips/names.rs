@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sinew::error::{Error, Result};
+use crate::error::Result;
+use sinew::error::Error;
 
 /// The files that stand behind a stage of clips: OUT_clips/OUT.0001.usdc and so on.
 pub(super) struct ClipNames {
@@ -48,9 +49,10 @@ impl ClipNames {
     /// # Errors
     /// A folder that cannot be read.
     pub fn there(&self) -> Result<Vec<(usize, PathBuf)>> {
-        let fail = |e: std::io::Error| Error::Open {
-            file: self.folder.clone(),
-            reason: e.to_string(),
+        let fail = |e: std::io::Error| -> crate::Error {
+            let reason = e.to_string();
+            let file = self.folder.clone();
+            Error::Open { file, reason }.into()
         };
         let mut out = Vec::new();
         if !self.folder.is_dir() {

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use super::super::{BakeOptions, Rigid, is_below};
-use sinew::error::Result;
+use crate::baker::is_below;
+use crate::error::Result;
+use crate::options::BakeOptions;
+use crate::plan::Rigid;
 use sinew::skel::AnimSource;
 use sinew_io::usd::{ClipRecord, UsdFile};
 use sinew_io::{ClipChoice, OpenOptions};
@@ -72,31 +74,31 @@ fn as_text(options: &BakeOptions) -> String {
     } = open;
     let mut out = Vec::new();
     if let Some(n) = clip_frames {
-        out.push(format!("--clip-frames {n}"));
+        out.push(format!("clip-frames {n}"));
     }
     if let Some(range) = frames {
         let (first, last, step) = (range.first, range.last, range.step);
-        out.push(format!("--frames {first}:{last}:{step}"));
+        out.push(format!("frames {first}:{last}:{step}"));
     }
-    out.extend(topmost(prims).map(|p| format!("--prim {}", if p.is_empty() { "/" } else { p })));
-    out.extend(layer.then(|| "--layer".to_owned()));
-    out.extend(variants.iter().map(|v| format!("--variant {v:?}")));
+    out.extend(topmost(prims).map(|p| format!("prim {}", if p.is_empty() { "/" } else { p })));
+    out.extend(layer.then(|| "layer".to_owned()));
+    out.extend(variants.iter().map(|v| format!("variant {v:?}")));
     match clips {
         ClipChoice::First => {}
-        ClipChoice::Named(name) => out.push(format!("--clip {name}")),
+        ClipChoice::Named(name) => out.push(format!("clip {name}")),
         ClipChoice::All => out.push("all clips".to_owned()),
     }
     match anim_source {
         AnimSource::AtSkeleton => {}
-        AnimSource::AtBinding => out.push("--anim-source binding".to_owned()),
+        AnimSource::AtBinding => out.push("anim-source binding".to_owned()),
     }
     match rigid {
         Rigid::Xform => {}
-        Rigid::Points => out.push("--rigid points".to_owned()),
+        Rigid::Points => out.push("rigid points".to_owned()),
     }
     let space = format!("{:?}", space.unwrap_or_default());
-    out.push(format!("--space {}", space.to_lowercase()));
-    out.join(" ")
+    out.push(format!("space {}", space.to_lowercase()));
+    out.join(", ")
 }
 
 /// Prims in one order, each named once and none below another.

@@ -7,9 +7,13 @@ use std::path::PathBuf;
 use super::cuts::Cuts;
 use super::names::ClipNames;
 use super::{ClipBake, foreign};
+use crate::baker::skel_roots_to_retype;
+use crate::error::Result;
+use crate::options::{BakeReport, Progress, Watch};
+use crate::run::nothing_to_skin;
+use crate::stream::tell;
 use crate::tracks::Work;
-use crate::{BakeReport, Progress, nothing_to_skin, skel_roots_to_retype};
-use sinew::error::{Result, Warning};
+use sinew::error::Warning;
 use sinew::scene::Scene;
 use sinew_io::output;
 use sinew_io::usd::{BakeEdits, ClipContents, ClipLayout, ClipStage, FoundClip};
@@ -48,9 +52,9 @@ impl ClipBake<'_> {
         work: &Work,
         prepared: &Prepared<'_>,
         report: &mut BakeReport,
-        progress: &mut dyn FnMut(Progress),
+        watch: &mut Watch<'_>,
     ) -> Result<ClipContents> {
-        progress(Progress::Writing);
+        tell(watch, Progress::Writing)?;
         let (names, cuts) = (&prepared.names, &prepared.cuts);
         let count = cuts.count();
         let contents = prepared.contents(0..count)?;
@@ -68,8 +72,7 @@ impl ClipBake<'_> {
             }
         }
         if edits.prims.is_empty() {
-            let (errors, warnings) = (&report.errors, &report.warnings);
-            return Err(nothing_to_skin(self.scene, errors, warnings));
+            return Err(nothing_to_skin(self.scene, report));
         }
         edits.retype = skel_roots_to_retype(self.scene, &roots);
         let clips: Vec<(PathBuf, f64)> = (0..count)

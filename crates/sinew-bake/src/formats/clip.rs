@@ -1,15 +1,15 @@
 //! Evenly spaced frames, for formats that have no sample times of their own.
 
+use crate::error::Result;
 use crate::plan::Plan;
-use crate::schedule::{FrameRange, MAX_SAMPLES, frames_of};
+use crate::schedule::FrameRange;
 use crate::tracks::times_of_skeletons;
-use sinew::error::{Error, Result};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 
 /// The frames of an output, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Clip {
+pub(crate) struct Clip {
     /// Never empty; the default time alone where nothing is animated.
     pub times: Vec<Time>,
     /// Time codes from one frame to the next.
@@ -32,6 +32,7 @@ impl Clip {
             time_codes_per_second: line.time_codes_per_second,
         };
         if let Some(asked) = asked {
+            asked.check(scene)?;
             let times = asked.times().into_iter().map(Time::At).collect();
             return Ok(clip(times, asked.step));
         }
@@ -51,13 +52,9 @@ impl Clip {
             .range
             .filter(|(a, b)| a.is_finite() && b.is_finite() && a <= b);
         let (first, last) = of_stage.unwrap_or(bounds);
-        if (last - first) / step >= MAX_SAMPLES as f64 {
-            return Err(Error::Request(format!(
-                "{}: more than {MAX_SAMPLES} frames from {first} to {last}; choose some with --frames",
-                scene.file.display()
-            )));
-        }
-        let times = frames_of(first, last, step).map(Time::At).collect();
+        let frames = FrameRange { first, last, step };
+        frames.check(scene)?;
+        let times = frames.times().into_iter().map(Time::At).collect();
         Ok(clip(times, step))
     }
 

@@ -7,8 +7,8 @@ use super::names::{self, Pattern};
 use super::prims::FramedPrim;
 use super::session::FramesToBake;
 use super::vat::VatFiles;
-use super::{Format, cannot_write, pc2};
-use sinew::error::Result;
+use super::{Format, pc2};
+use crate::error::{Error, Result};
 use sinew_io::usd::UsdFile;
 
 /// The files of an output.
@@ -36,7 +36,7 @@ impl Files {
             }
             Format::Exr | Format::Png => Self::Vat(VatFiles::of(output)),
             Format::Obj | Format::Usd => {
-                match Pattern::new(output).map_err(|e| cannot_write(output, e))? {
+                match Pattern::new(output).map_err(|e| Error::output(output, e))? {
                     Some(pattern) => Self::Obj {
                         folder: Some(pattern.folder().to_owned()),
                         frames: clip
@@ -50,13 +50,11 @@ impl Files {
                         frames: vec![output.to_owned()],
                     },
                     None => {
-                        let example = names::beside(output, ".####", None);
-                        let reason = format!(
-                            "{} frames need a place for the number in the name, such as {}; or take one by --frames",
-                            clip.len(),
-                            example.display()
-                        );
-                        return Err(cannot_write(output, reason));
+                        return Err(Error::FrameNumber {
+                            file: output.to_owned(),
+                            frames: clip.len(),
+                            example: names::beside(output, ".####", None),
+                        });
                     }
                 }
             }
@@ -83,7 +81,7 @@ impl Files {
     pub fn check(&self, input: &UsdFile) -> Result<()> {
         for file in self.all() {
             if file.is_dir() {
-                return Err(cannot_write(file, "it is a folder"));
+                return Err(Error::output(file, "it is a folder"));
             }
             input.check_output(file)?;
         }

@@ -4,9 +4,7 @@
 //! has a transform that does.
 
 mod clip;
-mod cut;
 mod files;
-mod frame;
 mod names;
 mod obj;
 mod pc2;
@@ -16,19 +14,20 @@ mod surface;
 mod vat;
 mod vat_layout;
 mod vat_mesh;
-mod vat_metadata;
 mod vat_texture;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use sinew::error::{Error, Result};
+use crate::error::{Error, Result};
 use sinew::scene::OutSpace;
 
+pub(super) use clip::Clip;
 pub(super) use session::{FramesToBake, bake_frames};
 pub use vat::{VatOptions, VatValues};
 
 /// What a bake writes, as the ending of the output's name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// `.usda`, `.usdc`, `.usd` or `.usdz`: the stage with its skinned prims baked.
     Usd,
@@ -58,10 +57,10 @@ impl Format {
             Some("pc2") => Ok(Self::Pc2),
             Some("exr") => Ok(Self::Exr),
             Some("png") => Ok(Self::Png),
-            _ => Err(Error::Write {
-                file: output.to_owned(),
-                reason: "expected a name that ends in .usda, .usdc, .usd, .usdz, .obj, .pc2, .exr or .png".into(),
-            }),
+            _ => Err(Error::output(
+                output,
+                "expected a name that ends in .usda, .usdc, .usd, .usdz, .obj, .pc2, .exr or .png",
+            )),
         }
     }
 
@@ -85,11 +84,4 @@ impl Format {
 /// Whether the output's name has a place for a frame number, and so names files whose folder may be made for them.
 pub(super) fn is_sequence(output: &Path) -> bool {
     matches!(names::Pattern::new(output), Ok(Some(_)))
-}
-
-fn cannot_write(file: impl Into<PathBuf>, reason: impl Into<String>) -> Error {
-    Error::Write {
-        file: file.into(),
-        reason: reason.into(),
-    }
 }

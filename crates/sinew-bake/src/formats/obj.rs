@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use glam::Vec3;
 
-use super::clip::Clip;
-use super::frame::PrimFrame;
+use super::prims::PrimFrame;
 use super::surface::{NormalsOf, Surface};
-use sinew::error::Result;
+use crate::error::Result;
+use sinew::sampled::Time;
 use sinew::scene::{Material, Scene};
 use sinew_io::output::Outputs;
 
@@ -62,20 +62,14 @@ impl ObjWriter {
     ///
     /// # Errors
     /// A full disk.
-    pub fn frame(
-        &mut self,
-        outputs: &mut Outputs,
-        clip: &Clip,
-        index: usize,
-        prims: &[PrimFrame],
-    ) -> Result<()> {
+    pub fn frame(&mut self, outputs: &mut Outputs, time: Time, prims: &[PrimFrame]) -> Result<()> {
         let Some(file) = self.files.next() else {
             return Ok(());
         };
-        outputs.file(&file, |sink| {
+        Ok(outputs.file(&file, |sink| {
             let mut write = || {
                 sink.write_all(self.head.as_bytes())?;
-                if let Some(code) = clip.times[index].code() {
+                if let Some(code) = time.code() {
                     writeln!(sink, "# time code {code}")?;
                 }
                 for (object, prim) in self.objects.iter().zip(prims) {
@@ -88,7 +82,7 @@ impl ObjWriter {
                 Ok(())
             };
             write().map_err(|e: std::io::Error| e.to_string())
-        })
+        })?)
     }
 }
 

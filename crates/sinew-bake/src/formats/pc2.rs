@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use glam::Vec3;
 
 use super::clip::Clip;
-use super::frame::PrimFrame;
 use super::names::{beside, unique};
-use sinew::error::{Error, Result};
+use super::prims::PrimFrame;
+use crate::error::{Error, Result};
 use sinew_io::output::{OutputId, Outputs};
 
 const VERSION: i32 = 1;
@@ -44,12 +44,11 @@ impl Pc2Writer {
     pub fn new(outputs: &mut Outputs, clip: &Clip, prims: &[(PathBuf, usize)]) -> Result<Self> {
         let mut files = Vec::with_capacity(prims.len());
         for (file, points) in prims {
-            let header = header(clip, *points).ok_or_else(|| Error::Write {
-                file: file.clone(),
-                reason: format!(
-                    "a point cache cannot count {points} points and {} samples",
-                    clip.len()
-                ),
+            let header = header(clip, *points).ok_or_else(|| {
+                let samples = clip.len();
+                let reason =
+                    format!("a point cache cannot count {points} points and {samples} samples");
+                Error::output(file, reason)
             })?;
             files.push((outputs.begin(file)?, header));
         }

@@ -5,14 +5,20 @@ use std::collections::HashMap;
 use glam::{DMat4, Vec3};
 
 use super::clip::Clip;
-use super::frame::PrimFrame;
 use super::surface::{NormalsFrom, NormalsOf};
-use crate::frames::Deformed;
 use crate::plan::Plan;
+use crate::sink::PrimSample;
 use crate::stream::leave_prim_space;
-use sinew::error::{Invalid, Result, Warning};
+use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, Scene, SkinPart};
+
+/// One prim at one frame: points and normals in the space of the output.
+pub(super) struct PrimFrame {
+    pub points: Vec<Vec3>,
+    /// Of unit length, or zero; one per point or per face corner. `None` where none were wanted.
+    pub normals: Option<Vec<Vec3>>,
+}
 
 /// A prim that frames are made of.
 #[derive(Clone, Debug)]
@@ -95,16 +101,16 @@ pub(super) fn keep_drawn(
 /// The work that gives every prim's points, each by one skin.
 pub(super) fn plan(space: OutSpace, prims: &[FramedPrim]) -> Plan {
     let parts = prims.iter().map(|prim| {
-        let (normals, made) = match &prim.normals {
+        let (normals, smooth) = match &prim.normals {
             Some(NormalsFrom::Authored(normals, _)) => (*normals, None),
-            Some(NormalsFrom::Made(topology)) => (0, Some(topology.clone())),
+            Some(NormalsFrom::Smooth(topology)) => (0, Some(topology.clone())),
             None => (0, None),
         };
         let part = SkinPart {
             blend_only: false,
             normals,
         };
-        (prim.binding, part, made)
+        (prim.binding, part, smooth)
     });
     Plan::of_points(space, parts)
 }
@@ -124,34 +130,37 @@ pub(super) fn is_mirrored(
 /// # Errors
 /// Another number of points or normals than the faces have.
 pub(super) fn frame_of(
-    deformed: Deformed,
+    sample: &mut PrimSample,
     bound: BoundSkin<'_>,
     mesh: Option<(&DrawnMesh, &NormalsFrom)>,
     space: OutSpace,
     time: Time,
 ) -> Result<PrimFrame, Invalid> {
+    let found = sample.points.len();
+    let mut take_points = || std::mem::take(&mut sample.points);
     let Some((mesh, from)) = mesh else {
         return Ok(PrimFrame {
-            points: deformed.points,
+            points: take_points(),
             normals: None,
         });
     };
+    let deformed = sample.normals.first_mut().and_then(Option::take);
     let points = mesh.point_count();
-    let normals = match (from, deformed.normals) {
+    let normals = match (from, deformed) {
         (_, Some(normals)) => normals,
         // Nothing deforms them (rule 20).
         (NormalsFrom::Authored(..), None) => {
             let out_from_prim = bound.scene().at(time, space).out_from_prim(bound)?;
             authored(mesh, time, out_from_prim.unwrap_or(DMat4::IDENTITY))
         }
-        (NormalsFrom::Made(_), None) => Vec::new(),
+        (NormalsFrom::Smooth(_), None) => Vec::new(),
     };
     let wanted = match from.kind() {
         NormalsOf::Points => points,
         NormalsOf::Corners => mesh.topology.corner_count(),
     };
     for (property, wanted, found) in [
-        ("points", points, deformed.points.len()),
+        ("points", points, found),
         ("normals", wanted, normals.len()),
     ] {
         if wanted != found {
@@ -165,7 +174,7 @@ pub(super) fn frame_of(
         }
     }
     Ok(PrimFrame {
-        points: deformed.points,
+        points: take_points(),
         normals: Some(normals.into_iter().map(Vec3::normalize_or_zero).collect()),
     })
 }

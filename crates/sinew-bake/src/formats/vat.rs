@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use super::Format;
 use super::clip::Clip;
-use super::frame::PrimFrame;
 use super::names::beside;
+use super::prims::PrimFrame;
 use super::vat_layout::{MAX_SIDE, VatLayout};
 use super::vat_mesh::{self, MeshPart};
-use super::vat_metadata::{Metadata, PartData, SourceData, TextureData};
 use super::vat_texture::{self, VatEncoding};
-use sinew::error::{Error, Result};
+use crate::error::{Error, Result};
+use sinew::error::Invalid;
 use sinew::scene::Scene;
 use sinew_io::output::Outputs;
 
@@ -75,7 +75,7 @@ impl VatOptions {
         self.encoding(format)?;
         match (1..=MAX_SIDE).contains(&self.max_width) {
             true => Ok(()),
-            false => Err(Error::Request(format!(
+            false => Err(Error::Options(format!(
                 "textures of a width of {}: expected 1 to {MAX_SIDE}",
                 self.max_width
             ))),
@@ -99,7 +99,7 @@ impl VatOptions {
 }
 
 fn bad_bits<T>(bits: u8, has: &str) -> Result<T> {
-    Err(Error::Request(format!("{bits} bits a channel: {has}")))
+    Err(Error::Options(format!("{bits} bits a channel: {has}")))
 }
 
 /// The four files of a set of textures.
@@ -161,12 +161,8 @@ impl VatWriter {
         parts: Vec<VatPart>,
     ) -> Result<Self> {
         let vertices = parts.iter().map(|p| p.points.len()).sum();
-        let layout = VatLayout::new(vertices, clip.len(), options.max_width).map_err(|reason| {
-            Error::Write {
-                file: files.position.clone(),
-                reason,
-            }
-        })?;
+        let layout = VatLayout::new(vertices, clip.len(), options.max_width)
+            .map_err(|reason| Error::output(&files.position, reason))?;
         let texels = vertices * clip.len();
         Ok(Self {
             out_from_world: gltf_from_world(scene)?,
@@ -238,14 +234,14 @@ impl VatWriter {
             &self.normals[..vertices],
             &self.layout,
         )
-        .map_err(|reason| failed(&self.files.mesh, reason))?;
+        .map_err(|reason| Error::output(&self.files.mesh, reason))?;
         outputs.file(&self.files.mesh, |sink| {
             std::io::Write::write_all(sink, &glb).map_err(|e| e.to_string())
         })?;
         let metadata = self.metadata(scene, clip, bounds, of_positions, of_normals);
-        outputs.file(&self.files.metadata, |sink| {
+        Ok(outputs.file(&self.files.metadata, |sink| {
             serde_json::to_writer_pretty(sink, &metadata).map_err(|e| e.to_string())
-        })
+        })?)
     }
 
     fn metadata(
@@ -310,13 +306,6 @@ impl VatWriter {
     }
 }
 
-fn failed(file: &Path, reason: String) -> Error {
-    Error::Write {
-        file: file.to_owned(),
-        reason,
-    }
-}
-
 fn file_name(file: &Path) -> String {
     file.file_name()
         .unwrap_or_default()
@@ -336,10 +325,13 @@ fn range(values: &[Vec3]) -> [Vec3; 2] {
 fn gltf_from_world(scene: &Scene) -> Result<DMat3> {
     let unit = scene.meters_per_unit;
     if !(unit.is_finite() && unit > 0.0) {
-        return Err(Error::Request(format!(
-            "{}: metersPerUnit is {unit}; vertex animation textures are in metres",
-            scene.file.display()
-        )));
+        let e = Invalid::new(
+            "/",
+            "metersPerUnit",
+            "a number above 0, as vertex animation textures are in metres",
+            unit.to_string(),
+        );
+        return Err(e.in_file(&scene.file).into());
     }
     let axes = match scene.up_axis {
         // x stays, z goes up, y goes away from the viewer.
@@ -347,4 +339,56 @@ fn gltf_from_world(scene: &Scene) -> Result<DMat3> {
         _ => DMat3::IDENTITY,
     };
     Ok(axes * unit)
+}
+
+/// What is in the JSON file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    generator: &'static str,
+    version: u32,
+    position: TextureData,
+    normal: TextureData,
+    mesh: String,
+    width: u32,
+    height: u32,
+    vertices: u32,
+    frames: u32,
+    rows_per_frame: u32,
+    frames_per_second: f64,
+    first_time_code: f64,
+    time_codes_per_frame: f64,
+    /// Of every frame, for culling.
+    bounds: [[f32; 3]; 2],
+    up_axis: &'static str,
+    meters_per_unit: f64,
+    handedness: &'static str,
+    parts: Vec<PartData<'a>>,
+    source: SourceData,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TextureData {
+    file: String,
+    encoding: VatEncoding,
+    values: &'static str,
+    min: [f32; 3],
+    max: [f32; 3],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartData<'a> {
+    prim: &'a str,
+    first_vertex: usize,
+    vertices: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SourceData {
+    file: String,
+    up_axis: char,
+    meters_per_unit: f64,
 }

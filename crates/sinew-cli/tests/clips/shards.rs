@@ -102,7 +102,7 @@ pub fn what_does_not_fit() {
     refused(
         &stitch(&["--space", "world"]),
         &out,
-        &["hero.0001.usdc", "options", "--space world"],
+        &["hero.0001.usdc", "options", "space world"],
     );
 
     // One clip of another input.

@@ -19,8 +19,7 @@ use common::{gpu, tolerance};
 use coverage::COVERAGE;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
-use sinew::Error;
-use sinew_bake::{Backend, BakeOptions, bake};
+use sinew_bake::{Backend, BakeOptions, Error, bake};
 use total::Total;
 
 const CPU_SEEDS: Range<u64> = 0..500;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use libtest_mimic::Failed;
 use serde_json::Value;
-use sinew::Error;
-use sinew_bake::{Backend, BakeOptions, bake};
+use sinew_bake::{Backend, BakeOptions, Error, bake};
 use sinew_io::usd::UsdFile;
 use sinew_io::{ClipChoice, OpenOptions, open_with};
 

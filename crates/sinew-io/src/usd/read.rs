@@ -84,7 +84,7 @@ impl UsdFile {
             .to_str()
             .ok_or_else(|| fail("its name is not UTF-8".into()))?;
         if let Some(folder) = options.search_paths.iter().find(|p| !p.is_dir()) {
-            let text = format!("--search-path: there is no folder {}", folder.display());
+            let text = format!("search path: there is no folder {}", folder.display());
             return Err(Error::Request(text));
         }
         Self::compose(file, name, options, MemoryFiles::new())

@@ -108,7 +108,8 @@ pub(super) fn session_layer(
 /// A prim that is not there or belongs to an instance, a set or a variant that it does not have.
 pub(super) fn check(stage: &usd::Stage, selections: &[VariantSelection]) -> Result<()> {
     for selection in selections {
-        let refuse = |why: String| Error::Request(format!("--variant '{selection}': {why}"));
+        let refuse =
+            |why: String| Error::Request(format!("variant selection '{selection}': {why}"));
         check_one(stage, selection)
             .map_err(|e| refuse(explain(&e)))?
             .map_err(refuse)?;

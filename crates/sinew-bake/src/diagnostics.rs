@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::frames::Schedule;
+use super::schedule::Scheduled;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 
 /// What went wrong with which prim, by index into [`Scene::bindings`].
 #[derive(Default)]
-pub(super) struct Troubles {
+pub(super) struct Diagnostics {
     whole: Vec<(usize, Invalid)>,
     broken: HashSet<usize>,
-    /// First trouble of a prim, and at which times there was one: a time may be tried for several clips.
+    /// The first error of a prim, and the times of all: a time may be tried for several clips.
     times: BTreeMap<usize, (Time, Invalid, HashSet<Option<u64>>)>,
 }
 
-impl Troubles {
+impl Diagnostics {
     pub fn whole(&mut self, binding: usize, e: Invalid) {
         self.broken.insert(binding);
         // Every clip finds it again.
@@ -34,6 +34,13 @@ impl Troubles {
         if time.code() < first.code() {
             (*first, *of_first) = (time, e);
         }
+    }
+
+    /// The first error of a prim.
+    pub fn first_of(&self, binding: usize) -> Option<&Invalid> {
+        let whole = self.whole.iter().find(|(b, _)| *b == binding);
+        let at_a_time = || self.times.get(&binding).map(|(_, e, _)| e);
+        whole.map(|(_, e)| e).or_else(at_a_time)
     }
 
     /// Whether a prim is known not to be baked at a time.
@@ -80,7 +87,7 @@ fn bits(time: Time) -> Option<u64> {
 }
 
 /// Shapes that are broken and take part at some time: the prim goes without shapes then.
-pub(super) fn broken_shapes(scene: &Scene, schedule: &Schedule) -> Vec<Warning> {
+pub(super) fn broken_shapes(scene: &Scene, schedule: &[Scheduled]) -> Vec<Warning> {
     let mut first: BTreeMap<usize, (Time, Invalid)> = BTreeMap::new();
     for (time, bindings) in schedule {
         for &b in bindings {

@@ -1,0 +1,355 @@
+//! What carries out the deformation of a bake: the CPU mirror, or batches of jobs on a GPU.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use crate::error::Result;
+use sinew::gpu::{
+    AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, ReadTicket, SkinId, Skinner,
+    SkinnerOptions,
+};
+use sinew::kernel::{PackedPose, PackedSkin, cpu_instructions, skin_on_cpu};
+use sinew::wgpu;
+
+/// Which backend a bake runs on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backend {
+    /// A hardware GPU if there is one, else the CPU. Never a software adapter: two cores running
+    /// lavapipe measured slower than the same cores running the CPU mirror.
+    #[default]
+    Auto,
+    /// A GPU: hardware where there is one, else a software adapter.
+    Gpu,
+    /// The CPU mirror.
+    Cpu,
+    /// The adapter whose name contains this text, software ones included.
+    Adapter(String),
+}
+
+/// One prim at one time.
+pub(super) struct Job {
+    pub skin: Arc<PackedSkin>,
+    pub pose: PackedPose,
+}
+
+/// What came of a [`Job`].
+pub(super) struct Done {
+    pub points: Vec<Vec3>,
+    pub normals: Option<Vec<Vec3>>,
+}
+
+/// A chosen, ready backend.
+pub(super) enum Deformer {
+    Cpu,
+    Gpu(Box<GpuBatch>),
+}
+
+/// Jobs that were begun.
+pub(super) enum UnderWay {
+    Cpu(Vec<Job>),
+    Gpu(GpuReading),
+}
+
+impl Deformer {
+    /// Takes the backend asked for.
+    ///
+    /// # Errors
+    /// A GPU that was asked for by name or kind and is not there.
+    pub fn new(backend: &Backend) -> Result<Self> {
+        let gpu = |choice: &AdapterChoice| GpuBatch::open(choice).map(|g| Self::Gpu(Box::new(g)));
+        match backend {
+            Backend::Cpu => Ok(Self::Cpu),
+            Backend::Gpu => Ok(gpu(&AdapterChoice::Any)?),
+            Backend::Adapter(name) => Ok(gpu(&AdapterChoice::Named(name.clone()))?),
+            Backend::Auto => match gpu(&AdapterChoice::Hardware) {
+                Ok(gpu) => Ok(gpu),
+                Err(e) => {
+                    log::info!("no hardware GPU, taking the CPU: {e}");
+                    Ok(Self::Cpu)
+                }
+            },
+        }
+    }
+
+    /// Takes a device that is there already.
+    ///
+    /// # Errors
+    /// A device whose limits are too low, or that is lost.
+    pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self> {
+        let batch = GpuBatch::new(device, queue, None)?;
+        Ok(Self::Gpu(Box::new(batch)))
+    }
+
+    /// Forgets what earlier bakes left: uploaded skins, and results that nobody waits for any more.
+    pub fn reset(&mut self) {
+        if let Self::Gpu(gpu) = self {
+            gpu.reset();
+        }
+    }
+
+    /// `cpu (2 threads)`, or `gpu` with the adapter's name.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Cpu => format!("cpu ({} threads)", rayon::current_num_threads()),
+            Self::Gpu(gpu) => format!("gpu ({})", gpu.adapter_name),
+        }
+    }
+
+    /// What decides about the last bits of results, the same on every machine that has the same of it.
+    pub fn identity(&self) -> String {
+        match self {
+            Self::Cpu => format!("cpu ({})", cpu_instructions()),
+            Self::Gpu(_) => self.describe(),
+        }
+    }
+
+    /// About how many points to begin at once: enough to fill the backend, few enough that results are handed on while
+    /// they are in its caches.
+    pub fn batch_points(&self) -> usize {
+        match self {
+            Self::Cpu => (rayon::current_num_threads() << 17).clamp(1 << 18, 4 << 20),
+            Self::Gpu(_) => 2 << 20,
+        }
+    }
+
+    /// Begins jobs. A GPU is at work from here on, the CPU at [`Deformer::finish`].
+    ///
+    /// # Errors
+    /// A GPU that fails.
+    pub fn begin(&mut self, jobs: Vec<Job>) -> Result<UnderWay> {
+        match self {
+            Self::Cpu => Ok(UnderWay::Cpu(jobs)),
+            Self::Gpu(gpu) => Ok(UnderWay::Gpu(gpu.begin(&jobs)?)),
+        }
+    }
+
+    /// Finishes jobs, in the order in which they were begun; `then` gets each result with its job's number, from several
+    /// threads, while it is fresh in their caches.
+    ///
+    /// # Errors
+    /// A GPU that fails.
+    pub fn finish<T: Send>(
+        &mut self,
+        jobs: UnderWay,
+        buffers: &Buffers,
+        then: impl Fn(usize, Done) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        match (jobs, self) {
+            (UnderWay::Cpu(jobs), _) => {
+                let jobs = jobs.into_par_iter().enumerate();
+                Ok(jobs
+                    .map(|(i, job)| then(i, on_cpu(&job, buffers)))
+                    .collect())
+            }
+            (UnderWay::Gpu(reading), Self::Gpu(gpu)) => {
+                let results = gpu.finish(reading)?.into_par_iter().enumerate();
+                let done = results.map(|(i, r)| {
+                    let (points, normals) = (r.points, r.normals);
+                    then(i, Done { points, normals })
+                });
+                Ok(done.collect())
+            }
+            // What a GPU began is finished by the same one.
+            (UnderWay::Gpu(_), Self::Cpu) => Ok(Vec::new()),
+        }
+    }
+}
+
+fn on_cpu(job: &Job, buffers: &Buffers) -> Done {
+    let skin = &job.skin;
+    let mut points = buffers.take(skin.output_count());
+    let mut normals = skin
+        .has_output_normals()
+        .then(|| buffers.take(skin.output_normal_count()));
+    skin_on_cpu(skin, &job.pose, &mut points, normals.as_deref_mut());
+    Done { points, normals }
+}
+
+/// Skins kept uploaded between batches. Prims whose rest points are animated bring a new skin at
+/// every time; beyond this many the crowd starts anew.
+const MAX_SKINS: usize = 256;
+
+/// A crowd that keeps rest data from batch to batch.
+pub(super) struct GpuBatch {
+    /// A device of its own, which tells of failures that no call returns.
+    own: Option<GpuDevice>,
+    adapter_name: String,
+    skinner: Skinner,
+    crowd: Crowd,
+    /// Counts crowds.
+    number: usize,
+    /// The crowd before this one: its last results may be on their way yet.
+    before: Option<Crowd>,
+    /// Uploaded skins by address; the crowd keeps each one's `Arc`, so none is reused.
+    skins: HashMap<usize, SkinId>,
+}
+
+/// Jobs that were submitted.
+pub(super) struct GpuReading {
+    /// Number of their crowd.
+    crowd: usize,
+    results: Results,
+}
+
+enum Results {
+    OnTheirWay(ReadTicket),
+    Here(Vec<Deformed>),
+}
+
+impl GpuBatch {
+    /// Opens a device.
+    fn open(choice: &AdapterChoice) -> Result<Self, GpuError> {
+        let gpu = GpuDevice::new(choice)?;
+        let (device, queue) = (gpu.device().clone(), gpu.queue().clone());
+        Self::new(&device, &queue, Some(gpu))
+    }
+
+    fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        own: Option<GpuDevice>,
+    ) -> Result<Self, GpuError> {
+        let skinner = Skinner::new(device, queue, &SkinnerOptions::default())?;
+        let crowd = skinner.crowd();
+        Ok(Self {
+            adapter_name: match &own {
+                Some(own) => own.report().name.clone(),
+                None => device.adapter_info().name,
+            },
+            own,
+            skinner,
+            crowd,
+            number: 0,
+            before: None,
+            skins: HashMap::new(),
+        })
+    }
+
+    fn reset(&mut self) {
+        self.crowd = self.skinner.crowd();
+        self.before = None;
+        self.number += 1;
+        self.skins.clear();
+    }
+
+    /// Submits every job in one frame, and the reading of its results. Others may be begun before these are finished.
+    pub fn begin(&mut self, jobs: &[Job]) -> Result<GpuReading, GpuError> {
+        if self.skins.len() > MAX_SKINS {
+            self.before = Some(std::mem::replace(&mut self.crowd, self.skinner.crowd()));
+            self.number += 1;
+            self.skins.clear();
+        }
+        self.crowd.clear_instances();
+        for job in jobs {
+            let address = Arc::as_ptr(&job.skin) as usize;
+            let id = match self.skins.get(&address) {
+                Some(id) => *id,
+                None => {
+                    let id = self.crowd.add_skin(job.skin.clone())?;
+                    self.skins.insert(address, id);
+                    id
+                }
+            };
+            let instance = self.crowd.add_instance(id)?;
+            self.crowd.set_pose(instance, &job.pose)?;
+        }
+        let instances = self.crowd.instances();
+        let results = match self.crowd.submit_and_read(&instances) {
+            Ok(ticket) => Results::OnTheirWay(ticket),
+            // More than one buffer holds.
+            Err(GpuError::Limit { .. }) => Results::Here(self.crowd.read(&instances)?),
+            Err(e) => return Err(e),
+        };
+        Ok(GpuReading {
+            crowd: self.number,
+            results,
+        })
+    }
+
+    /// Waits for what was begun: its results, in order.
+    pub fn finish(&mut self, reading: GpuReading) -> Result<Vec<Deformed>, GpuError> {
+        let results = match reading.results {
+            Results::Here(results) => results,
+            Results::OnTheirWay(ticket) => match &mut self.before {
+                Some(before) if reading.crowd != self.number => before.wait(&ticket)?,
+                _ => self.crowd.wait(&ticket)?,
+            },
+        };
+        if let Some(own) = &self.own {
+            own.check()?;
+        }
+        Ok(results)
+    }
+}
+
+/// Values that wait for use; beyond these, memory is given back.
+const MOST: usize = 16 << 20;
+
+/// Arrays that are done with, by their length. Fresh memory costs more than the deformation that fills it: the
+/// system clears every page and maps it at the first write.
+#[derive(Default)]
+pub(super) struct Buffers(Mutex<Free>);
+
+#[derive(Default)]
+struct Free {
+    by_length: HashMap<usize, Vec<Vec<Vec3>>>,
+    /// Values in all of them.
+    sum: usize,
+}
+
+impl Buffers {
+    /// An array of so many values, whatever they are.
+    pub fn take(&self, length: usize) -> Vec<Vec3> {
+        let mut free = self.free();
+        match free.by_length.get_mut(&length).and_then(Vec::pop) {
+            Some(array) => {
+                free.sum -= length;
+                array
+            }
+            None => {
+                drop(free);
+                vec![Vec3::ZERO; length]
+            }
+        }
+    }
+
+    /// Takes an array back.
+    pub fn give(&self, array: Vec<Vec3>) {
+        if array.is_empty() {
+            return;
+        }
+        let mut free = self.free();
+        if free.sum + array.len() <= MOST {
+            free.sum += array.len();
+            free.by_length.entry(array.len()).or_default().push(array);
+        }
+    }
+
+    fn free(&self) -> std::sync::MutexGuard<'_, Free> {
+        // Whole whatever panicked beside it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_is_taken_again() {
+        let buffers = Buffers::default();
+        let first = buffers.take(3);
+        let place = first.as_ptr();
+        buffers.give(first);
+        assert_eq!(buffers.take(2).len(), 2);
+        let again = buffers.take(3);
+        assert_eq!(again.as_ptr(), place);
+        buffers.give(vec![Vec3::ZERO; MOST]);
+        buffers.give(vec![Vec3::ONE; 1]);
+        assert_eq!(buffers.take(1), [Vec3::ZERO]);
+    }
+}

@@ -1,0 +1,465 @@
+//! A [`Baker`] bakes open scenes into sinks, and files into files.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+use std::time::Instant;
+
+use super::backend::{Backend, Deformer};
+use super::diagnostics::Diagnostics;
+use super::error::{Error, Result};
+use super::formats::{self, Clip, Format, FramesToBake};
+use super::options::{BakeOptions, BakeReport, Progress, Watch};
+use super::plan::{BakePlan, Plan, Sampling};
+use super::run::{EvenWork, Ran, every_frame, findings, nothing_to_skin, own_times};
+use super::schedule::Scheduled;
+use super::sink::FrameSink;
+use super::stream::tell;
+use super::tracks::{Work, bake_schedule, check_size};
+use super::{clips, hints, samples, with_deep_stack};
+use sinew::error::Warning;
+use sinew::scene::{Scene, SkinPart};
+use sinew::wgpu;
+use sinew_io::usd::{BakeEdits, BakedPrim, ReadOptions, UsdFile};
+
+/// A backend that bakes any number of scenes, one after the other. Opening a device takes time, and
+/// so does compiling its pipelines: a host that bakes many files keeps one baker.
+///
+/// Every method takes a callback that is told of each frame and says whether to go on. If it breaks, the
+/// result is [`Error::Cancelled`], and no output appears under its name. To cancel from another thread,
+/// let the callback look at a flag.
+///
+/// A baker whose device is lost ([`Error::Gpu`]) bakes nothing any more; make another one.
+pub struct Baker {
+    deformer: Deformer,
+}
+
+impl std::fmt::Debug for Baker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Baker")
+            .field("backend", &self.backend())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Baker {
+    /// Opens a backend.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] if a GPU was asked for and is not there.
+    pub fn new(backend: &Backend) -> Result<Self> {
+        let deformer = Deformer::new(backend)?;
+        Ok(Self { deformer })
+    }
+
+    /// The CPU backend.
+    #[must_use]
+    pub fn cpu() -> Self {
+        let deformer = Deformer::Cpu;
+        Self { deformer }
+    }
+
+    /// A baker on a device of the host's. What the device needs is in [`sinew::gpu::needed_limits`] and
+    /// [`sinew::gpu::needed_features`].
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] if a limit of the device is too low, or the device is lost.
+    pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self> {
+        let deformer = Deformer::on_device(device, queue)?;
+        Ok(Self { deformer })
+    }
+
+    /// Which backend it is: `cpu (2 threads)`, or `gpu` with the adapter's name.
+    #[must_use]
+    pub fn backend(&self) -> String {
+        self.deformer.describe()
+    }
+
+    /// Bakes an open scene into a sink, as [`FrameSink`] says. Nothing is read from files and nothing is
+    /// written but by the sink.
+    ///
+    /// # Errors
+    /// A plan that fits nothing in the scene, a scene in which nothing could be baked, whatever the sink
+    /// says, a GPU that fails, [`Error::Cancelled`].
+    pub fn bake(
+        &mut self,
+        scene: &Scene,
+        plan: &BakePlan,
+        sink: &mut dyn FrameSink,
+        progress: &mut Watch<'_>,
+    ) -> Result<BakeReport> {
+        let start = Instant::now();
+        let mut report = self.begin(scene);
+        let chosen = choose(scene, &plan.prims, &mut report)?;
+        let mut diagnostics = Diagnostics::default();
+        match plan.sampling {
+            Sampling::OwnTimes => {
+                let work = Work::new(scene, &chosen, plan)?;
+                if plan.frames.is_none() {
+                    check_size(scene, &work.plan, &work.schedule)?;
+                }
+                let ran = own_times(
+                    scene,
+                    &work,
+                    &work.schedule,
+                    &mut self.deformer,
+                    &mut diagnostics,
+                    sink,
+                    progress,
+                )?;
+                report.count(scene, &ran.tally, &work.copies);
+                end(scene, &work.schedule, diagnostics, &ran, &mut report)?;
+            }
+            Sampling::EveryFrame => {
+                let with_points = chosen.iter().filter(|b| {
+                    let binding = &scene.bindings[**b];
+                    let has_points = binding.points.has_value();
+                    if !has_points {
+                        let message = "has no points, and only its transform moves: left out";
+                        let warning = Warning::new("left-out", &binding.path, message);
+                        report.warnings.push(warning);
+                    }
+                    has_points
+                });
+                let parts = with_points.map(|b| (*b, SkinPart::default(), None));
+                let points = Plan::of_points(plan.space, parts);
+                let clip = Clip::new(scene, &points, plan.frames.as_ref())?;
+                let work = EvenWork::new(scene, points, clip, plan.frames.is_some())?;
+                let deformer = &mut self.deformer;
+                let ran = every_frame(scene, &work, deformer, &mut diagnostics, sink, progress)?;
+                report.count_frames(&ran.tally, work.clip.len());
+                end(scene, &work.schedule, diagnostics, &ran, &mut report)?;
+            }
+        }
+        tell(progress, Progress::Writing)?;
+        sink.finish().map_err(Error::of_sink)?;
+        report.elapsed = start.elapsed();
+        Ok(report)
+    }
+
+    /// Bakes a file into a file, as [`bake`](crate::bake) does, on this backend: [`BakeOptions::backend`] does
+    /// not count. Reading and writing run on a thread with stack enough, as there.
+    ///
+    /// # Errors
+    /// As [`bake`](crate::bake), and [`Error::Cancelled`].
+    pub fn bake_file(
+        &mut self,
+        input: &Path,
+        output: &Path,
+        options: &BakeOptions,
+        progress: &mut Watch<'_>,
+    ) -> Result<BakeReport> {
+        let start = Instant::now();
+        check_output(output, Format::of(output)?, options)?;
+        let mut report = with_deep_stack(progress, |progress| {
+            let (file, scene) = read(input, options)?;
+            self.bake_opened(&file, &scene, output, options, progress)
+        })?;
+        report.elapsed = start.elapsed();
+        Ok(report)
+    }
+
+    /// Bakes an open file, with a scene that was read from it, into a file.
+    ///
+    /// openusd recurses as deep as prims and layers nest while it writes. An open file is bound to its
+    /// thread, so this runs on the caller's stack: give that thread some 256 MiB if files may be deep.
+    ///
+    /// # Errors
+    /// As [`bake`](crate::bake), and [`Error::Cancelled`].
+    pub fn bake_opened(
+        &mut self,
+        file: &UsdFile,
+        scene: &Scene,
+        output: &Path,
+        options: &BakeOptions,
+        progress: &mut Watch<'_>,
+    ) -> Result<BakeReport> {
+        let start = Instant::now();
+        let format = Format::of(output)?;
+        check_output(output, format, options)?;
+        let mut report = self.begin(scene);
+        let chosen = choose(scene, &options.prims, &mut report)?;
+        let left = no_longer_skinned(scene, &options.prims, &chosen);
+        report.warnings.extend(left);
+        if options.clip_frames.is_some() {
+            let clips = clips::ClipBake {
+                file,
+                scene,
+                output,
+                options,
+                chosen: &chosen,
+            };
+            file.check_output(output)?;
+            if !options.layer {
+                file.check_flattened(output)?;
+            }
+            clips.bake(&mut self.deformer, &mut report, progress)?;
+        } else if format == Format::Usd {
+            report.files.push(output.to_owned());
+            let asked = (file, scene, output);
+            self.bake_usd(asked, &chosen, options, &mut report, progress)?;
+        } else {
+            let asked = FramesToBake {
+                file,
+                scene,
+                output,
+                format,
+                options,
+                chosen: &chosen,
+            };
+            formats::bake_frames(asked, &mut self.deformer, &mut report, progress)?;
+        }
+        report.elapsed = start.elapsed();
+        Ok(report)
+    }
+
+    fn bake_usd(
+        &mut self,
+        (file, scene, output): (&UsdFile, &Scene, &Path),
+        chosen: &[usize],
+        options: &BakeOptions,
+        report: &mut BakeReport,
+        progress: &mut Watch<'_>,
+    ) -> Result<()> {
+        let work = Work::new(scene, chosen, &options.plan())?;
+        if options.frames.is_none() {
+            check_size(scene, &work.plan, &work.schedule)?;
+        }
+        let mut out = file.begin_bake(output, options.layer)?;
+        let mut diagnostics = Diagnostics::default();
+        let baked = bake_schedule(
+            scene,
+            &work,
+            &work.schedule,
+            &mut self.deformer,
+            &mut diagnostics,
+            &mut |time, values| Ok(out.keep(time, values)?),
+            progress,
+        )?;
+        report.count(scene, &baked.ran.tally, &work.copies);
+        end(scene, &work.schedule, diagnostics, &baked.ran, report)?;
+        let edits = usd_edits(scene, baked.prims, options.frames.is_some());
+        tell(progress, Progress::Writing)?;
+        report.warnings.extend(out.finish(edits)?);
+        Ok(())
+    }
+
+    fn begin(&mut self, scene: &Scene) -> BakeReport {
+        self.deformer.reset();
+        let mut report = BakeReport::new(self.backend());
+        report.errors.clone_from(&scene.errors);
+        report.warnings.clone_from(&scene.warnings);
+        report
+    }
+}
+
+/// Adds to the report what a run found.
+///
+/// # Errors
+/// [`Error::NothingToSkin`] if nothing came out.
+pub(super) fn end(
+    scene: &Scene,
+    schedule: &[Scheduled],
+    diagnostics: Diagnostics,
+    ran: &Ran,
+    report: &mut BakeReport,
+) -> Result<()> {
+    let (errors, warnings) = findings(scene, schedule, diagnostics, &ran.tally);
+    report.errors.extend(errors);
+    report.warnings.extend(warnings);
+    report.deform_time = ran.deform_time;
+    match ran.tally.is_empty() {
+        true => Err(nothing_to_skin(scene, report)),
+        false => Ok(()),
+    }
+}
+
+/// Writes the stage over the clips of a bake that ran in shards, each by [`bake`](crate::bake) with the same input, output
+/// and options; nothing is deformed. The backend is the clips' own: all have to be of one.
+///
+/// # Errors
+/// A clip that is not there, is cut short, or was made from another input, with other options or on another backend than
+/// the first one; options without `clip_frames`; and as [`bake`](crate::bake).
+pub fn stitch(
+    input: &Path,
+    output: &Path,
+    options: &BakeOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<BakeReport> {
+    let start = Instant::now();
+    check_output(output, Format::of(output)?, options)?;
+    if options.clip_frames.is_none() {
+        let text = "to stitch, say by clip_frames how the bake was cut into clips";
+        return Err(Error::Options(text.into()));
+    }
+    let mut report = with_deep_stack(&mut super::always(progress), |progress| {
+        let (file, scene) = read(input, options)?;
+        file.check_output(output)?;
+        if !options.layer {
+            file.check_flattened(output)?;
+        }
+        let mut report = BakeReport::new(String::new());
+        report.errors.clone_from(&scene.errors);
+        report.warnings.clone_from(&scene.warnings);
+        let chosen = choose(&scene, &options.prims, &mut report)?;
+        let left = no_longer_skinned(&scene, &options.prims, &chosen);
+        report.warnings.extend(left);
+        let clips = clips::ClipBake {
+            file: &file,
+            scene: &scene,
+            output,
+            options,
+            chosen: &chosen,
+        };
+        clips.stitch(&mut report, progress)?;
+        Ok(report)
+    })?;
+    report.elapsed = start.elapsed();
+    Ok(report)
+}
+
+pub(super) fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scene)> {
+    let file = sinew_io::open_with(input, &options.open)?;
+    let scene = file.scene(ReadOptions {
+        anim_source: options.anim_source,
+    })?;
+    Ok((file, scene))
+}
+
+/// What is written of baked prims, and of those around them.
+fn usd_edits(
+    scene: &Scene,
+    mut prims: BTreeMap<usize, BakedPrim>,
+    only_baked_times: bool,
+) -> BakeEdits {
+    let retype = retyped(scene, prims.values());
+    let window = hints::Window::ALL;
+    let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times, window);
+    prims.values_mut().for_each(samples::drop_redundant);
+    BakeEdits {
+        prims: prims.into_values().collect(),
+        hints,
+        retype,
+    }
+}
+
+/// SkelRoots that become Xforms once these prims are baked.
+pub(super) fn retyped<'a>(
+    scene: &Scene,
+    prims: impl Iterator<Item = &'a BakedPrim>,
+) -> Vec<String> {
+    let places: HashSet<&str> = prims.flat_map(BakedPrim::places).collect();
+    let bound = scene.bindings.iter();
+    let roots = bound
+        .filter(|b| places.contains(b.path.as_str()))
+        .map(|b| scene.prims[b.skel_root].path.clone());
+    skel_roots_to_retype(scene, &roots.collect())
+}
+
+pub(super) fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<()> {
+    let fail = |reason: &str| Err(Error::output(output, reason));
+    if options.layer && format != Format::Usd {
+        return fail("a layer is written as .usda or .usdc");
+    }
+    if options.layer
+        && output
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
+    {
+        return fail("a .usdz has to be self-contained; write the layer as .usda or .usdc");
+    }
+    if let Some(reason) = clips::refusal(output, format, options) {
+        return fail(reason);
+    }
+    let folder = match output.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
+    };
+    let is_made = format == Format::Obj && formats::is_sequence(output);
+    if !folder.is_dir() && !is_made {
+        return fail(&format!("there is no folder {}", folder.display()));
+    }
+    if output.is_dir() {
+        return fail("it is a folder");
+    }
+    Ok(())
+}
+
+/// Whether a prim is another one or below it.
+pub(super) fn is_below(path: &str, top: &str) -> bool {
+    let rest = path.strip_prefix(top.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The bindings asked for that can be baked; the others become warnings.
+///
+/// # Errors
+/// A path that is none or has no skinned prim; [`Error::NothingToSkin`] if nothing can be baked.
+fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Vec<usize>> {
+    for path in prims {
+        let path = path.clone();
+        if !path.starts_with('/') {
+            return Err(Error::PrimPath { path });
+        }
+        if !scene.bindings.iter().any(|b| is_below(&b.path, &path)) {
+            let known = scene.bindings.iter().map(|b| b.path.clone());
+            return Err(Error::UnknownPrim {
+                file: scene.file.clone(),
+                path,
+                known: known.take(8).collect(),
+            });
+        }
+    }
+    let mut chosen = Vec::new();
+    for (i, binding) in scene.bindings.iter().enumerate() {
+        if !is_asked(prims, &binding.path) {
+            continue;
+        }
+        match &binding.unsupported {
+            Some(reason) => {
+                let message = format!("{reason}: left as it is");
+                let warning = Warning::new("not-baked", &binding.path, message);
+                report.warnings.push(warning);
+            }
+            None => chosen.push(i),
+        }
+    }
+    match chosen.is_empty() {
+        true => Err(nothing_to_skin(scene, report)),
+        false => Ok(chosen),
+    }
+}
+
+fn is_asked(prims: &[String], path: &str) -> bool {
+    prims.is_empty() || prims.iter().any(|p| is_below(path, p))
+}
+
+/// Prims that were not asked for and lose their skinning to those that were.
+fn no_longer_skinned(scene: &Scene, prims: &[String], chosen: &[usize]) -> Vec<Warning> {
+    let roots: HashSet<usize> = chosen
+        .iter()
+        .map(|c| scene.bindings[*c].skel_root)
+        .collect();
+    let left = scene.bindings.iter().filter(|b| !is_asked(prims, &b.path));
+    left.filter(|b| roots.contains(&b.skel_root))
+        .map(|b| {
+            let message = "was not asked for, but its SkelRoot becomes an Xform, so it stays at its rest points";
+            Warning::new("no-longer-skinned", &b.path, message)
+        })
+        .collect()
+}
+
+/// Baked SkelRoots and every SkelRoot nested in one.
+pub(super) fn skel_roots_to_retype(scene: &Scene, baked: &BTreeSet<String>) -> Vec<String> {
+    let inside = |path: &str| {
+        baked.iter().any(|root| {
+            path.strip_prefix(root.as_str())
+                .is_some_and(|r| r.is_empty() || r.starts_with('/'))
+        })
+    };
+    scene
+        .skel_roots
+        .iter()
+        .filter(|r| inside(&r.path))
+        .map(|r| r.path.clone())
+        .collect()
+}

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Runs every test: makes sure of a Vulkan driver first, since the kernels are tested on one.
 #
-#   tests/run.sh [arguments of cargo test]
+#   tests/run.sh [--quick] [arguments of cargo test]
 #
+# --quick               what to run while working: without Python, real files and windows, and without the tests that take
+#                       longest (fuzzed bakes, clips, interruptions); GPU tests run on whatever driver there is
 # SINEW_NO_GPU=1        leave out the GPU tests (they show as ignored)
 # SINEW_ASSETS=FOLDER   also test the real files in FOLDER against Pixar's usd-core (tests/fetch_assets.sh
 #                       fetches the public ones)
@@ -12,6 +14,14 @@
 # SINEW_SEEDS=7..90     run these seeds of the differential test
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+quick=
+if [ "${1:-}" = --quick ]; then
+    quick=1
+    shift
+    unset SINEW_ASSETS SINEW_PYTHON
+    export SINEW_NO_DISPLAY=1
+fi
 
 have_vulkan() {
     # A loader, and at least one driver's manifest.
@@ -66,13 +76,13 @@ if [ -z "${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" ] && [ "$(uname)" = Linux ] && 
 fi
 
 # What runs shards of a bake beside each other.
-if ! command -v parallel >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+if [ -z "$quick" ] && ! command -v parallel >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing GNU parallel (parallel)" >&2
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq parallel >/dev/null; } || true
 fi
 
 # Pixar's usd-core, for the differential test and the real files.
-if [ -z "${SINEW_PYTHON:-}" ]; then
+if [ -z "$quick${SINEW_PYTHON:-}" ]; then
     venv="${CARGO_TARGET_DIR:-target}/venv"
     has_usd() { "$venv/bin/python" -c 'import numpy; from pxr import Usd; assert Usd.GetVersion() == (0, 26, 11)' 2>/dev/null; }
     if ! has_usd; then
@@ -97,6 +107,7 @@ if [ -n "${SINEW_ASSETS:-}" ]; then
     echo "checking that the committed goldens are usd-core's own" >&2
     "$SINEW_PYTHON" tests/goldens/make_goldens.py --check
     "$SINEW_PYTHON" tests/goldens/make_utils.py --check
+    "$SINEW_PYTHON" tests/crates/make_types.py --check
 fi
 
 # FBX is read by ufbx, which is C.
@@ -107,5 +118,21 @@ else
     echo "without a C compiler (cc) FBX is left out (its tests show as ignored)" >&2
 fi
 
+# Every package, unless the arguments choose some.
+packages=(--workspace)
+for argument in "$@"; do
+    case "$argument" in -p* | --package*) packages=() features=() ;; esac
+done
+# The engine, the readers, the rules, the checks, the command and the goldens; not a second time with WebGPU's default limits, nor
+# a crate that is built anew for its test.
+skipped=()
+if [ -n "$quick" ] && [ "${#packages[@]}" -gt 0 ]; then
+    packages=(-p sinew -p sinew-io -p sinew-animate -p sinew-check -p sinew-bake -p sinew-render -p sinew-cli
+        --lib --bins --test engine --test allocations --test formats --test retarget --test check --test rules
+        --test against_usd_core --test commands)
+    case " $* " in *" -- "*) ;; *) skipped=(-- --skip default_limits:: --skip a_renderer_takes_the_model) ;; esac
+fi
+
 # openusd 0.8 declares Rust 1.96 and builds unchanged on 1.95.
-exec cargo test --workspace --locked --ignore-rust-version ${features[@]+"${features[@]}"} "$@"
+exec cargo test ${packages[@]+"${packages[@]}"} --locked --ignore-rust-version ${features[@]+"${features[@]}"} "$@" \
+    ${skipped[@]+"${skipped[@]}"}

@@ -35,7 +35,7 @@ fn main() {
             no_gpu,
         ),
     ];
-    common::trials::run(trials)
+    common::trials::run([("", common::trials::named(trials))])
 }
 
 fn asset(name: &str) -> PathBuf {

@@ -49,6 +49,8 @@ pub struct App {
     requests: u64,
     /// Files that were read, or failed to be.
     pub loads: u64,
+    /// Frames that were painted.
+    pub frames: u64,
     last_frame: Option<Instant>,
     /// When a script that waits looks again; nothing is drawn before.
     pub next_step: Option<Instant>,
@@ -92,6 +94,7 @@ impl App {
             changed: None,
             requests: 0,
             loads: 0,
+            frames: 0,
             last_frame: None,
             next_step: None,
             repaint_at: None,
@@ -321,6 +324,7 @@ impl App {
             state.error = Some(e);
         }
         let painted = screen.paint(&self.egui, output, encoder, capture)?;
+        self.frames += 1;
         drawing.measure(state);
         let faults = screen.take_faults();
         if let Some(e) = faults.error {

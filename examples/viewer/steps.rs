@@ -228,6 +228,7 @@ impl App {
             "error": state.error,
             "loading": state.loading,
             "loads": self.loads,
+            "frames": self.frames,
             "time": state.clock.time,
             "range": [state.clock.start, state.clock.end],
             "playing": state.clock.playing,

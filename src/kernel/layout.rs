@@ -1,4 +1,4 @@
-//! What a pipeline needs to know of a kernel. `tests/shaders.rs` compares all of it with the parsed
+//! What a pipeline needs to know of a kernel. `tests/engine/shaders.rs` compares all of it with the parsed
 //! WGSL.
 
 /// How a kernel uses a binding.

@@ -3,7 +3,7 @@
 //!
 //! - A constant is a Rust `const`, and a line of WGSL in front of every kernel's text (`wgsl!` puts
 //!   it there).
-//! - A kernel declares its overrides in its shader, where they are read. `tests/shaders.rs` holds
+//! - A kernel declares its overrides in its shader, where they are read. `tests/engine/shaders.rs` holds
 //!   names, types and order of the declarations against the lists below, whose order gives the bits
 //!   of a variant.
 

@@ -1,19 +1,25 @@
 //! What several test binaries share.
 
+pub mod broken;
 pub mod bvh_maker;
 pub mod cases;
 pub mod character;
 pub mod command;
 pub mod compare;
 pub mod fbx;
+pub mod figure;
 pub mod files;
 pub mod gltf_eval;
 pub mod gltf_maker;
 pub mod gpu;
 pub mod host;
+pub mod humanoid;
 pub mod mannequin;
+pub mod pictures;
 pub mod pixar;
+pub mod processor;
 pub mod python;
+pub mod rigs;
 pub mod rng;
 pub mod tiny_gltf;
 pub mod tolerance;

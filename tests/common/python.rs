@@ -1,6 +1,8 @@
 //! Trials that need a Python with usd-core 26.11, which `SINEW_PYTHON` names (tests/run.sh makes one).
 
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::Failed;
+
+use super::trials::Trial;
 
 /// A trial of such a Python; without one it shows as ignored, with the reason.
 pub fn trial(name: &str, run: impl FnOnce(&str) -> Result<(), Failed> + Send + 'static) -> Trial {

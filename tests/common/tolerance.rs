@@ -289,3 +289,62 @@ pub const MEMORY_OF_FRAMES_MB: u64 = 20;
 /// Between samples, in parts of a value's size: usd-core interpolates in f32, in clips perhaps twice over, or between
 /// another pair of equal samples.
 pub const BETWEEN_SAMPLES: f64 = 4e-7;
+
+/// Numbers of about 1 that short formulas in f64 give in two ways, and what the dot product of two quaternions of one turn lacks
+/// of 1: some ten roundings of 1e-16 each, and a margin of as many times more.
+pub const FORMULAS_IN_F64: f64 = 1e-12;
+
+/// Numbers below 1 after a few operations in f64.
+pub const STEPS_IN_F64: f64 = 1e-15;
+
+/// Numbers of about 1 after a few roundings of 6e-8 to f32.
+pub const FEW_ROUNDINGS: f64 = 1e-6;
+
+/// The same, where what is compared is f32 itself.
+pub const FEW_ROUNDINGS_F32: f32 = 1e-6;
+
+/// Angles that an arc cosine gives, in radians or degrees: it is steep where a turn is small, so that 1e-16 becomes 1e-8.
+pub const ANGLE_BY_ACOS: f64 = 1e-6;
+
+/// Baked points and normals of a few units that follow from a stage by hand: every value is f32, and a slerp or a half is on
+/// the way of some.
+pub const BY_HAND: f64 = 1e-5;
+
+/// Points of glTF files that follow by hand: f32 attributes below 2, evaluated in f64.
+pub const GLTF_BY_HAND: f64 = 1e-7;
+
+/// Joints after retargeting, in metres, against the same by other formulas: some dozen transforms of a metre in f64.
+pub const RETARGETED_IN_F64: f64 = 1e-9;
+
+/// The angle between the directions of an arm in T-pose and in A-pose, in radians: the arm is turned by 0.8 about z, and stands a
+/// 26th out of the plane that this turns, which takes less than a thousandth off.
+pub const BEND_BY_HAND: f64 = 1e-3;
+
+/// What the dot product of a turn and the same turn stored in f32 lacks of 1.
+pub const TURN_STORED_IN_F32: f64 = 1e-7;
+
+/// Turns of real clips' bones on real models against the clip's, in radians: keys and rests are f32 down a dozen joints.
+pub const REAL_HUMANOID_TURN: f64 = 1e-5;
+
+/// Joints of a figure and of the same figure turned round as a whole, in metres: f32 keys of both, turned in f32.
+pub const TURNED_FIGURE: f64 = 1e-5;
+
+/// Volumes of boxes of some units, of points in f32: three coordinates are multiplied, each rounded by 6e-8.
+pub const VOLUME_OF_A_BOX: f64 = 1e-5;
+
+/// Sums of a point's weights in our own examples, which write weights with four digits.
+pub const WEIGHTS_OF_THE_EXAMPLE: f32 = 1e-4;
+
+/// Sums of up to 12 weights in f32 that were normalised.
+pub const SUM_OF_WEIGHTS: f32 = 1e-5;
+
+/// Lengths of normals that a kernel normalised: WebGPU lets an inverse square root be off by 2 units in the last place, and some
+/// drivers compute with less.
+pub const UNIT_LENGTH: f32 = 1e-5;
+
+/// What skinning in f32 adds to the error of a packed skin's points of some units.
+pub const PACKED_POINTS: f64 = 1e-5;
+
+/// How much further from f64 than the mirror's the GPU's normals may be where f32 loses digits on either side: each rounds in its own
+/// way, so that one of a few dozen products is off by some times the other.
+pub const AS_NEAR_AS_THE_MIRROR: f64 = 4.0;

@@ -18,7 +18,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// `script` is below crates/sinew-cli/tests; `folder` is where what it warns of goes.
+    /// `script` is below the repository's folder; `folder` is where what it warns of goes.
     pub fn new(
         python: &str,
         script: &'static str,
@@ -28,11 +28,7 @@ impl Worker {
         let log = folder.join(format!("python{thread}.log"));
         let fail = |e: std::io::Error| format!("{python}: {e}");
         let mut process = Command::new(python)
-            .arg(
-                super::repository()
-                    .join("crates/sinew-cli/tests")
-                    .join(script),
-            )
+            .arg(super::repository().join(script))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(File::create(&log).map_err(fail)?)
@@ -59,7 +55,7 @@ impl Worker {
         let answer: Value = serde_json::from_str(&line)
             .map_err(|_| format!("python died; see {}", self.log.display()))?;
         match answer["error"].as_str() {
-            Some(e) => Err(format!("a bug in tests/{}: {e}", self.script)),
+            Some(e) => Err(format!("a bug in {}: {e}", self.script)),
             None => Ok(answer),
         }
     }

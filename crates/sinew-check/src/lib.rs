@@ -194,7 +194,7 @@ impl Findings {
             return;
         }
         self.places.insert((name, path.to_owned()));
-        // A reader's warning that the table does not list yet: tests/check.rs keeps it whole.
+        // A reader's warning that the table does not list yet: tests/check/checks.rs keeps it whole.
         let severity = row.map_or(Severity::Warning, |r| r.severity);
         if severity == Severity::Error {
             self.failed.insert(path.to_owned());

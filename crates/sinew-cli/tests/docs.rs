@@ -16,7 +16,7 @@ const NOT_RUN: [(&str, &str); 8] = [
         "tests/examples.rs and the viewer's tests run these programs",
     ),
     ("cargo test ", "runs the tests"),
-    ("examples/farm/", "tests/clips runs it"),
+    ("examples/farm/", "tests/bake/clips runs it"),
     (
         "jq ",
         "may be missing; the test takes the map out of the report itself",

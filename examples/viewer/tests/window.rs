@@ -70,9 +70,16 @@ fn rest(display: &Display) -> Result<(), Failed> {
     let mut viewer = Viewer::start(display, &[PUPPET])?;
     viewer.steps(&["settle", "time 3", "wait 1"])?;
     std::thread::sleep(std::time::Duration::from_secs(2));
-    let before = viewer.processor_ticks()?;
+    let frames = |viewer: &mut Viewer| -> Result<u64, Failed> {
+        let frames = viewer.steps(&["wait 0"])?["frames"].as_u64();
+        Ok(frames.ok_or("no number of frames")?)
+    };
+    let (painted, before) = (frames(&mut viewer)?, viewer.processor_ticks()?);
     std::thread::sleep(std::time::Duration::from_secs(2));
     let spent = viewer.processor_ticks()? - before;
+    let painted = frames(&mut viewer)? - painted;
+    // Those that the step itself takes; one that paints on and on paints tens.
+    check(painted <= 6, || format!("{painted} frames in 2 s at rest"))?;
     // Of 200 ticks a processor; drawing on one takes all of them.
     check(spent < 20, || format!("{spent} ticks in 2 s at rest"))
 }

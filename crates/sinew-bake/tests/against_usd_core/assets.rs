@@ -1,0 +1,397 @@
+//! Real files, from Pixar, Maya, Blender and others, where `SINEW_ASSETS` names their folder.
+//!
+//! `SINEW_PYTHON` names a Python with usd-core 26.11, which bakes the same files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+
+use common::compare::{compare_hints, compare_within, size};
+use common::files::{missing, usd_files};
+use common::trials::Trial;
+use common::{gpu, pixar::same_binding, tolerance, usd};
+use glam::DVec3;
+use libtest_mimic::Failed;
+use serde_json::Value;
+use sinew::sampled::Time;
+use sinew::skel::reference;
+use sinew_bake::{Backend, BakeOptions, bake};
+use sinew_io::usd::{ReadOptions, UsdFile};
+
+/// Files that cannot be baked, and what their error has to say.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "fail-case/inbetween-blendshape-002.usda",
+        "Unable to parse attribute metadata",
+    ),
+    (
+        "fail-case/usdskel-002.usda",
+        "SkelBindingAPI is not applied",
+    ),
+    (
+        "failure-case/usdskel-002.usdc",
+        "SkelBindingAPI is not applied",
+    ),
+    (
+        "tests/usda/usdskel-001.usda",
+        "SkelBindingAPI is not applied",
+    ),
+    (
+        "tests/usdc/usdskel-001.usdc",
+        "SkelBindingAPI is not applied",
+    ),
+    ("blendshape-001.usda", "no SkelRoot"),
+    ("blendshape-001.usdc", "no SkelRoot"),
+    ("tests/usda/inbetween-blendshape-001.usda", "no SkelRoot"),
+    ("tests/usdc/inbetween-blendshape-001.usdc", "no SkelRoot"),
+    (".baked.usda", "no SkelRoot"),
+    (".bakedInterval.usda", "no SkelRoot"),
+    ("arm_baked.usda", "no SkelRoot"),
+    ("usdSkel/schema.usda", "no SkelRoot"),
+    (
+        "testUsdImagingGLSkeleton/skeleton.usda",
+        "no prim below a SkelRoot is bound",
+    ),
+    (
+        "populate.usda",
+        "elementSize of a constant primvar, found 0",
+    ),
+    ("jointInfluences.usda", "expected points"),
+];
+
+/// Files whose results have to be there: the ones that a broken search for files would lose.
+const MUST_BAKE: &[&str] = &[
+    "testUsdSkelBakeSkinning/lbs.usda",
+    "testUsdSkelBakeSkinning/dqs.usda",
+    "testUsdSkelBakeSkinning/blendshapes.usda",
+    "testUsdSkelBakeSkinning/blendshapesWithNormals.usda",
+    "testUsdImagingGLUsdSkel/arm.usda",
+    "testUsdImagingGLUsdSkel/twoBends.usda",
+    "doxygen/skinnedArm.usda",
+    "testUsdImagingGLSkelSkinning/test_dqs.usda",
+    "maya-usd/skinCluster.usda",
+    "maya-usd/skelCubeDq.usda",
+    "usd-wg-assets/RiggedFigure.usdz",
+    "blender/rig_dense.usdc",
+    "blender/rig_noscale.usda",
+];
+
+pub fn trials() -> Vec<Trial> {
+    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
+    let no_gpu = gpu::ignored();
+    let mut trials = Vec::new();
+    let add = |trials: &mut Vec<Trial>,
+               name: String,
+               missing: Option<&str>,
+               skip: bool,
+               run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
+        trials.push(
+            Trial::test(name, run)
+                .with_kind(missing.unwrap_or_default())
+                .with_ignored_flag(skip || missing.is_some()),
+        );
+    };
+    let real = assets.as_deref().map(usd_files).unwrap_or_default();
+    let pixar = Arc::new(Pixar::new(real.clone()));
+    let mut files: Vec<(PathBuf, Option<&str>)> = real.into_iter().map(|f| (f, None)).collect();
+    for must in MUST_BAKE {
+        if files.iter().any(|(f, _)| f.ends_with(must)) {
+            continue;
+        }
+        // The names of absent files show as ignored, so that nobody takes them for passed.
+        let reason = missing(assets.as_deref(), must);
+        assert!(reason.is_some(), "{must} is not in SINEW_ASSETS");
+        files.push((PathBuf::from(must), reason));
+    }
+    for (file, missing) in files {
+        let below = assets.as_deref().and_then(|a| file.strip_prefix(a).ok());
+        let name = below.unwrap_or(&file).display().to_string();
+        for (backend, kind, skip) in [(Backend::Cpu, "cpu", false), (Backend::Gpu, "gpu", no_gpu)] {
+            let (file, pixar) = (file.clone(), pixar.clone());
+            let run = move || one_file(&file, &pixar, backend);
+            add(
+                &mut trials,
+                format!("pixar_{kind}::{name}"),
+                missing,
+                skip,
+                Box::new(run),
+            );
+        }
+    }
+    let root = assets.clone().unwrap_or_default();
+    for name in ["rig_noscale.usda", "rig_noscale.usdc"] {
+        let file = root.join("blender").join(name);
+        let truth = root.join("blender/rig_noscale.truth.npz");
+        add(
+            &mut trials,
+            format!("blender::{name}"),
+            missing(assets.as_deref(), &format!("blender/{name}")),
+            false,
+            Box::new(move || blender(&file, &truth)),
+        );
+    }
+    let populate = "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda";
+    let reason = missing(assets.as_deref(), populate);
+    let populate = root.join(populate);
+    add(
+        &mut trials,
+        "populate::sources".into(),
+        reason,
+        false,
+        Box::new(move || populate_sources(&populate)),
+    );
+    trials
+}
+
+/// Pixar's bakes of all files, made once, when the first trial asks.
+struct Pixar {
+    files: Vec<PathBuf>,
+    done: OnceLock<Result<Baked, String>>,
+}
+
+/// The folder of the baked stages, and what the script says of each file.
+type Baked = (tempfile::TempDir, BTreeMap<PathBuf, Value>);
+
+impl Pixar {
+    fn new(files: Vec<PathBuf>) -> Self {
+        Self {
+            files,
+            done: OnceLock::new(),
+        }
+    }
+
+    /// The result for one file, and where its baked stage is.
+    fn of(&self, file: &Path) -> Result<(&Value, PathBuf), Failed> {
+        let done = self.done.get_or_init(|| self.run()).as_ref();
+        let (folder, results) = done.map_err(|e| Failed::from(e.clone()))?;
+        let number = self
+            .files
+            .iter()
+            .position(|f| f == file)
+            .ok_or("an unknown file")?;
+        Ok((&results[file], folder.path().join(format!("{number}.usdc"))))
+    }
+
+    fn run(&self) -> Result<Baked, String> {
+        let python = std::env::var("SINEW_PYTHON").map_err(
+            |_| "SINEW_PYTHON has to name a Python with usd-core 26.11 (tests/run.sh makes one)",
+        )?;
+        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let output = Command::new(&python)
+            .arg(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/tests/against_usd_core/pixar_bake.py"
+            ))
+            .arg(folder.path())
+            .args(&self.files)
+            .output()
+            .map_err(|e| format!("{python}: {e}"))?;
+        if !output.status.success() {
+            return Err(format!(
+                "{python}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            ));
+        }
+        let json = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+        Ok((folder, json))
+    }
+}
+
+fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("out.usdc");
+    let options = BakeOptions {
+        backend,
+        ..BakeOptions::default()
+    };
+    let name = file.to_string_lossy();
+    let refused = REFUSED.iter().find(|(end, _)| name.ends_with(end));
+    match (bake(file, &out, &options, &mut |_| {}), refused) {
+        (Ok(_), None) => {}
+        (Err(e), Some((_, says))) => {
+            let text = e.to_string();
+            if !text.contains(says)
+                || !text.contains(file.file_name().and_then(|n| n.to_str()).ok_or("a name")?)
+            {
+                return Err(
+                    format!("the error should name the file and say '{says}': {text}").into(),
+                );
+            }
+            return Ok(());
+        }
+        (Ok(_), Some(_)) => return Err("was to be refused".into()),
+        (Err(e), None) => return Err(e.into()),
+    }
+    let (theirs, baked) = pixar.of(file)?;
+    if let Some(e) = theirs.get("error") {
+        return Err(format!("usd-core cannot bake it: {e}").into());
+    }
+    same_bindings(file, theirs)?;
+    let (ours, theirs_stage) = (usd::open(&out), usd::open(&baked));
+    let mut compared = 0;
+    for what in ["points", "normals"] {
+        for prim in theirs[what].as_array().ok_or("a list")? {
+            let prim = prim.as_str().ok_or("a path")?;
+            compared += same_samples(&ours, &theirs_stage, prim, what)?;
+        }
+    }
+    for prim in theirs["extentsHint"].as_array().ok_or("a list")? {
+        same_hints(&ours, &theirs_stage, prim.as_str().ok_or("a path")?)?;
+    }
+    if compared == 0 {
+        return Err("nothing was compared".into());
+    }
+    Ok(())
+}
+
+/// extentsHint at Pixar's sample times (rule 32).
+fn same_hints(
+    ours: &openusd::usd::Stage,
+    theirs: &openusd::usd::Stage,
+    prim: &str,
+) -> Result<(), Failed> {
+    let times = usd::times(theirs, prim, "extentsHint");
+    // Pixar samples no default beside times, and no times for what moves beside.
+    let default = times.is_empty() && usd::times(ours, prim, "extentsHint").is_empty();
+    for time in times.into_iter().map(Some).chain(default.then_some(None)) {
+        let of = |stage| usd::vectors(stage, prim, "extentsHint", time);
+        let (got, want) = (of(ours).ok_or("no hint")?, of(theirs).ok_or("no hint")?);
+        let what = format!("{prim} extentsHint at {time:?}");
+        compare_hints(&what, &got, &want, tolerance::PIXAR_BAKE_POINTS)?;
+    }
+    Ok(())
+}
+
+fn same_samples(
+    ours: &openusd::usd::Stage,
+    theirs: &openusd::usd::Stage,
+    prim: &str,
+    what: &str,
+) -> Result<usize, Failed> {
+    // Where sinew needed no sample of its own, interpolation gives the value.
+    let their_times = usd::times(theirs, prim, what);
+    let times: Vec<Option<f64>> = match their_times.is_empty() {
+        true => vec![None],
+        false => their_times.into_iter().map(Some).collect(),
+    };
+    for time in &times {
+        let got = usd::vectors(ours, prim, what, *time)
+            .ok_or_else(|| format!("{prim}.{what}: no value"))?;
+        let want = usd::vectors(theirs, prim, what, *time)
+            .ok_or_else(|| format!("{prim}.{what}: none at Pixar's"))?;
+        let allowed = match what {
+            "points" => tolerance::PIXAR_BAKE_POINTS * size(&want),
+            _ => tolerance::PIXAR_BAKE_NORMALS,
+        };
+        compare_within(&format!("{prim} {what} at {time:?}"), &got, &want, allowed)?;
+    }
+    Ok(times.len())
+}
+
+fn same_bindings(file: &Path, theirs: &Value) -> Result<(), Failed> {
+    let scene = UsdFile::open(file)?.scene(ReadOptions::default())?;
+    for (prim, want) in theirs["bindings"].as_object().ok_or("bindings")? {
+        if want["influences"] != true && want["shapes"] != true {
+            continue;
+        }
+        same_binding(&scene.resolve(prim)?, want)?;
+    }
+    Ok(())
+}
+
+/// World positions against the vertices that Blender computed, frame by frame.
+fn blender(file: &Path, truth: &Path) -> Result<(), Failed> {
+    let scene = UsdFile::open(file)?.scene(ReadOptions::default())?;
+    let mut npz = npyz::npz::NpzArchive::open(truth)?;
+    let names: Vec<String> = npz.array_names().map(str::to_owned).collect();
+    let mut compared = 0;
+    for name in names {
+        let Some((mesh, frame)) = name.split_once('@') else {
+            continue;
+        };
+        let array = npz.by_name(&name)?.ok_or("listed")?;
+        let flat: Vec<f64> = array.into_vec()?;
+        let want: Vec<DVec3> = flat.chunks_exact(3).map(DVec3::from_slice).collect();
+        let bound = scene
+            .bound_skins()
+            .find(|b| b.binding().path.ends_with(&format!("/{mesh}")))
+            .ok_or("the mesh")?;
+        let time = Time::At(frame.parse()?);
+        let deformed = reference::deform(&*bound.skin(time)?, &bound.pose(time)?);
+        let world = scene.world_from_prim(bound.binding().prim, time);
+        let got: Vec<DVec3> = deformed
+            .points
+            .iter()
+            .map(|p| world.transform_point3(*p))
+            .collect();
+        compare_within(&name, &got, &want, tolerance::BLENDER_METRES)?;
+        compared += 1;
+    }
+    if compared < 10 {
+        return Err(format!("{compared} frames compared").into());
+    }
+    Ok(())
+}
+
+/// Pixar's own test of animation sources binds no mesh to its Skeletons; this adds one to each.
+fn populate_sources(populate: &Path) -> Result<(), Failed> {
+    let expected = [
+        ("/AnimBinding/Scope/Inherit", Some("/Anim1")),
+        ("/AnimBinding/Scope/Override", Some("/Anim2")),
+        ("/AnimBinding/Scope/Block", None),
+        ("/AnimBinding/Unbound", None),
+        ("/AnimBinding/BoundToInactiveAnim", None),
+        ("/AnimBinding/Instance/Inherit", Some("/Anim1")),
+        (
+            "/AnimBinding/Instance/Override",
+            Some("/AnimBinding/Instance/Anim"),
+        ),
+    ];
+    let mut text = format!(
+        "#usda 1.0\n(subLayers = [@{}@])\nover \"AnimBinding\" {{\n",
+        populate.display()
+    );
+    for (i, (skeleton, _)) in expected.iter().enumerate() {
+        text += &format!(
+            r#"def Mesh "M{i}" (prepend apiSchemas = ["SkelBindingAPI"]) {{
+                rel skel:skeleton = <{skeleton}>
+                int[] primvars:skel:jointIndices = [] (interpolation = "vertex")
+                float[] primvars:skel:jointWeights = [] (interpolation = "vertex")
+            }}
+            "#
+        );
+    }
+    text += "}\n";
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("populate_bound.usda");
+    std::fs::write(&file, text)?;
+    let pixar = Pixar::new(vec![file.clone()]);
+    let (theirs, _) = pixar.of(&file)?;
+    let scene = UsdFile::open(&file)?.scene(ReadOptions::default())?;
+    for (i, (skeleton, animation)) in expected.iter().enumerate() {
+        let prim = format!("/AnimBinding/M{i}");
+        let bound = scene.resolve(&prim)?;
+        let got = bound
+            .skeleton()
+            .instance
+            .animation()
+            .map(|a| a.path.as_str());
+        assert_eq!(bound.skeleton().path, *skeleton);
+        assert_eq!(got, *animation, "{skeleton}");
+        // usd-core names what an instance shares by its prototype (rule 5).
+        let pixars = theirs["bindings"][&prim]["animation"].as_str();
+        let same = match (pixars, animation) {
+            (Some(theirs), Some(ours)) => match theirs.strip_prefix("/__Prototype_") {
+                Some(inside) => ours.ends_with(inside.trim_start_matches(char::is_numeric)),
+                None => theirs == *ours,
+            },
+            (theirs, ours) => theirs.is_none() && ours.is_none(),
+        };
+        assert!(
+            same,
+            "{skeleton}: {pixars:?} at Pixar's, {animation:?} here"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Random stages from seeds, baked by sinew and by Pixar's usd-core, compared in world space.
+//!
+//! `SINEW_PYTHON` names a Python with usd-core 26.11 (tests/run.sh makes one). `SINEW_SEEDS=FIRST` or
+//! `SINEW_SEEDS=FIRST..END` runs other seeds than the usual ones. The stages, the bakes and the comparison are in
+//! tests/differential, in Python; what sinew is known to do otherwise is listed in its differences.py.
+
+mod coverage;
+mod total;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::files::usd_files;
+use common::trials::Trial;
+use common::worker::Worker;
+use common::{gpu, tolerance};
+use coverage::COVERAGE;
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use sinew_bake::{Backend, BakeOptions, Error, bake};
+use total::Total;
+
+const CPU_SEEDS: Range<u64> = 0..500;
+const GPU_SEEDS: Range<u64> = 0..50;
+
+/// The script that makes stages, bakes them with usd-core and compares.
+const SCRIPT: &str = "crates/sinew-bake/tests/against_usd_core/differential/worker.py";
+
+/// Stages that the comparison's own test perturbs.
+const SELF_TEST_SEEDS: Range<u64> = 0..16;
+
+/// A trial, given the Python.
+type Run = Box<dyn FnOnce(&str) -> Result<(), Failed> + Send>;
+
+pub fn trials() -> Vec<Trial> {
+    let python = std::env::var("SINEW_PYTHON").ok();
+    let kind = match &python {
+        Some(_) => "",
+        None => "needs SINEW_PYTHON",
+    };
+    let asked = std::env::var("SINEW_SEEDS").ok().map(|text| {
+        seeds(&text).unwrap_or_else(|| panic!("SINEW_SEEDS: expected 7 or 7..90, found {text}"))
+    });
+    let no_gpu = gpu::ignored();
+    let trial = |name: String, skip: bool, run: Run| {
+        let python = python.clone();
+        Trial::test(name, move || run(&python.ok_or("SINEW_PYTHON is not set")?))
+            .with_kind(kind)
+            .with_ignored_flag(skip || !kind.is_empty())
+    };
+    let cpu = asked.clone().unwrap_or(CPU_SEEDS);
+    let on_gpu = asked.clone().unwrap_or(GPU_SEEDS);
+    let least = if asked.is_none() { COVERAGE } else { &[] };
+    let mut trials = vec![
+        trial(
+            format!("cpu::seeds_{}..{}", cpu.start, cpu.end),
+            false,
+            Box::new(move |python| many(python, Backend::Cpu, cpu, least)),
+        ),
+        trial(
+            format!("gpu::seeds_{}..{}", on_gpu.start, on_gpu.end),
+            no_gpu,
+            Box::new(move |python| many(python, Backend::Gpu, on_gpu, &[])),
+        ),
+        trial(
+            "comparison::notices_what_is_wrong".into(),
+            false,
+            Box::new(self_test),
+        ),
+    ];
+    match std::env::var_os("SINEW_ASSETS").map(PathBuf::from) {
+        Some(assets) => trials.extend(usd_files(&assets).into_iter().map(|file| {
+            let name = file.strip_prefix(&assets).expect("below it").display();
+            let name = format!("real::{name}");
+            trial(
+                name,
+                false,
+                Box::new(move |python| real_file(python, &file)),
+            )
+        })),
+        None => trials.push(
+            Trial::test("real::files", || Ok(()))
+                .with_kind("needs SINEW_ASSETS")
+                .with_ignored_flag(true),
+        ),
+    }
+    trials
+}
+
+fn seeds(text: &str) -> Option<Range<u64>> {
+    let (first, end) = match text.split_once("..") {
+        Some((first, end)) => (first.parse().ok()?, end.parse().ok()?),
+        None => {
+            let one = text.parse().ok()?;
+            (one, one + 1)
+        }
+    };
+    (first < end).then_some(first..end)
+}
+
+/// Bakes and compares the seeds on as many threads as there are cores.
+fn many(
+    python: &str,
+    backend: Backend,
+    seeds: Range<u64>,
+    least: &[(&str, u64)],
+) -> Result<(), Failed> {
+    let name = match backend {
+        Backend::Cpu => "cpu",
+        _ => "gpu",
+    };
+    let folder = scratch(name)?;
+    let total = Mutex::new(Total::default());
+    let next = AtomicU64::new(seeds.start);
+    std::thread::scope(|scope| {
+        for thread in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let (folder, total, next, seeds, backend) = (&folder, &total, &next, &seeds, &backend);
+            scope.spawn(move || {
+                let mut worker = Worker::new(python, SCRIPT, folder, thread);
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end {
+                        return;
+                    }
+                    let result = one(&mut worker, folder, seed, backend);
+                    total.lock().expect("no panic").add(seed, result);
+                }
+            });
+        }
+    });
+    let total = total.into_inner()?;
+    println!("{name}: {total}");
+    total.judge(name, &folder, least)?;
+    Ok(std::fs::remove_dir_all(folder)?)
+}
+
+/// A folder of this run's own, below target; it stays where something differs.
+fn scratch(name: &str) -> Result<PathBuf, Failed> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("differential")
+        .join(format!("{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// One seed: what the comparison answers.
+fn one(
+    worker: &mut Result<Worker, String>,
+    folder: &Path,
+    seed: u64,
+    backend: &Backend,
+) -> Result<Value, String> {
+    let worker = worker.as_mut().map_err(|e| e.clone())?;
+    let (file, arc, baked) = generate_and_bake(worker, folder, seed, backend)?;
+    let mut answer =
+        worker.ask(&json!({"compare": file, "baked": baked, "tolerance": tolerances()}))?;
+    answer["features"][format!("arc {arc}")] = 1.into();
+    let failures = answer["failures"].as_array().ok_or("failures")?;
+    if !failures.is_empty() {
+        let texts: Vec<&str> = failures.iter().filter_map(Value::as_str).collect();
+        return Err(format!(
+            "{} differences\n      {}",
+            texts.len(),
+            texts[..texts.len().min(3)].join("\n      ")
+        ));
+    }
+    for file in [&file, &baked] {
+        // A stage that passes is not looked at again.
+        std::fs::remove_file(file).ok();
+    }
+    Ok(answer)
+}
+
+/// The stage of a seed, the arc that composes it, and sinew's bake: the stage itself where there is
+/// nothing to skin, as Pixar's bake then leaves it.
+fn generate_and_bake(
+    worker: &mut Worker,
+    folder: &Path,
+    seed: u64,
+    backend: &Backend,
+) -> Result<(PathBuf, String, PathBuf), String> {
+    let made = worker.ask(&json!({"generate": seed, "folder": folder}))?;
+    let text = |key: &str| made[key].as_str().map(str::to_owned).ok_or("a text");
+    let (file, arc) = (PathBuf::from(text("file")?), text("arc")?);
+    // Text, crate and layers of overs take turns.
+    let extension = if seed.is_multiple_of(3) {
+        "usda"
+    } else {
+        "usdc"
+    };
+    let baked = folder.join(format!("baked{seed}.{extension}"));
+    let options = BakeOptions {
+        backend: backend.clone(),
+        layer: seed % 5 == 4,
+        ..BakeOptions::default()
+    };
+    let run = std::panic::AssertUnwindSafe(|| bake(&file, &baked, &options, &mut |_| {}));
+    match std::panic::catch_unwind(run) {
+        Ok(Ok(_)) => Ok((file, arc, baked)),
+        Ok(Err(Error::NothingToSkin { .. })) => Ok((file.clone(), arc, file)),
+        Ok(Err(e)) => Err(format!("sinew: {e}")),
+        Err(_) => Err("sinew panicked".into()),
+    }
+}
+
+fn tolerances() -> Value {
+    json!({
+        "points": tolerance::DIFFERENTIAL_POINTS,
+        "normals": tolerance::PIXAR_BAKE_NORMALS,
+        "transforms": tolerance::PIXAR_TRANSFORM,
+        "tie": tolerance::HEMISPHERE_TIE,
+    })
+}
+
+/// A file of Pixar's, Maya's, Blender's and others, as the seeds are: all transforms, points, normals and
+/// extents of its world. What sinew refuses, Pixar leaves alone or cannot open.
+fn real_file(python: &str, file: &Path) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut worker = Worker::new(python, SCRIPT, folder.path(), 0)?;
+    let mut baked = folder.path().join("baked.usdc");
+    let options = BakeOptions {
+        backend: Backend::Cpu,
+        ..BakeOptions::default()
+    };
+    let result = bake(file, &baked, &options, &mut |_| {});
+    if matches!(&result, Err(Error::NothingToSkin { .. })) {
+        baked = file.to_owned();
+    }
+    let compare =
+        |baked: &Path| json!({"compare": file, "baked": baked, "tolerance": tolerances()});
+    if let (Err(e), true) = (&result, baked != file) {
+        return match worker.ask(&compare(file)) {
+            Ok(_) => Err(format!("usd-core opens it: {e}").into()),
+            Err(_) => Ok(()),
+        };
+    }
+    let answer = worker.ask(&compare(&baked))?;
+    let failures = answer["failures"].as_array().ok_or("failures")?;
+    if !failures.is_empty() {
+        return Err(format!("{failures:#?}").into());
+    }
+    match (result.is_ok(), answer["baked"].as_u64()) {
+        (true, Some(1..)) | (false, Some(0)) => Ok(()),
+        (_, n) => Err(format!("Pixar bakes {n:?} prims, sinew says {result:?}").into()),
+    }
+}
+
+/// The comparison fails for every way in which a bake can be wrong, and not for a bake that is right.
+fn self_test(python: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    let mut worker = Worker::new(python, SCRIPT, folder, 0)?;
+    let mut noticed: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let mut passed = noticed.clone();
+    for seed in SELF_TEST_SEEDS {
+        let (file, _, baked) = generate_and_bake(&mut worker, folder, seed, &Backend::Cpu)?;
+        let request = json!({"self_test": file, "baked": baked, "tolerance": tolerances()});
+        let answer = worker.ask(&request)?;
+        for (name, found) in answer["noticed"].as_object().ok_or("noticed")? {
+            let list = match found.as_bool() {
+                Some(true) => &mut noticed,
+                _ => &mut passed,
+            };
+            list.entry(name.clone()).or_default().push(seed);
+        }
+    }
+    if let Some(seeds) = noticed.remove("nothing") {
+        return Err(format!("failed without a perturbation for seeds {seeds:?}").into());
+    }
+    passed.remove("nothing").ok_or("nothing was compared")?;
+    // Some pass rightly: a sample that its neighbours interpolate to, a step that is small so far from the origin.
+    let seeds = |list: &BTreeMap<String, Vec<u64>>, name: &str| list.get(name).map_or(0, Vec::len);
+    for name in noticed.keys().chain(passed.keys()) {
+        let (found, missed) = (seeds(&noticed, name), seeds(&passed, name));
+        if found < 4 || found <= missed {
+            return Err(format!("{name}: noticed in {found} stages, missed in {missed}").into());
+        }
+    }
+    println!("comparison: {} kinds of wrong bakes noticed", noticed.len());
+    match noticed.len() {
+        12.. => Ok(()),
+        n => Err(format!("only {n} perturbations were tried").into()),
+    }
+}

@@ -1,0 +1,12 @@
+//! What `check` finds and `fix` mends, by the library; `sinew check` and `sinew fix` are tested with the command.
+
+mod checks;
+mod fixes;
+
+fn main() {
+    common::trials::run([("check", checks::trials()), ("check_fix", fixes::trials())])
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,117 @@
+//! What the tests of all formats share.
+
+use std::path::{Path, PathBuf};
+
+use glam::DVec3;
+use sinew_bake::{Backend, BakeOptions, BakeReport, FrameRange, OutSpace, Rigid, bake};
+
+use crate::formats::{obj, stage};
+use common::command::Bench;
+use common::usd;
+
+pub fn project(file: &str) -> PathBuf {
+    common::repository().join(file)
+}
+
+pub fn cpu() -> BakeOptions {
+    BakeOptions {
+        backend: Backend::Cpu,
+        ..BakeOptions::default()
+    }
+}
+
+pub fn frames(first: f64, last: f64, step: f64) -> BakeOptions {
+    BakeOptions {
+        frames: Some(FrameRange { first, last, step }),
+        ..cpu()
+    }
+}
+
+pub fn run(input: &Path, output: &Path, options: &BakeOptions) -> BakeReport {
+    bake(input, output, options, &mut |_| {}).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The three ways our own stage stands, as files.
+pub fn own_stages(bench: &Bench) -> Vec<PathBuf> {
+    let places = [
+        ("still", ""),
+        ("placed", stage::PLACED),
+        ("mirrored", stage::MIRRORED),
+    ];
+    let write =
+        |(name, place): &(&str, &str)| bench.write(&format!("{name}.usda"), stage::usda(place));
+    places.iter().map(write).collect()
+}
+
+/// The same bake as USD in world space: points by prim and time, to the bit what frames hold.
+pub struct WorldBake(
+    pub openusd::usd::Stage,
+    #[expect(dead_code)] tempfile::TempDir,
+);
+
+impl WorldBake {
+    pub fn new(input: &Path, options: &BakeOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("world.usdc");
+        let options = BakeOptions {
+            space: Some(OutSpace::World),
+            rigid: Rigid::Points,
+            ..options.clone()
+        };
+        run(input, &out, &options);
+        Self(usd::open(&out), folder)
+    }
+
+    pub fn points(&self, prim: &str, time: f64) -> Vec<DVec3> {
+        usd::vectors(&self.0, prim, "points", Some(time)).unwrap()
+    }
+}
+
+pub fn ints(stage: &openusd::usd::Stage, prim: &str, name: &str) -> Vec<i32> {
+    let attribute = stage.attribute(format!("{prim}.{name}").as_str()).unwrap();
+    match attribute.get::<openusd::sdf::Value>().unwrap() {
+        Some(openusd::sdf::Value::IntVec(v)) => v.to_vec(),
+        other => panic!("{prim}.{name}: {other:?}"),
+    }
+}
+
+/// A mesh's faces as authored, turned where they are left-handed.
+pub fn authored_faces(stage: &openusd::usd::Stage, prim: &str, turned: bool) -> Vec<Vec<usize>> {
+    let counts = ints(stage, prim, "faceVertexCounts");
+    let indices = ints(stage, prim, "faceVertexIndices");
+    let orientation = stage
+        .attribute(format!("{prim}.orientation").as_str())
+        .unwrap();
+    let orientation = orientation.get::<openusd::sdf::Value>().unwrap();
+    let left =
+        matches!(&orientation, Some(openusd::sdf::Value::Token(t)) if t.as_str() == "leftHanded");
+    let mut at = 0;
+    let mut out = Vec::new();
+    for count in counts {
+        let face = indices[at..at + count as usize].iter().map(|i| *i as usize);
+        out.push(match left != turned {
+            true => face.rev().collect(),
+            false => face.collect(),
+        });
+        at += count as usize;
+    }
+    out
+}
+
+/// Faces in no order, each from its least point on.
+pub fn sorted(mut faces: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    for face in &mut faces {
+        let least = (0..face.len()).min_by_key(|i| face[*i]).unwrap_or(0);
+        face.rotate_left(least);
+    }
+    faces.sort();
+    faces
+}
+
+pub fn object<'a>(objects: &'a [obj::Object], prim: &str) -> &'a obj::Object {
+    let name = prim.rsplit('/').next().unwrap();
+    objects
+        .iter()
+        .find(|o| o.name == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}

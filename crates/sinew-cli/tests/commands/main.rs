@@ -1,0 +1,12 @@
+//! The command as people and scripts meet it.
+
+mod check;
+mod check_files;
+mod cli;
+mod example_asset;
+mod hints;
+mod humanoid;
+mod manners;
+mod no_files;
+mod stages;
+mod types;

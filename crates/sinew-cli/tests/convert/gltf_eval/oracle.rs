@@ -1,0 +1,133 @@
+//! usd-core's answers about a file: what its meshes look like in the world.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use glam::DVec3;
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+
+use common::worker::Worker;
+
+/// A mesh in metres with y up, at each time asked for.
+pub struct MeshPrim {
+    pub path: String,
+    pub points: Vec<Vec<DVec3>>,
+    /// Empty where it has none.
+    pub normals: Vec<Vec<DVec3>>,
+    /// Point indices, face by face.
+    pub corners: Vec<usize>,
+    /// Time codes of the samples of what moves it.
+    pub sampled: Vec<f64>,
+}
+
+/// What a file shows.
+pub struct Seen {
+    pub prims: Vec<MeshPrim>,
+    /// Rate, range, units and the like.
+    pub stage: Value,
+}
+
+/// How to look at a file.
+#[derive(Clone, Copy)]
+pub enum Look {
+    /// Skinned by UsdSkelBakeSkinning.
+    Bake,
+    /// As it is.
+    Read,
+}
+
+/// The meshes of a file at time codes.
+pub fn see(
+    python: &str,
+    look: Look,
+    file: &Path,
+    times: &[f64],
+    animation: Option<&str>,
+) -> Result<Seen, Failed> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("numbers");
+    let how = match look {
+        Look::Bake => "bake",
+        Look::Read => "read",
+    };
+    let answer = ask(
+        python,
+        &json!({how: file, "times": times, "out": out, "animation": animation}),
+    )?;
+    let bytes = std::fs::read(&out)?;
+    let mut numbers = bytes
+        .chunks_exact(8)
+        .map(|b| f64::from_le_bytes(b.try_into().expect("eight")));
+    let mut vectors = |count: u64| -> Vec<DVec3> {
+        let mut next = || numbers.next().expect("as many as were told");
+        (0..count)
+            .map(|_| DVec3::new(next(), next(), next()))
+            .collect()
+    };
+    let told = answer["prims"].as_array().ok_or("prims")?;
+    let mut prims: Vec<MeshPrim> = told
+        .iter()
+        .map(|prim| MeshPrim {
+            path: prim["path"].as_str().unwrap_or_default().to_owned(),
+            points: Vec::new(),
+            normals: Vec::new(),
+            sampled: prim["sampled"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_f64)
+                .collect(),
+            corners: prim["corners"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_u64)
+                .map(|c| c as usize)
+                .collect(),
+        })
+        .collect();
+    for _ in times {
+        for (prim, told) in prims.iter_mut().zip(told) {
+            prim.points
+                .push(vectors(told["points"].as_u64().ok_or("points")?));
+            prim.normals
+                .push(vectors(told["normals"].as_u64().ok_or("normals")?));
+        }
+    }
+    Ok(Seen {
+        prims,
+        stage: answer["stage"].clone(),
+    })
+}
+
+/// What usd-core's validators say: (validator, error, site, message).
+pub fn validate(python: &str, file: &Path) -> Result<Vec<[String; 4]>, Failed> {
+    let mut answer = ask(python, &json!({"validate": file}))?;
+    Ok(serde_json::from_value(answer["errors"].take())?)
+}
+
+/// Asks an idle Python, or a new one where all are busy.
+fn ask(python: &str, request: &Value) -> Result<Value, Failed> {
+    static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
+    static STARTED: AtomicUsize = AtomicUsize::new(0);
+    let idle = IDLE.lock().map_err(|e| e.to_string())?.pop();
+    let mut worker = match idle {
+        Some(worker) => worker,
+        None => {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_eval");
+            std::fs::create_dir_all(&folder)?;
+            let number = STARTED.fetch_add(1, Ordering::Relaxed);
+            Worker::new(
+                python,
+                "crates/sinew-cli/tests/convert/gltf_eval/worker.py",
+                &folder,
+                number,
+            )?
+        }
+    };
+    let answer = worker.ask(request)?;
+    IDLE.lock().map_err(|e| e.to_string())?.push(worker);
+    Ok(answer)
+}

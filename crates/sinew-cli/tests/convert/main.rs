@@ -1,0 +1,15 @@
+//! What the command converts and retargets, against usd-core and evaluators of our own.
+
+mod bvh_fbx;
+mod gltf_eval;
+mod real_humanoid;
+mod retarget;
+
+fn main() {
+    common::trials::run([
+        ("convert_bvh_fbx", bvh_fbx::trials()),
+        ("gltf_eval", gltf_eval::trials()),
+        ("real_files", real_humanoid::trials()),
+        ("retarget_files", retarget::trials()),
+    ])
+}

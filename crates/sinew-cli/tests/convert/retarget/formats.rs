@@ -1,0 +1,459 @@
+//! Files of other formats, on either side.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use glam::{DMat4, DVec3};
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use sinew::sampled::Time;
+use sinew::scene::Scene;
+use sinew_io::usd::UsdFile;
+use sinew_io::{ClipChoice, OpenOptions, open_with, placement, skeletons};
+
+use super::pair;
+use common::command::{Bench, refused, sinew, stderr, stdout};
+use common::files::missing;
+use common::tolerance;
+use common::trials::Trial;
+
+pub fn trials() -> Vec<Trial> {
+    let mut out = vec![
+        Trial::test("formats_meet", formats_meet),
+        Trial::test(
+            "a_clip_for_any_humanoid_needs_no_model",
+            a_clip_for_any_humanoid_needs_no_model,
+        ),
+    ];
+    out.push(Trial::test(
+        "retargeting_agrees_with_the_humanoid_formulas",
+        || {
+            agrees_with_humanoid(
+                &example("puppet.glb"),
+                &example("bow.glb"),
+                tolerance::SAMPLED_CURVES,
+            )
+        },
+    ));
+    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
+    let mut real = |name: &str, run: fn(&Path) -> Result<(), Failed>| {
+        let (kind, skip) = match &assets {
+            Some(_) => ("", false),
+            None => ("needs SINEW_ASSETS", true),
+        };
+        let folder = assets.clone().unwrap_or_default();
+        let trial = Trial::test(name, move || run(&folder));
+        out.push(trial.with_kind(kind).with_ignored_flag(skip));
+    };
+    real(
+        "the_mannequin_dances_to_its_clips",
+        the_mannequin_dances_to_its_clips,
+    );
+    real("own_clips_play_unchanged", |assets| {
+        let gl = "pixar-openusd/pxr/usdImaging/usdImagingGL/testenv";
+        own_clips_play_unchanged(
+            assets,
+            &[
+                "usd-wg-assets/CesiumMan.usdz",
+                "maya-usd/skinCluster.usda",
+                "gltf/Fox.glb",
+                "gltf/CesiumMan.glb",
+                &format!("{gl}/testUsdImagingGLSkeleton/skeleton.usda"),
+            ],
+        )
+    });
+    real("vrm_animations_agree_with_their_own_formula", |assets| {
+        for model in ["Example.vrm", "skinned_mesh_parent_vrm1.vrm"] {
+            for clip in ["hips_spine_twisting.vrma", "three-vrm-test.vrma"] {
+                let (model, clip) = (format!("vrm/{model}"), format!("vrm/{clip}"));
+                agrees_with_humanoid(
+                    &assets.join(model),
+                    &assets.join(clip),
+                    tolerance::DIRECTION_IN_F32,
+                )?;
+            }
+        }
+        Ok(())
+    });
+    real(
+        "a_mannequins_clip_moves_an_avatar",
+        a_mannequins_clip_moves_an_avatar,
+    );
+    real(
+        "an_avatars_clip_moves_its_face",
+        an_avatars_clip_moves_its_face,
+    );
+    real(
+        "nameless_joints_get_a_guess_that_works",
+        nameless_joints_get_a_guess_that_works,
+    );
+    let rig = "blender/rig_identity.usda";
+    let reason = missing(assets.as_deref(), rig);
+    let folder = assets.unwrap_or_default();
+    out.push(
+        Trial::test("blenders_own_clip_plays_unchanged", move || {
+            own_clips_play_unchanged(&folder, &[rig])
+        })
+        .with_kind(reason.unwrap_or_default())
+        .with_ignored_flag(reason.is_some()),
+    );
+    out
+}
+
+fn example(name: &str) -> PathBuf {
+    common::repository().join("examples/assets").join(name)
+}
+
+/// Runs with `--json`, and gives what it prints.
+fn retarget(clip: &Path, target: &Path, out: &Path, more: &[&str]) -> Result<Value, Failed> {
+    let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
+    let (clip, target, out) = (path(clip), path(target), path(out));
+    let mut args = vec!["retarget", &clip, &target, "-o", &out, "--json"];
+    args.extend(more);
+    let output = sinew(&args);
+    if !output.status.success() {
+        return Err(stderr(&output).into());
+    }
+    // What is written holds to all rules.
+    let check = sinew(&["check", &out]);
+    assert!(check.status.success(), "{}", stdout(&check));
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn scene(file: &Path, clip: Option<&str>) -> Result<Scene, Failed> {
+    let options = OpenOptions {
+        clips: clip.map_or(ClipChoice::First, |c| ClipChoice::Named(c.to_owned())),
+        ..OpenOptions::default()
+    };
+    Ok(open_with(file, &options)?.scene(Default::default())?)
+}
+
+/// Joints in the world by what they are called, in metres.
+fn world(scene: &Scene, time: f64) -> BTreeMap<String, DMat4> {
+    let placed = skeletons(scene)[0];
+    let time = Time::At(time);
+    let posed = placed.instance.skel_from_joint(time).expect("a pose");
+    let skeleton = placed.instance.skeleton();
+    let place = placement(scene, placed, time);
+    let root = DMat4::from_scale(DVec3::splat(place.meters_per_unit)) * place.world_from_skel;
+    let leaf = |j: &String| j.rsplit('/').next().unwrap_or(j).to_owned();
+    let names = match skeleton.joint_names() {
+        Some(names) => names.to_vec(),
+        None => skeleton.joints().iter().map(leaf).collect(),
+    };
+    names
+        .into_iter()
+        .zip(posed.iter().map(|m| root * *m))
+        .collect()
+}
+
+/// Limbs of both sides, aligned, point the same way at all times; gives how many there are.
+fn limbs_agree(report: &Value, source: &Scene, target: &Scene) -> Result<usize, Failed> {
+    let name = |bone: &str, side: &str| {
+        let rows = report["bones"].as_array().expect("rows");
+        let row = rows.iter().find(|r| r["bone"] == bone)?;
+        row[side].as_str().map(str::to_owned)
+    };
+    let (first, last) = (report["first"].as_f64(), report["last"].as_f64());
+    let (first, last) = first.zip(last).ok_or("a range")?;
+    let mut count = 0;
+    for side in ["left", "right"] {
+        for (a, b) in [
+            ("UpperArm", "LowerArm"),
+            ("LowerArm", "Hand"),
+            ("UpperLeg", "LowerLeg"),
+            ("LowerLeg", "Foot"),
+        ] {
+            let ends = [a, b].map(|part| format!("{side}{part}"));
+            let (Some(from), Some(to)) = (name(&ends[0], "source"), name(&ends[1], "source"))
+            else {
+                continue;
+            };
+            let (Some(near), Some(far)) = (name(&ends[0], "target"), name(&ends[1], "target"))
+            else {
+                continue;
+            };
+            count += 1;
+            for step in 0..=10 {
+                let time = first + (last - first) * f64::from(step) / 10.0;
+                let time = time.round().clamp(first, last);
+                let (s, t) = (world(source, time), world(target, time));
+                let way = |m: &BTreeMap<String, DMat4>, a: &str, b: &str| {
+                    (m[b].w_axis - m[a].w_axis).truncate().normalize()
+                };
+                let off = way(&s, &from, &to).distance(way(&t, &near, &far));
+                if off > tolerance::DIRECTION_IN_F32 {
+                    return Err(format!("{ends:?} at {time}: {off:.2e}").into());
+                }
+            }
+        }
+    }
+    Ok(count)
+}
+
+fn formats_meet() -> Result<(), Failed> {
+    let pair = pair(20);
+    let (walk, hero) = (pair.bench.path("walk.usda"), pair.bench.path("hero.usda"));
+    let (bvh, puppet) = (example("walk.bvh"), example("puppet.glb"));
+    let out = pair.bench.path("out.usdc");
+    for target in [&hero, &puppet] {
+        let report = retarget(&bvh, target, &out, &["--pose", "align"])?;
+        assert_eq!(report["source_names"], json!("Mixamo names"));
+        assert_eq!(
+            limbs_agree(&report, &scene(&bvh, None)?, &scene(&out, None)?)?,
+            8
+        );
+    }
+    // The puppet says itself which joint is which.
+    let report = retarget(&walk, &puppet, &out, &[])?;
+    assert_eq!(report["target_names"], json!("the file's own humanoid map"));
+    // A package holds the puppet's pictures too, and clips of its own are not bound to it.
+    let package = pair.bench.path("out.usdz");
+    retarget(&walk, &puppet, &package, &[])?;
+    let own = UsdFile::open(&package)?.animations()?;
+    assert_eq!(
+        own.len(),
+        1,
+        "{:?}",
+        own.iter().map(|a| &a.path).collect::<Vec<_>>()
+    );
+    // Nothing is written where USD cannot be.
+    let glb = pair.bench.path("out.glb");
+    let path = |p: &Path| p.to_str().unwrap().to_owned();
+    let output = sinew(&["retarget", &path(&bvh), &path(&puppet), "-o", &path(&glb)]);
+    refused(&output, &glb, &["out.glb"]);
+    let output = sinew(&[
+        "retarget",
+        &path(&bvh),
+        &path(&puppet),
+        "-o",
+        &path(&glb),
+        "--clip",
+        "Run",
+    ]);
+    refused(&output, &glb, &["Run", "walk"]);
+    Ok(())
+}
+
+fn a_clip_for_any_humanoid_needs_no_model() -> Result<(), Failed> {
+    let pair = pair(21);
+    let out = pair.bench.path("out.usda");
+    let report = retarget(
+        &example("bow.glb"),
+        &pair.bench.path("hero.usda"),
+        &out,
+        &[],
+    )?;
+    assert_eq!(report["source_names"], json!("the file's own humanoid map"));
+    let scene = scene(&out, None)?;
+    let last = report["last"].as_f64().ok_or("a range")?;
+    let lean = |time: f64| {
+        let at = world(&scene, time);
+        let up = at["J_Bip_C_Head"].w_axis - at["J_Bip_C_Hips"].w_axis;
+        up.truncate().angle_between(DVec3::Y).to_degrees()
+    };
+    let most = (0..=10)
+        .map(|i| lean(last * f64::from(i) / 10.0))
+        .fold(0.0, f64::max);
+    assert!(most > 20.0, "{most} degrees are no bow");
+    Ok(())
+}
+
+/// `sinew humanoid` goes from bone to bone by other formulas, relative to the rest pose or, of an
+/// EXT_skeleton_humanoid clip, to the reference pose (conjugated); no maths is shared.
+fn agrees_with_humanoid(model: &Path, clip: &Path, within: f64) -> Result<(), Failed> {
+    let bench = Bench::new();
+    let (out, theirs) = (bench.path("out.usdc"), bench.path("theirs.usdc"));
+    let report = retarget(clip, model, &out, &[])?;
+    let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
+    let (m, c, t) = (path(model), path(clip), path(&theirs));
+    let output = sinew(&["humanoid", &m, &c, "-o", &t, "--mode", "conjugate"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let (ours, theirs) = (scene(&out, None)?, scene(&theirs, None)?);
+    let last = report["last"].as_f64().ok_or("a range")?;
+    let rate = theirs.time_line.time_codes_per_second / ours.time_line.time_codes_per_second;
+    let rest = world(&theirs, 0.0);
+    let mut turned = 0.0f64;
+    for step in 0..=12 {
+        let time = (last * f64::from(step) / 12.0).round();
+        let (got, want) = (world(&ours, time), world(&theirs, time * rate));
+        for (name, want) in &want {
+            let got = got[name];
+            let off = got.w_axis.distance(want.w_axis);
+            assert!(off < within, "{name} at {time}: {off:.2e} m");
+            let off = got
+                .x_axis
+                .distance(want.x_axis)
+                .max(got.y_axis.distance(want.y_axis));
+            assert!(off < within, "{name} at {time}: {off:.2e}");
+            turned = turned.max(want.y_axis.distance(rest[name].y_axis));
+        }
+    }
+    assert!(turned > 0.1, "{turned}: nothing moves");
+    Ok(())
+}
+
+/// From a file onto itself: bind poses of other spaces, placements that move, mirrored eyes, tails and all.
+fn own_clips_play_unchanged(assets: &Path, names: &[&str]) -> Result<(), Failed> {
+    for name in names {
+        let bench = Bench::new();
+        let (file, out) = (assets.join(name), bench.path("out.usdc"));
+        let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
+        let (f, o) = (path(&file), path(&out));
+        let output = sinew(&["retarget", &f, &f, "-o", &o, "--json"]);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let report: Value = serde_json::from_slice(&output.stdout)?;
+        let (want, got) = (scene(&file, None)?, scene(&out, None)?);
+        let range = report["first"].as_f64().zip(report["last"].as_f64());
+        let (first, last) = range.ok_or("a range")?;
+        for step in 0..=8 {
+            let time = (first + (last - first) * f64::from(step) / 8.0).round();
+            let (want, got) = (world(&want, time), world(&got, time));
+            let size = want
+                .values()
+                .map(|m| m.w_axis.truncate().length())
+                .fold(0.0, f64::max);
+            for (joint, want) in &want {
+                let off = got[joint].w_axis.distance(want.w_axis);
+                assert!(
+                    off < tolerance::OWN_CLIP * size,
+                    "{name}: {joint} at {time}: {off:.2e}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every joint that both have is where the clip has it.
+fn the_mannequin_dances_to_its_clips(assets: &Path) -> Result<(), Failed> {
+    let bench = Bench::new();
+    let clips = assets.join("kaykit_char/res/anim/Med_MovementBasic.glb");
+    let mannequin = assets.join("kaykit_char/res/models/mannequin_v2/manny_med_mod.gltf");
+    for clip in ["Rig_Medium|Running_A", "Rig_Medium|Jump_Full_Long"] {
+        let out = bench.path("out.usda");
+        let report = retarget(&clips, &mannequin, &out, &["--clip", clip])?;
+        assert_eq!(report["unmatched_target"], json!([]));
+        let (source, target) = (scene(&clips, Some(clip))?, scene(&out, None)?);
+        let mut moved = 0.0f64;
+        let rest = world(&target, 0.0);
+        for time in report["first"].as_f64().ok_or("a range")? as i32.. {
+            let time = f64::from(time);
+            if time > report["last"].as_f64().ok_or("a range")? {
+                break;
+            }
+            let (want, got) = (world(&source, time), world(&target, time));
+            for (name, got) in &got {
+                let want = want[name];
+                let off = got.w_axis.distance(want.w_axis);
+                assert!(
+                    off < tolerance::RETARGETED_METRES,
+                    "{clip}: {name} at {time}: {off:.2e} m"
+                );
+                for (got, want) in [(got.x_axis, want.x_axis), (got.y_axis, want.y_axis)] {
+                    let off = got.normalize().distance(want.normalize());
+                    assert!(
+                        off < tolerance::DIRECTION_IN_F32,
+                        "{clip}: {name} at {time}: {off:.2e}"
+                    );
+                }
+                moved = moved.max(got.w_axis.distance(rest[name].w_axis));
+            }
+        }
+        assert!(moved > 0.3, "{clip}: {moved} m are no dance");
+        // The texture is there.
+        assert!(bench.path("out_textures/mannequin_texture.png").is_file());
+    }
+    Ok(())
+}
+
+fn a_mannequins_clip_moves_an_avatar(assets: &Path) -> Result<(), Failed> {
+    let bench = Bench::new();
+    let clips = assets.join("kaykit_char/res/anim/Med_MovementBasic.glb");
+    let clip = "Rig_Medium|Running_A";
+    for avatar in ["Example.vrm", "skinned_mesh_parent_vrm1.vrm"] {
+        let out = bench.path("out.usdc");
+        let options = ["--clip", clip, "--pose", "align"];
+        let report = retarget(&clips, &assets.join("vrm").join(avatar), &out, &options)?;
+        assert_eq!(report["target_names"], json!("the file's own humanoid map"));
+        let (source, target) = (scene(&clips, Some(clip))?, scene(&out, None)?);
+        assert_eq!(limbs_agree(&report, &source, &target)?, 8, "{avatar}");
+    }
+    Ok(())
+}
+
+fn an_avatars_clip_moves_its_face(assets: &Path) -> Result<(), Failed> {
+    let bench = Bench::new();
+    let clip = assets.join("vrm/three-vrm-test.vrma");
+    let avatar = assets.join("vrm/modifier_shapekey_vrm1.vrm");
+    // The avatar has a shape for "aa" and none for "happy"; JSON allows for blanks.
+    let bytes = std::fs::read(&clip)?;
+    let at = bytes
+        .windows(8)
+        .position(|w| w == b"\"happy\":")
+        .ok_or("no happy")?;
+    let mut saying = bytes.clone();
+    saying[at..at + 8].copy_from_slice(b"\"aa\"   :");
+    let saying = bench.write("saying.vrma", saying);
+    let out = bench.path("out.usda");
+    retarget(&saying, &avatar, &out, &[])?;
+    let made = UsdFile::open(&out)?
+        .animations()?
+        .pop()
+        .ok_or("no animation")?;
+    let channel = made
+        .blend_shapes
+        .iter()
+        .position(|s| s == "aa")
+        .ok_or("no aa")?;
+    let highest = made
+        .blend_shape_weights
+        .values()
+        .map(|w| w[channel])
+        .fold(0.0, f32::max);
+    assert_eq!(highest, 1.0);
+    let json = retarget(&saying, &example("puppet.glb"), &out, &[])?;
+    let told = json["warnings"].as_array().ok_or("warnings")?;
+    assert!(
+        told.iter().any(|w| w["code"] == "retarget-expressions"),
+        "{told:?}"
+    );
+    Ok(())
+}
+
+fn nameless_joints_get_a_guess_that_works(assets: &Path) -> Result<(), Failed> {
+    let bench = Bench::new();
+    let out = bench.path("out.usda");
+    let path = |p: &Path| p.to_str().unwrap().to_owned();
+    for name in ["CesiumMan.glb", "RiggedFigure.glb"] {
+        let man = assets.join("gltf").join(name);
+        let output = sinew(&[
+            "retarget",
+            &path(&example("walk.bvh")),
+            &path(&man),
+            "-o",
+            &path(&out),
+        ]);
+        refused(
+            &output,
+            &out,
+            &[
+                name,
+                "no known naming",
+                "--map",
+                "best guess",
+                "LeftForeArm",
+            ],
+        );
+        let text = stderr(&output);
+        let guess = &text[text.rfind("\n{").ok_or("a map")?..];
+        let map = bench.write("map.json", guess.trim());
+        let report = retarget(&example("walk.bvh"), &man, &out, &["--map", &path(&map)])?;
+        assert!(
+            report["bones"].as_array().is_some_and(|b| b.len() >= 12),
+            "{name}"
+        );
+        std::fs::remove_file(&out)?;
+    }
+    Ok(())
+}

@@ -1,9 +1,0 @@
-//! Humanoid clips on models, against a straightforward evaluation in matrices.
-
-mod bind_relative;
-mod command;
-mod figure;
-mod files;
-mod fuzz;
-mod rest_relative;
-mod usd;

@@ -1,0 +1,7 @@
+//! Readers of glTF, FBX and BVH: what they read, what they refuse and where, and how much memory they take.
+
+mod bvh;
+mod fbx;
+mod gltf_malformed;
+mod gltf_read;
+mod humanoid_codes;

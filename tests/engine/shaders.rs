@@ -1,0 +1,483 @@
+//! Every shader parses, validates and translates, and agrees with its Rust side.
+
+use common::trials::Trial;
+use libtest_mimic::Failed;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{
+    AddressSpace, Expression, Literal, Module, Scalar, ScalarKind, StorageAccess, TypeInner,
+};
+use sinew::kernel::registry::{CONSTANTS, Constant};
+use sinew::kernel::{Access, KERNELS, Kernel, SKIN, WORKGROUP_SIZE};
+use sinew_render::Shader;
+
+type Check = fn(&Kernel) -> Result<(), String>;
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for kernel in KERNELS {
+        let checks: [(&str, Check); 9] = [
+            ("validates", |k| validated(k).map(drop)),
+            ("to_spirv", |k| spirv(variants(k)?)),
+            ("to_msl", |k| msl(variants(k)?)),
+            ("to_hlsl", |k| hlsl(variants(k)?)),
+            ("to_glsl", glsl),
+            ("structs_agree", structs),
+            ("bindings_agree", bindings),
+            ("entry_and_overrides_agree", entry),
+            ("constants_agree", constants),
+        ];
+        for (name, check) in checks {
+            let name = format!("{}::{name}", kernel.name);
+            trials.push(Trial::test(name, move || {
+                check(kernel).map_err(Failed::from)
+            }));
+        }
+    }
+    for shader in sinew_render::SHADERS {
+        type Check = fn(&Shader) -> Result<(), String>;
+        let checks: [(&str, Check); 4] = [
+            ("to_spirv", |s| spirv(drawn(s)?)),
+            ("to_msl", |s| msl(drawn(s)?)),
+            ("to_hlsl", |s| hlsl(drawn(s)?)),
+            ("entries_agree", drawn_entries),
+        ];
+        for (name, check) in checks {
+            let name = format!("{}::{name}", shader.name);
+            trials.push(Trial::test(name, move || {
+                check(&shader).map_err(Failed::from)
+            }));
+        }
+    }
+    trials.push(Trial::test(
+        "negative::a_changed_struct_is_seen",
+        changed_struct,
+    ));
+    trials
+}
+
+fn parse(kernel: &Kernel) -> Result<Module, String> {
+    naga::front::wgsl::parse_str(kernel.wgsl).map_err(|e| e.emit_to_string(kernel.wgsl))
+}
+
+fn validate(module: &Module) -> Result<ModuleInfo, String> {
+    Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(module)
+        .map_err(|e| format!("{e:?}"))
+}
+
+fn validated(kernel: &Kernel) -> Result<(Module, ModuleInfo), String> {
+    let module = parse(kernel)?;
+    let info = validate(&module)?;
+    Ok((module, info))
+}
+
+/// A module whose overrides are settled.
+type Variant = (Module, ModuleInfo);
+
+/// Every variant of a kernel with its overrides settled, as the writers want it.
+fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
+    let (module, info) = validated(kernel)?;
+    // Outputs in buffers of their own, all in one, and two that share; numbers of influences where they are last.
+    let slots: &[[u8; 3]] = match kernel.numbers.last() {
+        None => &[[0; 3]],
+        Some(&"INFLUENCES") => &[[1, 3, 0], [0, 0, 1], [0, 1, 4], [1, 2, 8]],
+        Some(_) => &[[1, 2, 3], [0, 0, 0], [0, 1, 1]],
+    };
+    let all =
+        (0..1u32 << kernel.overrides.len()).flat_map(|bits| slots.iter().map(move |s| (bits, s)));
+    all.map(|(bits, slots)| {
+        let mut constants = naga::back::PipelineConstants::default();
+        for (i, name) in kernel.overrides.iter().enumerate() {
+            constants.insert((*name).to_owned(), f64::from(bits >> i & 1));
+        }
+        for (name, slot) in kernel.numbers.iter().zip(slots) {
+            constants.insert((*name).to_owned(), f64::from(*slot));
+        }
+        let stage = (naga::ShaderStage::Compute, kernel.entry);
+        let (module, _) = naga::back::pipeline_constants::process_overrides(
+            &module,
+            &info,
+            Some(stage),
+            &constants,
+        )
+        .map_err(|e| e.to_string())?;
+        let module = module.into_owned();
+        let info = validate(&module)?;
+        Ok((module, info))
+    })
+    .collect()
+}
+
+fn not_empty(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        Err("nothing was written".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn spirv(variants: Vec<Variant>) -> Result<(), String> {
+    for (module, info) in variants {
+        let options = naga::back::spv::Options::default();
+        let words = naga::back::spv::write_vec(&module, &info, &options, None)
+            .map_err(|e| e.to_string())?;
+        if words.first() != Some(&0x0723_0203) {
+            return Err("no SPIR-V magic number".into());
+        }
+    }
+    Ok(())
+}
+
+fn msl(variants: Vec<Variant>) -> Result<(), String> {
+    for (module, info) in variants {
+        let options = naga::back::msl::Options {
+            fake_missing_bindings: true,
+            ..Default::default()
+        };
+        let (text, _) =
+            naga::back::msl::write_string(&module, &info, &options, &Default::default())
+                .map_err(|e| e.to_string())?;
+        not_empty(&text)?;
+    }
+    Ok(())
+}
+
+fn hlsl(variants: Vec<Variant>) -> Result<(), String> {
+    for (module, info) in variants {
+        let mut text = String::new();
+        let options = naga::back::hlsl::Options {
+            fake_missing_bindings: true,
+            ..Default::default()
+        };
+        let pipeline = naga::back::hlsl::PipelineOptions::default();
+        naga::back::hlsl::Writer::new(&mut text, &options, &pipeline)
+            .write(&module, &info, None)
+            .map_err(|e| e.to_string())?;
+        not_empty(&text)?;
+    }
+    Ok(())
+}
+
+fn glsl(kernel: &Kernel) -> Result<(), String> {
+    for (module, info) in variants(kernel)? {
+        let mut text = String::new();
+        let options = naga::back::glsl::Options {
+            version: naga::back::glsl::Version::new_gles(310),
+            ..Default::default()
+        };
+        let pipeline = naga::back::glsl::PipelineOptions {
+            shader_stage: naga::ShaderStage::Compute,
+            entry_point: kernel.entry.into(),
+            multiview: None,
+        };
+        naga::back::glsl::Writer::new(
+            &mut text,
+            &module,
+            &info,
+            &options,
+            &pipeline,
+            Default::default(),
+        )
+        .and_then(|mut writer| writer.write())
+        .map_err(|e| e.to_string())?;
+        not_empty(&text)?;
+    }
+    Ok(())
+}
+
+fn scalar_name(inner: &TypeInner) -> String {
+    match inner {
+        TypeInner::Scalar(Scalar {
+            kind: ScalarKind::Uint,
+            width: 4,
+        }) => "u32".into(),
+        TypeInner::Scalar(Scalar {
+            kind: ScalarKind::Float,
+            width: 4,
+        }) => "f32".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// As Rust writes it.
+fn type_name(module: &Module, ty: naga::Handle<naga::Type>) -> String {
+    match &module.types[ty].inner {
+        TypeInner::Array { base, size, .. } => {
+            let naga::ArraySize::Constant(count) = size else {
+                return format!("{size:?}");
+            };
+            let element = &module.types[*base];
+            let name = element.name.clone();
+            format!(
+                "[{}; {count}]",
+                name.unwrap_or_else(|| scalar_name(&element.inner))
+            )
+        }
+        TypeInner::Struct { .. } => module.types[ty].name.clone().unwrap_or_default(),
+        inner => scalar_name(inner),
+    }
+}
+
+fn structs(kernel: &Kernel) -> Result<(), String> {
+    let module = parse(kernel)?;
+    for layout in kernel.structs {
+        let found = module
+            .types
+            .iter()
+            .find(|(_, ty)| ty.name.as_deref() == Some(layout.name));
+        let Some((
+            _,
+            naga::Type {
+                inner: TypeInner::Struct { members, span },
+                ..
+            },
+        )) = found
+        else {
+            return Err(format!("no struct {} in the shader", layout.name));
+        };
+        if *span as usize != layout.size {
+            return Err(format!(
+                "{}: {span} bytes in WGSL, {} in Rust",
+                layout.name, layout.size
+            ));
+        }
+        let wgsl: Vec<_> = members
+            .iter()
+            .map(|m| {
+                (
+                    m.name.clone().unwrap_or_default(),
+                    m.offset as usize,
+                    type_name(&module, m.ty),
+                )
+            })
+            .collect();
+        let rust: Vec<_> = layout
+            .members
+            .iter()
+            .map(|(n, o, t)| ((*n).to_owned(), *o, (*t).to_owned()))
+            .collect();
+        if wgsl != rust {
+            return Err(format!(
+                "{}: WGSL has {wgsl:?}, Rust has {rust:?}",
+                layout.name
+            ));
+        }
+    }
+    // No bound struct without a twin.
+    for (_, variable) in module
+        .global_variables
+        .iter()
+        .filter(|(_, v)| v.binding.is_some())
+    {
+        let ty = &module.types[variable.ty];
+        let element = match ty.inner {
+            TypeInner::Array { base, .. } => &module.types[base],
+            _ => ty,
+        };
+        if matches!(element.inner, TypeInner::Struct { .. }) {
+            let name = element.name.as_deref().unwrap_or_default();
+            if !kernel.structs.iter().any(|s| s.name == name) {
+                return Err(format!("{name} is bound but has no twin"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bindings(kernel: &Kernel) -> Result<(), String> {
+    let module = parse(kernel)?;
+    let mut wgsl: Vec<_> = module
+        .global_variables
+        .iter()
+        .filter_map(|(_, v)| {
+            let binding = v.binding.as_ref()?;
+            let access = match v.space {
+                AddressSpace::Uniform => Access::Uniform,
+                AddressSpace::Storage { access } if access == StorageAccess::LOAD => Access::Read,
+                _ => Access::ReadWrite,
+            };
+            Some((
+                binding.group,
+                binding.binding,
+                v.name.clone().unwrap_or_default(),
+                access,
+            ))
+        })
+        .collect();
+    wgsl.sort_by_key(|b| b.1);
+    let rust: Vec<_> = kernel
+        .bindings
+        .iter()
+        .map(|b| (0, b.index, b.name.to_owned(), b.access))
+        .collect();
+    if wgsl != rust {
+        return Err(format!("WGSL has {wgsl:?}, Rust has {rust:?}"));
+    }
+    let storage = rust.iter().filter(|b| b.3 != Access::Uniform).count();
+    if storage > 8 {
+        return Err(format!("{storage} storage buffers; WebGPU promises 8"));
+    }
+    Ok(())
+}
+
+fn entry(kernel: &Kernel) -> Result<(), String> {
+    let module = parse(kernel)?;
+    let [point] = &module.entry_points[..] else {
+        return Err(format!("{} entry points", module.entry_points.len()));
+    };
+    if point.name != kernel.entry || point.workgroup_size != [WORKGROUP_SIZE, 1, 1] {
+        return Err(format!("{} with {:?}", point.name, point.workgroup_size));
+    }
+    let declared = |kind: ScalarKind| -> Vec<&str> {
+        let of_kind = module.overrides.iter().filter(
+            |(_, o)| matches!(module.types[o.ty].inner, TypeInner::Scalar(s) if s.kind == kind),
+        );
+        of_kind.filter_map(|(_, o)| o.name.as_deref()).collect()
+    };
+    let (switches, numbers) = (declared(ScalarKind::Bool), declared(ScalarKind::Uint));
+    if switches.len() + numbers.len() != module.overrides.len() {
+        return Err("overrides of another type".into());
+    }
+    // In order, for bits of a variant count by it.
+    if switches == kernel.overrides && numbers == kernel.numbers {
+        return Ok(());
+    }
+    Err(format!(
+        "overrides {switches:?} and {numbers:?}, in Rust {:?} and {:?}",
+        kernel.overrides, kernel.numbers
+    ))
+}
+
+/// Every shared constant has the value in WGSL that it has in Rust, to the bit.
+fn constants(kernel: &Kernel) -> Result<(), String> {
+    let module = parse(kernel)?;
+    for (name, value) in CONSTANTS {
+        let found = module
+            .constants
+            .iter()
+            .find(|(_, c)| c.name.as_deref() == Some(*name));
+        let Some((_, constant)) = found else {
+            return Err(format!("no constant {name}"));
+        };
+        let agrees = match (&module.global_expressions[constant.init], value) {
+            (Expression::Literal(Literal::I32(a)), Constant::I32(b)) => a == b,
+            (Expression::Literal(Literal::U32(a)), Constant::U32(b)) => a == b,
+            (Expression::Literal(Literal::F32(a)), Constant::F32(b)) => a.to_bits() == b.to_bits(),
+            _ => false,
+        };
+        if !agrees {
+            let wgsl = &module.global_expressions[constant.init];
+            return Err(format!("{name} is {wgsl:?} in WGSL, {value:?} in Rust"));
+        }
+    }
+    Ok(())
+}
+
+/// A shader that draws, for either value of each override.
+fn drawn(shader: &Shader) -> Result<Vec<Variant>, String> {
+    let module =
+        naga::front::wgsl::parse_str(shader.wgsl).map_err(|e| e.emit_to_string(shader.wgsl))?;
+    let info = validate(&module)?;
+    let mut out = Vec::new();
+    for value in [0.0, 1.0] {
+        let names = module.overrides.iter().filter_map(|(_, o)| o.name.clone());
+        let constants: naga::back::PipelineConstants = names.map(|n| (n, value)).collect();
+        let settled =
+            naga::back::pipeline_constants::process_overrides(&module, &info, None, &constants);
+        let module = settled.map_err(|e| e.to_string())?.0.into_owned();
+        let info = validate(&module)?;
+        out.push((module, info));
+    }
+    Ok(out)
+}
+
+/// The entry points that pipelines name are those that there are, and storage buffers are few and read only.
+fn drawn_entries(shader: &Shader) -> Result<(), String> {
+    let module =
+        naga::front::wgsl::parse_str(shader.wgsl).map_err(|e| e.emit_to_string(shader.wgsl))?;
+    let of_stage = |stage| -> Vec<&str> {
+        let points = module.entry_points.iter().filter(|p| p.stage == stage);
+        points.map(|p| p.name.as_str()).collect()
+    };
+    let (vertex, fragment) = (
+        of_stage(naga::ShaderStage::Vertex),
+        of_stage(naga::ShaderStage::Fragment),
+    );
+    if vertex != shader.vertex || fragment != shader.fragment {
+        return Err(format!("{vertex:?} and {fragment:?}"));
+    }
+    let mut storage = 0;
+    for (_, variable) in module.global_variables.iter() {
+        if let AddressSpace::Storage { access } = variable.space {
+            storage += 1;
+            if access != StorageAccess::LOAD {
+                return Err(format!("{:?} is written to", variable.name));
+            }
+        }
+    }
+    match storage {
+        0..=8 => Ok(()),
+        more => Err(format!("{more} storage buffers; WebGPU promises 8")),
+    }
+}
+
+/// The comparison itself notices a difference.
+fn changed_struct() -> Result<(), Failed> {
+    let swapped = SKIN.wgsl.replace(
+        "    count: u32,\n    sources: u32,",
+        "    sources: u32,\n    count: u32,",
+    );
+    let wider = SKIN
+        .wgsl
+        .replace("    stride: u32,\n}", "    stride: u32,\n    more: u32,\n}");
+    let nested = SKIN
+        .wgsl
+        .replace("    pose: PoseOffsets,", "    pose: SliceOffsets,");
+    let retyped = SKIN.wgsl.replace("    post: u32,", "    post: f32,");
+    for text in [swapped, wider, nested, retyped] {
+        if text == SKIN.wgsl {
+            return Err("the change did not take".into());
+        }
+        let changed = Kernel {
+            wgsl: Box::leak(text.into_boxed_str()),
+            ..SKIN
+        };
+        if structs(&changed).is_ok() {
+            return Err("a changed struct passed".into());
+        }
+    }
+    let changed = |from: &str, to: &str| {
+        let text = SKIN.wgsl.replace(from, to);
+        assert_ne!(text, SKIN.wgsl, "{from} is there");
+        Kernel {
+            wgsl: Box::leak(text.into_boxed_str()),
+            ..SKIN
+        }
+    };
+    for (from, to) in [
+        ("const FRESH: u32 = 1;", "const FRESH: u32 = 2;"),
+        (
+            "const CANCELLED: f32 = 1e-6;",
+            "const CANCELLED: f32 = 1.0001e-6;",
+        ),
+        ("const NONE: u32", "const NOTHING: i32"),
+    ] {
+        // A name that is used but not declared does not even parse.
+        if constants(&changed(from, to)).is_ok() {
+            return Err("a changed constant passed".into());
+        }
+    }
+    let bits = "override WITH_NORMALS: bool = true;\noverride WITH_BLEND: bool = true;";
+    let swapped = "override WITH_BLEND: bool = true;\noverride WITH_NORMALS: bool = true;";
+    if entry(&changed(bits, swapped)).is_ok() {
+        return Err("overrides in another order passed".into());
+    }
+    let unlisted = Kernel {
+        bindings: &SKIN.bindings[1..],
+        ..SKIN
+    };
+    if bindings(&unlisted).is_ok() {
+        return Err("a missing binding passed".into());
+    }
+    Ok(())
+}

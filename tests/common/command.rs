@@ -9,6 +9,12 @@ pub struct Bench {
     pub folder: TempDir,
 }
 
+impl Default for Bench {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Bench {
     pub fn new() -> Self {
         Self {

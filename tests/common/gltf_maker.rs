@@ -42,6 +42,12 @@ pub struct Shape {
     pub targets: Vec<(String, Vec<[f32; 3]>)>,
 }
 
+impl Default for GltfMaker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl GltfMaker {
     /// One empty scene.
     pub fn new() -> Self {

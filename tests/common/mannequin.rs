@@ -186,6 +186,12 @@ impl Build {
     }
 }
 
+impl Default for Mannequin {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Mannequin {
     /// Every bone of the default build.
     pub fn new() -> Self {

@@ -17,7 +17,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// A file could not be read or written, or what it holds could not be used.
     #[error(transparent)]
-    Io(sinew::Error),
+    Io(Box<sinew::Error>),
     /// The GPU failed: no adapter, a lost device, a limit.
     #[error(transparent)]
     Gpu(#[from] GpuError),
@@ -141,7 +141,7 @@ impl From<sinew::Error> for Error {
         match error {
             sinew::Error::Gpu(e) => Self::Gpu(e),
             sinew::Error::Invalid(e) => Self::Invalid(e),
-            other => Self::Io(other),
+            other => Self::Io(Box::new(other)),
         }
     }
 }

@@ -263,7 +263,7 @@ fn in_words(error: sinew_bake::Error) -> sinew::Error {
         _ => "",
     };
     match error {
-        Error::Io(e) => e,
+        Error::Io(e) => *e,
         Error::Gpu(e) => e.into(),
         Error::Invalid(e) => e.into(),
         other => sinew::Error::Request(format!("{other}{advice}")),

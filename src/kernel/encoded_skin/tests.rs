@@ -66,7 +66,7 @@ fn shape(rng: &mut Rng, points: usize, number: usize) -> Option<Arc<BlendShape>>
         offsets: between.clone(),
         normal_offsets: Some(between),
     };
-    let normals = (number % 2 == 0).then_some(own_normals);
+    let normals = number.is_multiple_of(2).then_some(own_normals);
     let (between, warnings) = (vec![between], &mut Vec::new());
     let shape = BlendShape::new(
         "/S",

@@ -34,7 +34,7 @@ pub struct BakeOptions {
     pub anim_source: AnimSource,
     /// How prims with constant influences are baked.
     pub rigid: Rigid,
-    /// The space that points end up in; [`Format::default_space`] where `None`. In USD, beyond prim space, the prim's own
+    /// The space that points end up in; [`Format::default_space`](crate::Format::default_space) where `None`. In USD, beyond prim space, the prim's own
     /// transform is rewritten, so that the picture stays the same.
     pub space: Option<OutSpace>,
     /// How vertex animation textures are written.

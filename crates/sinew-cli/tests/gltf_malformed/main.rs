@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use common::tiny_gltf::TinyGltf;
 use serde_json::{Value, json};
-use sinew::error::{Error, Invalid};
-use sinew_io::gltf;
+use sinew::error::Invalid;
+use sinew_io::{Error, gltf};
 
 /// No file of a few kilobytes may take longer, in a build without optimisation on a busy machine.
 const LONGEST: Duration = Duration::from_secs(10);

@@ -2,7 +2,7 @@
 
 use glam::DMat4;
 use libtest_mimic::{Failed, Trial};
-use sinew_animate::asset::{Asset, Keys, Mesh, Node, Primitive, Target};
+use sinew_animate::asset::{Asset, Keys, Mesh, Node, Primitive, TrackTarget};
 use sinew_io::usd::{ClipChoice, OpenOptions, UsdFile};
 
 use crate::assets::{character, finished, node};
@@ -155,7 +155,7 @@ fn odd_skins() -> Outcome {
 /// A thousand joints with a hundred keys each, no two at one time.
 fn odd_keys() -> Outcome {
     let mut asset = Asset::default();
-    let mut clip = sinew_animate::asset::Clip::default();
+    let mut clip = sinew_animate::asset::AssetClip::default();
     for i in 0..1000usize {
         asset.nodes.push(node(
             "joint",
@@ -165,7 +165,7 @@ fn odd_keys() -> Outcome {
         let times: Vec<f64> = (0..100).map(|k| f64::from(k) + i as f64 * 1e-3).collect();
         let places = times.iter().map(|t| glam::DVec3::Y * *t).collect();
         clip.tracks.push(crate::assets::track(
-            Target::Node(i),
+            TrackTarget::Node(i),
             &times,
             Default::default(),
             Keys::Translation(places),
@@ -189,8 +189,13 @@ fn wide_clips() -> Outcome {
             .push(node("joint", i.checked_sub(1).map(|_| 0), [0.0; 3]));
     }
     let places = Keys::Translation(vec![glam::DVec3::X, glam::DVec3::Y]);
-    let moves = crate::assets::track(Target::Node(1), &[0.0, 1.0], Default::default(), places);
-    let clip = sinew_animate::asset::Clip {
+    let moves = crate::assets::track(
+        TrackTarget::Node(1),
+        &[0.0, 1.0],
+        Default::default(),
+        places,
+    );
+    let clip = sinew_animate::asset::AssetClip {
         tracks: vec![moves],
         ..Default::default()
     };
@@ -240,7 +245,7 @@ fn lost_tracks() -> Outcome {
     let camera = asset.nodes.len() - 1;
     let places = Keys::Translation(vec![glam::DVec3::X, glam::DVec3::Y]);
     let moves = crate::assets::track(
-        Target::Node(camera),
+        TrackTarget::Node(camera),
         &[0.0, 1.0],
         Default::default(),
         places,

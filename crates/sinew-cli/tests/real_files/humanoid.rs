@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sinew_animate::asset::{Clip, Target};
+use sinew_animate::asset::{AssetClip, TrackTarget};
 use sinew_animate::humanoid::{ApplyOptions, apply, expressions_to_weights};
 use sinew_animate::retarget::Bone;
 use sinew_io::gltf;
@@ -39,7 +39,7 @@ pub fn real_clips_on_real_models(assets: &Path) {
             let to = crate::figure::Figure {
                 asset: asset.clone(),
             };
-            let none = Clip::default();
+            let none = AssetClip::default();
             let (first, last) = clip.range().unwrap();
             for i in 0..=20 {
                 let time = first + (last - first) * f64::from(i) / 20.0;
@@ -54,7 +54,7 @@ pub fn real_clips_on_real_models(assets: &Path) {
                     assert!(off < 1e-5, "{} {bone} at {time}: {off}", model.display());
                     moved += 1;
                 }
-                let at = |f: &crate::figure::Figure, c: &Clip| {
+                let at = |f: &crate::figure::Figure, c: &AssetClip| {
                     f.world(c, f.at(Bone::Hips), time).w_axis.truncate()
                 };
                 let (rest, source_rest) = (at(&to, &none), at(&from, &none));
@@ -77,7 +77,7 @@ pub fn real_clips_on_real_models(assets: &Path) {
                     .clip
                     .tracks
                     .iter()
-                    .any(|t| t.target == Target::Node(*n))
+                    .any(|t| t.target == TrackTarget::Node(*n))
             };
             let still = humanoid.values().filter(|n| !tracked(n)).count();
             assert_eq!(humanoid.len() - still, applied.report.bones.len());

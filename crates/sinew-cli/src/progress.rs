@@ -60,10 +60,12 @@ impl Progress {
         };
         let style = ProgressStyle::with_template(&template);
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        // What a stage takes says nothing about the next one.
-        self.bar.reset();
         self.bar.set_message(what.to_owned());
         self.bar.set_style(style.with_key("left", left));
+        // The time that a stage takes says nothing about the next one.
+        self.bar.reset();
+        // A short stage would end before the next draw that the limit of draws per second allows.
+        self.bar.force_draw();
         self.stage = Some(stage);
     }
 }

@@ -196,7 +196,7 @@ fn a_terminal_sees_the_time_left() {
     let bench = Bench::new();
     let run = |more: &str| {
         let command = format!(
-            "{} bake {} -o {} --backend cpu --frames 1:96:0.04 {more}",
+            "{} bake {} -o {} --backend cpu --frames 1:96:0.1 {more}",
             env!("CARGO_BIN_EXE_sinew"),
             asset("hatchling.usda"),
             bench.path("out.usdc").display(),

@@ -41,6 +41,12 @@ pub struct Figure {
     pub asset: Asset,
 }
 
+impl Default for Figure {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Figure {
     pub fn new() -> Self {
         let mut asset = Asset {

@@ -12,10 +12,12 @@ use common::trials::Trial;
 const HATCHLING: &str = "../../examples/assets/hatchling.usda";
 
 type Done = Result<(), Failed>;
+/// What a trial runs.
+type Run = fn() -> Done;
 
 pub fn trials() -> Vec<Trial> {
     let ignored = common::gpu::ignored();
-    let trials: [(&str, fn() -> Done); 8] = [
+    let trials: [(&str, Run); 8] = [
         ("command::one_picture_and_its_report", one_picture),
         ("command::frames_are_numbered", frames),
         ("command::turntables_turn", turntable),

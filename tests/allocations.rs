@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::cases::{self, Spec};
 use common::gpu;
-use common::host::Gpu;
+use common::host::{Gpu, by_rig};
 use glam::{DMat4, DQuat, DVec3};
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew::gpu::{Crowd, InstanceId};
@@ -179,10 +179,10 @@ impl Scene {
         self.rig.local(f64::from(frame), &mut self.locals);
         let Self { rig, locals, .. } = self;
         self.crowd.update_poses(|id, pose| {
-            let weight = id.slot() as f32 * 1e-3 + frame as f32;
+            let weight = id.index() as f32 * 1e-3 + frame as f32;
             let weights = std::iter::repeat_n(weight, rig.channels);
             pose.channel_weights.extend(weights);
-            pose.out_from_skel = DMat4::from_translation(DVec3::splat(id.slot().into()));
+            pose.out_from_skel = DMat4::from_translation(DVec3::splat(id.index().into()));
             pose.set_local(&rig.skeleton, locals).map(|()| true)
         })?;
         Ok(())
@@ -270,10 +270,10 @@ fn rigs() -> Result<(), Failed> {
         for frame in 0..12 {
             let (posing, result) = allocations(|| {
                 for (id, rig) in &all {
-                    joints[1].translation[0] = frame as f32 + id.slot() as f32;
+                    joints[1].translation[0] = frame as f32 + id.index() as f32;
                     scene.crowd.set_joints(*rig, &joints)?;
                     let way = DMat4::from_translation(DVec3::splat(f64::from(frame)));
-                    scene.crowd.set_rig_pose(*id, *rig, &way, &weights)?;
+                    scene.crowd.set_pose(*id, by_rig(*rig, &way, &weights))?;
                 }
                 Ok::<_, Failed>(())
             });

@@ -99,7 +99,7 @@ impl<'a> OnDevice<'a> {
         self.wait();
         let wall = start.elapsed();
         let times = self.crowd.last_gpu_time()?;
-        Ok(times.map_or(wall, |t| t.weights + t.skin).as_secs_f64())
+        Ok(times.map_or(wall, |t| t.total()).as_secs_f64())
     }
 
     /// What the kernel reads and writes for a point, palettes apart.
@@ -282,9 +282,9 @@ pub fn frame_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Fra
     let frames: Vec<Vec<Vec<DMat4>>> = (1..3)
         .map(|f| (0..load.size.characters).map(|c| rig.local(c, f)).collect())
         .collect();
-    let mut character_of = vec![0; on.crowd.slot_count() as usize];
+    let mut character_of = vec![0; on.crowd.index_count() as usize];
     for (character, instance) in on.instances.iter().enumerate() {
-        character_of[instance.slot() as usize] = character;
+        character_of[instance.index() as usize] = character;
     }
     let mut frame = 0;
     // Seconds of posing, of recording and of the whole frame.
@@ -294,7 +294,7 @@ pub fn frame_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Fra
         let crowd = &mut on.crowd;
         let mut posed = || {
             crowd.update_poses(|instance, pose: &mut Pose| {
-                let local = &locals[character_of[instance.slot() as usize]];
+                let local = &locals[character_of[instance.index() as usize]];
                 pose.set_local(&rig.skeleton, local)?;
                 pose.geom_bind = geom_bind();
                 Ok::<bool, sinew::Invalid>(true)

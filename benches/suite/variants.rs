@@ -156,7 +156,7 @@ fn on_device(variant: &Variant, device: &GpuDevice, runs: Runs) -> Result<Row, G
         let _ = device.device().poll(wgpu::PollType::wait_indefinitely());
         let wall = start.elapsed();
         let times = crowd.last_gpu_time()?;
-        let seconds = times.map_or(wall, |t| t.weights + t.skin + t.made_normals);
+        let seconds = times.map_or(wall, |t| t.total());
         Ok::<f64, GpuError>(seconds.as_secs_f64())
     })?;
     device.check()?;

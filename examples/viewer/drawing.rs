@@ -157,7 +157,7 @@ impl Drawing {
         if state.control.backend == DrawBackend::Gpu {
             self.measured = Instant::now();
             let times = stage.last_gpu_time().ok().flatten();
-            let seconds = times.map(|t| (t.weights + t.skin).as_secs_f64());
+            let seconds = times.map(|t| t.total().as_secs_f64());
             state
                 .stats
                 .count_skinning(seconds, "by the GPU's own clock");

@@ -1,173 +1,293 @@
 //! Many instances of many skins, in as few dispatches as the device allows.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
-use slotmap::{Key, SlotMap};
+use glam::Vec3;
 
-use super::arena::Arena;
-use super::blend_lists::BlendLists;
-use super::bounds::Bounds;
-use super::error::guarded;
-use super::frame::{HeldSkin, Instance};
-use super::groups::cut;
-use super::growing::Growing;
-use super::out_sets::OutSets;
-use super::outputs::OutPage;
-use super::posing::{Posed, Scratch};
-use super::readback::Reads;
-use super::retained::Retained;
-use super::rigs::{RigId, Rigs};
-use super::skinner::Skinner;
-use super::staging::Staging;
-use super::timing::Timing;
-use super::{Deformed, GpuError, GpuTimes, OutputTarget};
-use crate::kernel::{PackedPose, WORKGROUP_SIZE};
+use super::device::error::{GpuError, alive, guarded};
+use super::device::skinner::Skinner;
+use super::device::timing::{GpuTimes, Timing};
+use super::memory::growable_buffer::GrowableBuffer;
+use super::memory::upload::Staging;
+use super::pass::frame::PlannedFrame;
+use super::pass::kernels;
+use super::store::Stores;
+use super::store::bounds::{BoundsStore, BoundsUse, not_read_back};
+use super::store::instances::InstanceId;
+use super::store::outputs::OutputSlice;
+use super::store::palettes::PaletteId;
+use super::store::poses::{InstancePose, Source};
+use super::store::readings::{Deformed, MOST_READS, ReadTicket, Readings};
+use super::store::rigs::RigId;
+use super::store::skins::SkinId;
+use super::store::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
+use crate::kernel::{JointTransform, PackedRig, PackedSkin, Palette};
+use crate::skel::Pose;
 
-slotmap::new_key_type! {
-    /// A skin of a [`Crowd`]. Not an id any more once the skin is removed, whatever is added later. Ids do
-    /// not know their crowd: most that are foreign to another are refused there, and some are taken for one of its own.
-    pub struct SkinId;
-
-    /// An instance of a [`Crowd`], as [`SkinId`].
-    pub struct InstanceId;
-}
-
-impl InstanceId {
-    /// A small number, which no two instances that are there at a time share: below
-    /// [`Crowd::slot_count`], and used again after a removal. For tables of a host's own.
-    #[must_use]
-    pub fn slot(self) -> u32 {
-        // slotmap has the slot in the low half and counts from 1.
-        (self.data().as_ffi() as u32).saturating_sub(1)
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct PoseBuffers {
-    pub palettes: Growing,
-    pub channels: Growing,
-    pub sub_weights: Growing,
-    /// Local transforms of rigs.
-    pub joints: Growing,
-    /// What one dispatch of the pose kernel leaves to the next.
-    pub stored: Growing,
-}
-
-/// Skins, instances and outputs on one device. A lone mesh is a crowd of one.
+/// Skins, instances and their results on one device. A single mesh is a crowd of one.
 ///
-/// Instances come and go one by one: nothing of the others is rebuilt, their ids stay and so do their
-/// places and results. Where a buffer has to grow it is replaced by a larger one with the same
-/// contents (see [`Crowd::outputs_generation`]).
+/// Instances come and go one by one: nothing of the others is rebuilt, and their ids, places and results stay. A buffer
+/// that has to grow is replaced by a larger one with the same contents (see [`Crowd::outputs_generation`]).
 ///
-/// For a bake, make as many instances of a skin as there are times in flight, and pose each at its
+/// For a bake, add as many instances of a skin as there are times in flight, and pose each at its
 /// own time: one submit skins them all.
 #[derive(Debug)]
 pub struct Crowd {
-    pub(super) skinner: Skinner,
-    pub(super) skins: SlotMap<SkinId, HeldSkin>,
-    pub(super) instances: SlotMap<InstanceId, Instance>,
-    /// Instances as they were added; some may be removed since.
-    pub(super) order: Vec<InstanceId>,
-    /// See [`Crowd::slot_count`].
-    pub(super) slots: u32,
-    pub(super) rigs: Rigs,
-    /// Poses by slot.
-    pub(super) poses: Vec<Posed>,
-    pub(super) scratch: Vec<Scratch>,
-    pub(super) skin_pages: Vec<Arena>,
-    pub(super) pose_pages: Vec<PoseBuffers>,
-    pub(super) out_pages: Vec<OutPage>,
-    pub(super) out_sets: OutSets,
-    /// Where results go unless told otherwise.
-    pub(super) own_target: Arc<OutputTarget>,
-    /// Bytes of outputs that instances have.
-    pub(super) output_bytes: u64,
-    /// What the output pages that are gone had counted.
-    pub(super) retired: u64,
-    /// Item tables and dispatch records.
-    pub(super) tables: Option<Growing>,
-    pub(super) staging: Staging,
-    pub(super) reads: Reads,
-    pub(super) timing: Option<Timing>,
-    pub(super) bounds: Option<Bounds>,
-    /// Frames that were encoded.
-    pub(super) frames: u64,
-    pub(super) lists: BlendLists,
-    /// The frame that was encoded last.
-    pub(super) retained: Option<Retained>,
-    /// What is retained does not serve the next frame.
-    pub(super) stale: bool,
-    /// Frames to come that change what instances and items know of the frame before.
-    pub(super) unsettled: u8,
+    skinner: Skinner,
+    stores: Stores,
+    /// The plan of the last frame. It serves the next one if nothing has changed that it depends on.
+    frame: Option<PlannedFrame>,
+    /// The item tables of the last frame.
+    tables: Option<GrowableBuffer>,
+    staging: Staging,
+    readings: Readings,
+    timing: Option<Timing>,
     /// Bytes that the last frame uploads.
-    pub(super) uploaded: u64,
+    uploaded: u64,
+}
+
+impl Skinner {
+    /// Makes an empty crowd on this skinner's device.
+    #[must_use]
+    pub fn crowd(&self) -> Crowd {
+        Crowd::new(self, Stores::default())
+    }
 }
 
 impl Crowd {
-    pub(super) fn new(skinner: &Skinner) -> Self {
+    /// Most readings that may be under way at a time.
+    pub const MOST_READS: usize = MOST_READS;
+
+    fn new(skinner: &Skinner, stores: Stores) -> Self {
+        let names = || kernels().iter().map(|kernel| kernel.name).collect();
+        let timing = || Timing::new(&skinner.device, names());
         Self {
-            skinner: skinner.clone(),
-            skins: SlotMap::with_key(),
-            instances: SlotMap::with_key(),
-            order: Vec::new(),
-            slots: 0,
-            rigs: Rigs::default(),
-            poses: Vec::new(),
-            scratch: Vec::new(),
-            skin_pages: Vec::new(),
-            pose_pages: Vec::new(),
-            out_pages: Vec::new(),
-            out_sets: OutSets::default(),
-            own_target: Arc::default(),
-            output_bytes: 0,
-            retired: 0,
+            stores,
+            frame: None,
             tables: None,
             staging: Staging::new(),
-            reads: Reads::new(&skinner.device),
-            timing: skinner.timestamps.then(|| Timing::new(&skinner.device)),
-            bounds: None,
-            frames: 0,
-            lists: BlendLists::default(),
-            retained: None,
-            stale: true,
-            unsettled: 0,
+            readings: Readings::new(&skinner.device),
+            timing: skinner.timestamps.then(timing),
             uploaded: 0,
+            skinner: skinner.clone(),
         }
     }
 
-    /// Every instance, in the order they were added.
-    #[must_use]
-    pub fn instances(&self) -> Vec<InstanceId> {
-        self.in_order().map(|(id, _)| id).collect()
+    /// Makes everything again on a skinner's device, after the crowd's own is lost or to move it: the same skins,
+    /// instances and poses under the same ids, hidden if they were, with bounds if they were enabled. There are results
+    /// after the next frame, which has no frame before it. Readings that are under way stay with the old crowd.
+    ///
+    /// Buffers of the caller's are of the old device: their results go to the crowd's own buffers, until
+    /// [`Crowd::set_target`] says otherwise.
+    ///
+    /// # Errors
+    /// Limits of the new device; no memory.
+    pub fn rebuild(&self, skinner: &Skinner) -> Result<Self, GpuError> {
+        let stores = self.stores.rebuild(skinner)?;
+        Ok(Self::new(skinner, stores))
+    }
+}
+
+/// Skins and instances.
+impl Crowd {
+    /// Uploads a skin's rest data, once for all its instances.
+    ///
+    /// # Errors
+    /// [`GpuError::Limit`] if one point's data is larger than a binding; out of memory.
+    pub fn add_skin(&mut self, skin: Arc<PackedSkin>) -> Result<SkinId, GpuError> {
+        alive(&self.skinner.device)?;
+        let Stores {
+            skins,
+            skin_pages,
+            blend_lists,
+            ..
+        } = &mut self.stores;
+        let id = skins.add(&self.skinner, skin_pages, Arc::clone(&skin))?;
+        if let Some(blend) = skin.blend() {
+            blend_lists.add_skin(id, blend);
+        }
+        Ok(id)
     }
 
-    /// Number of instances, hidden ones included.
-    #[must_use]
-    pub fn instance_count(&self) -> usize {
-        self.instances.len()
+    /// Removes a skin and makes room for others. Submit frames that are encoded first: they might find another skin's data in
+    /// its place.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or while instances use the skin.
+    pub fn remove_skin(&mut self, skin: SkinId) -> Result<(), GpuError> {
+        let pages = &mut self.stores.skin_pages;
+        self.stores.skins.remove(pages, skin)?;
+        self.stores.blend_lists.remove_skin(skin, pages);
+        Ok(())
     }
 
-    /// One more than the largest [`InstanceId::slot`] that there has been.
-    #[must_use]
-    pub fn slot_count(&self) -> u32 {
-        self.slots
+    /// Adds an instance and makes room for its results. It needs a pose before the next frame.
+    ///
+    /// If an output buffer has to grow, a submit of its own copies the results of submitted frames; the next
+    /// [`Crowd::encode`] copies those of frames that are encoded and not yet submitted.
+    ///
+    /// # Errors
+    /// A skin of another crowd; more outputs than [`crate::gpu::SkinnerOptions::max_output_bytes`]; no memory
+    /// for the results. The crowd is as it was then.
+    pub fn add_instance(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
+        self.add_instance_to(skin, OutputTarget::default())
     }
 
-    pub(super) fn in_order(&self) -> impl Iterator<Item = (InstanceId, &Instance)> + Clone + '_ {
-        let found = |id: &InstanceId| self.instances.get(*id).map(|instance| (*id, instance));
-        self.order.iter().filter_map(found)
+    /// Adds an instance whose results go where the caller wants them; see [`Crowd::add_instance`].
+    ///
+    /// # Errors
+    /// As [`Crowd::add_instance`]; [`GpuError::Mismatch`] for a buffer without usage `STORAGE`, one that is too
+    /// small, offsets or strides that are no multiples of 4, strides that are less than an element, kinds of results
+    /// that would overlap, and normals or tangents in a buffer that the skin has none for;
+    /// [`GpuError::Limit`] for results that spread over more of a buffer than a binding holds.
+    pub fn add_instance_to(
+        &mut self,
+        skin: SkinId,
+        target: OutputTarget,
+    ) -> Result<InstanceId, GpuError> {
+        let Stores {
+            skins,
+            instances,
+            outputs,
+            ..
+        } = &mut self.stores;
+        let held = skins.get(skin)?;
+        target.check(held.packed())?;
+        instances.check_room(held.packed().prim(), 1)?;
+        outputs.check_room(&self.skinner, held, 1, &target)?;
+        let target = instances.shared(target);
+        self.insert(skin, target)
     }
 
-    /// Hides an instance, or shows it again. A hidden one keeps its place, its pose and the results
-    /// of the last frame that it was part of, and takes no work; it needs no pose.
+    /// Adds many instances of a skin, or none if there is no room for all; see
+    /// [`Crowd::add_instance`]. Sizes are checked before anything is allocated.
+    ///
+    /// # Errors
+    /// As [`Crowd::add_instance`]; [`GpuError::Limit`] for more instances than 16,777,216.
+    pub fn add_instances(
+        &mut self,
+        skin: SkinId,
+        count: usize,
+    ) -> Result<Vec<InstanceId>, GpuError> {
+        self.reserve_instances(skin, count)?;
+        let target = self.stores.instances.shared(OutputTarget::default());
+        let mut out = Vec::with_capacity(count);
+        for _ in 0..count {
+            match self.insert(skin, Arc::clone(&target)) {
+                Ok(id) => out.push(id),
+                Err(error) => {
+                    for id in out {
+                        self.remove_instance(id)?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Makes room for so many more instances of a skin, so that adding them replaces buffers once.
+    ///
+    /// # Errors
+    /// As [`Crowd::add_instances`]; the crowd is as it was then.
+    pub fn reserve_instances(&mut self, skin: SkinId, count: usize) -> Result<(), GpuError> {
+        let Stores {
+            skins,
+            instances,
+            outputs,
+            ..
+        } = &mut self.stores;
+        let (held, target) = (skins.get(skin)?, OutputTarget::default());
+        instances.check_room(held.packed().prim(), count as u64)?;
+        let each = outputs.check_room(&self.skinner, held, count as u64, &target)?;
+        outputs.reserve(&self.skinner, each, count as u64)?;
+        instances.reserve(count);
+        Ok(())
+    }
+
+    fn insert(&mut self, skin: SkinId, target: Arc<OutputTarget>) -> Result<InstanceId, GpuError> {
+        let stores = &mut self.stores;
+        let held = stores.skins.get(skin)?;
+        let out = stores.outputs.place(&self.skinner, held, &target)?;
+        stores.skins.add_user(skin);
+        let id = stores.instances.insert(skin, target, out);
+        stores.poses.add(id);
+        Ok(id)
+    }
+
+    /// Removes an instance. Its place in the outputs serves others that are added later.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or one that was removed.
+    pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
+        let Stores {
+            skins,
+            instances,
+            outputs,
+            poses,
+            palettes,
+            rigs,
+            ..
+        } = &mut self.stores;
+        let gone = instances.remove(instance)?;
+        poses.remove(instance, palettes, rigs);
+        if let Ok(held) = skins.get(gone.skin) {
+            outputs.free(held, &gone.target, &gone.out);
+        }
+        skins.remove_user(gone.skin);
+        Ok(())
+    }
+
+    /// Removes all instances and keeps the skins.
+    pub fn clear_instances(&mut self) {
+        let Stores {
+            skins,
+            instances,
+            outputs,
+            poses,
+            palettes,
+            rigs,
+            ..
+        } = &mut self.stores;
+        poses.clear(palettes, rigs);
+        instances.clear();
+        skins.remove_users();
+        outputs.clear();
+        self.frame = None;
+    }
+
+    /// Has an instance's results go somewhere else from the next frame on, which has no frame before it.
+    ///
+    /// # Errors
+    /// As [`Crowd::add_instance_to`]; the instance is as it was then.
+    pub fn set_target(
+        &mut self,
+        instance: InstanceId,
+        target: OutputTarget,
+    ) -> Result<(), GpuError> {
+        let Stores {
+            skins,
+            instances,
+            outputs,
+            ..
+        } = &mut self.stores;
+        let skin = skins.get(instances.get(instance)?.skin)?;
+        target.check(skin.packed())?;
+        outputs.check_room(&self.skinner, skin, 1, &target)?;
+        let out = outputs.place(&self.skinner, skin, &target)?;
+        let (old_target, old) = instances.send(instance, Arc::new(target), out)?;
+        outputs.free(skin, &old_target, &old);
+        Ok(())
+    }
+
+    /// Hides an instance, or shows it again. A hidden instance keeps its place, its pose and its last
+    /// results; it takes no work and needs no pose.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn set_hidden(&mut self, instance: InstanceId, hidden: bool) -> Result<(), GpuError> {
-        let instance = self.instances.get_mut(instance).ok_or_else(foreign)?;
-        self.stale |= instance.hidden != hidden;
-        instance.hidden = hidden;
-        Ok(())
+        self.stores.instances.set_hidden(instance, hidden)
     }
 
     /// Whether an instance is hidden.
@@ -175,7 +295,33 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn is_hidden(&self, instance: InstanceId) -> Result<bool, GpuError> {
-        Ok(self.instances.get(instance).ok_or_else(foreign)?.hidden)
+        Ok(self.stores.instances.get(instance)?.hidden)
+    }
+
+    /// Has the next frame take an instance's positions for those of the frame before, as after a cut or a teleport.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn reset_previous(&mut self, instance: InstanceId) -> Result<(), GpuError> {
+        self.stores.instances.reset_previous(instance)
+    }
+
+    /// Every instance, in the order in which they were added.
+    #[must_use]
+    pub fn instances(&self) -> Vec<InstanceId> {
+        self.stores.instances.ids()
+    }
+
+    /// Number of instances, hidden ones included.
+    #[must_use]
+    pub fn instance_count(&self) -> usize {
+        self.stores.instances.len()
+    }
+
+    /// One more than the largest [`InstanceId::index`] that there has been.
+    #[must_use]
+    pub fn index_count(&self) -> u32 {
+        self.stores.instances.index_count()
     }
 
     /// A number that grows whenever adding instances replaced an output buffer. While it stays the same,
@@ -183,58 +329,343 @@ impl Crowd {
     /// right.
     #[must_use]
     pub fn outputs_generation(&self) -> u64 {
-        self.retired + self.out_pages.iter().map(OutPage::replaced).sum::<u64>()
+        self.stores.outputs.generation()
     }
 
-    /// Bytes of all buffers that this crowd holds on the device, used or not; staging is not among them.
+    /// Bytes of all buffers that this crowd holds on the device, used or not, without staging buffers.
     #[must_use]
     pub fn buffer_bytes(&self) -> u64 {
-        let skins = self.skin_pages.iter().map(|page| page.buffer().size());
-        let outputs = self.out_pages.iter().map(OutPage::buffer_bytes);
-        let poses = self.pose_pages.iter().map(|page| {
-            page.palettes.buffer.size()
-                + page.channels.buffer.size()
-                + page.sub_weights.buffer.size()
-                + page.joints.buffer.size()
-                + page.stored.buffer.size()
-        });
-        let bounds = self.bounds.iter().flat_map(|b| [&b.keys, &b.boxes]);
-        let others = self
-            .tables
-            .iter()
-            .chain(bounds)
-            .map(|held| held.buffer.size());
-        skins.chain(outputs).chain(poses).chain(others).sum()
+        let tables = self.tables.as_ref().map_or(0, GrowableBuffer::size);
+        self.stores.buffer_bytes() + tables
     }
+}
 
-    /// Sets an instance's pose for the frames to come. Poses that share a palette's `Arc` share its
-    /// upload, as found when a frame is planned ([`Crowd::encode`]): while instances that share one go on to share others,
-    /// the plan stays.
+/// Poses.
+impl Crowd {
+    /// Poses an instance for the frames to come, until another call poses it. The pose is a
+    /// [`crate::kernel::PackedPose`], a [`Pose`], or over a palette that instances share or that a rig makes: see
+    /// [`InstancePose`].
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers of joints or
-    /// channels, another method.
-    pub fn set_pose(&mut self, instance: InstanceId, pose: &PackedPose) -> Result<(), GpuError> {
-        let skin = self.instances.get(instance).ok_or_else(foreign)?.skin;
-        let skin = &self.skins.get(skin).ok_or_else(foreign_skin)?.packed;
-        pose.fits(skin)
-            .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
-        self.set_packed(instance, pose, None)
-    }
-
-    /// Sets a pose that fits.
-    pub(super) fn set_packed(
+    /// channels, another method, numbers that are not finite; for rigs, a skin that is not skinned or by dual quaternions, and
+    /// normals if the rig was packed without. The instance has the pose that it had then.
+    pub fn set_pose<'a>(
         &mut self,
         instance: InstanceId,
-        pose: &PackedPose,
-        rig: Option<RigId>,
+        pose: impl Into<InstancePose<'a>>,
     ) -> Result<(), GpuError> {
-        self.instances.get(instance).ok_or_else(foreign)?;
-        self.stale |= self.rigs.bind(instance.slot(), rig);
-        let posed = &mut self.poses[instance.slot() as usize];
-        posed.set(pose);
-        posed.lay(&mut self.retained, &mut self.stale);
+        let Stores {
+            skins,
+            instances,
+            poses,
+            palettes,
+            rigs,
+            ..
+        } = &mut self.stores;
+        let skin = skins.get(instances.get(instance)?.skin)?.packed();
+        let source = match pose.into() {
+            InstancePose::Packed(pose) => {
+                poses.set_packed(instance, skin, pose)?;
+                Source::Own
+            }
+            InstancePose::Pose(pose) => {
+                poses.pack(instance, skin, pose)?;
+                Source::Own
+            }
+            InstancePose::Shared { palette, pose } => {
+                poses.set_shared(instance, skin, pose, palettes.get(palette)?)?;
+                Source::Palette(palette)
+            }
+            InstancePose::Rig {
+                rig,
+                out_from_skel,
+                channel_weights,
+            } => {
+                let packed = &rigs.get(rig)?.packed;
+                poses.set_by_rig(instance, skin, packed, out_from_skel, channel_weights)?;
+                Source::Rig(rig)
+            }
+        };
+        let index = instance.index();
+        poses.bind(index, source, palettes, rigs);
+        if let Some(frame) = current(&mut self.frame, &self.stores)
+            && let Some((pose, _)) = self.stores.poses.get(index)
+        {
+            frame.poses_mut().update(index, pose);
+        }
         Ok(())
+    }
+
+    /// Poses all instances that are not hidden, in parallel (rayon). `pose` is called for each of them with a pose to fill: it has no
+    /// joints and no channel weights yet, its matrices are identity, and its buffers are used for one instance after the
+    /// other. If `pose` returns false the instance keeps the pose that it had.
+    ///
+    /// After the first frames nothing is allocated, as long as `pose` allocates nothing:
+    /// [`Pose::set_local`] does not, and weights can be pushed to [`Pose::channel_weights`]. On a thread that is not
+    /// rayon's, its queue allocates a block now and then.
+    ///
+    /// ```no_run
+    /// # fn frame(crowd: &mut sinew::gpu::Crowd, skeleton: &sinew::skel::Skeleton, characters: &[(Vec<glam::DMat4>, glam::DMat4)])
+    /// # -> Result<(), sinew::gpu::GpuError> {
+    /// crowd.update_poses(|id, pose| {
+    ///     let (parent_from_joint, world_from_skel) = &characters[id.index() as usize];
+    ///     pose.out_from_skel = *world_from_skel;
+    ///     pose.set_local(skeleton, parent_from_joint).map(|()| true)
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// Each instance has a palette of its own by this. If several meshes share a skeleton instance and geomBindTransform, one
+    /// palette for all of them ([`Crowd::add_palette`]) is cheaper.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] with the error of the instance of the lowest index: that of `pose`, or as [`Crowd::set_pose`]. That
+    /// instance has the pose that it had, and others have theirs.
+    pub fn update_poses<E: Display>(
+        &mut self,
+        pose: impl Fn(InstanceId, &mut Pose) -> Result<bool, E> + Sync,
+    ) -> Result<(), GpuError> {
+        let mut frame = current(&mut self.frame, &self.stores);
+        let mut poses = std::mem::take(&mut self.stores.poses);
+        let Stores {
+            skins,
+            instances,
+            palettes,
+            rigs,
+            ..
+        } = &mut self.stores;
+        let updated = poses.update(instances, skins, pose, |poses, index| {
+            poses.bind(index, Source::Own, palettes, rigs);
+            if let (Some(frame), Some((pose, _))) = (&mut frame, poses.get(index)) {
+                frame.poses_mut().update(index, pose);
+            }
+        });
+        self.stores.poses = poses;
+        updated
+    }
+
+    /// Adds a palette that instances share, such as those of a character's body and its clothes: it is uploaded once for
+    /// all of them. [`Crowd::set_palette`] moves its joints, and [`InstancePose::Shared`] has an instance refer to it.
+    pub fn add_palette(&mut self, palette: Arc<Palette>) -> PaletteId {
+        self.stores.palettes.add(palette)
+    }
+
+    /// Moves the joints of a palette for the frames to come, for all instances that refer to it.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or a palette of another size or kind than was added.
+    pub fn set_palette(&mut self, id: PaletteId, palette: &Arc<Palette>) -> Result<(), GpuError> {
+        let Stores {
+            skins,
+            instances,
+            poses,
+            palettes,
+            ..
+        } = &mut self.stores;
+        palettes.set(id, palette)?;
+        for index in palettes.users(id) {
+            let Some(instance) = poses.id(index) else {
+                continue;
+            };
+            let skin = skins.get(instances.get(instance)?.skin)?.packed();
+            poses.replace_palette(index, skin, palette);
+        }
+        if let Some(frame) = current(&mut self.frame, &self.stores) {
+            let pages = frame.poses_mut();
+            pages.update_palette(id, palette);
+            for index in self.stores.palettes.users(id) {
+                if let Some((pose, _)) = self.stores.poses.get(index) {
+                    pages.update(index, pose);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a palette.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or while instances refer to the palette.
+    pub fn remove_palette(&mut self, id: PaletteId) -> Result<(), GpuError> {
+        self.stores.palettes.remove(id)
+    }
+
+    /// Adds a skeleton that the GPU poses: [`Crowd::set_joints`] gives it local transforms, and [`InstancePose::Rig`] has
+    /// instances move with it. Rigs of the same `Arc` share their tables.
+    ///
+    /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest hierarchy, or a few if pages are full. What
+    /// f32 costs is said at [`crate::kernel::POSE_RIG`]: about a step of f32 per level.
+    ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use sinew::gpu::InstancePose;
+    /// # use sinew::kernel::{JointTransform, PackedRig};
+    /// # fn frame(crowd: &mut sinew::gpu::Crowd, body: sinew::gpu::InstanceId, skeleton: &sinew::skel::Skeleton)
+    /// # -> Result<(), Box<dyn std::error::Error>> {
+    /// # let geom_bind = glam::DMat4::IDENTITY;
+    /// # let world_from_skel = glam::DMat4::IDENTITY;
+    /// let rig = crowd.add_rig(Arc::new(PackedRig::pack(skeleton, geom_bind, true)?))?;
+    /// // Every frame:
+    /// let joints = vec![JointTransform::IDENTITY; skeleton.joints().len()];
+    /// crowd.set_joints(rig, &joints)?;
+    /// let (out_from_skel, channel_weights) = (&world_from_skel, &[]);
+    /// crowd.set_pose(body, InstancePose::Rig { rig, out_from_skel, channel_weights })?;
+    /// crowd.submit()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`GpuError::Limit`] for tables that no binding holds; out of memory.
+    pub fn add_rig(&mut self, rig: Arc<PackedRig>) -> Result<RigId, GpuError> {
+        alive(&self.skinner.device)?;
+        let pages = &mut self.stores.skin_pages;
+        self.stores.rigs.add(&self.skinner, pages, rig)
+    }
+
+    /// Removes a rig; as [`Crowd::remove_skin`].
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or while it moves instances.
+    pub fn remove_rig(&mut self, rig: RigId) -> Result<(), GpuError> {
+        let pages = &mut self.stores.skin_pages;
+        self.stores.rigs.remove(pages, rig)
+    }
+
+    /// Poses a rig for the frames to come: each joint's transform in its parent's space, in the order of the skeleton. They
+    /// are copied into buffers that are there, and uploaded as they are, 40 bytes a joint.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, another number than the rig has joints, or transforms that are not finite.
+    pub fn set_joints(&mut self, rig: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
+        self.stores.rigs.set_joints(rig, joints)?;
+        if let Some(frame) = current(&mut self.frame, &self.stores) {
+            frame.poses_mut().update_joints(rig, joints);
+        }
+        Ok(())
+    }
+}
+
+/// The plan, if the next frame may be encoded by it.
+fn current<'a>(
+    frame: &'a mut Option<PlannedFrame>,
+    stores: &Stores,
+) -> Option<&'a mut PlannedFrame> {
+    frame.as_mut().filter(|frame| frame.is_current(stores))
+}
+
+/// Frames.
+impl Crowd {
+    /// Records one frame of all instances that are not hidden: uploads, then every pass that has work. Submits nothing
+    /// and waits for nothing; a later `encode` into the same submit sees its own poses.
+    ///
+    /// The plan of a frame is kept. As long as no instances are added, removed, hidden, shown or sent elsewhere, bounds are not switched
+    /// and no instance refers to another palette or rig, a frame uploads only what has changed since the last one
+    /// ([`Crowd::last_upload_bytes`]) and allocates nothing of its own. So submit frames in the order in which they
+    /// were encoded. If an encoder is dropped instead, the next `encode` notices, uploads everything
+    /// and takes previous positions for the same as the new ones.
+    ///
+    /// Instances with blend shapes walk lists of those entries alone whose channels have a weight. A list is made and uploaded (a word per
+    /// point and per entry) when another channel gets a weight, is shared by instances of the skin, and is kept while its
+    /// channels' weights move. Poses that give a weight to more than about half of all entries walk all entries, and so do those whose lists find no room
+    /// beside their skin in a binding; results are the same to the bit. A frame makes lists of about a million words at most, or one, and leaves others
+    /// to the next.
+    ///
+    /// # Errors
+    /// An instance without a pose, poses beyond a limit, no memory, or a lost device.
+    pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        let result = self.encode_frame(encoder);
+        if result.is_err() {
+            // Nobody knows how much of it was recorded.
+            self.frame = None;
+            self.stores.blend_lists.lose();
+            // Whatever failed on a lost device failed because of that.
+            alive(&self.skinner.device)?;
+        }
+        result
+    }
+
+    fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        let is_lost = self.staging.take_dropped();
+        if is_lost {
+            self.stores.blend_lists.lose();
+            self.stores.instances.forget_previous();
+        }
+        match current(&mut self.frame, &self.stores) {
+            None => self.plan()?,
+            Some(frame) if is_lost => frame.mark_all(),
+            Some(_) => {}
+        }
+        self.choose_lists();
+        if current(&mut self.frame, &self.stores).is_none() {
+            // A list made its page grow.
+            self.plan()?;
+        }
+        let skinner = &self.skinner;
+        if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
+            frame.update(&self.stores);
+            let lists = self.stores.blend_lists.uploads(&self.stores.skin_pages);
+            let uploads = frame.uploads(&self.stores, tables.buffer()).chain(lists);
+            self.uploaded = self.staging.record(skinner, encoder, uploads)?;
+            frame.set_uploaded();
+            self.stores.blend_lists.set_uploaded();
+            self.stores.outputs.carry_over(encoder);
+            frame.encode(&self.stores, self.timing.as_mut(), encoder);
+        }
+        let Stores {
+            instances,
+            outputs,
+            bounds,
+            ..
+        } = &mut self.stores;
+        instances.set_encoded();
+        if let Some(bounds) = bounds {
+            bounds.read_back(
+                skinner,
+                encoder,
+                instances.index_count(),
+                instances.frames(),
+            )?;
+        }
+        outputs.set_encoded();
+        Ok(())
+    }
+
+    fn plan(&mut self) -> Result<(), GpuError> {
+        // The memory of the old plan serves the new one.
+        self.frame = None;
+        let mut frame = PlannedFrame::plan(&self.skinner, &self.stores)?;
+        frame.bind(&self.skinner, &mut self.stores, &mut self.tables)?;
+        self.stores.instances.unsettle();
+        self.frame = Some(frame);
+        Ok(())
+    }
+
+    /// Chooses the lists of blend entries that instances walk.
+    fn choose_lists(&mut self) {
+        let is_wanted = self.skinner.limits.active_lists;
+        let Some(frame) = self.frame.as_ref().filter(|_| is_wanted) else {
+            return;
+        };
+        let Stores {
+            skin_pages,
+            skins,
+            instances,
+            poses,
+            blend_lists,
+            ..
+        } = &mut self.stores;
+        let blended = frame.blended();
+        blend_lists.choose(&self.skinner, skin_pages, skins, instances, poses, blended);
+    }
+
+    /// Bytes that the last encoded frame uploads: changed palettes, matrices out of skeleton space, channel
+    /// weights and local transforms of rigs, lists of blend entries if other channels have a weight, and item tables if they
+    /// changed. 0 if nothing did. Small gaps between what changed are uploaded with it.
+    #[must_use]
+    pub fn last_upload_bytes(&self) -> u64 {
+        self.uploaded
     }
 
     /// Encodes a frame and submits it, without waiting.
@@ -242,74 +673,258 @@ impl Crowd {
     /// # Errors
     /// As [`Crowd::encode`].
     pub fn submit(&mut self) -> Result<(), GpuError> {
-        let device = self.skinner.device.clone();
-        let mut encoder = guarded(&device, || {
-            device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
-                label: Some("sinew"),
-            })
-        })?;
+        let mut encoder = self.encoder()?;
         self.encode(&mut encoder)?;
-        guarded(&device, || self.skinner.queue.submit([encoder.finish()])).map(|_| ())
+        self.submit_encoder(encoder).map(|_| ())
+    }
+
+    fn encoder(&self) -> Result<wgpu::CommandEncoder, GpuError> {
+        let device = &self.skinner.device;
+        guarded(device, || {
+            let label = Some("sinew");
+            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label })
+        })
+    }
+
+    fn submit_encoder(
+        &self,
+        encoder: wgpu::CommandEncoder,
+    ) -> Result<wgpu::SubmissionIndex, GpuError> {
+        guarded(&self.skinner.device, || {
+            self.skinner.queue.submit([encoder.finish()])
+        })
     }
 
     /// Encodes and submits a frame, waits and reads every instance that is not hidden, in the order
-    /// they were added.
+    /// in which they were added.
     ///
     /// # Errors
     /// As [`Crowd::encode`] and [`Crowd::read`].
     pub fn run(&mut self) -> Result<Vec<Deformed>, GpuError> {
         self.submit()?;
-        let shown = self.in_order().filter(|(_, instance)| !instance.hidden);
+        let shown = self.stores.instances.shown();
         let shown: Vec<InstanceId> = shown.map(|(id, _)| id).collect();
         self.read(&shown)
     }
 
     /// GPU times of the last frame, once it is submitted; waits for it. `None` without timestamps
-    /// (see [`super::SkinnerOptions`]) or before the first frame.
+    /// (see [`crate::gpu::SkinnerOptions`]) or before the first frame.
     ///
     /// # Errors
     /// A lost device.
     pub fn last_gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
         match &self.timing {
-            Some(timing) if timing.wrote.contains(&true) => timing.read(&self.skinner).map(Some),
+            Some(timing) if timing.has_any() => timing.read(&self.skinner).map(Some),
             _ => Ok(None),
         }
     }
 
-    /// Dispatches that the next frame will take; tells whether a crowd is batched as hoped.
+    /// Number of dispatches of the next frame: one per pass, pipeline and set of buffers, more if limits cut them.
     ///
     /// # Errors
     /// As [`Crowd::encode`].
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
-        if let Some(retained) = self.current() {
-            return Ok(retained.launches.len());
+        let current = self.frame.as_ref();
+        match current.filter(|frame| frame.is_current(&self.stores)) {
+            Some(frame) => Ok(frame.dispatch_count()),
+            None => Ok(PlannedFrame::plan(&self.skinner, &self.stores)?.dispatch_count()),
         }
-        let frame = self.plan()?;
-        let most = self.skinner.limits.workgroups;
-        let count = |groups: Vec<u32>| -> usize {
-            let dispatches = groups
-                .into_iter()
-                .map(|workgroups| cut(workgroups, 0, most).len());
-            dispatches.sum()
-        };
-        let boxes = self
-            .bounds
-            .as_ref()
-            .map(|_| self.slots.div_ceil(WORKGROUP_SIZE));
-        Ok(count(frame.pose.workgroups())
-            + count(frame.weights.workgroups())
-            + count(frame.skin.workgroups())
-            + count(frame.plain.workgroups())
-            + count(frame.made_normals.workgroups())
-            + count(frame.bounds.workgroups())
-            + count(boxes.into_iter().collect()))
     }
 }
 
-pub(super) fn foreign() -> GpuError {
-    GpuError::Mismatch("an instance of another crowd, or one that was removed".into())
+/// Results.
+impl Crowd {
+    /// Where an instance's positions lie on the GPU, usually one run.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn points_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        self.on_gpu(instance, POINTS)
+    }
+
+    /// Where an instance's normals lie on the GPU; empty if it has none.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn normals_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        self.on_gpu(instance, NORMALS)
+    }
+
+    /// Where an instance's tangents lie on the GPU; empty if it has none.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn tangents_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        self.on_gpu(instance, TANGENTS)
+    }
+
+    /// Where an instance's positions of the frame before lie on the GPU; empty if its target leaves them out.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id.
+    pub fn previous_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        self.on_gpu(instance, PREVIOUS)
+    }
+
+    fn on_gpu(&self, id: InstanceId, kind: usize) -> Result<Vec<OutputSlice<'_>>, GpuError> {
+        let instance = self.stores.instances.get(id)?;
+        let skin = self.stores.skins.get(instance.skin)?;
+        Ok(self.stores.outputs.slices(instance, skin, kind))
+    }
+
+    /// Waits for the last submitted frame and reads some instances' results, as many per mapped
+    /// buffer as fit. For use without a frame loop; [`Crowd::request_read`] does not wait.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, before a frame was encoded, or for results in a buffer of the
+    /// caller's without usage `COPY_SRC`; a lost device.
+    pub fn read(&mut self, instances: &[InstanceId]) -> Result<Vec<Deformed>, GpuError> {
+        self.readings.read(&self.skinner, &self.stores, instances)
+    }
+
+    /// Reads the points of one instance, as [`Crowd::read`].
+    ///
+    /// # Errors
+    /// As [`Crowd::read`].
+    pub fn read_points(&mut self, instance: InstanceId) -> Result<Vec<Vec3>, GpuError> {
+        Ok(self.read(&[instance])?.remove(0).points)
+    }
+
+    /// Reads the normals of one instance; `None` if its skin has none.
+    ///
+    /// # Errors
+    /// As [`Crowd::read`].
+    pub fn read_normals(&mut self, instance: InstanceId) -> Result<Option<Vec<Vec3>>, GpuError> {
+        Ok(self.read(&[instance])?.remove(0).normals)
+    }
+
+    /// Records copies of some instances' results, as the last encoded frame leaves them, into the
+    /// caller's encoder, to a staging buffer that is mapped once that is submitted and done. Nothing
+    /// waits: call [`Crowd::poll`] now and then, and [`Crowd::take`] until it has them.
+    ///
+    /// Staging buffers are used again once their results are taken; there are at most [`Crowd::MOST_READS`].
+    ///
+    /// # Errors
+    /// [`GpuError::Busy`] if as many readings are under way; [`GpuError::Mismatch`] for a foreign id, one that
+    /// no frame was encoded for, or results in a buffer of the caller's without usage `COPY_SRC`;
+    /// [`GpuError::Limit`] for more bytes than a buffer holds; no memory.
+    pub fn request_read(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        instances: &[InstanceId],
+    ) -> Result<ReadTicket, GpuError> {
+        self.readings
+            .request(&self.skinner, &self.stores, encoder, instances)
+    }
+
+    /// Encodes a frame and behind it the reading of some instances' results, and submits both, without waiting:
+    /// [`Crowd::wait`] and [`Crowd::take`] return them. Further frames may be submitted before that, and overwrite nothing
+    /// that is read, so the device works on one batch while the host prepares the next and uses the last.
+    ///
+    /// # Errors
+    /// As [`Crowd::encode`] and [`Crowd::request_read`]. If only the latter fails the frame is submitted, and
+    /// [`Crowd::read`] can read it.
+    pub fn submit_and_read(&mut self, instances: &[InstanceId]) -> Result<ReadTicket, GpuError> {
+        let mut encoder = self.encoder()?;
+        self.encode(&mut encoder)?;
+        let ticket = self.request_read(&mut encoder, instances);
+        let submission = self.submit_encoder(encoder)?;
+        ticket.map(|mut ticket| {
+            ticket.set_submission(submission);
+            ticket
+        })
+    }
+
+    /// Waits for a reading whose commands are submitted, and returns its results, in the order of its instances.
+    ///
+    /// # Errors
+    /// As [`Crowd::take`].
+    pub fn wait(&mut self, ticket: &ReadTicket) -> Result<Vec<Deformed>, GpuError> {
+        self.readings.wait(&self.skinner, ticket)
+    }
+
+    /// Has the device call back for what is done, without waiting for anything. Hosts that poll their device
+    /// themselves need not call it.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn poll(&mut self) -> Result<(), GpuError> {
+        self.readings.poll(&self.skinner)
+    }
+
+    /// Returns the results of a reading, in the order of its instances: `None` while they are on their way.
+    /// They are returned once; later calls are an error.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a ticket of another crowd, one whose results were taken, or one whose encoder was
+    /// dropped; a lost device.
+    pub fn take(&mut self, ticket: &ReadTicket) -> Option<Result<Vec<Deformed>, GpuError>> {
+        self.readings.take(&self.skinner, ticket)
+    }
+
+    /// Fills every output buffer with one value, so that tests see what a frame writes.
+    #[doc(hidden)]
+    pub fn fill_outputs(&mut self, value: f32) -> Result<(), GpuError> {
+        self.stores.outputs.fill(&self.skinner, value)
+    }
+
+    /// Reads what lies behind the last output of every output buffer.
+    #[doc(hidden)]
+    pub fn read_behind_outputs(&mut self) -> Result<Vec<f32>, GpuError> {
+        self.readings.read_behind(&self.skinner, &self.stores)
+    }
 }
 
-pub(super) fn foreign_skin() -> GpuError {
-    GpuError::Mismatch("a skin of another crowd, or one that was removed".into())
+/// Bounding boxes.
+impl Crowd {
+    /// Has frames from the next one on compute the bounding box of each instance's positions, in the space
+    /// that its pose leads to: two passes, of as many dispatches as there are output buffers and one.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn enable_bounds(&mut self, wanted: BoundsUse) -> Result<(), GpuError> {
+        match &mut self.stores.bounds {
+            Some(bounds) => bounds.set_wanted(wanted),
+            none => *none = Some(BoundsStore::new(&self.skinner, wanted)?),
+        }
+        Ok(())
+    }
+
+    /// Stops computing bounding boxes.
+    pub fn disable_bounds(&mut self) {
+        self.stores.bounds = None;
+    }
+
+    /// The boxes that the last encoded frame computes, to be bound as `array<vec4<f32>>` (storage): the least
+    /// corner at `2 * id.index()`, the greatest after it, `w` 0. Positions with a NaN do not count; infinite ones make
+    /// infinite boxes. Indices of hidden instances, of those without points and of those removed hold an empty
+    /// box: least corner 3.4e38, greatest -3.4e38, in every coordinate.
+    ///
+    /// [`Crowd::encode`] replaces the buffer if there are more indices than it holds
+    /// ([`Crowd::bounds_generation`]). `None` if bounds are not enabled.
+    #[must_use]
+    pub fn bounds_on_gpu(&self) -> Option<&wgpu::Buffer> {
+        Some(self.stores.bounds.as_ref()?.boxes().buffer())
+    }
+
+    /// A number that grows whenever the buffer of [`Crowd::bounds_on_gpu`] was replaced.
+    #[must_use]
+    pub fn bounds_generation(&self) -> u64 {
+        let bounds = self.stores.bounds.as_ref();
+        bounds.map_or(0, |bounds| bounds.boxes().replaced())
+    }
+
+    /// The newest box of an instance that has come back: least and greatest corner, in the space of its
+    /// pose a few frames ago. `None` if none has come yet, and for an empty one. Waits for nothing;
+    /// [`Crowd::poll`] has the device deliver.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or without [`BoundsUse::ReadBack`]; a lost device.
+    pub fn latest_bounds(&mut self, instance: InstanceId) -> Result<Option<[Vec3; 2]>, GpuError> {
+        let since = self.stores.instances.get(instance)?.since;
+        match &mut self.stores.bounds {
+            Some(bounds) => bounds.latest(&self.skinner, instance, since),
+            None => Err(not_read_back()),
+        }
+    }
 }

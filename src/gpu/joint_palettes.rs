@@ -6,20 +6,15 @@ use glam::DMat4;
 use range_alloc::RangeAllocator;
 use slotmap::SlotMap;
 
-use super::GpuError;
-use super::error::{alive, guarded};
-use super::growing::Growing;
-use super::skinner::Skinner;
-use super::staging::{Staging, Upload};
+use super::device::error::GpuError;
+use super::device::skinner::Skinner;
+use super::memory::dirty_ranges::Mirrored;
+use super::memory::growable_buffer::GrowableBuffer;
+use super::memory::upload::{Staging, Upload};
+use super::store::palettes::PaletteId;
 use crate::kernel::{PackedPose, PackedSkin, Palette};
-use crate::math::multiplied;
-use crate::math::{self, Rows};
+use crate::math::{self, Rows, multiplied};
 use crate::skel::SkinningMethod;
-
-slotmap::new_key_type! {
-    /// A palette, or a transform, of [`JointPalettes`]. Not an id any more once it is removed.
-    pub struct PaletteId;
-}
 
 /// Where a palette's matrices lie in [`JointPalettes::buffer`] and, for the frame before, in
 /// [`JointPalettes::previous`]: numbers of rows, of which a shader reads an `array<vec4<f32>>`. A 3x4
@@ -43,20 +38,18 @@ pub struct PaletteRows {
 #[derive(Clone, Debug)]
 struct Entry {
     rows: PaletteRows,
-    /// Of [`JointPalettes::blocks`].
+    /// Its blocks.
     place: Range<u32>,
-    /// Slots of a palette; `None` for a transform.
+    /// Number of matrices of each kind, and the method; `None` for a transform.
     palette: Option<(usize, SkinningMethod)>,
-    /// Changed since the last frame.
-    changed: bool,
-    /// Not in any frame yet: its previous pose is the current one.
+    /// Whether its previous pose is the current one, because no frame had it yet or its host said so.
     fresh: bool,
-    /// It has a pose.
+    /// Whether it has a pose.
     posed: bool,
 }
 
-/// Joint palettes of many skeleton instances in one storage buffer, with those of the frame before in another,
-/// for hosts that skin in their vertex stage; and transforms of rigid prims in the same buffers.
+/// Joint palettes of many skeleton instances in one storage buffer, and those of the frame before in another,
+/// for hosts that skin in their vertex stage. The same buffers hold transforms of rigid prims.
 ///
 /// Palettes are those of [`PackedPose`], so results are the same as a crowd's; [`PackedSkin::influences`] has
 /// slots and weights for vertex attributes. Prims that share a palette (skeleton instance,
@@ -66,29 +59,39 @@ pub struct JointPalettes {
     skinner: Skinner,
     entries: SlotMap<PaletteId, Entry>,
     free: RangeAllocator<u32>,
-    /// What `current` holds, or will after the next frame.
-    blocks: Vec<Rows>,
-    current: Growing,
-    previous: Growing,
-    /// Blocks that the last frame left in `current`.
+    /// What `current` holds, or will hold after the next frame.
+    blocks: Mirrored<Rows>,
+    current: GrowableBuffer,
+    previous: GrowableBuffer,
+    /// Number of blocks that the last frame left in `current`.
     encoded: u64,
     staging: Staging,
 }
 
 const BLOCK: u64 = size_of::<Rows>() as u64;
 
+impl Skinner {
+    /// Makes room for palettes of a host that skins in a shader of its own.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn joint_palettes(&self) -> Result<JointPalettes, GpuError> {
+        JointPalettes::new(self)
+    }
+}
+
 impl JointPalettes {
-    pub(super) fn new(skinner: &Skinner) -> Result<Self, GpuError> {
+    fn new(skinner: &Skinner) -> Result<Self, GpuError> {
         let limit = skinner.limits.binding_bytes;
         // A host may take rigid transforms as attributes of its instances.
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX;
-        let buffer = |label| Growing::new(skinner, label, usage, limit);
+        let buffer = |label| GrowableBuffer::new(skinner, label, usage, limit);
         Ok(Self {
             skinner: skinner.clone(),
             entries: SlotMap::with_key(),
             // Rows are counted in u32, three to a block.
             free: RangeAllocator::new(0..(limit / BLOCK).min(u64::from(u32::MAX / 3)) as u32),
-            blocks: Vec::new(),
+            blocks: Mirrored::default(),
             current: buffer("palettes.current")?,
             previous: buffer("palettes.previous")?,
             encoded: 0,
@@ -142,9 +145,12 @@ impl JointPalettes {
             let asked = (self.blocks.len() as u64 + u64::from(blocks)) * BLOCK;
             self.current.beyond_limit(asked)
         })?;
-        let end = self.blocks.len().max(place.end as usize);
-        self.blocks.resize(end, Rows::default());
-        self.blocks[place.start as usize..place.end as usize].fill(Rows::default());
+        let missing = (place.end as usize).saturating_sub(self.blocks.len());
+        // A new buffer is zero, too.
+        self.blocks
+            .extend_from_slice(&vec![Rows::default(); missing]);
+        let zeros = vec![Rows::default(); place.len()];
+        self.blocks.write(place.start, &[&zeros]);
         Ok(place)
     }
 
@@ -158,7 +164,6 @@ impl JointPalettes {
             rows,
             place,
             palette,
-            changed: true,
             fresh: true,
             posed: false,
         })
@@ -187,15 +192,11 @@ impl JointPalettes {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or a pose of another skin than was added.
     pub fn set_pose(&mut self, id: PaletteId, pose: &PackedPose) -> Result<(), GpuError> {
-        let (to, palette) = self.blocks_of(id, pose)?;
-        let parts = [
-            palette.points(),
-            palette.normals().unwrap_or_default(),
-            palette.rigid().map_or(&[][..], |rigid| rigid.motions()),
-            &[*pose.post(), *pose.post_normal()],
-        ];
-        write(to, parts.into_iter().flatten().copied());
-        Ok(())
+        let (first, palette) = self.check(id, pose)?;
+        let [points, normals, motions] = palette.parts();
+        let post = [*pose.post(), *pose.post_normal()];
+        self.blocks.write(first, &[points, normals, motions, &post]);
+        self.set_posed(id)
     }
 
     /// The same with the way out of skeleton space multiplied into every joint, and identity in its place:
@@ -207,7 +208,7 @@ impl JointPalettes {
     /// As [`JointPalettes::set_pose`]; [`GpuError::Mismatch`] for dual quaternions, whose joints cannot
     /// hold it.
     pub fn set_pose_folded(&mut self, id: PaletteId, pose: &PackedPose) -> Result<(), GpuError> {
-        let (to, palette) = self.blocks_of(id, pose)?;
+        let (first, palette) = self.check(id, pose)?;
         if palette.method() != SkinningMethod::ClassicLinear {
             let text = "the way out of skeleton space does not fold into dual quaternions";
             return Err(GpuError::Mismatch(text.into()));
@@ -216,8 +217,9 @@ impl JointPalettes {
         let normals = palette.normals().unwrap_or_default().iter();
         let normals = normals.map(|m| multiplied(pose.post_normal(), m));
         let identity = math::rows(DMat4::IDENTITY);
-        write(to, points.chain(normals).chain([identity, identity]));
-        Ok(())
+        let all = points.chain(normals).chain([identity, identity]);
+        self.blocks.write(first, &[&all.collect::<Vec<_>>()]);
+        self.set_posed(id)
     }
 
     /// Sets a transform for the frames to come, such as `world_from_prim` of a rigid prim.
@@ -225,24 +227,28 @@ impl JointPalettes {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or that of a palette.
     pub fn set_transform(&mut self, id: PaletteId, out_from_prim: DMat4) -> Result<(), GpuError> {
-        let entry = self.entries.get_mut(id).ok_or_else(foreign)?;
+        let entry = self.entries.get(id).ok_or_else(foreign)?;
         if entry.palette.is_some() {
             return Err(GpuError::Mismatch("a palette is set by poses".into()));
         }
-        (entry.changed, entry.posed) = (true, true);
-        let to = &mut self.blocks[entry.place.start as usize..entry.place.end as usize];
         let normals = math::rows3(math::normal_matrix(out_from_prim));
-        write(to, [math::rows(out_from_prim), normals]);
+        let rows = [math::rows(out_from_prim), normals];
+        self.blocks.write(entry.place.start, &[&rows]);
+        self.set_posed(id)
+    }
+
+    fn set_posed(&mut self, id: PaletteId) -> Result<(), GpuError> {
+        self.entries.get_mut(id).ok_or_else(foreign)?.posed = true;
         Ok(())
     }
 
-    /// The blocks of a palette, to be written, and what a pose has for them.
-    fn blocks_of<'a>(
-        &mut self,
+    /// The first block of a palette, and the palette of a pose, which has to fit.
+    fn check<'a>(
+        &self,
         id: PaletteId,
         pose: &'a PackedPose,
-    ) -> Result<(&mut [Rows], &'a Palette), GpuError> {
-        let entry = self.entries.get_mut(id).ok_or_else(foreign)?;
+    ) -> Result<(u32, &'a Palette), GpuError> {
+        let entry = self.entries.get(id).ok_or_else(foreign)?;
         let mismatch = |text: String| Err(GpuError::Mismatch(text));
         let Some((slots, method)) = entry.palette else {
             return mismatch("a lone transform is set by set_transform".into());
@@ -263,9 +269,7 @@ impl JointPalettes {
                 if fits.2 { "with" } else { "without" }
             ));
         }
-        (entry.changed, entry.posed) = (true, true);
-        let place = entry.place.start as usize..entry.place.end as usize;
-        Ok((&mut self.blocks[place], palette))
+        Ok((entry.place.start, palette))
     }
 
     /// Has the next frame take its pose for that of the frame before, as after a cut or a teleport.
@@ -287,35 +291,38 @@ impl JointPalettes {
     /// No memory, or a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         let skinner = &self.skinner;
-        alive(&skinner.device)?;
         let bytes = self.blocks.len() as u64 * BLOCK;
         let before = self.encoded * BLOCK;
         self.current.reserve_in(skinner, bytes, before, encoder)?;
         self.previous.reserve_in(skinner, bytes, 0, encoder)?;
         if before > 0 {
-            guarded(&skinner.device, || {
-                encoder.copy_buffer_to_buffer(
-                    &self.current.buffer,
-                    0,
-                    &self.previous.buffer,
-                    0,
-                    before,
-                );
-            })?;
+            let (from, to) = (self.current.buffer(), self.previous.buffer());
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, before);
         }
-        let places = |wanted: fn(&Entry) -> bool| {
-            let entries = self.entries.values().filter(move |e| wanted(e));
-            merged(entries.map(|e| e.place.clone()).collect())
-        };
-        let changed = places(|e| e.changed).into_iter();
-        let changed = changed.map(|place| upload(&self.current, &self.blocks, place));
-        let fresh = places(|e| e.fresh).into_iter();
-        let fresh = fresh.map(|place| upload(&self.previous, &self.blocks, place));
-        let uploads: Vec<Upload<'_>> = changed.chain(fresh).collect();
+        if self.staging.take_dropped() {
+            // What an encoder had that was dropped never came to the GPU.
+            self.blocks.mark_all();
+        }
+        self.blocks.join(0);
+        let (current, previous) = (self.current.buffer(), self.previous.buffer());
+        let changed = self.blocks.changes(0).map(|(offset, bytes)| Upload {
+            to: current,
+            offset,
+            bytes,
+        });
+        let fresh = self.entries.values().filter(|entry| entry.fresh);
+        let fresh = fresh.map(|entry| {
+            let place = entry.place.start as usize..entry.place.end as usize;
+            Upload {
+                to: previous,
+                offset: place.start as u64 * BLOCK,
+                bytes: bytemuck::cast_slice(&self.blocks.values()[place]),
+            }
+        });
         self.staging
-            .record(skinner, encoder, uploads.iter().copied())?;
+            .record(skinner, encoder, changed.chain(fresh))?;
+        self.blocks.set_uploaded();
         for entry in self.entries.values_mut() {
-            entry.changed = false;
             // Zeros are no pose to come from.
             entry.fresh &= !entry.posed;
         }
@@ -349,57 +356,30 @@ impl JointPalettes {
         }
         out.entries = self.entries.clone();
         for entry in out.entries.values_mut() {
-            (entry.changed, entry.fresh) = (true, true);
+            entry.fresh = true;
         }
-        out.blocks = self.blocks.clone();
+        out.blocks = self.blocks.values().to_vec().into();
         Ok(out)
     }
 
     /// This frame's rows, to be bound as `array<vec4<f32>>` (read-only storage).
     #[must_use]
     pub fn buffer(&self) -> &wgpu::Buffer {
-        &self.current.buffer
+        self.current.buffer()
     }
 
     /// The rows of the frame before, at the same places.
     #[must_use]
     pub fn previous(&self) -> &wgpu::Buffer {
-        &self.previous.buffer
+        self.previous.buffer()
     }
 
     /// A number that grows whenever [`JointPalettes::encode`] replaced a buffer: bind groups over it are to be
     /// made again.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.current.replaced + self.previous.replaced
+        self.current.replaced() + self.previous.replaced()
     }
-}
-
-fn upload<'a>(to: &'a Growing, blocks: &'a [Rows], place: Range<u32>) -> Upload<'a> {
-    Upload {
-        to: &to.buffer,
-        offset: u64::from(place.start) * BLOCK,
-        bytes: bytemuck::cast_slice(&blocks[place.start as usize..place.end as usize]),
-    }
-}
-
-fn write(to: &mut [Rows], from: impl IntoIterator<Item = Rows>) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = from;
-    }
-}
-
-/// Ranges with neighbours joined.
-fn merged(mut ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
-    ranges.sort_by_key(|range| range.start);
-    let mut out: Vec<Range<u32>> = Vec::new();
-    for range in ranges {
-        match out.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => out.push(range),
-        }
-    }
-    out
 }
 
 fn foreign() -> GpuError {

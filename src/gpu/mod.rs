@@ -1,56 +1,46 @@
 //! The GPU side: the only place that names wgpu.
 //!
-//! A [`Skinner`] holds the pipelines, each made when it is needed first; a [`Crowd`] holds skins, instances and their
-//! outputs in a few large buffers and skins all of them in as few dispatches as the device allows.
-//! Poses come packed, or as local transforms of a rig that the GPU poses ([`Crowd::add_rig`]).
-//! [`Crowd::encode`] records into a caller's encoder and neither submits nor blocks; the reading
+//! A [`Skinner`] holds the pipelines of one device. A [`Crowd`] holds skins, instances and their
+//! results in a few large buffers, and skins all of them in as few dispatches as the device allows.
+//! [`Crowd::encode`] records into the caller's encoder and neither submits nor blocks; the reading
 //! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
+//!
+//! Files import only files further down in this list (`tests/gpu_layers.rs` holds them to it):
+//!
+//! ```text
+//! crowd, joint_palettes   what hosts call: the stores, and the list of passes
+//! pass/                   one file per pass: its kernel, the items it adds to a frame, what it binds
+//! plan/                   where poses lie, groups of items, tables: pure data, no device
+//! store/                  skins, instances, poses, palettes, rigs, outputs, bounds: each owns its state
+//! memory/                 buffers that grow, uploads, readings
+//! device/                 adapters, limits, errors, pipelines, the skinner, timestamps
+//! ```
 
-mod arena;
-mod blend_lists;
-mod bounds;
-mod changed;
 mod crowd;
 mod device;
-mod error;
-mod frame;
-mod groups;
-mod growing;
 mod joint_palettes;
-mod limits;
-mod members;
-mod out_sets;
-mod outputs;
-mod pipelines;
-mod plain;
-mod pose_pages;
-mod posing;
-mod readback;
-mod rebuild;
-mod record;
-mod results;
-mod retained;
-mod rig_palettes;
-mod rigs;
-mod ring;
-mod skinner;
-mod slices;
-mod staging;
-mod tables;
-mod target;
-mod timing;
+mod memory;
+mod pass;
+mod plan;
+mod store;
 
-pub use bounds::BoundsUse;
-pub use crowd::{Crowd, InstanceId, SkinId};
-pub use device::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
-pub use error::GpuError;
-pub use error::guarded;
-pub use joint_palettes::{JointPalettes, PaletteId, PaletteRows};
-pub use limits::{needed_features, needed_limits, wanted_features};
-pub use readback::{Deformed, ReadTicket};
-pub use results::OutputSlice;
-pub use rigs::RigId;
-pub use ring::map_and;
-pub use skinner::{Skinner, SkinnerOptions};
-pub use target::{Attribute, NormalFormat, OutputTarget};
-pub use timing::GpuTimes;
+pub use crowd::Crowd;
+pub use device::adapter::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
+pub use device::error::GpuError;
+pub use device::error::guarded;
+pub use device::limits::{needed_features, needed_limits, wanted_features};
+pub use device::mapping::map_and;
+pub use device::pipelines::PipelineVariant;
+pub use device::skinner::{Skinner, SkinnerOptions};
+pub use device::timing::GpuTimes;
+pub use joint_palettes::{JointPalettes, PaletteRows};
+pub use pass::{Prewarm, pipeline_variants};
+pub use store::bounds::BoundsUse;
+pub use store::instances::InstanceId;
+pub use store::outputs::OutputSlice;
+pub use store::palettes::PaletteId;
+pub use store::poses::InstancePose;
+pub use store::readings::{Deformed, ReadTicket};
+pub use store::rigs::RigId;
+pub use store::skins::SkinId;
+pub use store::target::{Attribute, NormalFormat, OutputTarget};

@@ -162,10 +162,16 @@ impl PackedPose {
             ),
             None => (math::rows(DMat4::IDENTITY), math::rows3(DMat3::IDENTITY)),
         };
+        self.is_posed_on_gpu = false;
+        self.note_palette(skin);
+    }
+
+    /// Notes what the palette and the way out of skeleton space say of scales and of mirroring.
+    fn note_palette(&mut self, skin: &PackedSkin) {
+        let palette = self.palette.as_ref();
         self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_slots));
         let binds_mirrored = palette.and_then(|p| p.points().last());
         self.mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&self.post);
-        self.is_posed_on_gpu = false;
     }
 
     fn expect_fits(&self, skin: &PackedSkin) {
@@ -178,18 +184,25 @@ impl PackedPose {
     pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Misfit> {
         let slots = self.palette.as_ref().map(|palette| palette.slots());
         sizes_fit(skin, self.channel_weights.len(), slots)?;
-        let Some(palette) = &self.palette else {
-            return Ok(());
-        };
-        let misfit = |expected: String, found: String| Err(Misfit { expected, found });
-        if palette.method() != skin.method() {
-            let expected = format!("a {:?} palette", skin.method());
-            return misfit(expected, format!("{:?}", palette.method()));
+        match &self.palette {
+            Some(palette) => palette_fits(skin, palette),
+            None => Ok(()),
         }
-        if skin.normals().is_some() && palette.normals().is_none() {
-            return misfit("a palette with normal matrices".into(), "none".into());
-        }
-        Ok(())
+    }
+
+    /// Whether this pose, with `palette` in place of its own, is one for `skin`, and what is not.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn fits_with(&self, skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
+        sizes_fit(skin, self.channel_weights.len(), Some(palette.slots()))?;
+        palette_fits(skin, palette)
+    }
+
+    /// Takes another palette, which has to fit the skin.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn replace_palette(&mut self, skin: &PackedSkin, palette: &Arc<Palette>) {
+        self.palette = Some(Arc::clone(palette));
+        self.is_posed_on_gpu = false;
+        self.note_palette(skin);
     }
 
     /// Makes it one over a palette of `rig`'s that the GPU makes.
@@ -245,12 +258,6 @@ impl PackedPose {
         self.channel_weights.clear();
         self.channel_weights.extend_from_slice(channel_weights);
         Ok(())
-    }
-
-    /// Whether its palette is one that the GPU makes.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn is_posed_on_gpu(&self) -> bool {
-        self.is_posed_on_gpu
     }
 
     /// Whether its prim is skinned, by a palette of its own or by one that the GPU makes.
@@ -335,6 +342,19 @@ fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
         Ok(()) => Ok(()),
         Err(Misfit { expected, found }) => wrong("", &expected, found),
     }
+}
+
+/// Whether a palette of the right size has the method and the normals that a skin needs.
+fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
+    let misfit = |expected: String, found: String| Err(Misfit { expected, found });
+    if palette.method() != skin.method() {
+        let expected = format!("a {:?} palette", skin.method());
+        return misfit(expected, format!("{:?}", palette.method()));
+    }
+    if skin.normals().is_some() && palette.normals().is_none() {
+        return misfit("a palette with normal matrices".into(), "none".into());
+    }
+    Ok(())
 }
 
 /// Checks the number of channel weights, and the size of the palette, against a skin.

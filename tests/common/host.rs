@@ -1,7 +1,8 @@
 //! A device that trials run on, as a host has it.
 
+use glam::DMat4;
 use libtest_mimic::Failed;
-use sinew::gpu::{Crowd, Skinner, SkinnerOptions};
+use sinew::gpu::{Crowd, InstancePose, RigId, Skinner, SkinnerOptions};
 
 use super::gpu;
 
@@ -74,5 +75,18 @@ impl Gpu {
             .write_buffer(&buffer, 0, bytemuck::cast_slice(&words));
         self.queue.submit([]);
         buffer
+    }
+}
+
+/// A pose by a rig.
+pub fn by_rig<'a>(
+    rig: RigId,
+    out_from_skel: &'a DMat4,
+    channel_weights: &'a [f32],
+) -> InstancePose<'a> {
+    InstancePose::Rig {
+        rig,
+        out_from_skel,
+        channel_weights,
     }
 }

@@ -8,7 +8,10 @@ use common::trials::Trial;
 use common::{gpu, tolerance};
 use glam::{DVec3, Vec3};
 use libtest_mimic::Failed;
-use sinew::gpu::{AdapterChoice, Deformed, GpuDevice, GpuError, Skinner, SkinnerOptions};
+use sinew::gpu::{
+    AdapterChoice, Deformed, GpuDevice, GpuError, OutputTarget, PipelineVariant, Prewarm, Skinner,
+    SkinnerOptions, pipeline_variants,
+};
 use sinew::kernel::{
     CpuJob, PackedPose, PackedSkin, Palette, points_on_cpu, skin_batch_on_cpu, skin_on_cpu,
 };
@@ -578,21 +581,25 @@ fn crowd_in_one_dispatch() -> Result<(), Failed> {
             crowd.set_pose(instance, pose)?;
         }
     }
-    // One for weights, one for skinning; a software adapter takes palettes 64 KiB at a time, and
-    // no two neighbouring pages of them would have fitted one.
-    let pages = if device.report().software {
-        let work = packed_work(&all);
-        let palettes = work
-            .iter()
-            .flat_map(|(_, poses)| poses)
-            .map(PackedPose::palette);
-        let slots: usize = palettes.map(|p| p.map_or(0, |p| 2 * p.slots() + 2)).sum();
-        2 * (slots * 48).div_ceil(64 << 10)
-    } else {
-        1
-    };
-    if crowd.dispatch_count()? > 2 * pages {
-        return Err(format!("{} dispatches", crowd.dispatch_count()?).into());
+    // One for each pipeline that some skin needs: what is compiled ahead is all that is compiled.
+    let mut variants: Vec<PipelineVariant> = Vec::new();
+    for (packed, _) in packed_work(&all) {
+        let of_skin = pipeline_variants(&packed, &OutputTarget::default(), Prewarm::default());
+        for variant in of_skin {
+            if !variants.contains(&variant) {
+                variants.push(variant);
+            }
+        }
+    }
+    let dispatches = crowd.dispatch_count()?;
+    if dispatches > variants.len() {
+        return Err(format!("{dispatches} dispatches, {} pipelines", variants.len()).into());
+    }
+    skinner.prewarm(&variants)?;
+    let compiled = skinner.compiled();
+    crowd.run()?;
+    if (compiled, skinner.compiled()) != (variants.len(), variants.len()) {
+        return Err(format!("{compiled} pipelines, then {}", skinner.compiled()).into());
     }
     check_work(&all)
 }

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use sinew::gpu::{
-    AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, ReadTicket, SkinId, Skinner,
-    SkinnerOptions,
+    AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, InstanceId, InstancePose, PaletteId,
+    ReadTicket, SkinId, Skinner, SkinnerOptions,
 };
 use sinew::kernel::{PackedPose, PackedSkin, cpu_instructions, skin_on_cpu};
 use sinew::wgpu;
@@ -186,6 +186,8 @@ pub(super) struct GpuBatch {
     before: Option<Crowd>,
     /// Uploaded skins by address; the crowd keeps each one's `Arc`, so none is reused.
     skins: HashMap<usize, SkinId>,
+    /// Palettes of the last batch that several poses may share, by address; the crowd keeps each one\'s `Arc`.
+    palettes: HashMap<usize, PaletteId>,
 }
 
 /// Jobs that were submitted.
@@ -226,6 +228,7 @@ impl GpuBatch {
             number: 0,
             before: None,
             skins: HashMap::new(),
+            palettes: HashMap::new(),
         })
     }
 
@@ -234,6 +237,7 @@ impl GpuBatch {
         self.before = None;
         self.number += 1;
         self.skins.clear();
+        self.palettes.clear();
     }
 
     /// Submits every job in one frame, and the reading of its results. Others may be begun before these are finished.
@@ -242,8 +246,12 @@ impl GpuBatch {
             self.before = Some(std::mem::replace(&mut self.crowd, self.skinner.crowd()));
             self.number += 1;
             self.skins.clear();
+            self.palettes.clear();
         }
         self.crowd.clear_instances();
+        for (_, palette) in self.palettes.drain() {
+            self.crowd.remove_palette(palette)?;
+        }
         for job in jobs {
             let address = Arc::as_ptr(&job.skin) as usize;
             let id = match self.skins.get(&address) {
@@ -255,7 +263,7 @@ impl GpuBatch {
                 }
             };
             let instance = self.crowd.add_instance(id)?;
-            self.crowd.set_pose(instance, &job.pose)?;
+            self.pose(instance, &job.pose)?;
         }
         let instances = self.crowd.instances();
         let results = match self.crowd.submit_and_read(&instances) {
@@ -268,6 +276,18 @@ impl GpuBatch {
             crowd: self.number,
             results,
         })
+    }
+
+    /// Poses an instance. Poses over one `Arc` share a palette.
+    fn pose(&mut self, instance: InstanceId, pose: &PackedPose) -> Result<(), GpuError> {
+        let Some(palette) = pose.palette().filter(|p| Arc::strong_count(p) > 1) else {
+            return self.crowd.set_pose(instance, pose);
+        };
+        let address = Arc::as_ptr(palette) as usize;
+        let add = || self.crowd.add_palette(Arc::clone(palette));
+        let palette = *self.palettes.entry(address).or_insert_with(add);
+        self.crowd
+            .set_pose(instance, InstancePose::Shared { palette, pose })
     }
 
     /// Waits for what was begun: its results, in order.

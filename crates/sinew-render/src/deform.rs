@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::Control;
 use sinew::error::{Error, Invalid, Result};
-use sinew::gpu::{Crowd, InstanceId, Skinner};
+use sinew::gpu::{Crowd, InstanceId, InstancePose, PaletteId, Skinner};
 use sinew::kernel::{PackedPose, PackedSkin, Palette, skin_on_cpu};
 use sinew::math;
 use sinew::sampled::Time;
@@ -35,6 +35,8 @@ pub(super) struct Deform {
     /// In the crowd, once it has a pose.
     pub instance: Option<InstanceId>,
     pub pose: Option<PackedPose>,
+    /// Which palette the pose has, which other meshes may share.
+    pub palette: Option<PaletteKey>,
     /// Rest data that changes with time is skinned by the mirror, and uploaded.
     pub animated_rest: bool,
 }
@@ -116,7 +118,7 @@ pub(super) struct Posing<'a> {
 }
 
 /// Skeleton instance, geomBindTransform and method; whether with normals.
-type PaletteKey = (usize, [u64; 16], bool, bool);
+pub(super) type PaletteKey = (usize, [u64; 16], bool, bool);
 
 impl<'a> Posing<'a> {
     pub fn new(
@@ -150,7 +152,8 @@ impl<'a> Posing<'a> {
                 *weight = *wanted;
             }
         }
-        let palette = self.palette(&deform.skin, bound, &pose);
+        let (key, palette) = self.palette(&deform.skin, bound, &pose).unzip();
+        deform.palette = key;
         let Pose {
             out_from_skel,
             channel_weights,
@@ -171,7 +174,7 @@ impl<'a> Posing<'a> {
         skin: &PackedSkin,
         bound: BoundSkin<'_>,
         pose: &Pose,
-    ) -> Option<Arc<Palette>> {
+    ) -> Option<(PaletteKey, Arc<Palette>)> {
         let skinning = pose
             .skinning
             .as_ref()
@@ -191,7 +194,7 @@ impl<'a> Posing<'a> {
                 with_normals,
             ))
         });
-        Some(Arc::clone(made))
+        Some((key, Arc::clone(made)))
     }
 
     /// Local space from the space that a mesh's points are in.
@@ -249,12 +252,15 @@ pub(super) fn on_cpu<'a>(
 #[derive(Debug)]
 pub(super) struct OnGpu {
     pub crowd: Crowd,
+    /// Palettes of the crowd, and what they were set to last.
+    palettes: HashMap<PaletteKey, (PaletteId, Arc<Palette>)>,
 }
 
 impl OnGpu {
     pub fn new(skinner: &Skinner) -> Self {
         Self {
             crowd: skinner.crowd(),
+            palettes: HashMap::new(),
         }
     }
 
@@ -274,6 +280,33 @@ impl OnGpu {
                 *deform.instance.insert(made)
             }
         };
-        Ok(self.crowd.set_pose(instance, pose)?)
+        match deform.palette.zip(pose.palette()) {
+            Some((key, palette)) => {
+                let palette = self.palette(key, palette)?;
+                let pose = InstancePose::Shared { palette, pose };
+                Ok(self.crowd.set_pose(instance, pose)?)
+            }
+            None => Ok(self.crowd.set_pose(instance, pose)?),
+        }
+    }
+
+    /// The crowd's palette of a key, moved to the joints of this time.
+    fn palette(&mut self, key: PaletteKey, palette: &Arc<Palette>) -> Result<PaletteId> {
+        if let Some((id, set)) = self.palettes.get_mut(&key) {
+            if !Arc::ptr_eq(set, palette) {
+                self.crowd.set_palette(*id, palette)?;
+                set.clone_from(palette);
+            }
+            return Ok(*id);
+        }
+        // A geomBindTransform that moves brings a new key at every time: palettes that nothing refers to go.
+        if self.palettes.len() > 2 * self.crowd.instance_count() {
+            let crowd = &mut self.crowd;
+            self.palettes
+                .retain(|_, (id, _)| crowd.remove_palette(*id).is_err());
+        }
+        let id = self.crowd.add_palette(Arc::clone(palette));
+        self.palettes.insert(key, (id, Arc::clone(palette)));
+        Ok(id)
     }
 }

@@ -114,6 +114,7 @@ impl Stage {
                             skin,
                             instance: None,
                             pose: None,
+                            palette: None,
                             animated_rest: bound[binding].binding().rest_is_animated(),
                         }),
                         Err(e) => {

@@ -26,6 +26,7 @@ pub use codecs::Grid;
 pub use packing::{Packing, PointBytes};
 pub use slices::{
     EncodedShapes, EncodedSlice, MultiPoseValues, SliceOffsets, TooLarge, encode, encode_shapes,
+    is_for_multi_pose_lbs,
 };
 pub use values::{ValueLayout, unpack_normal};
 

@@ -179,6 +179,14 @@ pub fn encode(
         .flat_map(move |results| Encoder::new(skin, results, binding_bytes))
 }
 
+/// Whether [`crate::kernel::MULTI_POSE_LBS`] skins it. Small skins share workgroups, which [`crate::kernel::SKIN`] does; that cannot read
+/// packed skins.
+#[must_use]
+pub fn is_for_multi_pose_lbs(skin: &PackedSkin) -> bool {
+    let is_small = skin.point_count() <= MAX_SHARED_RESULTS as usize;
+    skin.suits_multi_pose_lbs() && (!is_small || skin.packing() != Packing::Exact)
+}
+
 /// Encodes the tables of a skin's blend shapes; `None` without any.
 ///
 /// # Errors
@@ -471,10 +479,6 @@ impl<'a> Encoder<'a> {
         debug_assert_eq!(out.words.len() as u64, run.words);
         let layout = skin.value_layout();
         let is_narrow = layout.narrow && skin.influences().is_some();
-        // Small skins share workgroups, which the other kernel does; it cannot read packed ones.
-        let is_small = skin.point_count() <= MAX_SHARED_RESULTS as usize;
-        let is_multi_pose =
-            skin.suits_multi_pose_lbs() && (!is_small || skin.packing() != Packing::Exact);
         Ok(EncodedSlice {
             first: run.results.start,
             words: out.words,
@@ -485,7 +489,7 @@ impl<'a> Encoder<'a> {
                 0
             },
             blend,
-            multi_pose: is_multi_pose.then(|| MultiPoseValues {
+            multi_pose: is_for_multi_pose_lbs(skin).then(|| MultiPoseValues {
                 layout,
                 grid: skin.grid(),
             }),

@@ -34,7 +34,7 @@ fn check(gpu: &Gpu, crowd: &mut Crowd) -> Result<(), Failed> {
             true => EMPTY,
             false => bounds_on_cpu(&crowd.read_points(id)?).unwrap_or(EMPTY),
         };
-        let got = boxes[id.slot() as usize];
+        let got = boxes[id.index() as usize];
         let bits = |v: Vec3| v.to_array().map(f32::to_bits);
         let same = got.map(|v| bits(v.truncate())) == want.map(bits);
         ensure(
@@ -90,7 +90,7 @@ fn everything(gpu: &Gpu) -> Result<(), Failed> {
     crowd.submit()?;
     check(gpu, &mut crowd)?;
     let boxes = boxes(gpu, &crowd)?;
-    let removed = boxes[ids[1].0.slot() as usize].map(Vec4::truncate);
+    let removed = boxes[ids[1].0.index() as usize].map(Vec4::truncate);
     ensure(removed == EMPTY, "a removed instance has a box")?;
     let finite = boxes.iter().filter(|b| b[0].x < b[1].x).count();
     ensure(finite > 30, &format!("{finite} boxes"))
@@ -215,7 +215,7 @@ fn late(gpu: &Gpu) -> Result<(), Failed> {
     // Another instance in its slot.
     crowd.remove_instance(id)?;
     let next = crowd.add_instance(skin)?;
-    ensure(next.slot() == id.slot(), "another slot")?;
+    ensure(next.index() == id.index(), "another slot")?;
     crowd.set_pose(next, &made.pose(7))?;
     ensure(
         crowd.latest_bounds(id).is_err(),

@@ -69,9 +69,9 @@ fn many(gpu: &Gpu) -> Result<(), Failed> {
             ids.push((a?, b?));
             each.set_pose(ids[i].0, &made.pose(i as u64))?;
         }
-        let of = |id: InstanceId| &made[id.slot() as usize % 20];
+        let of = |id: InstanceId| &made[id.index() as usize % 20];
         all.update_poses(|id, pose| {
-            fill(of(id), id.slot().into(), pose);
+            fill(of(id), id.index().into(), pose);
             Ok::<_, String>(true)
         })?;
         for frame in 1..5u64 {
@@ -85,16 +85,16 @@ fn many(gpu: &Gpu) -> Result<(), Failed> {
             each.set_hidden(hidden.0, frame == 2)?;
             all.set_hidden(hidden.1, frame == 2)?;
             let changes = |slot: u32| u64::from(slot) % 3 == frame % 3;
-            for (a, _) in ids.iter().filter(|(a, _)| changes(a.slot())) {
+            for (a, _) in ids.iter().filter(|(a, _)| changes(a.index())) {
                 if !each.is_hidden(*a)? {
-                    each.set_pose(*a, &of(*a).pose(frame * 1000 + u64::from(a.slot())))?;
+                    each.set_pose(*a, &of(*a).pose(frame * 1000 + u64::from(a.index())))?;
                 }
             }
             all.update_poses(|id, pose| {
-                if changes(id.slot()) {
-                    fill(of(id), frame * 1000 + u64::from(id.slot()), pose);
+                if changes(id.index()) {
+                    fill(of(id), frame * 1000 + u64::from(id.index()), pose);
                 }
-                Ok::<_, String>(changes(id.slot()))
+                Ok::<_, String>(changes(id.index()))
             })?;
             // By one, over a palette that a host holds as well.
             let (a, b) = ids[7];
@@ -103,7 +103,7 @@ fn many(gpu: &Gpu) -> Result<(), Failed> {
             all.set_pose(b, &pose)?;
             let (a, b) = ids[if frame == 3 { 7 } else { 8 }];
             each.set_pose(a, &of(a).pose(frame + 600))?;
-            all.update_pose(b, &cases::pose(&of(b).skin, frame + 600))?;
+            all.set_pose(b, &cases::pose(&of(b).skin, frame + 600))?;
         }
     }
     Ok(())
@@ -118,7 +118,7 @@ fn wrong(gpu: &Gpu) -> Result<(), Failed> {
         crowd.set_pose(*id, &made.pose(1))?;
     }
     crowd.run()?;
-    let result = crowd.update_poses(|id, pose| match id.slot() {
+    let result = crowd.update_poses(|id, pose| match id.index() {
         60 => Err("no clip"),
         // Without joints it stays at rest, whatever buffers were used before.
         61 => Ok(true),
@@ -132,7 +132,7 @@ fn wrong(gpu: &Gpu) -> Result<(), Failed> {
         }
     });
     match result {
-        Err(GpuError::Mismatch(text)) if text == "slot 60: no clip" => {}
+        Err(GpuError::Mismatch(text)) if text == "instance 60: no clip" => {}
         other => return Err(format!("{other:?}").into()),
     }
     let got = crowd.run()?;
@@ -147,12 +147,12 @@ fn wrong(gpu: &Gpu) -> Result<(), Failed> {
     }
     let mut bad = cases::pose(&made.skin, 3);
     bad.geom_bind = DMat4::NAN;
-    match crowd.update_pose(ids[0], &bad) {
+    match crowd.set_pose(ids[0], &bad) {
         Err(GpuError::Mismatch(text)) if text.contains("/Case") => {}
         other => return Err(format!("{other:?}").into()),
     }
     crowd.remove_instance(ids[0])?;
     let pose = cases::pose(&made.skin, 3);
-    let removed = crowd.update_pose(ids[0], &pose);
+    let removed = crowd.set_pose(ids[0], &pose);
     ensure(removed.is_err(), "one that was removed")
 }

@@ -15,6 +15,7 @@ use crate::crowds::Run;
 use crate::crowds::made::{Gpu, Made, ensure, made, twenty};
 use common::cases::{self, Spec};
 use common::gpu::device_with;
+use common::host::by_rig;
 
 pub const TRIALS: &[(&str, Run)] = &[
     ("repeats_on_the_gpu", on_gpu),
@@ -107,13 +108,13 @@ impl Stage {
         self.crowd.set_joints(self.rig, &joints(time))?;
         Ok(self
             .crowd
-            .set_rig_pose(last, self.rig, &DMat4::IDENTITY, &[])?)
+            .set_pose(last, by_rig(self.rig, &DMat4::IDENTITY, &[]))?)
     }
 
     /// Boxes by number of the skin.
     fn boxes(&self, gpu: &Gpu) -> Result<Vec<u32>, Failed> {
         let all: Vec<[Vec4; 2]> = gpu.read(self.crowd.bounds_on_gpu().ok_or("no bounds")?)?;
-        let of = |id: &InstanceId| all[id.slot() as usize].map(|v| v.truncate().to_array());
+        let of = |id: &InstanceId| all[id.index() as usize].map(|v| v.truncate().to_array());
         let numbers = self.ids.iter().flat_map(of).flatten();
         Ok(numbers.map(f32::to_bits).collect())
     }

@@ -3,8 +3,12 @@
 use std::collections::HashMap;
 
 use libtest_mimic::Failed;
-use sinew::gpu::{Attribute, BoundsUse, Crowd, InstanceId, OutputTarget, SkinId, SkinnerOptions};
+use sinew::gpu::{
+    Attribute, BoundsUse, Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinId,
+    SkinnerOptions, pipeline_variants,
+};
 use sinew::kernel::PackedPose;
+use sinew::skel::SkinningMethod;
 
 use crate::crowds::Run;
 use crate::crowds::made::{Gpu, Made, agrees, bits, crowd_of, ensure, made, twenty};
@@ -14,6 +18,7 @@ use common::rng::Rng;
 pub const TRIALS: &[(&str, Run)] = &[
     ("retained_uploads_only_what_changed", only_what_changed),
     ("retained_palettes_part_and_meet", part_and_meet),
+    ("neighbours_change_no_bits_and_compile_nothing", neighbours),
     ("retained_frames_survive_dropped_encoders", dropped_encoders),
     ("retained_frames_equal_those_made_anew", equal_anew),
 ];
@@ -54,7 +59,7 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failed> {
     // The same again, by the same palettes and by equal ones.
     for (id, pose) in ids.iter().zip(&poses) {
         crowd.set_pose(*id, &with_weights(&made, pose, vec![0.5; channels]))?;
-        let equal = made.pose(u64::from(id.slot()));
+        let equal = made.pose(u64::from(id.index()));
         crowd.set_pose(*id, &with_weights(&made, &equal, vec![0.5; channels]))?;
     }
     expect("equal poses", uploaded(&mut crowd)?, 0)?;
@@ -75,14 +80,14 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failed> {
     expect("one's palette", uploaded(&mut crowd)?, slots * 2 * 48)?;
     let moved = glam::DMat4::from_translation(glam::DVec3::X);
     for (id, pose) in ids.iter().zip(&poses) {
-        let palette = match id.slot() {
+        let palette = match id.index() {
             7 => other.palette(),
             _ => pose.palette(),
         };
-        let weights = vec![if id.slot() == 7 { 0.75 } else { 0.25 }; channels];
+        let weights = vec![if id.index() == 7 { 0.75 } else { 0.25 }; channels];
         let pose = PackedPose::with_palette(&made.packed, palette.cloned(), moved, weights);
         crowd.set_pose(*id, &pose)?;
-        if id.slot() == 0 {
+        if id.index() == 0 {
             expect("one moves", uploaded(&mut crowd)?, 96)?;
         }
     }
@@ -107,17 +112,27 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failed> {
     agrees(&results[7], &made.on_cpu(&pose))
 }
 
-/// Instances that share a palette, go apart, and meet again.
+/// Instances that share palettes by id, go apart, and meet again.
 fn part_and_meet(gpu: &Gpu) -> Result<(), Failed> {
     let made = made(&Spec::default())?;
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(made.packed.clone())?;
     let ids = crowd.add_instances(skin, 4)?;
-    let slots = made.packed.palette_slots() as u64;
-    let palette = slots * 2 * 48;
-    let plan = |seeds: [usize; 4], poses: &[PackedPose], crowd: &mut Crowd| {
-        for (id, seed) in ids.iter().zip(seeds) {
-            crowd.set_pose(*id, &poses[seed])?;
+    let palette = made.packed.palette_slots() as u64 * 2 * 48;
+    let poses: Vec<PackedPose> = (0..8).map(|i| made.pose(i)).collect();
+    let of = |seed: usize| poses[seed].palette().cloned().expect("posed");
+    let shared = [crowd.add_palette(of(0)), crowd.add_palette(of(1))];
+    // Which palette each instance refers to, or none; and the pose of each.
+    let frame = |crowd: &mut Crowd, refer: [Option<usize>; 4], seeds: [usize; 4]| {
+        for ((id, seed), palette) in ids.iter().zip(seeds).zip(refer) {
+            let pose = &poses[seed];
+            match palette.map(|p| shared[p]) {
+                Some(palette) => {
+                    crowd.set_palette(palette, &of(seed))?;
+                    crowd.set_pose(*id, InstancePose::Shared { palette, pose })?;
+                }
+                None => crowd.set_pose(*id, pose)?,
+            }
         }
         let bytes = uploaded(crowd)?;
         for (got, seed) in crowd.read(&ids)?.iter().zip(seeds) {
@@ -125,40 +140,133 @@ fn part_and_meet(gpu: &Gpu) -> Result<(), Failed> {
         }
         Ok::<u64, Failed>(bytes)
     };
-    let poses: Vec<PackedPose> = (0..8).map(|i| made.pose(i)).collect();
-    plan([0, 0, 0, 1], &poses, &mut crowd)?;
-    // All of a palette go on to another: the plan stays, and one palette is uploaded, with the ways out that differ.
-    let bytes = plan([2, 2, 2, 1], &poses, &mut crowd)?;
+    let (a, b) = (Some(0), Some(1));
+    frame(&mut crowd, [a, a, a, b], [0, 0, 0, 1])?;
+    // All of a palette move: it is uploaded once, with the matrices out of skeleton space that differ.
+    let bytes = frame(&mut crowd, [a, a, a, b], [2, 2, 2, 1])?;
+    expect("one palette and three ways out", bytes, palette + 3 * 96)?;
+    // A palette alone moves, and those that refer to it with it.
+    crowd.set_palette(shared[1], &of(1))?;
+    expect("the same palette", uploaded(&mut crowd)?, 0)?;
+    crowd.set_palette(shared[0], &of(6))?;
+    expect("another palette", uploaded(&mut crowd)?, palette)?;
+    for id in &ids[..3] {
+        let moved = PackedPose::with_palette(
+            &made.packed,
+            Some(of(6)),
+            cases::pose(&made.skin, 2).out_from_skel,
+            Vec::new(),
+        );
+        agrees(&crowd.read(&[*id])?[0], &made.on_cpu(&moved))?;
+    }
+    // Some go to another palette, there and back, or have their own.
+    frame(&mut crowd, [b, a, a, b], [1, 2, 2, 1])?;
+    frame(&mut crowd, [a, a, a, b], [3, 3, 3, 1])?;
+    frame(&mut crowd, [None; 4], [3, 4, 5, 6])?;
+    frame(&mut crowd, [None, a, None, b], [7, 7, 7, 0])?;
+    let in_use = crowd.remove_palette(shared[0]);
+    ensure(in_use.is_err(), "a palette that is in use was removed")?;
+    frame(&mut crowd, [None; 4], [7, 0, 7, 0])?;
+    crowd.remove_palette(shared[0])?;
+    let palette = shared[0];
     ensure(
-        bytes <= palette + 3 * 96,
-        &format!("{bytes} bytes of one palette"),
+        crowd.set_palette(palette, &of(1)).is_err()
+            && crowd.remove_palette(palette).is_err()
+            && crowd
+                .set_pose(
+                    ids[0],
+                    InstancePose::Shared {
+                        palette,
+                        pose: &poses[0],
+                    },
+                )
+                .is_err(),
+        "a palette that was removed",
     )?;
-    // Some do, there and back.
-    for id in &ids[..2] {
-        crowd.set_pose(*id, &poses[5])?;
-    }
-    for id in &ids[..2] {
-        crowd.set_pose(*id, &poses[2])?;
-    }
-    plan([2, 2, 2, 1], &poses, &mut crowd)?;
-    plan([3, 2, 2, 1], &poses, &mut crowd)?;
-    plan([3, 4, 5, 6], &poses, &mut crowd)?;
-    plan([7, 7, 7, 7], &poses, &mut crowd)?;
-    plan([7, 0, 7, 0], &poses, &mut crowd)?;
-    // Palettes that are gone, so that others may come to lie at their addresses.
-    for round in 0..20u64 {
-        let shared = made.pose(round);
-        crowd.set_pose(ids[0], &shared)?;
-        crowd.set_pose(ids[1], &shared)?;
-        drop(shared);
-        crowd.set_pose(ids[1], &made.pose(round + 50))?;
-        crowd.set_pose(ids[2], &made.pose(round + 60))?;
-        let got = crowd.run()?;
-        for (i, seed) in [round, round + 50, round + 60].into_iter().enumerate() {
-            agrees(&got[i], &made.on_cpu(&made.pose(seed)))?;
+    let other = self::made(&Spec {
+        joints: 7,
+        ..Spec::default()
+    })?;
+    let small = other.pose(1).palette().cloned().expect("posed");
+    ensure(
+        crowd.set_palette(shared[1], &small).is_err(),
+        "a palette of another size",
+    )?;
+    let small = crowd.add_palette(small);
+    let (palette, pose) = (small, &poses[0]);
+    ensure(
+        crowd
+            .set_pose(ids[0], InstancePose::Shared { palette, pose })
+            .is_err(),
+        "a palette for another skin",
+    )
+}
+
+/// A dual quaternion character beside others changes none of their bits, and no pipeline is compiled in a frame that was prepared.
+fn neighbours(gpu: &Gpu) -> Result<(), Failed> {
+    let of = |seed, method, shapes, points| {
+        made(&Spec {
+            seed,
+            method,
+            shapes,
+            points,
+            ..Spec::default()
+        })
+    };
+    let (linear, dual) = (
+        SkinningMethod::ClassicLinear,
+        SkinningMethod::DualQuaternion,
+    );
+    let mine = [
+        of(1, linear, 0, 500)?,
+        of(2, linear, 4, 300)?,
+        of(3, linear, 0, 20)?,
+    ];
+    let others = [
+        of(4, dual, 0, 500)?,
+        of(5, dual, 3, 200)?,
+        of(6, dual, 0, 20)?,
+    ];
+    let add = |crowd: &mut Crowd, all: &[Made]| {
+        let mut ids = Vec::new();
+        for made in all {
+            let skin = crowd.add_skin(made.packed.clone())?;
+            for seed in 0..3 {
+                let id = crowd.add_instance_to(skin, Both::target(seed == 1))?;
+                crowd.set_pose(id, &made.pose(seed))?;
+                ids.push(id);
+            }
+        }
+        Ok::<Vec<InstanceId>, Failed>(ids)
+    };
+    let mut alone = gpu.crowd()?;
+    add(&mut alone, &mine)?;
+    let alone: Vec<_> = alone.run()?.iter().map(bits).collect();
+
+    let skinner = gpu.skinner(&SkinnerOptions::default())?;
+    let mut variants = Vec::new();
+    for made in mine.iter().chain(&others) {
+        for previous in [false, true] {
+            let target = Both::target(previous);
+            let of_skin = pipeline_variants(&made.packed, &target, Prewarm::default());
+            variants.extend(of_skin);
         }
     }
-    Ok(())
+    ensure(skinner.compiled() == 0, "something is compiled already")?;
+    skinner.prewarm(&variants)?;
+    let compiled = skinner.compiled();
+    ensure(compiled > 4, &format!("{compiled} pipelines"))?;
+    let mut crowd = skinner.crowd();
+    add(&mut crowd, &others[..1])?;
+    let ids = add(&mut crowd, &mine)?;
+    add(&mut crowd, &others[1..])?;
+    crowd.submit()?;
+    let beside: Vec<_> = crowd.read(&ids)?.iter().map(bits).collect();
+    ensure(beside == alone, "a neighbour changed bits")?;
+    ensure(
+        skinner.compiled() == compiled,
+        &format!("{compiled} pipelines, and {} later", skinner.compiled()),
+    )
 }
 
 /// What an encoder had that is never submitted comes with the next one.
@@ -263,7 +371,7 @@ impl Both {
             13 | 14 => {
                 let seed = rng.below(1000) as u64;
                 let pose = cases::pose(&self.made[kind].skin, seed);
-                self.crowd.update_pose(self.members[one].0, &pose)?;
+                self.crowd.set_pose(self.members[one].0, &pose)?;
                 self.members[one].2 = self.made[kind].pose(seed);
             }
             // All that are shown, where they are kept.
@@ -334,7 +442,10 @@ fn equal_anew(gpu: &Gpu) -> Result<(), Failed> {
             let shown: Vec<_> = both.members.iter().filter(|m| !m.3).collect();
             ensure(got.len() == want.len(), "another number of results")?;
             for ((got, want), member) in got.iter().zip(&want).zip(&shown) {
-                let text = format!("frame {frame}: slot {} has other bits", member.0.slot());
+                let text = format!(
+                    "frame {frame}: instance {} has other bits",
+                    member.0.index()
+                );
                 ensure(bits(got) == *want, &text)?;
                 // It stands still in its first frame and after a cut; else it comes from where it was.
                 let Some(previous) = &got.previous else {
@@ -343,8 +454,8 @@ fn equal_anew(gpu: &Gpu) -> Result<(), Failed> {
                 let was = before.iter().find(|(id, _)| *id == member.0);
                 let comes = was.is_some_and(|(_, was)| was == previous);
                 let text = format!(
-                    "frame {frame}: slot {} comes from elsewhere",
-                    member.0.slot()
+                    "frame {frame}: instance {} comes from elsewhere",
+                    member.0.index()
                 );
                 ensure(comes || *previous == got.points, &text)?;
             }

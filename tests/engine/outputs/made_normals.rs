@@ -257,7 +257,7 @@ fn too_large(gpu: &Gpu) -> Result<(), Failed> {
     match crowd.add_instance(id) {
         Err(GpuError::Limit {
             what, limit: 4096, ..
-        }) => ensure(what.contains("normals are made"), &what),
+        }) => ensure(what.contains("normals are computed"), &what),
         other => Err(format!("{other:?}").into()),
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use glam::Vec4;
 use libtest_mimic::Failed;
-use sinew::gpu::{Deformed, SkinnerOptions};
+use sinew::gpu::{
+    Deformed, OutputTarget, PipelineVariant, Prewarm, SkinnerOptions, pipeline_variants,
+};
 use sinew::kernel::PackedSkin;
 use sinew::mesh::RenderVertices;
 
@@ -103,8 +105,21 @@ fn dispatches(gpu: &Gpu) -> Result<(), Failed> {
         }
         counts.push(crowd.dispatch_count()?);
     }
-    // Weights, skinning, and skinning of plain skins.
-    ensure(counts == [3; 4], &format!("{counts:?} dispatches"))
+    // One for weights, and one for each pipeline that skins, however many instances there are.
+    let mut skinning: Vec<PipelineVariant> = Vec::new();
+    for shown in &all {
+        let target = OutputTarget::default();
+        for variant in pipeline_variants(&shown.packed, &target, Prewarm::default()) {
+            if !skinning.contains(&variant) {
+                skinning.push(variant);
+            }
+        }
+    }
+    ensure(counts == [counts[0]; 4], &format!("{counts:?} dispatches"))?;
+    ensure(
+        counts[0] > 1 && counts[0] <= skinning.len(),
+        &format!("{counts:?} dispatches, {} pipelines", skinning.len()),
+    )
 }
 
 fn refused() -> Result<(), Failed> {

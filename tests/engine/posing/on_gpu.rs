@@ -14,7 +14,7 @@ use crate::posing::rigs::{self, Shape, Spec};
 use crate::posing::specs;
 use common::cases::{self, Influences};
 use common::compare::{compare, to_f64};
-use common::host::Gpu;
+use common::host::{Gpu, by_rig};
 use common::tolerance;
 
 pub type Run = fn(&Gpu) -> Result<(), Failed>;
@@ -219,7 +219,7 @@ fn set(crowd: &mut Crowd, character: &Character, member: &Member) -> Result<(), 
     crowd.set_joints(member.rig, &character.joints(time))?;
     for (skin, id) in member.instances.iter().enumerate() {
         let weights = character.weights(skin, time);
-        crowd.set_rig_pose(*id, member.rig, &way_out(time), &weights)?;
+        crowd.set_pose(*id, by_rig(member.rig, &way_out(time), &weights))?;
     }
     Ok(())
 }
@@ -382,7 +382,7 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failed> {
         let own = &members[5];
         let character = &all[own.character];
         crowd.set_pose(own.instances[0], &character.pose(0, own.time))?;
-        crowd.update_pose(own.instances[1], &character.pose_in_f64(1, own.time)?)?;
+        crowd.set_pose(own.instances[1], &character.pose_in_f64(1, own.time)?)?;
         crowd.submit()?;
         check(&mut crowd, &all, &members)?;
         let back = &members[5];
@@ -439,18 +439,18 @@ fn errors(gpu: &Gpu) -> Result<(), Failed> {
     expect("60 local transforms", crowd.set_joints(rig, &joints[1..]))?;
     joints[7].rotation[2] = f32::NAN;
     expect("for joint 7", crowd.set_joints(rig, &joints))?;
-    crowd.set_rig_pose(instance, rig, &way, &[])?;
+    crowd.set_pose(instance, by_rig(rig, &way, &[]))?;
     expect("no local transforms", crowd.submit())?;
     expect("1 instances move with", crowd.remove_rig(rig))?;
     crowd.set_joints(rig, &character.joints(0))?;
     crowd.submit()?;
     expect(
         "0 channel weights",
-        crowd.set_rig_pose(instance, rig, &way, &[0.5]),
+        crowd.set_pose(instance, by_rig(rig, &way, &[0.5])),
     )?;
     expect(
         "out_from_skel",
-        crowd.set_rig_pose(instance, rig, &(way * f64::NAN), &[]),
+        crowd.set_pose(instance, by_rig(rig, &(way * f64::NAN), &[])),
     )?;
 
     let small = Character::new(Spec {
@@ -460,14 +460,14 @@ fn errors(gpu: &Gpu) -> Result<(), Failed> {
     let other = crowd.add_rig(Arc::clone(&small.rig))?;
     expect(
         "a rig of 60 joints",
-        crowd.set_rig_pose(instance, other, &way, &[]),
+        crowd.set_pose(instance, by_rig(other, &way, &[])),
     )?;
     let skeleton = rigs::skeleton(&character.spec);
     let plain = Arc::new(PackedRig::pack(&skeleton, DMat4::IDENTITY, false)?);
     let plain = crowd.add_rig(plain)?;
     expect(
         "packed with normals",
-        crowd.set_rig_pose(instance, plain, &way, &[]),
+        crowd.set_pose(instance, by_rig(plain, &way, &[])),
     )?;
     let of = |spec: cases::Spec| -> Result<_, Failed> {
         let skin = cases::skin(&cases::Spec { joints: 60, ..spec });
@@ -484,7 +484,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failed> {
     for (words, skin) in [("DualQuaternion", rigid), ("with influences", blended)] {
         let skin = crowd.add_skin(skin)?;
         let instance = crowd.add_instance(skin)?;
-        expect(words, crowd.set_rig_pose(instance, rig, &way, &[]))?;
+        expect(words, crowd.set_pose(instance, by_rig(rig, &way, &[])))?;
         crowd.remove_instance(instance)?;
     }
     crowd.remove_rig(other)?;
@@ -492,7 +492,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failed> {
         "a rig of another crowd",
         crowd.set_joints(other, &small.joints(0)),
     )?;
-    let foreign = crowd.set_rig_pose(instance, other, &way, &[]);
+    let foreign = crowd.set_pose(instance, by_rig(other, &way, &[]));
     expect("a rig of another crowd", foreign)?;
     expect("a rig of another crowd", crowd.remove_rig(other))?;
 

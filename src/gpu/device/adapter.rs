@@ -1,0 +1,225 @@
+//! Adapters, and a headless device where no renderer brings one.
+
+use std::sync::{Arc, Mutex};
+
+use super::error::GpuError;
+use super::limits::wanted_features;
+
+/// Which adapter [`GpuDevice::new`] takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AdapterChoice {
+    /// A hardware adapter, a discrete one first. Software adapters are slower than the CPU backend,
+    /// so they are taken only when asked for; without hardware this fails.
+    #[default]
+    Auto,
+    /// The same as [`AdapterChoice::Auto`], for callers who want to say it.
+    Hardware,
+    /// The first adapter whose name contains this text, upper or lower case, software or not.
+    Named(String),
+    /// A hardware adapter if there is one, else a software adapter.
+    Any,
+}
+
+/// What is known about an adapter.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct AdapterReport {
+    /// Name, such as `NVIDIA H100`.
+    pub name: String,
+    /// `vulkan`, `metal`, `dx12`.
+    pub backend: String,
+    /// `DiscreteGpu`, `IntegratedGpu`, `VirtualGpu`, `Cpu` or `Other`.
+    pub device_type: String,
+    /// Driver and its version.
+    pub driver: String,
+    /// Whether it runs on the CPU.
+    pub software: bool,
+}
+
+impl AdapterReport {
+    fn new(info: &wgpu::AdapterInfo) -> Self {
+        Self {
+            name: info.name.clone(),
+            backend: info.backend.to_string(),
+            device_type: format!("{:?}", info.device_type),
+            driver: format!("{} {}", info.driver, info.driver_info)
+                .trim()
+                .to_owned(),
+            software: info.device_type == wgpu::DeviceType::Cpu,
+        }
+    }
+}
+
+/// Lists every adapter of this machine; empty without a driver.
+#[must_use]
+pub fn list_adapters() -> Vec<AdapterReport> {
+    adapters()
+        .iter()
+        .map(|a| AdapterReport::new(&a.get_info()))
+        .collect()
+}
+
+/// Finds the adapter that [`AdapterChoice::Auto`] takes of a list, if any.
+#[must_use]
+pub fn auto_adapter(adapters: &[AdapterReport]) -> Option<&AdapterReport> {
+    let kinds = ["DiscreteGpu", "IntegratedGpu", "VirtualGpu", "Other"];
+    let rank = |a: &AdapterReport| kinds.iter().position(|k| *k == a.device_type);
+    adapters
+        .iter()
+        .filter(|a| !a.software && rank(a).is_some())
+        .min_by_key(|a| rank(a))
+}
+
+/// Percentage of the driver's memory budget beyond which creating a buffer fails as out of memory, while the device still works.
+const MEMORY_BUDGET: u8 = 95;
+
+fn adapters() -> Vec<wgpu::Adapter> {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_BUDGET);
+    let instance = wgpu::Instance::new(descriptor);
+    pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY))
+}
+
+/// A device without a window, for hosts that have no renderer.
+#[derive(Debug)]
+pub struct GpuDevice {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    report: AdapterReport,
+    fault: Arc<Mutex<Option<GpuError>>>,
+}
+
+impl GpuDevice {
+    /// Opens a device with the adapter's own limits, and timestamps where it has them.
+    ///
+    /// # Errors
+    /// [`GpuError::NoAdapter`] where none answers the choice, [`GpuError::NoDevice`] where the
+    /// adapter gives none.
+    pub fn new(choice: &AdapterChoice) -> Result<Self, GpuError> {
+        let adapters = adapters();
+        let rank = |kind: wgpu::DeviceType| match kind {
+            wgpu::DeviceType::DiscreteGpu => 0,
+            wgpu::DeviceType::IntegratedGpu => 1,
+            wgpu::DeviceType::VirtualGpu => 2,
+            wgpu::DeviceType::Other => 3,
+            wgpu::DeviceType::Cpu => 4,
+        };
+        let fits = |info: &wgpu::AdapterInfo| match choice {
+            AdapterChoice::Auto | AdapterChoice::Hardware => {
+                info.device_type != wgpu::DeviceType::Cpu
+            }
+            AdapterChoice::Named(name) => info.name.to_lowercase().contains(&name.to_lowercase()),
+            AdapterChoice::Any => true,
+        };
+        let adapter = adapters
+            .iter()
+            .filter(|a| fits(&a.get_info()))
+            .min_by_key(|a| rank(a.get_info().device_type))
+            .ok_or_else(|| GpuError::NoAdapter {
+                wanted: match choice {
+                    AdapterChoice::Auto | AdapterChoice::Hardware => "a hardware adapter".into(),
+                    AdapterChoice::Named(name) => name.clone(),
+                    AdapterChoice::Any => "any adapter".into(),
+                },
+                available: adapters.iter().map(|a| a.get_info().name).collect(),
+            })?;
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("sinew"),
+            required_features: adapter.features() & wanted_features(),
+            required_limits: adapter.limits(),
+            ..Default::default()
+        };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|error| GpuError::NoDevice(error.to_string()))?;
+
+        let fault = Arc::new(Mutex::new(None));
+        let keep = |fault: &Arc<Mutex<Option<GpuError>>>| {
+            let fault = Arc::clone(fault);
+            move |error: GpuError| {
+                log::error!("{error}");
+                if let Ok(mut slot) = fault.lock() {
+                    slot.get_or_insert(error);
+                }
+            }
+        };
+        let uncaptured = keep(&fault);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| uncaptured(error.into())));
+        let lost = keep(&fault);
+        device.set_device_lost_callback(move |reason, text| {
+            // A device that is dropped is not lost.
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                lost(GpuError::Lost(text));
+            }
+        });
+        Ok(Self {
+            device,
+            queue,
+            report: AdapterReport::new(&adapter.get_info()),
+            fault,
+        })
+    }
+
+    /// Returns wgpu's device.
+    #[must_use]
+    pub fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// Returns wgpu's queue.
+    #[must_use]
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.queue
+    }
+
+    /// Describes the adapter.
+    #[must_use]
+    pub fn report(&self) -> &AdapterReport {
+        &self.report
+    }
+
+    /// Reports the first failure that wgpu told only its callbacks: a lost device, or an error outside of any call of ours.
+    ///
+    /// # Errors
+    /// That failure.
+    pub fn check(&self) -> Result<(), GpuError> {
+        match self.fault.lock() {
+            Ok(slot) => slot.clone().map_or(Ok(()), Err),
+            Err(_) => Err(GpuError::Lost("a driver callback failed".into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::error::guarded;
+    use super::*;
+
+    #[test]
+    fn out_of_memory_is_reported_rather_than_what_follows_from_it() {
+        // A machine without a driver has no memory to exhaust.
+        let Ok(gpu) = GpuDevice::new(&AdapterChoice::Any) else {
+            return;
+        };
+        let edge = gpu.device().limits().max_texture_dimension_3d.min(2048);
+        let made = guarded(gpu.device(), || {
+            let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
+                label: None,
+                size: wgpu::Extent3d {
+                    width: edge,
+                    height: edge,
+                    depth_or_array_layers: edge,
+                },
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D3,
+                format: wgpu::TextureFormat::Rgba32Float,
+                usage: wgpu::TextureUsages::TEXTURE_BINDING,
+                view_formats: &[],
+            });
+            drop(texture.create_view(&Default::default()));
+        });
+        match made {
+            Err(GpuError::OutOfMemory(_)) => {}
+            other => panic!("128 GiB of texture: {other:?}"),
+        }
+    }
+}

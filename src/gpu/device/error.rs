@@ -1,0 +1,115 @@
+//! What can go wrong on the GPU side.
+
+/// A failure of the GPU side.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GpuError {
+    /// No adapter fits the choice.
+    #[error("no GPU adapter for '{wanted}' (available: {})", list(available))]
+    NoAdapter {
+        /// What was asked for.
+        wanted: String,
+        /// Names of the adapters of this machine.
+        available: Vec<String>,
+    },
+    /// The adapter gave no device.
+    #[error("the adapter gives no device: {0}")]
+    NoDevice(String),
+    /// Something is larger than this device (or the options) allow.
+    #[error("{what}: {asked} asked for, the limit is {limit}")]
+    Limit {
+        /// What is too large.
+        what: String,
+        /// Its size.
+        asked: u64,
+        /// The largest allowed.
+        limit: u64,
+    },
+    /// A pose or an id that does not belong to what it is given to.
+    #[error("{0}")]
+    Mismatch(String),
+    /// The device is lost: driver reset, unplugged, destroyed. Nothing on it works any more; open another and
+    /// make crowds again with [`crate::gpu::Crowd::rebuild`].
+    #[error("the GPU device is lost: {0}")]
+    Lost(String),
+    /// There is no memory for a buffer. The device and the crowd go on without what was asked for.
+    #[error("the GPU is out of memory: {0}")]
+    OutOfMemory(String),
+    /// The most readings that may be under way are under way. Take some results, or drop their tickets.
+    #[error("{0}")]
+    Busy(String),
+    /// wgpu refused a command, which is a bug of sinew's.
+    #[error("GPU validation: {0}")]
+    Validation(String),
+    /// Results could not be mapped for reading.
+    #[error("GPU readback: {0}")]
+    Readback(String),
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() {
+        "none".into()
+    } else {
+        names.join(", ")
+    }
+}
+
+/// wgpu reports the loss of a device to its callback alone, so no [`GpuError::Lost`] comes of this.
+impl From<wgpu::Error> for GpuError {
+    fn from(error: wgpu::Error) -> Self {
+        let text = error.to_string();
+        match error {
+            wgpu::Error::OutOfMemory { .. } => Self::OutOfMemory(text),
+            wgpu::Error::Validation { .. } | wgpu::Error::Internal { .. } => Self::Validation(text),
+        }
+    }
+}
+
+/// Runs `f` and catches the errors that it causes on `device`, where wgpu would panic.
+///
+/// For calls that create something or submit. Commands that are recorded into an encoder report their errors when the
+/// encoder is finished, so recording is not guarded. Scopes resolve at once on native backends, so nothing blocks.
+pub fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
+    match caught(device, f) {
+        (out, None) => Ok(out),
+        (_, Some(error)) => Err(match error.into() {
+            // On a lost device everything else is wrong as well.
+            GpuError::Validation(text) if is_lost(device) => GpuError::Lost(text),
+            error => error,
+        }),
+    }
+}
+
+fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
+    use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
+    let scopes = [OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter));
+    let out = f();
+    let mut first = None;
+    // Scopes nest, so the innermost is popped first. Being out of memory explains the validation errors that follow from it.
+    for scope in scopes.into_iter().rev() {
+        first = pollster::block_on(scope.pop()).or(first);
+    }
+    (out, first)
+}
+
+/// Whether a device is lost. wgpu reports no errors of a lost device, but a new buffer of it cannot be written.
+pub fn is_lost(device: &wgpu::Device) -> bool {
+    let ask = || {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("sinew.is_lost"),
+            size: 4,
+            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        })
+    };
+    let (answer, error) = caught(device, ask);
+    error.is_none() && answer.slice(..).get_mapped_range_mut().is_err()
+}
+
+/// Fails if the device is lost.
+pub fn alive(device: &wgpu::Device) -> Result<(), GpuError> {
+    match is_lost(device) {
+        true => Err(GpuError::Lost("the device is gone".into())),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,192 @@
+//! What this crate needs of a device, and the limits that work is cut to.
+
+use super::error::GpuError;
+use crate::kernel::{Access, KERNELS, Kernel, WORKGROUP_SIZE};
+
+/// The smallest binding, in bytes, that work is cut to.
+const LEAST_BINDING: u64 = 64 << 10;
+
+/// The limits that this crate's pipelines need, all within WebGPU's defaults; all other limits are the lowest of any
+/// device. Ask for them together with your own:
+///
+/// ```
+/// let mine = sinew::wgpu::Limits { max_vertex_buffers: 4, ..Default::default() };
+/// let limits = sinew::gpu::needed_limits().or_better_values_from(&mine);
+/// assert!(limits.max_storage_buffers_per_shader_stage >= 8);
+/// ```
+///
+/// Larger bindings and buffers make fewer dispatches of large crowds. Smaller bindings work too, down to 64 KiB, with more
+/// dispatches.
+#[must_use]
+pub fn needed_limits() -> wgpu::Limits {
+    let count = |uniform: bool| {
+        let of = |kernel: &&Kernel| {
+            let bindings = kernel.bindings.iter();
+            bindings
+                .filter(|b| (b.access == Access::Uniform) == uniform)
+                .count() as u32
+        };
+        KERNELS.iter().map(of).max().unwrap_or(0)
+    };
+    let bindings = |kernel: &&Kernel| {
+        kernel
+            .bindings
+            .iter()
+            .map(|b| b.index + 1)
+            .max()
+            .unwrap_or(0)
+    };
+    let defaults = wgpu::Limits::defaults();
+    wgpu::Limits {
+        max_bind_groups: 1,
+        max_bindings_per_bind_group: KERNELS.iter().map(bindings).max().unwrap_or(0),
+        max_storage_buffers_per_shader_stage: count(false),
+        max_uniform_buffers_per_shader_stage: count(true),
+        max_storage_buffer_binding_size: defaults.max_storage_buffer_binding_size,
+        max_buffer_size: defaults.max_buffer_size,
+        // bounds.wgsl keeps two vec3s of each invocation.
+        max_compute_workgroup_storage_size: 32 * WORKGROUP_SIZE,
+        max_compute_invocations_per_workgroup: WORKGROUP_SIZE,
+        max_compute_workgroup_size_x: WORKGROUP_SIZE,
+        max_compute_workgroup_size_y: 1,
+        max_compute_workgroup_size_z: 1,
+        max_compute_workgroups_per_dimension: defaults.max_compute_workgroups_per_dimension,
+        ..wgpu::Limits::downlevel_webgl2_defaults()
+    }
+}
+
+/// The features that this crate needs: none.
+#[must_use]
+pub fn needed_features() -> wgpu::Features {
+    wgpu::Features::empty()
+}
+
+/// The features that are used if a device has them: `TIMESTAMP_QUERY`, for
+/// [`crate::gpu::Crowd::last_gpu_time`], and `PIPELINE_CACHE`, for [`crate::gpu::SkinnerOptions::pipeline_cache`].
+#[must_use]
+pub fn wanted_features() -> wgpu::Features {
+    wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE
+}
+
+/// Whether pipelines can be made with these limits. The error names the first that is too low.
+pub fn check(device: &wgpu::Limits) -> Result<(), GpuError> {
+    let least = wgpu::Limits {
+        max_storage_buffer_binding_size: LEAST_BINDING as _,
+        max_buffer_size: LEAST_BINDING,
+        max_compute_workgroups_per_dimension: 1,
+        ..needed_limits()
+    };
+    let mut result = Ok(());
+    least.check_limits_with_fail_fn(device, true, |name, asked, limit| {
+        result = Err(GpuError::Limit {
+            what: name.into(),
+            asked,
+            limit,
+        });
+    });
+    result
+}
+
+/// Limits that a skinner cuts work to.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkLimits {
+    /// Largest binding, in bytes.
+    pub binding_bytes: u64,
+    /// Largest buffer, in bytes.
+    pub buffer_bytes: u64,
+    /// Most bytes of one crowd's outputs.
+    pub output_bytes: u64,
+    /// Most workgroups in one dimension of a dispatch.
+    pub workgroups: u32,
+    /// Alignment of any binding's offset.
+    pub alignment: u64,
+    /// Whether instances walk lists of the blend entries that they use.
+    pub active_lists: bool,
+}
+
+impl WorkLimits {
+    /// Binds a buffer from a byte on, as far as a binding reaches.
+    pub fn window<'a>(&self, buffer: &'a wgpu::Buffer, first: u64) -> wgpu::BindingResource<'a> {
+        let size = (buffer.size() - first).min(self.binding_bytes) & !3;
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer,
+            offset: first,
+            size: wgpu::BufferSize::new(size),
+        })
+    }
+}
+
+/// Most bytes of one crowd's outputs if the host does not say: 8 GiB, or 4 GiB if the GPU shares memory with the CPU, or more
+/// if the device's buffers can be so large that a few of them hold more. wgpu does not tell how much memory an adapter has.
+pub fn output_bytes_of(adapter: wgpu::DeviceType, largest_buffer: u64) -> u64 {
+    let (least, buffers) = match adapter {
+        wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu => (4 << 30, 2),
+        _ => (8 << 30, 4),
+    };
+    // Some drivers report buffers beyond any memory.
+    (largest_buffer.min(4 << 30) * buffers).max(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_are_within_webgpu() {
+        assert!(needed_limits().check_limits(&wgpu::Limits::defaults()));
+        assert!(check(&wgpu::Limits::defaults()).is_ok());
+        assert!(check(&needed_limits()).is_ok());
+    }
+
+    #[test]
+    fn outputs_are_limited_by_the_adapter() {
+        use wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu};
+        let of = |adapter, buffer| output_bytes_of(adapter, buffer) >> 30;
+        assert_eq!(of(DiscreteGpu, 4 << 30), 16);
+        assert_eq!(of(DiscreteGpu, 1 << 52), 16);
+        assert_eq!(of(DiscreteGpu, 1 << 28), 8);
+        assert_eq!(of(IntegratedGpu, 1 << 52), 8);
+        assert_eq!(of(IntegratedGpu, 2 << 30), 4);
+        assert_eq!(of(Cpu, 1 << 16), 4);
+    }
+
+    type Lower = fn(&mut wgpu::Limits);
+
+    #[test]
+    fn each_limit_that_is_missing_is_named() {
+        let full = needed_limits();
+        let cases: [(&str, Lower); 8] = [
+            ("max_storage_buffers_per_shader_stage", |l| {
+                l.max_storage_buffers_per_shader_stage -= 1
+            }),
+            ("max_uniform_buffers_per_shader_stage", |l| {
+                l.max_uniform_buffers_per_shader_stage -= 1
+            }),
+            ("max_compute_invocations_per_workgroup", |l| {
+                l.max_compute_invocations_per_workgroup = 32
+            }),
+            ("max_compute_workgroup_size_x", |l| {
+                l.max_compute_workgroup_size_x = 32
+            }),
+            ("max_compute_workgroups_per_dimension", |l| {
+                l.max_compute_workgroups_per_dimension = 0
+            }),
+            ("max_storage_buffer_binding_size", |l| {
+                l.max_storage_buffer_binding_size = 4096
+            }),
+            ("max_buffer_size", |l| l.max_buffer_size = 4096),
+            ("max_bind_groups", |l| l.max_bind_groups = 0),
+        ];
+        for (name, lower) in cases {
+            let mut limits = full.clone();
+            lower(&mut limits);
+            match check(&limits) {
+                Err(GpuError::Limit { what, asked, limit }) => {
+                    assert_eq!(what, name);
+                    assert!(asked > limit, "{name}");
+                }
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+}

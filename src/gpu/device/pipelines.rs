@@ -1,0 +1,149 @@
+//! Pipelines of one kernel, by variant.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::error::{GpuError, guarded};
+use crate::kernel::{Access, Kernel};
+
+/// The constants of a pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// The kernel's boolean overrides: the first is bit 0.
+    pub bits: usize,
+    /// The kernel's numeric overrides: output bindings of kinds of results, and counts.
+    pub numbers: [u8; 3],
+}
+
+/// A pipeline that frames may need: a kernel with its constants. [`crate::gpu::pipeline_variants`] lists those of a skin.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineVariant {
+    pub(in crate::gpu) kernel: &'static Kernel,
+    pub(in crate::gpu) variant: Variant,
+}
+
+impl PartialEq for PipelineVariant {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kernel.name, self.variant) == (other.kernel.name, other.variant)
+    }
+}
+
+/// Layout and variants of one kernel. Its module and each variant are compiled when they are asked for first.
+#[derive(Debug)]
+pub struct Pipelines {
+    pub layout: wgpu::BindGroupLayout,
+    pub kernel: &'static Kernel,
+    pipeline_layout: wgpu::PipelineLayout,
+    cache: Option<wgpu::PipelineCache>,
+    made: Mutex<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    module: Option<wgpu::ShaderModule>,
+    variants: HashMap<Variant, wgpu::ComputePipeline>,
+}
+
+impl Pipelines {
+    /// Compiles nothing yet.
+    pub fn new(
+        device: &wgpu::Device,
+        kernel: &'static Kernel,
+        cache: Option<&wgpu::PipelineCache>,
+    ) -> Result<Self, GpuError> {
+        let entries: Vec<_> = kernel
+            .bindings
+            .iter()
+            .map(|binding| wgpu::BindGroupLayoutEntry {
+                binding: binding.index,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: match binding.access {
+                        Access::Uniform => wgpu::BufferBindingType::Uniform,
+                        access => wgpu::BufferBindingType::Storage {
+                            read_only: access == Access::Read,
+                        },
+                    },
+                    has_dynamic_offset: false,
+                    min_binding_size: wgpu::BufferSize::new(binding.min_bytes),
+                },
+                count: None,
+            })
+            .collect();
+        let label = format!("sinew.{}", kernel.name);
+        guarded(device, || {
+            let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: Some(&label),
+                entries: &entries,
+            });
+            Self {
+                pipeline_layout: device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                    label: Some(&label),
+                    bind_group_layouts: &[Some(&layout)],
+                    immediate_size: 0,
+                }),
+                layout,
+                kernel,
+                cache: cache.cloned(),
+                made: Mutex::default(),
+            }
+        })
+    }
+
+    /// Number of variants that are compiled.
+    pub fn count(&self) -> usize {
+        self.held().variants.len()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn module(&self, device: &wgpu::Device) -> Result<wgpu::ShaderModule, GpuError> {
+        if let Some(module) = &self.held().module {
+            return Ok(module.clone());
+        }
+        let label = format!("sinew.{}", self.kernel.name);
+        let module = guarded(device, || {
+            device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(&label),
+                source: wgpu::ShaderSource::Wgsl(self.kernel.wgsl.into()),
+            })
+        })?;
+        self.held().module = Some(module.clone());
+        Ok(module)
+    }
+
+    /// Returns a variant, and compiles it if it is new.
+    pub fn get(
+        &self,
+        device: &wgpu::Device,
+        variant: Variant,
+    ) -> Result<wgpu::ComputePipeline, GpuError> {
+        if let Some(pipeline) = self.held().variants.get(&variant) {
+            return Ok(pipeline.clone());
+        }
+        let module = self.module(device)?;
+        let overrides = self.kernel.overrides.iter().enumerate();
+        let numbers = self.kernel.numbers.iter().zip(variant.numbers);
+        let constants: Vec<(&str, f64)> = overrides
+            .map(|(i, name)| (*name, f64::from((variant.bits >> i & 1) as u8)))
+            .chain(numbers.map(|(name, number)| (*name, f64::from(number))))
+            .collect();
+        let pipeline = guarded(device, || {
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(self.kernel.name),
+                layout: Some(&self.pipeline_layout),
+                module: &module,
+                entry_point: Some(self.kernel.entry),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &constants,
+                    ..Default::default()
+                },
+                cache: self.cache.as_ref(),
+            })
+        })?;
+        self.held().variants.insert(variant, pipeline.clone());
+        Ok(pipeline)
+    }
+}

@@ -1,0 +1,126 @@
+//! A growable buffer whose ranges are taken, given back and taken again.
+
+use std::ops::Range;
+
+use range_alloc::RangeAllocator;
+
+use super::growable_buffer::GrowableBuffer;
+use crate::gpu::device::error::{GpuError, guarded};
+use crate::gpu::device::skinner::Skinner;
+
+/// A buffer that grows up to a limit, and which of its bytes are taken. Growing keeps the bytes.
+#[derive(Debug)]
+pub struct Arena {
+    held: GrowableBuffer,
+    ranges: RangeAllocator<u64>,
+    /// End of the last byte that was ever taken.
+    high: u64,
+    /// Ranges appended since [`Arena::take_appended`].
+    appended: Vec<Range<u64>>,
+}
+
+impl Arena {
+    pub fn new(
+        skinner: &Skinner,
+        label: &'static str,
+        usage: wgpu::BufferUsages,
+        limit: u64,
+    ) -> Result<Self, GpuError> {
+        Ok(Self {
+            held: GrowableBuffer::new(skinner, label, usage, limit)?,
+            ranges: RangeAllocator::new(0..limit),
+            high: 0,
+            appended: Vec::new(),
+        })
+    }
+
+    pub fn buffer(&self) -> &wgpu::Buffer {
+        self.held.buffer()
+    }
+
+    pub fn whole(&self) -> wgpu::BindingResource<'_> {
+        self.held.whole()
+    }
+
+    /// How often the buffer was replaced by a larger one.
+    pub fn replaced(&self) -> u64 {
+        self.held.replaced()
+    }
+
+    /// End of the last byte that was ever taken.
+    pub fn high(&self) -> u64 {
+        self.high
+    }
+
+    /// Whether a range of so many bytes is free.
+    pub fn has_room(&mut self, bytes: u64) -> bool {
+        match bytes {
+            0 => true,
+            bytes => match self.ranges.allocate_range(bytes) {
+                Ok(range) => {
+                    self.ranges.free_range(range);
+                    true
+                }
+                Err(_) => false,
+            },
+        }
+    }
+
+    /// Takes a range and returns its first byte.
+    pub fn take(&mut self, skinner: &Skinner, bytes: u64) -> Result<u64, GpuError> {
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let range = self
+            .ranges
+            .allocate_range(bytes)
+            .map_err(|_| self.held.beyond_limit(self.high.saturating_add(bytes)))?;
+        if let Err(error) = self.held.reserve(skinner, range.end, Some(self.high)) {
+            self.ranges.free_range(range);
+            return Err(error);
+        }
+        self.high = self.high.max(range.end);
+        Ok(range.start)
+    }
+
+    /// Gives back what [`Arena::take`] gave.
+    pub fn give_back(&mut self, first: u64, bytes: u64) {
+        if bytes > 0 {
+            self.ranges.free_range(first..first + bytes);
+        }
+    }
+
+    /// Gives all ranges back. The buffer keeps its size.
+    pub fn clear(&mut self) {
+        self.ranges.reset();
+        self.high = 0;
+    }
+
+    /// Makes the buffer hold `bytes` more than were ever taken, up to its limit.
+    pub fn reserve(&mut self, skinner: &Skinner, bytes: u64) -> Result<(), GpuError> {
+        let wanted = self.high.saturating_add(bytes).min(self.held.limit());
+        self.held.reserve(skinner, wanted, Some(self.high))
+    }
+
+    /// Takes a range, writes data to it and returns its first byte.
+    pub fn append(&mut self, skinner: &Skinner, parts: &[&[u8]]) -> Result<u64, GpuError> {
+        let bytes: u64 = parts.iter().map(|p| p.len() as u64).sum();
+        let first = self.take(skinner, bytes)?;
+        if bytes > 0 {
+            self.appended.push(first..first + bytes);
+        }
+        guarded(&skinner.device, || {
+            let mut at = first;
+            for part in parts.iter().filter(|p| !p.is_empty()) {
+                skinner.queue.write_buffer(self.held.buffer(), at, part);
+                at += part.len() as u64;
+            }
+        })?;
+        Ok(first)
+    }
+
+    /// Returns the ranges that were appended since the last call.
+    pub fn take_appended(&mut self) -> Vec<Range<u64>> {
+        std::mem::take(&mut self.appended)
+    }
+}

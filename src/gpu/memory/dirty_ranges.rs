@@ -1,0 +1,224 @@
+//! Copies of what buffers hold, and which of their elements the GPU does not have yet.
+
+use std::ops::Range;
+
+/// Ranges of elements that changed, joined where they touch.
+#[derive(Debug, Default)]
+pub struct DirtyRanges {
+    ranges: Vec<Range<u32>>,
+}
+
+impl DirtyRanges {
+    /// Adds a range.
+    pub fn mark(&mut self, range: Range<u32>) {
+        if range.is_empty() {
+            return;
+        }
+        match self.ranges.last_mut() {
+            Some(last) if last.start <= range.start && range.start <= last.end => {
+                last.end = last.end.max(range.end);
+            }
+            _ => {
+                // Poses that are set time and again between frames do not make it grow for ever.
+                if self.ranges.len() == self.ranges.capacity() {
+                    self.join(0);
+                }
+                self.ranges.push(range);
+            }
+        }
+    }
+
+    /// Marks all of so many elements.
+    pub fn mark_all(&mut self, count: usize) {
+        self.ranges.clear();
+        self.mark(0..count as u32);
+    }
+
+    /// Sorts the ranges and joins those with no more than `gap` elements between them.
+    pub fn join(&mut self, gap: u32) {
+        if !self.ranges.is_sorted_by_key(|range| range.start) {
+            self.ranges.sort_unstable_by_key(|range| range.start);
+        }
+        self.ranges.dedup_by(|next, kept| {
+            let joins = next.start <= kept.end.saturating_add(gap);
+            if joins {
+                kept.end = kept.end.max(next.end);
+            }
+            joins
+        });
+    }
+
+    /// The ranges. After [`DirtyRanges::join`] they are in order and do not touch.
+    pub fn ranges(&self) -> &[Range<u32>] {
+        &self.ranges
+    }
+
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+    }
+}
+
+/// A copy of what a buffer holds, or will hold after the next upload.
+#[derive(Debug)]
+pub struct Mirrored<T> {
+    values: Vec<T>,
+    dirty: DirtyRanges,
+}
+
+impl<T> Default for Mirrored<T> {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl<T> From<Vec<T>> for Mirrored<T> {
+    /// Nothing of it is uploaded.
+    fn from(values: Vec<T>) -> Self {
+        let mut out = Self {
+            values,
+            dirty: DirtyRanges::default(),
+        };
+        out.mark_all();
+        out
+    }
+}
+
+impl<T> Mirrored<T> {
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Marks everything, so that the next upload has all of it.
+    pub fn mark_all(&mut self) {
+        self.dirty.mark_all(self.values.len());
+    }
+
+    /// Notes that everything is uploaded.
+    pub fn set_uploaded(&mut self) {
+        self.dirty.clear();
+    }
+
+    /// Sorts the changed ranges and joins those with no more than `gap` bytes between them, because a copy costs more than the
+    /// bytes of a small gap.
+    pub fn join(&mut self, gap: u32) {
+        self.dirty.join(gap / size_of::<T>() as u32);
+    }
+}
+
+impl<T: bytemuck::NoUninit> Mirrored<T> {
+    /// Appends values. They are uploaded after [`Mirrored::mark_all`].
+    pub fn extend_from_slice(&mut self, values: &[T]) {
+        self.values.extend_from_slice(values);
+    }
+
+    /// Bytes of everything.
+    pub fn bytes(&self) -> u64 {
+        size_of_val(&self.values[..]) as u64
+    }
+
+    /// Overwrites values from `first` on, and marks them if that changes a bit.
+    pub fn write(&mut self, first: u32, parts: &[&[T]]) {
+        let mut at = first as usize;
+        let mut differs = false;
+        for part in parts {
+            let to = &mut self.values[at..at + part.len()];
+            differs =
+                differs || bytemuck::cast_slice::<T, u8>(to) != bytemuck::cast_slice::<T, u8>(part);
+            if differs {
+                to.copy_from_slice(part);
+            }
+            at += part.len();
+        }
+        if differs {
+            self.dirty.mark(first..at as u32);
+        }
+    }
+
+    /// What the GPU lacks: the byte of a buffer that each changed range goes to, and its bytes. The copy begins at
+    /// byte `first` of the buffer.
+    pub fn changes(&self, first: u64) -> impl Iterator<Item = (u64, &[u8])> + Clone {
+        self.dirty.ranges().iter().map(move |range| {
+            let at = first + u64::from(range.start) * size_of::<T>() as u64;
+            let values = &self.values[range.start as usize..range.end as usize];
+            (at, bytemuck::cast_slice(values))
+        })
+    }
+}
+
+impl Mirrored<u32> {
+    /// Changes the value of type `U` that lies in the words from `first` on, and marks those words if that changes them.
+    pub fn patch<U: bytemuck::Pod + PartialEq>(
+        &mut self,
+        first: usize,
+        change: impl FnOnce(&mut U),
+    ) {
+        let end = first + size_of::<U>() / 4;
+        let words = &mut self.values[first..end];
+        let value: &mut U = bytemuck::from_bytes_mut(bytemuck::cast_slice_mut(words));
+        let before = *value;
+        change(value);
+        if *value != before {
+            self.dirty.mark(first as u32..end as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_join_where_they_touch() {
+        let mut dirty = DirtyRanges::default();
+        for range in [4..6, 6..7, 20..22, 0..2, 5..6, 9..9, 40..41] {
+            dirty.mark(range);
+        }
+        dirty.join(0);
+        assert_eq!(dirty.ranges(), [0..2, 4..7, 20..22, 40..41]);
+        dirty.join(13);
+        assert_eq!(dirty.ranges(), [0..22, 40..41]);
+        dirty.mark_all(3);
+        assert_eq!(dirty.ranges().first(), Some(&(0..3)));
+        assert_eq!(dirty.ranges().len(), 1);
+        dirty.clear();
+        assert!(dirty.ranges().is_empty());
+    }
+
+    #[test]
+    fn only_what_changes_is_uploaded_again() {
+        let mut copy = Mirrored::from(vec![1u32, 2, 3, 4, 5, 6]);
+        let changes = |copy: &Mirrored<u32>| {
+            let all = copy.changes(100);
+            all.map(|(at, bytes)| (at, bytes.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(changes(&copy), [(100, 24)]);
+        copy.set_uploaded();
+        copy.write(1, &[&[2], &[3, 4]]);
+        assert_eq!(changes(&copy), []);
+        copy.write(1, &[&[2], &[3, 9]]);
+        copy.patch(5, |last: &mut u32| *last = 6);
+        assert_eq!(changes(&copy), [(104, 12)]);
+        copy.patch(5, |last: &mut u32| *last = 7);
+        copy.join(0);
+        assert_eq!(changes(&copy), [(104, 12), (120, 4)]);
+        copy.join(4);
+        assert_eq!(changes(&copy), [(104, 20)]);
+        assert_eq!(copy.values(), [1, 2, 3, 9, 5, 7]);
+    }
+
+    #[test]
+    fn marks_of_the_same_do_not_pile_up() {
+        let mut dirty = DirtyRanges::default();
+        for i in 0..100_000u32 {
+            let at = i * 7 % 50 * 10;
+            dirty.mark(at..at + 3);
+        }
+        assert!(dirty.ranges.capacity() <= 128);
+        dirty.join(0);
+        assert_eq!(dirty.ranges().len(), 50);
+    }
+}

@@ -1,0 +1,152 @@
+//! A buffer that is replaced by a larger one when it has to grow.
+
+use crate::gpu::device::error::{GpuError, alive, guarded};
+use crate::gpu::device::skinner::Skinner;
+
+/// A buffer that can grow up to a limit. It always exists and is never empty, because an unused binding
+/// still needs a buffer.
+#[derive(Debug)]
+pub struct GrowableBuffer {
+    buffer: wgpu::Buffer,
+    /// How often the buffer was replaced by a larger one.
+    replaced: u64,
+    label: &'static str,
+    usage: wgpu::BufferUsages,
+    limit: u64,
+}
+
+const SMALLEST: u64 = 256;
+
+impl GrowableBuffer {
+    pub fn new(
+        skinner: &Skinner,
+        label: &'static str,
+        usage: wgpu::BufferUsages,
+        limit: u64,
+    ) -> Result<Self, GpuError> {
+        let usage = usage | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        let buffer = guarded(&skinner.device, || {
+            create(&skinner.device, label, usage, SMALLEST)
+        })?;
+        Ok(Self {
+            buffer,
+            replaced: 0,
+            label,
+            usage,
+            limit,
+        })
+    }
+
+    pub fn buffer(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+
+    /// How often the buffer was replaced by a larger one.
+    pub fn replaced(&self) -> u64 {
+        self.replaced
+    }
+
+    /// Size of the buffer in bytes, used or not.
+    pub fn size(&self) -> u64 {
+        self.buffer.size()
+    }
+
+    /// Most bytes that it may hold.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The error of asking for more than its limit.
+    pub fn beyond_limit(&self, asked: u64) -> GpuError {
+        GpuError::Limit {
+            what: self.label.into(),
+            asked,
+            limit: self.limit,
+        }
+    }
+
+    /// Makes room for `bytes` in all. If that replaces the buffer, a submit of its own copies the first `keep`
+    /// bytes.
+    pub fn reserve(
+        &mut self,
+        skinner: &Skinner,
+        bytes: u64,
+        keep: Option<u64>,
+    ) -> Result<(), GpuError> {
+        // Whatever fails, the old buffer stays.
+        let Some(grown) = self.grown(skinner, bytes)? else {
+            return Ok(());
+        };
+        let device = &skinner.device;
+        if let Some(bytes) = keep.filter(|bytes| *bytes > 0) {
+            guarded(device, || {
+                let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+                    label: Some(self.label),
+                });
+                encoder.copy_buffer_to_buffer(&self.buffer, 0, &grown, 0, bytes);
+                skinner.queue.submit([encoder.finish()]);
+            })?;
+        }
+        self.replace(grown);
+        Ok(())
+    }
+
+    /// Does the same as [`GrowableBuffer::reserve`] and records the copy into `encoder`.
+    pub fn reserve_in(
+        &mut self,
+        skinner: &Skinner,
+        bytes: u64,
+        keep: u64,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
+        let Some(grown) = self.grown(skinner, bytes)? else {
+            return Ok(());
+        };
+        if keep > 0 {
+            encoder.copy_buffer_to_buffer(&self.buffer, 0, &grown, 0, keep);
+        }
+        self.replace(grown);
+        Ok(())
+    }
+
+    /// Creates a larger buffer if this one has no room for `bytes`.
+    fn grown(&self, skinner: &Skinner, bytes: u64) -> Result<Option<wgpu::Buffer>, GpuError> {
+        if bytes <= self.buffer.size() {
+            return Ok(None);
+        }
+        if bytes > self.limit {
+            return Err(self.beyond_limit(bytes));
+        }
+        let size = bytes
+            .max(self.buffer.size().saturating_mul(2).min(self.limit))
+            .next_multiple_of(16);
+        let grown = guarded(&skinner.device, || {
+            create(&skinner.device, self.label, self.usage, size)
+        })?;
+        alive(&skinner.device)?;
+        Ok(Some(grown))
+    }
+
+    fn replace(&mut self, grown: wgpu::Buffer) {
+        self.buffer = grown;
+        self.replaced += 1;
+    }
+
+    pub fn whole(&self) -> wgpu::BindingResource<'_> {
+        self.buffer.as_entire_binding()
+    }
+}
+
+fn create(
+    device: &wgpu::Device,
+    label: &str,
+    usage: wgpu::BufferUsages,
+    size: u64,
+) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}

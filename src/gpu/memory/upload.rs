@@ -1,0 +1,166 @@
+//! Uploads that are recorded into the caller's encoder.
+//!
+//! `Queue::write_buffer` lands before every encoder of a submit, so two frames recorded into one
+//! submit would both see the last pose; copies inside the encoder keep their order.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::gpu::device::error::{GpuError, alive, guarded};
+use crate::gpu::device::skinner::Skinner;
+
+/// Upload buffers that come back to be used again once the GPU has read them.
+#[derive(Debug)]
+pub struct Staging {
+    free: Vec<wgpu::Buffer>,
+    sender: Sender<wgpu::Buffer>,
+    /// A mutex because a receiver is not `Sync`; nothing else locks it.
+    receiver: Mutex<Receiver<wgpu::Buffer>>,
+    /// An encoder with uploads was dropped.
+    dropped: Arc<AtomicBool>,
+}
+
+/// Notes if an encoder is dropped and never submitted.
+struct Awaited {
+    dropped: Arc<AtomicBool>,
+    is_submitted: bool,
+}
+
+impl Awaited {
+    fn submitted(mut self) {
+        self.is_submitted = true;
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if !self.is_submitted {
+            self.dropped.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// Number of free buffers that are kept.
+const MOST_FREE: usize = 8;
+
+/// One copy: bytes of the staging buffer to a place in another.
+#[derive(Clone, Copy)]
+pub struct Upload<'a> {
+    pub to: &'a wgpu::Buffer,
+    pub offset: u64,
+    pub bytes: &'a [u8],
+}
+
+impl Staging {
+    pub fn new() -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            free: Vec::new(),
+            sender,
+            receiver: Mutex::new(receiver),
+            dropped: Arc::default(),
+        }
+    }
+
+    /// Whether an encoder with uploads was dropped since the last call, so that they never came to the GPU.
+    pub fn take_dropped(&mut self) -> bool {
+        self.dropped.swap(false, Ordering::AcqRel)
+    }
+
+    /// Records all uploads and returns their bytes. Fails on a lost device, even if there is nothing to upload.
+    pub fn record<'a>(
+        &mut self,
+        skinner: &Skinner,
+        encoder: &mut wgpu::CommandEncoder,
+        uploads: impl Iterator<Item = Upload<'a>> + Clone,
+    ) -> Result<u64, GpuError> {
+        let receiver = self.receiver.get_mut();
+        let back = receiver.unwrap_or_else(PoisonError::into_inner).try_iter();
+        self.free.extend(back);
+        let mut uploads = uploads.filter(|upload| !upload.bytes.is_empty());
+        let mut recorded = 0;
+        loop {
+            // As many as a buffer holds; one always, since it goes into a buffer too.
+            let (mut count, mut total) = (0, 0);
+            for upload in uploads.clone() {
+                let with = total + upload.bytes.len() as u64;
+                if count > 0 && with > skinner.limits.buffer_bytes {
+                    break;
+                }
+                (count, total) = (count + 1, with);
+            }
+            if count == 0 {
+                // Buffers that are mapped tell a lost device, but a frame without uploads maps none.
+                if recorded == 0 {
+                    alive(&skinner.device)?;
+                }
+                return Ok(recorded);
+            }
+            self.record_one(skinner, encoder, uploads.by_ref().take(count), total)?;
+            recorded += total;
+        }
+    }
+
+    /// Records uploads of `total` bytes through one staging buffer.
+    fn record_one<'a>(
+        &mut self,
+        skinner: &Skinner,
+        encoder: &mut wgpu::CommandEncoder,
+        uploads: impl Iterator<Item = Upload<'a>>,
+        total: u64,
+    ) -> Result<(), GpuError> {
+        let device = &skinner.device;
+        // The smallest that is large enough.
+        let fits = self.free.iter().enumerate();
+        let fits = fits.filter(|(_, buffer)| buffer.size() >= total);
+        let staging = match fits.min_by_key(|(_, buffer)| buffer.size()) {
+            Some((i, _)) => self.free.swap_remove(i),
+            None => {
+                if self.free.len() >= MOST_FREE {
+                    self.free.clear();
+                }
+                guarded(device, || {
+                    device.create_buffer(&wgpu::BufferDescriptor {
+                        label: Some("sinew.staging"),
+                        size: total.next_power_of_two().min(skinner.limits.buffer_bytes),
+                        usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+                        mapped_at_creation: true,
+                    })
+                })?
+            }
+        };
+        let awaited = Awaited {
+            dropped: self.dropped.clone(),
+            is_submitted: false,
+        };
+        let mut view = staging
+            .slice(..)
+            .get_mapped_range_mut()
+            .map_err(|error| GpuError::Lost(format!("staging: {error}")))?;
+        let mut at = 0usize;
+        for upload in uploads {
+            view.slice(at..at + upload.bytes.len())
+                .copy_from_slice(upload.bytes);
+            encoder.copy_buffer_to_buffer(
+                &staging,
+                at as u64,
+                upload.to,
+                upload.offset,
+                upload.bytes.len() as u64,
+            );
+            at += upload.bytes.len();
+        }
+        drop(view);
+        staging.unmap();
+        let (sender, back) = (self.sender.clone(), staging.clone());
+        encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Write, .., move |result| {
+            awaited.submitted();
+            if result.is_ok() {
+                // The crowd may be gone by now.
+                let _ = sender.send(back);
+            }
+        });
+        Ok(())
+    }
+}

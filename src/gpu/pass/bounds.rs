@@ -1,0 +1,76 @@
+//! Reduces the positions of each instance to its bounding box.
+
+use super::{Pass, Wanted, only_variant};
+use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::plan::frame::Scene;
+use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::store::Stores;
+use crate::gpu::store::target::POINTS;
+use crate::kernel::registry::WORDS_PER_BOX;
+use crate::kernel::{BOUNDS, BoundsItem, Kernel, POSITIONS_PER_WORKGROUP, WORKGROUP_SIZE};
+
+#[derive(Debug, Default)]
+pub struct Bounds {
+    items: Groups<BoundsItem>,
+}
+
+impl Pass for Bounds {
+    fn kernel(&self) -> &'static Kernel {
+        &BOUNDS
+    }
+
+    fn plan(&mut self, scene: &Scene<'_>) {
+        if scene.stores.bounds.is_none() {
+            return;
+        }
+        for shown in &scene.shown {
+            for (slice, out) in shown.skin.slices().iter().zip(&shown.instance.out) {
+                let Some(place) = out.kinds[POINTS].filter(|_| slice.has_points()) else {
+                    continue;
+                };
+                let key = GroupKey {
+                    out_set: out.set,
+                    ..GroupKey::default()
+                };
+                let count = slice.offsets.count;
+                let invocations = count.div_ceil(POSITIONS_PER_WORKGROUP) * WORKGROUP_SIZE;
+                let make = |first_workgroup| BoundsItem {
+                    first_workgroup,
+                    count,
+                    positions: place.first,
+                    stride: place.stride,
+                    keys: shown.id.index() * WORDS_PER_BOX,
+                };
+                self.items.push(scene.limits, key, invocations, make);
+            }
+        }
+    }
+
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+        layout.lay(&mut self.items).0
+    }
+
+    fn bind<'a>(
+        &self,
+        skinner: &'a Skinner,
+        stores: &'a Stores,
+        key: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        let points = stores.outputs.binding(skinner, key.out_set, 0);
+        let keys = stores.bounds.iter().map(|bounds| bounds.keys().whole());
+        std::iter::once(points).chain(keys).collect()
+    }
+
+    /// Forgets the boxes of earlier frames.
+    fn prepare(&self, stores: &Stores, encoder: &mut wgpu::CommandEncoder) {
+        if let Some(bounds) = &stores.bounds {
+            encoder.clear_buffer(bounds.keys().buffer(), 0, None);
+        }
+    }
+
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
+        only_variant(wanted.uses.bounds)
+    }
+}

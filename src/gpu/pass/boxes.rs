@@ -1,0 +1,48 @@
+//! Turns the reduced corners of all instances into boxes of floats.
+
+use super::{Pass, Wanted, only_variant};
+use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::plan::frame::Scene;
+use crate::gpu::plan::groups::GroupKey;
+use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::store::Stores;
+use crate::kernel::{BOXES, Kernel};
+
+#[derive(Debug, Default)]
+pub struct Boxes {
+    /// Number of boxes: one for each instance index.
+    count: u32,
+}
+
+impl Pass for Boxes {
+    fn kernel(&self) -> &'static Kernel {
+        &BOXES
+    }
+
+    fn plan(&mut self, scene: &Scene<'_>) {
+        let is_enabled = scene.stores.bounds.is_some();
+        let count = scene.stores.instances.index_count();
+        self.count = if is_enabled { count } else { 0 };
+    }
+
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+        layout.lay_invocations(self.count)
+    }
+
+    fn bind<'a>(
+        &self,
+        _: &'a Skinner,
+        stores: &'a Stores,
+        _: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        let bounds = stores.bounds.iter();
+        bounds
+            .flat_map(|bounds| [bounds.keys().whole(), bounds.boxes().whole()])
+            .collect()
+    }
+
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
+        only_variant(wanted.uses.bounds)
+    }
+}

@@ -1,0 +1,236 @@
+//! A frame that is planned once and encoded as often as its plan serves.
+
+use super::{Pass, all};
+use crate::gpu::device::error::{GpuError, guarded};
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::device::timing::Timing;
+use crate::gpu::memory::growable_buffer::GrowableBuffer;
+use crate::gpu::memory::upload::Upload;
+use crate::gpu::plan::frame::{Scene, place_poses};
+use crate::gpu::plan::pose_pages::PosePages;
+use crate::gpu::plan::tables::{Bytes, ItemTables, Laid, Layout};
+use crate::gpu::store::instances::InstanceId;
+use crate::gpu::store::{Stores, Versions};
+
+/// Bytes between two changed ranges of the tables that are uploaded with them.
+const GAP: u32 = 4096;
+
+/// One dispatch with all that it binds.
+#[derive(Debug)]
+struct Launch {
+    pipeline: wgpu::ComputePipeline,
+    bindings: wgpu::BindGroup,
+    size: (u32, u32),
+}
+
+/// A pass and its dispatches.
+#[derive(Debug)]
+struct PlannedPass {
+    pass: Box<dyn Pass>,
+    laid: Vec<Laid>,
+    launches: Vec<Launch>,
+}
+
+/// The plan of a frame: where poses lie, the items of all passes, and their dispatches.
+#[derive(Debug)]
+pub struct PlannedFrame {
+    poses: PosePages,
+    passes: Vec<PlannedPass>,
+    tables: ItemTables,
+    /// Instances with blend shapes.
+    blended: Vec<InstanceId>,
+    /// What the stores were when it was made.
+    versions: Versions,
+}
+
+impl PlannedFrame {
+    /// Plans a frame without touching the device.
+    pub fn plan(skinner: &Skinner, stores: &Stores) -> Result<Self, GpuError> {
+        let poses = place_poses(&skinner.limits, stores)?;
+        let scene = Scene::new(&skinner.limits, stores, &poses)?;
+        let mut layout = Layout::new(&skinner.limits);
+        let planned = all().into_iter().map(|mut pass| {
+            pass.plan(&scene);
+            PlannedPass {
+                laid: pass.lay(&mut layout),
+                launches: Vec::new(),
+                pass,
+            }
+        });
+        let passes = planned.collect();
+        let blended = scene.blended();
+        Ok(Self {
+            poses,
+            passes,
+            tables: layout.finish(),
+            blended,
+            versions: stores.versions(),
+        })
+    }
+
+    /// Makes room for it on the device, and binds everything.
+    pub fn bind(
+        &mut self,
+        skinner: &Skinner,
+        stores: &mut Stores,
+        buffer: &mut Option<GrowableBuffer>,
+    ) -> Result<(), GpuError> {
+        let pages = self.poses.pages().iter().map(|page| page.bytes());
+        stores.pose_buffers.reserve(skinner, pages)?;
+        if let Some(bounds) = &mut stores.bounds {
+            bounds.reserve(skinner, stores.instances.index_count())?;
+        }
+        let buffer = match buffer {
+            Some(held) => held,
+            none => none.insert(GrowableBuffer::new(
+                skinner,
+                "sinew.items",
+                wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::UNIFORM,
+                skinner.limits.buffer_bytes,
+            )?),
+        };
+        buffer.reserve(skinner, self.tables.words().bytes(), None)?;
+        for PlannedPass {
+            pass,
+            laid,
+            launches,
+        } in &mut self.passes
+        {
+            let launch = |laid: &Laid| launch(skinner, stores, &**pass, laid, buffer.buffer());
+            *launches = laid.iter().map(launch).collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the next frame may be encoded by it.
+    pub fn is_current(&self, stores: &Stores) -> bool {
+        self.versions == stores.versions() && !self.poses.is_outdated()
+    }
+
+    pub fn poses_mut(&mut self) -> &mut PosePages {
+        &mut self.poses
+    }
+
+    /// The instances with blend shapes.
+    pub fn blended(&self) -> &[InstanceId] {
+        &self.blended
+    }
+
+    /// Number of dispatches.
+    pub fn dispatch_count(&self) -> usize {
+        self.passes.iter().map(|pass| pass.laid.len()).sum()
+    }
+
+    /// Has everything uploaded again.
+    pub fn mark_all(&mut self) {
+        self.tables.words_mut().mark_all();
+        self.poses.mark_all();
+    }
+
+    /// Changes the items that depend on more than the plan, and joins what has changed.
+    pub fn update(&mut self, stores: &Stores) {
+        for planned in &self.passes {
+            planned.pass.update(stores, &mut self.tables);
+        }
+        self.tables.words_mut().join(GAP);
+        self.poses.join();
+    }
+
+    /// What the GPU lacks of tables and poses.
+    pub fn uploads<'a>(
+        &'a self,
+        stores: &'a Stores,
+        tables: &'a wgpu::Buffer,
+    ) -> impl Iterator<Item = Upload<'a>> + Clone {
+        let upload = |to| move |(offset, bytes)| Upload { to, offset, bytes };
+        let to_tables = self.tables.words().changes(0).map(upload(tables));
+        let to_pages = self.poses.pages().iter().enumerate();
+        let to_pages = to_pages.flat_map(move |(number, page)| {
+            let buffers = stores.pose_buffers.page(number);
+            let palettes = page.palette_changes();
+            let channels = page.channel_changes();
+            let joints = page.joint_changes();
+            palettes
+                .map(upload(buffers.palettes.buffer()))
+                .chain(channels.map(upload(buffers.channels.buffer())))
+                .chain(joints.map(upload(buffers.joints.buffer())))
+        });
+        to_tables.chain(to_pages)
+    }
+
+    /// Notes that everything is uploaded.
+    pub fn set_uploaded(&mut self) {
+        self.tables.words_mut().set_uploaded();
+        self.poses.set_uploaded();
+    }
+
+    /// Records all passes that have work.
+    pub fn encode(
+        &self,
+        stores: &Stores,
+        mut timing: Option<&mut Timing>,
+        encoder: &mut wgpu::CommandEncoder,
+    ) {
+        for (number, planned) in self.passes.iter().enumerate() {
+            planned.pass.prepare(stores, encoder);
+            let has_work = !planned.launches.is_empty();
+            if let Some(timing) = &mut timing {
+                timing.set_written(number, has_work);
+            }
+            if !has_work {
+                continue;
+            }
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some(planned.pass.kernel().name),
+                timestamp_writes: timing.as_ref().map(|timing| timing.around(number)),
+            });
+            for launch in &planned.launches {
+                pass.set_pipeline(&launch.pipeline);
+                pass.set_bind_group(0, &launch.bindings, &[]);
+                pass.dispatch_workgroups(launch.size.0, launch.size.1, 1);
+            }
+        }
+        if let Some(timing) = timing {
+            timing.resolve(encoder);
+        }
+    }
+}
+
+/// Binds the dispatch record, the items, if there are some, and what the pass binds behind them.
+fn launch(
+    skinner: &Skinner,
+    stores: &Stores,
+    pass: &dyn Pass,
+    laid: &Laid,
+    tables: &wgpu::Buffer,
+) -> Result<Launch, GpuError> {
+    let part = |bytes: Bytes| {
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: tables,
+            offset: bytes.first,
+            size: wgpu::BufferSize::new(bytes.count),
+        })
+    };
+    let tables = std::iter::once(laid.dispatch).chain(laid.items).map(part);
+    let resources = tables.chain(pass.bind(skinner, stores, &laid.key));
+    let entries: Vec<_> = (0..)
+        .zip(resources)
+        .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
+        .collect();
+    let pipelines = skinner.pipelines(pass.kernel());
+    let pipeline = pipelines.get(&skinner.device, laid.key.variant)?;
+    let bindings = guarded(&skinner.device, || {
+        skinner
+            .device
+            .create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("sinew.frame"),
+                layout: &pipelines.layout,
+                entries: &entries,
+            })
+    })?;
+    Ok(Launch {
+        pipeline,
+        bindings,
+        size: laid.size,
+    })
+}

@@ -1,0 +1,141 @@
+//! The passes of a frame. Each is one file: its kernel, the items that it adds to a frame, what it binds.
+
+mod bounds;
+mod boxes;
+pub mod frame;
+mod multi_pose_lbs;
+mod pose_rig;
+mod skin;
+mod smooth_normals;
+mod weights;
+
+use std::fmt::Debug;
+
+use super::device::pipelines::{PipelineVariant, Variant};
+use super::device::skinner::Skinner;
+use super::plan::frame::Scene;
+use super::plan::groups::GroupKey;
+use super::plan::tables::{ItemTables, Laid, Layout};
+use super::store::Stores;
+use super::store::target::OutputTarget;
+use crate::kernel::{Kernel, PackedSkin};
+
+/// All passes, in the order in which they run. Nothing else lists them.
+fn all() -> Vec<Box<dyn Pass>> {
+    vec![
+        Box::<pose_rig::PoseRig>::default(),
+        Box::<weights::Weights>::default(),
+        Box::<skin::SkinPass>::default(),
+        Box::<multi_pose_lbs::MultiPoseLbs>::default(),
+        Box::<smooth_normals::SmoothNormals>::default(),
+        Box::<bounds::Bounds>::default(),
+        Box::<boxes::Boxes>::default(),
+    ]
+}
+
+/// One pass of a frame: all dispatches of one kernel.
+pub trait Pass: Debug + Send + Sync {
+    /// Its kernel.
+    fn kernel(&self) -> &'static Kernel;
+
+    /// Adds its items for a frame. A pass is asked once.
+    fn plan(&mut self, scene: &Scene<'_>);
+
+    /// Lays out its items and its dispatches.
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid>;
+
+    /// What a dispatch binds behind its record and its items, in the order of the kernel's bindings.
+    fn bind<'a>(
+        &self,
+        skinner: &'a Skinner,
+        stores: &'a Stores,
+        key: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>>;
+
+    /// Changes the items that depend on more than the plan, before each frame.
+    fn update(&self, _stores: &Stores, _tables: &mut ItemTables) {}
+
+    /// Records what comes before its dispatches.
+    fn prepare(&self, _stores: &Stores, _encoder: &mut wgpu::CommandEncoder) {}
+
+    /// The pipelines that it needs for instances of a skin, whatever their poses are.
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant>;
+}
+
+/// What pipelines are compiled ahead for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    pub skin: &'a PackedSkin,
+    pub target: &'a OutputTarget,
+    pub uses: Prewarm,
+}
+
+/// What else than skinning [`pipeline_variants`] lists pipelines for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Prewarm {
+    /// Rigs that the GPU poses ([`crate::gpu::Crowd::add_rig`]).
+    pub rigs: bool,
+    /// Bounding boxes ([`crate::gpu::Crowd::enable_bounds`]).
+    pub bounds: bool,
+}
+
+impl Prewarm {
+    /// Everything.
+    pub const ALL: Self = Self {
+        rigs: true,
+        bounds: true,
+    };
+}
+
+/// Lists the pipelines that frames with instances of a skin need, whatever their poses are, for
+/// [`Skinner::prewarm`].
+///
+/// A skin that is cut because no binding holds it may need more, for pieces of less than a workgroup.
+#[must_use]
+pub fn pipeline_variants(
+    skin: &PackedSkin,
+    target: &OutputTarget,
+    uses: Prewarm,
+) -> Vec<PipelineVariant> {
+    let wanted = Wanted { skin, target, uses };
+    let of = |pass: &Box<dyn Pass>| {
+        let kernel = pass.kernel();
+        let variants = pass.variants(&wanted).into_iter();
+        variants
+            .map(|variant| PipelineVariant { kernel, variant })
+            .collect::<Vec<_>>()
+    };
+    let mut out: Vec<PipelineVariant> = Vec::new();
+    for variant in all().iter().flat_map(of) {
+        if !out.contains(&variant) {
+            out.push(variant);
+        }
+    }
+    out
+}
+
+/// The kernels of all passes, in the order in which they run.
+pub fn kernels() -> Vec<&'static Kernel> {
+    all().iter().map(|pass| pass.kernel()).collect()
+}
+
+/// The kernel's only pipeline, if there is work for it.
+fn only_variant(is_wanted: bool) -> Vec<Variant> {
+    is_wanted.then(Variant::default).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::KERNELS;
+
+    #[test]
+    fn every_kernel_has_one_pass() {
+        let mut passes: Vec<&str> = kernels().iter().map(|kernel| kernel.name).collect();
+        let mut kernels: Vec<&str> = KERNELS.iter().map(|kernel| kernel.name).collect();
+        passes.sort_unstable();
+        kernels.sort_unstable();
+        assert_eq!(passes, kernels);
+    }
+}

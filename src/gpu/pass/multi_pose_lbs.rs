@@ -1,0 +1,245 @@
+//! Skins one mesh in several poses at once: linear blend skinning of points, and of a normal for each.
+
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+use super::skin::{fresh_flag, item_flags, pose_offsets};
+use super::{Pass, Wanted};
+use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::plan::frame::{Scene, Shown};
+use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
+use crate::gpu::plan::tables::{ItemTables, ItemsAt, Laid, Layout};
+use crate::gpu::store::Stores;
+use crate::gpu::store::instances::InstanceId;
+use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
+use crate::gpu::store::skins::Slice;
+use crate::gpu::store::target::{KINDS, NORMALS, POINTS, PREVIOUS, TANGENTS};
+use crate::kernel::encoded_skin::{MultiPoseValues, ValueLayout, is_for_multi_pose_lbs};
+use crate::kernel::registry::multi_pose_bits::{
+    COMPACT, FINE, NARROW, WITH_NORMALS, WITH_PREVIOUS,
+};
+use crate::kernel::{
+    ItemPose, Kernel, MULTI_POSE_LBS, MultiPoseItem, NONE, POSES_PER_ITEM, Packing, PoseOffsets,
+    SkinItem,
+};
+
+/// Most influences that the kernel holds in registers.
+const MOST_IN_REGISTERS: u32 = 8;
+
+/// The pipeline of items, which depends on how values are encoded, on the number of influences, and on which kinds of results
+/// go to which output bindings.
+fn variant(
+    values: &ValueLayout,
+    influences: u32,
+    normals: bool,
+    previous: bool,
+    bindings: &[u8; KINDS],
+) -> Variant {
+    let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
+    let binding = |is_set: bool, kind: usize| if is_set { bindings[kind] } else { 0 };
+    Variant {
+        bits: bit(normals, WITH_NORMALS)
+            | bit(previous, WITH_PREVIOUS)
+            | bit(values.narrow, NARROW)
+            | bit(values.packing == Packing::Fine, FINE)
+            | bit(values.packing == Packing::Compact, COMPACT),
+        numbers: [
+            binding(normals, NORMALS),
+            binding(previous, PREVIOUS),
+            // 0 stands for any number.
+            match influences {
+                0..=MOST_IN_REGISTERS => influences as u8,
+                _ => 0,
+            },
+        ],
+    }
+}
+
+/// What instances have to have in common to share an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ItemKey {
+    group: GroupKey,
+    /// First word of the slice's influences, which no other slice has.
+    influences: u32,
+    points_stride: u32,
+    /// `None` without normals.
+    normals_stride: Option<u32>,
+    /// `None` without positions of the frame before.
+    previous_stride: Option<u32>,
+}
+
+/// The place of an instance in an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PoseAt {
+    item: ItemPlace,
+    /// Number of the pose among the item's.
+    pose: usize,
+}
+
+#[derive(Debug, Default)]
+pub struct MultiPoseLbs {
+    items: Groups<MultiPoseItem>,
+    at: ItemsAt,
+    /// The last item of each key.
+    open: HashMap<ItemKey, PoseAt>,
+    /// Poses whose positions of the frame before are written.
+    previous: Vec<(InstanceId, PoseAt)>,
+}
+
+impl Pass for MultiPoseLbs {
+    fn kernel(&self) -> &'static Kernel {
+        &MULTI_POSE_LBS
+    }
+
+    fn plan(&mut self, scene: &Scene<'_>) {
+        for shown in scene.shown.iter().filter(|s| s.pose.is_skinned()) {
+            let mut pose = None;
+            for (slice, out) in shown.skin.slices().iter().zip(&shown.instance.out) {
+                let Some(values) = &slice.multi_pose else {
+                    continue;
+                };
+                let pose = pose.get_or_insert_with(|| pose_offsets(shown));
+                let at = self.add(scene, shown, (slice, values), out, pose);
+                if let Some(at) = at.filter(|_| out.kinds[PREVIOUS].is_some()) {
+                    self.previous.push((shown.id, at));
+                }
+            }
+        }
+        self.open.clear();
+    }
+
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+        let (laid, at) = layout.lay(&mut self.items);
+        self.at = at;
+        laid
+    }
+
+    fn bind<'a>(
+        &self,
+        skinner: &'a Skinner,
+        stores: &'a Stores,
+        key: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        let out = |binding| stores.outputs.binding(skinner, key.out_set, binding);
+        vec![
+            stores.skin_pages.whole(key.skin_page),
+            stores.pose_buffers.page(key.pose_page).palettes.whole(),
+            out(0),
+            out(1),
+            out(2),
+            out(3),
+        ]
+    }
+
+    fn update(&self, stores: &Stores, tables: &mut ItemTables) {
+        if !stores.instances.is_unsettled() {
+            return;
+        }
+        for (id, at) in &self.previous {
+            let fresh = fresh_flag(stores, *id);
+            let of_pose = offset_of!(MultiPoseItem, poses) + at.pose * size_of::<ItemPose>();
+            let flags = of_pose + offset_of!(ItemPose, flags);
+            tables.patch::<MultiPoseItem, u32>(&self.at, at.item, flags, |flags| {
+                *flags = *flags & !SkinItem::FRESH | fresh;
+            });
+        }
+    }
+
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
+        let Wanted { skin, target, .. } = wanted;
+        let Some(influences) = skin.influences().filter(|_| is_for_multi_pose_lbs(skin)) else {
+            return Vec::new();
+        };
+        let kinds = target.kinds(skin);
+        let has = std::array::from_fn(|kind| match kind {
+            NORMALS => skin.has_output_normals(),
+            kind => kind != TANGENTS,
+        });
+        let normals = kinds[NORMALS].is_some() && skin.has_point_normals();
+        let previous = kinds[PREVIOUS].is_some();
+        let bindings = bindings_of(true, &has, &kinds);
+        let (values, count) = (skin.value_layout(), influences.count());
+        vec![variant(&values, count, normals, previous, &bindings)]
+    }
+}
+
+impl MultiPoseLbs {
+    /// Adds a slice of an instance. Returns its place, unless there is nothing to do.
+    fn add(
+        &mut self,
+        scene: &Scene<'_>,
+        shown: &Shown<'_>,
+        (slice, values): (&Slice, &MultiPoseValues),
+        out: &OutPlace,
+        offsets: &PoseOffsets,
+    ) -> Option<PoseAt> {
+        let fixed = &slice.offsets;
+        let points = out.kinds[POINTS].unwrap_or_default();
+        let normals = out.kinds[NORMALS].filter(|_| fixed.normals != NONE);
+        let previous = out.kinds[PREVIOUS];
+        let pose = ItemPose {
+            palette: offsets.palette,
+            normal_palette: offsets.normal_palette,
+            post: offsets.post,
+            out_points: points.first,
+            out_normals: normals.map_or(0, |place| place.first),
+            out_previous: previous.map_or(NONE, |place| place.first),
+            flags: item_flags(shown, slice),
+            ..ItemPose::default()
+        };
+        let bindings = scene.stores.outputs.bindings(out.set);
+        let (layout, influences) = (&values.layout, fixed.influence_count);
+        let (has_normals, has_previous) = (normals.is_some(), previous.is_some());
+        let group = GroupKey {
+            skin_page: slice.page,
+            pose_page: shown.place.page,
+            out_set: out.set,
+            variant: variant(layout, influences, has_normals, has_previous, bindings),
+            ..GroupKey::default()
+        };
+        let key = ItemKey {
+            group,
+            influences: fixed.influences,
+            points_stride: points.stride,
+            normals_stride: normals.map(|place| place.stride),
+            previous_stride: previous.map(|place| place.stride),
+        };
+        if let Some(at) = self
+            .open
+            .get_mut(&key)
+            .filter(|at| at.pose + 1 < POSES_PER_ITEM as usize)
+        {
+            at.pose += 1;
+            let item = self.items.item_mut(at.item);
+            item.poses[at.pose] = pose;
+            item.pose_count += 1;
+            return Some(*at);
+        }
+        let make = |first_workgroup| {
+            let mut item = MultiPoseItem {
+                first_workgroup,
+                count: fixed.count,
+                rest_points: fixed.points,
+                rest_normals: normals.map_or(NONE, |_| fixed.normals),
+                influences: fixed.influences,
+                influence_count: fixed.influence_count,
+                pose_count: 1,
+                points_stride: points.stride,
+                normals_stride: normals.map_or(0, |place| place.stride),
+                previous_stride: previous.map_or(0, |place| place.stride),
+                step: values.grid.step,
+                low_x: values.grid.low.x,
+                low_y: values.grid.low.y,
+                low_z: values.grid.low.z,
+                ..MultiPoseItem::default()
+            };
+            item.poses[0] = pose;
+            item
+        };
+        let item = self.items.push(scene.limits, group, fixed.count, make)?;
+        let at = PoseAt { item, pose: 0 };
+        self.open.insert(key, at);
+        Some(at)
+    }
+}

@@ -1,0 +1,360 @@
+//! Blends and skins: points, render vertices or faceVarying normals, by linear blend or dual quaternion skinning.
+
+use std::mem::offset_of;
+
+use super::{Pass, Wanted};
+use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::plan::frame::{Scene, Shown};
+use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
+use crate::gpu::plan::tables::{ItemTables, ItemsAt, Laid, Layout};
+use crate::gpu::store::Stores;
+use crate::gpu::store::instances::InstanceId;
+use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
+use crate::gpu::store::skins::Slice;
+use crate::gpu::store::target::{KINDS, NORMALS, NormalFormat, POINTS, PREVIOUS, TANGENTS};
+use crate::kernel::encoded_skin::SliceOffsets;
+use crate::kernel::registry::skin_bits::{
+    SHARED_WORKGROUPS, WITH_BLEND, WITH_DUAL_QUATERNIONS, WITH_NORMALS, WITH_PREVIOUS,
+    WITH_SOURCES, WITH_TANGENTS,
+};
+use crate::kernel::{
+    Kernel, MAX_SHARED_RESULTS, NONE, Packing, PoseOffsets, ResultPlace, ResultPlaces, SKIN,
+    SkinItem,
+};
+use crate::skel::SkinningMethod;
+
+/// An item whose list of blend entries changes.
+#[derive(Clone, Copy, Debug)]
+struct Blended {
+    id: InstanceId,
+    /// Number of the slice among its skin's.
+    slice: usize,
+    at: ItemPlace,
+}
+
+#[derive(Debug, Default)]
+pub struct SkinPass {
+    items: Groups<SkinItem>,
+    at: ItemsAt,
+    /// Items that write the positions of the frame before.
+    previous: Vec<(InstanceId, ItemPlace)>,
+    /// Items that walk a list of blend entries.
+    blended: Vec<Blended>,
+}
+
+impl Pass for SkinPass {
+    fn kernel(&self) -> &'static Kernel {
+        &SKIN
+    }
+
+    fn plan(&mut self, scene: &Scene<'_>) {
+        for shown in &scene.shown {
+            let pose = pose_offsets(shown);
+            let slices = shown.skin.slices().iter().zip(&shown.instance.out);
+            for (number, (slice, out)) in slices.enumerate() {
+                if slice.multi_pose.is_none() || !shown.pose.is_skinned() {
+                    self.add(scene, shown, &pose, (number, slice), out);
+                }
+            }
+        }
+    }
+
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+        let (laid, at) = layout.lay(&mut self.items);
+        self.at = at;
+        laid
+    }
+
+    fn bind<'a>(
+        &self,
+        skinner: &'a Skinner,
+        stores: &'a Stores,
+        key: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        let poses = stores.pose_buffers.page(key.pose_page);
+        let out = |binding| stores.outputs.binding(skinner, key.out_set, binding);
+        vec![
+            stores.skin_pages.whole(key.skin_page),
+            poses.palettes.whole(),
+            poses.sub_weights.whole(),
+            out(0),
+            out(1),
+            out(2),
+            out(3),
+        ]
+    }
+
+    fn update(&self, stores: &Stores, tables: &mut ItemTables) {
+        if stores.instances.is_unsettled() {
+            for (id, at) in &self.previous {
+                let flags = offset_of!(SkinItem, flags);
+                let fresh = fresh_flag(stores, *id);
+                tables.patch::<SkinItem, u32>(&self.at, *at, flags, |flags| {
+                    *flags = *flags & !SkinItem::FRESH | fresh;
+                });
+            }
+        }
+        for blended in &self.blended {
+            let Ok(instance) = stores.instances.get(blended.id) else {
+                continue;
+            };
+            let lists = &stores.blend_lists;
+            let own = lists.first_word(blended.id, instance.skin, blended.slice);
+            let whole = || {
+                let skin = stores.skins.get(instance.skin).ok()?;
+                Some(skin.slices().get(blended.slice)?.offsets.blend_list)
+            };
+            if let Some(first) = own.or_else(whole) {
+                let list = offset_of!(SkinItem, slice.blend_list);
+                tables.patch::<SkinItem, u32>(&self.at, blended.at, list, |list| *list = first);
+            }
+        }
+    }
+
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
+        let Wanted { skin, target, .. } = wanted;
+        // Packed skins have no pose without joints, and go to the other kernel with them.
+        if skin.packing() != Packing::Exact {
+            return Vec::new();
+        }
+        let kinds = target.kinds(skin);
+        let corners = skin.normal_points().filter(|_| skin.vertices().is_none());
+        let points = Shape {
+            has_points: true,
+            has_rest_normals: skin.normals().is_some() && corners.is_none(),
+            blends: skin.blend().is_some(),
+            has_sources: skin.vertices().is_some(),
+            has_tangents: skin.tangents().is_some(),
+            computes_normals: skin.smooth_normals().is_some(),
+            count: skin.output_count() as u32,
+        };
+        let corners = corners.map(|points| Shape {
+            has_rest_normals: true,
+            has_sources: true,
+            count: points.len() as u32,
+            ..Shape::default()
+        });
+        let has_motions =
+            skin.influences().is_some() && skin.method() == SkinningMethod::DualQuaternion;
+        let mut out = Vec::new();
+        for shape in [Some(points), corners].into_iter().flatten() {
+            let has = std::array::from_fn(|kind| shape.has(kind));
+            let with = std::array::from_fn(|kind| has[kind] && kinds[kind].is_some());
+            if shape.count == 0 || (!shape.has_points && !with[NORMALS]) {
+                continue;
+            }
+            let bindings = bindings_of(shape.has_points, &has, &kinds);
+            // Poses without joints need no dual quaternions.
+            out.push(shape.variant(&with, false, &bindings));
+            if has_motions {
+                out.push(shape.variant(&with, true, &bindings));
+            }
+        }
+        out
+    }
+}
+
+/// The properties of a slice that choose a pipeline.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shape {
+    has_points: bool,
+    has_rest_normals: bool,
+    blends: bool,
+    has_sources: bool,
+    has_tangents: bool,
+    computes_normals: bool,
+    count: u32,
+}
+
+impl Shape {
+    fn of(slice: &Slice) -> Self {
+        let offsets = &slice.offsets;
+        Self {
+            has_points: slice.has_points(),
+            has_rest_normals: offsets.normals != NONE,
+            blends: offsets.blend_list != NONE,
+            has_sources: offsets.sources != NONE,
+            has_tangents: slice.has_tangents(),
+            computes_normals: slice.computes_normals(),
+            count: offsets.count,
+        }
+    }
+
+    /// Whether it has results of a kind.
+    fn has(&self, kind: usize) -> bool {
+        match kind {
+            NORMALS => self.has_rest_normals || self.computes_normals,
+            TANGENTS => self.has_tangents,
+            _ => self.has_points,
+        }
+    }
+
+    fn is_small(&self) -> bool {
+        self.count <= MAX_SHARED_RESULTS
+    }
+
+    /// The pipeline for an item that writes the kinds `with` to output bindings.
+    fn variant(&self, with: &[bool; KINDS], dual: bool, bindings: &[u8; KINDS]) -> Variant {
+        let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
+        let bits = needs(with[NORMALS] && self.has_rest_normals, WITH_NORMALS)
+            | needs(self.blends, WITH_BLEND)
+            | needs(dual, WITH_DUAL_QUATERNIONS)
+            | needs(self.has_sources || !self.has_points, WITH_SOURCES)
+            | needs(with[TANGENTS] && self.has_tangents, WITH_TANGENTS)
+            | needs(with[PREVIOUS], WITH_PREVIOUS)
+            | needs(self.is_small(), SHARED_WORKGROUPS);
+        // Bindings of kinds that are left out make no variant of their own.
+        let number = |kind: usize, bit: usize| if bits & bit > 0 { bindings[kind] } else { 0 };
+        Variant {
+            bits,
+            numbers: [
+                number(NORMALS, WITH_NORMALS),
+                number(TANGENTS, WITH_TANGENTS),
+                number(PREVIOUS, WITH_PREVIOUS),
+            ],
+        }
+    }
+}
+
+fn flag(is_set: bool, bit: u32) -> u32 {
+    if is_set { bit } else { 0 }
+}
+
+/// [`SkinItem::FRESH`] for an instance without a frame before this one, else 0.
+pub fn fresh_flag(stores: &Stores, id: InstanceId) -> u32 {
+    let instance = stores.instances.get(id);
+    flag(instance.is_ok_and(|i| i.fresh), SkinItem::FRESH)
+}
+
+/// What items say of the pose of an instance.
+pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
+    let Shown {
+        skin, pose, place, ..
+    } = shown;
+    let mut out = PoseOffsets {
+        motions: NONE,
+        bind: NONE,
+        normal_bind: NONE,
+        ..PoseOffsets::default()
+    };
+    if pose.is_skinned() {
+        let count = skin.packed().palette_slots() as u32;
+        (out.palette, out.post) = (place.palette, place.post);
+        out.normal_palette = out.palette + count * 3;
+        if let Some(palette) = pose.palette().filter(|palette| palette.rigid().is_some()) {
+            out.motions = out.palette + (palette.blocks() as u32 - count) * 3;
+            // The last matrix is geomBindTransform alone.
+            if !pose.scales_points() {
+                out.bind = out.normal_palette - 3;
+            }
+            if !pose.scales_normals() {
+                out.normal_bind = out.normal_palette + (count - 1) * 3;
+            }
+        }
+    }
+    if skin.shapes().is_some() {
+        out.sub_weights = place.sub_weights;
+    }
+    out
+}
+
+/// The flags of the items of a slice of an instance.
+pub fn item_flags(shown: &Shown<'_>, slice: &Slice) -> u32 {
+    let target = &shown.instance.target;
+    let octahedral = target.normal_format == NormalFormat::Octahedral;
+    flag(shown.instance.fresh, SkinItem::FRESH)
+        | flag(shown.pose.mirrors(), SkinItem::MIRRORED)
+        | flag(octahedral, SkinItem::OCTAHEDRAL)
+        | slice.flags
+}
+
+/// The item of a slice of an instance; the number of its first workgroup is left out.
+pub fn slice_item(
+    shown: &Shown<'_>,
+    pose: &PoseOffsets,
+    slice: &Slice,
+    out: &OutPlace,
+) -> SkinItem {
+    let fixed = &slice.offsets;
+    let place = |kind: usize| {
+        let place = out.kinds[kind].unwrap_or_default();
+        ResultPlace {
+            first: place.first,
+            stride: place.stride,
+        }
+    };
+    let kept = |kind: usize, offset: u32| match out.kinds[kind] {
+        Some(_) => offset,
+        None => NONE,
+    };
+    let previous = place(PREVIOUS);
+    SkinItem {
+        first_workgroup: 0,
+        flags: item_flags(shown, slice),
+        slice: SliceOffsets {
+            influence_count: match shown.pose.is_skinned() {
+                true => fixed.influence_count,
+                false => 0,
+            },
+            normals: kept(NORMALS, fixed.normals),
+            tangents: kept(TANGENTS, fixed.tangents),
+            ..*fixed
+        },
+        pose: *pose,
+        out: ResultPlaces {
+            first_point: out.first_point,
+            points: place(POINTS),
+            normals: place(NORMALS),
+            tangents: place(TANGENTS),
+            previous: ResultPlace {
+                first: kept(PREVIOUS, previous.first),
+                ..previous
+            },
+        },
+    }
+}
+
+impl SkinPass {
+    fn add(
+        &mut self,
+        scene: &Scene<'_>,
+        shown: &Shown<'_>,
+        pose: &PoseOffsets,
+        (number, slice): (usize, &Slice),
+        out: &OutPlace,
+    ) {
+        let with = std::array::from_fn(|kind| out.kinds[kind].is_some());
+        if !slice.has_points() && !with[NORMALS] {
+            return;
+        }
+        let item = slice_item(shown, pose, slice, out);
+        let shape = Shape::of(slice);
+        let bindings = scene.stores.outputs.bindings(out.set);
+        let key = GroupKey {
+            skin_page: slice.page,
+            pose_page: shown.place.page,
+            out_set: out.set,
+            variant: shape.variant(&with, pose.motions != NONE, bindings),
+            shares_workgroups: shape.is_small(),
+            ..GroupKey::default()
+        };
+        let make = |first_workgroup| SkinItem {
+            first_workgroup,
+            ..item
+        };
+        let Some(at) = self.items.push(scene.limits, key, shape.count, make) else {
+            return;
+        };
+        if shape.blends {
+            self.blended.push(Blended {
+                id: shown.id,
+                slice: number,
+                at,
+            });
+        }
+        if with[PREVIOUS] {
+            self.previous.push((shown.id, at));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Computes smooth normals from skinned points, for skins without rest normals.
+
+use super::skin::{pose_offsets, slice_item};
+use super::{Pass, Wanted};
+use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::plan::frame::Scene;
+use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::store::Stores;
+use crate::gpu::store::output_bindings::bindings_of;
+use crate::gpu::store::target::{KINDS, NORMALS, TANGENTS};
+use crate::kernel::{Kernel, SMOOTH_NORMALS, SkinItem};
+
+#[derive(Debug, Default)]
+pub struct SmoothNormals {
+    items: Groups<SkinItem>,
+}
+
+/// Normals share the binding of positions, which is the first, or have one of their own, which is the second.
+fn variant(bindings: &[u8; KINDS]) -> Variant {
+    Variant {
+        bits: 0,
+        numbers: [bindings[NORMALS].min(1), 0, 0],
+    }
+}
+
+impl Pass for SmoothNormals {
+    fn kernel(&self) -> &'static Kernel {
+        &SMOOTH_NORMALS
+    }
+
+    fn plan(&mut self, scene: &Scene<'_>) {
+        for shown in &scene.shown {
+            let pose = pose_offsets(shown);
+            for (slice, out) in shown.skin.slices().iter().zip(&shown.instance.out) {
+                if !slice.computes_normals() || out.kinds[NORMALS].is_none() {
+                    continue;
+                }
+                let item = slice_item(shown, &pose, slice, out);
+                let key = GroupKey {
+                    skin_page: slice.page,
+                    out_set: out.set,
+                    variant: variant(scene.stores.outputs.bindings(out.set)),
+                    ..GroupKey::default()
+                };
+                let make = |first_workgroup| SkinItem {
+                    first_workgroup,
+                    ..item
+                };
+                self.items.push(scene.limits, key, item.slice.count, make);
+            }
+        }
+    }
+
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+        layout.lay(&mut self.items).0
+    }
+
+    fn bind<'a>(
+        &self,
+        skinner: &'a Skinner,
+        stores: &'a Stores,
+        key: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        let out = |binding| stores.outputs.binding(skinner, key.out_set, binding);
+        let normals = match stores.outputs.bindings(key.out_set)[NORMALS] {
+            0 => skinner.unused[0].as_entire_binding(),
+            binding => out(binding.into()),
+        };
+        vec![stores.skin_pages.whole(key.skin_page), out(0), normals]
+    }
+
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
+        let Wanted { skin, target, .. } = wanted;
+        let kinds = target.kinds(skin);
+        if skin.smooth_normals().is_none() || kinds[NORMALS].is_none() {
+            return Vec::new();
+        }
+        let has = std::array::from_fn(|kind| kind != TANGENTS || skin.tangents().is_some());
+        vec![variant(&bindings_of(true, &has, &kinds))]
+    }
+}

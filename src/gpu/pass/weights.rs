@@ -1,0 +1,66 @@
+//! Makes the weights of sub-shapes from those of blend shape channels.
+
+use super::{Pass, Wanted, only_variant};
+use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::plan::frame::Scene;
+use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::store::Stores;
+use crate::kernel::{Kernel, WEIGHTS, WeightsItem};
+
+#[derive(Debug, Default)]
+pub struct Weights {
+    items: Groups<WeightsItem>,
+}
+
+impl Pass for Weights {
+    fn kernel(&self) -> &'static Kernel {
+        &WEIGHTS
+    }
+
+    fn plan(&mut self, scene: &Scene<'_>) {
+        for shown in &scene.shown {
+            let Some(shapes) = shown.skin.shapes() else {
+                continue;
+            };
+            let key = GroupKey {
+                skin_page: shapes.page,
+                pose_page: shown.place.page,
+                ..GroupKey::default()
+            };
+            let make = |first_workgroup| WeightsItem {
+                first_workgroup,
+                slot_count: shapes.channel_count,
+                slots: shapes.channels,
+                positions: shapes.positions,
+                channels: shown.place.channels,
+                sub_weights: shown.place.sub_weights,
+            };
+            self.items
+                .push(scene.limits, key, shapes.channel_count, make);
+        }
+    }
+
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+        layout.lay(&mut self.items).0
+    }
+
+    fn bind<'a>(
+        &self,
+        _: &'a Skinner,
+        stores: &'a Stores,
+        key: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        let poses = stores.pose_buffers.page(key.pose_page);
+        vec![
+            stores.skin_pages.whole(key.skin_page),
+            poses.channels.whole(),
+            poses.sub_weights.whole(),
+        ]
+    }
+
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
+        only_variant(wanted.skin.blend().is_some())
+    }
+}

@@ -1,0 +1,104 @@
+//! What a frame has: the instances that are shown, and where their poses lie.
+
+use super::pose_pages::{Placing, PosePages, PosePlace};
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::limits::WorkLimits;
+use crate::gpu::store::Stores;
+use crate::gpu::store::instances::{Instance, InstanceId};
+use crate::gpu::store::poses::Source;
+use crate::gpu::store::skins::HeldSkin;
+use crate::kernel::PackedPose;
+
+/// An instance of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    pub id: InstanceId,
+    pub instance: &'a Instance,
+    pub skin: &'a HeldSkin,
+    pub pose: &'a PackedPose,
+    /// Where its pose lies.
+    pub place: PosePlace,
+}
+
+/// What passes make their items of.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    pub limits: &'a WorkLimits,
+    pub stores: &'a Stores,
+    pub poses: &'a PosePages,
+    /// In the order in which they were added.
+    pub shown: Vec<Shown<'a>>,
+}
+
+impl<'a> Scene<'a> {
+    /// Finds the instances that are shown.
+    pub fn new(
+        limits: &'a WorkLimits,
+        stores: &'a Stores,
+        poses: &'a PosePages,
+    ) -> Result<Self, GpuError> {
+        let mut shown = Vec::new();
+        for (id, instance) in stores.instances.shown() {
+            let skin = stores.skins.get(instance.skin)?;
+            let pose = stores.poses.get(id.index());
+            if let (Some((pose, _)), Some(place)) = (pose, poses.find(id.index())) {
+                shown.push(Shown {
+                    id,
+                    instance,
+                    skin,
+                    pose,
+                    place,
+                });
+            }
+        }
+        Ok(Self {
+            limits,
+            stores,
+            poses,
+            shown,
+        })
+    }
+
+    /// The instances with blend shapes.
+    pub fn blended(&self) -> Vec<InstanceId> {
+        let blends = |shown: &&Shown<'_>| shown.skin.shapes().is_some();
+        self.shown
+            .iter()
+            .filter(blends)
+            .map(|shown| shown.id)
+            .collect()
+    }
+}
+
+/// Finds a place for the pose of every instance that is shown.
+///
+/// # Errors
+/// An instance without a pose, a rig without local transforms, or a single pose that is larger than a binding.
+pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, GpuError> {
+    let mut placing = Placing::new(limits, stores.poses.len());
+    for (id, instance) in stores.instances.shown() {
+        let skin = stores.skins.get(instance.skin)?;
+        let Some((pose, source)) = stores.poses.get(id.index()) else {
+            let (prim, index) = (skin.packed().prim(), id.index());
+            return Err(GpuError::Mismatch(format!(
+                "{prim}: no pose to skin instance {index} by"
+            )));
+        };
+        let rig = match source {
+            Source::Rig(rig) => Some((rig, stores.rigs.get(rig)?)),
+            _ => None,
+        };
+        if let Some((_, rig)) = rig.filter(|(_, rig)| !rig.is_posed) {
+            let path = rig.packed.path();
+            let text = format!("{path}: no local transforms to pose the rig by");
+            return Err(GpuError::Mismatch(text));
+        }
+        let shared = match source {
+            Source::Palette(palette) => Some(palette),
+            _ => None,
+        };
+        let sub_shapes = skin.shapes().map(|s| s.sub_shape_count);
+        placing.place(id.index(), pose, shared, rig, sub_shapes)?;
+    }
+    Ok(placing.finish())
+}

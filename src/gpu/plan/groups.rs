@@ -1,0 +1,293 @@
+//! Items of a pass, in groups that one dispatch each can do, and the dispatches that cover them.
+
+use std::collections::HashMap;
+
+use crate::gpu::device::limits::WorkLimits;
+use crate::gpu::device::pipelines::Variant;
+use crate::kernel::{Dispatch, WORKGROUP_SIZE};
+
+/// What items have to have in common to be one group: what their dispatch binds, and their pipeline. Numbers that a kernel does not
+/// use are 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct GroupKey {
+    pub skin_page: usize,
+    pub pose_page: usize,
+    pub out_set: usize,
+    /// Groups of a higher level need the results of those of a lower one.
+    pub level: usize,
+    /// The pipeline. It is that of each item, so that no neighbour changes how an item is compiled.
+    pub variant: Variant,
+    /// Whether items share workgroups, since each of them has less than one.
+    pub shares_workgroups: bool,
+}
+
+/// Where an item went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemPlace {
+    pub group: usize,
+    /// Number of the item in its group.
+    pub number: usize,
+}
+
+/// Items of one table.
+#[derive(Debug)]
+pub struct Group<T> {
+    pub key: GroupKey,
+    pub items: Vec<T>,
+    /// Number of workgroups, or of invocations if items share workgroups.
+    units: u32,
+}
+
+impl<T> Group<T> {
+    fn workgroups(&self) -> u32 {
+        match self.key.shares_workgroups {
+            true => self.units.div_ceil(WORKGROUP_SIZE),
+            false => self.units,
+        }
+    }
+
+    /// Cuts its workgroups into rectangles within the limit of each dimension.
+    pub fn dispatches(&self, per_dimension: u32) -> Vec<Rectangle> {
+        let items = self.items.len() as u32;
+        let mut out = cut(self.workgroups(), items, per_dimension);
+        for rectangle in &mut out {
+            rectangle.dispatch.items_per_unit = items as f32 / self.units as f32;
+        }
+        out
+    }
+}
+
+/// The items of a pass.
+#[derive(Debug)]
+pub struct Groups<T> {
+    groups: Vec<Group<T>>,
+    /// The last group of each key.
+    open: HashMap<GroupKey, usize>,
+    /// The group of the last item.
+    last: Option<usize>,
+}
+
+impl<T> Default for Groups<T> {
+    fn default() -> Self {
+        Self {
+            groups: Vec::new(),
+            open: HashMap::new(),
+            last: None,
+        }
+    }
+}
+
+impl<T> Groups<T> {
+    pub fn all(&self) -> &[Group<T>] {
+        &self.groups
+    }
+
+    /// Frees the items, once they are in the tables.
+    pub fn free_items(&mut self) {
+        self.groups
+            .iter_mut()
+            .for_each(|group| group.items = Vec::new());
+    }
+
+    /// Puts groups of lower levels first.
+    pub fn sort_by_level(&mut self) {
+        self.groups.sort_by_key(|group| group.key.level);
+    }
+
+    /// Changes an item that was pushed.
+    pub fn item_mut(&mut self, at: ItemPlace) -> &mut T {
+        &mut self.groups[at.group].items[at.number]
+    }
+
+    /// Adds an item of so many invocations. `make` gets the number of its first workgroup, or of its first invocation if items
+    /// share workgroups. Returns its place, unless it has no invocations.
+    pub fn push(
+        &mut self,
+        limits: &WorkLimits,
+        key: GroupKey,
+        invocations: u32,
+        make: impl FnOnce(u32) -> T,
+    ) -> Option<ItemPlace> {
+        let units = match key.shares_workgroups {
+            true => invocations,
+            false => invocations.div_ceil(WORKGROUP_SIZE),
+        };
+        if units == 0 {
+            return None;
+        }
+        // Tables fit a binding.
+        let max_items = (limits.binding_bytes as usize / size_of::<T>()).max(1);
+        let has_room = |group: &Group<T>| {
+            group.items.len() < max_items && group.units <= u32::MAX / 4 && units <= u32::MAX / 4
+        };
+        // Neighbours mostly have the same key.
+        let last = self.last.filter(|&index| self.groups[index].key == key);
+        let index = match last.or_else(|| self.open.get(&key).copied()) {
+            Some(index) if has_room(&self.groups[index]) => index,
+            _ => {
+                self.groups.push(Group {
+                    key,
+                    items: Vec::new(),
+                    units: 0,
+                });
+                self.open.insert(key, self.groups.len() - 1);
+                self.groups.len() - 1
+            }
+        };
+        self.last = Some(index);
+        let group = &mut self.groups[index];
+        group.items.push(make(group.units));
+        group.units += units;
+        Some(ItemPlace {
+            group: index,
+            number: group.items.len() - 1,
+        })
+    }
+}
+
+/// A dispatch: the record that its kernel reads, and its workgroups in x and y.
+#[derive(Clone, Copy, Debug)]
+pub struct Rectangle {
+    pub dispatch: Dispatch,
+    pub width: u32,
+    pub height: u32,
+}
+
+/// Cuts workgroups, of `item_count` items, into rectangles within the limit of each dimension.
+pub fn cut(workgroups: u32, item_count: u32, per_dimension: u32) -> Vec<Rectangle> {
+    let per_dispatch = u64::from(per_dimension).pow(2).min(u64::from(u32::MAX)) as u32;
+    let mut out = Vec::new();
+    let mut first = 0;
+    while first < workgroups {
+        let count = (workgroups - first).min(per_dispatch);
+        let height = count.div_ceil(per_dimension);
+        let width = count.div_ceil(height);
+        let dispatch = Dispatch {
+            item_count,
+            first_workgroup: first,
+            end_workgroup: first + count,
+            row_width: width,
+            items_per_unit: 0.0,
+        };
+        out.push(Rectangle {
+            dispatch,
+            width,
+            height,
+        });
+        first += count;
+    }
+    out
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub const LIMITS: WorkLimits = WorkLimits {
+        binding_bytes: 1 << 20,
+        buffer_bytes: 1 << 20,
+        output_bytes: 1 << 20,
+        workgroups: 3,
+        alignment: 256,
+        active_lists: true,
+    };
+
+    #[test]
+    fn dispatches_cover_every_workgroup_once() {
+        for (workgroups, per_dimension) in [
+            (1, 1),
+            (7, 2),
+            (9, 3),
+            (10, 3),
+            (65_536, 65_535),
+            (1000, 65_535),
+        ] {
+            let group = Group {
+                key: GroupKey::default(),
+                items: vec![()],
+                units: workgroups,
+            };
+            let mut next = 0;
+            for Rectangle {
+                dispatch,
+                width,
+                height,
+            } in group.dispatches(per_dimension)
+            {
+                assert!(width <= per_dimension && height <= per_dimension);
+                assert_eq!(
+                    (dispatch.first_workgroup, dispatch.row_width),
+                    (next, width)
+                );
+                assert!(width * height >= dispatch.end_workgroup - next);
+                next = dispatch.end_workgroup;
+            }
+            assert_eq!(next, workgroups);
+        }
+    }
+
+    #[test]
+    fn small_items_lie_side_by_side() {
+        let shared = GroupKey {
+            shares_workgroups: true,
+            ..GroupKey::default()
+        };
+        let mut groups: Groups<u32> = Groups::default();
+        for (count, key) in [(1, shared), (65, GroupKey::default()), (30, shared)] {
+            for _ in 0..10 {
+                groups.push(&LIMITS, key, count, |first| first);
+            }
+        }
+        let firsts: Vec<u32> = (0..10).chain((0..10).map(|i| 10 + 30 * i)).collect();
+        let [small, large] = groups.all() else {
+            panic!("{} groups", groups.all().len());
+        };
+        assert_eq!(small.items, firsts);
+        assert_eq!(small.workgroups(), 310u32.div_ceil(64));
+        assert_eq!(large.items[9], 18);
+        assert_eq!(large.workgroups(), 20);
+        let cuts = small.dispatches(3);
+        assert!(
+            cuts.iter()
+                .all(|r| r.dispatch.items_per_unit == 20.0 / 310.0)
+        );
+    }
+
+    #[test]
+    fn a_neighbour_changes_no_items_pipeline() {
+        let of = |bits| GroupKey {
+            variant: Variant {
+                bits,
+                ..Variant::default()
+            },
+            ..GroupKey::default()
+        };
+        let mut groups: Groups<usize> = Groups::default();
+        for number in 0..9 {
+            groups.push(&LIMITS, of(number % 3), 64, |_| number);
+        }
+        assert_eq!(groups.all().len(), 3);
+        for group in groups.all() {
+            let bits = group.key.variant.bits;
+            assert!(group.items.iter().all(|number| number % 3 == bits));
+        }
+    }
+
+    #[test]
+    fn a_table_that_fills_a_binding_is_followed_by_another() {
+        let limits = WorkLimits {
+            binding_bytes: 40,
+            ..LIMITS
+        };
+        let mut groups: Groups<u32> = Groups::default();
+        let places: Vec<_> = (0..25)
+            .map(|_| groups.push(&limits, GroupKey::default(), 1, |first| first))
+            .collect();
+        let counts: Vec<usize> = groups.all().iter().map(|g| g.items.len()).collect();
+        assert_eq!(counts, [10, 10, 5]);
+        let (group, number) = (2, 4);
+        assert_eq!(places[24], Some(ItemPlace { group, number }));
+        assert_eq!(groups.all()[2].items, [0, 1, 2, 3, 4]);
+        assert_eq!(groups.push(&limits, GroupKey::default(), 0, |n| n), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! Palettes that the GPU makes of local transforms, and where they lie.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::groups::{GroupKey, Groups};
+use crate::gpu::device::limits::WorkLimits;
+use crate::gpu::memory::dirty_ranges::Mirrored;
+use crate::gpu::store::rigs::{HeldRig, RigTables};
+use crate::kernel::{JointTransform, NONE, PackedRig, PoseRigItem};
+use crate::math::Rows;
+
+/// The palettes of one page. Those that are made by one rig's tables lie one behind the other.
+#[derive(Debug, Default)]
+pub struct RigPalettes {
+    batches: Vec<Batch>,
+    /// The batch of each [`PackedRig`], by the address; a batch keeps it alive.
+    open: HashMap<usize, usize>,
+    blocks: u32,
+    cached: u32,
+    joint_count: u32,
+    /// Local transforms, batch by batch.
+    joints: Mirrored<JointTransform>,
+}
+
+#[derive(Debug)]
+struct Batch {
+    rig: Arc<PackedRig>,
+    tables: RigTables,
+    copies: u32,
+    /// Until all are known.
+    joints: Vec<JointTransform>,
+    first_joint: u32,
+    first_block: u32,
+    first_cached: u32,
+}
+
+/// Where a rig's palette lies.
+#[derive(Clone, Copy, Debug)]
+pub struct RigPlace {
+    pub page: usize,
+    batch: usize,
+    copy: u32,
+    /// The same rig in another page, or [`NONE`].
+    next: u32,
+}
+
+/// The places of all rigs in all pages.
+#[derive(Debug, Default)]
+pub struct RigPlaces {
+    places: Vec<RigPlace>,
+    /// The last place of each rig, by index.
+    of_rig: Vec<u32>,
+}
+
+impl RigPlaces {
+    /// Adds a rig to a page; the number of its place.
+    pub fn add(
+        &mut self,
+        page: usize,
+        palettes: &mut RigPalettes,
+        index: u32,
+        rig: &HeldRig,
+    ) -> u32 {
+        let (batch, copy) = palettes.add(rig);
+        let index = index as usize;
+        if index >= self.of_rig.len() {
+            self.of_rig.resize(index + 1, NONE);
+        }
+        let number = self.places.len() as u32;
+        let next = std::mem::replace(&mut self.of_rig[index], number);
+        self.places.push(RigPlace {
+            page,
+            batch,
+            copy,
+            next,
+        });
+        number
+    }
+
+    pub fn place(&self, number: u32) -> RigPlace {
+        self.places[number as usize]
+    }
+
+    /// Every place of a rig, by index.
+    pub fn of_rig(&self, index: u32) -> impl Iterator<Item = RigPlace> + '_ {
+        let at = |number: u32| self.places.get(number as usize).copied();
+        let first = self.of_rig.get(index as usize).copied().unwrap_or(NONE);
+        std::iter::successors(at(first), move |place| at(place.next))
+    }
+}
+
+impl RigPalettes {
+    pub fn palette_bytes(&self) -> u64 {
+        u64::from(self.blocks) * size_of::<Rows>() as u64
+    }
+
+    pub fn joint_bytes(&self) -> u64 {
+        u64::from(self.joint_count) * size_of::<JointTransform>() as u64
+    }
+
+    pub fn cached_bytes(&self) -> u64 {
+        u64::from(self.cached) * size_of::<Rows>() as u64
+    }
+
+    /// Bytes of the largest of its other buffers, with one rig more.
+    pub fn largest_with(&self, more: Option<&PackedRig>) -> u64 {
+        let (joints, cached) = more.map_or((0, 0), |rig| (rig.joint_count(), rig.cached()));
+        let joints = self.joint_bytes() + (joints * size_of::<JointTransform>()) as u64;
+        joints.max(self.cached_bytes() + (cached * size_of::<Rows>()) as u64)
+    }
+
+    fn add(&mut self, rig: &HeldRig) -> (usize, u32) {
+        let address = Arc::as_ptr(&rig.packed) as usize;
+        let number = *self.open.entry(address).or_insert_with(|| {
+            self.batches.push(Batch {
+                rig: Arc::clone(&rig.packed),
+                tables: rig.tables,
+                copies: 0,
+                joints: Vec::new(),
+                first_joint: 0,
+                first_block: 0,
+                first_cached: 0,
+            });
+            self.batches.len() - 1
+        });
+        let batch = &mut self.batches[number];
+        batch.joints.extend_from_slice(&rig.joints);
+        batch.copies += 1;
+        self.blocks += rig.packed.blocks() as u32;
+        self.cached += rig.packed.cached() as u32;
+        self.joint_count += rig.joints.len() as u32;
+        (number, batch.copies - 1)
+    }
+
+    /// Lays the batches one behind the other; nothing is added afterwards.
+    pub fn settle(&mut self) {
+        let mut joints = Vec::with_capacity(self.joint_count as usize);
+        let (mut block, mut cached) = (0, 0);
+        for batch in &mut self.batches {
+            (batch.first_block, batch.first_cached) = (block, cached);
+            batch.first_joint = joints.len() as u32;
+            joints.append(&mut batch.joints);
+            batch.joints = Vec::new();
+            block += batch.copies * batch.rig.blocks() as u32;
+            cached += batch.copies * batch.rig.cached() as u32;
+        }
+        self.joints = joints.into();
+    }
+
+    /// First row of a palette, counted from the first of all that are posed.
+    pub fn palette_row(&self, place: RigPlace) -> u32 {
+        let batch = &self.batches[place.batch];
+        (batch.first_block + place.copy * batch.rig.blocks() as u32) * 3
+    }
+
+    /// Takes other local transforms.
+    pub fn update(&mut self, place: RigPlace, joints: &[JointTransform]) {
+        let batch = &self.batches[place.batch];
+        let first = batch.first_joint + place.copy * batch.rig.joint_count() as u32;
+        self.joints.write(first, &[joints]);
+    }
+
+    /// Adds the items that make these palettes, in page `page`, the first at row `first_row`.
+    pub fn push_items(
+        &self,
+        limits: &WorkLimits,
+        page: usize,
+        first_row: u32,
+        to: &mut Groups<PoseRigItem>,
+    ) {
+        for batch in &self.batches {
+            let (rig, tables) = (&batch.rig, &batch.tables);
+            let mut first = 0;
+            for (level, end) in rig.ends().iter().enumerate() {
+                let (order, count) = (tables.order + first, end - first);
+                first = *end;
+                let key = GroupKey {
+                    skin_page: tables.page,
+                    pose_page: page,
+                    level,
+                    ..GroupKey::default()
+                };
+                to.push(limits, key, count * batch.copies, |first_workgroup| {
+                    PoseRigItem {
+                        first_workgroup,
+                        copies: batch.copies,
+                        count,
+                        slots: rig.slots() as u32,
+                        // In pairs of floats.
+                        joints: batch.first_joint * 5,
+                        order,
+                        parents: tables.parents,
+                        binds: tables.binds,
+                        normal_binds: tables.normal_binds,
+                        palette: first_row + batch.first_block * 3,
+                        palette_stride: rig.blocks() as u32 * 3,
+                        cached: batch.first_cached * 3,
+                        cached_stride: rig.cached() as u32 * 3,
+                    }
+                });
+            }
+        }
+    }
+
+    /// Local transforms, and which of them the GPU lacks.
+    pub fn joints(&self) -> &Mirrored<JointTransform> {
+        &self.joints
+    }
+
+    pub fn joints_mut(&mut self) -> &mut Mirrored<JointTransform> {
+        &mut self.joints
+    }
+}

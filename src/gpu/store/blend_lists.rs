@@ -1,0 +1,401 @@
+//! Lists of the blend entries that instances use, which they walk in place of the whole list of their skin.
+//!
+//! A list has the entries of some channels and serves every pose that gives no other channel a weight, of any
+//! instance of the skin. It lies in the page of its slice, in room that stays the skin's, so that nothing else is ever
+//! written where an encoded frame reads a list. The whole list, which came with the skin, is right for every pose:
+//! instances walk it if a list does not pay or has no room.
+
+use slotmap::SecondaryMap;
+
+use super::instances::{InstanceId, InstanceStore};
+use super::poses::PoseStore;
+use super::skin_pages::{HeldRanges, SkinPages};
+use super::skins::{SkinId, SkinStore, Slice};
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::memory::upload::Upload;
+use crate::kernel::PackedBlend;
+
+/// Most words of lists that one frame makes, unless it makes a single list. Instances whose lists are not made yet walk the
+/// whole list of their skin, and the next frame makes theirs.
+const WORDS_PER_FRAME: usize = 1 << 20;
+
+/// The lists of a skin.
+#[derive(Debug, Default)]
+struct SkinLists {
+    /// Entries of each channel.
+    channels: Vec<u32>,
+    /// First sub-shape of each channel, and how many.
+    sub_shapes: Vec<[u32; 2]>,
+    lists: Vec<List>,
+    /// Room of the lists in the pages.
+    held: HeldRanges,
+}
+
+#[derive(Debug)]
+struct List {
+    /// A bit for each channel.
+    channels: Vec<u64>,
+    sub_shapes: Vec<u32>,
+    /// Number of entries of the skin that are in it.
+    entries: usize,
+    /// In each slice's page; `None` for slices that blend nothing.
+    rooms: Vec<Option<Room>>,
+    /// The [`Version`] that was uploaded.
+    uploaded: Option<Version>,
+    /// Number of instances of the coming frame that walk it.
+    users: usize,
+}
+
+/// Words of a page.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    first: u32,
+    count: usize,
+}
+
+/// Counts dropped encoders and replaced pages: a list that was uploaded before the last of them has to be uploaded again.
+type Version = u64;
+
+/// Words of a list that the next frame uploads.
+#[derive(Debug)]
+struct Pending {
+    page: usize,
+    first: u32,
+    words: Vec<u32>,
+}
+
+/// The lists of a crowd's skins, and which of them each instance walks.
+#[derive(Debug, Default)]
+pub struct BlendLists {
+    of_skins: SecondaryMap<SkinId, SkinLists>,
+    /// Number of the list that an instance walks, among its skin's.
+    of_instances: SecondaryMap<InstanceId, u32>,
+    pending: Vec<Pending>,
+    /// Free buffers for the words of lists.
+    free: Vec<Vec<u32>>,
+    /// Instances whose list does not serve their pose, and the entries that they need.
+    wanting: Vec<(InstanceId, usize)>,
+    /// How often commands were lost that may have uploaded lists.
+    lost: u64,
+}
+
+impl SkinLists {
+    fn new(blend: &PackedBlend) -> Self {
+        let counts = blend.entry_counts();
+        let entries = |[first, count]: &[u32; 2]| -> u32 {
+            counts[*first as usize..(*first + *count) as usize]
+                .iter()
+                .sum()
+        };
+        Self {
+            channels: blend.slots().iter().map(entries).collect(),
+            sub_shapes: blend.slots().to_vec(),
+            lists: Vec::new(),
+            held: HeldRanges::default(),
+        }
+    }
+
+    /// Entries of the channels that have a weight. More than the active sub-shapes': between its in-betweens a channel may move
+    /// without another list.
+    fn needed(&self, weights: &[f32]) -> usize {
+        let active = self
+            .channels
+            .iter()
+            .zip(weights)
+            .filter(|(_, w)| **w != 0.0);
+        active.map(|(entries, _)| *entries as usize).sum()
+    }
+
+    fn all(&self) -> usize {
+        self.channels.iter().map(|n| *n as usize).sum()
+    }
+
+    /// Whether a list of so many entries is worth having.
+    fn pays(&self, needed: usize) -> bool {
+        needed * 2 < self.all()
+    }
+
+    /// Entries of the longest list that is worth keeping where so many are needed. A face that comes to rest keeps a short one.
+    fn most(&self, needed: usize) -> usize {
+        needed * 2 + self.all() / 16
+    }
+
+    /// The list that serves these weights best, without walking much that adds nothing.
+    fn serving(&self, weights: &[f32], needed: usize) -> Option<u32> {
+        let most = self.most(needed);
+        let serves = |list: &&List| list.entries <= most && list.covers(weights);
+        let lists = (0..).zip(&self.lists).filter(|(_, list)| serves(list));
+        let best = lists.min_by_key(|(_, list)| list.entries);
+        best.map(|(number, _)| number)
+    }
+
+    /// Sub-shapes of channels.
+    fn sub_shapes(&self, channels: &[u64]) -> Vec<u32> {
+        let has = |channel: usize| channels[channel / 64] >> (channel % 64) & 1 == 1;
+        let all = self.sub_shapes.iter().enumerate();
+        all.filter(|(channel, _)| has(*channel))
+            .map(|(_, range)| range)
+            .flat_map(|[first, count]| *first..*first + *count)
+            .collect()
+    }
+}
+
+impl List {
+    fn new(
+        channels: Vec<u64>,
+        sub_shapes: Vec<u32>,
+        entries: usize,
+        rooms: Vec<Option<Room>>,
+    ) -> Self {
+        Self {
+            channels,
+            sub_shapes,
+            entries,
+            rooms,
+            uploaded: None,
+            users: 0,
+        }
+    }
+
+    fn covers(&self, weights: &[f32]) -> bool {
+        let has = |(channel, weight): (usize, &f32)| {
+            *weight == 0.0 || self.channels[channel / 64] >> (channel % 64) & 1 == 1
+        };
+        weights.iter().enumerate().all(has)
+    }
+}
+
+impl BlendLists {
+    /// Prepares for the lists of a skin that was added.
+    pub fn add_skin(&mut self, id: SkinId, blend: &PackedBlend) {
+        self.of_skins.insert(id, SkinLists::new(blend));
+    }
+
+    /// Gives back the room of the lists of a skin that was removed.
+    pub fn remove_skin(&mut self, id: SkinId, pages: &mut SkinPages) {
+        if let Some(lists) = self.of_skins.remove(id) {
+            pages.give_back(lists.held);
+        }
+    }
+
+    /// Notes that recorded uploads may never come to the GPU.
+    pub fn lose(&mut self) {
+        self.lost += 1;
+        self.pending.clear();
+    }
+
+    /// Gives each instance of a frame that blends a list that serves its pose, as far as there is room, and makes the words of
+    /// lists that the GPU lacks.
+    pub fn choose(
+        &mut self,
+        skinner: &Skinner,
+        pages: &mut SkinPages,
+        skins: &SkinStore,
+        instances: &InstanceStore,
+        poses: &PoseStore,
+        blended: &[InstanceId],
+    ) {
+        if blended.is_empty() {
+            return;
+        }
+        for lists in self.of_skins.values_mut() {
+            lists.lists.iter_mut().for_each(|list| list.users = 0);
+        }
+        let find = |id: InstanceId| {
+            let skin = instances.get(id).ok()?.skin;
+            let (pose, _) = poses.get(id.index())?;
+            Some((skin, pose.channel_weights()))
+        };
+        self.wanting.clear();
+        for id in blended {
+            let Some((skin, weights)) = find(*id) else {
+                continue;
+            };
+            let Some(lists) = self.of_skins.get_mut(skin) else {
+                continue;
+            };
+            let needed = lists.needed(weights);
+            if !lists.pays(needed) {
+                self.of_instances.remove(*id);
+                continue;
+            }
+            let most = lists.most(needed);
+            let list = self.of_instances.get(*id);
+            let list = list.and_then(|number| lists.lists.get_mut(*number as usize));
+            match list.filter(|list| list.entries <= most && list.covers(weights)) {
+                Some(list) => list.users += 1,
+                None => self.wanting.push((*id, needed)),
+            }
+        }
+        let mut made = 0;
+        for (id, needed) in self.wanting.drain(..) {
+            let Some((skin, weights)) = find(id) else {
+                continue;
+            };
+            let (Some(lists), Ok(held)) = (self.of_skins.get_mut(skin), skins.get(skin)) else {
+                continue;
+            };
+            let before = self.of_instances.remove(id);
+            let mut number = lists.serving(weights, needed);
+            // An entry is a word, and so is the row of a point.
+            let words = needed + held.packed().point_count();
+            if number.is_none() && (made == 0 || made + words <= WORDS_PER_FRAME) {
+                number = lists.make(skinner, pages, held.slices(), weights, needed, before);
+                made += number.map_or(0, |_| words);
+            }
+            if let Some(number) = number {
+                lists.lists[number as usize].users += 1;
+                self.of_instances.insert(id, number);
+            }
+        }
+        self.fill(pages, skins);
+    }
+
+    /// Makes the words of lists that the GPU lacks.
+    fn fill(&mut self, pages: &SkinPages, skins: &SkinStore) {
+        let version: Version = self.lost + pages.replaced();
+        for (id, lists) in &mut self.of_skins {
+            let Ok(held) = skins.get(id) else {
+                continue;
+            };
+            for list in &mut lists.lists {
+                if list.users == 0 || list.uploaded == Some(version) {
+                    continue;
+                }
+                for (slice, room) in held.slices().iter().zip(&list.rooms) {
+                    let (Some(index), Some(room)) = (&slice.blend, room) else {
+                        continue;
+                    };
+                    let mut words = self.free.pop().unwrap_or_default();
+                    index.list(&list.sub_shapes, &mut words);
+                    self.pending.push(Pending {
+                        page: slice.page,
+                        first: room.first,
+                        words,
+                    });
+                }
+                list.uploaded = Some(version);
+            }
+        }
+    }
+
+    /// First word of the list that an instance walks in a slice of its skin; `None` for the whole list.
+    pub fn first_word(&self, id: InstanceId, skin: SkinId, slice: usize) -> Option<u32> {
+        let number = *self.of_instances.get(id)?;
+        let list = self.of_skins.get(skin)?.lists.get(number as usize)?;
+        list.rooms.get(slice)?.map(|room| room.first)
+    }
+
+    /// The words of lists that the GPU lacks.
+    pub fn uploads<'a>(&'a self, pages: &'a SkinPages) -> impl Iterator<Item = Upload<'a>> + Clone {
+        self.pending.iter().map(|pending| Upload {
+            to: pages.buffer(pending.page),
+            offset: u64::from(pending.first) * 4,
+            bytes: bytemuck::cast_slice(&pending.words),
+        })
+    }
+
+    /// Notes that everything is uploaded.
+    pub fn set_uploaded(&mut self) {
+        self.free
+            .extend(self.pending.drain(..).map(|pending| pending.words));
+        // A crowd's first frame makes more than later ones need.
+        self.free.truncate(4);
+    }
+}
+
+impl SkinLists {
+    /// Makes a list for these weights, in the room of a list without users or in new room; `None` if there is no room.
+    fn make(
+        &mut self,
+        skinner: &Skinner,
+        pages: &mut SkinPages,
+        slices: &[Slice],
+        weights: &[f32],
+        needed: usize,
+        before: Option<u32>,
+    ) -> Option<u32> {
+        let mut channels = vec![0u64; weights.len().div_ceil(64)];
+        for (channel, _) in weights.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+            channels[channel / 64] |= 1 << (channel % 64);
+        }
+        let mut entries = needed;
+        // Channels that come and go stay, as long as they are few.
+        if let Some(before) = before.and_then(|number| self.lists.get(number as usize)) {
+            let both: Vec<u64> = channels
+                .iter()
+                .zip(&before.channels)
+                .map(|(a, b)| a | b)
+                .collect();
+            let has = |channel: usize| both[channel / 64] >> (channel % 64) & 1 == 1;
+            let counts = self.channels.iter().enumerate();
+            let of_both = counts
+                .filter(|(c, _)| has(*c))
+                .map(|(_, n)| *n as usize)
+                .sum();
+            if of_both <= needed + needed / 2 && self.pays(of_both) {
+                (channels, entries) = (both, of_both);
+            }
+        }
+        let sub_shapes = self.sub_shapes(&channels);
+        let wanted = |slice: &Slice| {
+            let index = slice.blend.as_ref();
+            index.map_or(0, |index| index.list_words(&sub_shapes))
+        };
+        let wanted: Vec<usize> = slices.iter().map(wanted).collect();
+        let fits = |list: &List| {
+            let rooms = list
+                .rooms
+                .iter()
+                .map(|room| room.map_or(0, |room| room.count));
+            list.users == 0 && rooms.zip(&wanted).all(|(room, wanted)| room >= *wanted)
+        };
+        let rooms = match self.lists.iter().position(fits) {
+            Some(number) => {
+                let list = &mut self.lists[number];
+                let rooms = std::mem::take(&mut list.rooms);
+                *list = List::new(channels, sub_shapes, entries, rooms);
+                return Some(number as u32);
+            }
+            None => take_rooms(skinner, &mut self.held, pages, slices, &wanted)?,
+        };
+        self.lists
+            .push(List::new(channels, sub_shapes, entries, rooms));
+        Some(self.lists.len() as u32 - 1)
+    }
+}
+
+/// Takes room for so many words, or some more, in the pages of slices; `None` if a page has none.
+fn take_rooms(
+    skinner: &Skinner,
+    held: &mut HeldRanges,
+    pages: &mut SkinPages,
+    slices: &[Slice],
+    wanted: &[usize],
+) -> Option<Vec<Option<Room>>> {
+    let mut taken = Vec::new();
+    let mut rooms = Vec::with_capacity(slices.len());
+    for (slice, wanted) in slices.iter().zip(wanted) {
+        if slice.blend.is_none() {
+            rooms.push(None);
+            continue;
+        }
+        let count = wanted.next_power_of_two();
+        let bytes = count as u64 * 4;
+        let Some(first) = pages.take(skinner, slice.page, bytes) else {
+            for (page, range) in taken {
+                pages.free(page, range);
+            }
+            return None;
+        };
+        taken.push((slice.page, first..first + bytes));
+        rooms.push(Some(Room {
+            first: (first / 4) as u32,
+            count,
+        }));
+    }
+    for (page, range) in taken {
+        held.hold(page, range);
+    }
+    Some(rooms)
+}

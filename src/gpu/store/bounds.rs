@@ -1,0 +1,171 @@
+//! The bounding boxes of a crowd's instances.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use glam::{Vec3, Vec4};
+
+use super::instances::InstanceId;
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::memory::growable_buffer::GrowableBuffer;
+use crate::gpu::memory::readback_ring::{Copied, ReadbackRing};
+use crate::kernel::registry::WORDS_PER_BOX;
+
+/// Where the boxes of [`crate::gpu::Crowd::enable_bounds`] go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BoundsUse {
+    /// They stay on the GPU, for culling there.
+    #[default]
+    OnGpu,
+    /// They are also copied back, a few frames later and without waiting, for
+    /// [`crate::gpu::Crowd::latest_bounds`].
+    ReadBack,
+}
+
+/// Frames whose boxes may be on their way back; those beyond are not read.
+const MOST_FRAMES: usize = 4;
+
+/// Bytes of the keys of one instance index, and of its box.
+const BOX_BYTES: u64 = WORDS_PER_BOX as u64 * 4;
+
+/// The bounding boxes of a crowd's instances.
+#[derive(Debug)]
+pub struct BoundsStore {
+    /// Tells this store from others before and after it.
+    number: u64,
+    /// Corners as integers that atomics compare, by instance index.
+    keys: GrowableBuffer,
+    /// The boxes, by instance index.
+    boxes: GrowableBuffer,
+    wanted: BoundsUse,
+    ring: ReadbackRing,
+    /// Numbers of readings and of their frames, the oldest first.
+    on_their_way: VecDeque<(u64, u64)>,
+    latest: Vec<[Vec4; 2]>,
+    /// Frame of `latest`.
+    latest_frame: u64,
+}
+
+impl BoundsStore {
+    pub fn new(skinner: &Skinner, wanted: BoundsUse) -> Result<Self, GpuError> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let limit = skinner.limits.binding_bytes;
+        let buffer =
+            |label| GrowableBuffer::new(skinner, label, wgpu::BufferUsages::STORAGE, limit);
+        Ok(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            keys: buffer("bounds.keys")?,
+            boxes: buffer("bounds.boxes")?,
+            wanted,
+            ring: ReadbackRing::new(&skinner.device),
+            on_their_way: VecDeque::new(),
+            latest: Vec::new(),
+            latest_frame: 0,
+        })
+    }
+
+    /// Tells this store from others before and after it; never 0.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub fn wanted(&self) -> BoundsUse {
+        self.wanted
+    }
+
+    pub fn set_wanted(&mut self, wanted: BoundsUse) {
+        self.wanted = wanted;
+    }
+
+    pub fn keys(&self) -> &GrowableBuffer {
+        &self.keys
+    }
+
+    pub fn boxes(&self) -> &GrowableBuffer {
+        &self.boxes
+    }
+
+    pub fn buffer_bytes(&self) -> u64 {
+        self.keys.size() + self.boxes.size()
+    }
+
+    /// Makes room for the boxes of so many instance indices.
+    pub fn reserve(&mut self, skinner: &Skinner, count: u32) -> Result<(), GpuError> {
+        let bytes = u64::from(count) * BOX_BYTES;
+        self.keys.reserve(skinner, bytes, None)?;
+        self.boxes.reserve(skinner, bytes, None)
+    }
+
+    /// Has the boxes of this frame come back, unless too many are on their way.
+    pub fn read_back(
+        &mut self,
+        skinner: &Skinner,
+        encoder: &mut wgpu::CommandEncoder,
+        count: u32,
+        frame: u64,
+    ) -> Result<(), GpuError> {
+        self.receive(skinner)?;
+        if self.wanted == BoundsUse::OnGpu || count == 0 || self.ring.len() >= MOST_FRAMES {
+            return Ok(());
+        }
+        let copy = Copied {
+            from: self.boxes.buffer(),
+            offset: 0,
+            bytes: u64::from(count) * BOX_BYTES,
+        };
+        let number = self.ring.record(skinner, encoder, &[copy])?;
+        self.on_their_way.push_back((number, frame));
+        Ok(())
+    }
+
+    /// Takes what has come back.
+    fn receive(&mut self, skinner: &Skinner) -> Result<(), GpuError> {
+        let mut waiting = VecDeque::new();
+        while let Some((number, frame)) = self.on_their_way.pop_front() {
+            let boxes = self
+                .ring
+                .take(skinner, number, bytemuck::pod_collect_to_vec);
+            match boxes {
+                None => waiting.push_back((number, frame)),
+                Some(Ok(boxes)) if frame >= self.latest_frame => {
+                    (self.latest, self.latest_frame) = (boxes, frame);
+                }
+                // It is older than the newest, or its encoder was dropped.
+                Some(Ok(_) | Err(GpuError::Mismatch(_))) => {}
+                Some(Err(error)) => {
+                    self.on_their_way.extend(waiting);
+                    return Err(error);
+                }
+            }
+        }
+        self.on_their_way = waiting;
+        Ok(())
+    }
+
+    /// The newest box of an instance that has come back, if one has and is not empty. `since` is the first frame that the
+    /// instance can be part of.
+    pub fn latest(
+        &mut self,
+        skinner: &Skinner,
+        id: InstanceId,
+        since: u64,
+    ) -> Result<Option<[Vec3; 2]>, GpuError> {
+        if self.wanted != BoundsUse::ReadBack {
+            return Err(not_read_back());
+        }
+        self.receive(skinner)?;
+        // An older box of this index is another instance's.
+        if self.latest_frame < since {
+            return Ok(None);
+        }
+        let found = self.latest.get(id.index() as usize);
+        let corners = found.map(|corners| corners.map(Vec4::truncate));
+        Ok(corners.filter(|[low, high]| low.cmple(*high).all()))
+    }
+}
+
+/// The error of asking for boxes that stay on the GPU.
+pub fn not_read_back() -> GpuError {
+    GpuError::Mismatch("bounds are not read back".into())
+}

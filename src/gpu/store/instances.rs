@@ -1,0 +1,257 @@
+//! The instances of a crowd: what they are instances of, where their results go, which frames they are part of.
+
+use std::sync::Arc;
+
+use slotmap::{Key, SlotMap};
+
+use super::output_bindings::OutPlace;
+use super::skins::SkinId;
+use super::target::OutputTarget;
+use crate::gpu::device::error::GpuError;
+
+slotmap::new_key_type! {
+    /// An instance of a [`crate::gpu::Crowd`]. After the instance is removed the id is refused, whatever is added later. Ids do
+    /// not know their crowd: another crowd refuses most of them, and takes some for one of its own.
+    pub struct InstanceId;
+}
+
+impl InstanceId {
+    /// The instance index: a small number that no two instances share at a time. It is below
+    /// [`crate::gpu::Crowd::index_count`], and is used again after a removal. For tables of a host's own.
+    #[must_use]
+    pub fn index(self) -> u32 {
+        // slotmap has the index in the low half and counts from 1.
+        (self.data().as_ffi() as u32).saturating_sub(1)
+    }
+}
+
+/// Most instances of a crowd: item tables and indices stay far below what u32 addresses.
+const MAX_INSTANCES: u64 = 1 << 24;
+
+/// One instance.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    pub skin: SkinId,
+    pub target: Arc<OutputTarget>,
+    /// Where the results of each slice of the skin go.
+    pub out: Vec<OutPlace>,
+    /// Whether frames leave it out.
+    pub hidden: bool,
+    /// An instance is *fresh* until one frame has written its previous positions.
+    pub fresh: bool,
+    /// Whether some encoded frame wrote its results.
+    pub written: bool,
+    /// The first frame that it can be part of.
+    pub since: u64,
+}
+
+/// The instances of a crowd.
+#[derive(Debug, Default)]
+pub struct InstanceStore {
+    instances: SlotMap<InstanceId, Instance>,
+    /// Instances in the order in which they were added; some may be removed since.
+    order: Vec<InstanceId>,
+    /// One more than the largest index that there has been.
+    index_count: u32,
+    /// The default target, which most instances share.
+    default_target: Arc<OutputTarget>,
+    /// Number of frames that were encoded.
+    frames: u64,
+    /// Number of coming frames that must still update which instances are fresh or written.
+    unsettled: u8,
+    /// Counts changes that need another plan.
+    version: u64,
+}
+
+impl InstanceStore {
+    /// Makes a target that equals the default one share its memory.
+    pub fn shared(&self, target: OutputTarget) -> Arc<OutputTarget> {
+        match target == *self.default_target {
+            true => Arc::clone(&self.default_target),
+            false => Arc::new(target),
+        }
+    }
+
+    /// Checks that so many more instances may be added.
+    pub fn check_room(&self, prim: &str, count: u64) -> Result<(), GpuError> {
+        let asked = (self.instances.len() as u64).checked_add(count);
+        match asked {
+            Some(asked) if asked <= MAX_INSTANCES => Ok(()),
+            asked => Err(GpuError::Limit {
+                what: format!("{prim}: instances of the crowd"),
+                asked: asked.unwrap_or(u64::MAX),
+                limit: MAX_INSTANCES,
+            }),
+        }
+    }
+
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, count: usize) {
+        self.order.reserve(count);
+        self.instances.reserve(count);
+    }
+
+    pub fn insert(
+        &mut self,
+        skin: SkinId,
+        target: Arc<OutputTarget>,
+        out: Vec<OutPlace>,
+    ) -> InstanceId {
+        let id = self.instances.insert(Instance {
+            skin,
+            target,
+            out,
+            hidden: false,
+            fresh: true,
+            written: false,
+            since: self.frames + 1,
+        });
+        self.order.push(id);
+        self.index_count = self.index_count.max(id.index() + 1);
+        self.version += 1;
+        id
+    }
+
+    pub fn remove(&mut self, id: InstanceId) -> Result<Instance, GpuError> {
+        let gone = self.instances.remove(id).ok_or_else(foreign)?;
+        self.version += 1;
+        // Holes cost a look each, so they go once they are half of all.
+        if self.order.len() > 2 * self.instances.len() {
+            let instances = &self.instances;
+            self.order.retain(|id| instances.contains_key(*id));
+        }
+        Ok(gone)
+    }
+
+    /// Removes all.
+    pub fn clear(&mut self) {
+        self.instances.clear();
+        self.order.clear();
+        self.version += 1;
+    }
+
+    pub fn get(&self, id: InstanceId) -> Result<&Instance, GpuError> {
+        self.instances.get(id).ok_or_else(foreign)
+    }
+
+    /// The same without an error, for places where there may be no instance.
+    pub fn find(&self, id: InstanceId) -> Option<&Instance> {
+        self.instances.get(id)
+    }
+
+    fn get_mut(&mut self, id: InstanceId) -> Result<&mut Instance, GpuError> {
+        self.instances.get_mut(id).ok_or_else(foreign)
+    }
+
+    pub fn len(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// One more than the largest index that there has been.
+    pub fn index_count(&self) -> u32 {
+        self.index_count
+    }
+
+    /// Number of frames that were encoded.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Counts changes that need another plan.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// All instances, in the order in which they were added.
+    pub fn in_order(&self) -> impl Iterator<Item = (InstanceId, &Instance)> + Clone + '_ {
+        let found = |id: &InstanceId| self.instances.get(*id).map(|instance| (*id, instance));
+        self.order.iter().filter_map(found)
+    }
+
+    /// The ids of all instances, in order.
+    pub fn ids(&self) -> Vec<InstanceId> {
+        self.in_order().map(|(id, _)| id).collect()
+    }
+
+    /// Those that frames have.
+    pub fn shown(&self) -> impl Iterator<Item = (InstanceId, &Instance)> + Clone + '_ {
+        self.in_order().filter(|(_, instance)| !instance.hidden)
+    }
+
+    pub fn set_hidden(&mut self, id: InstanceId, hidden: bool) -> Result<(), GpuError> {
+        let instance = self.get_mut(id)?;
+        if instance.hidden != hidden {
+            instance.hidden = hidden;
+            self.version += 1;
+        }
+        Ok(())
+    }
+
+    /// Has results go elsewhere; returns where they went. The instance is fresh again.
+    pub fn send(
+        &mut self,
+        id: InstanceId,
+        target: Arc<OutputTarget>,
+        out: Vec<OutPlace>,
+    ) -> Result<(Arc<OutputTarget>, Vec<OutPlace>), GpuError> {
+        let instance = self.get_mut(id)?;
+        (instance.fresh, instance.written) = (true, false);
+        let old_target = std::mem::replace(&mut instance.target, target);
+        let old = std::mem::replace(&mut instance.out, out);
+        self.version += 1;
+        Ok((old_target, old))
+    }
+
+    /// Makes an instance fresh.
+    pub fn reset_previous(&mut self, id: InstanceId) -> Result<(), GpuError> {
+        self.get_mut(id)?.fresh = true;
+        self.unsettle();
+        Ok(())
+    }
+
+    /// Makes all instances fresh, because the frame that wrote their positions may have been dropped.
+    pub fn forget_previous(&mut self) {
+        self.instances.values_mut().for_each(|i| i.fresh = true);
+        self.unsettle();
+    }
+
+    /// Has the next frames update which instances are fresh, as after another plan.
+    pub fn unsettle(&mut self) {
+        self.unsettled = 2;
+    }
+
+    /// Whether items must be told anew which instances are fresh.
+    pub fn is_unsettled(&self) -> bool {
+        self.unsettled > 0
+    }
+
+    /// Notes that a frame was encoded, and what it wrote.
+    pub fn set_encoded(&mut self) {
+        self.frames += 1;
+        if self.unsettled > 0 {
+            self.unsettled -= 1;
+            for instance in self.instances.values_mut() {
+                instance.written |= !instance.hidden;
+                // The positions of a hidden instance are of an earlier frame than the last.
+                instance.fresh = instance.hidden;
+            }
+        }
+    }
+
+    /// The same instances before any frame.
+    pub fn again(&self) -> Self {
+        let mut out = Self {
+            instances: self.instances.clone(),
+            order: self.order.clone(),
+            index_count: self.index_count,
+            default_target: Arc::clone(&self.default_target),
+            ..Self::default()
+        };
+        out.instances.values_mut().for_each(|i| i.since = 0);
+        out
+    }
+}
+
+fn foreign() -> GpuError {
+    GpuError::Mismatch("an instance of another crowd, or one that was removed".into())
+}

@@ -1,0 +1,98 @@
+//! What a crowd holds on its device. Each store owns its state and knows no crowd; passes read stores.
+
+pub mod blend_lists;
+pub mod bounds;
+pub mod instances;
+pub mod output_bindings;
+pub mod outputs;
+pub mod palettes;
+pub mod pose_buffers;
+pub mod poses;
+pub mod readings;
+pub mod rigs;
+pub mod skin_pages;
+pub mod skins;
+pub mod target;
+
+use super::device::error::GpuError;
+use super::device::skinner::Skinner;
+use blend_lists::BlendLists;
+use bounds::BoundsStore;
+use instances::InstanceStore;
+use outputs::OutputStore;
+use palettes::PaletteStore;
+use pose_buffers::PoseBuffers;
+use poses::PoseStore;
+use rigs::RigStore;
+use skin_pages::SkinPages;
+use skins::SkinStore;
+
+/// All stores of a crowd.
+#[derive(Debug, Default)]
+pub struct Stores {
+    pub skin_pages: SkinPages,
+    pub skins: SkinStore,
+    pub blend_lists: BlendLists,
+    pub instances: InstanceStore,
+    pub poses: PoseStore,
+    pub palettes: PaletteStore,
+    pub rigs: RigStore,
+    pub pose_buffers: PoseBuffers,
+    pub outputs: OutputStore,
+    /// If bounding boxes are enabled.
+    pub bounds: Option<BoundsStore>,
+}
+
+/// Counts what a plan and its bind groups depend on. A plan serves as long as the versions are those that it was made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Versions {
+    instances: u64,
+    poses: u64,
+    outputs: u64,
+    skin_pages: u64,
+    bounds: u64,
+}
+
+impl Stores {
+    pub fn versions(&self) -> Versions {
+        Versions {
+            instances: self.instances.version(),
+            poses: self.poses.version(),
+            outputs: self.outputs.generation(),
+            skin_pages: self.skin_pages.replaced(),
+            bounds: self.bounds.as_ref().map_or(0, BoundsStore::number),
+        }
+    }
+
+    /// Bytes of all buffers on the device, used or not.
+    pub fn buffer_bytes(&self) -> u64 {
+        self.skin_pages.buffer_bytes()
+            + self.pose_buffers.buffer_bytes()
+            + self.outputs.buffer_bytes()
+            + self.bounds.as_ref().map_or(0, BoundsStore::buffer_bytes)
+    }
+
+    /// Makes everything again on another device. Results go to the crowd's own buffers.
+    pub fn rebuild(&self, skinner: &Skinner) -> Result<Self, GpuError> {
+        let mut out = Self {
+            palettes: self.palettes.clone(),
+            poses: self.poses.again(),
+            instances: self.instances.again(),
+            ..Self::default()
+        };
+        out.skins = self.skins.rebuild(skinner, &mut out.skin_pages)?;
+        out.rigs = self.rigs.rebuild(skinner, &mut out.skin_pages)?;
+        for id in out.instances.ids() {
+            let instance = out.instances.get(id)?;
+            let skin = out.skins.get(instance.skin)?;
+            let target = out.instances.shared(instance.target.in_own_buffers());
+            out.outputs.check_room(skinner, skin, 1, &target)?;
+            let places = out.outputs.place(skinner, skin, &target)?;
+            out.instances.send(id, target, places)?;
+        }
+        if let Some(bounds) = &self.bounds {
+            out.bounds = Some(BoundsStore::new(skinner, bounds.wanted())?);
+        }
+        Ok(out)
+    }
+}

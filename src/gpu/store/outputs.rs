@@ -1,0 +1,429 @@
+//! Where results go: pages of the crowd's own output buffers, and places in them or in the caller's.
+
+use super::instances::Instance;
+use super::output_bindings::{
+    OutBuffer, OutPlace, OutSet, OutSets, Place, beyond, callers_buffers, mixed,
+};
+use super::skins::{HeldSkin, Slice};
+use super::target::{Attribute, KINDS, OutputTarget, POINTS, RequestedKinds};
+use crate::gpu::device::error::{GpuError, guarded};
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::memory::arena::Arena;
+
+/// A run of an instance's results on the GPU, in a buffer that a renderer can bind as vertices or as storage: f32 triples, four
+/// floats to a tangent, or a word to a normal (see [`crate::gpu::NormalFormat`]).
+#[derive(Clone, Copy, Debug)]
+pub struct OutputSlice<'a> {
+    /// The buffer. Only adding instances replaces one of the crowd's own, and then
+    /// [`crate::gpu::Crowd::outputs_generation`] grows.
+    pub buffer: &'a wgpu::Buffer,
+    /// Byte of the first element.
+    pub offset: u64,
+    /// Bytes from one element to the next. In the crowd's own buffers 12, or 16 for tangents, or 4 for octahedral normals.
+    pub stride: u64,
+    /// First point, render vertex, or faceVarying normal of the run.
+    pub first: usize,
+    /// Number of elements.
+    pub count: usize,
+}
+
+/// One buffer per kind of result.
+#[derive(Debug)]
+struct OutPage {
+    kinds: [Arena; KINDS],
+    /// By kind the buffer that frames wrote to, if it was replaced since the last frame, and its bytes.
+    left: [Option<(wgpu::Buffer, u64)>; KINDS],
+    /// Whether some frame was encoded.
+    encoded: bool,
+}
+
+/// Bytes of each kind of result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutBytes([u64; KINDS]);
+
+impl OutBytes {
+    /// What a slice's results take of the crowd's own buffers.
+    fn of(slice: &Slice, wanted: &RequestedKinds<'_>) -> Self {
+        Self(std::array::from_fn(|kind| match wanted[kind] {
+            Some(requested) if *requested.attribute == Attribute::Own && slice.has(kind) => {
+                u64::from(slice.offsets.count) * requested.width
+            }
+            _ => 0,
+        }))
+    }
+
+    /// What an instance's results take of the crowd's own buffers.
+    fn of_skin(skin: &HeldSkin, wanted: &RequestedKinds<'_>) -> Self {
+        let all = skin.slices().iter().map(|s| Self::of(s, wanted));
+        all.fold(Self::default(), Self::add)
+    }
+
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    fn add(self, other: Self) -> Self {
+        Self(std::array::from_fn(|kind| self.0[kind] + other.0[kind]))
+    }
+}
+
+impl OutPage {
+    fn new(skinner: &Skinner) -> Result<Self, GpuError> {
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX;
+        let limit = skinner.limits.binding_bytes;
+        let arena = |label| Arena::new(skinner, label, usage, limit);
+        Ok(Self {
+            kinds: [
+                arena("skin.points")?,
+                arena("skin.normals")?,
+                arena("skin.tangents")?,
+                arena("skin.previous")?,
+            ],
+            left: Default::default(),
+            encoded: false,
+        })
+    }
+
+    fn has_room(&mut self, bytes: OutBytes) -> bool {
+        let mut kinds = self.kinds.iter_mut().zip(bytes.0);
+        kinds.all(|(arena, bytes)| arena.has_room(bytes))
+    }
+
+    /// Makes its buffers hold so much more, as far as the limit lets them.
+    pub fn reserve(&mut self, skinner: &Skinner, bytes: [u64; KINDS]) -> Result<(), GpuError> {
+        let mut kinds = bytes.into_iter().enumerate();
+        kinds.try_for_each(|(kind, bytes)| self.noting(kind, |arena| arena.reserve(skinner, bytes)))
+    }
+
+    pub fn clear(&mut self) {
+        self.kinds.iter_mut().for_each(Arena::clear);
+        self.left = Default::default();
+    }
+
+    /// Times that growing replaced a buffer.
+    pub fn replaced(&self) -> u64 {
+        self.kinds.iter().map(Arena::replaced).sum()
+    }
+
+    pub fn buffer_bytes(&self) -> u64 {
+        self.kinds.iter().map(|arena| arena.buffer().size()).sum()
+    }
+
+    /// Runs `f`, which may replace a buffer, and notes the old one.
+    fn noting<T>(&mut self, kind: usize, f: impl FnOnce(&mut Arena) -> T) -> T {
+        let arena = &mut self.kinds[kind];
+        let (buffer, high, replaced) = (arena.buffer().clone(), arena.high(), arena.replaced());
+        let out = f(arena);
+        if self.encoded && high > 0 && arena.replaced() > replaced {
+            self.left[kind].get_or_insert((buffer, high));
+        }
+        out
+    }
+
+    /// Copies what frames left in buffers that were replaced since. Growing has copied that of submitted frames, but not
+    /// that of frames which come before this one in the same encoder.
+    fn carry_over(&self, encoder: &mut wgpu::CommandEncoder) {
+        let left = self.left.iter().zip(&self.kinds);
+        for ((from, bytes), arena) in left.filter_map(|(l, a)| Some((l.as_ref()?, a))) {
+            encoder.copy_buffer_to_buffer(from, 0, arena.buffer(), 0, *bytes);
+        }
+    }
+
+    /// Notes that a frame was encoded.
+    pub fn set_encoded(&mut self) {
+        self.encoded = true;
+        self.left = Default::default();
+    }
+
+    fn take(&mut self, skinner: &Skinner, bytes: OutBytes) -> Result<[u64; KINDS], GpuError> {
+        let mut firsts = [0; KINDS];
+        for kind in 0..KINDS {
+            match self.noting(kind, |arena| arena.take(skinner, bytes.0[kind])) {
+                Ok(first) => firsts[kind] = first,
+                Err(error) => {
+                    for (done, first) in firsts.iter().enumerate().take(kind) {
+                        self.kinds[done].give_back(*first, bytes.0[done]);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(firsts)
+    }
+}
+
+/// The results of a crowd's instances, in its own buffers or in the caller's.
+#[derive(Debug, Default)]
+pub struct OutputStore {
+    pages: Vec<OutPage>,
+    sets: OutSets,
+    /// Bytes that instances take of the crowd's own buffers.
+    bytes: u64,
+    /// What [`OutputStore::generation`] had counted of pages that are gone.
+    retired: u64,
+}
+
+impl OutputStore {
+    /// Checks that so many more instances of a skin are within the limit; returns the bytes of one.
+    pub fn check_room(
+        &self,
+        skinner: &Skinner,
+        skin: &HeldSkin,
+        count: u64,
+        target: &OutputTarget,
+    ) -> Result<OutBytes, GpuError> {
+        let each = OutBytes::of_skin(skin, &target.kinds(skin.packed()));
+        let bytes = each.total().checked_mul(count);
+        let bytes = bytes.and_then(|bytes| bytes.checked_add(self.bytes));
+        let limit = skinner.limits.output_bytes;
+        match bytes {
+            Some(bytes) if bytes <= limit => Ok(each),
+            bytes => Err(GpuError::Limit {
+                what: format!("{}: bytes of the crowd's outputs", skin.packed().prim()),
+                asked: bytes.unwrap_or(u64::MAX),
+                limit,
+            }),
+        }
+    }
+
+    /// Makes room for so many more instances, each of so many bytes, so that buffers are replaced once.
+    pub fn reserve(
+        &mut self,
+        skinner: &Skinner,
+        each: OutBytes,
+        count: u64,
+    ) -> Result<(), GpuError> {
+        let all = each.0.map(|bytes| count.saturating_mul(bytes));
+        if let Some(page) = self.pages.last_mut() {
+            page.reserve(skinner, all)?;
+        } else if count > 0 {
+            let mut page = OutPage::new(skinner)?;
+            page.reserve(skinner, all)?;
+            self.pages.push(page);
+        }
+        Ok(())
+    }
+
+    /// Finds room for the results of one instance: all of it, or none if there is an error.
+    pub fn place(
+        &mut self,
+        skinner: &Skinner,
+        skin: &HeldSkin,
+        target: &OutputTarget,
+    ) -> Result<Vec<OutPlace>, GpuError> {
+        let wanted = target.kinds(skin.packed());
+        let (pages, sets) = (&mut self.pages, &mut self.sets);
+        let mut out = Vec::with_capacity(skin.slices().len());
+        for unit in skin.units() {
+            let prim = skin.packed().prim();
+            if let Err(error) = place_unit(skinner, pages, sets, unit, prim, &wanted, &mut out) {
+                give_back(pages, sets, skin, &wanted, &out);
+                return Err(error);
+            }
+        }
+        self.bytes += OutBytes::of_skin(skin, &wanted).total();
+        Ok(out)
+    }
+
+    /// Makes the room of an instance's results free again.
+    pub fn free(&mut self, skin: &HeldSkin, target: &OutputTarget, out: &[OutPlace]) {
+        let wanted = target.kinds(skin.packed());
+        self.bytes -= OutBytes::of_skin(skin, &wanted).total();
+        give_back(&mut self.pages, &mut self.sets, skin, &wanted, out);
+    }
+
+    /// Makes all room free. The first page is the fullest, so it is kept and the others go.
+    pub fn clear(&mut self) {
+        self.bytes = 0;
+        self.retired = self.generation() + 1;
+        self.pages.iter_mut().for_each(OutPage::clear);
+        self.sets.clear();
+        self.pages.truncate(1);
+        self.retired -= self.pages.iter().map(OutPage::replaced).sum::<u64>();
+    }
+
+    /// A number that grows whenever a buffer was replaced.
+    pub fn generation(&self) -> u64 {
+        self.retired + self.pages.iter().map(OutPage::replaced).sum::<u64>()
+    }
+
+    pub fn buffer_bytes(&self) -> u64 {
+        self.pages.iter().map(OutPage::buffer_bytes).sum()
+    }
+
+    /// The output bindings of a set.
+    pub fn bindings(&self, set: usize) -> &[u8; KINDS] {
+        &self.sets.get(set).bindings
+    }
+
+    /// Binds one of a set's buffers.
+    pub fn binding<'a>(
+        &'a self,
+        skinner: &'a Skinner,
+        set: usize,
+        binding: usize,
+    ) -> wgpu::BindingResource<'a> {
+        match &self.sets.get(set).buffers[binding] {
+            OutBuffer::Unused => skinner.unused[binding].as_entire_binding(),
+            OutBuffer::Own(page, kind) => self.pages[*page].kinds[*kind].whole(),
+            OutBuffer::Of(buffer, first) => skinner.limits.window(buffer, *first),
+        }
+    }
+
+    /// Records copies of what frames before this one left in buffers that were replaced since.
+    pub fn carry_over(&self, encoder: &mut wgpu::CommandEncoder) {
+        self.pages.iter().for_each(|page| page.carry_over(encoder));
+    }
+
+    /// Notes that a frame was encoded.
+    pub fn set_encoded(&mut self) {
+        self.pages.iter_mut().for_each(OutPage::set_encoded);
+    }
+
+    /// Where an instance's results of one kind lie.
+    pub fn slices(
+        &self,
+        instance: &Instance,
+        skin: &HeldSkin,
+        kind: usize,
+    ) -> Vec<OutputSlice<'_>> {
+        let places = instance.out.iter().zip(skin.slices());
+        let found = places.filter_map(|(out, slice)| {
+            let place = out.kinds[kind].filter(|_| slice.has(kind))?;
+            let set = self.sets.get(out.set);
+            let (buffer, window) = match &set.buffers[usize::from(set.bindings[kind])] {
+                OutBuffer::Own(page, kind) => (self.pages[*page].kinds[*kind].buffer(), 0),
+                OutBuffer::Of(buffer, window) => (buffer, *window),
+                OutBuffer::Unused => return None,
+            };
+            Some(OutputSlice {
+                buffer,
+                offset: window + u64::from(place.first) * 4,
+                stride: u64::from(place.stride) * 4,
+                first: slice.first,
+                count: slice.offsets.count as usize,
+            })
+        });
+        found.collect()
+    }
+
+    /// Fills every buffer of the crowd's own with one value.
+    pub fn fill(&self, skinner: &Skinner, value: f32) -> Result<(), GpuError> {
+        guarded(&skinner.device, || {
+            for arena in self.pages.iter().flat_map(|page| &page.kinds) {
+                let values = vec![value; arena.buffer().size() as usize / 4];
+                let bytes = bytemuck::cast_slice(&values);
+                skinner.queue.write_buffer(arena.buffer(), 0, bytes);
+            }
+            skinner.queue.submit([]);
+        })
+    }
+
+    /// Every buffer of the crowd's own, with the byte behind its last output.
+    pub fn ends(&self) -> impl Iterator<Item = (&wgpu::Buffer, u64)> {
+        let arenas = self.pages.iter().flat_map(|page| &page.kinds);
+        arenas.map(|arena| (arena.buffer(), arena.high()))
+    }
+}
+
+fn place_unit(
+    skinner: &Skinner,
+    pages: &mut Vec<OutPage>,
+    sets: &mut OutSets,
+    unit: &[Slice],
+    prim: &str,
+    wanted: &RequestedKinds<'_>,
+    out: &mut Vec<OutPlace>,
+) -> Result<(), GpuError> {
+    let bytes = unit.iter().map(|slice| OutBytes::of(slice, wanted));
+    let bytes = bytes.fold(OutBytes::default(), OutBytes::add);
+    let limit = skinner.limits.binding_bytes;
+    // Each slice fits by itself; computed normals want all of them side by side.
+    let largest = bytes.0.iter().max().copied().unwrap_or(0);
+    if largest > limit {
+        return Err(beyond(
+            prim,
+            "results of a skin whose normals are computed",
+            largest,
+            limit,
+        ));
+    }
+    let callers = callers_buffers(unit, prim, wanted, limit)?;
+    let page = match pages.iter_mut().position(|page| page.has_room(bytes)) {
+        Some(page) => page,
+        None => {
+            pages.push(OutPage::new(skinner)?);
+            pages.len() - 1
+        }
+    };
+    let mut firsts = pages[page].take(skinner, bytes)?;
+
+    let all_own = wanted
+        .iter()
+        .flatten()
+        .all(|w| *w.attribute == Attribute::Own);
+    let (set, windows) = match all_own {
+        true => (OutSet::of_page(page), [0; KINDS]),
+        false => mixed(page, unit, wanted, &callers),
+    };
+    let mut first_point = None;
+    for slice in unit {
+        let kinds = std::array::from_fn(|kind| {
+            let requested = wanted[kind].filter(|_| slice.has(kind))?;
+            // Pages and bindings hold less than 4 GiB, so a count of floats fits u32.
+            Some(match requested.attribute {
+                Attribute::Own => {
+                    let first = firsts[kind];
+                    firsts[kind] += u64::from(slice.offsets.count) * requested.width;
+                    Place {
+                        first: (first / 4) as u32,
+                        stride: (requested.width / 4) as u32,
+                    }
+                }
+                Attribute::In { offset, stride, .. } => Place {
+                    first: ((offset + slice.first as u64 * stride - windows[kind]) / 4) as u32,
+                    stride: (stride / 4) as u32,
+                },
+            })
+        });
+        let own_first = kinds[POINTS].map_or(0, |place| place.first);
+        out.push(OutPlace {
+            page,
+            set: sets.take(set.clone()),
+            kinds,
+            first_point: *first_point.get_or_insert(own_first),
+        });
+    }
+    Ok(())
+}
+
+/// Makes the room of an instance's results free again.
+fn give_back(
+    pages: &mut [OutPage],
+    sets: &mut OutSets,
+    skin: &HeldSkin,
+    wanted: &RequestedKinds<'_>,
+    places: &[OutPlace],
+) {
+    let mut places = places.iter();
+    for unit in skin.units() {
+        let bytes = unit.iter().map(|slice| OutBytes::of(slice, wanted));
+        let bytes = bytes.fold(OutBytes::default(), OutBytes::add);
+        for (number, place) in places.by_ref().take(unit.len()).enumerate() {
+            sets.give_back(place.set);
+            if number > 0 {
+                continue;
+            }
+            let page = &mut pages[place.page];
+            for (kind, of_kind) in place
+                .kinds
+                .iter()
+                .enumerate()
+                .filter(|(k, _)| bytes.0[*k] > 0)
+            {
+                let first = of_kind.map_or(0, |p| u64::from(p.first) * 4);
+                page.kinds[kind].give_back(first, bytes.0[kind]);
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Palettes that instances share by id.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use slotmap::SlotMap;
+
+use crate::gpu::device::error::GpuError;
+use crate::kernel::Palette;
+
+slotmap::new_key_type! {
+    /// A palette of a [`crate::gpu::Crowd`] or of [`crate::gpu::JointPalettes`]. After the palette is removed the id is refused.
+    pub struct PaletteId;
+}
+
+/// The palettes that instances refer to.
+#[derive(Clone, Debug, Default)]
+pub struct PaletteStore {
+    palettes: SlotMap<PaletteId, SharedPalette>,
+}
+
+#[derive(Clone, Debug)]
+struct SharedPalette {
+    palette: Arc<Palette>,
+    /// Indices of the instances that refer to it.
+    users: HashSet<u32>,
+}
+
+impl PaletteStore {
+    pub fn add(&mut self, palette: Arc<Palette>) -> PaletteId {
+        self.palettes.insert(SharedPalette {
+            palette,
+            users: HashSet::new(),
+        })
+    }
+
+    /// Removes a palette that no instance refers to.
+    pub fn remove(&mut self, id: PaletteId) -> Result<(), GpuError> {
+        let users = self.find(id)?.users.len();
+        if users > 0 {
+            let text = format!("{users} instances refer to the palette that is to be removed");
+            return Err(GpuError::Mismatch(text));
+        }
+        self.palettes.remove(id);
+        Ok(())
+    }
+
+    pub fn get(&self, id: PaletteId) -> Result<&Arc<Palette>, GpuError> {
+        Ok(&self.find(id)?.palette)
+    }
+
+    /// Sets the joints of a palette. The new palette has to be of the same size and kind.
+    pub fn set(&mut self, id: PaletteId, palette: &Arc<Palette>) -> Result<(), GpuError> {
+        let shared = self.palettes.get_mut(id).ok_or_else(foreign)?;
+        let kind = |p: &Palette| (p.slots(), p.method(), p.normals().is_some());
+        let (expected, found) = (kind(&shared.palette), kind(palette));
+        if expected != found {
+            let text = |(slots, method, normals): (usize, _, bool)| {
+                let with = if normals { "with" } else { "without" };
+                format!("a {method:?} palette of {slots} joints {with} normals")
+            };
+            let (expected, found) = (text(expected), text(found));
+            let text = format!("expected {expected}, found {found}");
+            return Err(GpuError::Mismatch(text));
+        }
+        shared.palette.clone_from(palette);
+        Ok(())
+    }
+
+    /// The indices of the instances that refer to a palette, in no order.
+    pub fn users(&self, id: PaletteId) -> impl Iterator<Item = u32> + '_ {
+        let shared = self.palettes.get(id);
+        shared.into_iter().flat_map(|s| s.users.iter().copied())
+    }
+
+    /// Notes that an instance refers to a palette.
+    pub fn add_user(&mut self, id: PaletteId, index: u32) {
+        if let Some(shared) = self.palettes.get_mut(id) {
+            shared.users.insert(index);
+        }
+    }
+
+    /// Notes that an instance does not refer to a palette any more.
+    pub fn remove_user(&mut self, id: PaletteId, index: u32) {
+        if let Some(shared) = self.palettes.get_mut(id) {
+            shared.users.remove(&index);
+        }
+    }
+
+    /// Notes that no instance is left.
+    pub fn remove_users(&mut self) {
+        self.palettes.values_mut().for_each(|s| s.users.clear());
+    }
+
+    fn find(&self, id: PaletteId) -> Result<&SharedPalette, GpuError> {
+        self.palettes.get(id).ok_or_else(foreign)
+    }
+}
+
+fn foreign() -> GpuError {
+    GpuError::Mismatch("a palette of another crowd, or one that was removed".into())
+}

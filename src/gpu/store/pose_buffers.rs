@@ -1,0 +1,94 @@
+//! The buffers that poses lie in, page by page.
+
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::memory::growable_buffer::GrowableBuffer;
+
+/// Bytes that a page of poses needs of each buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PoseBytes {
+    pub palettes: u64,
+    pub channels: u64,
+    pub sub_weights: u64,
+    pub joints: u64,
+    pub cached: u64,
+}
+
+/// The buffers of one page.
+#[derive(Debug)]
+pub struct PoseBufferPage {
+    /// Palettes, then matrices out of skeleton space, then palettes that the GPU makes.
+    pub palettes: GrowableBuffer,
+    /// Weights of blend shape channels.
+    pub channels: GrowableBuffer,
+    /// Weights of sub-shapes, which the weights kernel makes of those.
+    pub sub_weights: GrowableBuffer,
+    /// Local transforms of rigs.
+    pub joints: GrowableBuffer,
+    /// Matrices that one dispatch of the pose kernel leaves to the next.
+    pub cached: GrowableBuffer,
+}
+
+/// The buffers of all pages of poses.
+#[derive(Debug, Default)]
+pub struct PoseBuffers {
+    pages: Vec<PoseBufferPage>,
+}
+
+impl PoseBuffers {
+    /// Makes room for one page after the other.
+    pub fn reserve(
+        &mut self,
+        skinner: &Skinner,
+        pages: impl Iterator<Item = PoseBytes>,
+    ) -> Result<(), GpuError> {
+        for (number, bytes) in pages.enumerate() {
+            if number == self.pages.len() {
+                self.pages.push(PoseBufferPage::new(skinner)?);
+            }
+            let page = &mut self.pages[number];
+            for (buffer, bytes) in [
+                (&mut page.palettes, bytes.palettes),
+                (&mut page.channels, bytes.channels),
+                (&mut page.sub_weights, bytes.sub_weights),
+                (&mut page.joints, bytes.joints),
+                (&mut page.cached, bytes.cached),
+            ] {
+                buffer.reserve(skinner, bytes, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn page(&self, number: usize) -> &PoseBufferPage {
+        &self.pages[number]
+    }
+
+    pub fn buffer_bytes(&self) -> u64 {
+        let of = |page: &PoseBufferPage| {
+            let buffers = [
+                &page.palettes,
+                &page.channels,
+                &page.sub_weights,
+                &page.joints,
+                &page.cached,
+            ];
+            buffers.map(GrowableBuffer::size).iter().sum::<u64>()
+        };
+        self.pages.iter().map(of).sum()
+    }
+}
+
+impl PoseBufferPage {
+    fn new(skinner: &Skinner) -> Result<Self, GpuError> {
+        let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
+        let buffer = |label| GrowableBuffer::new(skinner, label, storage, limit);
+        Ok(Self {
+            palettes: buffer("skin.palettes")?,
+            channels: buffer("weights.channels")?,
+            sub_weights: buffer("skin.sub_weights")?,
+            joints: buffer("pose.joints")?,
+            cached: buffer("pose.cached")?,
+        })
+    }
+}

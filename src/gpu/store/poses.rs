@@ -1,0 +1,376 @@
+//! The poses of a crowd's instances, packed into buffers that stay: nothing is allocated from frame to frame.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use glam::DMat4;
+use rayon::prelude::*;
+
+use super::instances::{InstanceId, InstanceStore};
+use super::palettes::{PaletteId, PaletteStore};
+use super::rigs::{RigId, RigStore};
+use super::skins::SkinStore;
+use crate::gpu::device::error::GpuError;
+use crate::kernel::{PackedPose, PackedSkin, Palette};
+use crate::skel::Pose;
+
+/// What [`crate::gpu::Crowd::set_pose`] poses an instance by.
+#[derive(Clone, Copy, Debug)]
+pub enum InstancePose<'a> {
+    /// A packed pose. The instance has its palette to itself.
+    Packed(&'a PackedPose),
+    /// A pose, which is packed into the buffers of the instance's last pose. The instance has its palette to itself.
+    Pose(&'a Pose),
+    /// A packed pose whose palette is the one of this id, as other instances'. What the pose says of its own palette is
+    /// not used.
+    Shared {
+        /// From [`crate::gpu::Crowd::add_palette`].
+        palette: PaletteId,
+        /// Has the way out of skeleton space and the channel weights.
+        pose: &'a PackedPose,
+    },
+    /// The GPU makes the palette from the local transforms of a rig, as for other instances that move with it.
+    Rig {
+        /// From [`crate::gpu::Crowd::add_rig`].
+        rig: RigId,
+        /// From skeleton space to where the result is wanted.
+        out_from_skel: &'a DMat4,
+        /// One for each of the skin's blend shape channels.
+        channel_weights: &'a [f32],
+    },
+}
+
+impl<'a> From<&'a PackedPose> for InstancePose<'a> {
+    fn from(pose: &'a PackedPose) -> Self {
+        Self::Packed(pose)
+    }
+}
+
+impl<'a> From<&'a Pose> for InstancePose<'a> {
+    fn from(pose: &'a Pose) -> Self {
+        Self::Pose(pose)
+    }
+}
+
+/// Where the palette of an instance comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// Its own pose.
+    #[default]
+    Own,
+    Palette(PaletteId),
+    Rig(RigId),
+}
+
+/// The pose of the instance of one index.
+#[derive(Clone, Debug, Default)]
+pub struct Posed {
+    /// Null if there is no instance.
+    id: InstanceId,
+    pose: Option<PackedPose>,
+    source: Source,
+    /// Whether the pose was packed anew by the parallel posing that is under way.
+    is_packed: bool,
+}
+
+impl Posed {
+    /// Packs a pose into the buffers of the last one.
+    fn pack(&mut self, skin: &PackedSkin, pose: &Pose) -> Result<(), GpuError> {
+        let packed = match &mut self.pose {
+            Some(there) => there.update(skin, pose),
+            none => PackedPose::try_pack(skin, pose).map(|pose| *none = Some(pose)),
+        };
+        packed.map_err(|error| GpuError::Mismatch(error.to_string()))
+    }
+
+    /// Copies a packed pose.
+    fn copy(&mut self, pose: &PackedPose) {
+        match &mut self.pose {
+            Some(there) => there.clone_from(pose),
+            none => *none = Some(pose.clone()),
+        }
+    }
+}
+
+/// Poses that one thread packs before all are laid into their pages: few enough for its cache.
+const BLOCK: usize = 256;
+
+/// Number of poses up to which waking other threads does not pay.
+const FEW: usize = 32;
+
+/// Buffers that one thread poses with.
+#[derive(Debug)]
+struct Scratch {
+    pose: Pose,
+    /// The first error, and whose it is.
+    error: Option<(InstanceId, String)>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            pose: Pose::of_shapes(Vec::new()),
+            error: None,
+        }
+    }
+}
+
+impl Scratch {
+    /// Asks for a pose and packs it.
+    fn pose_one<E: Display>(
+        &mut self,
+        instances: &InstanceStore,
+        skins: &SkinStore,
+        posed: &mut Posed,
+        pose: &impl Fn(InstanceId, &mut Pose) -> Result<bool, E>,
+    ) {
+        let instance = instances.find(posed.id).filter(|i| !i.hidden);
+        let Some(held) = instance.and_then(|instance| skins.get(instance.skin).ok()) else {
+            return;
+        };
+        self.clear();
+        let packed = match pose(posed.id, &mut self.pose) {
+            Ok(true) => self.pack(held.packed(), posed).map_err(|e| e.to_string()),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(text) = packed {
+            self.error.get_or_insert((posed.id, text));
+        }
+    }
+
+    /// Packs the pose. Joints that nobody gave are no part of it: their buffer is of the instance before.
+    fn pack(&mut self, skin: &PackedSkin, posed: &mut Posed) -> Result<(), GpuError> {
+        let skinning = &mut self.pose.skinning;
+        let is_given = skinning.as_ref().is_some_and(|s| !s.is_empty());
+        // A skeleton may have no joints at all.
+        let unused = match is_given || skin.palette_slots() == 1 {
+            true => None,
+            false => skinning.take(),
+        };
+        let packed = posed.pack(skin, &self.pose);
+        if unused.is_some() {
+            self.pose.skinning = unused;
+        }
+        posed.is_packed = packed.is_ok();
+        packed
+    }
+
+    fn clear(&mut self) {
+        let pose = &mut self.pose;
+        (pose.geom_bind, pose.out_from_skel) = (DMat4::IDENTITY, DMat4::IDENTITY);
+        pose.channel_weights.clear();
+        // The buffer stays, unless a host has put one of its own there.
+        match pose.skinning.as_mut().and_then(Arc::get_mut) {
+            Some(skinning) if skinning.capacity() > 0 => skinning.clear(),
+            _ => pose.skinning = None,
+        }
+    }
+}
+
+/// The poses of all instances, by instance index: apart from the instances, so that threads can share them.
+#[derive(Debug, Default)]
+pub struct PoseStore {
+    poses: Vec<Posed>,
+    scratch: Vec<Scratch>,
+    /// Counts changes of where palettes come from, which need another plan.
+    version: u64,
+}
+
+impl PoseStore {
+    /// Makes room for the pose of an instance that was added.
+    pub fn add(&mut self, id: InstanceId) {
+        let count = self.poses.len().max(id.index() as usize + 1);
+        self.poses.resize_with(count, Posed::default);
+        self.poses[id.index() as usize] = Posed {
+            id,
+            ..Posed::default()
+        };
+    }
+
+    /// Forgets the pose of an instance that was removed.
+    pub fn remove(&mut self, id: InstanceId, palettes: &mut PaletteStore, rigs: &mut RigStore) {
+        self.bind(id.index(), Source::Own, palettes, rigs);
+        self.poses[id.index() as usize] = Posed::default();
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self, palettes: &mut PaletteStore, rigs: &mut RigStore) {
+        palettes.remove_users();
+        rigs.remove_users();
+        self.poses.clear();
+        self.version += 1;
+    }
+
+    /// Number of instance indices.
+    pub fn len(&self) -> usize {
+        self.poses.len()
+    }
+
+    /// The pose of an instance, by index, if it has one, and where its palette comes from.
+    pub fn get(&self, index: u32) -> Option<(&PackedPose, Source)> {
+        let posed = self.poses.get(index as usize)?;
+        Some((posed.pose.as_ref()?, posed.source))
+    }
+
+    /// Counts changes of where palettes come from, which need another plan.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Sets a packed pose, which has to fit.
+    pub fn set_packed(
+        &mut self,
+        id: InstanceId,
+        skin: &PackedSkin,
+        pose: &PackedPose,
+    ) -> Result<(), GpuError> {
+        pose.fits(skin)
+            .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
+        self.poses[id.index() as usize].copy(pose);
+        Ok(())
+    }
+
+    /// Packs a pose.
+    pub fn pack(&mut self, id: InstanceId, skin: &PackedSkin, pose: &Pose) -> Result<(), GpuError> {
+        self.poses[id.index() as usize].pack(skin, pose)
+    }
+
+    /// Sets a packed pose over another palette, which has to fit.
+    pub fn set_shared(
+        &mut self,
+        id: InstanceId,
+        skin: &PackedSkin,
+        pose: &PackedPose,
+        palette: &Arc<Palette>,
+    ) -> Result<(), GpuError> {
+        pose.fits_with(skin, palette)
+            .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
+        let posed = &mut self.poses[id.index() as usize];
+        posed.copy(pose);
+        if let Some(pose) = &mut posed.pose {
+            pose.replace_palette(skin, palette);
+        }
+        Ok(())
+    }
+
+    /// Has an instance's pose take the palette that is shared by it and was set anew.
+    pub fn replace_palette(&mut self, index: u32, skin: &PackedSkin, palette: &Arc<Palette>) {
+        if let Some(pose) = &mut self.poses[index as usize].pose {
+            pose.replace_palette(skin, palette);
+        }
+    }
+
+    /// Sets a pose over a palette that the GPU makes of a rig.
+    pub fn set_by_rig(
+        &mut self,
+        id: InstanceId,
+        skin: &PackedSkin,
+        rig: &crate::kernel::PackedRig,
+        out_from_skel: &DMat4,
+        channel_weights: &[f32],
+    ) -> Result<(), GpuError> {
+        let posed = &mut self.poses[id.index() as usize];
+        // A pose that is refused is none.
+        let mut pose = posed.pose.take();
+        let had_one = pose.is_some();
+        let there = pose.get_or_insert_default();
+        let set = there.set_posed_on_gpu(skin, rig, out_from_skel, channel_weights);
+        posed.pose = pose.filter(|_| had_one || set.is_ok());
+        set.map_err(|wrong| GpuError::Mismatch(wrong.to_string()))
+    }
+
+    /// The instance of an index.
+    pub fn id(&self, index: u32) -> Option<InstanceId> {
+        self.poses.get(index as usize).map(|posed| posed.id)
+    }
+
+    /// Notes where the palette of an instance comes from.
+    pub fn bind(
+        &mut self,
+        index: u32,
+        source: Source,
+        palettes: &mut PaletteStore,
+        rigs: &mut RigStore,
+    ) {
+        let before = &mut self.poses[index as usize].source;
+        if *before == source {
+            return;
+        }
+        match *before {
+            Source::Own => {}
+            Source::Palette(id) => palettes.remove_user(id, index),
+            Source::Rig(id) => rigs.remove_user(id),
+        }
+        match source {
+            Source::Own => {}
+            Source::Palette(id) => palettes.add_user(id, index),
+            Source::Rig(id) => rigs.add_user(id),
+        }
+        *before = source;
+        self.version += 1;
+    }
+
+    /// Poses all instances that are not hidden, in parallel, block by block; after each block `each` is called for those
+    /// that have another pose. They have their palettes to themselves then, which `each` has to note by
+    /// [`PoseStore::bind`].
+    pub fn update<E: Display>(
+        &mut self,
+        instances: &InstanceStore,
+        skins: &SkinStore,
+        pose: impl Fn(InstanceId, &mut Pose) -> Result<bool, E> + Sync,
+        mut each: impl FnMut(&mut Self, u32),
+    ) -> Result<(), GpuError> {
+        let threads = match instances.len() {
+            0..=FEW => 1,
+            _ => rayon::current_num_threads(),
+        };
+        let shares = match threads {
+            1 => 1,
+            threads => 2 * threads,
+        };
+        let missing = shares.saturating_sub(self.scratch.len());
+        self.scratch
+            .extend((0..missing).map(|_| Scratch::default()));
+        let mut first = 0;
+        while first < self.poses.len() {
+            let end = (first + threads * BLOCK).min(self.poses.len());
+            let block = &mut self.poses[first..end];
+            let run = |(share, scratch): (&mut [Posed], &mut Scratch)| {
+                for posed in share {
+                    scratch.pose_one(instances, skins, posed, &pose);
+                }
+            };
+            match threads {
+                1 => run((&mut *block, &mut self.scratch[0])),
+                _ => {
+                    let each = block.len().div_ceil(shares);
+                    let shares = block.par_chunks_mut(each).zip(&mut self.scratch);
+                    shares.for_each(run);
+                }
+            }
+            for index in first..end {
+                if std::mem::take(&mut self.poses[index].is_packed) {
+                    each(self, index as u32);
+                }
+            }
+            first = end;
+        }
+        let errors = self.scratch.iter_mut().filter_map(|s| s.error.take());
+        match errors.min_by_key(|(id, _)| id.index()) {
+            Some((id, text)) => {
+                let text = format!("instance {}: {text}", id.index());
+                Err(GpuError::Mismatch(text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The same poses.
+    pub fn again(&self) -> Self {
+        Self {
+            poses: self.poses.clone(),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Results back on the CPU: a few frames later, or at once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use glam::{Vec3, Vec4};
+
+use super::Stores;
+use super::instances::InstanceId;
+use super::target::{NORMALS, POINTS, PREVIOUS, TANGENTS, counts};
+use crate::gpu::device::error::{GpuError, alive, guarded};
+use crate::gpu::device::mapping::failure;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::memory::readback_ring::{Copied, ReadbackRing};
+use crate::kernel::unpack_normal;
+
+/// One instance's results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deformed {
+    /// Points in the space that the pose leads to.
+    pub points: Vec<Vec3>,
+    /// Normals, where the instance has them written.
+    pub normals: Option<Vec<Vec3>>,
+    /// Tangents with their handedness, where the instance has them written.
+    pub tangents: Option<Vec<Vec4>>,
+    /// Positions of the frame before, where the instance has them written.
+    pub previous: Option<Vec<Vec3>>,
+}
+
+/// Bytes in one mapped buffer at most, where results are waited for: enough for many frames, little enough
+/// to be had anywhere.
+const BATCH: u64 = 256 << 20;
+
+/// Results that are on their way, from [`crate::gpu::Crowd::request_read`]. Dropping it gives its staging buffer back.
+#[derive(Debug)]
+pub struct ReadTicket {
+    number: u64,
+    /// Known if the crowd itself submitted it.
+    submission: Option<wgpu::SubmissionIndex>,
+    /// Tells the crowd that somebody waits.
+    _alive: Arc<()>,
+}
+
+/// One run of results and where its elements go.
+#[derive(Clone, Debug)]
+struct Piece {
+    from: wgpu::Buffer,
+    offset: u64,
+    /// Bytes of an element, and from one to the next.
+    width: usize,
+    stride: usize,
+    count: usize,
+    /// Which of the results, of what kind, from which element on.
+    instance: usize,
+    kind: usize,
+    first: usize,
+}
+
+impl Piece {
+    /// Bytes to copy, gaps included.
+    fn bytes(&self) -> u64 {
+        match self.count {
+            0 => 0,
+            count => (count - 1) as u64 * self.stride as u64 + self.width as u64,
+        }
+    }
+
+    fn copied(&self) -> Copied<'_> {
+        Copied {
+            from: &self.from,
+            offset: self.offset,
+            bytes: self.bytes(),
+        }
+    }
+}
+
+/// Takes elements out of what was copied, piece by piece.
+fn scatter(pieces: &[Piece], mut copied: &[u8], out: &mut [Deformed]) {
+    for piece in pieces {
+        let (own, later) = copied.split_at(piece.bytes() as usize);
+        copied = later;
+        let result = &mut out[piece.instance];
+        if (piece.kind, piece.width) == (NORMALS, 4) {
+            let to = result.normals.as_deref_mut().unwrap_or_default();
+            let words = own
+                .chunks(piece.stride)
+                .map(|at| [at[0], at[1], at[2], at[3]]);
+            for (to, word) in to[piece.first..].iter_mut().zip(words) {
+                *to = unpack_normal(u32::from_le_bytes(word));
+            }
+            continue;
+        }
+        let to: &mut [u8] = match piece.kind {
+            NORMALS => bytemuck::cast_slice_mut(result.normals.as_deref_mut().unwrap_or_default()),
+            TANGENTS => {
+                bytemuck::cast_slice_mut(result.tangents.as_deref_mut().unwrap_or_default())
+            }
+            PREVIOUS => {
+                bytemuck::cast_slice_mut(result.previous.as_deref_mut().unwrap_or_default())
+            }
+            _ => bytemuck::cast_slice_mut(&mut result.points),
+        };
+        let to = &mut to[piece.first * piece.width..][..piece.count * piece.width];
+        if piece.stride == piece.width {
+            to.copy_from_slice(own);
+            continue;
+        }
+        for (to, from) in to
+            .chunks_exact_mut(piece.width)
+            .zip(own.chunks(piece.stride))
+        {
+            to.copy_from_slice(&from[..piece.width]);
+        }
+    }
+}
+
+/// What a ticket stands for.
+#[derive(Debug)]
+struct Pending {
+    alive: Weak<()>,
+    pieces: Vec<Piece>,
+    out: Vec<Deformed>,
+}
+
+/// Most readings that may be under way at a time.
+pub const MOST_READS: usize = 8;
+
+/// The readings of a crowd.
+#[derive(Debug)]
+pub struct Readings {
+    ring: ReadbackRing,
+    pending: HashMap<u64, Pending>,
+}
+
+impl Readings {
+    pub fn new(device: &wgpu::Device) -> Self {
+        Self {
+            ring: ReadbackRing::new(device),
+            pending: HashMap::new(),
+        }
+    }
+
+    /// Gives back the buffers of tickets that were dropped.
+    pub fn sweep(&mut self) {
+        let ring = &mut self.ring;
+        self.pending.retain(|number, pending| {
+            let waits = pending.alive.strong_count() > 0;
+            if !waits {
+                ring.discard(*number);
+            }
+            waits
+        });
+    }
+
+    /// Records a reading of some instances' results.
+    pub fn request(
+        &mut self,
+        skinner: &Skinner,
+        stores: &Stores,
+        encoder: &mut wgpu::CommandEncoder,
+        instances: &[InstanceId],
+    ) -> Result<ReadTicket, GpuError> {
+        let (pieces, out) = pieces(stores, instances)?;
+        alive(&skinner.device)?;
+        self.sweep();
+        if self.ring.len() >= MOST_READS {
+            let text = format!("{MOST_READS} readings are under way already");
+            return Err(GpuError::Busy(text));
+        }
+        let copies: Vec<Copied<'_>> = pieces.iter().map(Piece::copied).collect();
+        let number = self.ring.record(skinner, encoder, &copies)?;
+        let alive = Arc::new(());
+        let pending = Pending {
+            alive: Arc::downgrade(&alive),
+            pieces,
+            out,
+        };
+        self.pending.insert(number, pending);
+        Ok(ReadTicket {
+            number,
+            submission: None,
+            _alive: alive,
+        })
+    }
+
+    /// Waits for a reading whose commands are submitted.
+    pub fn wait(
+        &mut self,
+        skinner: &Skinner,
+        ticket: &ReadTicket,
+    ) -> Result<Vec<Deformed>, GpuError> {
+        if let Some(pending) = self.pending.get(&ticket.number)
+            && pending.pieces.iter().any(|piece| piece.count > 0)
+        {
+            let submission = ticket.submission.clone();
+            self.ring.arrive(skinner, ticket.number, submission)?;
+        }
+        let stopped = || GpuError::Lost("the device stopped before its results came".into());
+        self.take(skinner, ticket).unwrap_or_else(|| Err(stopped()))
+    }
+
+    /// Has the device call back for what is done, without waiting.
+    pub fn poll(&mut self, skinner: &Skinner) -> Result<(), GpuError> {
+        let device = &skinner.device;
+        let polled = guarded(device, || device.poll(wgpu::PollType::Poll))?;
+        polled.map_err(|error| failure(device, error.to_string()))?;
+        self.sweep();
+        Ok(())
+    }
+
+    /// The results of a reading; `None` while they are on their way.
+    pub fn take(
+        &mut self,
+        skinner: &Skinner,
+        ticket: &ReadTicket,
+    ) -> Option<Result<Vec<Deformed>, GpuError>> {
+        let Self { ring, pending } = self;
+        let Some(of_ticket) = pending.get_mut(&ticket.number) else {
+            let text = "a reading of another crowd, or one that was taken";
+            return Some(Err(GpuError::Mismatch(text.into())));
+        };
+        let Pending { pieces, out, .. } = of_ticket;
+        let result = ring.take(skinner, ticket.number, |data| {
+            scatter(pieces, data, out);
+            std::mem::take(out)
+        })?;
+        pending.remove(&ticket.number);
+        Some(result)
+    }
+
+    /// Waits for the last submitted frame and reads some instances' results.
+    pub fn read(
+        &mut self,
+        skinner: &Skinner,
+        stores: &Stores,
+        instances: &[InstanceId],
+    ) -> Result<Vec<Deformed>, GpuError> {
+        let (pieces, mut out) = pieces(stores, instances)?;
+        self.read_pieces(skinner, &pieces, |batch, data| {
+            scatter(batch, data, &mut out);
+        })?;
+        Ok(out)
+    }
+
+    /// Reads what lies behind the last output of every output buffer.
+    pub fn read_behind(
+        &mut self,
+        skinner: &Skinner,
+        stores: &Stores,
+    ) -> Result<Vec<f32>, GpuError> {
+        let behind = stores.outputs.ends().map(|(buffer, end)| Piece {
+            from: buffer.clone(),
+            offset: end,
+            width: 4,
+            stride: 4,
+            count: (buffer.size() - end) as usize / 4,
+            instance: 0,
+            kind: POINTS,
+            first: 0,
+        });
+        let pieces: Vec<Piece> = behind.collect();
+        let mut out = Vec::new();
+        self.read_pieces(skinner, &pieces, |_, data| {
+            out.extend(bytemuck::pod_collect_to_vec::<u8, f32>(data));
+        })?;
+        Ok(out)
+    }
+
+    /// Copies all pieces, as many per map as fit, and waits for each.
+    fn read_pieces(
+        &mut self,
+        skinner: &Skinner,
+        pieces: &[Piece],
+        mut each: impl FnMut(&[Piece], &[u8]),
+    ) -> Result<(), GpuError> {
+        let most = BATCH.min(skinner.limits.buffer_bytes);
+        let mut rest = pieces;
+        while !rest.is_empty() {
+            let (mut total, mut count) = (0, 0);
+            while count < rest.len() && (count == 0 || total + rest[count].bytes() <= most) {
+                total += rest[count].bytes();
+                count += 1;
+            }
+            let (batch, later) = rest.split_at(count);
+            rest = later;
+            let copies: Vec<Copied<'_>> = batch.iter().map(Piece::copied).collect();
+            let mut encoder = guarded(&skinner.device, || {
+                let label = Some("sinew.readback");
+                let descriptor = wgpu::CommandEncoderDescriptor { label };
+                skinner.device.create_command_encoder(&descriptor)
+            })?;
+            let number = self.ring.record(skinner, &mut encoder, &copies)?;
+            let submitted = guarded(&skinner.device, || {
+                skinner.queue.submit([encoder.finish()]);
+            });
+            if let Err(error) = submitted {
+                self.ring.discard(number);
+                return Err(error);
+            }
+            self.ring.wait(skinner, number, |data| each(batch, data))?;
+        }
+        Ok(())
+    }
+}
+
+impl ReadTicket {
+    /// Notes the submission that its commands are part of.
+    pub(in crate::gpu) fn set_submission(&mut self, submission: wgpu::SubmissionIndex) {
+        self.submission = Some(submission);
+    }
+}
+
+/// Where the results of some instances are, and what they will fill.
+fn pieces(
+    stores: &Stores,
+    instances: &[InstanceId],
+) -> Result<(Vec<Piece>, Vec<Deformed>), GpuError> {
+    let mut pieces = Vec::new();
+    let mut out = Vec::with_capacity(instances.len());
+    for (number, id) in instances.iter().enumerate() {
+        let instance = stores.instances.get(*id)?;
+        let skin = stores.skins.get(instance.skin)?;
+        if !instance.written {
+            return Err(GpuError::Mismatch(
+                "no frame was encoded since this instance was added".into(),
+            ));
+        }
+        let wanted = instance.target.kinds(skin.packed());
+        let counts = counts(skin.packed());
+        let count = |kind: usize| wanted[kind].and(counts[kind]);
+        let zeros = |kind: usize| count(kind).map(|n| vec![Vec3::ZERO; n]);
+        out.push(Deformed {
+            points: zeros(POINTS).unwrap_or_default(),
+            normals: zeros(NORMALS),
+            tangents: count(TANGENTS).map(|n| vec![Vec4::ZERO; n]),
+            previous: zeros(PREVIOUS),
+        });
+        let widths = wanted.map(|requested| requested.map_or(0, |w| w.width));
+        for (kind, width) in widths.into_iter().enumerate() {
+            for slice in stores.outputs.slices(instance, skin, kind) {
+                if !slice.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC) {
+                    return Err(GpuError::Mismatch(
+                        "results in a buffer without usage COPY_SRC cannot be read".into(),
+                    ));
+                }
+                pieces.push(Piece {
+                    from: slice.buffer.clone(),
+                    offset: slice.offset,
+                    width: width as usize,
+                    stride: slice.stride as usize,
+                    count: slice.count,
+                    instance: number,
+                    kind,
+                    first: slice.first,
+                });
+            }
+        }
+    }
+    Ok((pieces, out))
+}

@@ -1,0 +1,208 @@
+//! Skeletons that the GPU poses: their tables and their local transforms.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use slotmap::{Key, SlotMap};
+
+use super::skin_pages::{HeldRanges, SkinPages};
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::skinner::Skinner;
+use crate::kernel::{JointTransform, NONE, PackedRig};
+
+slotmap::new_key_type! {
+    /// A posed skeleton of a [`crate::gpu::Crowd`]. After the rig is removed the id is refused.
+    pub struct RigId;
+}
+
+impl RigId {
+    /// A small number that no two rigs share at a time.
+    pub fn index(self) -> u32 {
+        (self.data().as_ffi() as u32).saturating_sub(1)
+    }
+}
+
+/// Where the tables of a [`PackedRig`] lie.
+#[derive(Clone, Copy, Debug)]
+pub struct RigTables {
+    pub page: usize,
+    /// First words, as `PoseRigItem` has them.
+    pub order: u32,
+    pub parents: u32,
+    pub binds: u32,
+    pub normal_binds: u32,
+}
+
+/// Tables, and how many rigs use them.
+#[derive(Debug)]
+struct SharedTables {
+    tables: RigTables,
+    held: HeldRanges,
+    users: usize,
+}
+
+/// A posed skeleton.
+#[derive(Clone, Debug)]
+pub struct HeldRig {
+    pub packed: Arc<PackedRig>,
+    pub tables: RigTables,
+    pub joints: Vec<JointTransform>,
+    /// Whether local transforms were set.
+    pub is_posed: bool,
+    /// Number of instances that it moves.
+    users: usize,
+}
+
+/// The rigs of a crowd.
+#[derive(Debug, Default)]
+pub struct RigStore {
+    rigs: SlotMap<RigId, HeldRig>,
+    /// Tables by the address of the [`PackedRig`] that they were made of; a rig keeps it alive.
+    tables: HashMap<usize, SharedTables>,
+}
+
+impl RigStore {
+    /// Adds a rig. Rigs of the same `Arc` share their tables.
+    pub fn add(
+        &mut self,
+        skinner: &Skinner,
+        pages: &mut SkinPages,
+        rig: Arc<PackedRig>,
+    ) -> Result<RigId, GpuError> {
+        let tables = self.share_tables(skinner, pages, &rig)?;
+        Ok(self.rigs.insert(HeldRig {
+            joints: vec![JointTransform::IDENTITY; rig.joint_count()],
+            packed: rig,
+            tables,
+            is_posed: false,
+            users: 0,
+        }))
+    }
+
+    /// Removes a rig that moves no instance.
+    pub fn remove(&mut self, pages: &mut SkinPages, id: RigId) -> Result<(), GpuError> {
+        let rig = self.get(id)?;
+        if rig.users > 0 {
+            let (path, users) = (rig.packed.path(), rig.users);
+            let text = format!("{path}: {users} instances move with the rig that is to be removed");
+            return Err(GpuError::Mismatch(text));
+        }
+        let address = Arc::as_ptr(&rig.packed) as usize;
+        self.rigs.remove(id);
+        if let Some(shared) = self.tables.get_mut(&address) {
+            shared.users -= 1;
+            if shared.users == 0
+                && let Some(shared) = self.tables.remove(&address)
+            {
+                pages.give_back(shared.held);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn get(&self, id: RigId) -> Result<&HeldRig, GpuError> {
+        self.rigs.get(id).ok_or_else(foreign)
+    }
+
+    /// Copies local transforms, after a check.
+    pub fn set_joints(&mut self, id: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
+        let rig = self.rigs.get_mut(id).ok_or_else(foreign)?;
+        let checked = rig.packed.check(joints);
+        checked.map_err(|wrong| GpuError::Mismatch(wrong.to_string()))?;
+        rig.joints.copy_from_slice(joints);
+        rig.is_posed = true;
+        Ok(())
+    }
+
+    /// Notes that it moves one instance more.
+    pub fn add_user(&mut self, id: RigId) {
+        if let Some(rig) = self.rigs.get_mut(id) {
+            rig.users += 1;
+        }
+    }
+
+    /// Notes that it moves one instance less.
+    pub fn remove_user(&mut self, id: RigId) {
+        if let Some(rig) = self.rigs.get_mut(id) {
+            rig.users -= 1;
+        }
+    }
+
+    /// Notes that no instance is left.
+    pub fn remove_users(&mut self) {
+        self.rigs.values_mut().for_each(|rig| rig.users = 0);
+    }
+
+    /// Makes everything again in other pages.
+    pub fn rebuild(&self, skinner: &Skinner, pages: &mut SkinPages) -> Result<Self, GpuError> {
+        let mut out = Self::default();
+        let mut rigs = self.rigs.clone();
+        for rig in rigs.values_mut() {
+            rig.tables = out.share_tables(skinner, pages, &rig.packed)?;
+        }
+        out.rigs = rigs;
+        Ok(out)
+    }
+
+    fn share_tables(
+        &mut self,
+        skinner: &Skinner,
+        pages: &mut SkinPages,
+        packed: &Arc<PackedRig>,
+    ) -> Result<RigTables, GpuError> {
+        let address = Arc::as_ptr(packed) as usize;
+        if let Some(shared) = self.tables.get_mut(&address) {
+            shared.users += 1;
+            return Ok(shared.tables);
+        }
+        let (tables, held) = pages.holding(|pages| upload(skinner, pages, packed))?;
+        let shared = SharedTables {
+            tables,
+            held,
+            users: 1,
+        };
+        self.tables.insert(address, shared);
+        Ok(tables)
+    }
+}
+
+/// Appends the tables of a rig to a page.
+fn upload(
+    skinner: &Skinner,
+    pages: &mut SkinPages,
+    rig: &PackedRig,
+) -> Result<RigTables, GpuError> {
+    let binds = bytemuck::cast_slice::<_, u32>(rig.binds());
+    let normal_binds = rig.normal_binds().map(bytemuck::cast_slice::<_, u32>);
+    let parts = [
+        rig.order(),
+        rig.parents(),
+        binds,
+        normal_binds.unwrap_or_default(),
+    ];
+    let bytes = parts.iter().map(|part| part.len() as u64).sum::<u64>() * 4;
+    if bytes > skinner.limits.binding_bytes {
+        return Err(GpuError::Limit {
+            what: format!("{}: bytes of a rig's tables", rig.path()),
+            asked: bytes,
+            limit: skinner.limits.binding_bytes,
+        });
+    }
+    let (page, first) = pages.append(skinner, &parts.map(bytemuck::cast_slice))?;
+    let mut at = first;
+    let firsts = parts.map(|part| {
+        at += part.len() as u32;
+        at - part.len() as u32
+    });
+    Ok(RigTables {
+        page,
+        order: firsts[0],
+        parents: firsts[1],
+        binds: firsts[2],
+        normal_binds: normal_binds.map_or(NONE, |_| firsts[3]),
+    })
+}
+
+fn foreign() -> GpuError {
+    GpuError::Mismatch("a rig of another crowd, or one that was removed".into())
+}

@@ -1,0 +1,101 @@
+//! Pages of data that does not change with time: skins, tables of rigs, lists of blend entries.
+
+use std::ops::Range;
+
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::memory::arena::Arena;
+
+/// Buffers of static data, each of which one binding holds.
+#[derive(Debug, Default)]
+pub struct SkinPages {
+    pages: Vec<Arena>,
+}
+
+/// Ranges of bytes that one skin or rig holds, each with the number of its page.
+#[derive(Clone, Debug, Default)]
+pub struct HeldRanges(Vec<(usize, Range<u64>)>);
+
+impl HeldRanges {
+    /// Adds bytes that were taken for the same owner.
+    pub fn hold(&mut self, page: usize, bytes: Range<u64>) {
+        self.0.push((page, bytes));
+    }
+}
+
+impl SkinPages {
+    /// Runs `f`, which appends data, and returns the ranges that it took. If it fails it takes none.
+    pub fn holding<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, GpuError>,
+    ) -> Result<(T, HeldRanges), GpuError> {
+        let made = f(self);
+        let mut held = HeldRanges::default();
+        for (number, page) in self.pages.iter_mut().enumerate() {
+            let ranges = page.take_appended().into_iter();
+            held.0.extend(ranges.map(|range| (number, range)));
+        }
+        match made {
+            Ok(made) => Ok((made, held)),
+            Err(error) => {
+                self.give_back(held);
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts data into the first page with room for it; returns its page and its first word.
+    pub fn append(&mut self, skinner: &Skinner, parts: &[&[u8]]) -> Result<(usize, u32), GpuError> {
+        let bytes = parts.iter().map(|p| p.len() as u64).sum();
+        let page = match self.pages.iter_mut().position(|page| page.has_room(bytes)) {
+            Some(page) => page,
+            None => {
+                let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
+                self.pages
+                    .push(Arena::new(skinner, "skin.skins", storage, limit)?);
+                self.pages.len() - 1
+            }
+        };
+        // Pages hold less than 4 GiB, so a count of words fits u32.
+        Ok((page, (self.pages[page].append(skinner, parts)? / 4) as u32))
+    }
+
+    /// Takes bytes of a page, if it has room; returns the first.
+    pub fn take(&mut self, skinner: &Skinner, page: usize, bytes: u64) -> Option<u64> {
+        let page = &mut self.pages[page];
+        match page.has_room(bytes) {
+            true => page.take(skinner, bytes).ok(),
+            false => None,
+        }
+    }
+
+    /// Gives back bytes of a page.
+    pub fn free(&mut self, page: usize, bytes: Range<u64>) {
+        self.pages[page].give_back(bytes.start, bytes.end - bytes.start);
+    }
+
+    /// Gives back everything that an owner holds.
+    pub fn give_back(&mut self, held: HeldRanges) {
+        for (page, range) in held.0 {
+            self.free(page, range);
+        }
+    }
+
+    pub fn buffer(&self, page: usize) -> &wgpu::Buffer {
+        self.pages[page].buffer()
+    }
+
+    /// Binds a page.
+    pub fn whole(&self, page: usize) -> wgpu::BindingResource<'_> {
+        self.pages[page].whole()
+    }
+
+    /// How often any page was replaced by a larger one.
+    pub fn replaced(&self) -> u64 {
+        self.pages.iter().map(Arena::replaced).sum()
+    }
+
+    pub fn buffer_bytes(&self) -> u64 {
+        self.pages.iter().map(|page| page.buffer().size()).sum()
+    }
+}

@@ -1,0 +1,237 @@
+//! The skins of a crowd: cut into slices that fit a binding, and appended to pages.
+
+use std::sync::Arc;
+
+use slotmap::SlotMap;
+
+use super::skin_pages::{HeldRanges, SkinPages};
+use super::target::{NORMALS, TANGENTS};
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::skinner::Skinner;
+use crate::kernel::encoded_skin::{self, MultiPoseValues, SliceOffsets, TooLarge};
+use crate::kernel::{BlendIndex, NONE, PackedSkin};
+
+slotmap::new_key_type! {
+    /// A skin of a [`crate::gpu::Crowd`]. After the skin is removed the id is refused, whatever is added later. Ids do
+    /// not know their crowd: another crowd refuses most of them, and takes some for one of its own.
+    pub struct SkinId;
+}
+
+/// A run of a skin's results whose static data lies in one page.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    pub page: usize,
+    /// Its first result: a point, a render vertex or a faceVarying normal.
+    pub first: usize,
+    /// Where its arrays begin in the page.
+    pub offsets: SliceOffsets,
+    /// What the flags of items say of its data.
+    pub flags: u32,
+    /// Its blend entries, to make lists of some of them.
+    pub blend: Option<Arc<BlendIndex>>,
+    /// If the kernel `multi_pose_lbs` can skin it, how its values are encoded.
+    pub multi_pose: Option<MultiPoseValues>,
+}
+
+impl Slice {
+    /// False for a run of faceVarying normals.
+    pub fn has_points(&self) -> bool {
+        self.offsets.points != NONE
+    }
+
+    /// Whether it has normals, from rest normals or computed ones.
+    pub fn has_normals(&self) -> bool {
+        self.offsets.normals != NONE || self.computes_normals()
+    }
+
+    pub fn computes_normals(&self) -> bool {
+        self.offsets.neighbor_rows != NONE
+    }
+
+    pub fn has_tangents(&self) -> bool {
+        self.offsets.tangents != NONE
+    }
+
+    /// Whether it has results of a kind.
+    pub fn has(&self, kind: usize) -> bool {
+        match kind {
+            NORMALS => self.has_normals(),
+            TANGENTS => self.has_tangents(),
+            _ => self.has_points(),
+        }
+    }
+}
+
+/// Where the tables of a skin's blend shapes lie, for the weights kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct ShapeTables {
+    pub page: usize,
+    /// First word of the channels, two words each.
+    pub channels: u32,
+    /// First word of the positions.
+    pub positions: u32,
+    pub channel_count: u32,
+    pub sub_shape_count: u32,
+}
+
+/// A skin, and where it lies on the GPU.
+#[derive(Clone, Debug)]
+pub struct HeldSkin {
+    packed: Arc<PackedSkin>,
+    held: HeldRanges,
+    slices: Vec<Slice>,
+    shapes: Option<ShapeTables>,
+    /// Number of instances of it.
+    users: usize,
+}
+
+impl HeldSkin {
+    pub fn packed(&self) -> &Arc<PackedSkin> {
+        &self.packed
+    }
+
+    pub fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// Tables of its blend shapes, if it has some.
+    pub fn shapes(&self) -> Option<ShapeTables> {
+        self.shapes
+    }
+
+    /// Runs of slices whose results lie side by side: all slices if normals are computed from the positions of
+    /// neighbours, else each by itself.
+    pub fn units(&self) -> std::slice::Chunks<'_, Slice> {
+        let together = self.slices.iter().any(Slice::computes_normals);
+        self.slices
+            .chunks(if together { self.slices.len() } else { 1 })
+    }
+
+    /// Uploads a skin, opening pages as needed. If that fails, the pages have the room that they had.
+    fn upload(
+        skinner: &Skinner,
+        pages: &mut SkinPages,
+        packed: Arc<PackedSkin>,
+    ) -> Result<Self, GpuError> {
+        let ((slices, shapes), held) = pages.holding(|pages| place(skinner, pages, &packed))?;
+        Ok(Self {
+            packed,
+            held,
+            slices,
+            shapes,
+            users: 0,
+        })
+    }
+}
+
+/// The skins of a crowd.
+#[derive(Debug, Default)]
+pub struct SkinStore {
+    skins: SlotMap<SkinId, HeldSkin>,
+}
+
+impl SkinStore {
+    /// Uploads a skin.
+    pub fn add(
+        &mut self,
+        skinner: &Skinner,
+        pages: &mut SkinPages,
+        skin: Arc<PackedSkin>,
+    ) -> Result<SkinId, GpuError> {
+        let held = HeldSkin::upload(skinner, pages, skin)?;
+        Ok(self.skins.insert(held))
+    }
+
+    /// Removes a skin that no instance uses, and gives its room back.
+    pub fn remove(&mut self, pages: &mut SkinPages, id: SkinId) -> Result<(), GpuError> {
+        let skin = self.get(id)?;
+        if skin.users > 0 {
+            let (prim, users) = (skin.packed.prim(), skin.users);
+            let text = format!("{prim}: {users} instances use the skin that is to be removed");
+            return Err(GpuError::Mismatch(text));
+        }
+        if let Some(skin) = self.skins.remove(id) {
+            pages.give_back(skin.held);
+        }
+        Ok(())
+    }
+
+    pub fn get(&self, id: SkinId) -> Result<&HeldSkin, GpuError> {
+        self.skins.get(id).ok_or_else(foreign)
+    }
+
+    /// Notes one instance more.
+    pub fn add_user(&mut self, id: SkinId) {
+        if let Some(skin) = self.skins.get_mut(id) {
+            skin.users += 1;
+        }
+    }
+
+    /// Notes one instance less.
+    pub fn remove_user(&mut self, id: SkinId) {
+        if let Some(skin) = self.skins.get_mut(id) {
+            skin.users -= 1;
+        }
+    }
+
+    /// Notes that no instance is left.
+    pub fn remove_users(&mut self) {
+        self.skins.values_mut().for_each(|skin| skin.users = 0);
+    }
+
+    /// Uploads the same skins under the same ids, with as many users.
+    pub fn rebuild(&self, skinner: &Skinner, pages: &mut SkinPages) -> Result<Self, GpuError> {
+        let mut skins = self.skins.clone();
+        for skin in skins.values_mut() {
+            let users = skin.users;
+            *skin = HeldSkin::upload(skinner, pages, Arc::clone(&skin.packed))?;
+            skin.users = users;
+        }
+        Ok(Self { skins })
+    }
+}
+
+fn foreign() -> GpuError {
+    GpuError::Mismatch("a skin of another crowd, or one that was removed".into())
+}
+
+/// Encodes a skin slice by slice and appends each to a page.
+fn place(
+    skinner: &Skinner,
+    pages: &mut SkinPages,
+    skin: &PackedSkin,
+) -> Result<(Vec<Slice>, Option<ShapeTables>), GpuError> {
+    let limit = skinner.limits.binding_bytes;
+    let mut slices = Vec::new();
+    for slice in encoded_skin::encode(skin, limit) {
+        let slice = slice?;
+        let (page, at) = pages.append(skinner, &[bytemuck::cast_slice(&slice.words)])?;
+        slices.push(Slice {
+            page,
+            first: slice.first,
+            offsets: slice.offsets.moved_by(at),
+            flags: slice.flags,
+            blend: slice.blend,
+            multi_pose: slice.multi_pose,
+        });
+    }
+    let Some(shapes) = encoded_skin::encode_shapes(skin, limit)? else {
+        return Ok((slices, None));
+    };
+    let (page, channels) = pages.append(skinner, &[bytemuck::cast_slice(&shapes.words)])?;
+    let tables = ShapeTables {
+        page,
+        channels,
+        positions: channels + shapes.positions(),
+        channel_count: shapes.slot_count,
+        sub_shape_count: shapes.sub_shape_count,
+    };
+    Ok((slices, Some(tables)))
+}
+
+impl From<TooLarge> for GpuError {
+    fn from(error: TooLarge) -> Self {
+        let TooLarge { what, asked, limit } = error;
+        Self::Limit { what, asked, limit }
+    }
+}

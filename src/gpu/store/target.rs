@@ -1,0 +1,253 @@
+//! Where an instance's results go: buffers of the crowd's own, or the caller's.
+
+use crate::gpu::device::error::GpuError;
+use crate::kernel::PackedSkin;
+
+/// Where one kind of result goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Attribute {
+    /// A buffer of the crowd's, tight: 12 bytes each, 16 for tangents, 4 for octahedral normals.
+    #[default]
+    Own,
+    /// The caller's buffer, of the crowd's device (wgpu panics on one of another `Instance`). Nothing but the results is written: what lies between them stays.
+    In {
+        /// With usage `STORAGE`, and `COPY_SRC` where results are to be read back by the crowd.
+        buffer: wgpu::Buffer,
+        /// Byte of the first; a multiple of 4.
+        offset: u64,
+        /// Bytes from one to the next; a multiple of 4.
+        stride: u64,
+    },
+}
+
+/// How normals are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NormalFormat {
+    /// Three floats, 12 bytes.
+    #[default]
+    Floats,
+    /// A word of two signed 16-bit fractions, x in the low half: a direction as a point of an octahedron that is folded into a square,
+    /// at most 7e-5 off, where [`crate::kernel::unpack_normal`] says how it unfolds. Its length is lost: 1, or 0 for no direction.
+    Octahedral,
+}
+
+/// Where the results of an instance go, for [`crate::gpu::Crowd::add_instance_to`].
+///
+/// Several kinds may share a buffer, as an interleaved vertex buffer has them. Instances that write to the same
+/// places write over each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputTarget {
+    /// Points, or render vertices where the skin has some: 3 floats each.
+    pub positions: Attribute,
+    /// Normals, 3 floats each or as `normal_format` says, or `None` to leave them out. One per face corner where rest normals are and the skin has no
+    /// render vertices. A skin without normals may be asked for [`Attribute::Own`] ones, and has none.
+    pub normals: Option<Attribute>,
+    /// How normals are written, in the crowd's own buffer as in the caller's.
+    pub normal_format: NormalFormat,
+    /// Tangents, 4 floats each, or `None` to leave them out. A skin without tangents may be asked for
+    /// [`Attribute::Own`] ones, and has none.
+    pub tangents: Option<Attribute>,
+    /// The positions of the frame before, for motion vectors, 3 floats each: what the last encoded frame wrote. The same as
+    /// the positions in the first frame, after [`crate::gpu::Crowd::reset_previous`], and when the instance was hidden.
+    pub previous: Option<Attribute>,
+}
+
+impl Default for OutputTarget {
+    /// The crowd's own buffers for everything but the positions of the frame before.
+    fn default() -> Self {
+        Self {
+            positions: Attribute::Own,
+            normals: Some(Attribute::Own),
+            normal_format: NormalFormat::Floats,
+            tangents: Some(Attribute::Own),
+            previous: None,
+        }
+    }
+}
+
+/// Kinds of results: positions, normals, tangents, previous positions.
+pub const KINDS: usize = 4;
+pub const POINTS: usize = 0;
+pub const NORMALS: usize = 1;
+pub const TANGENTS: usize = 2;
+pub const PREVIOUS: usize = 3;
+
+const NAMES: [&str; KINDS] = ["positions", "normals", "tangents", "previous positions"];
+
+/// Bytes of one element of each kind.
+const WIDTHS: [u64; KINDS] = [12, 12, 16, 12];
+
+/// Where one kind of result is to go, and the bytes of an element.
+#[derive(Clone, Copy, Debug)]
+pub struct Requested<'a> {
+    pub attribute: &'a Attribute,
+    pub width: u64,
+}
+
+/// Where each kind of result is to go; `None` for those that are left out.
+pub type RequestedKinds<'a> = [Option<Requested<'a>>; KINDS];
+
+/// Where one kind of result goes in a buffer of the caller's.
+#[derive(Clone, Copy)]
+pub struct InBuffer<'a> {
+    pub kind: usize,
+    pub buffer: &'a wgpu::Buffer,
+    pub offset: u64,
+    pub stride: u64,
+    /// Bytes of an element.
+    pub width: u64,
+}
+
+/// The kinds that go to buffers of the caller's.
+pub fn in_buffers<'a>(wanted: &RequestedKinds<'a>) -> impl Iterator<Item = InBuffer<'a>> {
+    wanted.iter().enumerate().filter_map(|(kind, requested)| {
+        let Requested { attribute, width } = (*requested)?;
+        match attribute {
+            Attribute::In {
+                buffer,
+                offset,
+                stride,
+            } => Some(InBuffer {
+                kind,
+                buffer,
+                offset: *offset,
+                stride: *stride,
+                width,
+            }),
+            _ => None,
+        }
+    })
+}
+
+/// Bytes of a buffer that one kind of result may touch.
+struct Span<'a> {
+    kind: usize,
+    width: u64,
+    buffer: &'a wgpu::Buffer,
+    offset: u64,
+    stride: u64,
+    end: u64,
+}
+
+impl OutputTarget {
+    /// By kind, with what the skin lacks left out.
+    pub(in crate::gpu) fn kinds(&self, skin: &PackedSkin) -> RequestedKinds<'_> {
+        let counts = counts(skin);
+        let all = [
+            Some(&self.positions),
+            self.normals.as_ref(),
+            self.tangents.as_ref(),
+            self.previous.as_ref(),
+        ];
+        // Zero points are no lack.
+        std::array::from_fn(|kind| {
+            let attribute = all[kind].filter(|_| counts[kind].is_some())?;
+            let width = match (kind, self.normal_format) {
+                (NORMALS, NormalFormat::Octahedral) => 4,
+                _ => WIDTHS[kind],
+            };
+            Some(Requested { attribute, width })
+        })
+    }
+
+    /// The same kinds of results, all in the crowd's own buffers.
+    pub(in crate::gpu) fn in_own_buffers(&self) -> Self {
+        let own = |attribute: &Option<Attribute>| attribute.as_ref().map(|_| Attribute::Own);
+        Self {
+            positions: Attribute::Own,
+            normals: own(&self.normals),
+            normal_format: self.normal_format,
+            tangents: own(&self.tangents),
+            previous: own(&self.previous),
+        }
+    }
+
+    /// Checks that the skin's results fit where they are to go.
+    pub(in crate::gpu) fn check(&self, skin: &PackedSkin) -> Result<(), GpuError> {
+        let wrong = |kind: usize, text: String| {
+            let text = format!("{}: {}: {text}", skin.prim(), NAMES[kind]);
+            Err(GpuError::Mismatch(text))
+        };
+        for (kind, attribute) in [(NORMALS, &self.normals), (TANGENTS, &self.tangents)] {
+            if matches!(attribute, Some(Attribute::In { .. })) && counts(skin)[kind].is_none() {
+                return wrong(kind, "the skin has none to write".into());
+            }
+        }
+        let mut spans: Vec<Span<'_>> = Vec::new();
+        for in_buffer in in_buffers(&self.kinds(skin)) {
+            let InBuffer {
+                kind,
+                buffer,
+                offset,
+                stride,
+                width,
+            } = in_buffer;
+            if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+                let usage = buffer.usage();
+                return wrong(
+                    kind,
+                    format!("a buffer with usage {usage:?} and not STORAGE"),
+                );
+            }
+            if offset % 4 != 0 || stride % 4 != 0 {
+                let text = "offset and stride have to be multiples of 4";
+                return wrong(kind, format!("{text}, and are {offset} and {stride}"));
+            }
+            if stride < width {
+                let text = format!("a stride of {stride} bytes, and elements of {width}");
+                return wrong(kind, text);
+            }
+            let count = counts(skin)[kind].unwrap_or(0) as u64;
+            let last = count.checked_sub(1).map(|n| n.checked_mul(stride));
+            let end = match last {
+                None => Some(offset),
+                Some(last) => last.and_then(|l| l.checked_add(width)?.checked_add(offset)),
+            };
+            let Some(end) = end.filter(|end| *end <= buffer.size()) else {
+                let size = buffer.size();
+                let asked = end.map_or("more than 2^64".into(), |end| end.to_string());
+                let text = format!("{count} of them end at byte {asked}");
+                return wrong(kind, format!("{text}, and the buffer has {size} bytes"));
+            };
+            let span = Span {
+                kind,
+                width,
+                buffer,
+                offset,
+                stride,
+                end,
+            };
+            if let Some(other) = spans.iter().find(|other| overlap(other, &span)) {
+                let text = format!("they would lie upon the {}", NAMES[other.kind]);
+                return wrong(kind, text);
+            }
+            spans.push(span);
+        }
+        Ok(())
+    }
+}
+
+/// Whether two kinds of results would write the same bytes. Spans of different strides that cross are taken
+/// for that.
+fn overlap(a: &Span<'_>, b: &Span<'_>) -> bool {
+    if a.buffer != b.buffer || a.end <= b.offset || b.end <= a.offset {
+        return false;
+    }
+    if a.stride != b.stride {
+        return true;
+    }
+    // Interleaved: elements of one lie in the gaps of the other.
+    let from_a_to_b = (b.offset as i128 - a.offset as i128).rem_euclid(a.stride.into()) as u64;
+    from_a_to_b < a.width || from_a_to_b + b.width > a.stride
+}
+
+/// How many of each kind a skin's results have; `None` for what it lacks.
+pub fn counts(skin: &PackedSkin) -> [Option<usize>; KINDS] {
+    let normals = skin.has_output_normals();
+    [
+        Some(skin.output_count()),
+        normals.then(|| skin.output_normal_count()),
+        skin.tangents().map(<[_]>::len),
+        Some(skin.output_count()),
+    ]
+}

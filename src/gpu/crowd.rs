@@ -27,8 +27,9 @@ use crate::skel::Pose;
 
 /// Skins, instances and their results on one device. A single mesh is a crowd of one.
 ///
-/// Instances come and go one by one: nothing of the others is rebuilt, and their ids, places and results stay. A buffer
-/// that has to grow is replaced by a larger one with the same contents (see [`Crowd::outputs_generation`]).
+/// Instances come and go one by one: nothing of the others is rebuilt, and their ids, places and
+/// results stay. A buffer that has to grow is replaced by a larger one with the same contents (see
+/// [`Crowd::outputs_generation`]).
 ///
 /// For a bake, add as many instances of a skin as there are times in flight, and pose each at its
 /// own time: one submit skins them all.
@@ -36,7 +37,8 @@ use crate::skel::Pose;
 pub struct Crowd {
     skinner: Skinner,
     stores: Stores,
-    /// The plan of the last frame. It serves the next one if nothing has changed that it depends on.
+    /// The plan of the last frame. It serves the next one if nothing has changed that it depends
+    /// on.
     frame: Option<PlannedFrame>,
     /// The item tables of the last frame.
     tables: Option<GrowableBuffer>,
@@ -74,12 +76,13 @@ impl Crowd {
         }
     }
 
-    /// Makes everything again on a skinner's device, after the crowd's own is lost or to move it: the same skins,
-    /// instances and poses under the same ids, hidden if they were, with bounds if they were enabled. There are results
-    /// after the next frame, which has no frame before it. Readings that are under way stay with the old crowd.
+    /// Makes everything again on a skinner's device, after the crowd's own is lost or to move it:
+    /// the same skins, instances and poses under the same ids, hidden if they were, with bounds if
+    /// they were enabled. There are results after the next frame, which has no frame before it.
+    /// Readings that are under way stay with the old crowd.
     ///
-    /// Buffers of the caller's are of the old device: their results go to the crowd's own buffers, until
-    /// [`Crowd::set_target`] says otherwise.
+    /// Buffers of the caller's are of the old device: their results go to the crowd's own buffers,
+    /// until [`Crowd::set_target`] says otherwise.
     ///
     /// # Errors
     /// Limits of the new device; no memory.
@@ -110,8 +113,8 @@ impl Crowd {
         Ok(id)
     }
 
-    /// Removes a skin and makes room for others. Submit frames that are encoded first: they might find another skin's data in
-    /// its place.
+    /// Removes a skin and makes room for others. Submit frames that are encoded first: they might
+    /// find another skin's data in its place.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or while instances use the skin.
@@ -124,12 +127,12 @@ impl Crowd {
 
     /// Adds an instance and makes room for its results. It needs a pose before the next frame.
     ///
-    /// If an output buffer has to grow, a submit of its own copies the results of submitted frames; the next
-    /// [`Crowd::encode`] copies those of frames that are encoded and not yet submitted.
+    /// If an output buffer has to grow, a submit of its own copies the results of submitted frames;
+    /// the next [`Crowd::encode`] copies those of frames that are encoded and not yet submitted.
     ///
     /// # Errors
-    /// A skin of another crowd; more outputs than [`crate::gpu::SkinnerOptions::max_output_bytes`]; no memory
-    /// for the results. The crowd is as it was then.
+    /// A skin of another crowd; more outputs than [`crate::gpu::SkinnerOptions::max_output_bytes`];
+    /// no memory for the results. The crowd is as it was then.
     pub fn add_instance(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
         self.add_instance_to(skin, OutputTarget::default())
     }
@@ -137,10 +140,11 @@ impl Crowd {
     /// Adds an instance whose results go where the caller wants them; see [`Crowd::add_instance`].
     ///
     /// # Errors
-    /// As [`Crowd::add_instance`]; [`GpuError::Mismatch`] for a buffer without usage `STORAGE`, one that is too
-    /// small, offsets or strides that are no multiples of 4, strides that are less than an element, kinds of results
-    /// that would overlap, and normals or tangents in a buffer that the skin has none for;
-    /// [`GpuError::Limit`] for results that spread over more of a buffer than a binding holds.
+    /// As [`Crowd::add_instance`]; [`GpuError::Mismatch`] for a buffer without usage `STORAGE`, one
+    /// that is too small, offsets or strides that are no multiples of 4, strides that are less than
+    /// an element, kinds of results that would overlap, and normals or tangents in a buffer that
+    /// the skin has none for; [`GpuError::Limit`] for results that spread over more of a buffer
+    /// than a binding holds.
     pub fn add_instance_to(
         &mut self,
         skin: SkinId,
@@ -257,7 +261,8 @@ impl Crowd {
         self.frame = None;
     }
 
-    /// Has an instance's results go somewhere else from the next frame on, which has no frame before it.
+    /// Has an instance's results go somewhere else from the next frame on, which has no frame
+    /// before it.
     ///
     /// # Errors
     /// As [`Crowd::add_instance_to`]; the instance is as it was then.
@@ -281,8 +286,8 @@ impl Crowd {
         Ok(())
     }
 
-    /// Hides an instance, or shows it again. A hidden instance keeps its place, its pose and its last
-    /// results; it takes no work and needs no pose.
+    /// Hides an instance, or shows it again. A hidden instance keeps its place, its pose and its
+    /// last results; it takes no work and needs no pose.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -298,7 +303,8 @@ impl Crowd {
         Ok(self.stores.instances.get(instance)?.hidden)
     }
 
-    /// Has the next frame take an instance's positions for those of the frame before, as after a cut or a teleport.
+    /// Has the next frame take an instance's positions for those of the frame before, as after a
+    /// cut or a teleport.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -324,15 +330,16 @@ impl Crowd {
         self.stores.instances.index_count()
     }
 
-    /// A number that grows whenever adding instances replaced an output buffer. While it stays the same,
-    /// the buffers and offsets of every instance are the same too, and bind groups over them stay
-    /// right.
+    /// A number that grows whenever adding instances replaced an output buffer. While it stays the
+    /// same, the buffers and offsets of every instance are the same too, and bind groups over them
+    /// stay right.
     #[must_use]
     pub fn outputs_generation(&self) -> u64 {
         self.stores.outputs.generation()
     }
 
-    /// Bytes of all buffers that this crowd holds on the device, used or not, without staging buffers.
+    /// Bytes of all buffers that this crowd holds on the device, used or not, without staging
+    /// buffers.
     #[must_use]
     pub fn buffer_bytes(&self) -> u64 {
         let tables = self.tables.as_ref().map_or(0, GrowableBuffer::size);
@@ -343,13 +350,14 @@ impl Crowd {
 /// Poses.
 impl Crowd {
     /// Poses an instance for the frames to come, until another call poses it. The pose is a
-    /// [`crate::kernel::PackedPose`], a [`Pose`], or over a palette that instances share or that a rig makes: see
-    /// [`InstancePose`].
+    /// [`crate::kernel::PackedPose`], a [`Pose`], or over a palette that instances share or that a
+    /// rig makes: see [`InstancePose`].
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers of joints or
-    /// channels, another method, numbers that are not finite; for rigs, a skin that is not skinned or by dual quaternions, and
-    /// normals if the rig was packed without. The instance has the pose that it had then.
+    /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers
+    /// of joints or channels, another method, numbers that are not finite; for rigs, a skin that is
+    /// not skinned or by dual quaternions, and normals if the rig was packed without. The instance
+    /// has the pose that it had then.
     pub fn set_pose<'a>(
         &mut self,
         instance: InstanceId,
@@ -397,13 +405,14 @@ impl Crowd {
         Ok(())
     }
 
-    /// Poses all instances that are not hidden, in parallel (rayon). `pose` is called for each of them with a pose to fill: it has no
-    /// joints and no channel weights yet, its matrices are identity, and its buffers are used for one instance after the
-    /// other. If `pose` returns false the instance keeps the pose that it had.
+    /// Poses all instances that are not hidden, in parallel (rayon). `pose` is called for each of
+    /// them with a pose to fill: it has no joints and no channel weights yet, its matrices are
+    /// identity, and its buffers are used for one instance after the other. If `pose` returns false
+    /// the instance keeps the pose that it had.
     ///
     /// After the first frames nothing is allocated, as long as `pose` allocates nothing:
-    /// [`Pose::set_local`] does not, and weights can be pushed to [`Pose::channel_weights`]. On a thread that is not
-    /// rayon's, its queue allocates a block now and then.
+    /// [`Pose::set_local`] does not, and weights can be pushed to [`Pose::channel_weights`]. On a
+    /// thread that is not rayon's, its queue allocates a block now and then.
     ///
     /// ```no_run
     /// # fn frame(crowd: &mut sinew::gpu::Crowd, skeleton: &sinew::skel::Skeleton, characters: &[(Vec<glam::DMat4>, glam::DMat4)])
@@ -416,12 +425,12 @@ impl Crowd {
     /// # }
     /// ```
     ///
-    /// Each instance has a palette of its own by this. If several meshes share a skeleton instance and geomBindTransform, one
-    /// palette for all of them ([`Crowd::add_palette`]) is cheaper.
+    /// Each instance has a palette of its own by this. If several meshes share a skeleton instance
+    /// and geomBindTransform, one palette for all of them ([`Crowd::add_palette`]) is cheaper.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] with the error of the instance of the lowest index: that of `pose`, or as [`Crowd::set_pose`]. That
-    /// instance has the pose that it had, and others have theirs.
+    /// [`GpuError::Mismatch`] with the error of the instance of the lowest index: that of `pose`,
+    /// or as [`Crowd::set_pose`]. That instance has the pose that it had, and others have theirs.
     pub fn update_poses<E: Display>(
         &mut self,
         pose: impl Fn(InstanceId, &mut Pose) -> Result<bool, E> + Sync,
@@ -445,8 +454,9 @@ impl Crowd {
         updated
     }
 
-    /// Adds a palette that instances share, such as those of a character's body and its clothes: it is uploaded once for
-    /// all of them. [`Crowd::set_palette`] moves its joints, and [`InstancePose::Shared`] has an instance refer to it.
+    /// Adds a palette that instances share, such as those of a character's body and its clothes: it
+    /// is uploaded once for all of them. [`Crowd::set_palette`] moves its joints, and
+    /// [`InstancePose::Shared`] has an instance refer to it.
     pub fn add_palette(&mut self, palette: Arc<Palette>) -> PaletteId {
         self.stores.palettes.add(palette)
     }
@@ -454,7 +464,8 @@ impl Crowd {
     /// Moves the joints of a palette for the frames to come, for all instances that refer to it.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or a palette of another size or kind than was added.
+    /// [`GpuError::Mismatch`] for a foreign id, or a palette of another size or kind than was
+    /// added.
     pub fn set_palette(&mut self, id: PaletteId, palette: &Arc<Palette>) -> Result<(), GpuError> {
         let Stores {
             skins,
@@ -491,11 +502,12 @@ impl Crowd {
         self.stores.palettes.remove(id)
     }
 
-    /// Adds a skeleton that the GPU poses: [`Crowd::set_joints`] gives it local transforms, and [`InstancePose::Rig`] has
-    /// instances move with it. Rigs of the same `Arc` share their tables.
+    /// Adds a skeleton that the GPU poses: [`Crowd::set_joints`] gives it local transforms, and
+    /// [`InstancePose::Rig`] has instances move with it. Rigs of the same `Arc` share their tables.
     ///
-    /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest hierarchy, or a few if pages are full. What
-    /// f32 costs is said at [`crate::kernel::POSE_RIG`]: about a step of f32 per level.
+    /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest
+    /// hierarchy, or a few if pages are full. What f32 costs is said at
+    /// [`crate::kernel::POSE_RIG`]: about a step of f32 per level.
     ///
     /// ```no_run
     /// # use std::sync::Arc;
@@ -533,11 +545,13 @@ impl Crowd {
         self.stores.rigs.remove(pages, rig)
     }
 
-    /// Poses a rig for the frames to come: each joint's transform in its parent's space, in the order of the skeleton. They
-    /// are copied into buffers that are there, and uploaded as they are, 40 bytes a joint.
+    /// Poses a rig for the frames to come: each joint's transform in its parent's space, in the
+    /// order of the skeleton. They are copied into buffers that are there, and uploaded as they
+    /// are, 40 bytes a joint.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, another number than the rig has joints, or transforms that are not finite.
+    /// [`GpuError::Mismatch`] for a foreign id, another number than the rig has joints, or
+    /// transforms that are not finite.
     pub fn set_joints(&mut self, rig: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
         self.stores.rigs.set_joints(rig, joints)?;
         if let Some(frame) = current(&mut self.frame, &self.stores) {
@@ -557,20 +571,24 @@ fn current<'a>(
 
 /// Frames.
 impl Crowd {
-    /// Records one frame of all instances that are not hidden: uploads, then every pass that has work. Submits nothing
-    /// and waits for nothing; a later `encode` into the same submit sees its own poses.
+    /// Records one frame of all instances that are not hidden: uploads, then every pass that has
+    /// work. Submits nothing and waits for nothing; a later `encode` into the same submit sees its
+    /// own poses.
     ///
-    /// The plan of a frame is kept. As long as no instances are added, removed, hidden, shown or sent elsewhere, bounds are not switched
-    /// and no instance refers to another palette or rig, a frame uploads only what has changed since the last one
-    /// ([`Crowd::last_upload_bytes`]) and allocates nothing of its own. So submit frames in the order in which they
-    /// were encoded. If an encoder is dropped instead, the next `encode` notices, uploads everything
-    /// and takes previous positions for the same as the new ones.
+    /// The plan of a frame is kept. As long as no instances are added, removed, hidden, shown or
+    /// sent elsewhere, bounds are not switched and no instance refers to another palette or rig, a
+    /// frame uploads only what has changed since the last one ([`Crowd::last_upload_bytes`]) and
+    /// allocates nothing of its own. So submit frames in the order in which they were encoded. If
+    /// an encoder is dropped instead, the next `encode` notices, uploads everything and takes
+    /// previous positions for the same as the new ones.
     ///
-    /// Instances with blend shapes walk lists of those entries alone whose channels have a weight. A list is made and uploaded (a word per
-    /// point and per entry) when another channel gets a weight, is shared by instances of the skin, and is kept while its
-    /// channels' weights move. Poses that give a weight to more than about half of all entries walk all entries, and so do those whose lists find no room
-    /// beside their skin in a binding; results are the same to the bit. A frame makes lists of about a million words at most, or one, and leaves others
-    /// to the next.
+    /// Instances with blend shapes walk lists of those entries alone whose channels have a weight.
+    /// A list is made and uploaded (a word per point and per entry) when another channel gets a
+    /// weight, is shared by instances of the skin, and is kept while its channels' weights move.
+    /// Poses that give a weight to more than about half of all entries walk all entries, and so do
+    /// those whose lists find no room beside their skin in a binding; results are the same to the
+    /// bit. A frame makes lists of about a million words at most, or one, and leaves others to the
+    /// next.
     ///
     /// # Errors
     /// An instance without a pose, poses beyond a limit, no memory, or a lost device.
@@ -660,9 +678,10 @@ impl Crowd {
         blend_lists.choose(&self.skinner, skin_pages, skins, instances, poses, blended);
     }
 
-    /// Bytes that the last encoded frame uploads: changed palettes, matrices out of skeleton space, channel
-    /// weights and local transforms of rigs, lists of blend entries if other channels have a weight, and item tables if they
-    /// changed. 0 if nothing did. Small gaps between what changed are uploaded with it.
+    /// Bytes that the last encoded frame uploads: changed palettes, matrices out of skeleton space,
+    /// channel weights and local transforms of rigs, lists of blend entries if other channels have
+    /// a weight, and item tables if they changed. 0 if nothing did. Small gaps between what changed
+    /// are uploaded with it.
     #[must_use]
     pub fn last_upload_bytes(&self) -> u64 {
         self.uploaded
@@ -719,7 +738,8 @@ impl Crowd {
         }
     }
 
-    /// Number of dispatches of the next frame: one per pass, pipeline and set of buffers, more if limits cut them.
+    /// Number of dispatches of the next frame: one per pass, pipeline and set of buffers, more if
+    /// limits cut them.
     ///
     /// # Errors
     /// As [`Crowd::encode`].
@@ -758,7 +778,8 @@ impl Crowd {
         self.on_gpu(instance, TANGENTS)
     }
 
-    /// Where an instance's positions of the frame before lie on the GPU; empty if its target leaves them out.
+    /// Where an instance's positions of the frame before lie on the GPU; empty if its target leaves
+    /// them out.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -776,8 +797,8 @@ impl Crowd {
     /// buffer as fit. For use without a frame loop; [`Crowd::request_read`] does not wait.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, before a frame was encoded, or for results in a buffer of the
-    /// caller's without usage `COPY_SRC`; a lost device.
+    /// [`GpuError::Mismatch`] for a foreign id, before a frame was encoded, or for results in a
+    /// buffer of the caller's without usage `COPY_SRC`; a lost device.
     pub fn read(&mut self, instances: &[InstanceId]) -> Result<Vec<Deformed>, GpuError> {
         self.readings.read(&self.skinner, &self.stores, instances)
     }
@@ -799,15 +820,16 @@ impl Crowd {
     }
 
     /// Records copies of some instances' results, as the last encoded frame leaves them, into the
-    /// caller's encoder, to a staging buffer that is mapped once that is submitted and done. Nothing
-    /// waits: call [`Crowd::poll`] now and then, and [`Crowd::take`] until it has them.
+    /// caller's encoder, to a staging buffer that is mapped once that is submitted and done.
+    /// Nothing waits: call [`Crowd::poll`] now and then, and [`Crowd::take`] until it has them.
     ///
-    /// Staging buffers are used again once their results are taken; there are at most [`Crowd::MOST_READS`].
+    /// Staging buffers are used again once their results are taken; there are at most
+    /// [`Crowd::MOST_READS`].
     ///
     /// # Errors
-    /// [`GpuError::Busy`] if as many readings are under way; [`GpuError::Mismatch`] for a foreign id, one that
-    /// no frame was encoded for, or results in a buffer of the caller's without usage `COPY_SRC`;
-    /// [`GpuError::Limit`] for more bytes than a buffer holds; no memory.
+    /// [`GpuError::Busy`] if as many readings are under way; [`GpuError::Mismatch`] for a foreign
+    /// id, one that no frame was encoded for, or results in a buffer of the caller's without usage
+    /// `COPY_SRC`; [`GpuError::Limit`] for more bytes than a buffer holds; no memory.
     pub fn request_read(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -817,13 +839,14 @@ impl Crowd {
             .request(&self.skinner, &self.stores, encoder, instances)
     }
 
-    /// Encodes a frame and behind it the reading of some instances' results, and submits both, without waiting:
-    /// [`Crowd::wait`] and [`Crowd::take`] return them. Further frames may be submitted before that, and overwrite nothing
-    /// that is read, so the device works on one batch while the host prepares the next and uses the last.
+    /// Encodes a frame and behind it the reading of some instances' results, and submits both,
+    /// without waiting: [`Crowd::wait`] and [`Crowd::take`] return them. Further frames may be
+    /// submitted before that, and overwrite nothing that is read, so the device works on one batch
+    /// while the host prepares the next and uses the last.
     ///
     /// # Errors
-    /// As [`Crowd::encode`] and [`Crowd::request_read`]. If only the latter fails the frame is submitted, and
-    /// [`Crowd::read`] can read it.
+    /// As [`Crowd::encode`] and [`Crowd::request_read`]. If only the latter fails the frame is
+    /// submitted, and [`Crowd::read`] can read it.
     pub fn submit_and_read(&mut self, instances: &[InstanceId]) -> Result<ReadTicket, GpuError> {
         let mut encoder = self.encoder()?;
         self.encode(&mut encoder)?;
@@ -835,7 +858,8 @@ impl Crowd {
         })
     }
 
-    /// Waits for a reading whose commands are submitted, and returns its results, in the order of its instances.
+    /// Waits for a reading whose commands are submitted, and returns its results, in the order of
+    /// its instances.
     ///
     /// # Errors
     /// As [`Crowd::take`].
@@ -843,8 +867,8 @@ impl Crowd {
         self.readings.wait(&self.skinner, ticket)
     }
 
-    /// Has the device call back for what is done, without waiting for anything. Hosts that poll their device
-    /// themselves need not call it.
+    /// Has the device call back for what is done, without waiting for anything. Hosts that poll
+    /// their device themselves need not call it.
     ///
     /// # Errors
     /// A lost device.
@@ -852,12 +876,12 @@ impl Crowd {
         self.readings.poll(&self.skinner)
     }
 
-    /// Returns the results of a reading, in the order of its instances: `None` while they are on their way.
-    /// They are returned once; later calls are an error.
+    /// Returns the results of a reading, in the order of its instances: `None` while they are on
+    /// their way. They are returned once; later calls are an error.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a ticket of another crowd, one whose results were taken, or one whose encoder was
-    /// dropped; a lost device.
+    /// [`GpuError::Mismatch`] for a ticket of another crowd, one whose results were taken, or one
+    /// whose encoder was dropped; a lost device.
     pub fn take(&mut self, ticket: &ReadTicket) -> Option<Result<Vec<Deformed>, GpuError>> {
         self.readings.take(&self.skinner, ticket)
     }
@@ -877,8 +901,9 @@ impl Crowd {
 
 /// Bounding boxes.
 impl Crowd {
-    /// Has frames from the next one on compute the bounding box of each instance's positions, in the space
-    /// that its pose leads to: two passes, of as many dispatches as there are output buffers and one.
+    /// Has frames from the next one on compute the bounding box of each instance's positions, in
+    /// the space that its pose leads to: two passes, of as many dispatches as there are output
+    /// buffers and one.
     ///
     /// # Errors
     /// No memory.
@@ -895,10 +920,11 @@ impl Crowd {
         self.stores.bounds = None;
     }
 
-    /// The boxes that the last encoded frame computes, to be bound as `array<vec4<f32>>` (storage): the least
-    /// corner at `2 * id.index()`, the greatest after it, `w` 0. Positions with a NaN do not count; infinite ones make
-    /// infinite boxes. Indices of hidden instances, of those without points and of those removed hold an empty
-    /// box: least corner 3.4e38, greatest -3.4e38, in every coordinate.
+    /// The boxes that the last encoded frame computes, to be bound as `array<vec4<f32>>` (storage):
+    /// the least corner at `2 * id.index()`, the greatest after it, `w` 0. Positions with a NaN do
+    /// not count; infinite ones make infinite boxes. Indices of hidden instances, of those without
+    /// points and of those removed hold an empty box: least corner 3.4e38, greatest -3.4e38, in
+    /// every coordinate.
     ///
     /// [`Crowd::encode`] replaces the buffer if there are more indices than it holds
     /// ([`Crowd::bounds_generation`]). `None` if bounds are not enabled.
@@ -914,9 +940,9 @@ impl Crowd {
         bounds.map_or(0, |bounds| bounds.boxes().replaced())
     }
 
-    /// The newest box of an instance that has come back: least and greatest corner, in the space of its
-    /// pose a few frames ago. `None` if none has come yet, and for an empty one. Waits for nothing;
-    /// [`Crowd::poll`] has the device deliver.
+    /// The newest box of an instance that has come back: least and greatest corner, in the space of
+    /// its pose a few frames ago. `None` if none has come yet, and for an empty one. Waits for
+    /// nothing; [`Crowd::poll`] has the device deliver.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or without [`BoundsUse::ReadBack`]; a lost device.

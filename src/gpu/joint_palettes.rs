@@ -17,21 +17,21 @@ use crate::math::{self, Rows, multiplied};
 use crate::skel::SkinningMethod;
 
 /// Where a palette's matrices lie in [`JointPalettes::buffer`] and, for the frame before, in
-/// [`JointPalettes::previous`]: numbers of rows, of which a shader reads an `array<vec4<f32>>`. A 3x4
-/// matrix is three of them, `p' = (dot(row0, (p, 1)), dot(row1, (p, 1)), dot(row2, (p, 1)))`.
+/// [`JointPalettes::previous`]: numbers of rows, of which a shader reads an `array<vec4<f32>>`. A
+/// 3x4 matrix is three of them, `p' = (dot(row0, (p, 1)), dot(row1, (p, 1)), dot(row2, (p, 1)))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaletteRows {
-    /// First row of the points' matrices: that of palette slot `s` begins at `points + 3 * s`. They take prim
-    /// space to skeleton space, geomBindTransform included.
+    /// First row of the points' matrices: that of palette slot `s` begins at `points + 3 * s`. They
+    /// take prim space to skeleton space, geomBindTransform included.
     pub points: u32,
     /// The same for normals, where there are some: the inverse transpose, fourth column zero.
     pub normals: Option<u32>,
-    /// First row of the joints' rigid motions, for dual quaternions: per slot the rotation of points as
-    /// (x, y, z, w), half the translation times it, the rotation of normals.
+    /// First row of the joints' rigid motions, for dual quaternions: per slot the rotation of
+    /// points as (x, y, z, w), half the translation times it, the rotation of normals.
     pub motions: Option<u32>,
-    /// Three rows from skeleton space to where results are wanted, then three for normals. They come after
-    /// the weighted sum: only where weights sum to 1 is it the same to fold them into each joint
-    /// ([`JointPalettes::set_pose_folded`]). `None` for a lone transform.
+    /// Three rows from skeleton space to where results are wanted, then three for normals. They
+    /// come after the weighted sum: only where weights sum to 1 is it the same to fold them into
+    /// each joint ([`JointPalettes::set_pose_folded`]). `None` for a lone transform.
     pub post: Option<u32>,
 }
 
@@ -42,18 +42,20 @@ struct Entry {
     place: Range<u32>,
     /// Number of matrices of each kind, and the method; `None` for a transform.
     palette: Option<(usize, SkinningMethod)>,
-    /// Whether its previous pose is the current one, because no frame had it yet or its host said so.
+    /// Whether its previous pose is the current one, because no frame had it yet or its host said
+    /// so.
     fresh: bool,
     /// Whether it has a pose.
     posed: bool,
 }
 
-/// Joint palettes of many skeleton instances in one storage buffer, and those of the frame before in another,
-/// for hosts that skin in their vertex stage. The same buffers hold transforms of rigid prims.
+/// Joint palettes of many skeleton instances in one storage buffer, and those of the frame before
+/// in another, for hosts that skin in their vertex stage. The same buffers hold transforms of rigid
+/// prims.
 ///
-/// Palettes are those of [`PackedPose`], so results are the same as a crowd's; [`PackedSkin::influences`] has
-/// slots and weights for vertex attributes. Prims that share a palette (skeleton instance,
-/// geomBindTransform, method) need one id.
+/// Palettes are those of [`PackedPose`], so results are the same as a crowd's;
+/// [`PackedSkin::influences`] has slots and weights for vertex attributes. Prims that share a
+/// palette (skeleton instance, geomBindTransform, method) need one id.
 #[derive(Debug)]
 pub struct JointPalettes {
     skinner: Skinner,
@@ -102,8 +104,8 @@ impl JointPalettes {
     /// Makes room for the palette of a skin's poses. Rows are zero until it has one.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a skin that only blends, which [`JointPalettes::add_transform`] serves;
-    /// [`GpuError::Limit`] where all palettes together are larger than a binding.
+    /// [`GpuError::Mismatch`] for a skin that only blends, which [`JointPalettes::add_transform`]
+    /// serves; [`GpuError::Limit`] where all palettes together are larger than a binding.
     pub fn add(&mut self, skin: &PackedSkin) -> Result<PaletteId, GpuError> {
         if skin.influences().is_none() {
             let text = format!("{}: no influences, so no palette", skin.prim());
@@ -199,14 +201,14 @@ impl JointPalettes {
         self.set_posed(id)
     }
 
-    /// The same with the way out of skeleton space multiplied into every joint, and identity in its place:
-    /// what a shader that knows nothing of it wants. Where a point's weights do not sum to 1 its translation
-    /// is scaled by the sum, which is wrong by as much. Normals point the right way and are as long as the
-    /// way out makes them.
+    /// The same with the way out of skeleton space multiplied into every joint, and identity in its
+    /// place: what a shader that knows nothing of it wants. Where a point's weights do not sum to 1
+    /// its translation is scaled by the sum, which is wrong by as much. Normals point the right way
+    /// and are as long as the way out makes them.
     ///
     /// # Errors
-    /// As [`JointPalettes::set_pose`]; [`GpuError::Mismatch`] for dual quaternions, whose joints cannot
-    /// hold it.
+    /// As [`JointPalettes::set_pose`]; [`GpuError::Mismatch`] for dual quaternions, whose joints
+    /// cannot hold it.
     pub fn set_pose_folded(&mut self, id: PaletteId, pose: &PackedPose) -> Result<(), GpuError> {
         let (first, palette) = self.check(id, pose)?;
         if palette.method() != SkinningMethod::ClassicLinear {
@@ -281,8 +283,9 @@ impl JointPalettes {
         Ok(())
     }
 
-    /// Records one frame: what is current becomes previous, then changed palettes are uploaded. A palette that
-    /// is new has its first pose for both. Submits nothing; a later frame in the same submit sees its own.
+    /// Records one frame: what is current becomes previous, then changed palettes are uploaded. A
+    /// palette that is new has its first pose for both. Submits nothing; a later frame in the same
+    /// submit sees its own.
     ///
     /// The buffers may be replaced here, and only here, where palettes were added (see
     /// [`JointPalettes::generation`]).
@@ -330,8 +333,8 @@ impl JointPalettes {
         Ok(())
     }
 
-    /// Makes everything again on a skinner's device, as [`super::Crowd::rebuild`]: the same ids, rows and poses.
-    /// After the next frame the frame before is the same.
+    /// Makes everything again on a skinner's device, as [`super::Crowd::rebuild`]: the same ids,
+    /// rows and poses. After the next frame the frame before is the same.
     ///
     /// # Errors
     /// Limits of the new device; no memory.
@@ -374,8 +377,8 @@ impl JointPalettes {
         self.previous.buffer()
     }
 
-    /// A number that grows whenever [`JointPalettes::encode`] replaced a buffer: bind groups over it are to be
-    /// made again.
+    /// A number that grows whenever [`JointPalettes::encode`] replaced a buffer: bind groups over
+    /// it are to be made again.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.current.replaced() + self.previous.replaced()

@@ -3,7 +3,8 @@
 //! A [`Skinner`] holds the pipelines of one device. A [`Crowd`] holds skins, instances and their
 //! results in a few large buffers, and skins all of them in as few dispatches as the device allows.
 //! [`Crowd::encode`] records into the caller's encoder and neither submits nor blocks; the reading
-//! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has one.
+//! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has
+//! one.
 //!
 //! Files import only files further down in this list (`tests/gpu_layers.rs` holds them to it):
 //!

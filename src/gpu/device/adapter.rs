@@ -69,7 +69,8 @@ pub fn auto_adapter(adapters: &[AdapterReport]) -> Option<&AdapterReport> {
         .min_by_key(|a| rank(a))
 }
 
-/// Percentage of the driver's memory budget beyond which creating a buffer fails as out of memory, while the device still works.
+/// Percentage of the driver's memory budget beyond which creating a buffer fails as out of memory,
+/// while the device still works.
 const MEMORY_BUDGET: u8 = 95;
 
 fn adapters() -> Vec<wgpu::Adapter> {
@@ -176,7 +177,8 @@ impl GpuDevice {
         &self.report
     }
 
-    /// Reports the first failure that wgpu told only its callbacks: a lost device, or an error outside of any call of ours.
+    /// Reports the first failure that wgpu told only its callbacks: a lost device, or an error
+    /// outside of any call of ours.
     ///
     /// # Errors
     /// That failure.

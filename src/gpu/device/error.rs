@@ -28,14 +28,15 @@ pub enum GpuError {
     /// A pose or an id that does not belong to what it is given to.
     #[error("{0}")]
     Mismatch(String),
-    /// The device is lost: driver reset, unplugged, destroyed. Nothing on it works any more; open another and
-    /// make crowds again with [`crate::gpu::Crowd::rebuild`].
+    /// The device is lost: driver reset, unplugged, destroyed. Nothing on it works any more; open
+    /// another and make crowds again with [`crate::gpu::Crowd::rebuild`].
     #[error("the GPU device is lost: {0}")]
     Lost(String),
     /// There is no memory for a buffer. The device and the crowd go on without what was asked for.
     #[error("the GPU is out of memory: {0}")]
     OutOfMemory(String),
-    /// The most readings that may be under way are under way. Take some results, or drop their tickets.
+    /// The most readings that may be under way are under way. Take some results, or drop their
+    /// tickets.
     #[error("{0}")]
     Busy(String),
     /// wgpu refused a command, which is a bug of sinew's.
@@ -67,8 +68,9 @@ impl From<wgpu::Error> for GpuError {
 
 /// Runs `f` and catches the errors that it causes on `device`, where wgpu would panic.
 ///
-/// For calls that create something or submit. Commands that are recorded into an encoder report their errors when the
-/// encoder is finished, so recording is not guarded. Scopes resolve at once on native backends, so nothing blocks.
+/// For calls that create something or submit. Commands that are recorded into an encoder report
+/// their errors when the encoder is finished, so recording is not guarded. Scopes resolve at once
+/// on native backends, so nothing blocks.
 pub fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
     match caught(device, f) {
         (out, None) => Ok(out),
@@ -85,14 +87,16 @@ fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::E
     let scopes = [OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter));
     let out = f();
     let mut first = None;
-    // Scopes nest, so the innermost is popped first. Being out of memory explains the validation errors that follow from it.
+    // Scopes nest, so the innermost is popped first. Being out of memory explains the validation
+    // errors that follow from it.
     for scope in scopes.into_iter().rev() {
         first = pollster::block_on(scope.pop()).or(first);
     }
     (out, first)
 }
 
-/// Whether a device is lost. wgpu reports no errors of a lost device, but a new buffer of it cannot be written.
+/// Whether a device is lost. wgpu reports no errors of a lost device, but a new buffer of it cannot
+/// be written.
 pub fn is_lost(device: &wgpu::Device) -> bool {
     let ask = || {
         device.create_buffer(&wgpu::BufferDescriptor {

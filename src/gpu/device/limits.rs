@@ -6,8 +6,8 @@ use crate::kernel::{Access, KERNELS, Kernel, WORKGROUP_SIZE};
 /// The smallest binding, in bytes, that work is cut to.
 const LEAST_BINDING: u64 = 64 << 10;
 
-/// The limits that this crate's pipelines need, all within WebGPU's defaults; all other limits are the lowest of any
-/// device. Ask for them together with your own:
+/// The limits that this crate's pipelines need, all within WebGPU's defaults; all other limits are
+/// the lowest of any device. Ask for them together with your own:
 ///
 /// ```
 /// let mine = sinew::wgpu::Limits { max_vertex_buffers: 4, ..Default::default() };
@@ -15,8 +15,8 @@ const LEAST_BINDING: u64 = 64 << 10;
 /// assert!(limits.max_storage_buffers_per_shader_stage >= 8);
 /// ```
 ///
-/// Larger bindings and buffers make fewer dispatches of large crowds. Smaller bindings work too, down to 64 KiB, with more
-/// dispatches.
+/// Larger bindings and buffers make fewer dispatches of large crowds. Smaller bindings work too,
+/// down to 64 KiB, with more dispatches.
 #[must_use]
 pub fn needed_limits() -> wgpu::Limits {
     let count = |uniform: bool| {
@@ -62,7 +62,8 @@ pub fn needed_features() -> wgpu::Features {
 }
 
 /// The features that are used if a device has them: `TIMESTAMP_QUERY`, for
-/// [`crate::gpu::Crowd::last_gpu_time`], and `PIPELINE_CACHE`, for [`crate::gpu::SkinnerOptions::pipeline_cache`].
+/// [`crate::gpu::Crowd::last_gpu_time`], and `PIPELINE_CACHE`, for
+/// [`crate::gpu::SkinnerOptions::pipeline_cache`].
 #[must_use]
 pub fn wanted_features() -> wgpu::Features {
     wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE
@@ -116,8 +117,9 @@ impl WorkLimits {
     }
 }
 
-/// Most bytes of one crowd's outputs if the host does not say: 8 GiB, or 4 GiB if the GPU shares memory with the CPU, or more
-/// if the device's buffers can be so large that a few of them hold more. wgpu does not tell how much memory an adapter has.
+/// Most bytes of one crowd's outputs if the host does not say: 8 GiB, or 4 GiB if the GPU shares
+/// memory with the CPU, or more if the device's buffers can be so large that a few of them hold
+/// more. wgpu does not tell how much memory an adapter has.
 pub fn output_bytes_of(adapter: wgpu::DeviceType, largest_buffer: u64) -> u64 {
     let (least, buffers) = match adapter {
         wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu => (4 << 30, 2),

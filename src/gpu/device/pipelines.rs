@@ -15,7 +15,8 @@ pub struct Variant {
     pub numbers: [u8; 3],
 }
 
-/// A pipeline that frames may need: a kernel with its constants. [`crate::gpu::pipeline_variants`] lists those of a skin.
+/// A pipeline that frames may need: a kernel with its constants. [`crate::gpu::pipeline_variants`]
+/// lists those of a skin.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineVariant {
     pub(in crate::gpu) kernel: &'static Kernel,
@@ -28,7 +29,8 @@ impl PartialEq for PipelineVariant {
     }
 }
 
-/// Layout and variants of one kernel. Its module and each variant are compiled when they are asked for first.
+/// Layout and variants of one kernel. Its module and each variant are compiled when they are asked
+/// for first.
 #[derive(Debug)]
 pub struct Pipelines {
     pub layout: wgpu::BindGroupLayout,

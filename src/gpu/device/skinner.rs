@@ -14,24 +14,27 @@ pub struct SkinnerOptions {
     pub max_binding_bytes: Option<u64>,
     /// Most workgroups in one dimension, likewise.
     pub max_workgroups_per_dimension: Option<u32>,
-    /// Most bytes of one crowd's outputs: adding more instances than that is an error before anything
-    /// is allocated. By default 8 GiB, or 4 GiB if the GPU shares memory with the CPU, or up to twice
-    /// that on a device with buffers of 4 GiB, because wgpu does not tell how much memory there is.
+    /// Most bytes of one crowd's outputs: adding more instances than that is an error before
+    /// anything is allocated. By default 8 GiB, or 4 GiB if the GPU shares memory with the CPU, or
+    /// up to twice that on a device with buffers of 4 GiB, because wgpu does not tell how much
+    /// memory there is.
     pub max_output_bytes: Option<u64>,
-    /// Walk all blend entries of a point every frame, those of shapes without weight too, and make no lists of the others. Results
-    /// are the same to the bit; for measuring.
+    /// Walk all blend entries of a point every frame, those of shapes without weight too, and make
+    /// no lists of the others. Results are the same to the bit; for measuring.
     pub never_active_lists: bool,
     /// Measure GPU times, on a device that was opened with `TIMESTAMP_QUERY`.
     pub timestamps: bool,
-    /// Where compiled shaders are kept between runs, on a device that was opened with `PIPELINE_CACHE` (Vulkan). Making
-    /// one of bytes that an earlier run saved is `unsafe` in wgpu, which has drivers believe them, so it is left to the
-    /// host: `device.create_pipeline_cache` before, `cache.get_data` once pipelines are made. Desktop drivers
-    /// keep a cache of their own; those of phones do not.
+    /// Where compiled shaders are kept between runs, on a device that was opened with
+    /// `PIPELINE_CACHE` (Vulkan). Making one of bytes that an earlier run saved is `unsafe` in
+    /// wgpu, which has drivers believe them, so it is left to the host:
+    /// `device.create_pipeline_cache` before, `cache.get_data` once pipelines are made. Desktop
+    /// drivers keep a cache of their own; those of phones do not.
     pub pipeline_cache: Option<wgpu::PipelineCache>,
 }
 
-/// Pipelines on one device; a [`crate::gpu::Crowd`] holds what they work on. Clones share them. Each variant of a kernel is
-/// compiled when a frame needs it first, or ahead by [`Skinner::prewarm`].
+/// Pipelines on one device; a [`crate::gpu::Crowd`] holds what they work on. Clones share them.
+/// Each variant of a kernel is compiled when a frame needs it first, or ahead by
+/// [`Skinner::prewarm`].
 #[derive(Clone, Debug)]
 pub struct Skinner {
     pub(in crate::gpu) device: wgpu::Device,
@@ -45,11 +48,13 @@ pub struct Skinner {
 }
 
 impl Skinner {
-    /// Prepares pipelines on a device of the host's; each is compiled when a frame needs it first. What the device needs is in
-    /// [`super::needed_limits`] and [`super::needed_features`]; WebGPU's default limits are enough.
+    /// Prepares pipelines on a device of the host's; each is compiled when a frame needs it first.
+    /// What the device needs is in [`super::needed_limits`] and [`super::needed_features`];
+    /// WebGPU's default limits are enough.
     ///
     /// # Errors
-    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the layouts, or is lost.
+    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the layouts, or is
+    /// lost.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -130,8 +135,8 @@ impl Skinner {
         self.pipelines.iter().map(Pipelines::count).sum()
     }
 
-    /// Compiles pipelines ahead, so that no frame waits for them; [`crate::gpu::pipeline_variants`] lists those of a skin. Those
-    /// that are compiled already cost nothing.
+    /// Compiles pipelines ahead, so that no frame waits for them; [`crate::gpu::pipeline_variants`]
+    /// lists those of a skin. Those that are compiled already cost nothing.
     ///
     /// ```no_run
     /// # fn load(skinner: &sinew::gpu::Skinner, skin: &sinew::kernel::PackedSkin) -> Result<(), sinew::gpu::GpuError> {

@@ -13,7 +13,8 @@ pub struct GpuTimes {
 }
 
 impl GpuTimes {
-    /// Each pass with the name of its kernel, in the order in which they run. A pass without work took no time.
+    /// Each pass with the name of its kernel, in the order in which they run. A pass without work
+    /// took no time.
     #[must_use]
     pub fn passes(&self) -> &[(&'static str, Duration)] {
         &self.passes

@@ -102,8 +102,8 @@ impl<T> Mirrored<T> {
         self.dirty.clear();
     }
 
-    /// Sorts the changed ranges and joins those with no more than `gap` bytes between them, because a copy costs more than the
-    /// bytes of a small gap.
+    /// Sorts the changed ranges and joins those with no more than `gap` bytes between them, because
+    /// a copy costs more than the bytes of a small gap.
     pub fn join(&mut self, gap: u32) {
         self.dirty.join(gap / size_of::<T>() as u32);
     }
@@ -138,8 +138,8 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
         }
     }
 
-    /// What the GPU lacks: the byte of a buffer that each changed range goes to, and its bytes. The copy begins at
-    /// byte `first` of the buffer.
+    /// What the GPU lacks: the byte of a buffer that each changed range goes to, and its bytes. The
+    /// copy begins at byte `first` of the buffer.
     pub fn changes(&self, first: u64) -> impl Iterator<Item = (u64, &[u8])> + Clone {
         self.dirty.ranges().iter().map(move |range| {
             let at = first + u64::from(range.start) * size_of::<T>() as u64;
@@ -150,7 +150,8 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
 }
 
 impl Mirrored<u32> {
-    /// Changes the value of type `U` that lies in the words from `first` on, and marks those words if that changes them.
+    /// Changes the value of type `U` that lies in the words from `first` on, and marks those words
+    /// if that changes them.
     pub fn patch<U: bytemuck::Pod + PartialEq>(
         &mut self,
         first: usize,

@@ -3,8 +3,8 @@
 use crate::gpu::device::error::{GpuError, alive, guarded};
 use crate::gpu::device::skinner::Skinner;
 
-/// A buffer that can grow up to a limit. It always exists and is never empty, because an unused binding
-/// still needs a buffer.
+/// A buffer that can grow up to a limit. It always exists and is never empty, because an unused
+/// binding still needs a buffer.
 #[derive(Debug)]
 pub struct GrowableBuffer {
     buffer: wgpu::Buffer,
@@ -65,8 +65,8 @@ impl GrowableBuffer {
         }
     }
 
-    /// Makes room for `bytes` in all. If that replaces the buffer, a submit of its own copies the first `keep`
-    /// bytes.
+    /// Makes room for `bytes` in all. If that replaces the buffer, a submit of its own copies the
+    /// first `keep` bytes.
     pub fn reserve(
         &mut self,
         skinner: &Skinner,

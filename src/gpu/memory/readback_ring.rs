@@ -90,8 +90,8 @@ impl ReadbackRing {
         self.under_way.len() + self.discarded.len()
     }
 
-    /// Records copies, one behind the other, to a buffer that is mapped once they are submitted and done;
-    /// returns the reading's number, which no other ring has.
+    /// Records copies, one behind the other, to a buffer that is mapped once they are submitted and
+    /// done; returns the reading's number, which no other ring has.
     pub fn record(
         &mut self,
         skinner: &Skinner,
@@ -228,7 +228,8 @@ impl ReadbackRing {
             .unwrap_or_else(|| Err(stopped()))
     }
 
-    /// Waits for a reading that is submitted: until that submission is done, or all are where it is not known.
+    /// Waits for a reading that is submitted: until that submission is done, or all are where it is
+    /// not known.
     pub fn arrive(
         &mut self,
         skinner: &Skinner,

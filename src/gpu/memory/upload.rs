@@ -63,12 +63,14 @@ impl Staging {
         }
     }
 
-    /// Whether an encoder with uploads was dropped since the last call, so that they never came to the GPU.
+    /// Whether an encoder with uploads was dropped since the last call, so that they never came to
+    /// the GPU.
     pub fn take_dropped(&mut self) -> bool {
         self.dropped.swap(false, Ordering::AcqRel)
     }
 
-    /// Records all uploads and returns their bytes. Fails on a lost device, even if there is nothing to upload.
+    /// Records all uploads and returns their bytes. Fails on a lost device, even if there is
+    /// nothing to upload.
     pub fn record<'a>(
         &mut self,
         skinner: &Skinner,
@@ -91,7 +93,8 @@ impl Staging {
                 (count, total) = (count + 1, with);
             }
             if count == 0 {
-                // Buffers that are mapped tell a lost device, but a frame without uploads maps none.
+                // Buffers that are mapped tell a lost device, but a frame without uploads maps
+                // none.
                 if recorded == 0 {
                     alive(&skinner.device)?;
                 }

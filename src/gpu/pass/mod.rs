@@ -1,4 +1,5 @@
-//! The passes of a frame. Each is one file: its kernel, the items that it adds to a frame, what it binds.
+//! The passes of a frame. Each is one file: its kernel, the items that it adds to a frame, what it
+//! binds.
 
 mod bounds;
 mod boxes;
@@ -44,7 +45,8 @@ pub trait Pass: Debug + Send + Sync {
     /// Lays out its items and its dispatches.
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid>;
 
-    /// What a dispatch binds behind its record and its items, in the order of the kernel's bindings.
+    /// What a dispatch binds behind its record and its items, in the order of the kernel's
+    /// bindings.
     fn bind<'a>(
         &self,
         skinner: &'a Skinner,
@@ -91,7 +93,8 @@ impl Prewarm {
 /// Lists the pipelines that frames with instances of a skin need, whatever their poses are, for
 /// [`Skinner::prewarm`].
 ///
-/// A skin that is cut because no binding holds it may need more, for pieces of less than a workgroup.
+/// A skin that is cut because no binding holds it may need more, for pieces of less than a
+/// workgroup.
 #[must_use]
 pub fn pipeline_variants(
     skin: &PackedSkin,

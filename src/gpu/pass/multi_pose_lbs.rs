@@ -1,4 +1,5 @@
-//! Skins one mesh in several poses at once: linear blend skinning of points, and of a normal for each.
+//! Skins one mesh in several poses at once: linear blend skinning of points, and of a normal for
+//! each.
 
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -27,8 +28,8 @@ use crate::kernel::{
 /// Most influences that the kernel holds in registers.
 const MOST_IN_REGISTERS: u32 = 8;
 
-/// The pipeline of items, which depends on how values are encoded, on the number of influences, and on which kinds of results
-/// go to which output bindings.
+/// The pipeline of items, which depends on how values are encoded, on the number of influences, and
+/// on which kinds of results go to which output bindings.
 fn variant(
     values: &ValueLayout,
     influences: u32,

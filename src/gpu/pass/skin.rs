@@ -1,4 +1,5 @@
-//! Blends and skins: points, render vertices or faceVarying normals, by linear blend or dual quaternion skinning.
+//! Blends and skins: points, render vertices or faceVarying normals, by linear blend or dual
+//! quaternion skinning.
 
 use std::mem::offset_of;
 

@@ -17,7 +17,8 @@ pub struct SmoothNormals {
     items: Groups<SkinItem>,
 }
 
-/// Normals share the binding of positions, which is the first, or have one of their own, which is the second.
+/// Normals share the binding of positions, which is the first, or have one of their own, which is
+/// the second.
 fn variant(bindings: &[u8; KINDS]) -> Variant {
     Variant {
         bits: 0,

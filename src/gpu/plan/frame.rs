@@ -73,7 +73,8 @@ impl<'a> Scene<'a> {
 /// Finds a place for the pose of every instance that is shown.
 ///
 /// # Errors
-/// An instance without a pose, a rig without local transforms, or a single pose that is larger than a binding.
+/// An instance without a pose, a rig without local transforms, or a single pose that is larger than
+/// a binding.
 pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, GpuError> {
     let mut placing = Placing::new(limits, stores.poses.len());
     for (id, instance) in stores.instances.shown() {

@@ -6,8 +6,8 @@ use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::pipelines::Variant;
 use crate::kernel::{Dispatch, WORKGROUP_SIZE};
 
-/// What items have to have in common to be one group: what their dispatch binds, and their pipeline. Numbers that a kernel does not
-/// use are 0.
+/// What items have to have in common to be one group: what their dispatch binds, and their
+/// pipeline. Numbers that a kernel does not use are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GroupKey {
     pub skin_page: usize,
@@ -99,8 +99,9 @@ impl<T> Groups<T> {
         &mut self.groups[at.group].items[at.number]
     }
 
-    /// Adds an item of so many invocations. `make` gets the number of its first workgroup, or of its first invocation if items
-    /// share workgroups. Returns its place, unless it has no invocations.
+    /// Adds an item of so many invocations. `make` gets the number of its first workgroup, or of
+    /// its first invocation if items share workgroups. Returns its place, unless it has no
+    /// invocations.
     pub fn push(
         &mut self,
         limits: &WorkLimits,

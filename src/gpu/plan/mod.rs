@@ -1,5 +1,5 @@
-//! The plan of a frame: where every pose lies, and which items make up which dispatch. Pure data: nothing
-//! here calls the device.
+//! The plan of a frame: where every pose lies, and which items make up which dispatch. Pure data:
+//! nothing here calls the device.
 
 pub mod frame;
 pub mod groups;

@@ -14,15 +14,16 @@ use crate::math::Rows;
 
 const BLOCK: u64 = size_of::<Rows>() as u64;
 
-/// Bytes between two ranges that changed which are uploaded with them, because a copy costs more than these.
+/// Bytes between two ranges that changed which are uploaded with them, because a copy costs more
+/// than these.
 const GAP: u32 = 16 << 10;
 
 /// The poses of one page: what its buffers hold, or will hold after the next frame.
 #[derive(Debug, Default)]
 pub struct PosePage {
     palettes: Mirrored<Rows>,
-    /// Matrices out of skeleton space, for points and for normals. They lie behind the palettes in the same buffer, so that a
-    /// crowd that moves as a whole changes one range.
+    /// Matrices out of skeleton space, for points and for normals. They lie behind the palettes in
+    /// the same buffer, so that a crowd that moves as a whole changes one range.
     posts: Mirrored<[Rows; 2]>,
     channels: Mirrored<f32>,
     /// Palettes that the GPU makes. They lie behind everything that is uploaded.
@@ -119,7 +120,8 @@ pub struct PosePlace {
 #[derive(Clone, Copy, Debug)]
 struct Site {
     page: usize,
-    /// Number of its matrices out of skeleton space among those of the page; [`NONE`] for a prim that only blends.
+    /// Number of its matrices out of skeleton space among those of the page; [`NONE`] for a prim
+    /// that only blends.
     post: u32,
     /// First channel weight.
     channels: u32,
@@ -175,7 +177,8 @@ impl PosePages {
         self.is_outdated
     }
 
-    /// Takes another pose of an instance, by index. A shared palette is taken by [`PosePages::update_palette`].
+    /// Takes another pose of an instance, by index. A shared palette is taken by
+    /// [`PosePages::update_palette`].
     pub fn update(&mut self, index: u32, new: &PackedPose) {
         // Instances that are hidden have none.
         let Some(Some(site)) = self.sites.get(index as usize) else {

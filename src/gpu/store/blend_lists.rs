@@ -1,9 +1,11 @@
-//! Lists of the blend entries that instances use, which they walk in place of the whole list of their skin.
+//! Lists of the blend entries that instances use, which they walk in place of the whole list of
+//! their skin.
 //!
-//! A list has the entries of some channels and serves every pose that gives no other channel a weight, of any
-//! instance of the skin. It lies in the page of its slice, in room that stays the skin's, so that nothing else is ever
-//! written where an encoded frame reads a list. The whole list, which came with the skin, is right for every pose:
-//! instances walk it if a list does not pay or has no room.
+//! A list has the entries of some channels and serves every pose that gives no other channel a
+//! weight, of any instance of the skin. It lies in the page of its slice, in room that stays the
+//! skin's, so that nothing else is ever written where an encoded frame reads a list. The whole
+//! list, which came with the skin, is right for every pose: instances walk it if a list does not
+//! pay or has no room.
 
 use slotmap::SecondaryMap;
 
@@ -15,8 +17,8 @@ use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::upload::Upload;
 use crate::kernel::PackedBlend;
 
-/// Most words of lists that one frame makes, unless it makes a single list. Instances whose lists are not made yet walk the
-/// whole list of their skin, and the next frame makes theirs.
+/// Most words of lists that one frame makes, unless it makes a single list. Instances whose lists
+/// are not made yet walk the whole list of their skin, and the next frame makes theirs.
 const WORDS_PER_FRAME: usize = 1 << 20;
 
 /// The lists of a skin.
@@ -53,7 +55,8 @@ struct Room {
     count: usize,
 }
 
-/// Counts dropped encoders and replaced pages: a list that was uploaded before the last of them has to be uploaded again.
+/// Counts dropped encoders and replaced pages: a list that was uploaded before the last of them has
+/// to be uploaded again.
 type Version = u64;
 
 /// Words of a list that the next frame uploads.
@@ -95,8 +98,8 @@ impl SkinLists {
         }
     }
 
-    /// Entries of the channels that have a weight. More than the active sub-shapes': between its in-betweens a channel may move
-    /// without another list.
+    /// Entries of the channels that have a weight. More than the active sub-shapes': between its
+    /// in-betweens a channel may move without another list.
     fn needed(&self, weights: &[f32]) -> usize {
         let active = self
             .channels
@@ -115,7 +118,8 @@ impl SkinLists {
         needed * 2 < self.all()
     }
 
-    /// Entries of the longest list that is worth keeping where so many are needed. A face that comes to rest keeps a short one.
+    /// Entries of the longest list that is worth keeping where so many are needed. A face that
+    /// comes to rest keeps a short one.
     fn most(&self, needed: usize) -> usize {
         needed * 2 + self.all() / 16
     }
@@ -184,8 +188,8 @@ impl BlendLists {
         self.pending.clear();
     }
 
-    /// Gives each instance of a frame that blends a list that serves its pose, as far as there is room, and makes the words of
-    /// lists that the GPU lacks.
+    /// Gives each instance of a frame that blends a list that serves its pose, as far as there is
+    /// room, and makes the words of lists that the GPU lacks.
     pub fn choose(
         &mut self,
         skinner: &Skinner,
@@ -279,7 +283,8 @@ impl BlendLists {
         }
     }
 
-    /// First word of the list that an instance walks in a slice of its skin; `None` for the whole list.
+    /// First word of the list that an instance walks in a slice of its skin; `None` for the whole
+    /// list.
     pub fn first_word(&self, id: InstanceId, skin: SkinId, slice: usize) -> Option<u32> {
         let number = *self.of_instances.get(id)?;
         let list = self.of_skins.get(skin)?.lists.get(number as usize)?;
@@ -305,7 +310,8 @@ impl BlendLists {
 }
 
 impl SkinLists {
-    /// Makes a list for these weights, in the room of a list without users or in new room; `None` if there is no room.
+    /// Makes a list for these weights, in the room of a list without users or in new room; `None`
+    /// if there is no room.
     fn make(
         &mut self,
         skinner: &Skinner,

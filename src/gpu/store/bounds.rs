@@ -143,8 +143,8 @@ impl BoundsStore {
         Ok(())
     }
 
-    /// The newest box of an instance that has come back, if one has and is not empty. `since` is the first frame that the
-    /// instance can be part of.
+    /// The newest box of an instance that has come back, if one has and is not empty. `since` is
+    /// the first frame that the instance can be part of.
     pub fn latest(
         &mut self,
         skinner: &Skinner,

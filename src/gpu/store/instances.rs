@@ -1,4 +1,5 @@
-//! The instances of a crowd: what they are instances of, where their results go, which frames they are part of.
+//! The instances of a crowd: what they are instances of, where their results go, which frames they
+//! are part of.
 
 use std::sync::Arc;
 
@@ -10,14 +11,16 @@ use super::target::OutputTarget;
 use crate::gpu::device::error::GpuError;
 
 slotmap::new_key_type! {
-    /// An instance of a [`crate::gpu::Crowd`]. After the instance is removed the id is refused, whatever is added later. Ids do
-    /// not know their crowd: another crowd refuses most of them, and takes some for one of its own.
+    /// An instance of a [`crate::gpu::Crowd`]. After the instance is removed the id is refused,
+    /// whatever is added later. Ids do not know their crowd: another crowd refuses most of them,
+    /// and takes some for one of its own.
     pub struct InstanceId;
 }
 
 impl InstanceId {
     /// The instance index: a small number that no two instances share at a time. It is below
-    /// [`crate::gpu::Crowd::index_count`], and is used again after a removal. For tables of a host's own.
+    /// [`crate::gpu::Crowd::index_count`], and is used again after a removal. For tables of a
+    /// host's own.
     #[must_use]
     pub fn index(self) -> u32 {
         // slotmap has the index in the low half and counts from 1.
@@ -209,7 +212,8 @@ impl InstanceStore {
         Ok(())
     }
 
-    /// Makes all instances fresh, because the frame that wrote their positions may have been dropped.
+    /// Makes all instances fresh, because the frame that wrote their positions may have been
+    /// dropped.
     pub fn forget_previous(&mut self) {
         self.instances.values_mut().for_each(|i| i.fresh = true);
         self.unsettle();

@@ -1,4 +1,5 @@
-//! What a crowd holds on its device. Each store owns its state and knows no crowd; passes read stores.
+//! What a crowd holds on its device. Each store owns its state and knows no crowd; passes read
+//! stores.
 
 pub mod blend_lists;
 pub mod bounds;
@@ -43,7 +44,8 @@ pub struct Stores {
     pub bounds: Option<BoundsStore>,
 }
 
-/// Counts what a plan and its bind groups depend on. A plan serves as long as the versions are those that it was made for.
+/// Counts what a plan and its bind groups depend on. A plan serves as long as the versions are
+/// those that it was made for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
     instances: u64,

@@ -167,8 +167,9 @@ pub fn mixed(
     (OutSet { buffers, bindings }, windows)
 }
 
-/// The output binding of each kind: those that share a buffer share a binding, because WebGPU binds no writable bytes twice.
-/// faceVarying normals leave the first binding, which is that of positions, alone. `has` says which kinds there are.
+/// The output binding of each kind: those that share a buffer share a binding, because WebGPU binds
+/// no writable bytes twice. faceVarying normals leave the first binding, which is that of
+/// positions, alone. `has` says which kinds there are.
 pub fn bindings_of(
     has_points: bool,
     has: &[bool; KINDS],

@@ -1,4 +1,5 @@
-//! Where results go: pages of the crowd's own output buffers, and places in them or in the caller's.
+//! Where results go: pages of the crowd's own output buffers, and places in them or in the
+//! caller's.
 
 use super::instances::Instance;
 use super::output_bindings::{
@@ -10,8 +11,9 @@ use crate::gpu::device::error::{GpuError, guarded};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::arena::Arena;
 
-/// A run of an instance's results on the GPU, in a buffer that a renderer can bind as vertices or as storage: f32 triples, four
-/// floats to a tangent, or a word to a normal (see [`crate::gpu::NormalFormat`]).
+/// A run of an instance's results on the GPU, in a buffer that a renderer can bind as vertices or
+/// as storage: f32 triples, four floats to a tangent, or a word to a normal (see
+/// [`crate::gpu::NormalFormat`]).
 #[derive(Clone, Copy, Debug)]
 pub struct OutputSlice<'a> {
     /// The buffer. Only adding instances replaces one of the crowd's own, and then
@@ -19,7 +21,8 @@ pub struct OutputSlice<'a> {
     pub buffer: &'a wgpu::Buffer,
     /// Byte of the first element.
     pub offset: u64,
-    /// Bytes from one element to the next. In the crowd's own buffers 12, or 16 for tangents, or 4 for octahedral normals.
+    /// Bytes from one element to the next. In the crowd's own buffers 12, or 16 for tangents, or 4
+    /// for octahedral normals.
     pub stride: u64,
     /// First point, render vertex, or faceVarying normal of the run.
     pub first: usize,
@@ -31,7 +34,8 @@ pub struct OutputSlice<'a> {
 #[derive(Debug)]
 struct OutPage {
     kinds: [Arena; KINDS],
-    /// By kind the buffer that frames wrote to, if it was replaced since the last frame, and its bytes.
+    /// By kind the buffer that frames wrote to, if it was replaced since the last frame, and its
+    /// bytes.
     left: [Option<(wgpu::Buffer, u64)>; KINDS],
     /// Whether some frame was encoded.
     encoded: bool,
@@ -120,8 +124,8 @@ impl OutPage {
         out
     }
 
-    /// Copies what frames left in buffers that were replaced since. Growing has copied that of submitted frames, but not
-    /// that of frames which come before this one in the same encoder.
+    /// Copies what frames left in buffers that were replaced since. Growing has copied that of
+    /// submitted frames, but not that of frames which come before this one in the same encoder.
     fn carry_over(&self, encoder: &mut wgpu::CommandEncoder) {
         let left = self.left.iter().zip(&self.kinds);
         for ((from, bytes), arena) in left.filter_map(|(l, a)| Some((l.as_ref()?, a))) {
@@ -186,7 +190,8 @@ impl OutputStore {
         }
     }
 
-    /// Makes room for so many more instances, each of so many bytes, so that buffers are replaced once.
+    /// Makes room for so many more instances, each of so many bytes, so that buffers are replaced
+    /// once.
     pub fn reserve(
         &mut self,
         skinner: &Skinner,

@@ -9,7 +9,8 @@ use crate::gpu::device::error::GpuError;
 use crate::kernel::Palette;
 
 slotmap::new_key_type! {
-    /// A palette of a [`crate::gpu::Crowd`] or of [`crate::gpu::JointPalettes`]. After the palette is removed the id is refused.
+    /// A palette of a [`crate::gpu::Crowd`] or of [`crate::gpu::JointPalettes`]. After the palette
+    /// is removed the id is refused.
     pub struct PaletteId;
 }
 

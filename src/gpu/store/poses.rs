@@ -1,4 +1,5 @@
-//! The poses of a crowd's instances, packed into buffers that stay: nothing is allocated from frame to frame.
+//! The poses of a crowd's instances, packed into buffers that stay: nothing is allocated from frame
+//! to frame.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -19,17 +20,19 @@ use crate::skel::Pose;
 pub enum InstancePose<'a> {
     /// A packed pose. The instance has its palette to itself.
     Packed(&'a PackedPose),
-    /// A pose, which is packed into the buffers of the instance's last pose. The instance has its palette to itself.
+    /// A pose, which is packed into the buffers of the instance's last pose. The instance has its
+    /// palette to itself.
     Pose(&'a Pose),
-    /// A packed pose whose palette is the one of this id, as other instances'. What the pose says of its own palette is
-    /// not used.
+    /// A packed pose whose palette is the one of this id, as other instances'. What the pose says
+    /// of its own palette is not used.
     Shared {
         /// From [`crate::gpu::Crowd::add_palette`].
         palette: PaletteId,
         /// Has the way out of skeleton space and the channel weights.
         pose: &'a PackedPose,
     },
-    /// The GPU makes the palette from the local transforms of a rig, as for other instances that move with it.
+    /// The GPU makes the palette from the local transforms of a rig, as for other instances that
+    /// move with it.
     Rig {
         /// From [`crate::gpu::Crowd::add_rig`].
         rig: RigId,
@@ -139,7 +142,8 @@ impl Scratch {
         }
     }
 
-    /// Packs the pose. Joints that nobody gave are no part of it: their buffer is of the instance before.
+    /// Packs the pose. Joints that nobody gave are no part of it: their buffer is of the instance
+    /// before.
     fn pack(&mut self, skin: &PackedSkin, posed: &mut Posed) -> Result<(), GpuError> {
         let skinning = &mut self.pose.skinning;
         let is_given = skinning.as_ref().is_some_and(|s| !s.is_empty());
@@ -168,7 +172,8 @@ impl Scratch {
     }
 }
 
-/// The poses of all instances, by instance index: apart from the instances, so that threads can share them.
+/// The poses of all instances, by instance index: apart from the instances, so that threads can
+/// share them.
 #[derive(Debug, Default)]
 pub struct PoseStore {
     poses: Vec<Posed>,
@@ -311,9 +316,9 @@ impl PoseStore {
         self.version += 1;
     }
 
-    /// Poses all instances that are not hidden, in parallel, block by block; after each block `each` is called for those
-    /// that have another pose. They have their palettes to themselves then, which `each` has to note by
-    /// [`PoseStore::bind`].
+    /// Poses all instances that are not hidden, in parallel, block by block; after each block
+    /// `each` is called for those that have another pose. They have their palettes to themselves
+    /// then, which `each` has to note by [`PoseStore::bind`].
     pub fn update<E: Display>(
         &mut self,
         instances: &InstanceStore,

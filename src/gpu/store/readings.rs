@@ -27,11 +27,12 @@ pub struct Deformed {
     pub previous: Option<Vec<Vec3>>,
 }
 
-/// Bytes in one mapped buffer at most, where results are waited for: enough for many frames, little enough
-/// to be had anywhere.
+/// Bytes in one mapped buffer at most, where results are waited for: enough for many frames, little
+/// enough to be had anywhere.
 const BATCH: u64 = 256 << 20;
 
-/// Results that are on their way, from [`crate::gpu::Crowd::request_read`]. Dropping it gives its staging buffer back.
+/// Results that are on their way, from [`crate::gpu::Crowd::request_read`]. Dropping it gives its
+/// staging buffer back.
 #[derive(Debug)]
 pub struct ReadTicket {
     number: u64,

@@ -24,7 +24,8 @@ impl HeldRanges {
 }
 
 impl SkinPages {
-    /// Runs `f`, which appends data, and returns the ranges that it took. If it fails it takes none.
+    /// Runs `f`, which appends data, and returns the ranges that it took. If it fails it takes
+    /// none.
     pub fn holding<T>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, GpuError>,

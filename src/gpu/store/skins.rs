@@ -12,8 +12,9 @@ use crate::kernel::encoded_skin::{self, MultiPoseValues, SliceOffsets, TooLarge}
 use crate::kernel::{BlendIndex, NONE, PackedSkin};
 
 slotmap::new_key_type! {
-    /// A skin of a [`crate::gpu::Crowd`]. After the skin is removed the id is refused, whatever is added later. Ids do
-    /// not know their crowd: another crowd refuses most of them, and takes some for one of its own.
+    /// A skin of a [`crate::gpu::Crowd`]. After the skin is removed the id is refused, whatever is
+    /// added later. Ids do not know their crowd: another crowd refuses most of them, and takes some
+    /// for one of its own.
     pub struct SkinId;
 }
 
@@ -99,15 +100,16 @@ impl HeldSkin {
         self.shapes
     }
 
-    /// Runs of slices whose results lie side by side: all slices if normals are computed from the positions of
-    /// neighbours, else each by itself.
+    /// Runs of slices whose results lie side by side: all slices if normals are computed from the
+    /// positions of neighbours, else each by itself.
     pub fn units(&self) -> std::slice::Chunks<'_, Slice> {
         let together = self.slices.iter().any(Slice::computes_normals);
         self.slices
             .chunks(if together { self.slices.len() } else { 1 })
     }
 
-    /// Uploads a skin, opening pages as needed. If that fails, the pages have the room that they had.
+    /// Uploads a skin, opening pages as needed. If that fails, the pages have the room that they
+    /// had.
     fn upload(
         skinner: &Skinner,
         pages: &mut SkinPages,

@@ -9,7 +9,8 @@ pub enum Attribute {
     /// A buffer of the crowd's, tight: 12 bytes each, 16 for tangents, 4 for octahedral normals.
     #[default]
     Own,
-    /// The caller's buffer, of the crowd's device (wgpu panics on one of another `Instance`). Nothing but the results is written: what lies between them stays.
+    /// The caller's buffer, of the crowd's device (wgpu panics on one of another `Instance`).
+    /// Nothing but the results is written: what lies between them stays.
     In {
         /// With usage `STORAGE`, and `COPY_SRC` where results are to be read back by the crowd.
         buffer: wgpu::Buffer,
@@ -26,29 +27,33 @@ pub enum NormalFormat {
     /// Three floats, 12 bytes.
     #[default]
     Floats,
-    /// A word of two signed 16-bit fractions, x in the low half: a direction as a point of an octahedron that is folded into a square,
-    /// at most 7e-5 off, where [`crate::kernel::unpack_normal`] says how it unfolds. Its length is lost: 1, or 0 for no direction.
+    /// A word of two signed 16-bit fractions, x in the low half: a direction as a point of an
+    /// octahedron that is folded into a square, at most 7e-5 off, where
+    /// [`crate::kernel::unpack_normal`] says how it unfolds. Its length is lost: 1, or 0 for no
+    /// direction.
     Octahedral,
 }
 
 /// Where the results of an instance go, for [`crate::gpu::Crowd::add_instance_to`].
 ///
-/// Several kinds may share a buffer, as an interleaved vertex buffer has them. Instances that write to the same
-/// places write over each other.
+/// Several kinds may share a buffer, as an interleaved vertex buffer has them. Instances that write
+/// to the same places write over each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputTarget {
     /// Points, or render vertices where the skin has some: 3 floats each.
     pub positions: Attribute,
-    /// Normals, 3 floats each or as `normal_format` says, or `None` to leave them out. One per face corner where rest normals are and the skin has no
-    /// render vertices. A skin without normals may be asked for [`Attribute::Own`] ones, and has none.
+    /// Normals, 3 floats each or as `normal_format` says, or `None` to leave them out. One per face
+    /// corner where rest normals are and the skin has no render vertices. A skin without normals
+    /// may be asked for [`Attribute::Own`] ones, and has none.
     pub normals: Option<Attribute>,
     /// How normals are written, in the crowd's own buffer as in the caller's.
     pub normal_format: NormalFormat,
-    /// Tangents, 4 floats each, or `None` to leave them out. A skin without tangents may be asked for
-    /// [`Attribute::Own`] ones, and has none.
+    /// Tangents, 4 floats each, or `None` to leave them out. A skin without tangents may be asked
+    /// for [`Attribute::Own`] ones, and has none.
     pub tangents: Option<Attribute>,
-    /// The positions of the frame before, for motion vectors, 3 floats each: what the last encoded frame wrote. The same as
-    /// the positions in the first frame, after [`crate::gpu::Crowd::reset_previous`], and when the instance was hidden.
+    /// The positions of the frame before, for motion vectors, 3 floats each: what the last encoded
+    /// frame wrote. The same as the positions in the first frame, after
+    /// [`crate::gpu::Crowd::reset_previous`], and when the instance was hidden.
     pub previous: Option<Attribute>,
 }
 
@@ -227,8 +232,8 @@ impl OutputTarget {
     }
 }
 
-/// Whether two kinds of results would write the same bytes. Spans of different strides that cross are taken
-/// for that.
+/// Whether two kinds of results would write the same bytes. Spans of different strides that cross
+/// are taken for that.
 fn overlap(a: &Span<'_>, b: &Span<'_>) -> bool {
     if a.buffer != b.buffer || a.end <= b.offset || b.end <= a.offset {
         return false;

@@ -6,7 +6,7 @@
 //! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has
 //! one.
 //!
-//! Files import only files further down in this list (`tests/gpu_layers.rs` holds them to it):
+//! Files import only files further down in this list (`tests/engine/layers.rs` holds them to it):
 //!
 //! ```text
 //! crowd, joint_palettes   what hosts call: the stores, and the list of passes

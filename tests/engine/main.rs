@@ -3,6 +3,7 @@
 
 mod crowds;
 mod kernels;
+mod layers;
 mod outputs;
 mod posing;
 mod shaders;
@@ -24,6 +25,7 @@ fn main() {
     common::trials::run([
         ("crowds", crowds::trials()),
         ("kernels", kernels::trials()),
+        ("layers", layers::trials()),
         ("outputs", outputs::trials()),
         ("posing", posing::trials()),
         ("shaders", shaders::trials()),

@@ -3,6 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use common::trials::Trial;
+
+pub fn trials() -> Vec<Trial> {
+    common::trials::named([
+        ("imports_go_down", imports_go_down as fn(), false),
+        (
+            "no_files_import_each_other",
+            no_files_import_each_other,
+            false,
+        ),
+        (
+            "the_scan_itself_sees_imports",
+            the_scan_itself_sees_imports,
+            false,
+        ),
+    ])
+}
+
 /// The layers, the lowest first.
 const LAYERS: &[&str] = &["device", "memory", "store", "plan", "pass", "crowd"];
 
@@ -121,7 +139,6 @@ fn layer(file: &str) -> usize {
     found.unwrap_or_else(|| panic!("{file}: a file without a layer"))
 }
 
-#[test]
 fn imports_go_down() {
     for (file, imported) in graph().iter().filter(|(file, _)| !file.is_empty()) {
         for other in imported {
@@ -133,7 +150,6 @@ fn imports_go_down() {
     }
 }
 
-#[test]
 fn no_files_import_each_other() {
     let mut graph = graph();
     // The root only hands names on.
@@ -150,7 +166,6 @@ fn no_files_import_each_other() {
     }
 }
 
-#[test]
 fn the_scan_itself_sees_imports() {
     let code = "use super::a::{B, c::{D, E}};\nuse crate::gpu::x::Y;\nuse crate::{kernel, math};\n\
                 use run::Z;";

@@ -4,6 +4,7 @@ pub mod bvh;
 pub mod fbx;
 pub mod gltf;
 mod open;
+mod openusd_compat;
 pub mod output;
 mod rigs;
 pub mod usd;

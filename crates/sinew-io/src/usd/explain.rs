@@ -1,7 +1,7 @@
 //! Texts of openusd's errors.
 
 /// openusd's errors name their cause in their source chain.
-pub(super) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-use super::read::UsdFile;
+use crate::usd::read::scene::UsdFile;
 use sinew::error::{Error, Result};
 
 /// FNV-1a of 64 bits: it finds accidents, and is no seal against forgers.
 #[derive(Clone, Copy)]
-pub(super) struct Fingerprint(u64);
+pub(crate) struct Fingerprint(u64);
 
 impl Fingerprint {
     pub fn new() -> Self {

@@ -1,60 +1,28 @@
-//! Reading and writing USD through openusd. The only place that knows it.
+//! Reading and writing USD through openusd.
+//!
+//! - [`UsdFile`] is an open, composed stage; `options`, `resolver` and `variants` say how it is opened.
+//! - `read` turns the stage into a [`Scene`](sinew::scene::Scene).
+//! - `geometry` turns it into a [`Geometry`](sinew::scene::Geometry).
+//! - `write` writes bakes, edits and copies.
+//! - `from_asset` turns an [`Asset`](sinew_animate::asset::Asset) of another format into a stage.
 
-mod animations;
-mod author;
-mod author_samples;
-mod authored;
-mod bake_output;
-mod class_arcs;
-mod clip_file;
-mod clips;
-mod convert;
-mod crate_arrays;
-mod crate_bytes;
-mod crate_file;
-mod crate_paths;
-mod crate_values;
-mod crate_version;
-mod edits;
-mod explain;
-mod extents;
+pub(crate) mod explain;
 mod fingerprint;
 mod from_asset;
 mod geometry;
-mod hazards;
-mod instances;
-mod layer_copy;
-mod layer_view;
-mod made;
-mod mend;
-mod model_bounds;
 mod options;
-mod origin;
-mod output;
-mod package;
-mod prototypes;
-mod read;
-mod resolver;
-mod save;
-mod set_animation;
-mod skel_prims;
-mod skinned_prims;
-mod text;
-mod tree;
-mod udim;
-mod value_clips;
-mod values;
+pub(crate) mod read;
+pub(crate) mod resolver;
 mod variants;
-mod write;
-mod xforms;
+pub(crate) mod write;
 
-pub use authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
-pub use bake_output::BakeOutput;
-pub use clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};
-pub use edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
-pub use mend::{Mend, PrimMend};
+pub use from_asset::origin::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use options::{ClipChoice, OpenOptions, ReadOptions};
-pub use origin::{ConvertedHumanoid, ConvertedSkeleton, Origin};
-pub use read::UsdFile;
-pub use value_clips::{ClipLayout, ClipStage, without_still};
+pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
+pub use read::scene::UsdFile;
 pub use variants::VariantSelection;
+pub use write::bake_output::BakeOutput;
+pub use write::clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};
+pub use write::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
+pub use write::mend::{Mend, PrimMend};
+pub use write::value_clips::{ClipLayout, ClipStage, without_still};

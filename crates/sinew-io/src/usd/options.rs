@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::variants::VariantSelection;
+use crate::usd::variants::VariantSelection;
 use sinew::skel::AnimSource;
 
 /// How a stage is composed.

@@ -11,8 +11,12 @@ use std::time::SystemTime;
 use openusd::ar::{Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
 use openusd::sdf;
 
-use super::hazards::Marks;
-use super::{class_arcs, crate_paths, crate_values, crate_version, text};
+use crate::openusd_compat::class_arcs;
+use crate::openusd_compat::crate_paths;
+use crate::openusd_compat::crate_values;
+use crate::openusd_compat::crate_version;
+use crate::openusd_compat::hazards::Marks;
+use crate::openusd_compat::text;
 use sinew::error::Invalid;
 
 /// Environment variable with search paths, as ArDefaultResolver has it.
@@ -22,19 +26,19 @@ const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
 const IN_MEMORY: &str = "sinew:";
 
 /// Name of the session layer.
-pub(super) const SESSION: &str = "sinew:session.usda";
+pub(crate) const SESSION: &str = "sinew:session.usda";
 
 /// Files in memory by name: the session layer, a root layer made from another format, its pictures.
-pub(super) type MemoryFiles = HashMap<String, Arc<[u8]>>;
+pub(crate) type MemoryFiles = HashMap<String, Arc<[u8]>>;
 
 /// The asset path of a picture in memory.
-pub(super) fn picture_path(file_name: &str) -> String {
+pub(crate) fn picture_path(file_name: &str) -> String {
     format!("{IN_MEMORY}textures/{file_name}")
 }
 
 /// Resolves as [`DefaultResolver`] does; usda text is checked and repaired (see [`text`]), crates' versions,
 /// paths and values are checked (see [`crate_version`], [`crate_paths`] and [`crate_values`]), and classes are followed (see [`class_arcs`]).
-pub(super) struct CheckedResolver {
+pub(crate) struct CheckedResolver {
     files: DefaultResolver,
     memory: MemoryFiles,
     opened: Opened,
@@ -42,7 +46,7 @@ pub(super) struct CheckedResolver {
 
 /// What is known of every file that was opened: layers, and value clips, which no list of layers has.
 #[derive(Clone, Default)]
-pub(super) struct Opened(Arc<Mutex<Notes>>);
+pub(crate) struct Opened(Arc<Mutex<Notes>>);
 
 #[derive(Default)]
 struct Notes {
@@ -107,7 +111,7 @@ impl CheckedResolver {
 }
 
 /// The search paths asked for and the environment's.
-pub(super) fn all(search_paths: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn all(search_paths: &[PathBuf]) -> Vec<PathBuf> {
     let environment = std::env::var_os(SEARCH_PATH_VARIABLE).unwrap_or_default();
     let environment: Vec<PathBuf> = std::env::split_paths(&environment).collect();
     let mut out = search_paths.to_vec();

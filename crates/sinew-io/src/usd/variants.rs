@@ -6,8 +6,8 @@ use std::io::Cursor;
 
 use openusd::{sdf, usd};
 
-use super::explain::explain;
-use super::resolver::SESSION;
+use crate::usd::explain::explain;
+use crate::usd::resolver::SESSION;
 use sinew::error::{Error, Result};
 
 /// Variants of one prim, written `/Prim{set=name}{set2=name2}`. An empty name selects none.
@@ -64,7 +64,7 @@ impl std::str::FromStr for VariantSelection {
 }
 
 /// Authors the selections as overs; a later one of the same set wins.
-pub(super) fn author(
+pub(crate) fn author(
     data: &mut dyn sdf::AbstractData,
     selections: &[VariantSelection],
 ) -> std::result::Result<(), sdf::AuthoringError> {
@@ -87,7 +87,7 @@ pub(super) fn author(
 }
 
 /// The selections as the text of a session layer.
-pub(super) fn session_layer(
+pub(crate) fn session_layer(
     selections: &[VariantSelection],
 ) -> std::result::Result<Vec<u8>, String> {
     let mut layer = sdf::Layer::new_anonymous("selections");
@@ -106,7 +106,7 @@ pub(super) fn session_layer(
 ///
 /// # Errors
 /// A prim that is not there or belongs to an instance, a set or a variant that it does not have.
-pub(super) fn check(stage: &usd::Stage, selections: &[VariantSelection]) -> Result<()> {
+pub(crate) fn check(stage: &usd::Stage, selections: &[VariantSelection]) -> Result<()> {
     for selection in selections {
         let refuse =
             |why: String| Error::Request(format!("variant selection '{selection}': {why}"));
@@ -162,7 +162,7 @@ fn check_one(
 type VariantSet = (String, Vec<String>);
 
 /// Every variant set of a prim with its variants, from all the layers that have an opinion on it.
-pub(super) fn variant_sets(
+pub(crate) fn variant_sets(
     stage: &usd::Stage,
     prim: &usd::Prim,
 ) -> std::result::Result<Vec<VariantSet>, openusd::Error> {

@@ -8,7 +8,7 @@ use super::layer::{LayerBuilder, PrimId};
 use super::placement::{MeshUse, Place};
 use super::shapes::author_shapes;
 use super::skeletons::SkeletonPlan;
-use crate::usd::values::matrix4d;
+use crate::usd::read::values::matrix4d;
 use sinew::error::{Invalid, Result};
 use sinew_animate::asset::{Asset, Primitive};
 

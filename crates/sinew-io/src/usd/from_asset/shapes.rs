@@ -7,7 +7,7 @@ use super::channels::{Channels, ExpressionBinds, Slider};
 use super::layer::{LayerBuilder, PrimId};
 use super::names::Names;
 use super::placement::MeshUse;
-use crate::usd::values::vectors;
+use crate::usd::read::values::vectors;
 use sinew::error::Result;
 use sinew_animate::asset::{Asset, Primitive};
 

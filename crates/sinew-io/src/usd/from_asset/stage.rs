@@ -19,7 +19,7 @@ use super::skeletons::{self, SkeletonPlan};
 use super::time::Rate;
 use super::xforms::author_transform;
 use super::{ChosenClip, Converted, ConvertedHumanoid, ConvertedSkeleton};
-use crate::usd::values::matrix4d;
+use crate::usd::read::values::matrix4d;
 use sinew::error::{Invalid, Result, Warning};
 use sinew_animate::asset::{Asset, Axis};
 

@@ -7,7 +7,7 @@ use super::clips::CodedClip;
 use super::hierarchy::components;
 use super::layer::{LayerBuilder, PrimId};
 use super::sampling::{rotations, sample_times, vectors};
-use crate::usd::values::matrix4d;
+use crate::usd::read::values::matrix4d;
 use sinew::error::Result;
 use sinew_animate::asset::Node;
 

@@ -2,7 +2,7 @@
 
 use openusd::usd;
 
-use crate::usd::values::{FromUsd, Token, read_sampled, read_uniform};
+use crate::usd::read::values::{FromUsd, Token, read_sampled, read_uniform};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{Placement, StageCamera};
 

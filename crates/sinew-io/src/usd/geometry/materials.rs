@@ -7,7 +7,7 @@ use openusd::{sdf, usd};
 
 use super::shading::{Source, Text, source, value};
 use super::textures::TextureReader;
-use crate::usd::values::{FromUsd, OneVec3, Token};
+use crate::usd::read::values::{FromUsd, OneVec3, Token};
 use sinew::error::Warning;
 use sinew::scene::{ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap};
 

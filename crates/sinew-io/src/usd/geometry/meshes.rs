@@ -11,7 +11,7 @@ use super::materials::MaterialReader;
 use super::points;
 use super::primvars::PrimvarReader;
 use super::subsets::{self, SubsetFaces};
-use crate::usd::values::{Token, read_uniform};
+use crate::usd::read::values::{Token, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Interpolation;
 use sinew::scene::{

@@ -13,9 +13,9 @@ mod textures;
 
 use std::collections::HashSet;
 
-use super::read::UsdFile;
-use super::resolver::CheckedResolver;
-use super::values::stage_interpolation;
+use crate::usd::read::scene::UsdFile;
+use crate::usd::read::values::stage_interpolation;
+use crate::usd::resolver::CheckedResolver;
 use materials::MaterialReader;
 use meshes::MeshReader;
 use places::{Places, walk};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
-use crate::usd::model_bounds::{Inherited, read_invisible};
-use crate::usd::xforms::read_stack;
+use crate::usd::read::model_bounds::{Inherited, read_invisible};
+use crate::usd::read::xforms::read_stack;
 use sinew::error::Warning;
 use sinew::sampled::Interpolation;
 use sinew::scene::{PlacedPrim, Purpose, XformStack};

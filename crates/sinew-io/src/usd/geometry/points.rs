@@ -3,7 +3,7 @@
 use glam::Vec3;
 use openusd::usd;
 
-use crate::usd::values::{Token, read_sampled, read_uniform};
+use crate::usd::read::values::{Token, read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled, Time};
 use sinew::skel::MeshTopology;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use glam::{Vec2, Vec3};
 use openusd::{sdf, usd};
 
-use crate::usd::skinned_prims::token_metadata;
-use crate::usd::values::{FromUsd, read_sampled};
+use crate::usd::read::skinned_prims::token_metadata;
+use crate::usd::read::values::{FromUsd, read_sampled};
 use sinew::error::Warning;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::Primvar;

@@ -2,7 +2,7 @@
 
 use openusd::{sdf, usd};
 
-use crate::usd::values::{FromUsd, Token, read_uniform};
+use crate::usd::read::values::{FromUsd, Token, read_uniform};
 
 /// Interfaces of node graphs within node graphs; networks may run in circles.
 const MOST_CONNECTIONS: usize = 32;

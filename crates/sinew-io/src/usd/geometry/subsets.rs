@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
-use crate::usd::values::{Token, read_uniform};
+use crate::usd::read::values::{Token, read_uniform};
 use sinew::error::Warning;
 
 /// A subset as every instance of its mesh has it.

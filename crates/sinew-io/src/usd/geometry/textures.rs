@@ -6,9 +6,9 @@ use std::io::Read;
 use openusd::ar::{ResolvedPath, Resolver};
 use openusd::sdf;
 
+use crate::openusd_compat::udim;
 use crate::usd::resolver::CheckedResolver;
-use crate::usd::udim;
-use crate::usd::write::outermost_file;
+use crate::usd::write::flatten::outermost_file;
 use sinew::error::Warning;
 use sinew::scene::Texture;
 

@@ -1,0 +1,350 @@
+//! Everything about skinning as a file authors it, whether or not it reaches any prim.
+//!
+//! A [`Scene`](sinew::scene::Scene) holds what skinning uses; a check also wants what is overlooked,
+//! and where it is authored.
+
+use std::collections::BTreeMap;
+
+use glam::{DMat4, Quat, Vec3};
+use openusd::{sdf, usd};
+
+use crate::usd::read::scene::UsdFile;
+use crate::usd::read::skel_prims::weight_metadata;
+use crate::usd::read::skinned_prims::token_metadata;
+use crate::usd::read::tree::prim_kind;
+use crate::usd::read::values::FromUsd;
+use sinew::error::Result;
+use sinew::sampled::{Half3, Time};
+use sinew::skel::binding::PrimKind;
+
+/// An authored value of one of the types that UsdSkel uses; single values are arrays of one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AuthoredValue {
+    Ints(Vec<i64>),
+    Floats(Vec<f32>),
+    Vectors(Vec<Vec3>),
+    Halves(Vec<Half3>),
+    Quats(Vec<Quat>),
+    Matrices(Vec<DMat4>),
+    Tokens(Vec<String>),
+    /// A blocked value (`None` in a file).
+    Blocked,
+    /// Any other type.
+    Other,
+}
+
+impl AuthoredValue {
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Ints(v) => v.len(),
+            Self::Floats(v) => v.len(),
+            Self::Vectors(v) => v.len(),
+            Self::Halves(v) => v.len(),
+            Self::Quats(v) => v.len(),
+            Self::Matrices(v) => v.len(),
+            Self::Tokens(v) => v.len(),
+            Self::Blocked | Self::Other => 0,
+        }
+    }
+
+    /// True without elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// An attribute with an opinion, as composed.
+#[derive(Clone, Debug)]
+pub struct AuthoredAttribute {
+    /// Type of the value that is there, such as `float[]`, which may be another than the schema's.
+    pub type_name: String,
+    pub interpolation: Option<String>,
+    pub element_size: Option<i32>,
+    /// `weight` metadata of an in-between.
+    pub weight: Option<f32>,
+    /// The default, then the time samples in order.
+    pub values: Vec<(Time, AuthoredValue)>,
+    /// It is fed by value clips, whose samples are not listed here.
+    pub clips: bool,
+}
+
+impl AuthoredAttribute {
+    /// The first value that is there: the default, or the first sample.
+    #[must_use]
+    pub fn first(&self) -> Option<&AuthoredValue> {
+        self.values
+            .iter()
+            .map(|(_, v)| v)
+            .find(|v| **v != AuthoredValue::Blocked)
+    }
+
+    /// The first value's tokens; none where it holds another type.
+    #[must_use]
+    pub fn tokens(&self) -> &[String] {
+        match self.first() {
+            Some(AuthoredValue::Tokens(t)) => t,
+            _ => &[],
+        }
+    }
+
+    /// The first value's matrices, where it holds some.
+    #[must_use]
+    pub fn matrices(&self) -> Option<&[DMat4]> {
+        match self.first() {
+            Some(AuthoredValue::Matrices(m)) => Some(m),
+            _ => None,
+        }
+    }
+}
+
+/// A prim of the composed stage.
+#[derive(Clone, Debug)]
+pub struct AuthoredPrim {
+    pub path: String,
+    /// Parent's index; parents come before their children, depth first.
+    pub parent: Option<usize>,
+    pub kind: PrimKind,
+    pub type_name: String,
+    /// SkelBindingAPI is applied.
+    pub has_api: bool,
+    /// It is a native instance.
+    pub is_instance: bool,
+    /// It is below a native instance, where nothing can be overridden.
+    pub in_instance: bool,
+    /// Attributes that UsdSkel reads, by name.
+    pub attributes: BTreeMap<String, AuthoredAttribute>,
+    /// skel: relationships with an opinion, and their forwarded targets.
+    pub relationships: BTreeMap<String, Vec<String>>,
+}
+
+impl AuthoredPrim {
+    /// An attribute's tokens; none where it is not authored.
+    #[must_use]
+    pub fn tokens(&self, name: &str) -> &[String] {
+        self.attributes.get(name).map_or(&[], |a| a.tokens())
+    }
+
+    /// Names of properties that only SkelBindingAPI gives a meaning.
+    pub fn binding_properties(&self) -> impl Iterator<Item = &str> {
+        self.attributes
+            .keys()
+            .chain(self.relationships.keys())
+            .map(String::as_str)
+            .filter(|name| name.starts_with("skel:") || name.starts_with("primvars:skel:"))
+    }
+}
+
+/// A composed stage as far as skinning reads it.
+#[derive(Clone, Debug)]
+pub struct AuthoredStage {
+    pub prims: Vec<AuthoredPrim>,
+    /// startTimeCode and endTimeCode, each where it is authored.
+    pub start: Option<f64>,
+    pub end: Option<f64>,
+    pub time_codes_per_second: f64,
+    pub frames_per_second: f64,
+}
+
+impl AuthoredStage {
+    /// The prim at a path.
+    #[must_use]
+    pub fn prim(&self, path: &str) -> Option<&AuthoredPrim> {
+        self.prims.iter().find(|p| p.path == path)
+    }
+
+    /// A prim's ancestors, the nearest first.
+    pub fn ancestors<'a>(
+        &'a self,
+        prim: &'a AuthoredPrim,
+    ) -> impl Iterator<Item = &'a AuthoredPrim> {
+        std::iter::successors(prim.parent, |p| self.prims[*p].parent).map(|p| &self.prims[p])
+    }
+}
+
+impl UsdFile {
+    /// Reads every active, loaded, defined prim's opinions on skinning.
+    ///
+    /// # Errors
+    /// Values that cannot be decoded.
+    pub fn authored(&self) -> Result<AuthoredStage> {
+        self.all_read(self.read_authored())
+    }
+
+    fn read_authored(&self) -> Result<AuthoredStage, openusd::Error> {
+        let stage = &self.stage;
+        let mut paths = Vec::new();
+        stage.traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| {
+            paths.push(p.clone());
+        })?;
+        let mut prims: Vec<AuthoredPrim> = Vec::with_capacity(paths.len());
+        let mut index_of = std::collections::HashMap::new();
+        for path in &paths {
+            let parent = path.parent().and_then(|p| index_of.get(&p).copied());
+            let in_instance =
+                parent.is_some_and(|p: usize| prims[p].is_instance || prims[p].in_instance);
+            index_of.insert(path.clone(), prims.len());
+            prims.push(read_prim(&stage.prim(path)?, parent, in_instance)?);
+        }
+        let time = |key: &str| -> Result<Option<f64>, openusd::Error> {
+            Ok(match stage.stage_metadata(key)? {
+                Some(sdf::Value::Double(t)) => Some(t),
+                _ => None,
+            })
+        };
+        Ok(AuthoredStage {
+            prims,
+            start: time("startTimeCode")?,
+            end: time("endTimeCode")?,
+            time_codes_per_second: stage.time_codes_per_second(),
+            frames_per_second: stage.frames_per_second(),
+        })
+    }
+}
+
+fn read_prim(
+    prim: &usd::Prim,
+    parent: Option<usize>,
+    in_instance: bool,
+) -> Result<AuthoredPrim, openusd::Error> {
+    let kind = prim_kind(prim)?;
+    let type_name = prim.type_name()?;
+    let mut out = AuthoredPrim {
+        path: prim.path().as_str().to_owned(),
+        parent,
+        kind,
+        type_name: type_name.map(|t| t.as_str().to_owned()).unwrap_or_default(),
+        has_api: prim.has_api_schema("SkelBindingAPI")?,
+        is_instance: prim.is_instance()?,
+        in_instance,
+        attributes: BTreeMap::new(),
+        relationships: BTreeMap::new(),
+    };
+    let names = prim.authored_property_names()?;
+    let skins = names
+        .iter()
+        .any(|n| n.as_str().starts_with("primvars:skel:") || n.as_str().starts_with("skel:"));
+    for name in &names {
+        let name = name.as_str();
+        match name {
+            "skel:skeleton" | "skel:animationSource" | "skel:blendShapeTargets" => {
+                let relationship = prim.relationship(name);
+                if relationship.has_authored_targets()? {
+                    let targets = relationship.forwarded_targets()?;
+                    let targets = targets.iter().map(|t| t.as_str().to_owned()).collect();
+                    out.relationships.insert(name.to_owned(), targets);
+                }
+            }
+            _ if is_wanted(name, kind, &out.type_name, skins) => {
+                let attribute = read_attribute(&prim.attribute(name))?;
+                if attribute.first().is_some() || attribute.clips {
+                    out.attributes.insert(name.to_owned(), attribute);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+/// Large arrays are read only where UsdSkel looks at them.
+fn is_wanted(name: &str, kind: PrimKind, type_name: &str, skins: bool) -> bool {
+    match (kind, type_name) {
+        (PrimKind::Skeleton, _) => {
+            matches!(name, "joints" | "bindTransforms" | "restTransforms")
+                || name.starts_with("skel:")
+        }
+        (PrimKind::SkelAnimation, _) => matches!(
+            name,
+            "joints"
+                | "translations"
+                | "rotations"
+                | "scales"
+                | "blendShapes"
+                | "blendShapeWeights"
+        ),
+        (_, "BlendShape") => {
+            matches!(name, "pointIndices" | "offsets" | "normalOffsets")
+                || name.starts_with("inbetweens:")
+        }
+        (PrimKind::Skinnable { .. }, _) if name == "points" => skins,
+        _ => name.starts_with("skel:") || name.starts_with("primvars:skel:"),
+    }
+}
+
+fn read_attribute(attribute: &usd::Attribute) -> Result<AuthoredAttribute, openusd::Error> {
+    let mut type_name = String::new();
+    let mut values = Vec::new();
+    let mut add = |time: Time, value: sdf::Value| {
+        if type_name.is_empty() && !matches!(value, sdf::Value::ValueBlock) {
+            type_name = name_of_type(&value);
+        }
+        values.push((time, convert(value)));
+    };
+    if let Some(default) = attribute.get::<sdf::Value>()? {
+        add(Time::Default, default);
+    }
+    let samples = attribute.time_samples()?;
+    let clips = samples.is_none() && !attribute.time_sample_times()?.is_empty();
+    for (time, value) in samples.unwrap_or_default() {
+        add(Time::At(time), value);
+    }
+    Ok(AuthoredAttribute {
+        type_name,
+        interpolation: token_metadata(attribute, "interpolation")?,
+        element_size: attribute.get_metadata::<i32>("elementSize")?,
+        weight: weight_metadata(attribute)?,
+        values,
+        clips,
+    })
+}
+
+fn convert(value: sdf::Value) -> AuthoredValue {
+    use AuthoredValue as A;
+    let or_other = |v: Option<A>| v.unwrap_or(A::Other);
+    match value {
+        sdf::Value::ValueBlock | sdf::Value::None => A::Blocked,
+        sdf::Value::IntVec(_) | sdf::Value::UintVec(_) => {
+            or_other(FromUsd::from_usd(value).map(A::Ints))
+        }
+        sdf::Value::FloatVec(_) => or_other(FromUsd::from_usd(value).map(A::Floats)),
+        sdf::Value::Vec3fVec(_) => or_other(FromUsd::from_usd(value).map(A::Vectors)),
+        sdf::Value::Vec3hVec(_) => or_other(FromUsd::from_usd(value).map(A::Halves)),
+        sdf::Value::QuatfVec(_) => or_other(FromUsd::from_usd(value).map(A::Quats)),
+        sdf::Value::Matrix4dVec(_) => or_other(FromUsd::from_usd(value).map(A::Matrices)),
+        sdf::Value::Matrix4d(_) => {
+            or_other(FromUsd::from_usd(value).map(|m: DMat4| A::Matrices(vec![m])))
+        }
+        sdf::Value::TokenVec(_) => or_other(FromUsd::from_usd(value).map(A::Tokens)),
+        sdf::Value::Token(t) => A::Tokens(vec![t.as_str().to_owned()]),
+        _ => A::Other,
+    }
+}
+
+/// USD's name of a value's type, without its role.
+fn name_of_type(value: &sdf::Value) -> String {
+    let kind: &'static str = value.into();
+    let (base, array) = match kind.strip_suffix("Vec") {
+        Some(base) => (base, "[]"),
+        None => (kind, ""),
+    };
+    let base = match base {
+        "Vec2h" => "half2",
+        "Vec2f" => "float2",
+        "Vec2d" => "double2",
+        "Vec2i" => "int2",
+        "Vec3h" => "half3",
+        "Vec3f" => "float3",
+        "Vec3d" => "double3",
+        "Vec3i" => "int3",
+        "Vec4h" => "half4",
+        "Vec4f" => "float4",
+        "Vec4d" => "double4",
+        "Vec4i" => "int4",
+        "AssetPath" => "asset",
+        other => &other.to_lowercase(),
+    };
+    format!("{base}{array}")
+}

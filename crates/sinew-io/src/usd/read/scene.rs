@@ -1,0 +1,548 @@
+//! A USD file as a stage, and the stage as a [`Scene`].
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use openusd::{sdf, usd};
+
+use crate::openusd_compat::class_arcs;
+use crate::openusd_compat::hazards::Hazard;
+use crate::usd::explain::explain;
+use crate::usd::from_asset::made::MadeStage;
+use crate::usd::options::{OpenOptions, ReadOptions};
+use crate::usd::read::model_bounds::BoundsReader;
+use crate::usd::read::skel_prims::{read_animation, read_skeleton};
+use crate::usd::read::skinned_prims::{SceneIndices, SkinReader};
+use crate::usd::read::tree::{StageTree, read_tree};
+use crate::usd::read::values::{read_sampled, read_uniform, stage_interpolation};
+use crate::usd::read::xforms::read_stack;
+use crate::usd::resolver::{CheckedResolver, MemoryFiles, Opened, SESSION};
+use crate::usd::variants;
+use sinew::error::{Error, Invalid, Result, Warning};
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::scene::{
+    PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, SkinBinding, TimeLine, XformStack,
+};
+use sinew::skel::binding::{self, Binding, PrimKind, Reached};
+use sinew::skel::{SkelAnimation, Skeleton, SkeletonInstance};
+
+/// One layer's classes are looked at as it is read; here, those that the root layer and its sublayers add up to.
+fn check_classes(stage: &usd::Stage) -> Result<(), String> {
+    let identifiers = stage.layer_stack();
+    let layers: Vec<_> = identifiers
+        .iter()
+        .filter_map(|id| stage.layer(id))
+        .collect();
+    class_arcs::check(layers.iter().map(|l| l.data()))
+}
+
+/// An open, composed USD file, or a stage in memory made from another format. It is bound to its thread; the
+/// [`Scene`] made from it is not.
+pub struct UsdFile {
+    pub(crate) stage: usd::Stage,
+    pub(crate) opened_with: OpenOptions,
+    /// What the stage in memory has besides its layer; none where the file is USD.
+    pub(crate) made: Option<MadeStage>,
+    pub(crate) opened: Opened,
+    file: PathBuf,
+}
+
+impl std::fmt::Debug for UsdFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UsdFile")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+impl UsdFile {
+    /// Opens and composes a .usda, .usdc, .usd or .usdz file with all its payloads.
+    ///
+    /// # Errors
+    /// A file that is not there, is no USD or is cut short.
+    pub fn open(file: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(file, &OpenOptions::default())
+    }
+
+    /// Opens a file with variants selected and asset search paths.
+    ///
+    /// # Errors
+    /// As [`UsdFile::open`]; a variant selection that fits no prim, set or variant; a search path that
+    /// is no folder.
+    pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        let file = file.as_ref();
+        let fail = |reason: String| Error::Open {
+            file: file.to_owned(),
+            reason,
+        };
+        let metadata = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
+        if !metadata.is_file() {
+            return Err(fail("not a file".into()));
+        }
+        let name = file
+            .to_str()
+            .ok_or_else(|| fail("its name is not UTF-8".into()))?;
+        if let Some(folder) = options.search_paths.iter().find(|p| !p.is_dir()) {
+            let text = format!("search path: there is no folder {}", folder.display());
+            return Err(Error::Request(text));
+        }
+        Self::compose(file, name, options, MemoryFiles::new())
+    }
+
+    /// Opens the layer `root`, which may be one of the files in `memory`.
+    pub(crate) fn compose(
+        file: &Path,
+        root: &str,
+        options: &OpenOptions,
+        mut memory: MemoryFiles,
+    ) -> Result<Self> {
+        let fail = |reason: String| Error::Open {
+            file: file.to_owned(),
+            reason,
+        };
+        // There is always a session layer, for what is said of the stage and of none of its files.
+        let session = variants::session_layer(&options.variants).map_err(fail)?;
+        memory.insert(SESSION.to_owned(), session.into());
+        let resolver = CheckedResolver::new(&options.search_paths, memory);
+        let opened = resolver.opened();
+        let stage = usd::Stage::builder()
+            .schema_registry(openusd_schemas::schema_registry())
+            .resolver(resolver)
+            .session_layer(SESSION)
+            .open(root);
+        opened.check_versions(file)?;
+        let stage = stage.map_err(|e| fail(explain(&e)))?;
+        check_classes(&stage).map_err(fail)?;
+        variants::check(&stage, &options.variants)?;
+        Ok(Self {
+            stage,
+            opened_with: options.clone(),
+            made: None,
+            opened,
+            file: file.to_owned(),
+        })
+    }
+
+    /// The file's name, as opened.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The layers on disk that the stage is composed of, so that a viewer can read it again when one of them changes. Files of
+    /// other formats are one such layer; what is in a package is the package.
+    #[must_use]
+    pub fn layer_files(&self) -> Vec<PathBuf> {
+        let mut out = vec![self.file.clone()];
+        for layer in self.stage.layer_identifiers() {
+            // `package.usdz[layer.usdc]`
+            let layer = layer
+                .split_once('[')
+                .map_or(layer.as_str(), |(package, _)| package);
+            let path = PathBuf::from(layer);
+            if path.is_file() && !out.contains(&path) {
+                out.push(path);
+            }
+        }
+        out
+    }
+
+    /// Reads everything skinning needs.
+    ///
+    /// # Errors
+    /// Values that cannot be decoded. What is merely wrong with single prims ends in
+    /// [`Scene::errors`] and [`Scene::warnings`].
+    pub fn scene(&self, options: ReadOptions) -> Result<Scene> {
+        self.all_read(self.read_scene(options))
+    }
+
+    /// What was read of the stage, now that value clips have been opened on the way.
+    pub(crate) fn all_read<T>(&self, read: Result<T, openusd::Error>) -> Result<T> {
+        self.opened.check_versions(&self.file)?;
+        read.map_err(|e| Error::Open {
+            file: self.file.clone(),
+            reason: explain(&e),
+        })
+    }
+
+    fn read_scene(&self, options: ReadOptions) -> Result<Scene, openusd::Error> {
+        let stage = &self.stage;
+        let tree = read_tree(stage)?;
+        let resolution = binding::resolve(&tree.tree, options.anim_source);
+        let mut warnings = resolution.warnings;
+        let interpolation = stage_interpolation(stage);
+        let hazards = self.hazards()?;
+        let splines = hazards.iter().filter(|h| h.is_spline());
+        let mut builder = SceneBuilder {
+            stage,
+            made: self.made.as_ref(),
+            tree: &tree,
+            interpolation,
+            prims: Vec::new(),
+            prim_index: HashMap::new(),
+            definition_index: HashMap::new(),
+            skeletons: HashMap::new(),
+            animations: HashMap::new(),
+            animation_definitions: HashMap::new(),
+            instances: Vec::new(),
+            instance_index: HashMap::new(),
+            warnings: hazards.iter().filter_map(Hazard::warning).collect(),
+            errors: Vec::new(),
+            splines: splines
+                .map(|h| (h.prim.as_str(), h.property.as_str()))
+                .collect(),
+        };
+        let mut skel_roots = Vec::new();
+        for (i, prim) in tree.tree.iter().enumerate() {
+            if prim.kind == PrimKind::SkelRoot {
+                skel_roots.push(SkelRoot {
+                    path: prim.path.clone(),
+                    prim: builder.scene_prim(i)?,
+                });
+            }
+        }
+        let mut placed = Vec::new();
+        for b in &resolution.bindings {
+            let moved = match builder.moved_by_spline(b.prim)? {
+                None => builder.moved_by_spline(b.skeleton)?,
+                moved => moved,
+            };
+            if let Some(spline) = moved {
+                builder
+                    .errors
+                    .push(spline_error(&tree.tree[b.prim].path, spline));
+                continue;
+            }
+            let Some(instance) = builder.instance(b.skeleton, b.animation)? else {
+                continue;
+            };
+            let at = SceneIndices {
+                prim: builder.scene_prim(b.prim)?,
+                skel_root: builder.scene_prim(b.skel_root)?,
+                instance,
+            };
+            placed.push((b, at));
+        }
+        let unbound_skeletons = builder.unbound_skeletons()?;
+        let mut rest_extents = Vec::with_capacity(resolution.reached.len());
+        for reached in &resolution.reached {
+            rest_extents.push(builder.rest_extent(reached)?);
+        }
+        let mut skins = SkinReader {
+            stage,
+            tree: &tree,
+            interpolation,
+            shapes: HashMap::new(),
+            warnings: &mut warnings,
+        };
+        let mut bindings: Vec<SkinBinding> = Vec::new();
+        let mut first_like: HashMap<BindingDefinition, usize> = HashMap::new();
+        for (b, at) in &placed {
+            let definition = BindingDefinition::new(b, &tree.definitions);
+            let index = bindings.len();
+            let first = *first_like.entry(definition).or_insert(index);
+            let mut skin = if first == index {
+                let animation = builder.instances[at.instance].instance.animation().cloned();
+                skins.read(b, at, animation.as_deref())?
+            } else {
+                let mut copy = bindings[first].clone();
+                copy.path.clone_from(&tree.tree[b.prim].path);
+                (copy.prim, copy.skel_root, copy.instance) = (at.prim, at.skel_root, at.instance);
+                copy
+            };
+            skin.definition = first;
+            bindings.push(skin);
+        }
+        warnings.append(&mut builder.warnings);
+        warnings.extend(
+            self.origin()
+                .map_or(&[][..], |o| &o.warnings)
+                .iter()
+                .cloned(),
+        );
+        let bounds = BoundsReader {
+            stage,
+            tree: &tree,
+            interpolation,
+            instances: &builder.instances,
+            bindings: &bindings,
+            prims: &mut builder.prims,
+            warnings: &mut warnings,
+        }
+        .read()?;
+        for diagnostic in stage.composition_errors() {
+            warnings.push(Warning::new(
+                "composition",
+                self.file.display().to_string(),
+                diagnostic.to_string(),
+            ));
+        }
+        let mut animations: Vec<_> = builder.animations.into_values().collect();
+        animations.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Scene {
+            file: self.file.clone(),
+            time_line: TimeLine {
+                range: stage
+                    .has_authored_time_code_range()
+                    .then(|| (stage.start_time_code(), stage.end_time_code())),
+                time_codes_per_second: stage.time_codes_per_second(),
+                frames_per_second: stage.frames_per_second(),
+            },
+            up_axis: match stage.stage_metadata("upAxis")? {
+                Some(sdf::Value::Token(t)) if t.as_str() == "Z" => 'Z',
+                _ => 'Y',
+            },
+            meters_per_unit: match stage.stage_metadata("metersPerUnit")? {
+                Some(sdf::Value::Double(v)) => v,
+                _ => 0.01,
+            },
+            prims: builder.prims,
+            skel_roots,
+            instances: builder.instances,
+            unbound_skeletons,
+            rest_extents,
+            animations,
+            bindings,
+            bounds,
+            errors: builder
+                .errors
+                .into_iter()
+                .map(|e| e.in_file(&self.file))
+                .collect(),
+            warnings,
+        })
+    }
+}
+
+/// What a binding's data is read from, instances of one prototype taken for one.
+#[derive(PartialEq, Eq, Hash)]
+struct BindingDefinition([Option<usize>; 8]);
+
+impl BindingDefinition {
+    fn new(b: &Binding, definitions: &[usize]) -> Self {
+        let from = [
+            Some(b.prim),
+            Some(b.skeleton),
+            b.animation,
+            b.joint_indices,
+            b.joint_weights,
+            b.joints,
+            b.geom_bind_transform,
+            b.skinning_method,
+        ];
+        Self(from.map(|p| p.map(|p| definitions[p])))
+    }
+}
+
+struct SceneBuilder<'a> {
+    stage: &'a usd::Stage,
+    made: Option<&'a MadeStage>,
+    tree: &'a StageTree,
+    interpolation: Interpolation,
+    prims: Vec<ScenePrim>,
+    prim_index: HashMap<usize, usize>,
+    /// First of the prims of each definition.
+    definition_index: HashMap<usize, usize>,
+    /// By the definition of the Skeleton's prim, which instances share.
+    skeletons: HashMap<usize, Option<Arc<Skeleton>>>,
+    animations: HashMap<usize, Arc<SkelAnimation>>,
+    animation_definitions: HashMap<usize, Arc<SkelAnimation>>,
+    instances: Vec<PlacedSkeleton>,
+    instance_index: HashMap<(usize, Option<usize>), usize>,
+    warnings: Vec<Warning>,
+    errors: Vec<Invalid>,
+    /// Prims and properties whose values are splines.
+    splines: HashSet<(&'a str, &'a str)>,
+}
+
+fn spline_error(prim: &str, spline: String) -> Invalid {
+    let found = format!("the spline {spline}, which is not read");
+    Invalid::new(prim, "xformOpOrder", "a place that no spline moves", found)
+        .coded("spline-transform")
+}
+
+impl SceneBuilder<'_> {
+    /// The path of a spline that moves a prim, of its own or of what it stands below.
+    fn moved_by_spline(&mut self, tree_prim: usize) -> Result<Option<String>, openusd::Error> {
+        if self.splines.is_empty() {
+            return Ok(None);
+        }
+        let mut next = Some(tree_prim);
+        while let Some(i) = next {
+            next = self.tree.tree[i].parent;
+            if !self.tree.xformable[i] {
+                continue;
+            }
+            let prim = self.stage.prim(&self.tree.paths[i])?;
+            let order: Option<Vec<String>> = read_uniform(&prim.attribute("xformOpOrder"))?;
+            for op in order.unwrap_or_default().iter().rev() {
+                if op == "!resetXformStack!" {
+                    return Ok(None);
+                }
+                let op = op.strip_prefix("!invert!").unwrap_or(op);
+                let path = self.tree.tree[i].path.as_str();
+                if self.splines.contains(&(path, op)) {
+                    return Ok(Some(format!("{path}.{op}")));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The scene's prim for a tree prim, with its ancestors before it.
+    fn scene_prim(&mut self, tree_prim: usize) -> Result<usize, openusd::Error> {
+        let mut chain = vec![tree_prim];
+        while let Some(parent) = self.tree.tree[chain[chain.len() - 1]].parent {
+            chain.push(parent);
+        }
+        for &i in chain.iter().rev() {
+            if self.prim_index.contains_key(&i) {
+                continue;
+            }
+            let first = self.definition_index.get(&self.tree.definitions[i]);
+            let xform = if let Some(first) = first {
+                self.prims[*first].xform.clone()
+            } else if self.tree.xformable[i] {
+                let prim = self.stage.prim(&self.tree.paths[i])?;
+                read_stack(&prim, self.interpolation, &mut self.warnings)?
+            } else {
+                XformStack::default()
+            };
+            let index = self.prims.len();
+            self.prim_index.insert(i, index);
+            let definition = self.tree.definitions[i];
+            let definition = *self.definition_index.entry(definition).or_insert(index);
+            self.prims.push(ScenePrim {
+                definition,
+                path: self.tree.tree[i].path.clone(),
+                parent: self.tree.tree[i].parent.map(|p| self.prim_index[&p]),
+                xform,
+            });
+        }
+        Ok(self.prim_index[&tree_prim])
+    }
+
+    /// The placed skeleton for a Skeleton and an animation; none where the Skeleton is invalid,
+    /// which is then among the errors.
+    fn instance(
+        &mut self,
+        skeleton: usize,
+        animation: Option<usize>,
+    ) -> Result<Option<usize>, openusd::Error> {
+        if let Some(i) = self.instance_index.get(&(skeleton, animation)) {
+            return Ok(Some(*i));
+        }
+        let shared = self.tree.definitions[skeleton];
+        if !self.skeletons.contains_key(&shared) {
+            let prim = self.stage.prim(&self.tree.paths[skeleton])?;
+            let read = match read_skeleton(&prim, &mut self.warnings)? {
+                Ok(s) => Some(Arc::new(s)),
+                Err(e) => {
+                    self.errors.push(e);
+                    None
+                }
+            };
+            self.skeletons.insert(shared, read);
+        }
+        let Some(definition) = self.skeletons[&shared].clone() else {
+            return Ok(None);
+        };
+        let animation_data = match animation {
+            Some(a) => Some(self.animation(a)?),
+            None => None,
+        };
+        let prim = self.scene_prim(skeleton)?;
+        let index = self.instances.len();
+        self.instances.push(PlacedSkeleton {
+            path: self.tree.tree[skeleton].path.clone(),
+            prim,
+            instance: SkeletonInstance::new(definition, animation_data),
+        });
+        self.instance_index.insert((skeleton, animation), index);
+        Ok(Some(index))
+    }
+
+    fn rest_extent(&mut self, reached: &Reached) -> Result<RestExtent, openusd::Error> {
+        let prim = self.stage.prim(&self.tree.paths[reached.prim])?;
+        let geom_bind = match reached.geom_bind_transform {
+            Some(from) => {
+                let from = self.stage.prim(&self.tree.paths[from])?;
+                let attribute = from.attribute("primvars:skel:geomBindTransform");
+                read_sampled(&attribute, self.interpolation)?
+            }
+            None => Sampled::default(),
+        };
+        Ok(RestExtent {
+            path: self.tree.tree[reached.prim].path.clone(),
+            skeleton: self.scene_prim(reached.skeleton)?,
+            extent: read_sampled(&prim.attribute("extent"), self.interpolation)?,
+            geom_bind,
+        })
+    }
+
+    /// Skeletons that no instance places. A broken one is of no consequence then, and is left out.
+    fn unbound_skeletons(&mut self) -> Result<Vec<PlacedSkeleton>, openusd::Error> {
+        let bound: HashSet<usize> = self.instance_index.keys().map(|(s, _)| *s).collect();
+        let mut out = Vec::new();
+        for (i, tree_prim) in self.tree.tree.iter().enumerate() {
+            if tree_prim.kind != PrimKind::Skeleton || bound.contains(&i) {
+                continue;
+            }
+            if let Some(spline) = self.moved_by_spline(i)? {
+                self.errors.push(spline_error(&tree_prim.path, spline));
+                continue;
+            }
+            let prim = self.stage.prim(&self.tree.paths[i])?;
+            let Ok(definition) = read_skeleton(&prim, &mut Vec::new())? else {
+                continue;
+            };
+            let animation = match binding::animation_of(&self.tree.tree, i) {
+                Some(a) => Some(match self.animations.get(&a) {
+                    Some(known) => known.clone(),
+                    None => Arc::new(self.animation_definition(a, &mut Vec::new())?),
+                }),
+                None => None,
+            };
+            out.push(PlacedSkeleton {
+                path: tree_prim.path.clone(),
+                prim: self.scene_prim(i)?,
+                instance: SkeletonInstance::new(Arc::new(definition), animation),
+            });
+        }
+        Ok(out)
+    }
+
+    fn animation(&mut self, tree_prim: usize) -> Result<Arc<SkelAnimation>, openusd::Error> {
+        if let Some(a) = self.animations.get(&tree_prim) {
+            return Ok(a.clone());
+        }
+        let shared = self.tree.definitions[tree_prim];
+        let mut animation = match self.animation_definitions.get(&shared) {
+            Some(known) => SkelAnimation::clone(known),
+            None => {
+                let mut warnings = std::mem::take(&mut self.warnings);
+                let read = self.animation_definition(tree_prim, &mut warnings);
+                self.warnings = warnings;
+                read?
+            }
+        };
+        animation.path.clone_from(&self.tree.tree[tree_prim].path);
+        let animation = Arc::new(animation);
+        let slot = self.animation_definitions.entry(shared);
+        slot.or_insert_with(|| animation.clone());
+        self.animations.insert(tree_prim, animation.clone());
+        Ok(animation)
+    }
+
+    fn animation_definition(
+        &self,
+        tree_prim: usize,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<SkelAnimation, openusd::Error> {
+        let prim = self.stage.prim(&self.tree.paths[tree_prim])?;
+        let mut animation = read_animation(&prim, self.interpolation, warnings)?;
+        animation.float_scales = self.made.and_then(|m| m.float_scales(&animation.path));
+        Ok(animation)
+    }
+}

@@ -1,0 +1,378 @@
+//! Skinnable prims: rest points, normals, influences, shapes, from wherever they are inherited.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use openusd::{sdf, usd};
+
+use crate::usd::read::skel_prims::{read_blend_shape, warn_of_projections};
+use crate::usd::read::tree::StageTree;
+use crate::usd::read::values::{read_sampled, read_uniform};
+use sinew::error::{Invalid, Warning};
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::scene::{
+    ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding,
+};
+use sinew::skel::binding::{Binding, PrimKind};
+use sinew::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation, SkinningMethod};
+
+const INDICES: &str = "primvars:skel:jointIndices";
+const WEIGHTS: &str = "primvars:skel:jointWeights";
+
+/// What all bound prims of a stage are read with.
+pub(crate) struct SkinReader<'a> {
+    pub stage: &'a usd::Stage,
+    pub tree: &'a StageTree,
+    pub interpolation: Interpolation,
+    /// Shapes by (path, point count), so that instances share them.
+    pub shapes: HashMap<(sdf::Path, usize), Result<Arc<BlendShape>, Invalid>>,
+    pub warnings: &'a mut Vec<Warning>,
+}
+
+/// Where the scene keeps what the binding refers to.
+pub(crate) struct SceneIndices {
+    pub prim: usize,
+    pub skel_root: usize,
+    pub instance: usize,
+}
+
+impl SkinReader<'_> {
+    pub fn read(
+        &mut self,
+        binding: &Binding,
+        at: &SceneIndices,
+        animation: Option<&SkelAnimation>,
+    ) -> Result<SkinBinding, openusd::Error> {
+        let tree_prim = &self.tree.tree[binding.prim];
+        let prim = self.stage.prim(&self.tree.paths[binding.prim])?;
+        let has_points = tree_prim.kind == PrimKind::Skinnable { has_points: true };
+        let mut out = SkinBinding {
+            path: tree_prim.path.clone(),
+            type_name: self.tree.type_names[binding.prim].clone(),
+            prim: at.prim,
+            skel_root: at.skel_root,
+            instance: at.instance,
+            definition: 0,
+            points: Sampled::default(),
+            normals: Vec::new(),
+            influences: self.read_influences(binding)?,
+            method: SkinningMethod::default(),
+            joints: match binding.joints {
+                Some(p) => read_uniform(
+                    &self
+                        .stage
+                        .prim(&self.tree.paths[p])?
+                        .attribute("skel:joints"),
+                )?,
+                None => None,
+            },
+            geom_bind: match binding.geom_bind_transform {
+                Some(p) => {
+                    let from = self.stage.prim(&self.tree.paths[p])?;
+                    let name = "primvars:skel:geomBindTransform";
+                    let read = read_sampled(&from.attribute(name), self.interpolation)?;
+                    let matrices = read.values().map(AsRef::as_ref);
+                    warn_of_projections(&from, name, matrices, self.warnings);
+                    read
+                }
+                None => Sampled::default(),
+            },
+            shapes: Vec::new(),
+            channel_mapper: None,
+            widths: Sampled::default(),
+            extent_rule: extent_rule(&prim)?,
+            unsupported: None,
+            static_skins: Arc::default(),
+        };
+        match self.read_method(binding)? {
+            Ok(method) => out.method = method,
+            Err(reason) => out.unsupported = Some(reason),
+        }
+        if !has_points {
+            if !out.is_rigid() && out.unsupported.is_none() {
+                out.unsupported = Some("has no points, which vertex influences need".into());
+            }
+            return Ok(out);
+        }
+        out.points = read_sampled(&prim.attribute("points"), self.interpolation)?;
+        self.read_normals(&prim, &mut out)?;
+        self.read_shapes(&prim, &mut out, animation)?;
+        out.widths = read_sampled(&prim.attribute("widths"), self.interpolation)?;
+        if out.influences.is_none() && out.shapes.is_empty() && out.unsupported.is_none() {
+            out.unsupported = Some("has neither usable influences nor blend shapes".into());
+        }
+        Ok(out)
+    }
+
+    fn warn(&mut self, code: &'static str, path: &str, message: impl Into<String>) {
+        self.warnings.push(Warning::new(code, path, message));
+    }
+
+    /// The skinning method, or why the prim is left as it is: one that is unknown (rule 29).
+    fn read_method(
+        &self,
+        binding: &Binding,
+    ) -> Result<Result<SkinningMethod, String>, openusd::Error> {
+        let Some(from) = binding.skinning_method else {
+            return Ok(Ok(SkinningMethod::default()));
+        };
+        let prim = self.stage.prim(&self.tree.paths[from])?;
+        // The schema names it primvars:skel:skinningMethod; skel:skinningMethod is an older name.
+        for name in ["primvars:skel:skinningMethod", "skel:skinningMethod"] {
+            if let Some(sdf::Value::Token(token)) = prim.attribute(name).get::<sdf::Value>()? {
+                let method = SkinningMethod::from_token(token.as_str());
+                return Ok(method.ok_or_else(|| {
+                    format!("skinning method '{}' is unknown (rule 29)", token.as_str())
+                }));
+            }
+        }
+        Ok(Ok(SkinningMethod::default()))
+    }
+
+    /// Influences with their primvar metadata (rule 4), or none with a warning where indices and
+    /// weights do not agree.
+    fn read_influences(
+        &mut self,
+        binding: &Binding,
+    ) -> Result<Option<InfluenceSource>, openusd::Error> {
+        let (Some(indices_at), Some(weights_at)) = (binding.joint_indices, binding.joint_weights)
+        else {
+            return Ok(None);
+        };
+        let path = self.tree.tree[binding.prim].path.clone();
+        let indices = self
+            .stage
+            .prim(&self.tree.paths[indices_at])?
+            .attribute(INDICES);
+        let weights = self
+            .stage
+            .prim(&self.tree.paths[weights_at])?
+            .attribute(WEIGHTS);
+        let (interp_i, size_i) = primvar_layout(&indices)?;
+        let (interp_w, size_w) = primvar_layout(&weights)?;
+        if interp_i != interp_w || size_i != size_w {
+            self.warn(
+                "influences-ignored",
+                &path,
+                format!(
+                    "{INDICES} is {interp_i} with elementSize {size_i}, {WEIGHTS} is {interp_w} with elementSize \
+                     {size_w}; they have to agree, so there are no influences"
+                ),
+            );
+            return Ok(None);
+        }
+        let interpolation = match interp_i.as_str() {
+            "vertex" => InfluenceInterpolation::Vertex,
+            "constant" => InfluenceInterpolation::Constant,
+            other => {
+                let message =
+                    format!("influences are {other}; only vertex and constant count (rule 4)");
+                self.warn("influences-ignored", &path, message);
+                return Ok(None);
+            }
+        };
+        let Some(count) = usize::try_from(size_i).ok().filter(|n| *n > 0) else {
+            let message = format!(
+                "{INDICES} has elementSize {size_i}; at least 1 is expected, so there are no influences"
+            );
+            self.warn("influences-ignored", &path, message);
+            return Ok(None);
+        };
+        Ok(Some(InfluenceSource {
+            interpolation,
+            count,
+            indices: self.read_primvar(&indices, count)?,
+            weights: self.read_primvar(&weights, count)?,
+        }))
+    }
+
+    /// A primvar, flattened where it is indexed (rule 4).
+    fn read_primvar<T>(
+        &self,
+        attribute: &usd::Attribute,
+        count: usize,
+    ) -> Result<Sampled<Vec<T>>, openusd::Error>
+    where
+        Vec<T>: crate::usd::read::values::FromUsd,
+        T: Copy,
+    {
+        let values: Sampled<Vec<T>> = read_sampled(attribute, self.interpolation)?;
+        let name = format!("{}:indices", attribute.name());
+        let indices: Option<Vec<i32>> = read_uniform(&attribute.prim().attribute(name.as_str()))?;
+        let Some(indices) = indices else {
+            return Ok(values);
+        };
+        Ok(values.map(|values| {
+            indices
+                .iter()
+                // An index out of range leaves too few values, which the size check then reports.
+                .filter_map(|&i| {
+                    let start = usize::try_from(i).ok()?.checked_mul(count)?;
+                    values.get(start..start.checked_add(count)?)
+                })
+                .flatten()
+                .copied()
+                .collect()
+        }))
+    }
+
+    /// Normals that deform: vertex, varying and faceVarying ones. Uniform and constant ones stay, as
+    /// in Pixar's bake (rule 24), which overlooks `primvars:normals`.
+    fn read_normals(
+        &mut self,
+        prim: &usd::Prim,
+        out: &mut SkinBinding,
+    ) -> Result<(), openusd::Error> {
+        for property in [NormalsProperty::Attribute, NormalsProperty::Primvar] {
+            let attribute = prim.attribute(property.name());
+            let unauthored = match property {
+                NormalsProperty::Attribute => "vertex",
+                NormalsProperty::Primvar => "constant",
+            };
+            let interpolation =
+                token_metadata(&attribute, "interpolation")?.unwrap_or_else(|| unauthored.into());
+            let corners = match interpolation.as_str() {
+                "vertex" | "varying" => None,
+                "faceVarying" => {
+                    let corners = prim.attribute("faceVertexIndices");
+                    Some(read_sampled(&corners, self.interpolation)?)
+                }
+                _ => continue,
+            };
+            let values = match property {
+                NormalsProperty::Attribute => read_sampled(&attribute, self.interpolation)?,
+                NormalsProperty::Primvar => self.read_primvar(&attribute, 1)?,
+            };
+            if !values.has_value() {
+                continue;
+            }
+            let source = NormalsSource {
+                property,
+                values,
+                corners,
+            };
+            self.warn_of_normals(out, &source);
+            out.normals.push(source);
+        }
+        Ok(())
+    }
+
+    /// Rule 24: normals of the wrong number stay while the points are skinned.
+    fn warn_of_normals(&mut self, out: &SkinBinding, normals: &NormalsSource) {
+        let (expected, what) = match &normals.corners {
+            None => (out.points.first().map(|p| p.len()), "one per point"),
+            Some(corners) => (corners.first().map(|c| c.len()), "one per face corner"),
+        };
+        let Some(expected) = expected else { return };
+        if let Some(n) = normals.values.values().find(|n| n.len() != expected) {
+            let message = format!(
+                "{}: expected {expected} normals, {what}, found {}: left as they are",
+                normals.property.name(),
+                n.len()
+            );
+            self.warn("normals-left", &out.path, message);
+        }
+    }
+
+    fn read_shapes(
+        &mut self,
+        prim: &usd::Prim,
+        out: &mut SkinBinding,
+        animation: Option<&SkelAnimation>,
+    ) -> Result<(), openusd::Error> {
+        let authored = prim.has_api_schema("SkelBindingAPI")?;
+        let tokens: Vec<String> = match authored {
+            true => read_uniform(&prim.attribute("skel:blendShapes"))?.unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let targets = prim
+            .relationship("skel:blendShapeTargets")
+            .forwarded_targets()?;
+        if tokens.is_empty() && (targets.is_empty() || !authored) {
+            return Ok(());
+        }
+        if tokens.len() != targets.len() {
+            let message = format!(
+                "skel:blendShapes has {} tokens, skel:blendShapeTargets {} targets; they have to agree, so there are no \
+                 blend shapes",
+                tokens.len(),
+                targets.len()
+            );
+            self.warn("blend-shapes-ignored", &out.path.clone(), message);
+            return Ok(());
+        }
+        let point_count = out.points.first().map_or(0, |p| p.len());
+        for (token, target) in tokens.iter().zip(targets) {
+            let shape = self.read_shape(&target, point_count, &out.path)?;
+            out.shapes.push(ShapeSlot {
+                token: token.clone(),
+                target: target.as_str().to_owned(),
+                shape,
+            });
+        }
+        // Without weights the shapes do nothing at all, not even normalise normals (seen on usd-core).
+        out.channel_mapper = animation
+            .filter(|a| a.blend_shape_weights.has_value())
+            .map(|a| AnimMapper::new(&a.blend_shapes, &tokens));
+        Ok(())
+    }
+
+    fn read_shape(
+        &mut self,
+        target: &sdf::Path,
+        point_count: usize,
+        user: &str,
+    ) -> Result<Option<Result<Arc<BlendShape>, Invalid>>, openusd::Error> {
+        let prim = self.stage.prim(target)?;
+        if !prim.is_valid()? || !prim.is_active()? || !prim.is_a("BlendShape")? {
+            let message = format!(
+                "blend shape target {target} is no active BlendShape: its slot contributes nothing"
+            );
+            self.warn("blend-shape-missing", user, message);
+            return Ok(None);
+        }
+        let key = (target.clone(), point_count);
+        if !self.shapes.contains_key(&key) {
+            let shape = read_blend_shape(&prim, point_count, self.warnings)?;
+            if let Err(broken) = &shape {
+                let message = format!(
+                    "{}; prims go without blend shapes wherever this one takes part",
+                    broken.brief()
+                );
+                self.warn("blend-shape-broken", target.as_str(), message);
+            }
+            self.shapes.insert(key.clone(), shape.map(Arc::new));
+        }
+        Ok(self.shapes.get(&key).cloned())
+    }
+}
+
+/// Which of UsdGeom's extent functions serves a prim.
+pub(crate) fn extent_rule(prim: &usd::Prim) -> Result<ExtentRule, openusd::Error> {
+    Ok(if prim.is_a("Points")? {
+        ExtentRule::WidthPerPoint
+    } else if prim.is_a("Curves")? {
+        ExtentRule::LargestWidth
+    } else {
+        ExtentRule::Points
+    })
+}
+
+/// Interpolation (constant where none is authored) and elementSize of a primvar.
+fn primvar_layout(attribute: &usd::Attribute) -> Result<(String, i32), openusd::Error> {
+    let interpolation =
+        token_metadata(attribute, "interpolation")?.unwrap_or_else(|| "constant".into());
+    let size = attribute.get_metadata::<i32>("elementSize")?.unwrap_or(1);
+    Ok((interpolation, size))
+}
+
+pub(crate) fn token_metadata(
+    attribute: &usd::Attribute,
+    key: &str,
+) -> Result<Option<String>, openusd::Error> {
+    Ok(match attribute.get_metadata::<sdf::Value>(key)? {
+        Some(sdf::Value::Token(t)) => Some(t.as_str().to_owned()),
+        Some(sdf::Value::String(s)) => Some(s),
+        _ => None,
+    })
+}

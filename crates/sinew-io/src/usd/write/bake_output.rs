@@ -1,0 +1,130 @@
+//! A bake's file while it is made.
+
+use std::path::{Path, PathBuf};
+
+use glam::Vec3;
+use openusd::sdf;
+
+use crate::openusd_compat::crate_arrays::{CrateArrays, Streamed};
+use crate::usd::read::scene::UsdFile;
+use crate::usd::write::edits::{BakeEdits, BakedArray, Kept};
+use crate::usd::write::flatten::{all_here, has_extension};
+use crate::usd::write::output::{self, Outputs};
+use sinew::error::{Error, Result, Warning};
+use sinew::sampled::Time;
+
+/// A bake on its way to a file: arrays one by one, as they are deformed, and then the prims that have them.
+///
+/// Samples of a `.usdc` (or `.usd`) go to disk at once, so that memory does not grow with their number. Those of a
+/// `.usda` or `.usdz` are held until the end.
+pub struct BakeOutput<'a> {
+    file: &'a UsdFile,
+    output: PathBuf,
+    layer: bool,
+    /// Where the format can have arrays ahead of the layer.
+    arrays: Option<CrateArrays>,
+    outputs: Outputs,
+}
+
+impl UsdFile {
+    /// Begins the file of a bake of this stage: flattened ([`UsdFile::write_flattened`]), or a `layer` of overs
+    /// ([`UsdFile::write_layer`]). Nothing appears under its name before [`BakeOutput::finish`].
+    ///
+    /// # Errors
+    /// An output that is read from; a layer over what is no USD; a folder that cannot be written to.
+    pub fn begin_bake(&self, output: &Path, layer: bool) -> Result<BakeOutput<'_>> {
+        self.check_output(output)?;
+        match layer {
+            true => self.check_layer(output)?,
+            false => self.check_flattened(output)?,
+        }
+        self.begin_file(output, layer)
+    }
+
+    /// Begins a file that stands neither for the stage nor over it.
+    ///
+    /// # Errors
+    /// A folder that cannot be written to.
+    pub fn begin_clip(&self, output: &Path) -> Result<BakeOutput<'_>> {
+        self.begin_file(output, true)
+    }
+
+    fn begin_file(&self, output: &Path, layer: bool) -> Result<BakeOutput<'_>> {
+        let mut out = BakeOutput {
+            file: self,
+            output: output.to_owned(),
+            layer,
+            arrays: None,
+            outputs: Outputs::default(),
+        };
+        if has_extension(output, "usdc") || has_extension(output, "usd") {
+            let file = out.outputs.create(output)?;
+            out.arrays = Some(CrateArrays::new(file).map_err(|e| out.failed(e))?);
+        }
+        Ok(out)
+    }
+}
+
+impl BakeOutput<'_> {
+    /// Takes the values of a property at a time, in any order of properties. What comes back beside the array are values
+    /// that are needed no more: their memory may be used again.
+    ///
+    /// # Errors
+    /// A full disk.
+    pub fn keep(
+        &mut self,
+        time: Time,
+        values: Vec<Vec3>,
+    ) -> Result<(BakedArray, Option<Vec<Vec3>>)> {
+        let Some(arrays) = self.arrays.as_mut().filter(|_| time != Time::Default) else {
+            return Ok((values.into(), None));
+        };
+        let offset = arrays.vectors(&values).map_err(|e| self.failed(e))?;
+        Ok((BakedArray(Kept::InFile(offset)), Some(values)))
+    }
+
+    /// Writes what has the arrays, and gives the file its name.
+    ///
+    /// # Errors
+    /// A stage that cannot be flattened, a file that cannot be written.
+    pub fn finish(self, edits: BakeEdits) -> Result<Vec<Warning>> {
+        let (layer, streamed) = match self.layer {
+            true => self.file.overs(&self.output, edits)?,
+            false => self.file.flattened(&self.output, edits, &[], |_| Ok(()))?,
+        };
+        self.finish_layer(layer, streamed)
+    }
+
+    /// As [`BakeOutput::finish`], of a layer that is made already.
+    pub(crate) fn finish_layer(
+        mut self,
+        mut layer: sdf::Layer,
+        streamed: Streamed,
+    ) -> Result<Vec<Warning>> {
+        let Some(arrays) = self.arrays.take() else {
+            all_here(&self.output, &streamed)?;
+            return match self.layer {
+                true => output::export(&layer, &self.output).map(|()| Vec::new()),
+                false => self.file.write_whole(layer, &self.output),
+            };
+        };
+        // What the layer names comes first.
+        let mut outputs = Outputs::default();
+        if !self.layer {
+            let file = self.file;
+            file.write_pictures(&mut layer, &self.output, &mut outputs)?;
+        }
+        let written = arrays.finish(layer.data(), streamed);
+        written.map_err(|reason| self.failed(reason))?;
+        outputs.append_all(self.outputs);
+        outputs.finish()?;
+        Ok(Vec::new())
+    }
+
+    pub(crate) fn failed(&self, reason: impl ToString) -> Error {
+        Error::Write {
+            file: self.output.clone(),
+            reason: reason.to_string(),
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Native instances in the output: those that a bake leaves alike stay instances of one prim.
+//!
+//! UsdSkel animates instances one by one (rule 5), so a bake may tell apart what shared a prototype. Instances
+//! are put into groups with the same edits inside, nested instances included. A group of several keeps one copy of the
+//! baked prims; an instance that is alone is expanded.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use openusd::{sdf, usd};
+
+use crate::usd::read::tree;
+use crate::usd::write::edits::BakeEdits;
+
+/// Where the one copy of a group's prims is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// A prim that the instances refer to, as UsdStage::Flatten makes them. Of all instances.
+    Flattened,
+    /// A class that the instances inherit, with overs. Of instances that hold baked prims.
+    Overs,
+}
+
+/// The stage's native instances, nested ones included.
+pub(crate) struct Instances {
+    sharing: Sharing,
+    list: Vec<Instance>,
+    index_of: HashMap<sdf::Path, usize>,
+    groups: Vec<Group>,
+}
+
+struct Instance {
+    path: sdf::Path,
+    /// The instance around this one.
+    parent: Option<usize>,
+    group: usize,
+}
+
+struct Group {
+    members: Vec<usize>,
+    /// Whether baked prims are inside, at whatever depth.
+    edited: bool,
+    /// Path of the shared prim.
+    home: String,
+    /// Where its instances end up, each once; filled when first asked for.
+    positions: OnceCell<Vec<sdf::Path>>,
+}
+
+/// What is inside an instance; paths are relative to it.
+#[derive(Default, PartialEq, Eq, Hash)]
+struct Contents {
+    prototype: String,
+    /// Baked prims, by their index into the edits.
+    baked: BTreeMap<String, usize>,
+    retyped: BTreeMap<String, ()>,
+    /// Rewritten extentsHints, by the number of their samples.
+    hinted: BTreeMap<String, usize>,
+    /// Numbered where the instance has to stand alone.
+    alone: Option<usize>,
+    /// Nested instances, by their group.
+    nested: BTreeMap<String, usize>,
+}
+
+impl Instances {
+    /// Finds the instances of a stage and groups them by what `edits` does to them. Those around the
+    /// prims of `apart` stand alone, so that these have a place of their own in the output.
+    pub fn read(
+        stage: &usd::Stage,
+        edits: &BakeEdits,
+        apart: &[String],
+        sharing: Sharing,
+    ) -> Result<Self, openusd::Error> {
+        let mut out = Self {
+            sharing,
+            list: Vec::new(),
+            index_of: HashMap::new(),
+            groups: Vec::new(),
+        };
+        let mut contents: Vec<Contents> = Vec::new();
+        let mut paths = Vec::new();
+        stage.traverse(tree::prototypes(), |p| paths.push(p.clone()))?;
+        for path in paths {
+            let prim = stage.prim(&path)?;
+            let Some(prototype) = prim.prototype()? else {
+                continue;
+            };
+            let parent = out.around(&path);
+            out.index_of.insert(path.clone(), out.list.len());
+            out.list.push(Instance {
+                path,
+                parent,
+                group: 0,
+            });
+            contents.push(Contents {
+                prototype: prototype.as_str().to_owned(),
+                ..Contents::default()
+            });
+        }
+        if out.list.is_empty() {
+            return Ok(out);
+        }
+        for (number, prim) in edits.prims.iter().enumerate() {
+            for path in prim.places() {
+                if let Some((i, inside)) = out.inside(&sdf::Path::new(path)?) {
+                    contents[i].baked.insert(inside, number);
+                }
+            }
+        }
+        for path in &edits.retype {
+            if let Some((i, inside)) = out.inside(&sdf::Path::new(path)?) {
+                contents[i].retyped.insert(inside, ());
+            }
+        }
+        for (number, hint) in edits.hints.iter().enumerate() {
+            if let Some((i, inside)) = out.inside(&sdf::Path::new(&hint.path)?) {
+                // Those that have no samples yet may come out each in its own way.
+                let mut others = edits.hints.iter();
+                let same = others.position(|h| h.samples == hint.samples);
+                let same = same.filter(|_| !hint.samples.is_empty());
+                contents[i].hinted.insert(inside, same.unwrap_or(number));
+            }
+        }
+        for (number, path) in apart.iter().enumerate() {
+            let mut around = out.around(&sdf::Path::new(path)?);
+            while let Some(i) = around {
+                contents[i].alone = Some(number);
+                around = out.list[i].parent;
+            }
+        }
+        out.group(contents);
+        out.name_homes(stage)?;
+        Ok(out)
+    }
+
+    /// The innermost instance around a prim, which is not the prim itself.
+    fn around(&self, path: &sdf::Path) -> Option<usize> {
+        let mut at = path.parent();
+        while let Some(path) = at {
+            if let Some(i) = self.index_of.get(&path) {
+                return Some(*i);
+            }
+            at = path.parent();
+        }
+        None
+    }
+
+    fn inside(&self, path: &sdf::Path) -> Option<(usize, String)> {
+        let i = self.around(path)?;
+        let root = self.list[i].path.as_str();
+        Some((i, path.as_str()[root.len()..].to_owned()))
+    }
+
+    /// Instances with equal contents make a group; those nested within come first.
+    fn group(&mut self, mut contents: Vec<Contents>) {
+        let mut group_of: HashMap<Contents, usize> = HashMap::new();
+        for i in (0..self.list.len()).rev() {
+            let contents_of_i = std::mem::take(&mut contents[i]);
+            let edited = !contents_of_i.baked.is_empty()
+                || !contents_of_i.retyped.is_empty()
+                || !contents_of_i.hinted.is_empty()
+                || contents_of_i
+                    .nested
+                    .values()
+                    .any(|g| self.groups[*g].edited);
+            let group = *group_of.entry(contents_of_i).or_insert_with(|| {
+                self.groups.push(Group {
+                    members: Vec::new(),
+                    edited,
+                    // Until homes have names any will do, as long as no two groups share one.
+                    home: format!("/group_{}", self.groups.len()),
+                    positions: OnceCell::new(),
+                });
+                self.groups.len() - 1
+            });
+            self.list[i].group = group;
+            self.groups[group].members.push(i);
+            if let Some((parent, inside)) = self.inside(&self.list[i].path) {
+                contents[parent].nested.insert(inside, group);
+            }
+        }
+        for group in &mut self.groups {
+            // The first in the stage's order leads.
+            group.members.reverse();
+        }
+    }
+
+    /// Names that no root prim has, numbered in the order of the first members.
+    fn name_homes(&mut self, stage: &usd::Stage) -> Result<(), openusd::Error> {
+        let stem = match self.sharing {
+            Sharing::Flattened => "Flattened_Prototype",
+            Sharing::Overs => "Skinned_Prototype",
+        };
+        let mut number = 1;
+        let mut order: Vec<usize> = (0..self.groups.len()).collect();
+        order.sort_by_key(|g| self.groups[*g].members[0]);
+        for g in order {
+            if !self.is_shared(g) {
+                continue;
+            }
+            loop {
+                let home = format!("/{stem}_{number}");
+                number += 1;
+                if !stage.prim(home.as_str())?.is_valid()? {
+                    self.groups[g].home = home;
+                    break;
+                }
+            }
+        }
+        // They were found with stand-in names.
+        for group in &mut self.groups {
+            group.positions = OnceCell::new();
+        }
+        Ok(())
+    }
+
+    /// Whether a group keeps one copy for several instances.
+    fn is_shared(&self, group: usize) -> bool {
+        let g = &self.groups[group];
+        (g.edited || self.sharing == Sharing::Flattened) && self.positions(group).len() > 1
+    }
+
+    /// Where the instances of a group end up, each place once.
+    pub fn positions(&self, group: usize) -> &[sdf::Path] {
+        let g = &self.groups[group];
+        g.positions.get_or_init(|| {
+            let mut seen = HashSet::new();
+            let places = g.members.iter().map(|i| self.place(&self.list[*i].path));
+            places.filter(|p| seen.insert(p.clone())).collect()
+        })
+    }
+
+    /// Where a prim of the stage is in the output.
+    pub fn place(&self, path: &sdf::Path) -> sdf::Path {
+        let Some((i, inside)) = self.inside(path) else {
+            return path.clone();
+        };
+        let group = self.list[i].group;
+        let root = match self.is_shared(group) {
+            true => self.groups[group].home.clone(),
+            false => self.place(&self.list[i].path).as_str().to_owned(),
+        };
+        // Two valid paths one behind the other are one.
+        sdf::Path::new(&format!("{root}{inside}")).unwrap_or_else(|_| path.clone())
+    }
+
+    /// The edits where they belong in the output, each place once.
+    pub fn placed(&self, edits: BakeEdits) -> Result<BakeEdits, openusd::Error> {
+        if self.list.is_empty() {
+            return Ok(edits);
+        }
+        let place = |path: &str| Ok::<_, openusd::Error>(self.place(&sdf::Path::new(path)?));
+        let mut prims = Vec::with_capacity(edits.prims.len());
+        for mut prim in edits.prims {
+            let mut places: Vec<sdf::Path> = Vec::new();
+            let mut seen = HashSet::new();
+            for path in prim.places() {
+                let place = place(path)?;
+                if seen.insert(place.clone()) {
+                    places.push(place);
+                }
+            }
+            prim.copies.clear();
+            let (last, others) = match places.split_last() {
+                Some(split) => split,
+                None => continue,
+            };
+            for other in others {
+                let mut copy = prim.clone();
+                copy.path = other.as_str().to_owned();
+                prims.push(copy);
+            }
+            prim.path = last.as_str().to_owned();
+            prims.push(prim);
+        }
+        let mut seen = HashSet::new();
+        let mut retype = Vec::new();
+        for path in &edits.retype {
+            let place = place(path)?;
+            if seen.insert(place.clone()) {
+                retype.push(place.as_str().to_owned());
+            }
+        }
+        let mut seen = HashSet::new();
+        let mut hints = Vec::new();
+        for mut hint in edits.hints {
+            let place = place(&hint.path)?;
+            if seen.insert(place.clone()) {
+                hint.path = place.as_str().to_owned();
+                hints.push(hint);
+            }
+        }
+        Ok(BakeEdits {
+            prims,
+            hints,
+            retype,
+        })
+    }
+
+    /// Shared groups by how deep their instances are nested.
+    pub fn shared_by_depth(&self) -> BTreeMap<usize, Vec<usize>> {
+        let mut depths = Vec::with_capacity(self.list.len());
+        for instance in &self.list {
+            depths.push(instance.parent.map_or(0, |p: usize| depths[p] + 1));
+        }
+        let mut out: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for group in (0..self.groups.len()).filter(|g| self.is_shared(*g)) {
+            let depth = self.groups[group].members.iter().map(|i| depths[*i]).max();
+            out.entry(depth.unwrap_or(0)).or_default().push(group);
+        }
+        out
+    }
+
+    /// The instances of a group, as the stage has them.
+    pub fn members(&self, group: usize) -> Vec<&sdf::Path> {
+        let members = self.groups[group].members.iter();
+        members.map(|i| &self.list[*i].path).collect()
+    }
+
+    /// The prim that a shared group's instances share.
+    pub fn home(&self, group: usize) -> Result<sdf::Path, sdf::PathParseError> {
+        sdf::Path::new(&self.groups[group].home)
+    }
+
+    /// The prim that an instance of a shared group shares.
+    pub fn home_of(&self, instance: &sdf::Path) -> Result<sdf::Path, sdf::PathParseError> {
+        match self.index_of.get(instance) {
+            Some(i) => self.home(self.list[*i].group),
+            None => Ok(instance.clone()),
+        }
+    }
+
+    /// Outermost instances of which an earlier one of the same group is enough.
+    pub fn followers(&self) -> Vec<sdf::Path> {
+        let mut out = Vec::new();
+        for group in (0..self.groups.len()).filter(|g| self.is_shared(*g)) {
+            let others = self.groups[group].members.iter().skip(1);
+            let outermost = others.filter(|i| self.list[**i].parent.is_none());
+            out.extend(outermost.map(|i| self.list[*i].path.clone()));
+        }
+        out
+    }
+
+    /// Instances that hold baked prims and share them with none, where they end up.
+    pub fn expanded(&self) -> Vec<sdf::Path> {
+        let groups =
+            (0..self.groups.len()).filter(|g| self.groups[*g].edited && !self.is_shared(*g));
+        groups.flat_map(|g| self.positions(g).to_vec()).collect()
+    }
+}

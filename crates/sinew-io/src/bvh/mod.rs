@@ -16,7 +16,6 @@
 //! Keywords count in any case; joints may have spaces in their names; several ROOTs are several roots; braces may stand
 //! anywhere, but each frame is one line.
 
-mod frame_rate;
 mod hierarchy;
 mod lines;
 mod motion;

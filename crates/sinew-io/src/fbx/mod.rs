@@ -16,29 +16,7 @@
 //! Nothing but the textures is opened beside the file: no geometry caches, no references.
 
 #[cfg(feature = "fbx")]
-mod budget;
-#[cfg(feature = "fbx")]
-mod clips;
-#[cfg(feature = "fbx")]
-mod convert;
-#[cfg(feature = "fbx")]
-mod load;
-#[cfg(feature = "fbx")]
-mod materials;
-#[cfg(feature = "fbx")]
-mod meshes;
-#[cfg(feature = "fbx")]
-mod nodes;
-#[cfg(feature = "fbx")]
-mod primitive;
-#[cfg(feature = "fbx")]
-mod scene;
-#[cfg(feature = "fbx")]
-mod shapes;
-#[cfg(feature = "fbx")]
-mod skins;
-#[cfg(feature = "fbx")]
-mod textures;
+mod reader;
 
 use std::path::Path;
 
@@ -49,19 +27,12 @@ use sinew_animate::asset::Asset;
 ///
 /// # Errors
 /// [`Error::Open`](sinew::Error::Open) where the file cannot be read, with ufbx's own description, and where sinew was
-/// built without the feature; [`Error::Invalid`](sinew::Error::Invalid) where it would need far more memory than its
+/// built without the feature `fbx`; [`Error::Invalid`](sinew::Error::Invalid) where it would need far more memory than its
 /// size justifies.
-#[cfg(feature = "fbx")]
 pub fn read(path: &Path) -> Result<Asset> {
-    scene::read(path)
-}
-
-/// Says that this build of sinew reads no FBX.
-///
-/// # Errors
-/// Always [`Error::Open`](sinew::Error::Open): the cargo feature `fbx` is off.
-#[cfg(not(feature = "fbx"))]
-pub fn read(path: &Path) -> Result<Asset> {
+    #[cfg(feature = "fbx")]
+    return reader::read(path);
+    #[cfg(not(feature = "fbx"))]
     Err(sinew::Error::Open {
         file: path.to_owned(),
         reason: "this sinew was built without FBX, which needs a C compiler; build it with \

@@ -1,13 +1,13 @@
-//! A glTF file as read: its JSON and its buffers. Everything else is looked up in it.
+//! A glTF file as read: its JSON, its buffers, and the extensions that it may require. Everything else is looked up in it.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::container;
 use super::json::Json;
-use super::uri::{self, Source};
+use super::uri::Source;
+use super::{container, uri};
 use sinew::error::{Invalid, Warning};
 
 /// What any file may unpack to: its own size counted so often...
@@ -59,7 +59,7 @@ impl Document {
         };
         let root = document.json();
         check_version(&root)?;
-        super::supported::check_required(&root)?;
+        check_required(&root)?;
         let buffers = root
             .list("buffers")?
             .iter()
@@ -204,7 +204,7 @@ fn read_buffer(buffer: &Json<'_>, bin: Option<&[u8]>, folder: &Path) -> Result<B
         },
         (None, Some(bin)) => bin[..size.min(bin.len())].to_vec(),
         (None, None) => {
-            for name in super::meshopt::NAMES {
+            for name in super::views::NAMES {
                 if let Some(extension) = buffer.extension(name)?
                     && extension.boolean_or("fallback", false)?
                 {
@@ -225,4 +225,51 @@ fn read_buffer(buffer: &Json<'_>, bin: Option<&[u8]>, folder: &Path) -> Result<B
     }
     bytes.truncate(size);
     Ok(Buffer::Bytes(bytes))
+}
+
+/// Extensions that are read, or that change nothing of what is: looks beyond UsdPreviewSurface, lights, metadata.
+const SUPPORTED: &[&str] = &[
+    "EXT_meshopt_compression",
+    "EXT_skeleton_humanoid",
+    "EXT_texture_avif",
+    "EXT_texture_webp",
+    "KHR_animation_pointer",
+    "KHR_lights_punctual",
+    "KHR_materials_variants",
+    "KHR_mesh_quantization",
+    "KHR_meshopt_compression",
+    "KHR_texture_basisu",
+    "KHR_texture_transform",
+    "KHR_xmp_json_ld",
+    "VRM",
+    "VRMC_node_constraint",
+    "VRMC_springBone",
+    "VRMC_springBone_extended_collider",
+    "VRMC_vrm",
+    "VRMC_vrm_animation",
+];
+
+/// Families that only change how surfaces look.
+const SUPPORTED_PREFIXES: &[&str] = &["KHR_materials_", "VRMC_materials_"];
+
+/// `extensionsRequired` may list nothing that is unknown here.
+pub(super) fn check_required(root: &Json<'_>) -> Result<(), Invalid> {
+    let mut unknown = Vec::new();
+    for extension in root.list("extensionsRequired")? {
+        let name = extension.string()?;
+        let family = SUPPORTED_PREFIXES.iter().any(|p| name.starts_with(p));
+        if !family && !SUPPORTED.contains(&name) {
+            unknown.push(name);
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "extensionsRequired",
+        "",
+        "extensions that sinew reads",
+        unknown.join(", "),
+    )
+    .coded("gltf-extension-required"))
 }

@@ -1,8 +1,7 @@
 //! JOINTS_n and WEIGHTS_n: all sets side by side (glTF 2.0, 3.7.3.3).
 
-use super::accessor::Accessor;
+use super::accessor::{Accessor, Component, Shape};
 use super::document::Document;
-use super::element::{Component, Shape};
 use super::json::Json;
 use super::meshes::SkinLimit;
 use sinew::error::Invalid;

@@ -11,21 +11,13 @@ mod clips;
 mod container;
 mod document;
 mod edit;
-mod element;
 pub mod extensions;
-mod images;
 mod influences;
 mod json;
 mod materials;
 mod meshes;
-mod meshopt;
-mod morph;
 mod nodes;
 mod primitives;
-mod samplers;
-mod skins;
-mod supported;
-mod triangles;
 mod uri;
 mod views;
 
@@ -60,14 +52,14 @@ pub fn read_bytes(bytes: &[u8], file: &Path) -> Result<Asset> {
 fn asset(document: &Document) -> Result<Asset, Invalid> {
     let mut nodes = nodes::read(document)?;
     let roots = nodes::roots(document, &nodes)?;
-    let skins = skins::read(document)?;
+    let skins = nodes::read_skins(document)?;
     // Nodes and skins hold by now, and errors of channels are the extension's own.
     let humanoid_warnings = extensions::check(document.json().value())?;
     let meshes = meshes::read(document, &nodes, &skins)?;
     meshes::check_node_weights(document, &nodes, &meshes)?;
     let clips = clips::read(document, &mut nodes, &meshes)?;
     let materials = materials::read(document)?;
-    let images = images::read(document)?;
+    let images = materials::read_images(document)?;
     let mut asset = Asset {
         file: document.file.clone(),
         format: Format::Gltf,

@@ -1,14 +1,13 @@
-//! Primitives: points, faces and what each point carries (glTF 2.0, 3.7.2; KHR_mesh_quantization).
+//! Primitives: points, faces and what each point carries (glTF 2.0, 3.7.2; KHR_mesh_quantization); lists, strips and fans of
+//! triangles (3.7.2.1); morph targets (3.7.2.2).
 
 use glam::{Vec2, Vec3, Vec4};
 
-use super::accessor::Accessor;
+use super::accessor::{Accessor, Component, Shape};
 use super::document::Document;
-use super::element::{Component, Shape};
+use super::influences;
 use super::json::Json;
 use super::meshes::SkinLimit;
-use super::triangles::{self, Mode};
-use super::{influences, morph};
 use sinew::error::Invalid;
 use sinew_animate::asset::{Faces, MorphTarget, Primitive};
 
@@ -94,7 +93,7 @@ pub(super) fn read(
         })?);
     }
     let influences = influences::read(document, &attributes, count, limit)?;
-    let indices = triangles::read(document, json, mode, count)?;
+    let indices = read_triangles(document, json, mode, count)?;
     let mut material = None;
     let mut double_sided = false;
     if let Some(reference) = json.get("material")? {
@@ -103,7 +102,7 @@ pub(super) fn read(
         double_sided = json.boolean_or("doubleSided", false)?;
     }
     let targets = json.list("targets")?;
-    let targets = targets.iter().map(|t| morph::read(document, t, count));
+    let targets = targets.iter().map(|t| read_targets(document, t, count));
     let targets: Vec<MorphTarget> = targets.collect::<Result<_, _>>()?;
     Ok(Some(Primitive {
         points,
@@ -182,4 +181,164 @@ fn soft<const N: usize, T: Clone>(
         }
         other => other,
     }
+}
+
+/// How indices make triangles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    List,
+    Strip,
+    Fan,
+}
+
+impl Mode {
+    /// Of a primitive; `None` for points and lines.
+    pub(super) fn parse(primitive: &Json<'_>) -> Result<Option<Self>, Invalid> {
+        let Some(mode) = primitive.get("mode")? else {
+            return Ok(Some(Self::List));
+        };
+        match mode.integer()? {
+            0..=3 => Ok(None),
+            4 => Ok(Some(Self::List)),
+            5 => Ok(Some(Self::Strip)),
+            6 => Ok(Some(Self::Fan)),
+            _ => Err(mode.wrong("0 to 6")),
+        }
+    }
+}
+
+/// Three indices per triangle.
+pub(super) fn read_triangles(
+    document: &Document,
+    primitive: &Json<'_>,
+    mode: Mode,
+    points: usize,
+) -> Result<Vec<u32>, Invalid> {
+    let listed = match primitive.get("indices")? {
+        Some(reference) => {
+            let accessor = document.accessor(&reference)?.expect(
+                Shape::SCALAR,
+                &[
+                    (Component::U8, false),
+                    (Component::U16, false),
+                    (Component::U32, false),
+                ],
+                "UNSIGNED_BYTE, UNSIGNED_SHORT or UNSIGNED_INT SCALAR",
+            )?;
+            // Exact: whole numbers below 2^32.
+            let indices = accessor.read(|[i]| i as u32)?;
+            if let Some(high) = indices.iter().find(|i| **i as usize >= points) {
+                return Err(reference.error(format!("points below {points}"), high.to_string()));
+            }
+            indices
+        }
+        None => {
+            document.charge(points, 4, primitive.at())?;
+            let points = u32::try_from(points)
+                .map_err(|_| primitive.error("fewer than 2^32 points", points.to_string()))?;
+            (0..points).collect()
+        }
+    };
+    if mode == Mode::List {
+        return Ok(list(document, primitive, listed));
+    }
+    document.charge(listed.len(), 12, primitive.at())?;
+    let corners = |i: usize, [a, b, c]: [u32; 3]| match mode {
+        // Every other triangle of a strip turns the other way.
+        Mode::Strip if i % 2 == 1 => [a, c, b],
+        Mode::Fan => [b, c, listed[0]],
+        _ => [a, b, c],
+    };
+    let triangles = listed.windows(3).enumerate();
+    Ok(triangles
+        .map(|(i, w)| corners(i, [w[0], w[1], w[2]]))
+        // Strips are sewn together with empty triangles.
+        .filter(|[a, b, c]| a != b && b != c && c != a)
+        .flatten()
+        .collect())
+}
+
+fn list(document: &Document, primitive: &Json<'_>, mut indices: Vec<u32>) -> Vec<u32> {
+    let over = indices.len() % 3;
+    if over > 0 {
+        let message = format!("{over} indices beyond the last triangle; they are left out");
+        document.warn("gltf-triangle-incomplete", primitive.at(), message);
+        indices.truncate(indices.len() - over);
+    }
+    indices
+}
+
+/// One target of a primitive with that many points.
+pub(super) fn read_targets(
+    document: &Document,
+    target: &Json<'_>,
+    points: usize,
+) -> Result<MorphTarget, Invalid> {
+    let get = |name: &str, quantized: &[(Component, bool)]| {
+        let Some(accessor) =
+            attribute(document, target, name, &[Shape::vector(3)], &[], quantized)?
+        else {
+            return Ok(None);
+        };
+        accessor.expect_count(points, "one per point").map(Some)
+    };
+    let position = get("POSITION", QUANTIZED_POSITION)?;
+    let normal = get("NORMAL", QUANTIZED_UNIT)?;
+    let tangent = get("TANGENT", QUANTIZED_UNIT)?;
+    for (name, _) in target.members()? {
+        if !["POSITION", "NORMAL", "TANGENT"].contains(&name) && !name.starts_with('_') {
+            let message = format!("morphs {name}, which is left out");
+            document.warn("gltf-morph-attribute", target.at(), message);
+        }
+    }
+    let Some(point_indices) = touched([&position, &normal, &tangent]) else {
+        return Ok(MorphTarget {
+            offsets: dense(&position)?,
+            normal_offsets: dense(&normal)?,
+            tangent_offsets: dense(&tangent)?,
+            ..MorphTarget::default()
+        });
+    };
+    Ok(MorphTarget {
+        offsets: gather(&position, &point_indices)?,
+        normal_offsets: gather(&normal, &point_indices)?,
+        tangent_offsets: gather(&tangent, &point_indices)?,
+        point_indices: Some(point_indices),
+        ..MorphTarget::default()
+    })
+}
+
+fn vector([x, y, z]: [f64; 3]) -> Vec3 {
+    Vec3::new(x as f32, y as f32, z as f32)
+}
+
+/// Points that any of the accessors moves, rising, where all of them are sparse.
+fn touched(accessors: [&Option<Accessor<'_>>; 3]) -> Option<Vec<u32>> {
+    let mut points = Vec::new();
+    for accessor in accessors.into_iter().flatten() {
+        points.extend(accessor.sparse_indices()?);
+    }
+    points.sort_unstable();
+    points.dedup();
+    Some(points)
+}
+
+fn dense(accessor: &Option<Accessor<'_>>) -> Result<Vec<Vec3>, Invalid> {
+    accessor.as_ref().map_or(Ok(Vec::new()), |a| a.read(vector))
+}
+
+/// Offsets of those points, zero where the accessor is silent.
+fn gather(accessor: &Option<Accessor<'_>>, points: &[u32]) -> Result<Vec<Vec3>, Invalid> {
+    let Some(accessor) = accessor else {
+        return Ok(Vec::new());
+    };
+    let values = accessor.read_sparse(vector)?;
+    let indices = accessor.sparse_indices().unwrap_or_default();
+    let mut out = vec![Vec3::ZERO; points.len()];
+    for (index, value) in indices.iter().zip(values) {
+        if let Ok(at) = points.binary_search(index) {
+            out[at] = value;
+        }
+    }
+    Ok(out)
 }

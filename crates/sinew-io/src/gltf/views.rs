@@ -1,8 +1,16 @@
-//! Buffer views (glTF 2.0, 3.6.1.2), plain and compressed.
+//! Buffer views (glTF 2.0, 3.6.1.2), plain and compressed (EXT_meshopt_compression, and KHR_meshopt_compression, which adds
+//! a newer vertex codec and a filter for colours).
+//!
+//! Decoded by `meshoptimizer-rs`, a port of meshoptimizer to safe Rust, built here without its SIMD (so without
+//! any `unsafe`): it needs no C++ compiler, returns errors where a stream is broken, and takes a limit on memory.
+//! The `meshopt` crate wraps the C++ library itself: better known, but every build of sinew would compile C++, or
+//! these files would not open by default.
+
+use meshoptimizer_rs::codec::{BufferView, Filter, Mode};
+use meshoptimizer_rs::{Limits, Workspace, codec};
 
 use super::document::{Buffer, Document};
 use super::json::Json;
-use super::meshopt;
 use sinew::error::Invalid;
 
 /// Bytes of a buffer view.
@@ -22,13 +30,13 @@ impl Document {
             Some(stride) => Some(stride_of(&stride)?),
             None => None,
         };
-        let bytes = match meshopt::extension(&view)? {
+        let bytes = match extension(&view)? {
             Some((name, extension)) => {
                 let cell = &self.unpacked[index];
                 match cell.get() {
                     Some(bytes) => bytes,
                     None => {
-                        let bytes = meshopt::decode(self, &view, name, &extension)?;
+                        let bytes = decode(self, &view, name, &extension)?;
                         cell.get_or_init(|| bytes)
                     }
                 }
@@ -73,4 +81,72 @@ fn stride_of(stride: &Json<'_>) -> Result<usize, Invalid> {
         return Ok(size);
     }
     Err(stride.wrong("4 to 252"))
+}
+
+/// The two names of the extension.
+pub(super) const NAMES: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
+
+/// The extension on a buffer view.
+pub(super) fn extension<'a>(view: &Json<'a>) -> Result<Option<(&'static str, Json<'a>)>, Invalid> {
+    for name in NAMES {
+        if let Some(extension) = view.extension(name)? {
+            return Ok(Some((name, extension)));
+        }
+    }
+    Ok(None)
+}
+
+/// Decodes a compressed view. Its `byteLength` has to be what count and stride make.
+pub(super) fn decode(
+    document: &Document,
+    view: &Json<'_>,
+    name: &str,
+    extension: &Json<'_>,
+) -> Result<Vec<u8>, Invalid> {
+    let source = document.slice(extension)?;
+    let count = extension.need("count")?.integer()?;
+    let stride = extension.need("byteStride")?.integer()?;
+    let mode_json = extension.need("mode")?;
+    let mode = match mode_json.string()? {
+        "ATTRIBUTES" => Mode::Attributes,
+        "TRIANGLES" => Mode::Triangles,
+        "INDICES" => Mode::Indices,
+        _ => return Err(mode_json.wrong("ATTRIBUTES, TRIANGLES or INDICES")),
+    };
+    let khr = name == NAMES[1];
+    let (filter, color) = match extension.get("filter")? {
+        None => (Filter::None, false),
+        Some(json) => match json.string()? {
+            "NONE" => (Filter::None, false),
+            "OCTAHEDRAL" => (Filter::Octahedral, false),
+            "QUATERNION" => (Filter::Quaternion, false),
+            "EXPONENTIAL" => (Filter::Exponential, false),
+            "COLOR" if khr => (Filter::None, true),
+            _ => return Err(json.wrong("NONE, OCTAHEDRAL, QUATERNION or EXPONENTIAL")),
+        },
+    };
+    let broken = |e: meshoptimizer_rs::Error| extension.error("meshopt data", e.to_string());
+    let layout = BufferView::new(mode, filter, count, stride).map_err(broken)?;
+    let length = view.need("byteLength")?;
+    if length.integer()? != layout.byte_length() {
+        let expected = format!("{} bytes, as the extension has it", layout.byte_length());
+        return Err(length.wrong(&expected));
+    }
+    document.charge(count, stride, extension.at())?;
+    let mut workspace = Workspace::new(Limits::default());
+    if !khr || mode != Mode::Attributes {
+        return layout.decode(source, &mut workspace).map_err(broken);
+    }
+    // `BufferView` keeps to the older extension: no second version of the vertex codec, no colours.
+    let mut bytes =
+        codec::decode_vertex_buffer(count, stride, source, &mut workspace).map_err(broken)?;
+    let apply = match filter {
+        _ if color => codec::decode_filter_color,
+        Filter::None => return Ok(bytes),
+        Filter::Octahedral => codec::decode_filter_oct,
+        Filter::Quaternion => codec::decode_filter_quat,
+        Filter::Exponential => codec::decode_filter_exp,
+    };
+    apply(&mut bytes, count, stride, &mut workspace).map_err(broken)?;
+    Ok(bytes)
 }

@@ -1,9 +1,19 @@
-//! Crate files whose sampled arrays are written before the layer that has them.
+//! Works around: openusd 0.8 writes a crate file from a layer that is whole in memory. The samples of a long bake do not fit
+//! there, so this file writes them to disk as they come.
 //!
 //! A crate file names every array by its offset, so arrays may lie anywhere in it. The samples of a bake go to the
-//! front of the file as they come, one after the other, and are in memory no longer. openusd then writes the layer
-//! behind them. There each such sample is a block, which is a reference without a value of its own, and where openusd
-//! writes the reference to the block the one to the array is written.
+//! front of the file, one after the other. openusd then writes the layer behind them. In that layer each streamed sample is a
+//! block, which is a reference without a value of its own. Where openusd writes the reference to the block, this file writes
+//! the reference to the array in its place.
+//!
+//! It relies on the order in which openusd 0.8 asks for samples, seeks and writes. An unexpected order is an error at the end
+//! of the bake, never a wrong file.
+//!
+//! See the fault: write a layer with 10 GB of samples by `sdf::FileFormat::write`; the process needs 10 GB of memory.
+//!
+//! Test: `arrays_take_the_place_of_blocks_and_of_nothing_else` and `what_was_not_spliced_is_told` below.
+//!
+//! Goes when: openusd can write the samples of an attribute one at a time.
 //!
 //! Source of the layout: pxr/usd/sdf/crateFile.h of OpenUSD 26 (`ValueRep`, TimeSamples).
 
@@ -11,13 +21,16 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::vec::IntoIter;
 
 use glam::Vec3;
-use openusd::sdf::{self, AbstractData, DataError, Path, Value};
+use openusd::sdf;
+use openusd::sdf::{AbstractData, DataError, Path, Value};
 
-use crate::openusd_compat::crate_file::{self, HEADER};
+use super::crate_first_token;
+use super::crate_first_token::HEADER;
 use crate::openusd_compat::layer_view::{LayerView, Viewed};
 use crate::usd::explain::explain;
 
@@ -93,7 +106,7 @@ impl CrateArrays {
             out: &mut self.out,
             splice: &splice,
         };
-        crate_file::write(format, &data, &mut sink).map_err(|e| explain(&e))?;
+        crate_first_token::write(format, &data, &mut sink).map_err(|e| explain(&e))?;
         self.out.flush().map_err(|e| e.to_string())?;
         match splice.into_inner().done {
             done if done == asked => Ok(()),

@@ -1,4 +1,5 @@
-//! What is read of a crate file before openusd reads it.
+//! Reads the parts of a crate file that `crate_paths` and `crate_values` look at before openusd does: the table of contents
+//! and its sections. It goes when both are gone.
 //!
 //! Source of the layout: pxr/usd/sdf/crateFile.cpp and pxr/base/tf/fastCompression.cpp of OpenUSD 26.
 

@@ -1,12 +1,18 @@
-//! Crate files whose paths are no tree, or too deep a one, which openusd 0.8 must not see.
+//! Works around: openusd 0.8 follows the PATHS section of a crate file without asking whether it has been at an entry, so a
+//! broken file can keep it busy for ever or take all memory. This file refuses such a crate before openusd reads it.
 //!
-//! Each entry of a crate's PATHS section says by its jump where its children and its next sibling are, as distances
-//! ahead. openusd walks them and does not ask whether it has been at an entry: 64 entries whose jumps are 1, but for the
-//! last, lead to the second one twice, to the third one four times, and so on, which never ends. Here they are walked
-//! once, each entry at most once, before openusd reads the file. Each path is a text of its own, so a few hundred bytes
-//! that nest prims without end take all memory: they are held to the depth that usda text is.
+//! Each entry of the section says by its jump where its children and its next sibling are, as distances ahead. 64 entries
+//! whose jumps are 1, but for the last, lead to the second entry twice, to the third one four times, and so on, which never
+//! ends. Here they are walked once, each entry at most once. Each path is a text of its own, so a few hundred bytes
+//! that nest prims without end take all memory: nesting is held to the depth that usda text is ([`MAX_NESTING`]).
 //!
-//! What is wrong with a file in any other way is openusd's to tell.
+//! openusd itself reports everything else that is wrong with a file.
+//!
+//! See the fault: `endless` in the tests below makes such jumps; open the file with openusd alone.
+//!
+//! Test: `endless_paths_are_refused_at_once` and `endless_nesting_is_refused_at_once` in `tests.rs` beside this file.
+//!
+//! Goes when: those tests pass without [`check`].
 //!
 //! Source of the layout: pxr/usd/sdf/crateFile.cpp (`_ReadCompressedPaths`, `_BuildDecompressedPathsImpl`) and
 //! pxr/usd/sdf/integerCoding.h of OpenUSD 26.

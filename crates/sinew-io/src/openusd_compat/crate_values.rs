@@ -1,12 +1,19 @@
-//! Crate files whose values have no end, which openusd 0.8 must not see.
+//! Works around: openusd 0.8 reads values of a crate file that lie in one another again for each place that names them, so a
+//! small file can keep it busy for ever. This file refuses such a crate before openusd reads it.
 //!
 //! A crate says where a value is that is in another one: an entry of a dictionary, a time sample. openusd refuses a
 //! value that is in itself, and more than 32 in one another, but 30 dictionaries each of which has the next one twice
-//! take 2^30 steps; so does a dictionary said to have that many entries, each of which says that the next one is where
-//! it is itself. Values that hold others are looked through here, each once.
+//! take 2^30 steps. So does a dictionary said to have that many entries, each of which says that the next one is where
+//! it is itself. Here values that hold others are looked through, each once.
 //!
-//! What openusd reads wrongly without an error is marked on the way (see [`Marks`]). What is wrong with a file in any other
-//! way is openusd's to tell.
+//! What openusd reads wrongly without an error is marked on the way (see [`Marks`]). openusd itself reports everything
+//! else that is wrong with a file.
+//!
+//! See the fault: `endless_values_are_refused_at_once` in the tests writes such files; open one with openusd alone.
+//!
+//! Test: `endless_values_are_refused_at_once` in `tests.rs` beside this file.
+//!
+//! Goes when: that test passes without [`check`].
 //!
 //! Source of the layout: pxr/usd/sdf/crateFile.cpp (`_RecursiveRead`, `_ReadTimeSamples`) of OpenUSD 26.
 

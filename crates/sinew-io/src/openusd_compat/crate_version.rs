@@ -1,8 +1,14 @@
-//! Versions of crate files that openusd 0.8 reads as they are meant.
+//! Works around: versions of crate files that openusd 0.8 reads wrongly without an error. Here they are refused.
 //!
-//! Before 0.7 arrays were counted in 32 bits. openusd takes counts of all else for 32 bits there too, or of strings and asset paths
-//! for 64: the times of samples become zeros and values next to zero (0.5, 0.6) or none at all, so that the samples are gone
-//! (0.4), without an error; arrays of strings do not decode.
+//! Before 0.7 arrays were counted in 32 bits. openusd takes counts of all else for 32 bits there too, or of strings and asset
+//! paths for 64: the times of samples become zeros and values next to zero (0.5, 0.6) or none at all, so that the samples are
+//! gone (0.4), without an error; arrays of strings do not decode.
+//!
+//! See the fault: read a crate of version 0.5 or 0.6 that has time samples with openusd alone.
+//!
+//! Test: `crate_versions` and `no_command_reads_a_crate_of_another_version` in `crates/sinew-cli/tests/types.rs`.
+//!
+//! Goes when: openusd reads such a file as usd-core does.
 
 use crate::openusd_compat::hazards::Marks;
 

@@ -1,11 +1,18 @@
-//! Values that openusd 0.8 reads or writes wrongly without an error: they are reported, and refused where a file
+//! Works around: values that openusd 0.8 reads or writes wrongly without an error. They are reported, and refused where a file
 //! would be written that holds them changed.
 //!
-//! - A spline is not read: the attribute's default counts. The writer of .usda changes its extrapolation and loops, and the one of
-//!   .usdc has no splines.
+//! - A spline is not read: the attribute's default counts. The writer of .usda changes its extrapolation and loops, and the
+//!   one of .usdc has no splines.
 //! - In .usdc a single half2 comes out as another one, and a single pathExpression as an empty one.
 //! - In .usdc, a negative int64 reads as a positive one, and 64-bit integer arrays that take more room than as many of
 //!   32 bits do not decode, so that time samples of them are gone.
+//!
+//! See the fault: write `half2 a = (1, 2)` to .usdc by openusd and read it again: (0.0001, 0).
+//!
+//! Test: `splines_are_told_and_not_written`, `what_a_spline_moves_is_refused` and those beside them in
+//! `crates/sinew-cli/tests/types.rs`.
+//!
+//! Goes when: those tests pass with the values kept, kind by kind.
 
 use std::path::Path;
 
@@ -13,7 +20,7 @@ use openusd::sdf::{self, AbstractData, Value};
 use openusd::usd;
 
 use crate::usd::explain::explain;
-use crate::usd::read::scene::UsdFile;
+use crate::usd::file::UsdFile;
 use crate::usd::write::flatten::has_extension;
 use sinew::error::{Error, Invalid, Result, Warning};
 

@@ -1,4 +1,5 @@
-//! Layers seen in another way by a format that writes them, which only reads them.
+//! Presents a layer to openusd's writers with some fields changed, for `crate_first_token` and `crate_arrays`, without a copy
+//! of the layer. It goes when both are gone.
 
 use std::borrow::Cow;
 

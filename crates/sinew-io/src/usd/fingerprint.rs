@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-use crate::usd::read::scene::UsdFile;
+use crate::usd::file::UsdFile;
 use sinew::error::{Error, Result};
 
 /// FNV-1a of 64 bits: it finds accidents, and is no seal against forgers.

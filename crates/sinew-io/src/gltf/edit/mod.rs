@@ -6,16 +6,14 @@
 
 mod clip;
 mod save;
-mod skeleton;
 
 use std::path::{Path, PathBuf};
 
+pub use clip::described_as;
 use serde_json::{Map, Value, json};
 
 use super::document::{Buffer, Document};
 use sinew::error::{Error, Invalid, Result, Warning};
-
-pub use skeleton::described_as;
 
 /// A glTF document to be written again.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
-//! Looking into JSON whose shape nothing has checked yet, where what is odd is passed over.
+//! Helpers for JSON that nothing has checked yet: lookups that skip what is odd, and which node stands below which.
 
 use serde_json::Value;
 
-use super::super::json::{Json, describe};
+use crate::gltf::json::{Json, describe};
 
 /// An extension of the whole document.
 pub fn root_extension<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
@@ -28,4 +28,97 @@ pub fn index(value: &Value) -> Option<usize> {
 /// A value in few words.
 pub fn found(value: Option<&Value>) -> String {
     value.map_or_else(|| "nothing".to_owned(), describe)
+}
+
+/// Intervals of a depth-first walk: a node's holds those of all nodes below it.
+pub struct Tree {
+    /// First and one past the last step of the walk; `None` where nodes run in a circle.
+    spans: Vec<Option<(usize, usize)>>,
+}
+
+impl Tree {
+    /// Of a document's nodes. Children that are no nodes are left out, and so is every parent but the first: the
+    /// reader refuses both.
+    pub fn of_document(document: &Value) -> Self {
+        let nodes = list(document, "nodes");
+        let mut parents = vec![None; nodes.len()];
+        for (i, node) in nodes.iter().enumerate() {
+            for child in list(node, "children") {
+                if let Some(parent) = index(child).and_then(|c| parents.get_mut(c)) {
+                    parent.get_or_insert(i);
+                }
+            }
+        }
+        Self::new(&parents)
+    }
+
+    /// Of nodes with these parents.
+    pub fn new(parents: &[Option<usize>]) -> Self {
+        let mut children = vec![Vec::new(); parents.len()];
+        let mut open = Vec::new();
+        for (i, parent) in parents.iter().enumerate() {
+            match parent {
+                Some(parent) => children[*parent].push(i),
+                None => open.push((i, false)),
+            }
+        }
+        let mut spans = vec![None; parents.len()];
+        let mut step = 0;
+        while let Some((node, left)) = open.pop() {
+            if left {
+                if let Some((_, end)) = &mut spans[node] {
+                    *end = step;
+                }
+                continue;
+            }
+            spans[node] = Some((step, step + 1));
+            step += 1;
+            open.push((node, true));
+            open.extend(children[node].iter().map(|c| (*c, false)));
+        }
+        Self { spans }
+    }
+
+    /// Whether `above` is `node` or one of its ancestors.
+    pub fn is_at_or_above(&self, above: usize, node: usize) -> bool {
+        let span = |n: usize| self.spans.get(n).copied().flatten();
+        match (span(above), span(node)) {
+            (Some((start, end)), Some((at, _))) => (start..end).contains(&at),
+            _ => above == node,
+        }
+    }
+
+    /// The nearest of `candidates` above a node, which itself is left out.
+    pub fn nearest_above(
+        &self,
+        node: usize,
+        candidates: impl Iterator<Item = usize>,
+    ) -> Option<usize> {
+        candidates
+            .filter(|c| *c != node && self.is_at_or_above(*c, node))
+            .reduce(|a, b| if self.is_at_or_above(a, b) { b } else { a })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn ancestors_and_circles() {
+        // 0 -> 1 -> 2, 0 -> 3; 4 and 5 in a circle.
+        let tree = Tree::of_document(&json!({ "nodes": [
+            { "children": [1, 3] }, { "children": [2, 99, -1] }, {}, {},
+            { "children": [5] }, { "children": [4] }, { "children": [2] },
+        ]}));
+        assert!(tree.is_at_or_above(0, 2) && tree.is_at_or_above(2, 2));
+        assert!(!tree.is_at_or_above(2, 0) && !tree.is_at_or_above(3, 2));
+        assert!(!tree.is_at_or_above(6, 2), "the first parent counts");
+        assert!(!tree.is_at_or_above(4, 5) && tree.is_at_or_above(4, 4));
+        assert!(!tree.is_at_or_above(99, 0));
+        assert_eq!(tree.nearest_above(2, [3, 0, 1, 2].into_iter()), Some(1));
+        assert_eq!(tree.nearest_above(2, [1, 0].into_iter()), Some(1));
+        assert_eq!(tree.nearest_above(0, [1, 2].into_iter()), None);
+    }
 }

@@ -5,7 +5,6 @@
 
 pub mod humanoid;
 mod lookup;
-mod tree;
 mod vrm;
 
 use std::path::Path;

@@ -6,11 +6,11 @@ use glam::{DQuat, DVec3, Vec3};
 use half::f16;
 use openusd::{gf, sdf, tf};
 
+use super::binds::is_exact;
 use super::channels::{Channel, Slider};
 use super::clips::{CodedClip, moves};
-use super::hierarchy::components;
+use super::joints::components;
 use super::layer::{LayerBuilder, PrimId};
-use super::rescale::is_exact;
 use super::sampling::{Samples, Tolerated, rotations, sample_times, vectors};
 use super::skeletons::SkeletonPlan;
 use sinew::error::{Error, Result, Warning};

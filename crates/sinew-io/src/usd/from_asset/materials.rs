@@ -1,12 +1,13 @@
-//! Materials as UsdPreviewSurface networks.
+//! Materials as UsdPreviewSurface networks, with their textures.
 
-use glam::Vec4;
+use glam::{Mat3, Vec4};
 use openusd::{gf, sdf};
 
 use super::layer::{LayerBuilder, PrimId};
-use super::textures::Sampling;
+use super::meshes::uv_name;
+use crate::usd::resolver::picture_path;
 use sinew::error::{Result, Warning};
-use sinew_animate::asset::{AlphaMode, Asset, Material};
+use sinew_animate::asset::{AlphaMode, Asset, Material, TextureRef, Wrap};
 
 /// The network of one material while it is built.
 pub(super) struct Network<'a> {
@@ -206,6 +207,190 @@ impl Network<'_> {
                 self.input("emissiveColor", "color3f", color(emissive.scale))
             }
             None => Ok(()),
+        }
+    }
+}
+
+/// Endings of pictures that USD renderers read.
+const READABLE: [&str; 5] = ["png", "jpg", "jpeg", "exr", "avif"];
+
+/// How a texture's channels become an input.
+pub(super) struct Sampling {
+    pub name: &'static str,
+    pub scale: Vec4,
+    pub bias: Vec4,
+    pub color_space: &'static str,
+}
+
+impl Network<'_> {
+    /// A UsdUVTexture; none where there is no picture that renderers read.
+    pub(super) fn texture(
+        &mut self,
+        texture: Option<&TextureRef>,
+        sampling: &Sampling,
+        outputs: &[&str],
+    ) -> Result<Option<PrimId>> {
+        let Some(texture) = texture else {
+            return Ok(None);
+        };
+        let Some(image) = self.asset.images.get(texture.image) else {
+            return Ok(None);
+        };
+        if image.bytes.is_empty() {
+            return Ok(None);
+        }
+        let (_, ending) = image.file_name.rsplit_once('.').unwrap_or_default();
+        if !READABLE.iter().any(|r| ending.eq_ignore_ascii_case(r)) {
+            self.warnings.push(Warning::new(
+                "texture-format",
+                self.layer.path(self.material).as_str(),
+                format!(
+                    "{} is no picture that USD renderers read: left out",
+                    image.file_name
+                ),
+            ));
+            return Ok(None);
+        }
+        let st = self.uv_source(texture, sampling.name)?;
+        let path = picture_path(&image.file_name);
+        let layer = &mut *self.layer;
+        let shader = layer.define(self.material, &[sampling.name], "Shader")?;
+        author_id(layer, shader, "UsdUVTexture")?;
+        let file = sdf::Value::AssetPath(sdf::AssetPath::new(path.clone()));
+        layer.attribute(shader, "inputs:file", "asset")?.value(file);
+        layer.attribute(shader, "inputs:st", "float2")?.connect(st);
+        for (name, wrap) in [("wrapS", texture.wrap_s), ("wrapT", texture.wrap_t)] {
+            let wrap = match wrap {
+                Wrap::Repeat => "repeat",
+                Wrap::Mirror => "mirror",
+                Wrap::Clamp => "clamp",
+            };
+            layer
+                .attribute(shader, &format!("inputs:{name}"), "token")?
+                .value(sdf::Value::token(wrap));
+        }
+        let color_space = sdf::Value::token(sampling.color_space);
+        layer
+            .attribute(shader, "inputs:sourceColorSpace", "token")?
+            .value(color_space);
+        for (name, value, plain) in [
+            ("inputs:scale", sampling.scale, Vec4::ONE),
+            ("inputs:bias", sampling.bias, Vec4::ZERO),
+        ] {
+            if value != plain {
+                layer
+                    .attribute(shader, name, "float4")?
+                    .value(float4(value));
+            }
+        }
+        for output in outputs {
+            let type_name = if *output == "rgb" { "float3" } else { "float" };
+            layer.attribute(shader, &format!("outputs:{output}"), type_name)?;
+        }
+        self.images.push((path, texture.image));
+        Ok(Some(shader))
+    }
+
+    /// What gives the texture's uvs: the reader of its set, or a transform behind that.
+    fn uv_source(&mut self, texture: &TextureRef, name: &str) -> Result<sdf::Path> {
+        let known = self.readers.iter().find(|(set, _)| *set == texture.uv_set);
+        let reader = match known {
+            Some((_, path)) => path.clone(),
+            None => {
+                let varname = uv_name(texture.uv_set);
+                let name = format!("Reader_{varname}");
+                let shader = self.layer.define(self.material, &[&name], "Shader")?;
+                author_id(self.layer, shader, "UsdPrimvarReader_float2")?;
+                let varname = sdf::Value::String(varname);
+                self.layer
+                    .attribute(shader, "inputs:varname", "string")?
+                    .value(varname);
+                self.layer.attribute(shader, "outputs:result", "float2")?;
+                let path = output_path(self.layer, shader, "result")?;
+                self.readers.push((texture.uv_set, path.clone()));
+                path
+            }
+        };
+        let Some(transform) = texture.transform else {
+            return Ok(reader);
+        };
+        let shader = self
+            .layer
+            .define(self.material, &[&format!("{name}Transform")], "Shader")?;
+        author_id(self.layer, shader, "UsdTransform2d")?;
+        self.layer
+            .attribute(shader, "inputs:in", "float2")?
+            .connect(reader);
+        let parts = uv_parts(transform);
+        let float2 = |v: [f32; 2]| sdf::Value::Vec2f(gf::vec2f(v[0], v[1]));
+        for (name, type_name, value) in [
+            ("inputs:rotation", "float", sdf::Value::Float(parts.degrees)),
+            ("inputs:scale", "float2", float2(parts.scale)),
+            ("inputs:translation", "float2", float2(parts.translation)),
+        ] {
+            self.layer.attribute(shader, name, type_name)?.value(value);
+        }
+        self.layer.attribute(shader, "outputs:result", "float2")?;
+        output_path(self.layer, shader, "result")
+    }
+}
+
+fn float4(v: Vec4) -> sdf::Value {
+    sdf::Value::Vec4f(gf::vec4f(v.x, v.y, v.z, v.w))
+}
+
+/// A transform of uvs: scaled, then turned counter-clockwise, then moved.
+#[derive(Debug)]
+struct UvParts {
+    degrees: f32,
+    scale: [f32; 2],
+    translation: [f32; 2],
+}
+
+/// A transform of glTF's uvs, v downward, as one of USD's, v upward.
+fn uv_parts(transform: Mat3) -> UvParts {
+    let flip = Mat3::from_cols_array(&[1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 1.0]);
+    let m = flip * transform * flip;
+    let (u, v) = (m.x_axis.truncate(), m.y_axis.truncate());
+    let width = u.length();
+    let angle = if width > 0.0 {
+        u.y.atan2(u.x)
+    } else {
+        (-v.x).atan2(v.y)
+    };
+    let (sin, cos) = angle.sin_cos();
+    UvParts {
+        degrees: angle.to_degrees(),
+        scale: [width, cos * v.y - sin * v.x],
+        translation: [m.z_axis.x, m.z_axis.y],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::{Mat2, Vec2};
+
+    use super::*;
+
+    #[test]
+    fn uv_transforms_are_the_same_after_the_flip() {
+        let flip = |uv: Vec2| Vec2::new(uv.x, 1.0 - uv.y);
+        // KHR_texture_transform: offset, counter-clockwise rotation, scale.
+        let (offset, angle, scale) = (Vec2::new(0.3, -0.2), 0.7f32, Vec2::new(2.0, -0.5));
+        let (s, c) = angle.sin_cos();
+        let linear = Mat2::from_cols_array(&[c, -s, s, c]) * Mat2::from_diagonal(scale);
+        let transform = Mat3::from_cols(
+            linear.x_axis.extend(0.0),
+            linear.y_axis.extend(0.0),
+            offset.extend(1.0),
+        );
+        let parts = uv_parts(transform);
+        for uv in [Vec2::ZERO, Vec2::X, Vec2::new(0.2, 0.9)] {
+            let want = flip(transform.transform_point2(uv));
+            let scaled = flip(uv) * Vec2::from(parts.scale);
+            let turned = Mat2::from_angle(parts.degrees.to_radians()) * scaled;
+            let got = turned + Vec2::from(parts.translation);
+            assert!(got.abs_diff_eq(want, 1e-5), "{got} for {want}");
         }
     }
 }

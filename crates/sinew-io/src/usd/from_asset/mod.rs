@@ -7,35 +7,26 @@
 
 mod animations;
 mod binds;
-mod bound_clips;
 mod budget;
 mod channels;
 mod clips;
 pub(crate) mod convert;
-mod hierarchy;
 mod joints;
 mod layer;
-pub(crate) mod made;
 mod materials;
 mod meshes;
 mod names;
-pub(crate) mod origin;
 mod placement;
-mod rescale;
 mod sampling;
-mod shapes;
-mod size;
 mod skeletons;
 mod stage;
-mod textures;
 mod time;
-mod xforms;
 
+use convert::{ConvertedHumanoid, ConvertedSkeleton};
 use glam::Vec3;
 use openusd::sdf;
 
-use crate::usd::from_asset::origin::{ConvertedHumanoid, ConvertedSkeleton};
-use crate::usd::options::ClipChoice;
+use crate::usd::file::ClipChoice;
 use sinew::error::{Error, Result, Warning};
 use sinew::sampled::Sampled;
 use sinew_animate::asset::Asset;

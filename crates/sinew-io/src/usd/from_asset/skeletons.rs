@@ -9,8 +9,7 @@ use std::collections::{HashMap, HashSet};
 use glam::DMat4;
 
 use super::binds::{UsedJoints, variants};
-use super::hierarchy::Hierarchy;
-use super::joints::{Joint, JointTree, TokenBytes};
+use super::joints::{Hierarchy, Joint, JointTree, TokenBytes};
 use sinew::error::{Result, Warning};
 use sinew_animate::asset::Asset;
 

@@ -1,23 +1,20 @@
-//! Meshes, with what is on their faces.
+//! Meshes: points, topology, what is on their faces, and subsets with materials of their own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use glam::Vec3;
 use openusd::{sdf, usd};
 
-use super::bindings::MaterialBindings;
 use super::materials::MaterialReader;
-use super::points;
-use super::primvars::PrimvarReader;
-use super::subsets::{self, SubsetFaces};
-use crate::usd::read::values::{Token, read_uniform};
+use super::primvars::{MaterialBindings, PrimvarReader};
+use crate::usd::read::values::{Token, read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
-use sinew::sampled::Interpolation;
+use sinew::sampled::{Interpolation, Sampled, Time};
 use sinew::scene::{
     DrawnMesh, Geometry, Material, PlacedPrim, Placement, Primvar, SkinBinding, Subset, Texture,
 };
-use sinew::skel::PrimvarInterpolation;
+use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
 /// Where drawn prims stand: the prims, and the index of each path.
 type Places<'a> = (&'a Arc<[PlacedPrim]>, &'a HashMap<sdf::Path, usize>);
@@ -168,7 +165,7 @@ impl<'a> MeshReader<'a> {
         let known = match self.subsets.get(shared) {
             Some(known) => known.clone(),
             None => {
-                let read = Arc::new(subsets::read(prim, warnings)?);
+                let read = Arc::new(read_subsets(prim, warnings)?);
                 self.subsets.insert(shared.clone(), read.clone());
                 read
             }
@@ -211,12 +208,12 @@ impl<'a> MeshReader<'a> {
         uv_names: &[String],
         warnings: &mut Vec<Warning>,
     ) -> Result<Result<DrawnMesh, Invalid>, openusd::Error> {
-        let points = match points::points(prim, self.interpolation, warnings)? {
+        let points = match read_points(prim, self.interpolation, warnings)? {
             Ok(points) => points,
             Err(broken) => return Ok(Err(broken)),
         };
         let count = points.first().map_or(0, |p| p.len());
-        let topology = match points::topology(prim, self.interpolation, count, warnings)? {
+        let topology = match read_topology(prim, self.interpolation, count, warnings)? {
             Ok(topology) => Arc::new(topology),
             Err(broken) => return Ok(Err(broken)),
         };
@@ -271,4 +268,125 @@ fn skin_normals(normals: Option<&Primvar<Vec3>>, binding: &SkinBinding) -> Optio
     }
     let mut all = binding.normals.iter();
     all.position(|n| n.property.name() == normals.name)
+}
+
+/// A subset as every instance of its mesh has it.
+pub(super) struct SubsetFaces {
+    /// Of the first instance's.
+    pub path: sdf::Path,
+    pub faces: Arc<Vec<u32>>,
+}
+
+/// The subsets of a mesh that materials are bound to, with their faces, ascending: each is in the first that has it. Whether the
+/// mesh has such faces is for the caller to see.
+fn read_subsets(
+    mesh: &usd::Prim,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<SubsetFaces>, openusd::Error> {
+    let mut out = Vec::new();
+    let mut taken: HashSet<u32> = HashSet::new();
+    for prim in mesh.children()? {
+        if !prim.is_a("GeomSubset")? || !prim.is_active()? || !prim.is_defined()? {
+            continue;
+        }
+        let token = |name: &str| -> Result<Option<String>, openusd::Error> {
+            Ok(read_uniform::<Token>(&prim.attribute(name))?.map(|t| t.0))
+        };
+        let of_faces = token("elementType")?.is_none_or(|t| t == "face");
+        if !of_faces || token("familyName")?.as_deref() != Some("materialBind") {
+            continue;
+        }
+        let indices: Vec<i32> = read_uniform(&prim.attribute("indices"))?.unwrap_or_default();
+        let named = indices.len();
+        let faces = indices.into_iter().filter_map(|i| u32::try_from(i).ok());
+        let mut list: Vec<u32> = faces.filter(|f| taken.insert(*f)).collect();
+        if list.len() < named {
+            let message = format!(
+                "{} of its faces are below 0 or in a subset already: left out",
+                named - list.len()
+            );
+            let path = prim.path().as_str();
+            warnings.push(Warning::new("subset-faces", path, message).on("indices"));
+        }
+        list.sort_unstable();
+        out.push(SubsetFaces {
+            path: prim.path().clone(),
+            faces: Arc::new(list),
+        });
+    }
+    Ok(out)
+}
+
+/// Points over time, as many at every time as at the first.
+fn read_points(
+    prim: &usd::Prim,
+    interpolation: Interpolation,
+    warnings: &mut Vec<Warning>,
+) -> Result<Result<Sampled<Vec<Vec3>>, Invalid>, openusd::Error> {
+    let path = prim.path().as_str();
+    let points: Sampled<Vec<Vec3>> = read_sampled(&prim.attribute("points"), interpolation)?;
+    let Some(first) = points.first() else {
+        let faces: Sampled<Vec<i32>> =
+            read_sampled(&prim.attribute("faceVertexIndices"), interpolation)?;
+        if faces.first().is_none_or(|f| f.is_empty()) {
+            return Ok(Ok(Sampled::default())); // Nothing at all is no mistake.
+        }
+        let missing = Invalid::new(path, "points", "points", "no value");
+        return Ok(Err(missing.coded("points-missing")));
+    };
+    let count = first.len();
+    let infinite = points
+        .values()
+        .find_map(|v| v.iter().position(|p| !p.is_finite()));
+    if let Some(at) = infinite {
+        let found = format!("others at point {at}");
+        let broken = Invalid::new(path, "points", "finite points", found);
+        return Ok(Err(broken.coded("points-not-finite")));
+    }
+    if points.values().all(|v| v.len() == count) {
+        return Ok(Ok(points));
+    }
+    let message = format!(
+        "the number of points changes: only times with {count}, as at first, are drawn as they are"
+    );
+    let warning = Warning::new("faces-change", path, message);
+    warnings.push(warning.on("points"));
+    let mut default = None;
+    let mut samples = Vec::new();
+    for (time, value) in points.authored() {
+        let value = value.filter(|v| v.len() == count).cloned();
+        match time {
+            Time::Default => default = value,
+            // A time without a value would hide the mesh: the sample before it holds.
+            Time::At(t) if value.is_some() => samples.push((t, value)),
+            Time::At(_) => {}
+        }
+    }
+    Ok(Ok(Sampled::new(default, samples, interpolation)))
+}
+
+fn read_topology(
+    prim: &usd::Prim,
+    interpolation: Interpolation,
+    points: usize,
+    warnings: &mut Vec<Warning>,
+) -> Result<Result<MeshTopology, Invalid>, openusd::Error> {
+    let path = prim.path().as_str();
+    let mut faces = [Vec::new(), Vec::new(), Vec::new()];
+    let names = ["faceVertexCounts", "faceVertexIndices", "holeIndices"];
+    for (name, list) in names.into_iter().zip(&mut faces) {
+        let values: Sampled<Vec<i32>> = read_sampled(&prim.attribute(name), interpolation)?;
+        if let Some(first) = values.first() {
+            if values.values().any(|v| v != first) {
+                let message = "faces change over time: those of the first time are drawn";
+                warnings.push(Warning::new("faces-change", path, message).on(name));
+            }
+            list.clone_from(first);
+        }
+    }
+    let orientation: Option<Token> = read_uniform(&prim.attribute("orientation"))?;
+    let left_handed = orientation.is_some_and(|o| o.0 == "leftHanded");
+    let [counts, indices, holes] = faces;
+    let topology = MeshTopology::new(path, &counts, &indices, left_handed, points);
+    Ok(topology.map(|t| t.with_holes(&holes)))
 }

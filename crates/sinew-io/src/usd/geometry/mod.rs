@@ -1,19 +1,14 @@
 //! A stage's [`Geometry`]: what a renderer draws.
 
-mod bindings;
-mod cameras;
 mod materials;
 mod meshes;
 mod places;
-mod points;
 mod primvars;
-mod shading;
-mod subsets;
 mod textures;
 
 use std::collections::HashSet;
 
-use crate::usd::read::scene::UsdFile;
+use crate::usd::file::UsdFile;
 use crate::usd::read::values::stage_interpolation;
 use crate::usd::resolver::CheckedResolver;
 use materials::MaterialReader;
@@ -69,7 +64,7 @@ impl UsdFile {
         (out.materials, out.textures) = reader.finish();
         for path in &drawn.cameras {
             let place = Placement::new(prims.clone(), places[path]);
-            let camera = cameras::read(&stage.prim(path)?, place, interpolation)?;
+            let camera = places::read_camera(&stage.prim(path)?, place, interpolation)?;
             out.cameras.push(camera);
         }
         let errors = out.errors.into_iter();

@@ -1,15 +1,16 @@
-//! Which prims are drawn, and where they stand.
+//! Which prims are drawn, where they stand, and cameras.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
-use crate::usd::read::model_bounds::{Inherited, read_invisible};
+use crate::usd::read::bounds::{Inherited, read_invisible};
+use crate::usd::read::values::{FromUsd, Token, read_sampled, read_uniform};
 use crate::usd::read::xforms::read_stack;
 use sinew::error::Warning;
-use sinew::sampled::Interpolation;
-use sinew::scene::{PlacedPrim, Purpose, XformStack};
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::scene::{PlacedPrim, Placement, Purpose, StageCamera, XformStack};
 
 /// What of a stage is drawn.
 #[derive(Default)]
@@ -168,4 +169,32 @@ impl<'a> Places<'a> {
     pub fn finish(self) -> (Arc<[PlacedPrim]>, HashMap<sdf::Path, usize>) {
         (self.prims.into(), self.index_of)
     }
+}
+
+/// Reads a camera that stands at `place`.
+pub(super) fn read_camera(
+    prim: &usd::Prim,
+    place: Placement,
+    interpolation: Interpolation,
+) -> Result<StageCamera, openusd::Error> {
+    fn sampled<T: FromUsd>(
+        prim: &usd::Prim,
+        name: &str,
+        interpolation: Interpolation,
+    ) -> Result<Sampled<T>, openusd::Error> {
+        read_sampled(&prim.attribute(name), interpolation)
+    }
+    let number = |name| sampled::<f32>(prim, name, interpolation);
+    let projection: Option<Token> = read_uniform(&prim.attribute("projection"))?;
+    Ok(StageCamera {
+        path: prim.path().as_str().to_owned(),
+        place,
+        perspective: projection.is_none_or(|p| p.0 != "orthographic"),
+        focal_length: number("focalLength")?,
+        horizontal_aperture: number("horizontalAperture")?,
+        vertical_aperture: number("verticalAperture")?,
+        horizontal_offset: number("horizontalApertureOffset")?,
+        vertical_offset: number("verticalApertureOffset")?,
+        clipping_range: sampled(prim, "clippingRange", interpolation)?,
+    })
 }

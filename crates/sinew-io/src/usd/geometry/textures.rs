@@ -6,7 +6,7 @@ use std::io::Read;
 use openusd::ar::{ResolvedPath, Resolver};
 use openusd::sdf;
 
-use crate::openusd_compat::udim;
+use crate::openusd_compat::udim_paths;
 use crate::usd::resolver::CheckedResolver;
 use crate::usd::write::flatten::outermost_file;
 use sinew::error::Warning;
@@ -57,7 +57,7 @@ impl TextureReader {
                 resolved,
                 bytes: bytes.into(),
             }),
-            None if udim::tiles(name).next().is_some() => {
+            None if udim_paths::tiles(name).next().is_some() => {
                 Err("UDIM textures are not drawn".to_owned())
             }
             None => Err("is not there".to_owned()),

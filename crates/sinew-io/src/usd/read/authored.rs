@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use glam::{DMat4, Quat, Vec3};
 use openusd::{sdf, usd};
 
-use crate::usd::read::scene::UsdFile;
-use crate::usd::read::skel_prims::weight_metadata;
+use super::skeletons::weight_metadata;
+use crate::usd::file::UsdFile;
 use crate::usd::read::skinned_prims::token_metadata;
 use crate::usd::read::tree::prim_kind;
 use crate::usd::read::values::FromUsd;

@@ -1,153 +1,29 @@
-//! A USD file as a stage, and the stage as a [`Scene`].
+//! A stage read as a [`Scene`].
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
-use crate::openusd_compat::class_arcs;
+use super::bounds::BoundsReader;
+use super::skeletons::{read_animation, read_skeleton};
 use crate::openusd_compat::hazards::Hazard;
 use crate::usd::explain::explain;
-use crate::usd::from_asset::made::MadeStage;
-use crate::usd::options::{OpenOptions, ReadOptions};
-use crate::usd::read::model_bounds::BoundsReader;
-use crate::usd::read::skel_prims::{read_animation, read_skeleton};
+use crate::usd::file::{ReadOptions, UsdFile};
+use crate::usd::from_asset::convert::MadeStage;
 use crate::usd::read::skinned_prims::{SceneIndices, SkinReader};
 use crate::usd::read::tree::{StageTree, read_tree};
 use crate::usd::read::values::{read_sampled, read_uniform, stage_interpolation};
 use crate::usd::read::xforms::read_stack;
-use crate::usd::resolver::{CheckedResolver, MemoryFiles, Opened, SESSION};
-use crate::usd::variants;
 use sinew::error::{Error, Invalid, Result, Warning};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{
     PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, SkinBinding, TimeLine, XformStack,
 };
-use sinew::skel::binding::{self, Binding, PrimKind, Reached};
-use sinew::skel::{SkelAnimation, Skeleton, SkeletonInstance};
-
-/// One layer's classes are looked at as it is read; here, those that the root layer and its sublayers add up to.
-fn check_classes(stage: &usd::Stage) -> Result<(), String> {
-    let identifiers = stage.layer_stack();
-    let layers: Vec<_> = identifiers
-        .iter()
-        .filter_map(|id| stage.layer(id))
-        .collect();
-    class_arcs::check(layers.iter().map(|l| l.data()))
-}
-
-/// An open, composed USD file, or a stage in memory made from another format. It is bound to its thread; the
-/// [`Scene`] made from it is not.
-pub struct UsdFile {
-    pub(crate) stage: usd::Stage,
-    pub(crate) opened_with: OpenOptions,
-    /// What the stage in memory has besides its layer; none where the file is USD.
-    pub(crate) made: Option<MadeStage>,
-    pub(crate) opened: Opened,
-    file: PathBuf,
-}
-
-impl std::fmt::Debug for UsdFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("UsdFile")
-            .field("file", &self.file)
-            .finish_non_exhaustive()
-    }
-}
+use sinew::skel::binding::{Binding, PrimKind, Reached};
+use sinew::skel::{SkelAnimation, Skeleton, SkeletonInstance, binding};
 
 impl UsdFile {
-    /// Opens and composes a .usda, .usdc, .usd or .usdz file with all its payloads.
-    ///
-    /// # Errors
-    /// A file that is not there, is no USD or is cut short.
-    pub fn open(file: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(file, &OpenOptions::default())
-    }
-
-    /// Opens a file with variants selected and asset search paths.
-    ///
-    /// # Errors
-    /// As [`UsdFile::open`]; a variant selection that fits no prim, set or variant; a search path that
-    /// is no folder.
-    pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        let file = file.as_ref();
-        let fail = |reason: String| Error::Open {
-            file: file.to_owned(),
-            reason,
-        };
-        let metadata = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
-        if !metadata.is_file() {
-            return Err(fail("not a file".into()));
-        }
-        let name = file
-            .to_str()
-            .ok_or_else(|| fail("its name is not UTF-8".into()))?;
-        if let Some(folder) = options.search_paths.iter().find(|p| !p.is_dir()) {
-            let text = format!("search path: there is no folder {}", folder.display());
-            return Err(Error::Request(text));
-        }
-        Self::compose(file, name, options, MemoryFiles::new())
-    }
-
-    /// Opens the layer `root`, which may be one of the files in `memory`.
-    pub(crate) fn compose(
-        file: &Path,
-        root: &str,
-        options: &OpenOptions,
-        mut memory: MemoryFiles,
-    ) -> Result<Self> {
-        let fail = |reason: String| Error::Open {
-            file: file.to_owned(),
-            reason,
-        };
-        // There is always a session layer, for what is said of the stage and of none of its files.
-        let session = variants::session_layer(&options.variants).map_err(fail)?;
-        memory.insert(SESSION.to_owned(), session.into());
-        let resolver = CheckedResolver::new(&options.search_paths, memory);
-        let opened = resolver.opened();
-        let stage = usd::Stage::builder()
-            .schema_registry(openusd_schemas::schema_registry())
-            .resolver(resolver)
-            .session_layer(SESSION)
-            .open(root);
-        opened.check_versions(file)?;
-        let stage = stage.map_err(|e| fail(explain(&e)))?;
-        check_classes(&stage).map_err(fail)?;
-        variants::check(&stage, &options.variants)?;
-        Ok(Self {
-            stage,
-            opened_with: options.clone(),
-            made: None,
-            opened,
-            file: file.to_owned(),
-        })
-    }
-
-    /// The file's name, as opened.
-    #[must_use]
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// The layers on disk that the stage is composed of, so that a viewer can read it again when one of them changes. Files of
-    /// other formats are one such layer; what is in a package is the package.
-    #[must_use]
-    pub fn layer_files(&self) -> Vec<PathBuf> {
-        let mut out = vec![self.file.clone()];
-        for layer in self.stage.layer_identifiers() {
-            // `package.usdz[layer.usdc]`
-            let layer = layer
-                .split_once('[')
-                .map_or(layer.as_str(), |(package, _)| package);
-            let path = PathBuf::from(layer);
-            if path.is_file() && !out.contains(&path) {
-                out.push(path);
-            }
-        }
-        out
-    }
-
     /// Reads everything skinning needs.
     ///
     /// # Errors

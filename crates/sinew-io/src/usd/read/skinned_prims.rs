@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use openusd::{sdf, usd};
 
-use crate::usd::read::skel_prims::{read_blend_shape, warn_of_projections};
+use super::skeletons::{read_blend_shape, warn_of_projections};
 use crate::usd::read::tree::StageTree;
 use crate::usd::read::values::{read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};

@@ -4,7 +4,8 @@ use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3, Vec4};
 use half::f16;
 use openusd::{gf, sdf, usd};
 
-use crate::openusd_compat::clips::clip_samples;
+use crate::openusd_compat::flatten_clips::clip_samples;
+use crate::openusd_compat::hidden_blocks::is_blocked_at_all_times;
 use sinew::sampled::{Half3, Interpolation, Sampled};
 
 /// A value that an attribute may hold. Reads are typed as usd-core's are: another type is no
@@ -284,12 +285,7 @@ pub(crate) fn read_sampled<T: FromUsd>(
             .map(|(t, v)| (t, v.and_then(T::from_usd)))
             .collect(),
     };
-    // openusd hides a map of nothing but blocked samples: it tells no times, and has no value then.
-    let hidden = samples.is_empty()
-        && default.is_some()
-        && attribute
-            .get_at::<sdf::Value>(usd::TimeCode::new(0.0))?
-            .is_none();
+    let hidden = samples.is_empty() && default.is_some() && is_blocked_at_all_times(attribute)?;
     let sampled = Sampled::new(default, samples, interpolation);
     Ok(if hidden {
         sampled.blocked_at_time_codes()

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use glam::Vec3;
 use openusd::sdf;
 
+use super::save;
+use super::save::Outputs;
 use crate::openusd_compat::crate_arrays::{CrateArrays, Streamed};
-use crate::usd::read::scene::UsdFile;
+use crate::usd::file::UsdFile;
 use crate::usd::write::edits::{BakeEdits, BakedArray, Kept};
 use crate::usd::write::flatten::{all_here, has_extension};
-use crate::usd::write::output::{self, Outputs};
 use sinew::error::{Error, Result, Warning};
 use sinew::sampled::Time;
 
@@ -104,7 +105,7 @@ impl BakeOutput<'_> {
         let Some(arrays) = self.arrays.take() else {
             all_here(&self.output, &streamed)?;
             return match self.layer {
-                true => output::export(&layer, &self.output).map(|()| Vec::new()),
+                true => save::export(&layer, &self.output).map(|()| Vec::new()),
                 false => self.file.write_whole(layer, &self.output),
             };
         };

@@ -1,5 +1,10 @@
-//! What a bake changes, as plain data.
+//! What a bake changes, as plain data, and how a layer takes it: samples, transforms and their order.
 
+use openusd::{gf, sdf, tf};
+
+use super::flatten::Authoring;
+use crate::openusd_compat::crate_arrays::Streamed;
+use crate::usd::read::values::matrix4d;
 use sinew::sampled::Time;
 use sinew::scene::NormalsProperty;
 
@@ -84,4 +89,166 @@ pub struct BakeEdits {
     pub hints: Vec<BakedHint>,
     /// SkelRoots that become Xforms (rule 32).
     pub retype: Vec<String>,
+}
+
+/// Authors what a bake changes. The samples that are in the file already are blocks in the layer, and come back.
+pub(crate) fn apply(
+    data: &mut dyn sdf::AbstractData,
+    mut edits: BakeEdits,
+) -> std::result::Result<Streamed, sdf::AuthoringError> {
+    for path in &edits.retype {
+        sdf::PrimSpec::over(data, path.as_str())?.set_type_name("Xform");
+    }
+    for prim in &mut edits.prims {
+        for (property, samples) in &prim.normals {
+            if *property == NormalsProperty::Primvar && !samples.is_empty() {
+                unindex(data, &prim.path, property.name())?;
+            }
+        }
+        if let Some(transform) = prim.transform.take() {
+            author_transform(data, &prim.path, transform)?;
+        }
+    }
+    author_arrays(data, edits.prims, edits.hints)
+}
+
+/// Authors points, normals and boxes; what is in the file already as [`apply`] does.
+pub(crate) fn author_arrays(
+    data: &mut dyn sdf::AbstractData,
+    prims: Vec<BakedPrim>,
+    hints: Vec<BakedHint>,
+) -> std::result::Result<Streamed, sdf::AuthoringError> {
+    let mut streamed = Streamed::new();
+    for prim in prims {
+        let path = &prim.path;
+        let points = [("points", "point3f[]", prim.points)];
+        let normals = prim.normals.into_iter();
+        let normals = normals.map(|(property, samples)| (property.name(), "normal3f[]", samples));
+        for (name, type_name, samples) in points.into_iter().chain(normals) {
+            author_array(data, path, name, type_name, samples, &mut streamed)?;
+        }
+        let extent = map_samples(prim.extent, |e| vec3f(e.to_vec()));
+        author(data, path, "extent", "float3[]", extent)?;
+    }
+    for hint in hints {
+        let samples = map_samples(hint.samples, vec3f);
+        author(data, &hint.path, "extentsHint", "float3[]", samples)?;
+    }
+    Ok(streamed)
+}
+
+fn map_samples<T>(samples: Samples<T>, f: impl Fn(T) -> sdf::Value) -> Samples<sdf::Value> {
+    samples.into_iter().map(|(t, v)| (t, f(v))).collect()
+}
+
+fn author_array(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    name: &str,
+    type_name: &str,
+    samples: Samples<BakedArray>,
+    streamed: &mut Streamed,
+) -> Authoring {
+    let offset = |array: &BakedArray| match array.0 {
+        Kept::Here(_) => None,
+        Kept::InFile(offset) => Some(offset),
+    };
+    let timed = samples.iter().filter(|(time, _)| time.code().is_some());
+    let offsets: Vec<Option<u64>> = timed.map(|(_, array)| offset(array)).collect();
+    if offsets.iter().any(Option::is_some) {
+        streamed.insert(sdf::Path::new(prim)?.append_property(name)?, offsets);
+    }
+    let value = |array: BakedArray| match array.0 {
+        Kept::Here(values) => vec3f(values),
+        Kept::InFile(_) => sdf::Value::ValueBlock,
+    };
+    author(data, prim, name, type_name, map_samples(samples, value))
+}
+
+/// Blocks the indices of a primvar that is written flat.
+pub(crate) fn unindex(data: &mut dyn sdf::AbstractData, prim: &str, name: &str) -> Authoring {
+    let block = vec![(Time::Default, sdf::Value::ValueBlock)];
+    author(data, prim, &format!("{name}:indices"), "int[]", block)
+}
+
+/// Makes `xformOp:transform` the prim's only op, as Pixar's bake does.
+fn author_transform(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    transform: BakedTransform,
+) -> Authoring {
+    let is_identity = |(_, m): &(Time, glam::DMat4)| *m == glam::DMat4::IDENTITY;
+    let moves = !transform.samples.iter().all(is_identity);
+    if moves {
+        author_matrices(data, prim, transform.samples)?;
+    }
+    author_order(data, prim, transform.resets, moves)
+}
+
+pub(crate) const TRANSFORM: &str = "xformOp:transform";
+
+pub(crate) fn author_matrices(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    samples: Samples<glam::DMat4>,
+) -> Authoring {
+    let samples = map_samples(samples, |m| sdf::Value::Matrix4d(matrix4d(m)));
+    author(data, prim, TRANSFORM, "matrix4d", samples)
+}
+
+/// Has a prim no op but its `xformOp:transform`, or none where it does not move.
+pub(crate) fn author_order(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    resets: bool,
+    moves: bool,
+) -> Authoring {
+    let reset = resets.then(|| tf::Token::from("!resetXformStack!"));
+    let order = reset
+        .into_iter()
+        .chain(moves.then(|| tf::Token::from(TRANSFORM)));
+    let path = sdf::Path::new(prim)?.append_property("xformOpOrder")?;
+    if !data.has_spec(&path) {
+        let uniform = sdf::Variability::Uniform;
+        sdf::AttributeSpec::new(data, &path, "token[]", uniform, false)?;
+    }
+    let default = sdf::FieldKey::Default.as_str();
+    data.set_field(&path, default, sdf::Value::TokenVec(order.collect()));
+    Ok(())
+}
+
+fn vec3f(v: Vec<glam::Vec3>) -> sdf::Value {
+    // Both are three packed f32, so this moves the allocation and copies nothing.
+    sdf::Value::Vec3fVec(bytemuck::cast_vec::<_, gf::Vec3f>(v))
+}
+
+/// Authors samples, replacing the ones that were there, or the default value.
+pub(crate) fn author(
+    data: &mut dyn sdf::AbstractData,
+    prim: &str,
+    name: &str,
+    type_name: &str,
+    samples: Samples<sdf::Value>,
+) -> Authoring {
+    if samples.is_empty() {
+        return Ok(());
+    }
+    let path = sdf::Path::new(prim)?.append_property(name)?;
+    if !data.has_spec(&path) {
+        sdf::AttributeSpec::new(data, &path, type_name, sdf::Variability::Varying, false)?;
+    }
+    let mut timed: sdf::TimeSampleMap = Vec::with_capacity(samples.len());
+    for (time, value) in samples {
+        match time {
+            Time::At(t) => timed.push((t, value)),
+            Time::Default => data.set_field(&path, sdf::FieldKey::Default.as_str(), value),
+        }
+    }
+    let samples = sdf::FieldKey::TimeSamples.as_str();
+    if timed.is_empty() {
+        data.erase_field(&path, samples);
+    } else {
+        data.set_field(&path, samples, sdf::Value::TimeSamples(timed));
+    }
+    Ok(())
 }

@@ -2,25 +2,22 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use openusd::{sdf, tf, usd_utils};
+use openusd::{sdf, usd_utils};
 
-use crate::openusd_compat::clips;
+use super::edits::apply;
+use super::save;
 use crate::openusd_compat::crate_arrays::Streamed;
-use crate::openusd_compat::prototypes;
-use crate::openusd_compat::udim;
+use crate::openusd_compat::{
+    empty_targets, flatten_clips, flatten_prototypes, schema_order, udim_paths,
+};
 use crate::usd::explain::explain;
-use crate::usd::from_asset::made;
-use crate::usd::read::scene::UsdFile;
-use crate::usd::resolver::{self, CheckedResolver};
-use crate::usd::variants;
-use crate::usd::write::author_samples::apply;
+use crate::usd::file::UsdFile;
+use crate::usd::from_asset::convert;
+use crate::usd::resolver::CheckedResolver;
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::instances::{Instances, Sharing};
-use crate::usd::write::output;
-use crate::usd::write::package;
+use crate::usd::{resolver, variants};
 use sinew::error::{Error, Result, Warning};
-
-const API_SCHEMAS: &str = "apiSchemas";
 
 pub(crate) type Authoring = std::result::Result<(), sdf::AuthoringError>;
 
@@ -126,27 +123,20 @@ impl UsdFile {
         instances: &Instances,
         author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
     ) -> std::result::Result<sdf::Layer, openusd::Error> {
-        let mut layer = prototypes::flatten_once(&self.stage, instances)?;
-        clips::flatten_clips(&self.stage, &mut layer)?;
+        let mut layer = flatten_prototypes::flatten_once(&self.stage, instances)?;
+        flatten_clips::flatten_clips(&self.stage, &mut layer)?;
         let folders = self.layer_folders();
         usd_utils::modify_asset_paths(
             &mut layer,
-            |path| udim::anchor(path, &folders).unwrap_or_else(|| path.to_owned()),
+            |path| udim_paths::anchor(path, &folders).unwrap_or_else(|| path.to_owned()),
             true,
         )?;
-        let orders = self.schema_orders(&layer)?;
-        let blocks = self.empty_targets(&layer)?;
+        let orders = schema_order::lost_orders(&self.stage, &layer)?;
+        let blocks = empty_targets::lost_blocks(&self.stage, &layer)?;
         layer.edit(|edit| {
-            for (path, order) in orders {
-                let value = sdf::TokenListOp::explicit(order).into();
-                edit.data_mut().set_field(&path, API_SCHEMAS, value);
-            }
-            for path in blocks {
-                let key = sdf::FieldKey::TargetPaths.as_str();
-                let none = sdf::PathListOp::explicit(Vec::new());
-                edit.data_mut().set_field(&path, key, none.into());
-            }
-            prototypes::write_prototypes(instances, edit.data_mut())?;
+            schema_order::restore(edit.data_mut(), orders);
+            empty_targets::restore(edit.data_mut(), blocks);
+            flatten_prototypes::write_prototypes(instances, edit.data_mut())?;
             author(edit)
         })?;
         Ok(layer)
@@ -159,11 +149,11 @@ impl UsdFile {
             let pictures = self.made.as_ref().map(|m| m.pictures.clone());
             let search = &self.opened_with.search_paths;
             let resolver = CheckedResolver::new(search, pictures.unwrap_or_default());
-            return package::write_package(layer, out, resolver);
+            return save::write_package(layer, out, resolver);
         }
-        let mut outputs = output::Outputs::default();
+        let mut outputs = save::Outputs::default();
         self.write_pictures(&mut layer, out, &mut outputs)?;
-        output::export_with(&layer, out, &mut outputs)?;
+        save::export_with(&layer, out, &mut outputs)?;
         outputs.finish()?;
         Ok(Vec::new())
     }
@@ -173,10 +163,10 @@ impl UsdFile {
         &self,
         layer: &mut sdf::Layer,
         out: &Path,
-        outputs: &mut output::Outputs,
+        outputs: &mut save::Outputs,
     ) -> Result<()> {
         match &self.made {
-            Some(made) => made::write_pictures(layer, &made.pictures, out, outputs),
+            Some(made) => convert::write_pictures(layer, &made.pictures, out, outputs),
             None => Ok(()),
         }
     }
@@ -192,61 +182,6 @@ impl UsdFile {
         out
     }
 
-    /// Applied schemas in the order that the layers ask for, where openusd's flatten has another
-    /// one: the order is their strength.
-    fn schema_orders(
-        &self,
-        flat: &sdf::Layer,
-    ) -> std::result::Result<Vec<(sdf::Path, Vec<tf::Token>)>, openusd::Error> {
-        let mut out = Vec::new();
-        for path in flat.data().spec_paths() {
-            let value = flat.data().try_field(&path, API_SCHEMAS)?;
-            let Some(sdf::Value::TokenListOp(flattened)) = value.as_deref() else {
-                continue;
-            };
-            if flattened.explicit_items.len() < 2 {
-                continue;
-            }
-            let mut order: Vec<tf::Token> = Vec::new();
-            for site in self.stage.prim(&path)?.prim_stack()?.into_iter().rev() {
-                let Some(layer) = self.stage.layer(&site.layer) else {
-                    continue;
-                };
-                let value = layer.data().try_field(&site.path, API_SCHEMAS)?;
-                if let Some(sdf::Value::TokenListOp(opinion)) = value.as_deref() {
-                    order = opinion.compose_over(&order);
-                }
-            }
-            let same_schemas = order.len() == flattened.explicit_items.len()
-                && order.iter().all(|s| flattened.explicit_items.contains(s));
-            if same_schemas && order != flattened.explicit_items {
-                out.push((path, order));
-            }
-        }
-        Ok(out)
-    }
-
-    /// Relationships whose targets are authored as none at all, which openusd's flatten forgets: an empty
-    /// skel:animationSource blocks what it would inherit (rule 3).
-    fn empty_targets(
-        &self,
-        flat: &sdf::Layer,
-    ) -> std::result::Result<Vec<sdf::Path>, openusd::Error> {
-        let key = sdf::FieldKey::TargetPaths.as_str();
-        let mut out = Vec::new();
-        for path in flat.data().spec_paths() {
-            if flat.data().spec_type(&path) != Some(sdf::SpecType::Relationship)
-                || flat.data().try_field(&path, key)?.is_some()
-            {
-                continue;
-            }
-            if self.stage.relationship(&path)?.has_authored_targets()? {
-                out.push(path);
-            }
-        }
-        Ok(out)
-    }
-
     /// Writes the edits alone, as overs over the input, which becomes the layer's sublayer.
     /// Instances that come out the same inherit a class that holds their overs, and stay instances; those
     /// that hold baked prims and come out like no other are overridden to `instanceable = false`.
@@ -257,7 +192,7 @@ impl UsdFile {
         self.check_layer(out)?;
         let (layer, streamed) = self.overs(out, edits)?;
         all_here(out, &streamed)?;
-        output::export(&layer, out)?;
+        save::export(&layer, out)?;
         Ok(Vec::new())
     }
 
@@ -312,7 +247,11 @@ impl UsdFile {
             }
             // The layer stands without the selections that it was baked with, so it makes them itself.
             variants::author(edit.data_mut(), &self.opened_with.variants)?;
-            prototypes::write_classes(instances, edit.data_mut(), has_extension(out, "usda"))?;
+            flatten_prototypes::write_classes(
+                instances,
+                edit.data_mut(),
+                has_extension(out, "usda"),
+            )?;
             author(edit)
         })?;
         Ok(layer)

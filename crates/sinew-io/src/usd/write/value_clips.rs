@@ -6,19 +6,19 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use openusd::gf;
-use openusd::sdf::{self, AssetPath, FieldKey, Value};
+use openusd::sdf::{AssetPath, FieldKey, Value};
+use openusd::{gf, sdf};
 
+use super::save::Outputs;
+use super::{edits, save};
 use crate::openusd_compat::crate_arrays::Streamed;
 use crate::usd::explain::explain;
-use crate::usd::read::scene::UsdFile;
-use crate::usd::write::author_samples;
+use crate::usd::file::UsdFile;
 use crate::usd::write::bake_output::BakeOutput;
 use crate::usd::write::clip_file::{ClipContents, ClipRecord};
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::flatten::{Authoring, relative_to};
 use crate::usd::write::instances::{Instances, Sharing};
-use crate::usd::write::output::{self, Outputs};
 use sinew::error::{Error, Result};
 use sinew::sampled::Time;
 use sinew::scene::NormalsProperty;
@@ -114,10 +114,10 @@ impl UsdFile {
         if !layout.overs {
             self.write_pictures(&mut topology, stage.topology, &mut outputs)?;
         }
-        output::export_with(&topology, stage.topology, &mut outputs)?;
+        save::export_with(&topology, stage.topology, &mut outputs)?;
         let manifest = manifest(contents).map_err(fail)?;
-        output::export_with(&manifest, stage.manifest, &mut outputs)?;
-        output::export_with(&root, stage.out, &mut outputs)?;
+        save::export_with(&manifest, stage.manifest, &mut outputs)?;
+        save::export_with(&root, stage.out, &mut outputs)?;
         outputs.remove_leftovers()?;
         outputs.finish()
     }
@@ -173,11 +173,11 @@ impl ClipLayout {
             for prim in &mut edits.prims {
                 // The order of its ops holds at all times, so it is the stage's.
                 if let Some(transform) = prim.transform.take() {
-                    author_samples::author_matrices(data, &prim.path, transform.samples)?;
+                    edits::author_matrices(data, &prim.path, transform.samples)?;
                 }
             }
             // Likewise what becomes of indices and types.
-            streamed = author_samples::author_arrays(data, edits.prims, edits.hints)?;
+            streamed = edits::author_arrays(data, edits.prims, edits.hints)?;
             Ok::<(), sdf::AuthoringError>(())
         })?;
         Ok(streamed)
@@ -201,15 +201,15 @@ fn declare(
         if let Some((prim, name)) = path.split_property()
             && name == NormalsProperty::Primvar.name()
         {
-            author_samples::unindex(data, prim.as_str(), name)?;
+            edits::unindex(data, prim.as_str(), name)?;
         }
     }
     for prim in &edits.prims {
         if let Some(transform) = &prim.transform {
-            let moves = format!("{}.{}", prim.path, author_samples::TRANSFORM);
+            let moves = format!("{}.{}", prim.path, edits::TRANSFORM);
             let moves =
                 contents.sampled.contains_key(&moves) || contents.still.contains_key(&moves);
-            author_samples::author_order(data, &prim.path, transform.resets, moves)?;
+            edits::author_order(data, &prim.path, transform.resets, moves)?;
         }
     }
     for path in &edits.retype {

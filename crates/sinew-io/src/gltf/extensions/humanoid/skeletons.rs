@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
-use sinew_animate::asset::HumanoidSkeleton;
-use sinew_animate::retarget::Bone;
-
 use super::super::super::json::Json;
-use super::super::lookup::{self, found};
-use super::super::tree::Tree;
+use super::super::lookup;
+use super::super::lookup::found;
 use super::channels::unknown_bone;
 use super::{EXTENSION, HumanoidFinding};
+use crate::gltf::extensions::lookup::Tree;
+use sinew_animate::asset::HumanoidSkeleton;
+use sinew_animate::retarget::Bone;
 
 /// The skeletons and their locations, in the text's layout or in the schema's.
 fn located(root: &Value) -> Vec<(String, &Value)> {

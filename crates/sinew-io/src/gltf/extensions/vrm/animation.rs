@@ -8,13 +8,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use glam::DVec3;
 
+use super::super::super::json::Json;
+use super::human_bones::PRESETS;
+use super::{spec_version, v1};
+use crate::gltf::extensions::vrm;
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, Clip, Curve, Keys, Target, Track};
 use sinew_animate::retarget::Bone;
-
-use super::super::super::json::Json;
-use super::expressions::PRESETS;
-use super::{read_past, spec_version, v1};
 
 /// Key values this close to rest do not animate.
 const AT_REST: f64 = 1e-6;
@@ -177,7 +177,7 @@ fn look_at(animation: &Json, asset: &mut Asset) -> Result<Option<usize>, Invalid
     let Some(look_at) = animation.get("lookAt")? else {
         return Ok(None);
     };
-    asset.warnings.push(read_past::look_at(look_at.at()));
+    asset.warnings.push(vrm::look_at(look_at.at()));
     match look_at.get("node")? {
         None => Ok(None),
         Some(node) => {

@@ -1,12 +1,11 @@
 //! VRM 0.x: the `VRM` extension (specification/0.0).
 
+use super::super::super::json::Json;
+use super::human_bones;
+use super::human_bones::{Collected, PRESETS_OF_0, REQUIRED_IN_0};
 use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, Expression};
 use sinew_animate::retarget::Bone;
-
-use super::super::super::json::Json;
-use super::expressions::{self, Collected, PRESETS_OF_0};
-use super::human_bones::{self, REQUIRED_IN_0};
 
 pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
     humanoid(vrm, asset)?;
@@ -81,7 +80,7 @@ fn expression(
         let mesh = bind.need("mesh")?.index("a mesh", asset.meshes.len());
         let mesh = mesh.map_err(|e| e.coded("expression-target-range"))?;
         // Weights are percentages.
-        let bind = expressions::bind(&bind, mesh, 100.0, asset)?;
+        let bind = human_bones::bind(&bind, mesh, 100.0, asset)?;
         expression.binds.push(bind);
     }
     if group.count("materialValues")? > 0 {

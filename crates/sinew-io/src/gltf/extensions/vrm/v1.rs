@@ -1,13 +1,11 @@
 //! VRM 1.0: humanoid.md and expressions.md of the specification.
 
+use super::super::super::json::Json;
+use super::human_bones::{Collected, PRESETS};
+use super::{human_bones, spec_version};
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, Expression};
 use sinew_animate::retarget::Bone;
-
-use super::super::super::json::Json;
-use super::expressions::{self, Collected, PRESETS};
-use super::human_bones;
-use super::spec_version;
 
 pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
     spec_version(vrm, asset)?;
@@ -65,7 +63,7 @@ fn expression(
             asset.warnings.push(warning);
             continue;
         };
-        let bind = expressions::bind(&bind, mesh, 1.0, asset)?;
+        let bind = human_bones::bind(&bind, mesh, 1.0, asset)?;
         expression.binds.push(bind);
     }
     if value.count("materialColorBinds")? + value.count("textureTransformBinds")? > 0 {

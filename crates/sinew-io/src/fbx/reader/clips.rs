@@ -1,0 +1,202 @@
+//! Animation stacks as clips.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use glam::{DQuat, DVec3};
+
+use super::load;
+use super::load::Budget;
+use super::meshes::{MeshChannel, Meshes};
+use super::nodes::{Nodes, dvec3, rotation, trs};
+use sinew::error::{Invalid, Result};
+use sinew_animate::asset::{Clip, Curve, CurveInterpolation, Keys, Target, Track};
+
+/// The property that animates a blend channel, in percent.
+const WEIGHT: &str = "DeformPercent";
+
+/// One clip per stack.
+pub fn read(
+    scene: &ufbx::Scene,
+    nodes: &Nodes,
+    meshes: &Meshes,
+    budget: &mut Budget,
+    file_size: usize,
+    path: &Path,
+) -> Result<Vec<Clip>> {
+    let mut clips = Vec::new();
+    for stack in &scene.anim_stacks {
+        let baked = load::bake(scene, stack, file_size, path)?;
+        let name = stack.element.name.to_string();
+        let mut tracks = Vec::new();
+        for node in &baked.nodes {
+            let (Some(index), Some(rest)) = (
+                nodes.of_typed_id(node.typed_id),
+                scene.nodes.get(node.typed_id as usize),
+            ) else {
+                continue;
+            };
+            node_tracks(node, rest, index, &mut tracks, budget, &name)?;
+        }
+        weight_tracks(&baked, nodes, meshes, &mut tracks, budget, &name)?;
+        clips.push(Clip { name, tracks });
+    }
+    Ok(clips)
+}
+
+/// Translation, rotation and scale, but for what stays at rest.
+fn node_tracks(
+    baked: &ufbx::BakedNode,
+    node: &ufbx::Node,
+    index: usize,
+    tracks: &mut Vec<Track>,
+    budget: &mut Budget,
+    clip: &str,
+) -> Result<(), Invalid> {
+    let keys = baked.translation_keys.len() + baked.rotation_keys.len() + baked.scale_keys.len();
+    budget.spend::<(f64, DQuat)>(keys, clip)?;
+    let rest = trs(&node.local_transform);
+    let vectors = |keys: &[ufbx::BakedVec3]| rising(keys.iter().map(|k| (k.time, dvec3(k.value))));
+    let near = |a: DVec3, b: DVec3| a.abs_diff_eq(b, 1e-9 * b.abs().max_element().max(1e-3));
+    let mut push = |times: Vec<f64>, keys| {
+        if !times.is_empty() {
+            let target = Target::Node(index);
+            tracks.push(track(target, times, keys));
+        }
+    };
+    for (keys, rest, make) in [
+        (
+            &baked.translation_keys,
+            rest.translation,
+            Keys::Translation as fn(Vec<DVec3>) -> Keys,
+        ),
+        (&baked.scale_keys, rest.scale, Keys::Scale),
+    ] {
+        let (times, values) = vectors(keys);
+        let (times, values) = shortened(times, values, |v| near(*v, rest), |a, b| a == b);
+        push(times, make(values));
+    }
+    let keys = baked.rotation_keys.iter();
+    let (times, values) = rising(keys.map(|k| (k.time, rotation(k.value))));
+    let still = |q: &DQuat| q.dot(rest.rotation).abs() > 1.0 - 1e-15;
+    let (times, values) = shortened(times, values, still, |a, b| a == b);
+    push(times, Keys::Rotation(values));
+    Ok(())
+}
+
+/// Without keys that do not come after those before.
+fn rising<T>(keys: impl Iterator<Item = (f64, T)>) -> (Vec<f64>, Vec<T>) {
+    let mut last = f64::NEG_INFINITY;
+    let mut is_later = |time: f64| {
+        let later = time.is_finite() && time > last;
+        if later {
+            last = time;
+        }
+        later
+    };
+    keys.filter(|(time, _)| is_later(*time)).unzip()
+}
+
+/// The first key and the last one of what does not change, and none of what stays at rest.
+fn shortened<T>(
+    mut times: Vec<f64>,
+    mut values: Vec<T>,
+    is_rest: impl Fn(&T) -> bool,
+    same: impl Fn(&T, &T) -> bool,
+) -> (Vec<f64>, Vec<T>) {
+    if values.iter().all(is_rest) {
+        return (Vec::new(), Vec::new());
+    }
+    if values.len() > 2 && values.windows(2).all(|w| same(&w[0], &w[1])) {
+        times.drain(1..times.len() - 1);
+        values.drain(1..values.len() - 1);
+    }
+    (times, values)
+}
+
+fn track(target: Target, times: Vec<f64>, keys: Keys) -> Track {
+    Track {
+        target,
+        curve: Curve {
+            times,
+            interpolation: CurveInterpolation::Linear,
+            keys,
+        },
+    }
+}
+
+/// Weights of all channels of a mesh, at the times of any of them, for every node that has the mesh.
+fn weight_tracks(
+    baked: &ufbx::BakedAnim,
+    nodes: &Nodes,
+    meshes: &Meshes,
+    tracks: &mut Vec<Track>,
+    budget: &mut Budget,
+    clip: &str,
+) -> Result<(), Invalid> {
+    let mut percents: HashMap<u32, &[ufbx::BakedVec3]> = HashMap::new();
+    for element in &baked.elements {
+        if let Some(prop) = element.props.iter().find(|p| &*p.name == WEIGHT) {
+            percents.insert(element.element_id, &prop.keys);
+        }
+    }
+    let mut of_mesh: Vec<Option<(Vec<f64>, Keys)>> = Vec::new();
+    for channels in &meshes.channels {
+        of_mesh.push(weights(channels, &percents, budget, clip)?);
+    }
+    for (index, node) in nodes.nodes.iter().enumerate() {
+        let keys = node.mesh.and_then(|mesh| of_mesh.get(mesh)?.as_ref());
+        if let Some((times, keys)) = keys {
+            let Keys::Weights { values, .. } = keys else {
+                continue;
+            };
+            budget.spend::<f64>(times.len() + values.len(), clip)?;
+            tracks.push(track(Target::Node(index), times.clone(), keys.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// `None` where no channel is animated.
+fn weights(
+    channels: &[MeshChannel],
+    percents: &HashMap<u32, &[ufbx::BakedVec3]>,
+    budget: &mut Budget,
+    clip: &str,
+) -> Result<Option<(Vec<f64>, Keys)>, Invalid> {
+    let animated = |c: &MeshChannel| percents.get(&c.element_id).copied();
+    let mut times: Vec<f64> = channels
+        .iter()
+        .filter_map(animated)
+        .flatten()
+        .map(|k| k.time)
+        .filter(|t| t.is_finite())
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    if times.is_empty() {
+        return Ok(None);
+    }
+    budget.spend::<f64>(times.len().saturating_mul(channels.len()), clip)?;
+    let mut values = vec![0.0; times.len() * channels.len()];
+    for (i, channel) in channels.iter().enumerate() {
+        let slots = values.iter_mut().skip(i).step_by(channels.len());
+        let keys = animated(channel).unwrap_or(&[]);
+        for (slot, time) in slots.zip(&times) {
+            *slot = percent(keys, *time).map_or(channel.weight, |p| p / 100.0 / channel.full);
+        }
+    }
+    let count = channels.len();
+    Ok(Some((times, Keys::Weights { count, values })))
+}
+
+/// Straight between keys, held beyond them.
+fn percent(keys: &[ufbx::BakedVec3], time: f64) -> Option<f64> {
+    let next = keys.partition_point(|k| k.time <= time);
+    let before = keys.get(next.saturating_sub(1))?;
+    let Some(after) = keys.get(next).filter(|_| next > 0) else {
+        return Some(before.value.x);
+    };
+    let alpha = (time - before.time) / (after.time - before.time);
+    Some(before.value.x + (after.value.x - before.value.x) * alpha)
+}

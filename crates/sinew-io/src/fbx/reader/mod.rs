@@ -1,0 +1,98 @@
+//! A whole file, part by part.
+
+mod clips;
+mod load;
+mod materials;
+mod meshes;
+mod nodes;
+mod skins;
+
+use std::path::Path;
+
+use load::Budget;
+use materials::Materials;
+use nodes::Nodes;
+
+use sinew::error::{Result, Warning};
+use sinew_animate::asset::{Asset, Axis, Format};
+
+/// FBX's own unit, for files that give none.
+const CENTIMETRE: f64 = 0.01;
+
+pub fn read(path: &Path) -> Result<Asset> {
+    let bytes = crate::read_bytes(path)?;
+    let scene = load::scene(&bytes, path)?;
+    let mut budget = Budget::new(bytes.len());
+
+    let mut nodes = Nodes::new(&scene);
+    let meshes = meshes::read(&scene, &mut nodes, &mut budget).map_err(|e| e.in_file(path))?;
+    let clips = clips::read(&scene, &nodes, &meshes, &mut budget, bytes.len(), path)?;
+    let materials = Materials::read(&scene, path, &mut budget).map_err(|e| e.in_file(path))?;
+
+    let settings = &scene.settings;
+    let is_unit = settings.unit_meters.is_finite() && settings.unit_meters > 0.0;
+    let rate = settings.frames_per_second;
+    let mut asset = Asset {
+        file: path.to_owned(),
+        format: Format::Fbx,
+        up_axis: Axis::Y,
+        meters_per_unit: if is_unit {
+            settings.unit_meters
+        } else {
+            CENTIMETRE
+        },
+        frames_per_second: (1.0..=1000.0).contains(&rate).then_some(rate),
+        roots: (0..nodes.nodes.len())
+            .filter(|i| nodes.nodes[*i].parent.is_none())
+            .collect(),
+        nodes: nodes.nodes,
+        meshes: meshes.meshes,
+        skins: meshes.skins,
+        clips,
+        materials: materials.materials,
+        images: materials.images,
+        warnings: meshes.warnings,
+        ..Asset::default()
+    };
+    for mesh in &mut asset.meshes {
+        for primitive in &mut mesh.primitives {
+            let material = primitive.material.and_then(|m| asset.materials.get(m));
+            primitive.double_sided = material.is_some_and(|m| m.double_sided);
+        }
+    }
+    asset.warnings.extend(materials.warnings);
+    asset.warnings.extend(repairs(&scene));
+    asset.validate().map_err(|e| e.in_file(path))?;
+    Ok(asset)
+}
+
+/// What ufbx mended, and what is not read.
+fn repairs(scene: &ufbx::Scene) -> Vec<Warning> {
+    let mended = scene.metadata.warnings.iter().map(|w| {
+        let element = scene.elements.get(w.element_id as usize);
+        let name = element.map_or_else(String::new, |e| e.name.to_string());
+        let message = match w.count {
+            0 | 1 => w.description.to_string(),
+            count => format!("{} ({count} times)", w.description),
+        };
+        Warning::new("fbx-repaired", name, message)
+    });
+    let mut warnings: Vec<Warning> = mended.collect();
+    for surface in &scene.nurbs_surfaces {
+        let name = surface.element.name.to_string();
+        warnings.push(Warning::new(
+            "fbx-nurbs",
+            name,
+            "a NURBS surface, which is not read",
+        ));
+    }
+    for constraint in &scene.constraints {
+        if constraint.active {
+            let name = constraint.element.name.to_string();
+            let message =
+                "a constraint, which is not evaluated: what it moves stays where it is animated";
+            warnings.push(Warning::new("fbx-constraint", name, message));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,168 @@
+//! An open USD file: how it is opened, and which layers it is composed of.
+
+use std::path::{Path, PathBuf};
+
+use openusd::usd;
+
+use super::explain::explain;
+use super::from_asset::convert::MadeStage;
+use super::resolver::{CheckedResolver, MemoryFiles, Opened, SESSION};
+use super::variants::{self, VariantSelection};
+use crate::openusd_compat::class_arcs;
+use sinew::error::{Error, Result};
+use sinew::skel::AnimSource;
+
+/// How a stage is composed.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Variants to select, stronger than any selection in the files; of two for one set the last.
+    pub variants: Vec<VariantSelection>,
+    /// Folders where assets named without `./` are looked for, before the folders that
+    /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
+    /// working directory.
+    pub search_paths: Vec<PathBuf>,
+    /// Which clips of a file of another format than USD.
+    pub clips: ClipChoice,
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReadOptions {
+    /// Where a skeleton's animation is looked for.
+    pub anim_source: AnimSource,
+}
+
+/// Which clips are converted. One of them is bound to the Skeletons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ClipChoice {
+    /// The first of the file, where there is any.
+    #[default]
+    First,
+    /// The one of this name. Where there is none, names joined by `+` are clips that play at once, as one: Blender exports
+    /// a character's bones and its shape keys as two. Where both move the same, the earlier in the list counts.
+    Named(String),
+    /// All; the first is bound.
+    All,
+}
+
+/// One layer's classes are looked at as it is read; here, those that the root layer and its sublayers add up to.
+fn check_classes(stage: &usd::Stage) -> Result<(), String> {
+    let identifiers = stage.layer_stack();
+    let layers: Vec<_> = identifiers
+        .iter()
+        .filter_map(|id| stage.layer(id))
+        .collect();
+    class_arcs::check(layers.iter().map(|l| l.data()))
+}
+
+/// An open, composed USD file, or a stage in memory made from another format. It is bound to its thread; the
+/// [`Scene`](sinew::scene::Scene) made from it is not.
+pub struct UsdFile {
+    pub(crate) stage: usd::Stage,
+    pub(crate) opened_with: OpenOptions,
+    /// What the stage in memory has besides its layer; none where the file is USD.
+    pub(crate) made: Option<MadeStage>,
+    pub(crate) opened: Opened,
+    pub(crate) file: PathBuf,
+}
+
+impl std::fmt::Debug for UsdFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UsdFile")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+impl UsdFile {
+    /// Opens and composes a .usda, .usdc, .usd or .usdz file with all its payloads.
+    ///
+    /// # Errors
+    /// A file that is not there, is no USD or is cut short.
+    pub fn open(file: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(file, &OpenOptions::default())
+    }
+
+    /// Opens a file with variants selected and asset search paths.
+    ///
+    /// # Errors
+    /// As [`UsdFile::open`]; a variant selection that fits no prim, set or variant; a search path that
+    /// is no folder.
+    pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        let file = file.as_ref();
+        let fail = |reason: String| Error::Open {
+            file: file.to_owned(),
+            reason,
+        };
+        let metadata = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
+        if !metadata.is_file() {
+            return Err(fail("not a file".into()));
+        }
+        let name = file
+            .to_str()
+            .ok_or_else(|| fail("its name is not UTF-8".into()))?;
+        if let Some(folder) = options.search_paths.iter().find(|p| !p.is_dir()) {
+            let text = format!("search path: there is no folder {}", folder.display());
+            return Err(Error::Request(text));
+        }
+        Self::compose(file, name, options, MemoryFiles::new())
+    }
+
+    /// Opens the layer `root`, which may be one of the files in `memory`.
+    pub(crate) fn compose(
+        file: &Path,
+        root: &str,
+        options: &OpenOptions,
+        mut memory: MemoryFiles,
+    ) -> Result<Self> {
+        let fail = |reason: String| Error::Open {
+            file: file.to_owned(),
+            reason,
+        };
+        // There is always a session layer, for what is said of the stage and of none of its files.
+        let session = variants::session_layer(&options.variants).map_err(fail)?;
+        memory.insert(SESSION.to_owned(), session.into());
+        let resolver = CheckedResolver::new(&options.search_paths, memory);
+        let opened = resolver.opened();
+        let stage = usd::Stage::builder()
+            .schema_registry(openusd_schemas::schema_registry())
+            .resolver(resolver)
+            .session_layer(SESSION)
+            .open(root);
+        opened.check_versions(file)?;
+        let stage = stage.map_err(|e| fail(explain(&e)))?;
+        check_classes(&stage).map_err(fail)?;
+        variants::check(&stage, &options.variants)?;
+        Ok(Self {
+            stage,
+            opened_with: options.clone(),
+            made: None,
+            opened,
+            file: file.to_owned(),
+        })
+    }
+
+    /// The file's name, as opened.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The layers on disk that the stage is composed of, so that a viewer can read it again when one of them changes. Files of
+    /// other formats are one such layer; what is in a package is the package.
+    #[must_use]
+    pub fn layer_files(&self) -> Vec<PathBuf> {
+        let mut out = vec![self.file.clone()];
+        for layer in self.stage.layer_identifiers() {
+            // `package.usdz[layer.usdc]`
+            let layer = layer
+                .split_once('[')
+                .map_or(layer.as_str(), |(package, _)| package);
+            let path = PathBuf::from(layer);
+            if path.is_file() && !out.contains(&path) {
+                out.push(path);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,235 @@
+//! Skeleton, SkelAnimation and BlendShape prims, and every SkelAnimation of a stage.
+
+use glam::Vec3;
+use openusd::usd;
+
+use super::tree::read_tree;
+use super::values::{read, read_sampled, read_uniform};
+use crate::usd::file::UsdFile;
+use sinew::error::{Invalid, Result, Warning};
+use sinew::sampled::Interpolation;
+use sinew::skel::binding::PrimKind;
+use sinew::skel::{BlendShape, Inbetween, SkelAnimation, Skeleton};
+
+pub(crate) fn read_skeleton(
+    prim: &usd::Prim,
+    warnings: &mut Vec<Warning>,
+) -> Result<Result<Skeleton, Invalid>, openusd::Error> {
+    let joints: Vec<String> = read_uniform(&prim.attribute("joints"))?.unwrap_or_default();
+    let bind: Option<Vec<glam::DMat4>> = read_uniform(&prim.attribute("bindTransforms"))?;
+    let rest: Option<Vec<glam::DMat4>> = read_uniform(&prim.attribute("restTransforms"))?;
+    if let Some(rest) = &rest
+        && (rest.len() != joints.len() || !rest.iter().all(sinew::math::is_finite))
+    {
+        let found = match rest.len() == joints.len() {
+            true => "some that are not finite".to_owned(),
+            false => rest.len().to_string(),
+        };
+        let message = format!(
+            "restTransforms: expected {} finite matrices, found {found}: they count as missing",
+            joints.len()
+        );
+        warnings.push(Warning::new(
+            "rest-transforms-ignored",
+            prim.path().as_str(),
+            message,
+        ));
+    }
+    for (name, matrices) in [("bindTransforms", &bind), ("restTransforms", &rest)] {
+        warn_of_projections(prim, name, matrices.iter().flatten(), warnings);
+    }
+    let names = read_uniform(&prim.attribute("jointNames"))?;
+    let skeleton = Skeleton::new(prim.path().as_str(), joints, bind, rest);
+    Ok(skeleton.map(|s| s.with_joint_names(names)))
+}
+
+/// Pixar's code carries a projection through products and drops it at the points; here it is dropped throughout.
+pub(crate) fn warn_of_projections<'a>(
+    prim: &usd::Prim,
+    name: &str,
+    mut matrices: impl Iterator<Item = &'a glam::DMat4>,
+    warnings: &mut Vec<Warning>,
+) {
+    if !matrices.all(sinew::math::is_affine) {
+        let message = format!("{name} holds a projection, which counts for nothing");
+        warnings.push(Warning::new("matrix-not-affine", prim.path().as_str(), message).on(name));
+    }
+}
+
+pub(crate) fn read_animation(
+    prim: &usd::Prim,
+    interpolation: Interpolation,
+    warnings: &mut Vec<Warning>,
+) -> Result<SkelAnimation, openusd::Error> {
+    let animation = SkelAnimation {
+        path: prim.path().as_str().to_owned(),
+        joints: read_uniform(&prim.attribute("joints"))?.unwrap_or_default(),
+        translations: read_sampled(&prim.attribute("translations"), interpolation)?,
+        rotations: read_sampled(&prim.attribute("rotations"), interpolation)?,
+        scales: read_sampled(&prim.attribute("scales"), interpolation)?,
+        float_scales: None,
+        blend_shapes: read_uniform(&prim.attribute("blendShapes"))?.unwrap_or_default(),
+        blend_shape_weights: read_sampled(&prim.attribute("blendShapeWeights"), interpolation)?,
+    };
+    warn_of_components(&animation, warnings);
+    let weights = animation.blend_shape_weights.values();
+    if !weights.flat_map(|w| w.iter()).all(|w| w.is_finite()) {
+        let message = "blendShapeWeights holds values that are not finite: they count as 0";
+        warnings.push(
+            Warning::new("animation-not-finite", &animation.path, message).on("blendShapeWeights"),
+        );
+    }
+    Ok(animation)
+}
+
+/// An animation that lacks a component is ignored without a word by Pixar's tools (rule 8).
+fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
+    let joints = animation.joints.len();
+    if joints == 0 {
+        return;
+    }
+    let mut warn = |name: &str, mut lengths: &mut dyn Iterator<Item = usize>, missing: bool| {
+        let message = match (&mut lengths).find(|n| *n != joints) {
+            _ if missing => {
+                format!("{name} has no value: the joints of this animation are ignored")
+            }
+            Some(n) => format!(
+                "{name}: expected {joints} values, one per joint, found {n}: ignored at such times"
+            ),
+            None => return,
+        };
+        warnings.push(Warning::new("animation-component", &animation.path, message).on(name));
+    };
+    let a = animation;
+    warn(
+        "translations",
+        &mut a.translations.values().map(|v| v.len()),
+        !a.translations.has_value(),
+    );
+    warn(
+        "rotations",
+        &mut a.rotations.values().map(|v| v.len()),
+        !a.rotations.has_value(),
+    );
+    warn(
+        "scales",
+        &mut a.scales.values().map(|v| v.len()),
+        !a.scales.has_value(),
+    );
+    let finite = a
+        .translations
+        .values()
+        .all(|v| v.iter().all(|t| t.is_finite()))
+        && a.rotations
+            .values()
+            .all(|v| v.iter().all(|r| r.is_finite()))
+        && a.scales
+            .values()
+            .all(|v| v.iter().flatten().all(|s| s.is_finite()));
+    if !finite {
+        let message = "holds values that are not finite: rest pose at such times".to_owned();
+        warnings.push(Warning::new(
+            "animation-not-finite",
+            &animation.path,
+            message,
+        ));
+    }
+}
+
+/// A BlendShape prim's values, before they are held to the rules.
+pub(crate) struct ShapeParts {
+    pub point_indices: Option<Vec<i64>>,
+    pub offsets: Vec<Vec3>,
+    pub normal_offsets: Option<Vec<Vec3>>,
+    pub inbetweens: Vec<Inbetween>,
+}
+
+pub(crate) fn read_blend_shape(
+    prim: &usd::Prim,
+    point_count: usize,
+    warnings: &mut Vec<Warning>,
+) -> Result<Result<BlendShape, Invalid>, openusd::Error> {
+    let parts = read_shape_parts(prim)?;
+    Ok(BlendShape::new(
+        prim.path().as_str(),
+        parts.point_indices.as_deref(),
+        parts.offsets,
+        parts.normal_offsets,
+        parts.inbetweens,
+        point_count,
+        warnings,
+    ))
+}
+
+pub(crate) fn read_shape_parts(prim: &usd::Prim) -> Result<ShapeParts, openusd::Error> {
+    let point_indices = read_uniform(&prim.attribute("pointIndices"))?;
+    let offsets = read_uniform(&prim.attribute("offsets"))?.unwrap_or_default();
+    let normal_offsets = read_uniform(&prim.attribute("normalOffsets"))?;
+    let mut inbetweens = Vec::new();
+    for name in prim.authored_property_names()? {
+        let Some(between) = name.as_str().strip_prefix("inbetweens:") else {
+            continue;
+        };
+        // inbetweens:NAME:normalOffsets belongs to inbetweens:NAME.
+        if between.contains(':') {
+            continue;
+        }
+        let attribute = prim.attribute(name.as_str());
+        let Some(offsets) = read(&attribute)? else {
+            continue;
+        };
+        inbetweens.push(Inbetween {
+            name: between.to_owned(),
+            weight: weight_metadata(&attribute)?,
+            offsets,
+            normal_offsets: read(
+                &prim.attribute(format!("{}:normalOffsets", name.as_str()).as_str()),
+            )?,
+        });
+    }
+    Ok(ShapeParts {
+        point_indices,
+        offsets,
+        normal_offsets,
+        inbetweens,
+    })
+}
+
+pub(crate) fn weight_metadata(attribute: &usd::Attribute) -> Result<Option<f32>, openusd::Error> {
+    use openusd::sdf::Value;
+    Ok(match attribute.get_metadata::<Value>("weight")? {
+        Some(Value::Float(w)) => Some(w),
+        Some(Value::Double(w)) => Some(w as f32),
+        Some(Value::Int(w)) => Some(w as f32),
+        _ => None,
+    })
+}
+
+impl UsdFile {
+    /// Every active, loaded SkelAnimation, in the stage's order, whether it moves a Skeleton or not.
+    ///
+    /// # Errors
+    /// Values that cannot be decoded.
+    pub fn animations(&self) -> Result<Vec<SkelAnimation>> {
+        self.all_read(self.read_animations())
+    }
+
+    fn read_animations(&self) -> Result<Vec<SkelAnimation>, openusd::Error> {
+        let interpolation = match self.stage.interpolation_type() {
+            usd::InterpolationType::Held => Interpolation::Held,
+            usd::InterpolationType::Linear => Interpolation::Linear,
+        };
+        let tree = read_tree(&self.stage)?;
+        let mut out = Vec::new();
+        for (prim, path) in tree.tree.iter().zip(&tree.paths) {
+            if prim.kind == PrimKind::SkelAnimation {
+                let prim = self.stage.prim(path)?;
+                let mut animation = read_animation(&prim, interpolation, &mut Vec::new())?;
+                let exact = self.made.as_ref();
+                animation.float_scales = exact.and_then(|m| m.float_scales(&animation.path));
+                out.push(animation);
+            }
+        }
+        Ok(out)
+    }
+}

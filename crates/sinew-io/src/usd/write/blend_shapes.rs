@@ -1,0 +1,355 @@
+//! Blend shapes and in-betweens authored into an open file.
+//!
+//! Opinions go to the root layer, in memory: [`UsdFile::scene`] and bakes see them at once, and
+//! [`UsdFile::save_as`] writes the layer under another name.
+
+use openusd::{sdf, tf, usd};
+
+use crate::usd::explain::explain;
+use crate::usd::file::UsdFile;
+use crate::usd::read::skeletons::read_shape_parts;
+use crate::usd::read::values::{read_sampled, read_uniform, vectors};
+use sinew::error::{Error, Invalid, Result};
+use sinew::sampled::{Interpolation, Sampled, Time};
+use sinew::skel::{BlendShapeDef, InbetweenDef};
+
+/// What authoring comes across: a request that makes no sense, or openusd's own errors.
+pub(crate) type Authored<T> = std::result::Result<T, Failure>;
+
+pub(crate) enum Failure {
+    Ours(Error),
+    Theirs(String),
+}
+
+impl From<Invalid> for Failure {
+    fn from(error: Invalid) -> Self {
+        Self::Ours(error.into())
+    }
+}
+
+/// openusd has an error type for each of its layers.
+macro_rules! theirs {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::Theirs(explain(&error))
+            }
+        }
+    )*};
+}
+theirs!(
+    openusd::Error,
+    usd::StageAuthoringError,
+    sdf::AuthoringError,
+    sdf::EditError,
+    sdf::PathParseError
+);
+
+pub(crate) fn refuse<T>(reason: String) -> Authored<T> {
+    Err(Failure::Ours(Error::Request(reason)))
+}
+
+impl UsdFile {
+    /// Adds a blend shape to a mesh (or other prim with points): a BlendShape prim below it, its token
+    /// at the end of skel:blendShapes, its path at the end of skel:blendShapeTargets, and SkelBindingAPI where it
+    /// is not applied yet. Gives the new prim's path.
+    ///
+    /// For the shape to move anything the mesh has to be bound to a Skeleton below a SkelRoot, and the
+    /// Skeleton's animation to have a channel of the shape's name ([`UsdFile::set_blend_shape_weights`]).
+    ///
+    /// ```
+    /// use glam::Vec3;
+    /// use sinew_io::usd::UsdFile;
+    /// use sinew::sampled::Time;
+    /// use sinew::skel::{BlendShapeDef, InbetweenDef};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let out = folder.path().join("puffed.usda");
+    /// let mut file = UsdFile::open("../../examples/assets/hatchling.usda")?;
+    /// let shape = file.add_blend_shape(
+    ///     "/Hatchling/Geo/Body",
+    ///     &BlendShapeDef {
+    ///         name: "Puff".into(),
+    ///         point_indices: Some(vec![0, 7, 9]),
+    ///         offsets: vec![Vec3::new(0.0, 0.0, 0.1); 3],
+    ///         ..Default::default()
+    ///     },
+    /// )?;
+    /// assert_eq!(shape, "/Hatchling/Geo/Body/Puff");
+    /// file.add_inbetween(
+    ///     &shape,
+    ///     &InbetweenDef {
+    ///         name: "Half".into(),
+    ///         weight: 0.5,
+    ///         offsets: vec![Vec3::new(0.0, 0.03, 0.05); 3],
+    ///         normal_offsets: None,
+    ///     },
+    /// )?;
+    /// file.save_as(&out)?;
+    ///
+    /// let scene = UsdFile::open(&out)?.scene(Default::default())?;
+    /// let skin = scene.resolve("/Hatchling/Geo/Body")?.skin(Time::Default)?;
+    /// let added = skin.shapes().last().and_then(Option::as_ref).expect("the shape");
+    /// assert_eq!(added.sub_shapes().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A prim that is not there, has no points or lies in a native instance; a name that is no identifier
+    /// or is taken; tokens and targets that differ in number already; a shape that
+    /// [`BlendShapeDef::validate`] refuses.
+    pub fn add_blend_shape(&mut self, mesh: &str, shape: &BlendShapeDef) -> Result<String> {
+        let added = self.try_add_blend_shape(mesh, shape);
+        added.map_err(|e| self.failure(e))
+    }
+
+    /// Adds an in-between to a BlendShape prim, one that the file came with or one that
+    /// [`UsdFile::add_blend_shape`] added.
+    ///
+    /// # Errors
+    /// A path that is no BlendShape, or lies in a native instance; a name that is no identifier or is
+    /// taken; a weight of 0, of 1 or of another in-between; offsets that are not as many as the shape's.
+    pub fn add_inbetween(&mut self, shape: &str, inbetween: &InbetweenDef) -> Result<()> {
+        let added = self.try_add_inbetween(shape, inbetween);
+        added.map_err(|e| self.failure(e))
+    }
+
+    /// Gives a SkelAnimation blend shape channels and their weights over time, in place of those that it has. One weight
+    /// per channel at each time; [`Time::Default`] authors the value without a time.
+    ///
+    /// # Errors
+    /// A path that is no SkelAnimation, or lies in a native instance; a channel that is empty or listed
+    /// twice; weights of another number, or that are not finite; times that are not, or that repeat.
+    pub fn set_blend_shape_weights(
+        &mut self,
+        animation: &str,
+        channels: &[&str],
+        samples: &[(Time, Vec<f32>)],
+    ) -> Result<()> {
+        let set = self.try_set_weights(animation, channels, samples);
+        set.map_err(|e| self.failure(e))
+    }
+
+    pub(crate) fn failure(&self, failure: Failure) -> Error {
+        match failure {
+            Failure::Ours(Error::Invalid(invalid)) => invalid.in_file(self.file()).into(),
+            Failure::Ours(Error::Request(text)) => {
+                Error::Request(format!("{}: {text}", self.file().display()))
+            }
+            Failure::Ours(other) => other,
+            Failure::Theirs(text) => {
+                Error::Request(format!("{}: cannot author: {text}", self.file().display()))
+            }
+        }
+    }
+
+    /// An active prim of a schema, where opinions of the root layer count.
+    pub(crate) fn prim_to_edit(&self, path: &str, schema: &str) -> Authored<usd::Prim> {
+        let path = sdf::Path::new(path)?;
+        let prim = self.stage.prim(&path)?;
+        if !prim.is_valid()? || !prim.is_active()? || !prim.is_a(schema)? {
+            return refuse(format!("no active {schema} at {path}"));
+        }
+        for ancestor in path.ancestors_below_root() {
+            if self.stage.prim(&ancestor)?.is_instance()? {
+                return refuse(format!(
+                    "{path} lies in the instance {ancestor}, where opinions do not count"
+                ));
+            }
+        }
+        Ok(prim)
+    }
+
+    fn try_add_blend_shape(&self, mesh: &str, shape: &BlendShapeDef) -> Authored<String> {
+        let prim = self.prim_to_edit(mesh, "PointBased")?;
+        let name = &shape.name;
+        if !sdf::Path::is_valid_identifier(name) {
+            return refuse(format!("{mesh}: '{name}' is no name for a prim"));
+        }
+        let path = prim.path().append_path(name.as_str())?;
+        if self.stage.prim(&path)?.is_valid()? {
+            return refuse(format!("{path} is there already"));
+        }
+        let points: Sampled<Vec<glam::Vec3>> =
+            read_sampled(&prim.attribute("points"), Interpolation::Linear)?;
+        shape.validate(path.as_str(), points.first().map_or(0, |p| p.len()))?;
+
+        let tokens = prim.attribute("skel:blendShapes");
+        let mut tokens: Vec<String> = read_uniform(&tokens)?.unwrap_or_default();
+        let mut targets = prim.relationship("skel:blendShapeTargets").targets()?;
+        if tokens.len() != targets.len() {
+            let expected = format!("{} targets, as many as skel:blendShapes", tokens.len());
+            let found = targets.len().to_string();
+            return Err(Invalid::new(mesh, "skel:blendShapeTargets", expected, found).into());
+        }
+        if tokens.contains(name) {
+            return refuse(format!("{mesh}: skel:blendShapes lists {name} already"));
+        }
+        tokens.push(name.clone());
+        targets.push(path.clone());
+
+        self.stage.define_typed_prim(&path, "BlendShape")?;
+        let authored = self.stage.edit(|edit| -> Authored<()> {
+            let author = |name: &str, type_name: &str, value: sdf::Value| {
+                let property = path.append_property(name)?;
+                declare(edit.attribute_builder(property, type_name), value)
+            };
+            author("offsets", "vector3f[]", vectors(&shape.offsets))?;
+            // Without normal offsets, and without indices, there is no opinion.
+            if let Some(normals) = &shape.normal_offsets {
+                author("normalOffsets", "vector3f[]", vectors(normals))?;
+            }
+            if let Some(indices) = &shape.point_indices {
+                // Below the number of points, which int[] arrays number.
+                let indices = indices.iter().map(|i| *i as i32).collect();
+                author("pointIndices", "int[]", sdf::Value::IntVec(indices))?;
+            }
+            for between in &shape.inbetweens {
+                author_inbetween(edit, &path, between)?;
+            }
+            let mesh = prim.path();
+            let builder =
+                edit.attribute_builder(mesh.append_property("skel:blendShapes")?, "token[]");
+            declare(builder, token_array(tokens))?;
+            edit.relationship_builder(mesh.append_property("skel:blendShapeTargets")?)
+                .custom(false)
+                .set_targets(targets)
+                .build()?;
+            Ok(())
+        });
+        if let Err(e) = authored {
+            self.stage.remove_prim(&path)?;
+            return Err(e);
+        }
+        if !prim.has_api_schema("SkelBindingAPI")? {
+            prim.add_applied_schema("SkelBindingAPI")?;
+        }
+        Ok(path.as_str().to_owned())
+    }
+
+    fn try_add_inbetween(&self, shape: &str, inbetween: &InbetweenDef) -> Authored<()> {
+        let prim = self.prim_to_edit(shape, "BlendShape")?;
+        let name = format!("inbetweens:{}", inbetween.name);
+        let known = prim.authored_property_names()?;
+        if known.iter().any(|n| n.as_str() == name) {
+            return refuse(format!("{shape}.{name} is there already"));
+        }
+        let parts = read_shape_parts(&prim)?;
+        // The mesh is not asked: the shape itself says how many offsets belong to it.
+        let entries = match &parts.point_indices {
+            Some(indices) if !indices.is_empty() => indices.len(),
+            _ if !parts.offsets.is_empty() => parts.offsets.len(),
+            _ => inbetween.offsets.len(),
+        };
+        let dense = |inbetweens: Vec<InbetweenDef>| BlendShapeDef {
+            name: String::new(),
+            point_indices: None,
+            offsets: Vec::new(),
+            normal_offsets: None,
+            inbetweens,
+        };
+        dense(vec![inbetween.clone()]).validate(shape, entries)?;
+        for other in parts.inbetweens {
+            let Some(weight) = other.weight else { continue };
+            // Only the weights and names of the others matter here.
+            let other = InbetweenDef {
+                name: other.name,
+                weight,
+                offsets: Vec::new(),
+                normal_offsets: None,
+            };
+            if dense(vec![other.clone()]).validate(shape, entries).is_ok() {
+                dense(vec![other, inbetween.clone()]).validate(shape, entries)?;
+            }
+        }
+        self.stage
+            .edit(|edit| author_inbetween(edit, prim.path(), inbetween))
+    }
+
+    fn try_set_weights(
+        &self,
+        animation: &str,
+        channels: &[&str],
+        samples: &[(Time, Vec<f32>)],
+    ) -> Authored<()> {
+        let prim = self.prim_to_edit(animation, "SkelAnimation")?;
+        for (i, channel) in channels.iter().enumerate() {
+            if channel.is_empty() || channels[..i].contains(channel) {
+                return refuse(format!(
+                    "{animation}: '{channel}' is empty, or a channel twice"
+                ));
+            }
+        }
+        for (i, (time, weights)) in samples.iter().enumerate() {
+            let wrong = |expected: String, found: String| {
+                Err(Invalid::new(animation, "blendShapeWeights", expected, found).into())
+            };
+            if time.code().is_some_and(|t| !t.is_finite()) {
+                return wrong("finite times".into(), time.to_string());
+            }
+            if samples[..i].iter().any(|(t, _)| t == time) {
+                return wrong("each time once".into(), format!("time {time} twice"));
+            }
+            if weights.len() != channels.len() {
+                let expected = format!("{} weights, one per channel", channels.len());
+                return wrong(expected, format!("{} at time {time}", weights.len()));
+            }
+            if let Some(w) = weights.iter().find(|w| !w.is_finite()) {
+                return wrong("finite weights".into(), format!("{w} at time {time}"));
+            }
+        }
+        let names = channels.iter().map(|c| (*c).to_owned()).collect();
+        let of = |name: &str| prim.path().append_property(name);
+        let builder = self.stage.attribute_builder(of("blendShapes")?, "token[]");
+        declare(builder, token_array(names))?;
+        let builder = self
+            .stage
+            .attribute_builder(of("blendShapeWeights")?, "float[]");
+        let mut attribute = builder.custom(false).build()?.clear()?;
+        for (time, weights) in samples {
+            let value = sdf::Value::FloatVec(weights.clone());
+            attribute = attribute.set_at(value, time.code().map(usd::TimeCode::new))?;
+        }
+        Ok(())
+    }
+}
+
+/// A uniform attribute of a schema, with its value.
+fn declare(builder: usd::AttributeBuilder<'_>, value: sdf::Value) -> Authored<()> {
+    let builder = builder.custom(false).variability(sdf::Variability::Uniform);
+    builder.set(value).build()?;
+    Ok(())
+}
+
+/// As UsdSkelInbetweenShape creates them: points, though they hold offsets; normal offsets are vectors.
+fn author_inbetween(
+    edit: &usd::StageEdit,
+    shape: &sdf::Path,
+    inbetween: &InbetweenDef,
+) -> Authored<()> {
+    let name = &inbetween.name;
+    // inbetweens:normalOffsets would count as some in-between's normal offsets.
+    if !sdf::Path::is_valid_identifier(name) || name == "normalOffsets" {
+        return refuse(format!("{shape}: '{name}' is no name for an in-between"));
+    }
+    let property = format!("inbetweens:{name}");
+    let builder = edit.attribute_builder(shape.append_property(property.as_str())?, "point3f[]");
+    let weight = sdf::Value::Float(inbetween.weight);
+    declare(
+        builder.metadata("weight", weight),
+        vectors(&inbetween.offsets),
+    )?;
+    if let Some(normals) = &inbetween.normal_offsets {
+        let property = format!("{property}:normalOffsets");
+        let property = shape.append_property(property.as_str())?;
+        declare(
+            edit.attribute_builder(property, "vector3f[]"),
+            vectors(normals),
+        )?;
+    }
+    Ok(())
+}
+
+pub(crate) fn token_array(names: Vec<String>) -> sdf::Value {
+    sdf::Value::TokenVec(names.into_iter().map(tf::Token::from).collect())
+}

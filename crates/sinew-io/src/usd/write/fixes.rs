@@ -1,0 +1,186 @@
+//! A copy of a file with some opinions mended.
+
+use std::path::Path;
+
+use openusd::sdf;
+
+use super::edits::author;
+use super::save;
+use crate::usd::explain::explain;
+use crate::usd::file::UsdFile;
+use crate::usd::read::authored::AuthoredValue;
+use crate::usd::write::edits::BakeEdits;
+use crate::usd::write::flatten::Authoring;
+use sinew::error::{Error, Result, Warning};
+use sinew::sampled::Time;
+
+/// One change to a prim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mend {
+    /// Applies SkelBindingAPI.
+    ApplyBinding,
+    /// Authors values, with metadata where given.
+    Author {
+        name: String,
+        /// Type of an attribute that is not there yet, or of one that is.
+        type_name: &'static str,
+        /// The default and the samples; the values that are there stay where empty.
+        values: Vec<(Time, AuthoredValue)>,
+        interpolation: Option<&'static str>,
+        element_size: Option<i32>,
+    },
+    /// Takes an in-between away: its property is removed, or blocked where other layers, references or
+    /// variants hold it too.
+    RemoveInbetween { name: String },
+}
+
+/// A change and where it belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrimMend {
+    /// Composed prim path.
+    pub path: String,
+    pub mend: Mend,
+}
+
+impl UsdFile {
+    /// True where a mended copy can only be flattened: packages hold no layer to copy alone.
+    #[must_use]
+    pub fn mends_flattened(&self, out: &Path) -> bool {
+        let package = |p: &Path| {
+            p.extension()
+                .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
+        };
+        package(self.file()) || package(out)
+    }
+
+    /// Writes a copy of the root layer with the mends as its own opinions, which are the strongest;
+    /// relative asset paths keep leading to the same files. See [`UsdFile::mends_flattened`] for
+    /// packages, which are flattened; instances around mended prims are expanded there.
+    ///
+    /// # Errors
+    /// A prim in a native instance, unless flattened; a file that cannot be written.
+    pub fn write_mended(&self, out: &Path, mends: &[PrimMend]) -> Result<Vec<Warning>> {
+        if self.mends_flattened(out) {
+            let mended: Vec<String> = mends.iter().map(|m| m.path.clone()).collect();
+            return self.write_flattened_with(out, BakeEdits::default(), &mended, |edit| {
+                mends.iter().try_for_each(|m| mend(edit, m, &|_| false))
+            });
+        }
+        let fail = |reason: String| Error::Write {
+            file: out.to_owned(),
+            reason,
+        };
+        self.check_root_values(out)?;
+        let mut layer = self.root_layer_copy(out).map_err(|e| fail(explain(&e)))?;
+        let elsewhere = |path: &sdf::Path| self.is_held_elsewhere(path);
+        layer
+            .edit(|edit| mends.iter().try_for_each(|m| mend(edit, m, &elsewhere)))
+            .map_err(|e| fail(explain(&e)))?;
+        save::export(&layer, out)?;
+        Ok(Vec::new())
+    }
+
+    /// Some opinion on the property is not the root layer's own, at this very path.
+    fn is_held_elsewhere(&self, path: &sdf::Path) -> bool {
+        let root = self.stage.root_layer().identifier().to_owned();
+        // What cannot be told is blocked, which never harms.
+        let Ok(attribute) = self.stage.attribute(path.clone()) else {
+            return true;
+        };
+        attribute.property_stack().map_or(true, |sites| {
+            let mut sites = sites.iter();
+            sites.any(|site| site.layer != root || site.path != *path)
+        })
+    }
+}
+
+fn mend(
+    edit: &mut sdf::LayerEdit<'_>,
+    PrimMend { path, mend }: &PrimMend,
+    is_held_elsewhere: &dyn Fn(&sdf::Path) -> bool,
+) -> Authoring {
+    match mend {
+        Mend::ApplyBinding => {
+            sdf::PrimSpec::over(edit.data_mut(), path.as_str())?
+                .add_applied_schema("SkelBindingAPI")?;
+        }
+        Mend::Author {
+            name,
+            type_name,
+            values,
+            interpolation,
+            element_size,
+        } => {
+            let property = sdf::Path::new(path)?.append_property(name)?;
+            let data = edit.data_mut();
+            let is_new = !data.has_spec(&property);
+            let values = values
+                .iter()
+                .map(|(t, v)| Some((*t, to_usd(v)?)))
+                .collect::<Option<Vec<_>>>()
+                .unwrap_or_default();
+            if values.is_empty() && is_new {
+                // Metadata alone need a spec to stand on.
+                sdf::AttributeSpec::new(
+                    data,
+                    &property,
+                    *type_name,
+                    sdf::Variability::Varying,
+                    false,
+                )?;
+            } else {
+                author(data, path, name, type_name, values)?;
+            }
+            let mut set = |key: &str, value| data.set_field(&property, key, value);
+            set(
+                sdf::FieldKey::TypeName.as_str(),
+                sdf::Value::token(*type_name),
+            );
+            if let Some(interpolation) = interpolation {
+                set("interpolation", sdf::Value::token(*interpolation));
+            }
+            if let Some(size) = element_size {
+                set("elementSize", sdf::Value::Int(*size));
+            }
+        }
+        Mend::RemoveInbetween { name } => {
+            for name in [name.clone(), format!("{name}:normalOffsets")] {
+                let property = sdf::Path::new(path)?.append_property(&name)?;
+                let blocked = is_held_elsewhere(&property);
+                edit.remove_spec(&property)?;
+                if !blocked {
+                    continue;
+                }
+                let block = vec![(Time::Default, sdf::Value::ValueBlock)];
+                author(edit.data_mut(), path, &name, "vector3f[]", block)?;
+                // Readers that go by the weight alone leave one at the null shape out.
+                let data = edit.data_mut();
+                data.set_field(&property, "weight", sdf::Value::Float(0.0));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The value as usd-core's schemas type it; none for a type that no mend writes.
+fn to_usd(value: &AuthoredValue) -> Option<sdf::Value> {
+    Some(match value {
+        AuthoredValue::Ints(v) => {
+            let v: Result<Vec<i32>, _> = v.iter().map(|i| i32::try_from(*i)).collect();
+            sdf::Value::IntVec(v.ok()?)
+        }
+        AuthoredValue::Floats(v) => sdf::Value::FloatVec(v.clone()),
+        AuthoredValue::Quats(v) => sdf::Value::QuatfVec(
+            v.iter()
+                .map(|q| openusd::gf::Quatf {
+                    w: q.w,
+                    x: q.x,
+                    y: q.y,
+                    z: q.z,
+                })
+                .collect(),
+        ),
+        AuthoredValue::Blocked => sdf::Value::ValueBlock,
+        _ => return None,
+    })
+}

@@ -149,6 +149,15 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(spelled).collect()
 }
 
+/// The first `most` of many items, for a message: `a, b, c and 4 more`.
+pub fn first_few<T: fmt::Display>(items: &[T], most: usize) -> String {
+    let shown: Vec<String> = items.iter().take(most).map(T::to_string).collect();
+    match items.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// Something doubtful that does not stop the work. `code` is stable, for scripts.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Warning {

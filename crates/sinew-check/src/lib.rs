@@ -220,18 +220,8 @@ impl Findings {
 }
 
 /// The first few of many names, for a message.
-fn some_of<S: AsRef<str>>(names: &[S]) -> String {
-    const SHOWN: usize = 4;
-    let mut text = names
-        .iter()
-        .take(SHOWN)
-        .map(AsRef::as_ref)
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > SHOWN {
-        text += &format!(" and {} more", names.len() - SHOWN);
-    }
-    text
+fn some_of<T: std::fmt::Display>(names: &[T]) -> String {
+    sinew::error::first_few(names, 4)
 }
 
 /// Tokens that are listed more than once, each once.

@@ -130,7 +130,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
 }
 
 fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
-    let is_gltf = match ending(output).as_str() {
+    let is_gltf = match sinew_io::extension(output).as_str() {
         "gltf" | "glb" | "vrm" => true,
         "usda" | "usdc" | "usd" | "usdz" => false,
         other => {
@@ -298,7 +298,7 @@ fn summary(report: &Report) -> String {
 
 fn describe_model(args: &Args) -> sinew::Result<()> {
     if let Some(output) = &args.output {
-        if !["gltf", "glb", "vrm"].contains(&ending(output).as_str()) {
+        if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
             return Err(Error::Request(format!(
                 "{}: a described model is a .gltf, .glb or .vrm",
                 output.display()
@@ -352,13 +352,8 @@ fn told(report: &DescribedReport) -> String {
     let bones = count(report.bones.len(), "bone");
     let _ = writeln!(out, "  {bones}, by {}", report.by);
     if !report.lacking.is_empty() {
-        let shown = report.lacking.iter().take(SHOWN).copied();
-        let more = match report.lacking.len().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        let _ = writeln!(out, "  without {shown}{more}");
+        let lacking = sinew::error::first_few(&report.lacking, SHOWN);
+        let _ = writeln!(out, "  without {lacking}");
     }
     out
 }
@@ -421,7 +416,7 @@ fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> 
 
 /// Human bones and clips for them are in glTF files only; any ending but those of other formats may be one.
 fn read_gltf(path: &Path) -> sinew::Result<Asset> {
-    match ending(path).as_str() {
+    match sinew_io::extension(path).as_str() {
         other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => Err(Error::Request(format!(
             "{}: sinew humanoid takes .gltf, .glb, .vrm and .vrma files; for .{other} there is `sinew retarget`",
             path.display()
@@ -430,14 +425,8 @@ fn read_gltf(path: &Path) -> sinew::Result<Asset> {
     }
 }
 
-fn ending(path: &Path) -> String {
-    let ending = path.extension().and_then(|e| e.to_str());
-    ending.unwrap_or_default().to_ascii_lowercase()
-}
-
 fn refuse_same(input: &Path, output: &Path) -> sinew::Result<()> {
-    let place = |p: &Path| p.canonicalize().ok();
-    if place(output).is_some_and(|o| Some(o) == place(input)) {
+    if sinew_io::is_same_file(output, input) {
         return Err(Error::Write {
             file: output.to_owned(),
             reason: "it is a file that is read".to_owned(),

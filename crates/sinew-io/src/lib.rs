@@ -2,6 +2,7 @@
 
 pub mod bvh;
 pub mod fbx;
+mod files;
 pub mod gltf;
 mod open;
 mod openusd_compat;
@@ -9,7 +10,8 @@ pub mod output;
 mod rigs;
 pub mod usd;
 
-pub(crate) use open::read_bytes;
+pub(crate) use files::read_bytes;
+pub use files::{extension, is_same_file};
 pub use open::{open, open_with, read_asset};
 pub use output::{OutputsHeld, discard_unfinished};
 pub use rigs::{humanoid, placement, rig, shape_names, skeletons};

@@ -1,9 +1,8 @@
 //! One way to open every format.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
+use super::files::{extension, read_at_most};
 use super::usd::{ClipChoice, OpenOptions, UsdFile};
 use super::{bvh, fbx, gltf};
 use sinew::error::{Error, Result};
@@ -19,21 +18,17 @@ enum Reader {
     Fbx,
 }
 
-/// By the file's ending; by its first bytes where that says nothing.
+/// By the file's extension, or by its first bytes if the extension is unknown.
 fn reader(file: &Path) -> Reader {
-    let ending = file.extension().and_then(|e| e.to_str());
-    match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("gltf" | "glb" | "vrm" | "vrma") => return Reader::Gltf,
-        Some("bvh") => return Reader::Bvh,
-        Some("fbx") => return Reader::Fbx,
-        Some("usd" | "usda" | "usdc" | "usdz") => return Reader::Usd,
+    match extension(file).as_str() {
+        "gltf" | "glb" | "vrm" | "vrma" => return Reader::Gltf,
+        "bvh" => return Reader::Bvh,
+        "fbx" => return Reader::Fbx,
+        "usd" | "usda" | "usdc" | "usdz" => return Reader::Usd,
         _ => {}
     }
-    let mut head = Vec::new();
-    // A file that cannot be read is told of by its reader; opening a pipe would wait for its other end.
-    if file.is_file() {
-        let _ = File::open(file).map(|f| f.take(32).read_to_end(&mut head));
-    }
+    // A file that cannot be read is reported by its reader.
+    let head = read_at_most(file, 32).unwrap_or_default();
     let starts: [(&[u8], Reader); 4] = [
         (b"glTF", Reader::Gltf),
         (b"HIERARCHY", Reader::Bvh),
@@ -93,28 +88,12 @@ pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
     }
 }
 
-/// A file's bytes; only of regular files, as devices have no end and pipes may never have a start.
-///
-/// # Errors
-/// [`Error::Open`].
-pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>> {
-    let fail = |reason: String| Error::Open {
-        file: file.to_owned(),
-        reason,
-    };
-    let metadata = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
-    if !metadata.is_file() {
-        return Err(fail("not a file".into()));
-    }
-    std::fs::read(file).map_err(|e| fail(e.to_string()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_decides_and_then_the_first_bytes() {
+    fn the_extension_decides_and_then_the_first_bytes() {
         assert_eq!(reader(Path::new("no/such/Hero.GLB")), Reader::Gltf);
         assert_eq!(reader(Path::new("no/such/hero")), Reader::Usd);
         let folder = tempfile::tempdir().unwrap();

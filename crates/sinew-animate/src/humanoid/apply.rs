@@ -6,11 +6,10 @@ use super::curves::{Turned, move_by, product, scale_by};
 use super::motion::{Motion, Motions, Relative, Source, label};
 use super::reference::reference_rotation;
 use super::target::{Model, height, ratio};
-use super::words::list;
 use super::{Applied, ApplyOptions, MissingBone, Mode, Report};
 use crate::asset::{Asset, Clip, Curve, Target, Track};
 use crate::retarget::Bone;
-use sinew::error::{Error, Result};
+use sinew::error::{Error, Result, first_few};
 use sinew::math::try_inverse;
 
 /// Puts a clip onto a model. `clip` is one of `clip_file`'s, whose nodes give the rest pose and the humanoid map of
@@ -99,7 +98,7 @@ impl<'a> Work<'a> {
             let what = match (motion.rotation.is_some(), folded_into.is_empty()) {
                 (true, false) => format!(
                     "the model lacks this bone; its rotation goes to {}",
-                    list(&folded_into)
+                    first_few(&folded_into, super::MOST_NAMES)
                 ),
                 _ => "the model lacks this bone; its motion is dropped".to_owned(),
             };
@@ -288,7 +287,10 @@ impl<'a> Work<'a> {
             });
         }
         if !lacking.is_empty() {
-            let text = format!("the model lacks the expressions {}", list(&lacking));
+            let text = format!(
+                "the model lacks the expressions {}",
+                first_few(&lacking, super::MOST_NAMES)
+            );
             let at = label(self.source().asset, clip);
             self.report.warn("expression-missing", at, text);
         }

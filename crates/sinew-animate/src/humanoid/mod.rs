@@ -25,7 +25,6 @@ mod motion;
 mod own;
 mod reference;
 mod target;
-mod words;
 
 use crate::asset::{Asset, Clip, LocalTransform, Target};
 use crate::retarget::Bone;
@@ -37,6 +36,9 @@ pub use describe::{bones_by_name, describe};
 pub use expressions::expressions_to_weights;
 pub use own::on_own_skeleton;
 pub use reference::{reference_asset, reference_rotation};
+
+/// Bones or names that a message lists at most.
+const MOST_NAMES: usize = 8;
 
 /// How data relative to the bind pose meet a model's bones. Data relative to the rest pose (VRM Animation) have one
 /// meaning only, and are the same in every mode.

@@ -8,11 +8,10 @@ use super::binds::BindPoses;
 use super::curves::Turned;
 use super::reference::reference_rotation;
 use super::target::facing;
-use super::words::list;
 use super::{Mode, Report};
 use crate::asset::{Asset, Clip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, Target, Track};
 use crate::retarget::Bone;
-use sinew::error::Warning;
+use sinew::error::{Warning, first_few};
 
 /// What a bone's curves are relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +143,7 @@ impl<'a> Motions<'a> {
             let text = format!(
                 "{} of nodes that are no human bones are left out: {}",
                 tracks(elsewhere.len()),
-                list(&elsewhere)
+                first_few(&elsewhere, super::MOST_NAMES)
             );
             report.warn("track-ignored", label(asset, clip), text);
         }
@@ -205,7 +204,10 @@ impl<'a> Motions<'a> {
         ];
         for (what, why, bones) in kinds {
             if !bones.is_empty() {
-                let text = format!("{what} of {} are left out: {why}", list(&bones));
+                let text = format!(
+                    "{what} of {} are left out: {why}",
+                    first_few(&bones, super::MOST_NAMES)
+                );
                 report.warn("track-ignored", label(self.source.asset, clip), text);
             }
         }

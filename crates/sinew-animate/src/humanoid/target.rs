@@ -5,10 +5,9 @@ use glam::{DMat3, DMat4, DQuat, DVec3};
 use super::Report;
 use super::binds::BindPoses;
 use super::reference::{bends_one_way, reference_rotation};
-use super::words::list;
 use crate::asset::{Asset, Axis, Format, HumanoidSkeleton, Trs};
 use crate::retarget::Bone;
-use sinew::error::{Error, Result};
+use sinew::error::{Error, Result, first_few};
 
 /// Heights below this share of a metre scale nothing.
 const LEAST_HEIGHT: f64 = 1e-6;
@@ -184,7 +183,7 @@ impl<'a> Model<'a> {
         let text = format!(
             "the axes of {} at bind time are more than 10 degrees off the reference pose, so the clip turns them \
              otherwise than it means; mode conjugate makes up for it",
-            list(&off)
+            first_few(&off, super::MOST_NAMES)
         );
         report.warn("pose-off-reference", &self.humanoid.location, text);
     }

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Bone, Humanoid, Rig};
-use sinew::error::{Error, Invalid, Result};
+use sinew::error::{Error, Invalid, Result, first_few};
 
 /// A source joint and the target joint that follows it, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,7 +176,7 @@ fn find(rig: &Rig, name: &str) -> Result<usize> {
         Error::Request(match count {
             0 => format!(
                 "the bone map names {name}, and {label} has no such joint: it has {}",
-                some_of(rig.names())
+                first_few(rig.names(), MOST_NAMES)
             ),
             _ => format!(
                 "the bone map names {name}, and {label} has {count} joints of that name: give a whole joint path"
@@ -185,15 +185,8 @@ fn find(rig: &Rig, name: &str) -> Result<usize> {
     })
 }
 
-/// The first of many names.
-pub(super) fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 12;
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
+/// Names of joints that a message lists at most.
+pub(super) const MOST_NAMES: usize = 12;
 
 impl Serialize for BoneMap {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {

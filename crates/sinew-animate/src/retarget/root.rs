@@ -2,10 +2,10 @@
 
 use glam::{DMat4, DVec3};
 
-use super::bone_map::{JointPair, some_of};
+use super::bone_map::{JointPair, MOST_NAMES};
 use super::reference::{Reference, pair_above};
 use super::{Bone, Rig};
-use sinew::error::{Error, Result, Warning};
+use sinew::error::{Error, Result, Warning, first_few};
 
 /// The pairs whose translation goes over: the hips (or the topmost pair), what is above them, and the one asked
 /// for.
@@ -29,7 +29,7 @@ pub(super) fn root_pairs(
                 "root bone {name}: no joint of {} that a joint of {} follows has this name; those that do are {}",
                 source.label(),
                 target.label(),
-                some_of(&names)
+                first_few(&names, MOST_NAMES)
             ))
         })?;
         // The hips below it bob and sway as before.

@@ -48,9 +48,7 @@ pub(super) fn refusal(
     format: Format,
     options: &BakeOptions,
 ) -> Option<&'static str> {
-    let is_package = output
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("usdz"));
+    let is_package = sinew_io::extension(output) == "usdz";
     match options.clip_frames {
         None if options.resume => {
             Some("only a bake into clips can be resumed: clip_frames is not set")

@@ -50,13 +50,12 @@ impl Format {
     /// # Errors
     /// An ending that is none of these.
     pub fn of(output: &Path) -> Result<Self> {
-        let extension = output.extension().and_then(|e| e.to_str());
-        match extension.map(str::to_ascii_lowercase).as_deref() {
-            Some("usda" | "usdc" | "usd" | "usdz") => Ok(Self::Usd),
-            Some("obj") => Ok(Self::Obj),
-            Some("pc2") => Ok(Self::Pc2),
-            Some("exr") => Ok(Self::Exr),
-            Some("png") => Ok(Self::Png),
+        match sinew_io::extension(output).as_str() {
+            "usda" | "usdc" | "usd" | "usdz" => Ok(Self::Usd),
+            "obj" => Ok(Self::Obj),
+            "pc2" => Ok(Self::Pc2),
+            "exr" => Ok(Self::Exr),
+            "png" => Ok(Self::Png),
             _ => Err(Error::output(
                 output,
                 "expected a name that ends in .usda, .usdc, .usd, .usdz, .obj, .pc2, .exr or .png",

@@ -89,7 +89,7 @@ pub(super) fn glb(
             .map(|name| json!({ "name": name }))
             .collect();
     }
-    file.finish(&root)
+    file.finish(&root).map_err(|e| e.to_string())
 }
 
 #[derive(Default)]
@@ -154,26 +154,10 @@ impl Builder {
         self.accessors.len() - 1
     }
 
-    /// Header, JSON padded by spaces, and binary: all of it is of fours already.
-    fn finish(self, root: &Value) -> Result<Vec<u8>, String> {
-        let mut text = serde_json::to_vec(root).map_err(|e| e.to_string())?;
-        text.resize(text.len().next_multiple_of(4), b' ');
-        let total = 12 + 8 + text.len() + 8 + self.bytes.len();
-        let length = |n: usize| {
-            u32::try_from(n)
-                .map(u32::to_le_bytes)
-                .map_err(|_| format!("a .glb ends at 4 GiB, and this has {n} bytes"))
-        };
-        let mut out = Vec::with_capacity(total);
-        out.extend(b"glTF");
-        out.extend(2u32.to_le_bytes());
-        out.extend(length(total)?);
-        out.extend(length(text.len())?);
-        out.extend(b"JSON");
-        out.extend(text);
-        out.extend(length(self.bytes.len())?);
-        out.extend(b"BIN\0");
-        out.extend(self.bytes);
+    /// The file of a document that has the collected bytes as its first buffer.
+    fn finish(self, root: &Value) -> std::io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        sinew_io::gltf::write_glb(&mut out, serde_json::to_vec(root)?, Some(self.bytes))?;
         Ok(out)
     }
 }

@@ -274,8 +274,7 @@ fn check(args: &Args) -> Result<()> {
             reason: reason.to_owned(),
         })
     };
-    let extension = args.output.extension().and_then(|e| e.to_str());
-    if !extension.is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+    if sinew_io::extension(&args.output) != "png" {
         return fail("expected a name that ends in .png");
     }
     if args.output.is_dir() {

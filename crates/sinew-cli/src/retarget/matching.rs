@@ -141,15 +141,8 @@ fn holds(all: &BoneMap, part: &BoneMap) -> bool {
     part.pairs.iter().all(|p| has(&p.source, &p.target))
 }
 
-/// The first of many names.
-fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 100;
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
-}
+/// Joints that a message lists at most.
+const MOST_NAMES: usize = 100;
 
 type Side<'a> = (&'a Rig, &'a std::result::Result<Humanoid, Unrecognised>);
 
@@ -167,7 +160,7 @@ fn unknown(source: Side<'_>, target: Side<'_>) -> Error {
         text += &format!(
             "{}: its joints follow no known naming{closest}. They are {}.\n",
             rig.label(),
-            some_of(rig.names())
+            sinew::error::first_few(rig.names(), MOST_NAMES)
         );
     }
     let guess = |(rig, found): Side<'_>| match found {

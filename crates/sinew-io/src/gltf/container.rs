@@ -1,4 +1,7 @@
-//! The .glb container (glTF 2.0, 4.4): a header and chunks, the first JSON, the second perhaps binary data.
+//! The .glb container (glTF 2.0, 4.4), read and written: a header and chunks, the first JSON, the second perhaps binary
+//! data.
+
+use std::io::{self, Write};
 
 use sinew::error::Invalid;
 
@@ -71,6 +74,33 @@ pub(super) fn split(bytes: &[u8]) -> Result<Parts<'_>, Invalid> {
     Ok(parts)
 }
 
+/// Writes a .glb file: a header, the JSON, padded by spaces, and the binary chunk if there is one, padded by zeros.
+///
+/// # Errors
+/// More than the 4 GiB that a .glb can have; what `out` refuses.
+pub fn write_glb(out: &mut dyn Write, mut json: Vec<u8>, bin: Option<Vec<u8>>) -> io::Result<()> {
+    json.resize(json.len().next_multiple_of(4), b' ');
+    let mut chunks = vec![(JSON, json)];
+    if let Some(mut bin) = bin {
+        bin.resize(bin.len().next_multiple_of(4), 0);
+        chunks.push((BIN, bin));
+    }
+    let length: usize = 12 + chunks.iter().map(|(_, data)| 8 + data.len()).sum::<usize>();
+    let length = u32::try_from(length).map_err(|_| {
+        io::Error::other(format!("{length} bytes, and a .glb has no more than 4 GiB"))
+    })?;
+    out.write_all(MAGIC)?;
+    out.write_all(&2u32.to_le_bytes())?;
+    out.write_all(&length.to_le_bytes())?;
+    for (kind, data) in &chunks {
+        // Each chunk is shorter than the whole.
+        out.write_all(&(data.len() as u32).to_le_bytes())?;
+        out.write_all(&kind.to_le_bytes())?;
+        out.write_all(data)?;
+    }
+    Ok(())
+}
+
 fn broken(at: &str, expected: impl Into<String>, found: impl ToString) -> Invalid {
     Invalid::new(at, "", expected, found.to_string())
 }
@@ -90,6 +120,18 @@ mod tests {
             out.extend(*data);
         }
         out
+    }
+
+    #[test]
+    fn what_is_written_is_split_again() {
+        let mut out = Vec::new();
+        write_glb(&mut out, b"{ }".to_vec(), Some(vec![1, 2, 3])).unwrap();
+        assert_eq!(out, glb(&[(JSON, b"{ } "), (BIN, &[1, 2, 3, 0])]));
+        let parts = split(&out).unwrap();
+        assert_eq!(
+            (parts.json, parts.bin),
+            (&b"{ } "[..], Some(&[1, 2, 3, 0][..]))
+        );
     }
 
     #[test]

@@ -26,6 +26,7 @@ use std::path::Path;
 use sinew::error::{Invalid, Result};
 use sinew_animate::asset::{Asset, Axis, Format};
 
+pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
 

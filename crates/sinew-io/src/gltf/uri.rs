@@ -1,13 +1,13 @@
 //! Where bytes outside the JSON come from: data URIs and files beside the document.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use percent_encoding::percent_decode_str;
+
+use crate::files::read_at_most;
 
 /// Base64 with or without its padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -62,13 +62,7 @@ pub(super) const EXPECTED: &str = "a data: URI or a relative path";
 /// A file's bytes, `limit` at most; only of regular files, so that nothing waits on a device.
 pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     let describe = |e: std::io::Error| format!("'{}', which gives: {e}", path.display());
-    if !path.metadata().map_err(describe)?.is_file() {
-        return Err(format!("'{}', which is no file", path.display()));
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(describe)?;
-    file.take(limit).read_to_end(&mut bytes).map_err(describe)?;
-    Ok(bytes)
+    read_at_most(path, limit).map_err(describe)
 }
 
 fn strip_scheme<'a>(uri: &'a str, scheme: &str) -> Option<&'a str> {
@@ -130,11 +124,5 @@ mod tests {
         ] {
             assert!(of(uri).is_none(), "{uri}");
         }
-    }
-
-    #[test]
-    fn only_regular_files_are_read() {
-        assert!(read_file(Path::new("/dev/null"), 5).is_err());
-        assert!(read_file(&std::env::temp_dir(), 5).is_err());
     }
 }

@@ -1,13 +1,12 @@
 //! Materials, as far as ufbx finds simple PBR in them, and their textures: embedded ones, and files below the FBX's folder.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use glam::{Mat3, Vec2, Vec3, Vec4};
 
 use super::load::Budget;
+use crate::files::read_at_most;
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{AlphaMode, Image, Material, TextureRef, Wrap};
 
@@ -317,14 +316,8 @@ fn is_below(path: &Path) -> bool {
 
 /// A file's bytes, where it is a picture's: no device, and nothing else that happens to have that name.
 fn picture(path: &Path) -> Option<Vec<u8>> {
-    let about = std::fs::metadata(path).ok()?;
-    if !about.is_file() || about.len() > LARGEST {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(LARGEST).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    let size = std::fs::metadata(path).ok()?.len();
+    (size <= LARGEST).then(|| read_at_most(path, LARGEST).ok())?
 }
 
 /// What the first bytes say it is.

@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::super::container::write_glb;
 use super::super::uri::{self, Source};
 use super::GltfEdit;
 use crate::output;
@@ -20,26 +21,23 @@ impl GltfEdit {
     /// it is whole. Gives what could not be taken along.
     ///
     /// # Errors
-    /// Another ending, the model's own file as `output`, a folder that cannot be written to, a full disk, more
+    /// Another extension, the model's own file as `output`, a folder that cannot be written to, a full disk, more
     /// than the 4 GiB that a .glb may have.
     pub fn save(mut self, output: &Path) -> Result<Vec<Warning>> {
         let fail = |reason: String| Error::Write {
             file: output.to_owned(),
             reason,
         };
-        let ending = output
-            .extension()
-            .and_then(|e| e.to_str())
-            .unwrap_or_default();
-        let binary = match ending.to_ascii_lowercase().as_str() {
+        let extension = crate::extension(output);
+        let binary = match extension.as_str() {
             "gltf" => false,
             "glb" | "vrm" => true,
-            _ => return Err(fail(format!("no glTF file is named .{ending}"))),
+            _ => return Err(fail(format!("no glTF file is named .{extension}"))),
         };
-        let place = |p: &Path| p.canonicalize().ok();
-        if place(output).is_some_and(|o| Some(o) == place(&self.file)) {
+        if crate::is_same_file(output, &self.file) {
             return Err(fail("it is the file that is read".to_owned()));
         }
+        let place = |p: &Path| p.canonicalize().ok();
         let folder = |p: &Path| match p.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => place(parent),
             _ => place(Path::new(".")),
@@ -50,34 +48,13 @@ impl GltfEdit {
         if !beside {
             self.embed_images();
         }
-        let mut text = serde_json::to_vec(&self.json).map_err(|e| fail(e.to_string()))?;
-        if !binary {
-            output::replace(output, |file| {
-                file.write_all(&text).map_err(|e| e.to_string())
-            })?;
-            return Ok(self.warnings);
-        }
-        text.resize(text.len().next_multiple_of(4), b' ');
-        let mut chunks = vec![(b"JSON", text)];
-        if let Some(mut bin) = bin {
-            bin.resize(bin.len().next_multiple_of(4), 0);
-            chunks.push((b"BIN\0", bin));
-        }
-        let length: usize = 12 + chunks.iter().map(|(_, data)| 8 + data.len()).sum::<usize>();
-        let length = u32::try_from(length)
-            .map_err(|_| fail(format!("{length} bytes, and a .glb has no more than 4 GiB")))?;
+        let text = serde_json::to_vec(&self.json).map_err(|e| fail(e.to_string()))?;
         output::replace(output, |file| {
-            let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(|e| e.to_string());
-            write(b"glTF")?;
-            write(&2u32.to_le_bytes())?;
-            write(&length.to_le_bytes())?;
-            for (kind, data) in &chunks {
-                // Each chunk is shorter than the whole.
-                write(&(data.len() as u32).to_le_bytes())?;
-                write(*kind)?;
-                write(data)?;
-            }
-            Ok(())
+            let written = match binary {
+                true => write_glb(file, text, bin),
+                false => file.write_all(&text),
+            };
+            written.map_err(|e| e.to_string())
         })?;
         Ok(self.warnings)
     }

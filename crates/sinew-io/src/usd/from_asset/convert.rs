@@ -13,7 +13,6 @@ use crate::openusd_compat::crate_first_token;
 use crate::output::Outputs;
 use crate::usd::explain::explain;
 use crate::usd::file::{OpenOptions, UsdFile};
-use crate::usd::fingerprint::Fingerprint;
 use crate::usd::from_asset;
 use crate::usd::resolver::MemoryFiles;
 use sinew::error::{Error, Result, Warning};
@@ -49,7 +48,7 @@ impl UsdFile {
         let pictures: MemoryFiles = converted.images.iter().map(picture).collect();
         let mut memory = pictures.clone();
         let root = root.into_inner();
-        let fingerprint = Fingerprint::of(&root);
+        let fingerprint = xxhash_rust::xxh3::xxh3_64(&root);
         memory.insert(ROOT.to_owned(), root.into());
         let mut file = Self::compose(&asset.file, ROOT, options, memory)?;
         file.made = Some(MadeStage {

@@ -10,7 +10,7 @@ use crate::usd::explain::explain;
 use crate::usd::file::UsdFile;
 use crate::usd::read::authored::AuthoredValue;
 use crate::usd::write::edits::BakeEdits;
-use crate::usd::write::flatten::Authoring;
+use crate::usd::write::flatten::{Authoring, has_extension};
 use sinew::error::{Error, Result, Warning};
 use sinew::sampled::Time;
 
@@ -46,11 +46,7 @@ impl UsdFile {
     /// True where a mended copy can only be flattened: packages hold no layer to copy alone.
     #[must_use]
     pub fn mends_flattened(&self, out: &Path) -> bool {
-        let package = |p: &Path| {
-            p.extension()
-                .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
-        };
-        package(self.file()) || package(out)
+        has_extension(self.file(), "usdz") || has_extension(out, "usdz")
     }
 
     /// Writes a copy of the root layer with the mends as its own opinions, which are the strongest;

@@ -27,9 +27,6 @@ impl UsdFile {
     /// # Errors
     /// As said.
     pub fn check_output(&self, output: &Path) -> Result<()> {
-        let Ok(output_file) = output.canonicalize() else {
-            return Ok(()); // Not there yet, so nothing is overwritten.
-        };
         let mut sources: Vec<PathBuf> = self
             .stage
             .layer_identifiers()
@@ -40,7 +37,7 @@ impl UsdFile {
         // Value clips, which are no layers of the stage.
         sources.extend(self.opened.files());
         for source in sources {
-            if source.canonicalize().is_ok_and(|s| s == output_file) {
+            if crate::is_same_file(&source, output) {
                 return Err(Error::Write {
                     file: output.to_owned(),
                     reason: format!(
@@ -283,8 +280,7 @@ impl UsdFile {
 }
 
 pub(crate) fn has_extension(file: &Path, extension: &str) -> bool {
-    file.extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case(extension))
+    crate::extension(file) == extension
 }
 
 /// The file of a layer identifier, the outermost package of one inside a package.

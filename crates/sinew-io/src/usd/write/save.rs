@@ -9,7 +9,7 @@ use openusd::ar::{ResolvedPath, Resolver};
 use openusd::{sdf, usd_utils, usdz};
 
 use super::edits::BakeEdits;
-use super::flatten::{Authoring, outermost_file, relative_to};
+use super::flatten::{Authoring, has_extension, outermost_file, relative_to};
 use crate::openusd_compat::{crate_first_token, udim_paths};
 pub(crate) use crate::output::{Outputs, replace};
 use crate::usd::explain::explain;
@@ -39,10 +39,7 @@ impl UsdFile {
             return self.write_whole(layer, out).map(|_| ());
         }
         for file in [self.file(), out] {
-            if file
-                .extension()
-                .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
-            {
+            if has_extension(file, "usdz") {
                 let file = file.display();
                 return Err(fail(format!(
                     "{file} is a package, which is more than a layer"
@@ -153,11 +150,8 @@ pub(crate) fn export_with(layer: &sdf::Layer, output: &Path, outputs: &mut Outpu
         file: output.to_owned(),
         reason,
     };
-    let extension = output
-        .extension()
-        .and_then(|e| e.to_str())
-        .unwrap_or_default();
-    let format = sdf::LayerRegistry::find_by_extension(extension)
+    let extension = crate::extension(output);
+    let format = sdf::LayerRegistry::find_by_extension(&extension)
         .ok_or_else(|| fail(format!("no USD format is named .{extension}")))?;
     outputs.file(output, |file| {
         crate_first_token::write(format, layer.data(), file).map_err(|e| explain(&e))

@@ -94,12 +94,9 @@ fn listed(document: &Value, asset: &mut Asset) {
 
 /// Files that are named VRM should be VRM.
 fn named(asset: &mut Asset) {
-    let ending = asset.file.extension().and_then(|e| e.to_str());
-    let lacking = match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("vrm") if !matches!(asset.format, Format::Vrm0 | Format::Vrm1) => {
-            "neither VRMC_vrm nor VRM"
-        }
-        Some("vrma") if asset.format != Format::Vrma => "no VRMC_vrm_animation",
+    let lacking = match crate::extension(&asset.file).as_str() {
+        "vrm" if !matches!(asset.format, Format::Vrm0 | Format::Vrm1) => "neither VRMC_vrm nor VRM",
+        "vrma" if asset.format != Format::Vrma => "no VRMC_vrm_animation",
         _ => return,
     };
     let message = format!("{lacking}: read as plain glTF");

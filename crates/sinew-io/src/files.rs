@@ -1,0 +1,86 @@
+//! Helpers for paths and files that every format needs.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use sinew::error::{Error, Result};
+
+/// The extension of a file name, in lower case and without the dot; empty if there is none.
+///
+/// ```
+/// use std::path::Path;
+///
+/// assert_eq!(sinew_io::extension(Path::new("Hero.GLB")), "glb");
+/// assert_eq!(sinew_io::extension(Path::new("hero")), "");
+/// ```
+#[must_use]
+pub fn extension(file: &Path) -> String {
+    let extension = file.extension().and_then(|e| e.to_str());
+    extension.unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Whether two paths lead to the same file, which has to be there.
+#[must_use]
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// Opens a regular file. Anything else is an error: a device has no end, and a pipe may never have a start.
+///
+/// # Errors
+/// A file that is not there, is not regular or cannot be opened.
+pub(crate) fn open_regular(file: &Path) -> io::Result<File> {
+    check_regular(file)?;
+    File::open(file)
+}
+
+/// # Errors
+/// A file that is not there or is not regular.
+pub(crate) fn check_regular(file: &Path) -> io::Result<()> {
+    match std::fs::metadata(file)?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("not a file")),
+    }
+}
+
+/// The bytes of a regular file, `limit` of them at most.
+///
+/// # Errors
+/// As [`open_regular`]; a file that cannot be read.
+pub(crate) fn read_at_most(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(file)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The bytes of a regular file.
+///
+/// # Errors
+/// [`Error::Open`].
+pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>> {
+    let bytes = check_regular(file).and_then(|()| std::fs::read(file));
+    bytes.map_err(|e| Error::Open {
+        file: file.to_owned(),
+        reason: e.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read() {
+        assert!(read_at_most(Path::new("/dev/null"), 5).is_err());
+        assert!(read_at_most(&std::env::temp_dir(), 5).is_err());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hello").unwrap();
+        assert_eq!(read_at_most(file.path(), 4).unwrap(), b"hell");
+        assert!(is_same_file(file.path(), file.path()));
+        assert!(!is_same_file(file.path(), Path::new("no/such/file")));
+    }
+}

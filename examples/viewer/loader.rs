@@ -60,11 +60,12 @@ pub fn start(
 fn read(request: &Request) -> Result<Ready, String> {
     let text = |e: sinew::Error| e.to_string();
     let mut options = OpenOptions::default();
-    let mut file = open_with(&request.path, &options).map_err(text)?;
+    let open = |options: &OpenOptions| open_with(&request.path, options).map_err(|e| e.to_string());
+    let mut file = open(&options)?;
     let is_usd = file.origin().is_none();
     if let Some(clip) = request.clip.as_ref().filter(|_| !is_usd) {
         options.clips = ClipChoice::Named(clip.clone());
-        file = open_with(&request.path, &options).map_err(text)?;
+        file = open(&options)?;
     }
     let loaded = Loaded::of(&file, &options).map_err(text)?;
     let mut files = file.layer_files();
@@ -78,7 +79,7 @@ fn read(request: &Request) -> Result<Ready, String> {
         loaded,
     };
     if is_usd {
-        let animations = file.animations().map_err(text)?;
+        let animations = file.animations().map_err(|e| e.to_string())?;
         choose(&mut ready, animations, request.clip.as_deref());
     }
     Ok(ready)

@@ -146,6 +146,12 @@ impl From<sinew::Error> for Error {
     }
 }
 
+impl From<sinew_io::Error> for Error {
+    fn from(error: sinew_io::Error) -> Self {
+        sinew::Error::from(error).into()
+    }
+}
+
 impl Error {
     pub(super) fn output(file: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
         Self::Output {

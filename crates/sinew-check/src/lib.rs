@@ -108,7 +108,11 @@ impl Report {
 /// A file that cannot be opened or decoded. Whatever else is wrong is in the report.
 pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Report> {
     let path = path.as_ref();
-    match io::open_with(path, &options.open).and_then(|file| check(&file, options)) {
+    let checked = match io::open_with(path, &options.open) {
+        Ok(file) => check(&file, options),
+        Err(e) => Err(e.into()),
+    };
+    match checked {
         Err(Error::Invalid(invalid)) => Ok(refused::refused(path, &invalid)),
         checked => checked,
     }

@@ -209,7 +209,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         (None, BackendArg::Cpu) => Backend::Cpu,
     };
     let options = BakeOptions {
-        open: args.open.options(),
+        open: args.open.options()?,
         frames: args.frames,
         backend,
         prims: args.prim.clone(),

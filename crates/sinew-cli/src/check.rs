@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let options = CheckOptions {
-        open: args.open.options(),
+        open: args.open.options()?,
         max_influences: args.max_influences,
         anim_source: args.anim_source.into(),
     };

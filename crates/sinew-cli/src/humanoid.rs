@@ -421,7 +421,7 @@ fn read_gltf(path: &Path) -> sinew::Result<Asset> {
             "{}: sinew humanoid takes .gltf, .glb, .vrm and .vrma files; for .{other} there is `sinew retarget`",
             path.display()
         ))),
-        _ => gltf::read(path),
+        _ => Ok(gltf::read(path)?),
     }
 }
 

@@ -22,14 +22,22 @@ pub struct OpenArgs {
 }
 
 impl OpenArgs {
-    pub fn options(&self) -> OpenOptions {
-        OpenOptions {
+    /// # Errors
+    /// A search path that is no folder.
+    pub fn options(&self) -> sinew::Result<OpenOptions> {
+        if let Some(folder) = self.search_path.iter().find(|p| !p.is_dir()) {
+            return Err(sinew::Error::Request(format!(
+                "--search-path: there is no folder {}",
+                folder.display()
+            )));
+        }
+        Ok(OpenOptions {
             variants: self.variant.clone(),
             search_paths: self.search_path.clone(),
             clips: match &self.clip {
                 Some(name) => ClipChoice::Named(name.clone()),
                 None => ClipChoice::First,
             },
-        }
+        })
     }
 }

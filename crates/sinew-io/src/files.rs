@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use sinew::error::{Error, Result};
+use crate::error::{Error, Result};
 
 /// The extension of a file name, in lower case and without the dot; empty if there is none.
 ///
@@ -63,10 +63,7 @@ pub(crate) fn read_at_most(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// [`Error::Open`].
 pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>> {
     let bytes = check_regular(file).and_then(|()| std::fs::read(file));
-    bytes.map_err(|e| Error::Open {
-        file: file.to_owned(),
-        reason: e.to_string(),
-    })
+    bytes.map_err(|e| Error::open(file, e))
 }
 
 #[cfg(test)]

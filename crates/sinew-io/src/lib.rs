@@ -1,6 +1,7 @@
 //! File formats. Nothing else names a file-format crate.
 
 pub mod bvh;
+mod error;
 pub mod fbx;
 mod files;
 pub mod gltf;
@@ -10,6 +11,7 @@ pub mod output;
 mod rigs;
 pub mod usd;
 
+pub use error::{Error, Result, Source};
 pub(crate) use files::read_bytes;
 pub use files::{extension, is_same_file};
 pub use open::{open, open_with, read_asset};

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::files::{extension, read_at_most};
 use super::usd::{ClipChoice, OpenOptions, UsdFile};
 use super::{bvh, fbx, gltf};
-use sinew::error::{Error, Result};
+use crate::error::{Error, Result};
 use sinew_animate::asset::Asset;
 use sinew_animate::humanoid::on_own_skeleton;
 
@@ -46,7 +46,7 @@ fn reader(file: &Path) -> Reader {
 /// let puppet = sinew_io::open("../../examples/assets/puppet.glb")?;
 /// let scene = puppet.scene(Default::default())?;
 /// assert_eq!(scene.instances[0].instance.skeleton().joints().len(), 21);
-/// # Ok::<(), sinew::Error>(())
+/// # Ok::<(), sinew_io::Error>(())
 /// ```
 ///
 /// # Errors
@@ -61,7 +61,12 @@ pub fn open(file: impl AsRef<Path>) -> Result<UsdFile> {
 /// As [`open`]; a clip that the file does not have; a clip of a USD file, variants of another: there are none.
 pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFile> {
     let file = file.as_ref();
-    let refuse = |reason: String| Err(Error::Request(format!("{}: {reason}", file.display())));
+    let refuse = |reason: String| {
+        Err(Error::Unsupported {
+            file: file.to_owned(),
+            reason,
+        })
+    };
     match (read_asset(file)?, &options.clips) {
         (Some(_), _) if !options.variants.is_empty() => {
             refuse("there are variants in USD files only".into())

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{NamedTempFile, TempPath};
 
-use sinew::error::{Error, Result};
+use crate::error::{Error, Result, Source};
 
 /// openusd writes value by value, tens of thousands of them; unbuffered they cost more than the bake.
 const BUFFER: usize = 1 << 20;
@@ -222,11 +222,8 @@ impl Drop for Outputs {
     }
 }
 
-fn failed(file: &Path, reason: impl ToString) -> Error {
-    Error::Write {
-        file: file.to_owned(),
-        reason: reason.to_string(),
-    }
+fn failed(file: &Path, source: impl Into<Source>) -> Error {
+    Error::write(file, source)
 }
 
 /// No other program's.

@@ -29,5 +29,6 @@ pub fn save_png(file: impl AsRef<Path>, picture: &RgbaImage) -> Result<()> {
             false => encoder.write_image(picture.as_raw(), width, height, ExtendedColorType::Rgba8),
         };
         written.map_err(|e| e.to_string())
-    })
+    })?;
+    Ok(())
 }

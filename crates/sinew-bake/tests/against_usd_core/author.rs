@@ -302,7 +302,7 @@ def "World" (
 fn what_cannot_be_authored_is_refused() -> Result<(), Failed> {
     let mut file = edited()?;
     let before = saved_text(&file)?;
-    let says = |error: Result<String, sinew::Error>, words: &[&str]| {
+    let says = |error: sinew_io::Result<String>, words: &[&str]| {
         let text = error.expect_err("refused").to_string();
         let all = words.iter().all(|w| text.contains(w));
         assert!(all && text.contains("lbs_basic.usda"), "{text}: {words:?}");

@@ -138,7 +138,7 @@ struct ShapeReport {
 pub fn run(args: &Args) -> sinew::Result<()> {
     let mut progress = Progress::new(false);
     progress.doing(&format!("reading {}", args.input.display()));
-    let file = sinew_io::open_with(&args.input, &args.open.options())?;
+    let file = sinew_io::open_with(&args.input, &args.open.options()?)?;
     let scene = file.scene(ReadOptions {
         anim_source: args.anim_source.into(),
     })?;

@@ -159,9 +159,10 @@ pub fn run(args: &Args) -> Result<()> {
         Some(name) => AdapterChoice::Named(name.clone()),
         None => AdapterChoice::Any,
     };
+    let options = args.open.options()?;
     let (loaded, gpu) = std::thread::scope(|scope| {
         let gpu = scope.spawn(|| GpuDevice::new(&choice));
-        let loaded = Loaded::read(&args.input, &args.open.options());
+        let loaded = Loaded::read(&args.input, &options);
         (loaded, gpu.join())
     });
     let loaded = loaded?;

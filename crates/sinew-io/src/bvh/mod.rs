@@ -24,7 +24,8 @@ use std::path::Path;
 
 use glam::DVec3;
 
-use sinew::error::{Invalid, Result};
+use crate::error::Result;
+use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, Axis, Clip, Format, LocalTransform, Node, Trs};
 
 use hierarchy::Joint;
@@ -36,7 +37,8 @@ const LARGEST_IN_METRES: f64 = 10.0;
 /// Reads the file: its joints as nodes, its motion as the one clip, named as the file is.
 ///
 /// # Errors
-/// [`sinew::Error::Open`] where the file cannot be read; [`sinew::Error::Invalid`] with line and statement for all that is wrong in it.
+/// [`Error::Open`](crate::Error::Open) if the file cannot be read. [`Error::Invalid`](crate::Error::Invalid), with line and
+/// statement, for all that is wrong in it.
 pub fn read(path: &Path) -> Result<Asset> {
     let bytes = crate::read_bytes(path)?;
     // Names may be in any old encoding; nothing else can.

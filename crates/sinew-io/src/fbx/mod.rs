@@ -20,23 +20,24 @@ mod reader;
 
 use std::path::Path;
 
-use sinew::error::Result;
+use crate::error::Result;
 use sinew_animate::asset::Asset;
 
 /// Reads the file.
 ///
 /// # Errors
-/// [`Error::Open`](sinew::Error::Open) where the file cannot be read, with ufbx's own description, and where sinew was
-/// built without the feature `fbx`; [`Error::Invalid`](sinew::Error::Invalid) where it would need far more memory than its
-/// size justifies.
+/// [`Error::Open`](crate::Error::Open) if the file cannot be read, with ufbx's own description.
+/// [`Error::Invalid`](crate::Error::Invalid) if it would need far more memory than its size justifies.
+/// [`Error::Unsupported`](crate::Error::Unsupported) if sinew was built without the feature `fbx`.
 pub fn read(path: &Path) -> Result<Asset> {
     #[cfg(feature = "fbx")]
     return reader::read(path);
     #[cfg(not(feature = "fbx"))]
-    Err(sinew::Error::Open {
+    Err(crate::Error::Unsupported {
         file: path.to_owned(),
-        reason: "this sinew was built without FBX, which needs a C compiler; build it with \
-                 `--features fbx`"
-            .to_owned(),
+        reason:
+            "FBX is not in this build of sinew, as it needs a C compiler: build with the cargo \
+                 feature `fbx`"
+                .to_owned(),
     })
 }

@@ -23,7 +23,8 @@ mod views;
 
 use std::path::Path;
 
-use sinew::error::{Invalid, Result};
+use crate::error::Result;
+use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, Axis, Format};
 
 pub use container::write_glb;
@@ -33,7 +34,7 @@ pub use edit::{GltfEdit, described_as};
 /// Reads a .gltf, .glb, .vrm or .vrma file, with the buffers and images it names. Units are metres, Y is up.
 ///
 /// # Errors
-/// [`sinew::Error::Open`] where the file cannot be read; else the first rule broken, an [`Invalid`] whose `prim` is the JSON
+/// [`Error::Open`](crate::Error::Open) if the file cannot be read; else the first rule broken, an [`Invalid`] whose `prim` is the JSON
 /// location, such as `accessors[3].bufferView`.
 pub fn read(path: &Path) -> Result<Asset> {
     let bytes = crate::read_bytes(path)?;

@@ -31,8 +31,8 @@ use openusd::sdf::{AbstractData, DataError, Path, Value};
 
 use super::crate_first_token;
 use super::crate_first_token::HEADER;
+use crate::error::explain;
 use crate::openusd_compat::layer_view::{LayerView, Viewed};
-use crate::usd::explain::explain;
 
 /// What usd-core aligns arrays to, so that it can use them where they are in a mapped file.
 const ALIGNMENT: u64 = 8;

@@ -19,10 +19,10 @@ use std::path::Path;
 use openusd::sdf::{self, AbstractData, Value};
 use openusd::usd;
 
-use crate::usd::explain::explain;
+use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use crate::usd::write::flatten::has_extension;
-use sinew::error::{Error, Invalid, Result, Warning};
+use sinew::error::{Invalid, Warning};
 
 const SPLINE: &str = "spline";
 
@@ -149,10 +149,7 @@ impl UsdFile {
     /// `spline-not-written`, `value-not-in-crate` or `integers-not-read`, naming prim and property; a stage that cannot
     /// be read.
     pub fn check_flattened(&self, out: &Path) -> Result<()> {
-        let hazards = self.hazards().map_err(|e| Error::Write {
-            file: out.to_owned(),
-            reason: explain(&e),
-        })?;
+        let hazards = self.hazards().map_err(|e| Error::write(out, e))?;
         let refused = hazards.iter().find_map(|h| h.refusal(out));
         refused.map_or(Ok(()), Err)
     }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use openusd::usd;
 
-use super::explain::explain;
 use super::from_asset::convert::MadeStage;
 use super::resolver::{CheckedResolver, MemoryFiles, Opened, SESSION};
 use super::variants::{self, VariantSelection};
+use crate::error::{Error, Result, Source};
+use crate::files::check_regular;
 use crate::openusd_compat::class_arcs;
-use sinew::error::{Error, Result};
 use sinew::skel::AnimSource;
 
 /// How a stage is composed.
@@ -90,20 +90,18 @@ impl UsdFile {
     /// is no folder.
     pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let file = file.as_ref();
-        let fail = |reason: String| Error::Open {
+        let fail = |source: Source| Error::Open {
             file: file.to_owned(),
-            reason,
+            source,
         };
-        let metadata = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
-        if !metadata.is_file() {
-            return Err(fail("not a file".into()));
-        }
+        check_regular(file).map_err(|e| fail(e.into()))?;
         let name = file
             .to_str()
             .ok_or_else(|| fail("its name is not UTF-8".into()))?;
         if let Some(folder) = options.search_paths.iter().find(|p| !p.is_dir()) {
-            let text = format!("search path: there is no folder {}", folder.display());
-            return Err(Error::Request(text));
+            return Err(Error::NoSuchFolder {
+                folder: folder.clone(),
+            });
         }
         Self::compose(file, name, options, MemoryFiles::new())
     }
@@ -115,12 +113,12 @@ impl UsdFile {
         options: &OpenOptions,
         mut memory: MemoryFiles,
     ) -> Result<Self> {
-        let fail = |reason: String| Error::Open {
+        let fail = |source: Source| Error::Open {
             file: file.to_owned(),
-            reason,
+            source,
         };
         // There is always a session layer, for what is said of the stage and of none of its files.
-        let session = variants::session_layer(&options.variants).map_err(fail)?;
+        let session = variants::session_layer(&options.variants).map_err(|e| fail(e.into()))?;
         memory.insert(SESSION.to_owned(), session.into());
         let resolver = CheckedResolver::new(&options.search_paths, memory);
         let opened = resolver.opened();
@@ -130,8 +128,8 @@ impl UsdFile {
             .session_layer(SESSION)
             .open(root);
         opened.check_versions(file)?;
-        let stage = stage.map_err(|e| fail(explain(&e)))?;
-        check_classes(&stage).map_err(fail)?;
+        let stage = stage.map_err(|e| fail(e.into()))?;
+        check_classes(&stage).map_err(|e| fail(e.into()))?;
         variants::check(&stage, &options.variants)?;
         Ok(Self {
             stage,

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
-use sinew::error::{Error, Result};
 
 impl UsdFile {
     /// A number of the contents of the layers that the stage is composed of, and of the value clips that were read by now,
@@ -24,10 +24,7 @@ impl UsdFile {
         let files = self.layer_files().into_iter().chain(self.opened.files());
         let mut buffer = vec![0; 1 << 20];
         for file in files.filter(|file| known.insert(same(file))) {
-            let fail = |e: std::io::Error| Error::Open {
-                file: file.clone(),
-                reason: e.to_string(),
-            };
+            let fail = |e: std::io::Error| Error::open(&file, e);
             let mut input = File::open(&file).map_err(fail)?;
             let mut hash = Xxh3::new();
             // Which layer holds what: two that are exchanged make another stage. The root goes by any name.

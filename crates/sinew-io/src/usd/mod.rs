@@ -6,7 +6,6 @@
 //! - `write` writes bakes, edits and copies.
 //! - `from_asset` turns an [`Asset`](sinew_animate::asset::Asset) of another format into a stage.
 
-pub(crate) mod explain;
 pub(crate) mod file;
 mod fingerprint;
 mod from_asset;

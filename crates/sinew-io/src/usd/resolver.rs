@@ -81,8 +81,7 @@ impl Opened {
         let Some((file, version)) = self.notes().refused.first().cloned() else {
             return Ok(());
         };
-        let is_stage = Path::new(&file) == stage
-            || matches!((Path::new(&file).canonicalize(), stage.canonicalize()), (Ok(a), Ok(b)) if a == b);
+        let is_stage = Path::new(&file) == stage || crate::is_same_file(Path::new(&file), stage);
         let error = Invalid::new(file, "", crate_version::READ, version).coded("crate-version");
         Err(match is_stage {
             true => error,

@@ -6,9 +6,9 @@ use std::io::Cursor;
 
 use openusd::{sdf, usd};
 
-use crate::usd::explain::explain;
+use crate::error::explain;
+use crate::error::{Error, Result};
 use crate::usd::resolver::SESSION;
-use sinew::error::{Error, Result};
 
 /// Variants of one prim, written `/Prim{set=name}{set2=name2}`. An empty name selects none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,8 +108,10 @@ pub(crate) fn session_layer(
 /// A prim that is not there or belongs to an instance, a set or a variant that it does not have.
 pub(crate) fn check(stage: &usd::Stage, selections: &[VariantSelection]) -> Result<()> {
     for selection in selections {
-        let refuse =
-            |why: String| Error::Request(format!("variant selection '{selection}': {why}"));
+        let refuse = |reason: String| Error::NoSuchVariant {
+            selection: selection.to_string(),
+            reason,
+        };
         check_one(stage, selection)
             .map_err(|e| refuse(explain(&e)))?
             .map_err(refuse)?;

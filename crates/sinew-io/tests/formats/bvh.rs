@@ -7,9 +7,9 @@ use common::command::Bench;
 use common::rng::Rng;
 use common::tolerance;
 use glam::{DMat4, DQuat, DVec3};
-use sinew::Error;
 use sinew_animate::asset::{Asset, Axis, CurveInterpolation, Format, Keys, Target};
 use sinew_io as io;
+use sinew_io::Error;
 
 fn read(text: impl AsRef<[u8]>) -> Result<Asset, Error> {
     let bench = Bench::new();

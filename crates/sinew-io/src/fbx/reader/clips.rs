@@ -9,7 +9,8 @@ use super::load;
 use super::load::Budget;
 use super::meshes::{MeshChannel, Meshes};
 use super::nodes::{Nodes, dvec3, rotation, trs};
-use sinew::error::{Invalid, Result};
+use crate::error::Result;
+use sinew::error::Invalid;
 use sinew_animate::asset::{Clip, Curve, CurveInterpolation, Keys, Target, Track};
 
 /// The property that animates a blend channel, in percent.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use sinew::error::{Error, Invalid, Result};
+use crate::error::{Error, Result};
+use sinew::error::Invalid;
 
 /// Levels of nodes. Paths of joints are as long as they are deep, so that files deeper than any skeleton would
 /// need memory by the square of their size.
@@ -78,10 +79,8 @@ fn limited(file_size: usize) -> ufbx::AllocatorOpts {
 }
 
 fn refused(error: &ufbx::Error, path: &Path) -> Error {
-    Error::Open {
-        file: path.to_owned(),
-        reason: format!("{} ({:?})", error.description, error.type_),
-    }
+    let reason = format!("{} ({:?})", error.description, error.type_);
+    Error::open(path, reason)
 }
 
 /// Bytes that any file may need, however small.

@@ -13,7 +13,8 @@ use load::Budget;
 use materials::Materials;
 use nodes::Nodes;
 
-use sinew::error::{Result, Warning};
+use crate::error::Result;
+use sinew::error::Warning;
 use sinew_animate::asset::{Asset, Axis, Format};
 
 /// FBX's own unit, for files that give none.

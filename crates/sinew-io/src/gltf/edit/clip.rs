@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::GltfEdit;
+use super::{GltfEdit, unexpected};
+use crate::error::Result;
 use crate::gltf::extensions::Severity;
 use crate::gltf::extensions::humanoid::{EXTENSION, validate};
-use sinew::error::{Error, Invalid, Result};
+use sinew::error::Invalid;
 use sinew_animate::asset::{
     Asset, Clip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, LocalTransform, Target,
 };
@@ -34,17 +35,17 @@ impl GltfEdit {
         let mut samplers = Vec::new();
         for track in &clip.tracks {
             let Target::Node(node) = track.target else {
-                return Err(Error::Request(format!(
-                    "a track of {:?} is no node's",
-                    track.target
-                )));
+                return Err(unexpected(
+                    &self.file,
+                    format!("a track of {:?} is no node's", track.target),
+                ));
             };
             let plain = Plain::of(&track.curve).map_err(|found| {
                 let name = asset.nodes.get(node).map_or("", |n| &n.name);
-                Error::Request(format!(
-                    "{}: the curve of \"{name}\" has {found}",
-                    clip.name
-                ))
+                unexpected(
+                    &self.file,
+                    format!("{}: the curve of \"{name}\" has {found}", clip.name),
+                )
             })?;
             let mut add = |kind: &str, values: &[f32], count: usize, bounds: bool| {
                 let mut accessor = json!({
@@ -88,10 +89,7 @@ impl GltfEdit {
         let local = asset.nodes.get(node).map(|n| n.local);
         let found = self.json.get_mut("nodes").and_then(|n| n.get_mut(node));
         let (Some(local), Some(Value::Object(found))) = (local, found) else {
-            return Err(Error::Request(format!(
-                "{}: has no node {node}",
-                self.file.display()
-            )));
+            return Err(unexpected(&self.file, format!("has no node {node}")));
         };
         if found.remove("matrix").is_some() || matches!(local, LocalTransform::Matrix(_)) {
             let trs = local.trs();
@@ -186,10 +184,7 @@ impl GltfEdit {
     pub fn describe(&mut self, skeleton: &HumanoidSkeleton) -> Result<()> {
         let described = self.json.get("extensions").and_then(|e| e.get(EXTENSION));
         if described.is_some() {
-            return Err(Error::Request(format!(
-                "{}: has {EXTENSION} already",
-                self.file.display()
-            )));
+            return Err(unexpected(&self.file, format!("has {EXTENSION} already")));
         }
         let extension = described_as(skeleton);
         self.object("extensions")?

@@ -13,7 +13,8 @@ pub use clip::described_as;
 use serde_json::{Map, Value, json};
 
 use super::document::{Buffer, Document};
-use sinew::error::{Error, Invalid, Result, Warning};
+use crate::error::{Error, Result};
+use sinew::error::{Invalid, Warning};
 
 /// A glTF document to be written again.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ impl GltfEdit {
         }
         match &mut self.json {
             Value::Object(root) => Ok(root),
-            _ => Err(Error::Request("a document that is no object".to_owned())),
+            _ => Err(unexpected(&self.file, "a document that is no object")),
         }
     }
 
@@ -95,9 +96,10 @@ impl GltfEdit {
         if let Some(found) = found {
             return Err(self.broken(key, "an object", &found));
         }
+        let file = self.file.clone();
         match self.root()?.entry(key).or_insert_with(|| json!({})) {
             Value::Object(object) => Ok(object),
-            _ => Err(Error::Request(format!("{key} is no object"))),
+            _ => Err(unexpected(&file, format!("{key} is no object"))),
         }
     }
 
@@ -122,8 +124,9 @@ impl GltfEdit {
             }
         };
         let Some(Some(buffer)) = self.buffers.get_mut(index) else {
-            return Err(Error::Request(
-                "a document whose buffers are no list".to_owned(),
+            return Err(unexpected(
+                &self.file,
+                "a document whose buffers are no list",
             ));
         };
         buffer.resize(buffer.len().next_multiple_of(4), 0);
@@ -132,5 +135,12 @@ impl GltfEdit {
         self.json["buffers"][index]["byteLength"] = json!(buffer.len());
         let view = json!({ "buffer": index, "byteOffset": offset, "byteLength": bytes.len() });
         self.push("bufferViews", view)
+    }
+}
+
+fn unexpected(file: &Path, reason: impl Into<String>) -> Error {
+    Error::Edit {
+        file: file.to_owned(),
+        reason: reason.into(),
     }
 }

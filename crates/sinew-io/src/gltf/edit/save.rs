@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use super::super::container::write_glb;
 use super::super::uri::{self, Source};
 use super::GltfEdit;
+use crate::error::{Error, Result};
 use crate::output;
-use sinew::error::{Error, Result, Warning};
+use sinew::error::Warning;
 
 /// No image is taken in beyond this.
 const LARGEST_IMAGE: u64 = 1 << 30;
@@ -24,10 +25,7 @@ impl GltfEdit {
     /// Another extension, the model's own file as `output`, a folder that cannot be written to, a full disk, more
     /// than the 4 GiB that a .glb may have.
     pub fn save(mut self, output: &Path) -> Result<Vec<Warning>> {
-        let fail = |reason: String| Error::Write {
-            file: output.to_owned(),
-            reason,
-        };
+        let fail = |reason: String| Error::write(output, reason);
         let extension = crate::extension(output);
         let binary = match extension.as_str() {
             "gltf" => false,
@@ -48,7 +46,7 @@ impl GltfEdit {
         if !beside {
             self.embed_images();
         }
-        let text = serde_json::to_vec(&self.json).map_err(|e| fail(e.to_string()))?;
+        let text = serde_json::to_vec(&self.json).map_err(|e| Error::write(output, e))?;
         output::replace(output, |file| {
             let written = match binary {
                 true => write_glb(file, text, bin),

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use openusd::{sdf, usdz};
 
 use super::*;
+use crate::error::Result;
 use crate::usd::{ReadOptions, UsdFile};
-use sinew::error::Result;
 
 const PATHS: &[u8] = b"PATHS\0";
 

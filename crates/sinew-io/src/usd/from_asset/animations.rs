@@ -13,7 +13,8 @@ use super::joints::components;
 use super::layer::{LayerBuilder, PrimId};
 use super::sampling::{Samples, Tolerated, rotations, sample_times, vectors};
 use super::skeletons::SkeletonPlan;
-use sinew::error::{Error, Result, Warning};
+use crate::error::{Error, Result};
+use sinew::error::Warning;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew_animate::asset::{Asset, Curve, Trs};
 
@@ -207,10 +208,12 @@ impl<'a> SkelClip<'a> {
     }
 
     fn too_large(&self) -> Error {
-        Error::Request(format!(
-            "{}: its clips have more than {MAX_VALUES} values in all: choose one of them",
-            self.asset.file.display()
-        ))
+        Error::TooLarge {
+            file: self.asset.file.clone(),
+            reason: format!(
+                "its clips have more than {MAX_VALUES} values in all: choose one of them"
+            ),
+        }
     }
 
     fn weights(&self, times: &[f64]) -> Samples<Vec<f32>> {

@@ -8,7 +8,8 @@ use half::f16;
 use super::clips::{CodedClip, moves};
 use super::joints::{Hierarchy, components};
 use super::skeletons::SkeletonPlan;
-use sinew::error::{Invalid, Result, Warning};
+use crate::error::Result;
+use sinew::error::{Invalid, Warning};
 use sinew::math::{is_affine, try_inverse};
 use sinew_animate::asset::Asset;
 

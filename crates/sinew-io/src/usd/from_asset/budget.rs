@@ -10,7 +10,8 @@ use openusd::sdf;
 use super::animations::Tolerance;
 use super::placement::{MeshUse, Place};
 use super::skeletons::SkeletonPlan;
-use sinew::error::{Invalid, Result};
+use crate::error::Result;
+use sinew::error::Invalid;
 use sinew_animate::asset::Asset;
 
 /// Bytes that any file may become...

@@ -11,7 +11,8 @@ use super::joints::components;
 use super::layer::PrimId;
 use super::stage::Builder;
 use super::time::Rate;
-use sinew::error::{Result, Warning};
+use crate::error::Result;
+use sinew::error::Warning;
 use sinew::sampled::Sampled;
 use sinew_animate::asset::{Asset, Clip, Curve, CurveInterpolation, Keys, Node, Target, Track};
 

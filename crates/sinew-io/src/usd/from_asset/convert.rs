@@ -9,13 +9,13 @@ use std::sync::Arc;
 use glam::Vec3;
 use openusd::{sdf, usd_utils};
 
+use crate::error::{Error, Result, Source};
 use crate::openusd_compat::crate_first_token;
 use crate::output::Outputs;
-use crate::usd::explain::explain;
 use crate::usd::file::{OpenOptions, UsdFile};
 use crate::usd::from_asset;
 use crate::usd::resolver::MemoryFiles;
-use sinew::error::{Error, Result, Warning};
+use sinew::error::Warning;
 use sinew::sampled::Sampled;
 use sinew_animate::asset::{Asset, Format};
 use sinew_animate::retarget::Bone;
@@ -29,16 +29,16 @@ impl UsdFile {
     /// # Errors
     /// A clip that the asset does not have; what no UsdSkel can hold.
     pub fn from_asset(asset: &Asset, options: &OpenOptions) -> Result<Self> {
-        let fail = |reason: String| Error::Open {
+        let fail = |source: Source| Error::Open {
             file: asset.file.clone(),
-            reason,
+            source,
         };
         let converted = from_asset::author(asset, &options.clips)?;
         let mut root = Cursor::new(Vec::new());
         let format = sdf::LayerRegistry::find_by_extension("usdc")
             .ok_or_else(|| fail("no crate format".into()))?;
         crate_first_token::write(format, &converted.layer, &mut root)
-            .map_err(|e| fail(explain(&e)))?;
+            .map_err(|e| fail(e.into()))?;
         let picture = |(path, image): &(String, usize)| {
             (
                 path.clone(),
@@ -111,9 +111,9 @@ pub(crate) fn write_pictures(
     out: &Path,
     outputs: &mut Outputs,
 ) -> Result<()> {
-    let fail = |reason: String| Error::Write {
+    let fail = |source: Source| Error::Write {
         file: out.to_owned(),
-        reason,
+        source,
     };
     let stem = out.file_stem().unwrap_or_default().to_string_lossy();
     let folder_name = format!("{stem}_textures");
@@ -131,7 +131,7 @@ pub(crate) fn write_pictures(
         },
         true,
     )
-    .map_err(|e| fail(explain(&e)))?;
+    .map_err(|e| fail(e.into()))?;
     named.sort_unstable();
     named.dedup();
     if !named.is_empty() {

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use glam::{DMat4, DVec3};
 
 use super::names::Names;
-use sinew::error::{Invalid, Result};
+use crate::error::Result;
+use sinew::error::Invalid;
 use sinew::math::try_inverse;
 use sinew_animate::asset::{Asset, LocalTransform, Trs};
 

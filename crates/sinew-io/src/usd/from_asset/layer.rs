@@ -7,7 +7,8 @@ use openusd::{sdf, tf};
 use super::budget::{Budget, is_finite, value_bytes};
 use super::names::Names;
 use super::sampling::Samples;
-use sinew::error::{Error, Invalid, Result};
+use crate::error::{Error, Result};
+use sinew::error::Invalid;
 
 /// A prim of the layer that is being built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,7 +60,7 @@ const QUOTED: usize = 200;
 
 /// Names are identifiers by now, so this is never seen.
 fn refused(e: &sdf::PathParseError) -> Error {
-    Error::Request(format!("no path in a layer: {e}"))
+    Invalid::new("", "", "a path of a layer", e.to_string()).into()
 }
 
 impl LayerBuilder {

@@ -5,8 +5,9 @@ use openusd::{gf, sdf};
 
 use super::layer::{LayerBuilder, PrimId};
 use super::meshes::uv_name;
+use crate::error::Result;
 use crate::usd::resolver::picture_path;
-use sinew::error::{Result, Warning};
+use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{AlphaMode, Asset, Material, TextureRef, Wrap};
 
 /// The network of one material while it is built.
@@ -67,7 +68,7 @@ pub(super) fn output_path(layer: &LayerBuilder, shader: PrimId, output: &str) ->
     let path = layer
         .path(shader)
         .append_property(format!("outputs:{output}"));
-    path.map_err(|e| sinew::error::Error::Request(format!("no path in a layer: {e}")))
+    path.map_err(|e| Invalid::new("", "", "a path of a layer", e.to_string()).into())
 }
 
 fn color(v: Vec4) -> sdf::Value {

@@ -8,8 +8,9 @@ use super::layer::{LayerBuilder, PrimId};
 use super::names::Names;
 use super::placement::{MeshUse, Place};
 use super::skeletons::SkeletonPlan;
+use crate::error::Result;
 use crate::usd::read::values::{matrix4d, vectors};
-use sinew::error::{Invalid, Result};
+use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, Primitive};
 
 /// What a Mesh prim is bound to.

@@ -26,8 +26,9 @@ use convert::{ConvertedHumanoid, ConvertedSkeleton};
 use glam::Vec3;
 use openusd::sdf;
 
+use crate::error::{Error, Result};
 use crate::usd::file::ClipChoice;
-use sinew::error::{Error, Result, Warning};
+use sinew::error::Warning;
 use sinew::sampled::Sampled;
 use sinew_animate::asset::Asset;
 
@@ -79,14 +80,11 @@ fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
                 None => name.split('+').map(find).collect(),
             };
             let Some(sources) = sources else {
-                let names: Vec<_> = asset.clips.iter().map(|c| c.name.as_str()).collect();
-                let has = match names.is_empty() {
-                    true => "it has none".to_owned(),
-                    false => format!("it has {}", names.join(", ")),
-                };
-                let file = asset.file.display();
-                let text = format!("{file}: no clip is named '{name}': {has}");
-                return Err(Error::Request(text));
+                return Err(Error::NoSuchClip {
+                    file: asset.file.clone(),
+                    asked: name.clone(),
+                    known: asset.clips.iter().map(|c| c.name.clone()).collect(),
+                });
             };
             let name = name.clone();
             Ok(vec![ChosenClip { name, sources }])

@@ -11,8 +11,8 @@ use super::joints::{Hierarchy, Joint, components};
 use super::layer::{LayerBuilder, PrimId};
 use super::sampling::{rotations, sample_times, vectors};
 use super::skeletons::SkeletonPlan;
+use crate::error::Result;
 use crate::usd::read::values::matrix4d;
-use sinew::error::Result;
 use sinew_animate::asset::{Asset, Node};
 
 /// A node's mesh, or those of its primitives that are placed alike.

@@ -10,7 +10,8 @@ use glam::DMat4;
 
 use super::binds::{UsedJoints, variants};
 use super::joints::{Hierarchy, Joint, JointTree, TokenBytes};
-use sinew::error::{Result, Warning};
+use crate::error::Result;
+use sinew::error::Warning;
 use sinew_animate::asset::Asset;
 
 /// A Skeleton to be written.

@@ -17,8 +17,9 @@ use super::placement::{Homes, MeshUse, Place, author_transform, place};
 use super::skeletons::SkeletonPlan;
 use super::time::Rate;
 use super::{ChosenClip, Converted, ConvertedHumanoid, ConvertedSkeleton, skeletons};
+use crate::error::Result;
 use crate::usd::read::values::matrix4d;
-use sinew::error::{Invalid, Result, Warning};
+use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, Axis};
 
 /// Bytes of points, and of what goes with them, that meshes in several places may repeat.

@@ -8,13 +8,13 @@ mod textures;
 
 use std::collections::HashSet;
 
+use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::read::values::stage_interpolation;
 use crate::usd::resolver::CheckedResolver;
 use materials::MaterialReader;
 use meshes::MeshReader;
 use places::{Places, walk};
-use sinew::error::Result;
 use sinew::scene::{Geometry, Placement, Scene};
 use textures::TextureReader;
 
@@ -30,7 +30,7 @@ impl UsdFile {
     /// let geometry = file.geometry(&scene)?;
     /// let body = geometry.meshes.iter().find(|m| m.path == "/Hatchling/Geo/Body").expect("the body");
     /// assert!(body.binding.is_some() && body.visible(Time::At(1.0)));
-    /// # Ok::<(), sinew::Error>(())
+    /// # Ok::<(), sinew_io::Error>(())
     /// ```
     ///
     /// # Errors

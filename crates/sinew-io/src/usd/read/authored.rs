@@ -9,11 +9,11 @@ use glam::{DMat4, Quat, Vec3};
 use openusd::{sdf, usd};
 
 use super::skeletons::weight_metadata;
+use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::read::skinned_prims::token_metadata;
 use crate::usd::read::tree::prim_kind;
 use crate::usd::read::values::FromUsd;
-use sinew::error::Result;
 use sinew::sampled::{Half3, Time};
 use sinew::skel::binding::PrimKind;
 

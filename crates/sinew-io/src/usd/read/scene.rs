@@ -8,14 +8,13 @@ use openusd::{sdf, usd};
 use super::bounds::BoundsReader;
 use super::skeletons::{read_animation, read_skeleton};
 use crate::openusd_compat::hazards::Hazard;
-use crate::usd::explain::explain;
 use crate::usd::file::{ReadOptions, UsdFile};
 use crate::usd::from_asset::convert::MadeStage;
 use crate::usd::read::skinned_prims::{SceneIndices, SkinReader};
 use crate::usd::read::tree::{StageTree, read_tree};
 use crate::usd::read::values::{read_sampled, read_uniform, stage_interpolation};
 use crate::usd::read::xforms::read_stack;
-use sinew::error::{Error, Invalid, Result, Warning};
+use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{
     PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, SkinBinding, TimeLine, XformStack,
@@ -36,10 +35,7 @@ impl UsdFile {
     /// What was read of the stage, now that value clips have been opened on the way.
     pub(crate) fn all_read<T>(&self, read: Result<T, openusd::Error>) -> Result<T> {
         self.opened.check_versions(&self.file)?;
-        read.map_err(|e| Error::Open {
-            file: self.file.clone(),
-            reason: explain(&e),
-        })
+        read.map_err(|e| Error::open(&self.file, e))
     }
 
     fn read_scene(&self, options: ReadOptions) -> Result<Scene, openusd::Error> {

@@ -5,8 +5,9 @@ use openusd::usd;
 
 use super::tree::read_tree;
 use super::values::{read, read_sampled, read_uniform};
+use crate::error::Result;
 use crate::usd::file::UsdFile;
-use sinew::error::{Invalid, Result, Warning};
+use sinew::error::{Invalid, Warning};
 use sinew::sampled::Interpolation;
 use sinew::skel::binding::PrimKind;
 use sinew::skel::{BlendShape, Inbetween, SkelAnimation, Skeleton};

@@ -6,11 +6,11 @@ use openusd::{gf, sdf};
 
 use super::blend_shapes::{Authored, Failure, refuse, token_array};
 use super::edits::author;
-use crate::usd::explain::explain;
+use crate::error::{Error, Result, Source};
 use crate::usd::file::UsdFile;
 use crate::usd::write::edits::Samples;
 use crate::usd::write::flatten::Authoring;
-use sinew::error::{Error, Invalid, Result, Warning};
+use sinew::error::{Invalid, Warning};
 use sinew::sampled::Sampled;
 use sinew::scene::TimeLine;
 use sinew::skel::SkelAnimation;
@@ -51,13 +51,13 @@ impl UsdFile {
         self.check_output(out)?;
         let path = format!("/{name}");
         check(name, &path, animation, time_line).map_err(|e| self.failure(e))?;
-        let fail = |reason: String| Error::Write {
+        let fail = |source: Source| Error::Write {
             file: out.to_owned(),
-            reason,
+            source,
         };
         let theirs = |key: &str| {
             let value = self.stage.stage_metadata(key);
-            value.map_err(|e| fail(explain(&e)))
+            value.map_err(|e| fail(e.into()))
         };
         // Without an opinion USD's fallbacks hold, which are said here.
         let up = theirs("upAxis")?.unwrap_or_else(|| sdf::Value::token("Y"));
@@ -74,7 +74,7 @@ impl UsdFile {
                 data.set_field(&root, "metersPerUnit", unit);
                 Ok(())
             })
-            .map_err(|e| fail(explain(&e)))?;
+            .map_err(|e| fail(e.into()))?;
         self.write_whole(layer, out)
     }
 

@@ -7,11 +7,12 @@ use openusd::sdf;
 
 use super::save;
 use super::save::Outputs;
+use crate::error::{Error, Result, Source};
 use crate::openusd_compat::crate_arrays::{CrateArrays, Streamed};
 use crate::usd::file::UsdFile;
 use crate::usd::write::edits::{BakeEdits, BakedArray, Kept};
 use crate::usd::write::flatten::{all_here, has_extension};
-use sinew::error::{Error, Result, Warning};
+use sinew::error::Warning;
 use sinew::sampled::Time;
 
 /// A bake on its way to a file: arrays one by one, as they are deformed, and then the prims that have them.
@@ -122,10 +123,7 @@ impl BakeOutput<'_> {
         Ok(Vec::new())
     }
 
-    pub(crate) fn failed(&self, reason: impl ToString) -> Error {
-        Error::Write {
-            file: self.output.clone(),
-            reason: reason.to_string(),
-        }
+    pub(crate) fn failed(&self, source: impl Into<Source>) -> Error {
+        Error::write(&self.output, source)
     }
 }

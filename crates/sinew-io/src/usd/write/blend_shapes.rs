@@ -5,11 +5,12 @@
 
 use openusd::{sdf, tf, usd};
 
-use crate::usd::explain::explain;
+use crate::error::explain;
+use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use crate::usd::read::skeletons::read_shape_parts;
 use crate::usd::read::values::{read_sampled, read_uniform, vectors};
-use sinew::error::{Error, Invalid, Result};
+use sinew::error::Invalid;
 use sinew::sampled::{Interpolation, Sampled, Time};
 use sinew::skel::{BlendShapeDef, InbetweenDef};
 
@@ -17,13 +18,16 @@ use sinew::skel::{BlendShapeDef, InbetweenDef};
 pub(crate) type Authored<T> = std::result::Result<T, Failure>;
 
 pub(crate) enum Failure {
-    Ours(Error),
+    Invalid(Invalid),
+    /// The request makes no sense, for this reason.
+    Refused(String),
+    /// openusd's own error.
     Theirs(String),
 }
 
 impl From<Invalid> for Failure {
     fn from(error: Invalid) -> Self {
-        Self::Ours(error.into())
+        Self::Invalid(error)
     }
 }
 
@@ -46,7 +50,7 @@ theirs!(
 );
 
 pub(crate) fn refuse<T>(reason: String) -> Authored<T> {
-    Err(Failure::Ours(Error::Request(reason)))
+    Err(Failure::Refused(reason))
 }
 
 impl UsdFile {
@@ -131,15 +135,14 @@ impl UsdFile {
     }
 
     pub(crate) fn failure(&self, failure: Failure) -> Error {
+        let edit = |reason: String| Error::Edit {
+            file: self.file().to_owned(),
+            reason,
+        };
         match failure {
-            Failure::Ours(Error::Invalid(invalid)) => invalid.in_file(self.file()).into(),
-            Failure::Ours(Error::Request(text)) => {
-                Error::Request(format!("{}: {text}", self.file().display()))
-            }
-            Failure::Ours(other) => other,
-            Failure::Theirs(text) => {
-                Error::Request(format!("{}: cannot author: {text}", self.file().display()))
-            }
+            Failure::Invalid(invalid) => invalid.in_file(self.file()).into(),
+            Failure::Refused(reason) => edit(reason),
+            Failure::Theirs(reason) => edit(format!("cannot author: {reason}")),
         }
     }
 

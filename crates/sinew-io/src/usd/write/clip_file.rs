@@ -7,10 +7,9 @@ use std::path::Path;
 
 use openusd::sdf::{self, Value};
 
+use crate::error::{Error, Result, Source};
 use crate::openusd_compat::crate_paths;
 use crate::openusd_compat::crate_values;
-use crate::usd::explain::explain;
-use sinew::error::{Error, Result};
 
 const CUSTOM_LAYER_DATA: &str = "customLayerData";
 /// The entry of customLayerData that is ours.
@@ -115,28 +114,28 @@ impl FoundClip {
     /// # Errors
     /// A file that cannot be read.
     pub fn at(file: &Path) -> Result<Self> {
-        let fail = |reason: String| Error::Open {
+        let fail = |source: Source| Error::Open {
             file: file.to_owned(),
-            reason,
+            source,
         };
         match std::fs::metadata(file) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Self::Nothing),
-            Err(e) => return Err(fail(e.to_string())),
+            Err(e) => return Err(fail(e.into())),
             Ok(metadata) if !metadata.is_file() => return Ok(Self::Foreign),
             Ok(_) => {}
         }
-        let Some(bytes) = structure(file).map_err(|e| fail(e.to_string()))? else {
+        let Some(bytes) = structure(file).map_err(|e| fail(e.into()))? else {
             return Ok(Self::Foreign);
         };
         if let Some(clip) = ClipFile::read(bytes) {
             return Ok(Self::Clip(Box::new(clip)));
         }
         // Another writer may have laid it out otherwise.
-        let size = std::fs::metadata(file).map_err(|e| fail(e.to_string()))?;
+        let size = std::fs::metadata(file).map_err(|e| fail(e.into()))?;
         if size.len() > MOST {
             return Ok(Self::Foreign);
         }
-        let bytes = std::fs::read(file).map_err(|e| fail(e.to_string()))?;
+        let bytes = std::fs::read(file).map_err(|e| fail(e.into()))?;
         let clip = ClipFile::read(bytes).map(Box::new);
         Ok(clip.map_or(Self::Foreign, Self::Clip))
     }
@@ -226,9 +225,9 @@ impl ClipContents {
     /// # Errors
     /// A file that cannot be read.
     pub fn add(&mut self, file: &Path, clip: &ClipFile) -> Result<()> {
-        let fail = |reason: String| Error::Open {
+        let fail = |source: Source| Error::Open {
             file: file.to_owned(),
-            reason,
+            source,
         };
         self.clips += 1;
         let data = clip.layer.data();
@@ -238,9 +237,9 @@ impl ClipContents {
                 continue;
             }
             let type_name = data.try_field(&path, sdf::FieldKey::TypeName.as_str());
-            let type_name = match type_name.map_err(|e| fail(explain(&e)))?.as_deref() {
+            let type_name = match type_name.map_err(|e| fail(e.into()))?.as_deref() {
                 Some(Value::Token(name)) => name.as_str().to_owned(),
-                _ => return Err(fail(format!("{path} has no type"))),
+                _ => return Err(fail(format!("{path} has no type").into())),
             };
             if data.has_field(&path, sdf::FieldKey::TimeSamples.as_str()) {
                 let entry = self.sampled.entry(path.as_str().to_owned());
@@ -253,14 +252,14 @@ impl ClipContents {
         if still.is_empty() {
             return Ok(());
         }
-        let bytes = std::fs::read(file).map_err(|e| fail(e.to_string()))?;
-        look_through(&bytes).map_err(|e| fail(e.to_string()))?;
-        let whole = sdf::Layer::from_bytes("clip", bytes).map_err(|e| fail(explain(&e)))?;
+        let bytes = std::fs::read(file).map_err(|e| fail(e.into()))?;
+        look_through(&bytes).map_err(|e| fail(e.into()))?;
+        let whole = sdf::Layer::from_bytes("clip", bytes).map_err(|e| fail(e.into()))?;
         for (path, type_name) in still {
             let value = whole
                 .data()
                 .try_field(&path, sdf::FieldKey::Default.as_str());
-            if let Some(value) = value.map_err(|e| fail(explain(&e)))? {
+            if let Some(value) = value.map_err(|e| fail(e.into()))? {
                 let path = path.as_str().to_owned();
                 self.still.insert(path, (type_name, value.into_owned()));
             }

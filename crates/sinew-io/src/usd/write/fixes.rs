@@ -6,12 +6,12 @@ use openusd::sdf;
 
 use super::edits::author;
 use super::save;
-use crate::usd::explain::explain;
+use crate::error::{Error, Result, Source};
 use crate::usd::file::UsdFile;
 use crate::usd::read::authored::AuthoredValue;
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::flatten::{Authoring, has_extension};
-use sinew::error::{Error, Result, Warning};
+use sinew::error::Warning;
 use sinew::sampled::Time;
 
 /// One change to a prim.
@@ -62,16 +62,16 @@ impl UsdFile {
                 mends.iter().try_for_each(|m| mend(edit, m, &|_| false))
             });
         }
-        let fail = |reason: String| Error::Write {
+        let fail = |source: Source| Error::Write {
             file: out.to_owned(),
-            reason,
+            source,
         };
         self.check_root_values(out)?;
-        let mut layer = self.root_layer_copy(out).map_err(|e| fail(explain(&e)))?;
+        let mut layer = self.root_layer_copy(out).map_err(|e| fail(e.into()))?;
         let elsewhere = |path: &sdf::Path| self.is_held_elsewhere(path);
         layer
             .edit(|edit| mends.iter().try_for_each(|m| mend(edit, m, &elsewhere)))
-            .map_err(|e| fail(explain(&e)))?;
+            .map_err(|e| fail(e.into()))?;
         save::export(&layer, out)?;
         Ok(Vec::new())
     }

@@ -6,18 +6,18 @@ use openusd::{sdf, usd_utils};
 
 use super::edits::apply;
 use super::save;
+use crate::error::{Error, Result, Source};
 use crate::openusd_compat::crate_arrays::Streamed;
 use crate::openusd_compat::{
     empty_targets, flatten_clips, flatten_prototypes, schema_order, udim_paths,
 };
-use crate::usd::explain::explain;
 use crate::usd::file::UsdFile;
 use crate::usd::from_asset::convert;
 use crate::usd::resolver::CheckedResolver;
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::instances::{Instances, Sharing};
 use crate::usd::{resolver, variants};
-use sinew::error::{Error, Result, Warning};
+use sinew::error::Warning;
 
 pub(crate) type Authoring = std::result::Result<(), sdf::AuthoringError>;
 
@@ -38,8 +38,8 @@ impl UsdFile {
         sources.extend(self.opened.files());
         for source in sources {
             if crate::is_same_file(&source, output) {
-                return Err(Error::Write {
-                    file: output.to_owned(),
+                return Err(Error::OutputIsInput {
+                    output: output.to_owned(),
                     reason: format!(
                         "it is read from: {} would be overwritten by what is made of it",
                         source.display()
@@ -83,15 +83,15 @@ impl UsdFile {
         apart: &[String],
         author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
     ) -> Result<(sdf::Layer, Streamed)> {
-        let fail = |reason: String| Error::Write {
+        let fail = |source: Source| Error::Write {
             file: out.to_owned(),
-            reason,
+            source,
         };
         self.check_flattened(out)?;
         let mut streamed = Streamed::new();
         let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened)
-            .map_err(|e| fail(explain(&e)))?;
-        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
+            .map_err(|e| fail(e.into()))?;
+        let edits = instances.placed(edits).map_err(|e| fail(e.into()))?;
         let layer = self.flattened_as(&instances, |edit| {
             streamed = apply(edit.data_mut(), edits)?;
             author(edit)
@@ -106,10 +106,7 @@ impl UsdFile {
         out: &Path,
     ) -> Result<sdf::Layer> {
         self.opened.check_versions(self.file())?;
-        let layer = layer.map_err(|e| Error::Write {
-            file: out.to_owned(),
-            reason: explain(&e),
-        })?;
+        let layer = layer.map_err(|e| Error::write(out, e))?;
         self.check_layer_values(layer.data(), out)?;
         Ok(layer)
     }
@@ -199,29 +196,29 @@ impl UsdFile {
             return Ok(());
         }
         let input = self.file().display();
-        Err(Error::Write {
-            file: out.to_owned(),
-            reason: format!(
+        Err(Error::write(
+            out,
+            format!(
                 "a layer of overs needs a USD file below it, and {input} is none: convert it first"
             ),
-        })
+        ))
     }
 
     /// The edits alone, as [`UsdFile::write_layer`] has them, and the samples that are in the file already.
     pub(crate) fn overs(&self, out: &Path, edits: BakeEdits) -> Result<(sdf::Layer, Streamed)> {
-        let fail = |reason: String| Error::Write {
+        let fail = |source: Source| Error::Write {
             file: out.to_owned(),
-            reason,
+            source,
         };
         let mut streamed = Streamed::new();
         let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
-            .map_err(|e| fail(explain(&e)))?;
-        let edits = instances.placed(edits).map_err(|e| fail(explain(&e)))?;
+            .map_err(|e| fail(e.into()))?;
+        let edits = instances.placed(edits).map_err(|e| fail(e.into()))?;
         let layer = self.overs_as(out, &instances, |edit| {
             streamed = apply(edit.data_mut(), edits)?;
             Ok(())
         });
-        Ok((layer.map_err(|e| fail(explain(&e)))?, streamed))
+        Ok((layer.map_err(|e| fail(e.into()))?, streamed))
     }
 
     /// A layer over the input that is to be written as `out`, its instances shared as said, with what `author` adds to it.
@@ -292,10 +289,10 @@ pub(crate) fn outermost_file(identifier: &str) -> PathBuf {
 pub(crate) fn all_here(out: &Path, streamed: &Streamed) -> Result<()> {
     match streamed.keys().next() {
         None => Ok(()),
-        Some(path) => Err(Error::Write {
-            file: out.to_owned(),
-            reason: format!("the samples of {path} are in another file"),
-        }),
+        Some(path) => {
+            let reason = format!("the samples of {path} are in another file");
+            Err(Error::write(out, reason))
+        }
     }
 }
 

@@ -10,12 +10,13 @@ use openusd::{sdf, usd_utils, usdz};
 
 use super::edits::BakeEdits;
 use super::flatten::{Authoring, has_extension, outermost_file, relative_to};
+use crate::error::explain;
+use crate::error::{Error, Result, Source};
 use crate::openusd_compat::{crate_first_token, udim_paths};
 pub(crate) use crate::output::{Outputs, replace};
-use crate::usd::explain::explain;
 use crate::usd::file::UsdFile;
 use crate::usd::resolver::CheckedResolver;
-use sinew::error::{Error, Result, Warning};
+use sinew::error::Warning;
 
 impl UsdFile {
     /// Writes the root layer, as edited, to another file, in the format of its extension. References, sublayers
@@ -29,26 +30,26 @@ impl UsdFile {
     /// cannot be written.
     pub fn save_as(&self, out: impl AsRef<Path>) -> Result<()> {
         let out = out.as_ref();
-        let fail = |reason: String| Error::Write {
+        let fail = |source: Source| Error::Write {
             file: out.to_owned(),
-            reason,
+            source,
         };
         if self.made.is_some() {
             self.check_output(out)?;
-            let layer = self.root_layer_copy(out).map_err(|e| fail(explain(&e)))?;
+            let layer = self.root_layer_copy(out).map_err(|e| fail(e.into()))?;
             return self.write_whole(layer, out).map(|_| ());
         }
         for file in [self.file(), out] {
             if has_extension(file, "usdz") {
                 let file = file.display();
-                return Err(fail(format!(
-                    "{file} is a package, which is more than a layer"
-                )));
+                return Err(fail(
+                    format!("{file} is a package, which is more than a layer").into(),
+                ));
             }
         }
         self.check_output(out)?;
         self.check_root_values(out)?;
-        let layer = self.root_layer_copy(out).map_err(|e| fail(explain(&e)))?;
+        let layer = self.root_layer_copy(out).map_err(|e| fail(e.into()))?;
         export(&layer, out)
     }
 
@@ -146,13 +147,13 @@ pub(crate) fn export(layer: &sdf::Layer, output: &Path) -> Result<()> {
 
 /// As [`export`], appearing with what else is in `outputs`.
 pub(crate) fn export_with(layer: &sdf::Layer, output: &Path, outputs: &mut Outputs) -> Result<()> {
-    let fail = |reason: String| Error::Write {
+    let fail = |source: Source| Error::Write {
         file: output.to_owned(),
-        reason,
+        source,
     };
     let extension = crate::extension(output);
     let format = sdf::LayerRegistry::find_by_extension(&extension)
-        .ok_or_else(|| fail(format!("no USD format is named .{extension}")))?;
+        .ok_or_else(|| fail(format!("no USD format is named .{extension}").into()))?;
     outputs.file(output, |file| {
         crate_first_token::write(format, layer.data(), file).map_err(|e| explain(&e))
     })
@@ -166,9 +167,9 @@ pub(crate) fn write_package(
     output: &Path,
     resolver: CheckedResolver,
 ) -> Result<Vec<Warning>> {
-    let fail = |reason: String| Error::Write {
+    let fail = |source: Source| Error::Write {
         file: output.to_owned(),
-        reason,
+        source,
     };
     let mut assets = Assets {
         resolver,
@@ -177,7 +178,7 @@ pub(crate) fn write_package(
         missing: Vec::new(),
     };
     usd_utils::modify_asset_paths(&mut layer, |path| assets.localise(path), true)
-        .map_err(|e| fail(explain(&e)))?;
+        .map_err(|e| fail(e.into()))?;
     let stem = output
         .file_stem()
         .and_then(|s| s.to_str())
@@ -185,7 +186,7 @@ pub(crate) fn write_package(
     let mut root = Cursor::new(Vec::new());
     let format = sdf::LayerRegistry::find_by_extension("usdc")
         .ok_or_else(|| fail("no crate format".into()))?;
-    crate_first_token::write(format, layer.data(), &mut root).map_err(|e| fail(explain(&e)))?;
+    crate_first_token::write(format, layer.data(), &mut root).map_err(|e| fail(e.into()))?;
     drop(layer);
     replace(output, |file: &mut BufWriter<&mut File>| {
         let mut archive = usdz::ArchiveWriter::new(file);

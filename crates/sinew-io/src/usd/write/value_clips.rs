@@ -11,15 +11,15 @@ use openusd::{gf, sdf};
 
 use super::save::Outputs;
 use super::{edits, save};
+use crate::error::{Error, Result};
 use crate::openusd_compat::crate_arrays::Streamed;
-use crate::usd::explain::explain;
 use crate::usd::file::UsdFile;
 use crate::usd::write::bake_output::BakeOutput;
 use crate::usd::write::clip_file::{ClipContents, ClipRecord};
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::flatten::{Authoring, relative_to};
 use crate::usd::write::instances::{Instances, Sharing};
-use sinew::error::{Error, Result};
+use sinew::error::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::NormalsProperty;
 
@@ -55,10 +55,7 @@ impl UsdFile {
         if overs {
             self.check_layer(out)?;
         }
-        let fail = |e: openusd::Error| Error::Open {
-            file: self.file().to_owned(),
-            reason: explain(&e),
-        };
+        let fail = |e: openusd::Error| Error::open(self.file(), e);
         let sharing = match overs {
             true => Sharing::Overs,
             false => Sharing::Flattened,
@@ -91,10 +88,7 @@ impl UsdFile {
         contents: &ClipContents,
         edits: BakeEdits,
     ) -> Result<()> {
-        let fail = |e: openusd::Error| Error::Write {
-            file: stage.out.to_owned(),
-            reason: explain(&e),
-        };
+        let fail = |e: openusd::Error| Error::write(stage.out, e);
         let edits = layout.instances.placed(edits).map_err(fail)?;
         let mut outputs = Outputs::default();
         let declare = |edit: &mut sdf::LayerEdit<'_>| declare(edit.data_mut(), contents, edits);
@@ -129,7 +123,8 @@ impl ClipLayout {
     /// # Errors
     /// No path of a prim.
     pub fn place(&self, prim: &str) -> Result<String> {
-        let path = sdf::Path::new(prim).map_err(|e| Error::Request(format!("{prim}: {e}")))?;
+        let path = sdf::Path::new(prim)
+            .map_err(|e| Invalid::new(prim, "", "a prim path", e.to_string()))?;
         Ok(self.instances.place(&path).as_str().to_owned())
     }
 
@@ -146,7 +141,7 @@ impl ClipLayout {
     ) -> Result<()> {
         let mut layer = sdf::Layer::new_anonymous("clip");
         let written = self.author_clip(&mut layer, edits, frames, record);
-        let streamed = written.map_err(|e| out.failed(explain(&e)))?;
+        let streamed = written.map_err(|e| out.failed(e))?;
         out.finish_layer(layer, streamed).map(|_| ())
     }
 

@@ -36,7 +36,7 @@ pub fn trials() -> Vec<Trial> {
         .into()
 }
 
-fn first(asset: &Asset) -> sinew::Result<UsdFile> {
+fn first(asset: &Asset) -> sinew_io::Result<UsdFile> {
     UsdFile::from_asset(asset, &OpenOptions::default())
 }
 

@@ -10,7 +10,7 @@ use sinew_animate::retarget::Bone;
 use common::gltf_maker::GltfMaker;
 use common::mannequin::{Axes, Build, Mannequin};
 
-pub fn read_as(gltf: &GltfMaker, name: &str) -> sinew::Result<Asset> {
+pub fn read_as(gltf: &GltfMaker, name: &str) -> sinew_io::Result<Asset> {
     sinew_io::gltf::read_bytes(&gltf.glb(), Path::new(name))
 }
 

@@ -239,7 +239,7 @@ pub fn malformed_files_are_errors_with_their_location() {
             let mut gltf = good.clone();
             breaking(&mut gltf);
             let error = match read_as(&gltf, name) {
-                Err(sinew::Error::Invalid(invalid)) => invalid,
+                Err(sinew_io::Error::Invalid(invalid)) => invalid,
                 other => panic!("{location}: {:?}", other.map(|a| a.warnings)),
             };
             assert_eq!(error.prim, format!("extensions.{location}"), "{error}");
@@ -303,7 +303,7 @@ pub fn scrambled_files_are_told_not_followed() {
             }
             match read_as(&gltf, name) {
                 Ok(_) => read += 1,
-                Err(sinew::Error::Invalid(invalid)) => {
+                Err(sinew_io::Error::Invalid(invalid)) => {
                     assert!(
                         !invalid.prim.is_empty() && invalid.file.is_some(),
                         "{invalid}"

@@ -7,9 +7,9 @@ use common::fbx::{Axes, Character, Clip, Joint, LEFT_HANDED, Picture, Y_UP, Z_UP
 use common::rng::Rng;
 use common::tolerance;
 use glam::{DMat4, DVec3};
-use sinew::Error;
 use sinew_animate::asset::{Asset, Axis, Format, Keys, Target, TextureRef, Trs};
 use sinew_io as io;
+use sinew_io::Error;
 
 fn read(text: impl AsRef<[u8]>) -> Result<Asset, Error> {
     let bench = Bench::new();

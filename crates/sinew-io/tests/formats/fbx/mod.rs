@@ -9,9 +9,9 @@ fn without_the_feature_the_error_says_how_to_get_it() {
     let bench = common::command::Bench::new();
     let path = bench.write("tube.fbx", common::fbx::Character::tube().text());
     let error = sinew_io::fbx::read(&path).unwrap_err();
-    assert!(matches!(error, sinew::Error::Open { .. }));
+    assert!(matches!(error, sinew_io::Error::Unsupported { .. }));
     let error = error.to_string();
-    for word in ["tube.fbx", "--features fbx", "C compiler"] {
+    for word in ["tube.fbx", "`fbx`", "C compiler"] {
         assert!(error.contains(word), "'{error}' should say '{word}'");
     }
 }

@@ -4,9 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::path::Path;
 
-use sinew::error::Error;
 use sinew_animate::asset::Asset;
-use sinew_io::gltf;
+use sinew_io::{Error, gltf};
 
 /// Counts what each thread has allocated.
 struct Counting;

@@ -14,8 +14,8 @@ use std::time::Duration;
 use common::processor;
 use common::tiny_gltf::TinyGltf;
 use serde_json::{Value, json};
-use sinew::error::{Error, Invalid};
-use sinew_io::gltf;
+use sinew::error::Invalid;
+use sinew_io::{Error, gltf};
 
 /// No file of a few kilobytes may take more of a processor, in a build without optimisation.
 const LONGEST: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 
-use sinew::error::Error;
+use sinew_io::Error;
 
 use super::memory::read;
 use common::processor;

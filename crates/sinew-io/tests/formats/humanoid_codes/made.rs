@@ -17,7 +17,7 @@ pub fn validate(gltf: &GltfMaker) -> Vec<HumanoidFinding> {
     humanoid::validate(&gltf.json)
 }
 
-pub fn read(gltf: &GltfMaker) -> sinew::Result<Asset> {
+pub fn read(gltf: &GltfMaker) -> sinew_io::Result<Asset> {
     sinew_io::gltf::read_bytes(&gltf.glb(), Path::new("made.glb"))
 }
 
@@ -53,7 +53,7 @@ pub fn expect_error(gltf: &GltfMaker, code: &str, location: &str) {
     assert_eq!(errors, [(code, location)]);
     assert_eq!(in_table(code), sinew_check::Severity::Error);
     match read(gltf) {
-        Err(sinew::Error::Invalid(invalid)) => {
+        Err(sinew_io::Error::Invalid(invalid)) => {
             assert_eq!(invalid.code, Some(errors[0].0));
             assert_eq!(invalid.prim, location);
             let file = invalid.file.as_ref().expect("the file");

@@ -14,18 +14,18 @@ use sinew::sampled::Time;
 use sinew::skel::utils::{
     WEIGHT_SUM_EPSILON, normalize_weights, resize_influences, sort_influences,
 };
-use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue, Mend, PrimMend, UsdFile};
+use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue, Fix, PrimFix, UsdFile};
 
-/// What to mend.
+/// What to fix.
 #[derive(Clone, Debug, Default)]
 pub struct FixOptions {
     /// What to check for; [`CheckOptions::max_influences`] is what to resize to.
     pub check: CheckOptions,
-    /// Codes to mend; every one that can be where empty.
+    /// Codes to fix; if empty, every code that can be fixed.
     pub only: Vec<String>,
 }
 
-/// One mend, or why there is none.
+/// One fix, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mended {
     /// The finding's code.
@@ -38,12 +38,12 @@ pub struct Mended {
     pub changes_results: bool,
 }
 
-/// What was mended and what was not.
+/// What was fixed and what was not.
 #[derive(Clone, Debug, Serialize)]
 pub struct FixReport {
     pub file: String,
     pub mended: Vec<Mended>,
-    /// What mends exist for, but not here.
+    /// Findings whose code can be fixed, but not here.
     pub left: Vec<Mended>,
     /// The whole composed stage was written as one layer, since a package is none.
     pub flattened: bool,
@@ -53,7 +53,7 @@ pub struct FixReport {
     pub after: Option<Report>,
 }
 
-/// Mends what can be mended without guessing and writes the result to `out`: a copy of the root
+/// Fixes what can be fixed without guessing and writes the result to `out`: a copy of the root
 /// layer with local opinions, or for .usdz a flattened package. Without `out` it tells what would be done.
 ///
 /// # Errors
@@ -73,7 +73,7 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
     if let Some(out) = out {
         file.check_output(out)?;
     }
-    let flattened = file.mends_flattened(out.unwrap_or(file.file()));
+    let flattened = file.fixes_are_flattened(out.unwrap_or(file.file()));
     let before = check(file, &options.check)?;
     let authored = file.authored()?;
     let context = Context::new(&authored);
@@ -81,7 +81,7 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
         context: &context,
         flattened,
         max_influences: options.check.max_influences,
-        mends: Vec::new(),
+        fixes: Vec::new(),
         mended: Vec::new(),
         left: Vec::new(),
     };
@@ -97,7 +97,7 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
         plan.prim(path, &findings);
     }
     let Plan {
-        mends,
+        fixes,
         mended,
         left,
         ..
@@ -105,7 +105,7 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
     let after = match out {
         None => None,
         Some(out) => {
-            file.write_mended(out, &mends)?;
+            file.write_fixed(out, &fixes)?;
             let written = UsdFile::open_with(out, &options.check.open)?;
             Some(check(&written, &options.check)?)
         }
@@ -124,7 +124,7 @@ struct Plan<'a> {
     context: &'a Context<'a>,
     flattened: bool,
     max_influences: Option<usize>,
-    mends: Vec<PrimMend>,
+    fixes: Vec<PrimFix>,
     mended: Vec<Mended>,
     left: Vec<Mended>,
 }
@@ -157,9 +157,9 @@ impl Plan<'_> {
                 continue;
             }
             let done = match f.code {
-                "binding-api-missing" => Ok((Mend::ApplyBinding, "SkelBindingAPI applied")),
+                "binding-api-missing" => Ok((Fix::ApplyBinding, "SkelBindingAPI applied")),
                 "inbetween-skipped" | "inbetween-offsets" => Ok((
-                    Mend::RemoveInbetween {
+                    Fix::RemoveInbetween {
                         name: f.property.clone(),
                     },
                     "removed",
@@ -173,10 +173,10 @@ impl Plan<'_> {
                 }
             };
             match done {
-                Ok((mend, message)) => {
-                    self.mends.push(PrimMend {
+                Ok((change, message)) => {
+                    self.fixes.push(PrimFix {
                         path: path.to_owned(),
-                        mend,
+                        fix: change,
                     });
                     self.mended.push(entry(f, message));
                 }
@@ -196,11 +196,11 @@ impl Plan<'_> {
             false => self.reordered(prim, &asked),
         };
         match result {
-            Ok((mends, rows)) => {
-                for mend in mends {
-                    self.mends.push(PrimMend {
+            Ok((fixes, rows)) => {
+                for change in fixes {
+                    self.fixes.push(PrimFix {
                         path: prim.path.clone(),
-                        mend,
+                        fix: change,
                     });
                 }
                 for f in findings {
@@ -234,7 +234,7 @@ impl Plan<'_> {
         &self,
         prim: &AuthoredPrim,
         asked: &BTreeSet<&str>,
-    ) -> Result<(Vec<Mend>, Rows), String> {
+    ) -> Result<(Vec<Fix>, Rows), String> {
         let (indices, weights) = (plain(prim, INDICES)?, plain(prim, WEIGHTS)?);
         self.serve_each_other(prim)?;
         let size = row_size(weights).ok_or("elementSize is below 1")?;
@@ -278,18 +278,18 @@ impl Plan<'_> {
             all_indices.push((time, AuthoredValue::Ints(joints)));
             all_weights.push((time, AuthoredValue::Floats(values)));
         }
-        let author = |name: &str, type_name, values| Mend::Author {
+        let author = |name: &str, type_name, values| Fix::Author {
             name: name.to_owned(),
             type_name,
             values,
             interpolation: None,
             element_size: new_size,
         };
-        let mends = vec![
+        let fixes = vec![
             author(INDICES, "int[]", all_indices),
             author(WEIGHTS, "float[]", all_weights),
         ];
-        Ok((mends, rows))
+        Ok((fixes, rows))
     }
 
     /// Prims that take their indices from here and their weights from elsewhere, or the other way
@@ -390,7 +390,7 @@ impl Rows {
     }
 }
 
-fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Mend>, Rows), String> {
+fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
     let weights = plain(prim, WEIGHTS)?;
     let size = row_size(weights).ok_or("elementSize is below 1")?;
     let mut values = weights.values.clone();
@@ -402,18 +402,22 @@ fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Mend>, Rows), String> {
             rows.normalise(w, size);
         }
     }
-    let mend = Mend::Author {
+    let change = Fix::Author {
         name: WEIGHTS.to_owned(),
         type_name: "float[]",
         values,
         interpolation: None,
         element_size: None,
     };
-    let mends = if rows.changed > 0 { vec![mend] } else { vec![] };
-    Ok((mends, rows))
+    let fixes = if rows.changed > 0 {
+        vec![change]
+    } else {
+        vec![]
+    };
+    Ok((fixes, rows))
 }
 
-fn retyped(prim: &AuthoredPrim) -> Result<Mend, String> {
+fn retyped(prim: &AuthoredPrim) -> Result<Fix, String> {
     const NAME: &str = "pointIndices";
     let attribute = prim.attributes.get(NAME).ok_or("it is not there")?;
     let too_large = |v: &AuthoredValue| match v {
@@ -423,7 +427,7 @@ fn retyped(prim: &AuthoredPrim) -> Result<Mend, String> {
     if attribute.values.iter().any(|(_, v)| too_large(v)) {
         return Err("some indices do not fit into int".into());
     }
-    Ok(Mend::Author {
+    Ok(Fix::Author {
         name: NAME.to_owned(),
         type_name: "int[]",
         values: attribute.values.clone(),
@@ -432,7 +436,7 @@ fn retyped(prim: &AuthoredPrim) -> Result<Mend, String> {
     })
 }
 
-fn unit_rotations(prim: &AuthoredPrim) -> Result<Mend, String> {
+fn unit_rotations(prim: &AuthoredPrim) -> Result<Fix, String> {
     const NAME: &str = "rotations";
     let attribute = plain(prim, NAME)?;
     let mut values = attribute.values.clone();
@@ -449,7 +453,7 @@ fn unit_rotations(prim: &AuthoredPrim) -> Result<Mend, String> {
             }
         }
     }
-    Ok(Mend::Author {
+    Ok(Fix::Author {
         name: NAME.to_owned(),
         type_name: "quatf[]",
         values,
@@ -458,8 +462,8 @@ fn unit_rotations(prim: &AuthoredPrim) -> Result<Mend, String> {
     })
 }
 
-fn interpolated(f: &Finding) -> Result<Mend, String> {
-    Ok(Mend::Author {
+fn interpolated(f: &Finding) -> Result<Fix, String> {
+    Ok(Fix::Author {
         name: f.property.clone(),
         type_name: match f.property.as_str() {
             INDICES => "int[]",

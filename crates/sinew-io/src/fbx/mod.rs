@@ -1,7 +1,7 @@
 //! Autodesk FBX (.fbx), binary and text, versions 3000 to 7700, by the ufbx library (feature `fbx`: it compiles C).
 //!
 //! - Spaces: right-handed with +Y up, whatever the file's axes, by turning the topmost nodes. Units stay the file's;
-//!   [`Asset::meters_per_unit`] tells them.
+//!   [`Asset::meters_per_unit`] says which.
 //! - Nodes: pivots, pre- and post-rotations and rotation orders are folded into translation, rotation and scale, which FBX
 //!   transforms always are. A geometric transform, which moves a mesh alone, is a node of its own between, `Body_mesh`. Where a joint does not inherit its parent's scale
 //!   (Maya's segment scale compensation) and that scale is not constant and uniform, a node of its own carries it, `Spine_scale`.

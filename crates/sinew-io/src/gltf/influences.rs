@@ -83,16 +83,16 @@ pub(super) fn read(
     Ok(out)
 }
 
-/// Sums that are further from 1 are told of: rounded floats and normalised integers stay well below.
-const TOLD: f64 = 1e-3;
+/// Sums that are further from 1 are reported: rounded floats and normalised integers stay well below.
+const REPORTED: f64 = 1e-3;
 
-/// Sums that are further from 1 are mended: f32 rounding is below.
+/// Sums that are further from 1 are corrected: f32 rounding is below.
 const MENDED: f64 = 1e-6;
 
 /// Divides the weights of each point by their sum, which has to be 1 (glTF 2.0, 3.7.3.3). A renderer does so too where it
 /// is not, by the homogeneous division; UsdSkel does not. Gives the number of points worth telling of.
 fn normalise(weights: &mut [f32], each: usize) -> usize {
-    let mut told = 0;
+    let mut reported = 0;
     for weights in weights.chunks_exact_mut(each) {
         let sum: f64 = weights.iter().map(|w| f64::from(*w)).sum();
         let off = (sum - 1.0).abs();
@@ -100,12 +100,12 @@ fn normalise(weights: &mut [f32], each: usize) -> usize {
         if sum <= 0.0 || !sum.is_finite() || off <= MENDED {
             continue;
         }
-        told += usize::from(off > TOLD);
+        reported += usize::from(off > REPORTED);
         for weight in weights {
             *weight = (f64::from(*weight) / sum) as f32;
         }
     }
-    told
+    reported
 }
 
 /// Point by point, the four values of each accessor.

@@ -149,9 +149,9 @@ pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
     let mut images = Vec::with_capacity(list.len());
     for (i, json) in list.iter().enumerate() {
         let bytes = bytes(document, json, &mut files)?;
-        let format = bytes.as_deref().map(ending);
-        let ending = match format {
-            Some(Some(ending)) => ending,
+        let format = bytes.as_deref().map(image_extension);
+        let extension = match format {
+            Some(Some(extension)) => extension,
             Some(None) => {
                 let message = "no PNG, JPEG, EXR or AVIF; the image is left out";
                 document.warn("gltf-image-format", json.at(), message);
@@ -160,12 +160,12 @@ pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
             None => ending_of_name(json.text("uri")?),
         };
         let stem = stem(json)?.unwrap_or_else(|| format!("image{i}"));
-        let mut file_name = format!("{stem}.{ending}");
+        let mut file_name = format!("{stem}.{extension}");
         let mut number = 1;
         // File systems that know no case exist.
         while !names.insert(file_name.to_ascii_lowercase()) {
             number += 1;
-            file_name = format!("{stem}_{number}.{ending}");
+            file_name = format!("{stem}_{number}.{extension}");
         }
         let bytes = bytes.filter(|_| format.flatten().is_some());
         images.push(Image {
@@ -212,7 +212,7 @@ fn bytes(
 }
 
 /// What the first bytes say it is; what the file says is wrong often enough.
-fn ending(bytes: &[u8]) -> Option<&'static str> {
+fn image_extension(bytes: &[u8]) -> Option<&'static str> {
     let avif = || bytes.get(4..8) == Some(b"ftyp") && bytes.get(8..11) == Some(b"avi");
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("png"),
@@ -223,7 +223,7 @@ fn ending(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The ending that a missing file would have.
+/// The extension that a missing file would have.
 fn ending_of_name(uri: String) -> &'static str {
     let uri = uri.to_ascii_lowercase();
     if uri.ends_with(".jpg") || uri.ends_with(".jpeg") {
@@ -233,7 +233,7 @@ fn ending_of_name(uri: String) -> &'static str {
     }
 }
 
-/// A file name without its ending, from the image's name or its file, of letters that every file system takes.
+/// A file name without its extension, from the image's name or its file, of letters that every file system takes.
 fn stem(json: &Json<'_>) -> Result<Option<String>, Invalid> {
     let name = json.text("name")?;
     let uri = json.text("uri")?;
@@ -249,9 +249,9 @@ fn stem(json: &Json<'_>) -> Result<Option<String>, Invalid> {
     };
     let from = from.rsplit(['/', '\\']).next().unwrap_or_default();
     let from = match from.rsplit_once('.') {
-        Some((stem, ending))
+        Some((stem, extension))
             if ["png", "jpg", "jpeg", "exr", "avif", "webp"]
-                .contains(&&*ending.to_ascii_lowercase()) =>
+                .contains(&&*extension.to_ascii_lowercase()) =>
         {
             stem
         }

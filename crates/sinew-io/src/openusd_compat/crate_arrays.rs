@@ -118,7 +118,7 @@ impl CrateArrays {
 const UNEXPECTED: &str =
     "openusd writes time samples in another way than this build of sinew knows";
 
-/// What the layer and the file tell each other.
+/// The state that the layer and the file share.
 struct Splice {
     streamed: Streamed,
     phase: Phase,
@@ -328,8 +328,8 @@ mod tests {
         for name in ["normals", "points"] {
             let (arrays, offset) = new();
             let streamed = Streamed::from([(attribute(name), vec![Some(offset)])]);
-            let told = arrays.finish(&data, streamed).unwrap_err();
-            assert!(told.contains("time samples"), "{told}");
+            let reported = arrays.finish(&data, streamed).unwrap_err();
+            assert!(reported.contains("time samples"), "{reported}");
         }
     }
 }

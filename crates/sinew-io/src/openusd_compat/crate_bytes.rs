@@ -23,7 +23,7 @@ pub(crate) struct Bytes<'a, F: ?Sized> {
     at: u64,
 }
 
-/// Whether openusd tells of it: the file itself can be read.
+/// Whether openusd reports this error itself, because the file as such can be read.
 pub(crate) fn broken(error: &io::Error) -> bool {
     matches!(
         error.kind(),

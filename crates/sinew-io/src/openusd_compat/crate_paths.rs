@@ -31,7 +31,7 @@ enum Walk {
     Twice { entry: usize, entries: usize },
     /// Further down than [`MAX_NESTING`].
     Deep { entry: usize },
-    /// Nowhere: the file cannot be read that far, which openusd tells.
+    /// Nowhere: the file cannot be read that far, which openusd reports.
     Broken,
 }
 

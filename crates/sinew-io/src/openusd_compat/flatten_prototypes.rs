@@ -158,7 +158,7 @@ fn erase_below(data: &mut dyn sdf::AbstractData, roots: &HashSet<sdf::Path>) {
 }
 
 /// Declares the classes that hold the overs of shared instances, has these inherit them, and expands
-/// the instances that hold baked prims of their own. `as_text` tells that the layer becomes .usda.
+/// the instances that hold baked prims of their own. `as_text` says that the layer becomes .usda.
 pub(crate) fn write_classes(
     instances: &Instances,
     data: &mut dyn sdf::AbstractData,

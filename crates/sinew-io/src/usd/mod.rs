@@ -22,5 +22,5 @@ pub use variants::VariantSelection;
 pub use write::bake_output::BakeOutput;
 pub use write::clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};
 pub use write::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
-pub use write::fixes::{Mend, PrimMend};
+pub use write::fixes::{Fix, PrimFix};
 pub use write::value_clips::{ClipLayout, ClipStage, without_still};

@@ -238,7 +238,7 @@ impl<'a> Images<'a> {
             self.budget.spend::<u8>(file.content.len(), name)?;
             Some(file.content.to_vec())
         };
-        let format = bytes.as_deref().and_then(ending);
+        let format = bytes.as_deref().and_then(image_extension);
         match (&bytes, format) {
             (None, _) => self.warn(
                 "fbx-image-unreadable",
@@ -278,7 +278,7 @@ impl<'a> Images<'a> {
     }
 
     /// A file name of letters that every file system takes, and that no other image has.
-    fn free_name(&mut self, name: &str, ending: &str) -> String {
+    fn free_name(&mut self, name: &str, extension: &str) -> String {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let mut stem: String = stem
@@ -289,12 +289,12 @@ impl<'a> Images<'a> {
         if stem.trim_matches('_').is_empty() {
             stem = format!("image{}", self.images.len());
         }
-        let mut file_name = format!("{stem}.{ending}");
+        let mut file_name = format!("{stem}.{extension}");
         let mut number = 1;
         // File systems that know no case exist.
         while !self.names.insert(file_name.to_ascii_lowercase()) {
             number += 1;
-            file_name = format!("{stem}_{number}.{ending}");
+            file_name = format!("{stem}_{number}.{extension}");
         }
         file_name
     }
@@ -321,7 +321,7 @@ fn picture(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// What the first bytes say it is.
-fn ending(bytes: &[u8]) -> Option<&'static str> {
+fn image_extension(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("png"),
         [0xFF, 0xD8, 0xFF, ..] => Some("jpg"),

@@ -67,9 +67,9 @@ pub fn read(path: &Path) -> Result<Asset> {
     Ok(asset)
 }
 
-/// What ufbx mended, and what is not read.
+/// What ufbx repaired, and what is not read.
 fn repairs(scene: &ufbx::Scene) -> Vec<Warning> {
-    let mended = scene.metadata.warnings.iter().map(|w| {
+    let repaired = scene.metadata.warnings.iter().map(|w| {
         let element = scene.elements.get(w.element_id as usize);
         let name = element.map_or_else(String::new, |e| e.name.to_string());
         let message = match w.count {
@@ -78,7 +78,7 @@ fn repairs(scene: &ufbx::Scene) -> Vec<Warning> {
         };
         Warning::new("fbx-repaired", name, message)
     });
-    let mut warnings: Vec<Warning> = mended.collect();
+    let mut warnings: Vec<Warning> = repaired.collect();
     for surface in &scene.nurbs_surfaces {
         let name = surface.element.name.to_string();
         warnings.push(Warning::new(

@@ -49,7 +49,7 @@ impl Nodes {
 
 /// Nodes that ufbx adds are named after the ones they belong to.
 fn name(node: &ufbx::Node) -> String {
-    let ending = if node.is_geometry_transform_helper {
+    let suffix = if node.is_geometry_transform_helper {
         "_mesh"
     } else if node.is_scale_helper {
         "_scale"
@@ -57,7 +57,7 @@ fn name(node: &ufbx::Node) -> String {
         return node.element.name.to_string();
     };
     let parent = node.parent.as_ref().map_or("", |p| &*p.element.name);
-    format!("{parent}{ending}")
+    format!("{parent}{suffix}")
 }
 
 pub fn dvec3(v: ufbx::Vec3) -> DVec3 {

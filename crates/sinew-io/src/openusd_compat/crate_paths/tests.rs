@@ -310,15 +310,15 @@ fn endless_paths_are_refused_at_once() {
             "{name}: {:?}",
             started.elapsed()
         );
-        let told = match scene {
+        let reported = match scene {
             Ok(scene) if composes => scene.warnings.iter().map(ToString::to_string).collect(),
             Err(e) if !composes => e.to_string(),
             Ok(_) => panic!("{name} was read"),
             Err(e) => panic!("{name}: {e}"),
         };
         assert!(
-            told.contains(name) && told.contains(twice),
-            "{name}: {told}"
+            reported.contains(name) && reported.contains(twice),
+            "{name}: {reported}"
         );
     }
 }
@@ -329,9 +329,12 @@ fn endless_nesting_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deep.usdc");
     std::fs::write(&file, with_jumps(&wide(1200), |entries| vec![-1; entries])).unwrap();
-    let told = opened(&file).unwrap_err().to_string();
+    let reported = opened(&file).unwrap_err().to_string();
     let deep = "PATHS section: expected at most 1000 levels, found entry 1001 below that many";
-    assert!(told.contains("deep.usdc") && told.contains(deep), "{told}");
+    assert!(
+        reported.contains("deep.usdc") && reported.contains(deep),
+        "{reported}"
+    );
 }
 
 /// Whatever a PATHS section says, openusd comes to an end with it. Without variants, since a debug build of openusd

@@ -218,11 +218,11 @@ fn endless_values_are_refused_at_once() {
         ("itself", with_value(itself)),
     ] {
         std::fs::write(&file, bytes).unwrap();
-        let told = opened(&file).expect_err(name).to_string();
+        let reported = opened(&file).expect_err(name).to_string();
         let endless = "FIELDS section: expected values of at most 32 levels";
         assert!(
-            told.contains("values.usdc") && told.contains(endless),
-            "{name}: {told}"
+            reported.contains("values.usdc") && reported.contains(endless),
+            "{name}: {reported}"
         );
     }
 }
@@ -253,7 +253,7 @@ fn no_values_are_read_for_ever() {
                 let root = sdf::Path::abs_root();
                 layer.data().try_field(&root, "customLayerData").map(drop)
             })
-            // A value that is broken is told.
+            // A value that is broken is reported.
             .unwrap_or_default();
         }
     }

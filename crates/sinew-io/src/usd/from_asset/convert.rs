@@ -154,12 +154,12 @@ fn file_names<'a>(pictures: &'a MemoryFiles, folder: &Path) -> HashMap<&'a str, 
     let mut taken = HashSet::new();
     for path in paths {
         let own = path.rsplit('/').next().unwrap_or(path);
-        let (stem, ending) = own.rsplit_once('.').unwrap_or((own, ""));
+        let (stem, extension) = own.rsplit_once('.').unwrap_or((own, ""));
         let is_free = |name: &String| {
             !taken.contains(name)
                 && fs::read(folder.join(name)).map_or(true, |there| there[..] == pictures[path][..])
         };
-        let numbered = (2..).map(|n: u64| format!("{stem}_{n}.{ending}"));
+        let numbered = (2..).map(|n: u64| format!("{stem}_{n}.{extension}"));
         let mut candidates = std::iter::once(own.to_owned()).chain(numbered);
         let name = candidates.find(is_free).unwrap_or_else(|| own.to_owned());
         taken.insert(name.clone());

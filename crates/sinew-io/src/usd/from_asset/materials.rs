@@ -203,7 +203,7 @@ impl Network<'_> {
                 let rgb = output_path(self.layer, texture, "rgb")?;
                 self.connect("emissiveColor", "color3f", rgb)
             }
-            // Without the picture that is to tell where, nothing glows.
+            // Without the picture that says where, nothing glows.
             None if source.emissive_texture.is_none() && source.emissive.length_squared() > 0.0 => {
                 self.input("emissiveColor", "color3f", color(emissive.scale))
             }
@@ -240,8 +240,8 @@ impl Network<'_> {
         if image.bytes.is_empty() {
             return Ok(None);
         }
-        let (_, ending) = image.file_name.rsplit_once('.').unwrap_or_default();
-        if !READABLE.iter().any(|r| ending.eq_ignore_ascii_case(r)) {
+        let (_, extension) = image.file_name.rsplit_once('.').unwrap_or_default();
+        if !READABLE.iter().any(|r| extension.eq_ignore_ascii_case(r)) {
             self.warnings.push(Warning::new(
                 "texture-format",
                 self.layer.path(self.material).as_str(),

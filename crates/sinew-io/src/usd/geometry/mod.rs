@@ -70,13 +70,13 @@ impl UsdFile {
         let errors = out.errors.into_iter();
         out.errors = errors.map(|e| e.in_file(self.file())).collect();
         // Transforms above skinned prims were read for the scene too.
-        let told: HashSet<(&str, &str, &str)> = scene
+        let reported: HashSet<(&str, &str, &str)> = scene
             .warnings
             .iter()
             .map(|w| (w.code, w.path.as_str(), w.message.as_str()))
             .collect();
         out.warnings
-            .retain(|w| !told.contains(&(w.code, w.path.as_str(), w.message.as_str())));
+            .retain(|w| !reported.contains(&(w.code, w.path.as_str(), w.message.as_str())));
         Ok(out)
     }
 }

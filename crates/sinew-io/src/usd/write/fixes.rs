@@ -1,4 +1,4 @@
-//! A copy of a file with some opinions mended.
+//! A copy of a file with fixes in it.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use sinew::sampled::Time;
 
 /// One change to a prim.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Mend {
+pub enum Fix {
     /// Applies SkelBindingAPI.
     ApplyBinding,
     /// Authors values, with metadata where given.
@@ -36,30 +36,30 @@ pub enum Mend {
 
 /// A change and where it belongs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PrimMend {
+pub struct PrimFix {
     /// Composed prim path.
     pub path: String,
-    pub mend: Mend,
+    pub fix: Fix,
 }
 
 impl UsdFile {
-    /// True where a mended copy can only be flattened: packages hold no layer to copy alone.
+    /// True if the fixed copy can only be flattened: a package holds no layer that could be copied alone.
     #[must_use]
-    pub fn mends_flattened(&self, out: &Path) -> bool {
+    pub fn fixes_are_flattened(&self, out: &Path) -> bool {
         has_extension(self.file(), "usdz") || has_extension(out, "usdz")
     }
 
-    /// Writes a copy of the root layer with the mends as its own opinions, which are the strongest;
-    /// relative asset paths keep leading to the same files. See [`UsdFile::mends_flattened`] for
-    /// packages, which are flattened; instances around mended prims are expanded there.
+    /// Writes a copy of the root layer with the fixes as its own opinions, which are the strongest;
+    /// relative asset paths keep leading to the same files. See [`UsdFile::fixes_are_flattened`] for
+    /// packages, which are flattened; instances around fixed prims are expanded there.
     ///
     /// # Errors
     /// A prim in a native instance, unless flattened; a file that cannot be written.
-    pub fn write_mended(&self, out: &Path, mends: &[PrimMend]) -> Result<Vec<Warning>> {
-        if self.mends_flattened(out) {
-            let mended: Vec<String> = mends.iter().map(|m| m.path.clone()).collect();
-            return self.write_flattened_with(out, BakeEdits::default(), &mended, |edit| {
-                mends.iter().try_for_each(|m| mend(edit, m, &|_| false))
+    pub fn write_fixed(&self, out: &Path, fixes: &[PrimFix]) -> Result<Vec<Warning>> {
+        if self.fixes_are_flattened(out) {
+            let fixed: Vec<String> = fixes.iter().map(|f| f.path.clone()).collect();
+            return self.write_flattened_with(out, BakeEdits::default(), &fixed, |edit| {
+                fixes.iter().try_for_each(|f| apply(edit, f, &|_| false))
             });
         }
         let fail = |source: Source| Error::Write {
@@ -70,7 +70,7 @@ impl UsdFile {
         let mut layer = self.root_layer_copy(out).map_err(|e| fail(e.into()))?;
         let elsewhere = |path: &sdf::Path| self.is_held_elsewhere(path);
         layer
-            .edit(|edit| mends.iter().try_for_each(|m| mend(edit, m, &elsewhere)))
+            .edit(|edit| fixes.iter().try_for_each(|f| apply(edit, f, &elsewhere)))
             .map_err(|e| fail(e.into()))?;
         save::export(&layer, out)?;
         Ok(Vec::new())
@@ -90,17 +90,17 @@ impl UsdFile {
     }
 }
 
-fn mend(
+fn apply(
     edit: &mut sdf::LayerEdit<'_>,
-    PrimMend { path, mend }: &PrimMend,
+    PrimFix { path, fix }: &PrimFix,
     is_held_elsewhere: &dyn Fn(&sdf::Path) -> bool,
 ) -> Authoring {
-    match mend {
-        Mend::ApplyBinding => {
+    match fix {
+        Fix::ApplyBinding => {
             sdf::PrimSpec::over(edit.data_mut(), path.as_str())?
                 .add_applied_schema("SkelBindingAPI")?;
         }
-        Mend::Author {
+        Fix::Author {
             name,
             type_name,
             values,
@@ -139,7 +139,7 @@ fn mend(
                 set("elementSize", sdf::Value::Int(*size));
             }
         }
-        Mend::RemoveInbetween { name } => {
+        Fix::RemoveInbetween { name } => {
             for name in [name.clone(), format!("{name}:normalOffsets")] {
                 let property = sdf::Path::new(path)?.append_property(&name)?;
                 let blocked = is_held_elsewhere(&property);
@@ -158,7 +158,7 @@ fn mend(
     Ok(())
 }
 
-/// The value as usd-core's schemas type it; none for a type that no mend writes.
+/// The value as usd-core's schemas type it; none for a type that no fix writes.
 fn to_usd(value: &AuthoredValue) -> Option<sdf::Value> {
     Some(match value {
         AuthoredValue::Ints(v) => {

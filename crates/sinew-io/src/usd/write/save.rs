@@ -60,7 +60,7 @@ impl UsdFile {
     /// A file that is read from; a file that cannot be written.
     pub fn write(&self, out: impl AsRef<Path>) -> Result<Vec<Warning>> {
         let out = out.as_ref();
-        if self.made.is_none() && self.mends_flattened(out) {
+        if self.made.is_none() && self.fixes_are_flattened(out) {
             self.check_output(out)?;
             return self.write_flattened(out, BakeEdits::default());
         }
@@ -211,7 +211,7 @@ pub(crate) fn write_package(
         .collect())
 }
 
-/// Gives assets entries in the package and tells their new paths.
+/// Gives assets entries in the package, and new paths.
 struct Assets {
     resolver: CheckedResolver,
     /// New path by resolved file.

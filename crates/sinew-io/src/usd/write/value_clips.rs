@@ -46,8 +46,8 @@ pub struct ClipStage<'a> {
 }
 
 impl UsdFile {
-    /// The places of a bake of these prims, which have no samples yet, into a stage `out`. `overs` tells that it will stand
-    /// over the input.
+    /// Finds where a bake of these prims, which have no samples yet, puts them in the stage `out`. With `overs` the stage
+    /// will be a layer over the input.
     ///
     /// # Errors
     /// A stage whose instances cannot be told apart; an input that nothing can stand over, as it is no USD.

@@ -22,7 +22,7 @@ use sinew_animate::asset::{Asset, HumanoidSkeleton};
 pub const EXTENSION: &str = "EXT_skeleton_humanoid";
 
 /// Holds a document to the extension's rules, skeletons first, then channels. Any JSON will do: what is wrong with the
-/// rest of the document is not told here.
+/// rest of the document is not reported here.
 #[must_use]
 pub fn validate(document: &Value) -> Vec<HumanoidFinding> {
     let mut findings = Vec::new();

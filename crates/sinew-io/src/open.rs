@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use sinew_animate::asset::Asset;
 use sinew_animate::humanoid::on_own_skeleton;
 
-/// What reads a file.
+/// The reader of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     Usd,
@@ -39,8 +39,10 @@ fn reader(file: &Path) -> Reader {
     known.map_or(Reader::Usd, |(_, reader)| *reader)
 }
 
-/// Opens a character or a clip of any format: USD as it is; glTF, VRM, VRM Animation, BVH and FBX (with the feature
-/// `fbx`) as the UsdSkel stage that `sinew convert` writes, in memory, bound to the first clip.
+/// Opens a character or a clip of any format.
+///
+/// A USD file is opened as it is. A glTF, VRM, VRM Animation, BVH or FBX file (with the feature `fbx`) becomes the UsdSkel
+/// stage that `sinew convert` writes, in memory, and its first clip is bound.
 ///
 /// ```
 /// let puppet = sinew_io::open("../../examples/assets/puppet.glb")?;
@@ -50,15 +52,16 @@ fn reader(file: &Path) -> Reader {
 /// ```
 ///
 /// # Errors
-/// A file that is not there, cut short, or broken, with the place in it.
+/// [`Error::Open`] or [`Error::Invalid`] if the file is not there, cut short or broken; the message says where it is broken.
 pub fn open(file: impl AsRef<Path>) -> Result<UsdFile> {
     open_with(file, &OpenOptions::default())
 }
 
-/// As [`open`], with a clip, variants or search paths chosen.
+/// Opens a file as [`open`] does, with a clip, variants or search paths chosen.
 ///
 /// # Errors
-/// As [`open`]; a clip that the file does not have; a clip of a USD file, variants of another: there are none.
+/// The errors of [`open`]. [`Error::NoSuchClip`] or [`Error::NoSuchVariant`] if the file does not have what is chosen.
+/// [`Error::Unsupported`] if a clip of a USD file or a variant of another format is chosen: there are none.
 pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFile> {
     let file = file.as_ref();
     let refuse = |reason: String| {
@@ -79,10 +82,10 @@ pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFil
     }
 }
 
-/// Reads a glTF, VRM, BVH or FBX file; `None` where the file is USD.
+/// Reads a glTF, VRM, BVH or FBX file. `None` if the file is USD.
 ///
 /// # Errors
-/// A file that is not there, cut short, or broken, with the place in it.
+/// [`Error::Open`] or [`Error::Invalid`] if the file is not there, cut short or broken.
 pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
     let file = file.as_ref();
     match reader(file) {

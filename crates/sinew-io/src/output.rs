@@ -53,10 +53,10 @@ pub fn discard_unfinished() -> OutputsHeld {
     OutputsHeld(held)
 }
 
-/// Has `write` fill a file beside `output`, buffered, and renames it there.
+/// Writes a file under a temporary name beside `output`, by `write`, and then renames it to `output`.
 ///
 /// # Errors
-/// Whatever `write` says, a folder that cannot be written to, a full disk.
+/// What `write` returns; a folder that cannot be written to; a full disk.
 pub fn replace(
     output: &Path,
     write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), String>,
@@ -66,12 +66,12 @@ pub fn replace(
     outputs.finish()
 }
 
-/// Several files, with folders for them, that appear together: all are written beside their names first. Dropped
-/// without [`Outputs::finish`], none is left.
+/// Several files, with folders for them, that appear together: each is written under a temporary name first. If it is
+/// dropped without [`Outputs::finish`], none of them is left.
 #[derive(Default)]
 pub struct Outputs {
     files: Vec<(TempPath, PathBuf)>,
-    /// That were not there before.
+    /// Folders that were not there before.
     folders: Vec<PathBuf>,
 }
 
@@ -80,7 +80,7 @@ pub struct Outputs {
 pub struct OutputId(usize);
 
 impl Outputs {
-    /// Makes a folder, and those above it, where there is none.
+    /// Makes a folder and the folders above it, if they are missing.
     ///
     /// # Errors
     /// A folder that cannot be made.
@@ -102,7 +102,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Has `write` fill a file beside `output`, buffered.
+    /// Writes a file under a temporary name beside `output`, by `write`.
     ///
     /// # Errors
     /// As [`replace`].
@@ -117,7 +117,7 @@ impl Outputs {
         sink.flush().map_err(|e| failed(output, e))
     }
 
-    /// Begins a file beside `output` that is filled by [`Outputs::append`]; it is not held open in between.
+    /// Begins a file that [`Outputs::append`] fills. It is not held open in between.
     ///
     /// # Errors
     /// A folder that cannot be written to.
@@ -126,7 +126,7 @@ impl Outputs {
         Ok(OutputId(self.files.len() - 1))
     }
 
-    /// Adds to a file of [`Outputs::begin`].
+    /// Appends bytes to a file of [`Outputs::begin`].
     ///
     /// # Errors
     /// A full disk.
@@ -139,7 +139,7 @@ impl Outputs {
         append().map_err(|e| failed(output, e))
     }
 
-    /// Begins a file beside `output` that its writer keeps open.
+    /// Begins a file that the caller keeps open and writes to.
     ///
     /// # Errors
     /// A folder that cannot be written to.
@@ -154,18 +154,18 @@ impl Outputs {
         Ok(file)
     }
 
-    /// Takes what comes after its own files.
+    /// Also takes over the files and folders of `later`, which appear after its own.
     pub fn append_all(&mut self, mut later: Self) {
         self.files.append(&mut later.files);
         self.folders.append(&mut later.folders);
     }
 
-    /// Every file, by the name that it will have, in the order in which they were begun.
+    /// Lists the files by their final names, in the order in which they were begun.
     pub fn names(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|(_, output)| output.as_path())
     }
 
-    /// Removes what processes that were killed have left of these files; nobody else may be writing them.
+    /// Removes the temporary files that killed processes have left of these outputs. No other process may be writing them.
     ///
     /// # Errors
     /// A folder that cannot be read.
@@ -182,10 +182,10 @@ impl Outputs {
         Ok(())
     }
 
-    /// Gives every file its name.
+    /// Renames every file to its final name.
     ///
     /// # Errors
-    /// A name that is taken by a folder; what comes before it in order has its name then.
+    /// A name that is taken by a folder. The files before it have their names by then.
     pub fn finish(mut self) -> Result<()> {
         let mut unfinished = unfinished();
         // In the order in which they were written: what refers to others comes after them.
@@ -252,8 +252,8 @@ fn output_of_temporary(name: &[u8]) -> Option<&[u8]> {
     ours.then_some(output)
 }
 
-/// Removes from a folder, if it is there, what processes that were killed have left of outputs of certain file names; nobody
-/// else may be writing these.
+/// Removes from a folder, if it exists, the temporary files that killed processes have left of certain outputs: those whose
+/// file name `of` accepts. No other process may be writing them.
 ///
 /// # Errors
 /// A folder that cannot be read.
@@ -276,10 +276,10 @@ pub fn remove_leftovers(folder: &Path, of: impl Fn(&[u8]) -> bool) -> Result<()>
     Ok(())
 }
 
-/// Removes a file that is there or not.
+/// Removes a file, if it exists.
 ///
 /// # Errors
-/// One that cannot be removed.
+/// A file that cannot be removed.
 pub fn remove(file: &Path) -> Result<()> {
     match fs::remove_file(file) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed(file, e)),

@@ -1,4 +1,4 @@
-//! From a scene's skeletons to rigs.
+//! Rigs, for retargeting, from the skeletons of a scene.
 
 use glam::DVec3;
 
@@ -8,7 +8,7 @@ use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_animate::retarget::{Humanoid, Placement, Rig};
 
-/// Every skeleton of a scene, bound or not, each path once.
+/// Lists the skeletons of a scene, bound or not. A skeleton that several instances use is listed once.
 #[must_use]
 pub fn skeletons(scene: &Scene) -> Vec<&PlacedSkeleton> {
     let mut out: Vec<&PlacedSkeleton> = Vec::new();
@@ -20,7 +20,7 @@ pub fn skeletons(scene: &Scene) -> Vec<&PlacedSkeleton> {
     out
 }
 
-/// Where a skeleton stands in its scene at a time.
+/// Returns where a skeleton stands in its scene at a time, with the scene's up axis and unit.
 #[must_use]
 pub fn placement(scene: &Scene, skeleton: &PlacedSkeleton, time: Time) -> Placement {
     Placement {
@@ -33,10 +33,11 @@ pub fn placement(scene: &Scene, skeleton: &PlacedSkeleton, time: Time) -> Placem
     }
 }
 
-/// The rig of a skeleton, placed as at its first time; messages name it by file and prim.
+/// Makes the rig of a skeleton, placed as it is at the first time sample of its transforms. Messages name the rig by
+/// file and prim.
 ///
 /// # Errors
-/// As [`Rig::new`], with the file's name.
+/// The errors of [`Rig::new`], with the file's name.
 pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
     let times = scene.transform_times(skeleton.prim);
     let first = times.into_iter().min_by(f64::total_cmp);
@@ -45,7 +46,8 @@ pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
     Rig::new(label, skeleton.instance.skeleton(), place).map_err(|e| e.in_file(&scene.file))
 }
 
-/// Tokens of the blend shapes on the prims that a skeleton's animation reaches, each once.
+/// Lists the blend shapes of all prims that are bound to a skeleton, as the tokens of `skel:blendShapes`, sorted, each
+/// once.
 #[must_use]
 pub fn shape_names(scene: &Scene, skeleton: &PlacedSkeleton) -> Vec<String> {
     let bound = scene.bindings.iter();
@@ -59,8 +61,9 @@ pub fn shape_names(scene: &Scene, skeleton: &PlacedSkeleton) -> Vec<String> {
     out
 }
 
-/// The human bones of a skeleton as the file's own humanoid map has them (VRM, EXT_skeleton_humanoid); of several maps
-/// the one with most bones on it. `None` for USD files, and skeletons that no map names.
+/// Returns the human bones of a skeleton as the file's own humanoid map names them (VRM, EXT_skeleton_humanoid). If
+/// several maps name its joints, the map with the most of them counts. `None` for a USD file, and for a skeleton that no
+/// map names.
 #[must_use]
 pub fn humanoid(file: &UsdFile, skeleton: &PlacedSkeleton, rig: &Rig) -> Option<Humanoid> {
     let origin = file.origin()?;

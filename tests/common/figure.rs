@@ -2,8 +2,8 @@
 
 use glam::{DMat4, DQuat, DVec3};
 use sinew_animate::asset::{
-    Asset, Clip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, LocalTransform, Node, Skin,
-    Target, Track, Trs,
+    Asset, AssetClip, AssetSkin, Curve, CurveInterpolation, HumanoidSkeleton, Keys, LocalTransform,
+    Node, Track, TrackTarget, Trs,
 };
 use sinew_animate::retarget::Bone;
 
@@ -105,7 +105,7 @@ impl Figure {
         bind_from_scene: DMat4,
         world: impl Fn(usize) -> DMat4,
     ) {
-        self.asset.skins.push(Skin {
+        self.asset.skins.push(AssetSkin {
             name: String::new(),
             joints: joints.to_vec(),
             inverse_bind: joints
@@ -116,12 +116,12 @@ impl Figure {
     }
 
     /// Locals at a time of a clip with node tracks.
-    pub fn local(&self, clip: &Clip, node: usize, time: f64) -> Trs {
+    pub fn local(&self, clip: &AssetClip, node: usize, time: f64) -> Trs {
         let mut local = self.asset.nodes[node].local.trs();
         for track in clip
             .tracks
             .iter()
-            .filter(|t| t.target == Target::Node(node))
+            .filter(|t| t.target == TrackTarget::Node(node))
         {
             match track.curve.keys {
                 Keys::Translation(_) => local.translation = track.curve.vector(time).unwrap(),
@@ -133,7 +133,7 @@ impl Figure {
         local
     }
 
-    pub fn world(&self, clip: &Clip, node: usize, time: f64) -> DMat4 {
+    pub fn world(&self, clip: &AssetClip, node: usize, time: f64) -> DMat4 {
         let local = self.local(clip, node, time).matrix();
         match self.asset.nodes[node].parent {
             Some(parent) => self.world(clip, parent, time) * local,
@@ -142,8 +142,8 @@ impl Figure {
     }
 
     /// What the clip turns a node by, seen in the world.
-    pub fn turn(&self, clip: &Clip, node: usize, time: f64) -> DQuat {
-        let world = |clip: &Clip| {
+    pub fn turn(&self, clip: &AssetClip, node: usize, time: f64) -> DQuat {
+        let world = |clip: &AssetClip| {
             let mut q = DQuat::IDENTITY;
             let mut at = Some(node);
             while let Some(n) = at {
@@ -152,7 +152,7 @@ impl Figure {
             }
             q
         };
-        world(clip) * world(&Clip::default()).inverse()
+        world(clip) * world(&AssetClip::default()).inverse()
     }
 }
 
@@ -205,8 +205,8 @@ pub fn scales(rng: &mut Rng) -> Curve {
     curve(rng, interpolation, Keys::Scale(keys))
 }
 
-pub fn clip(tracks: impl IntoIterator<Item = (Target, Curve)>) -> Clip {
-    Clip {
+pub fn clip(tracks: impl IntoIterator<Item = (TrackTarget, Curve)>) -> AssetClip {
+    AssetClip {
         name: "clip".into(),
         tracks: tracks
             .into_iter()
@@ -227,13 +227,13 @@ pub fn angle(a: DQuat, b: DQuat) -> f64 {
 
 /// Whether a time is a sample of every curve of a bone and of those above it that has more than `plain` keys: one that
 /// was made of several.
-pub fn sampled_at(figure: &Figure, clip: &Clip, bone: Bone, time: f64, plain: usize) -> bool {
+pub fn sampled_at(figure: &Figure, clip: &AssetClip, bone: Bone, time: f64, plain: usize) -> bool {
     let above = bone.ancestors().chain([bone]);
     above.filter_map(|b| figure.bone(b)).all(|node| {
         let mut own = clip
             .tracks
             .iter()
-            .filter(|t| t.target == Target::Node(node));
+            .filter(|t| t.target == TrackTarget::Node(node));
         own.all(|t| t.curve.times.len() <= plain || t.curve.times.contains(&time))
     })
 }

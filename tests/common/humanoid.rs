@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use sinew_animate::asset::{Clip, Keys};
+use sinew_animate::asset::{AssetClip, Keys};
 use sinew_io::gltf::GltfEdit;
 
 use crate::command::sinew;
@@ -41,7 +41,7 @@ pub fn keeps(before: &Value, after: &Value) {
 }
 
 /// f32 of the same numbers.
-pub fn same_clip(found: &Clip, expected: &Clip) {
+pub fn same_clip(found: &AssetClip, expected: &AssetClip) {
     assert_eq!(found.name, expected.name);
     assert_eq!(found.tracks.len(), expected.tracks.len());
     for (a, b) in found.tracks.iter().zip(&expected.tracks) {

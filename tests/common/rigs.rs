@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use glam::{DMat4, DQuat, DVec3};
 use sinew::math::Trs;
 use sinew::skel::Skeleton;
-use sinew_animate::retarget::{Placement, Rig};
+use sinew_animate::retarget::{Rig, RigPlacement};
 
 use crate::rng::Rng;
 
@@ -136,7 +136,7 @@ pub struct Build<'a> {
     pub has: &'a dyn Fn(&str) -> bool,
     /// Extra joints: what they hang from and a name; the children of the joint hang from the extra one if `true`.
     pub extra: Vec<(&'static str, &'static str, bool)>,
-    pub placement: Placement,
+    pub placement: RigPlacement,
     /// skel_from_metres: turns and scales the body into the skeleton's own space.
     pub skel_from_body: DMat4,
     /// Joint above the hips.
@@ -151,7 +151,7 @@ impl Default for Build<'_> {
             reshape: &|_, at| at,
             has: &|_| true,
             extra: Vec::new(),
-            placement: Placement::default(),
+            placement: RigPlacement::default(),
             skel_from_body: DMat4::IDENTITY,
             root: None,
         }

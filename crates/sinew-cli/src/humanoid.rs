@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew::error::{Error, Invalid, Warning};
-use sinew_animate::asset::{Asset, Clip};
+use sinew_animate::asset::{Asset, AssetClip};
 use sinew_animate::humanoid::{
     Applied, ApplyOptions, Mode, apply, bones_by_name, describe, expressions_to_weights,
 };
@@ -235,7 +235,7 @@ fn once<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
     first.cloned().collect()
 }
 
-fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a Clip> {
+fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a AssetClip> {
     let file = source.file.display();
     let names = || {
         let names: Vec<String> = source

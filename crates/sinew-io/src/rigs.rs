@@ -6,7 +6,7 @@ use super::usd::UsdFile;
 use sinew::error::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
-use sinew_animate::retarget::{Humanoid, Placement, Rig};
+use sinew_animate::retarget::{Humanoid, Rig, RigPlacement};
 
 /// Lists the skeletons of a scene, bound or not. A skeleton that several instances use is listed once.
 #[must_use]
@@ -22,8 +22,8 @@ pub fn skeletons(scene: &Scene) -> Vec<&PlacedSkeleton> {
 
 /// Returns where a skeleton stands in its scene at a time, with the scene's up axis and unit.
 #[must_use]
-pub fn placement(scene: &Scene, skeleton: &PlacedSkeleton, time: Time) -> Placement {
-    Placement {
+pub fn placement(scene: &Scene, skeleton: &PlacedSkeleton, time: Time) -> RigPlacement {
+    RigPlacement {
         world_from_skel: scene.world_from_prim(skeleton.prim, time),
         up: match scene.up_axis {
             'Z' => DVec3::Z,

@@ -6,7 +6,7 @@ use crate::retarget::Bone;
 
 /// One animation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Clip {
+pub struct AssetClip {
     /// As in the file; may be empty, and need not be unique.
     pub name: String,
     pub tracks: Vec<Track>,
@@ -15,13 +15,13 @@ pub struct Clip {
 /// What one channel animates, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
-    pub target: Target,
+    pub target: TrackTarget,
     pub curve: Curve,
 }
 
 /// What a track moves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum TrackTarget {
     /// A node's component; weights are the morph weights of its mesh.
     Node(usize),
     /// A human bone, relative to its bind pose (EXT_skeleton_humanoid).
@@ -77,7 +77,7 @@ impl Keys {
     }
 }
 
-impl Clip {
+impl AssetClip {
     /// Seconds of the first and the last key of all tracks; `None` where there is no track.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {

@@ -4,7 +4,7 @@ use glam::{Mat3, Vec3, Vec4};
 
 /// A simple PBR material (glTF 2.0, 3.9). Colours are linear.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Material {
+pub struct AssetMaterial {
     /// As in the file; may be empty, and need not be unique.
     pub name: String,
     /// RGBA, times the texture's.
@@ -27,7 +27,7 @@ pub struct Material {
     pub unlit: bool,
 }
 
-impl Default for Material {
+impl Default for AssetMaterial {
     /// glTF's default material.
     fn default() -> Self {
         Self {

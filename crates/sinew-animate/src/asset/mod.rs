@@ -18,8 +18,8 @@ use glam::DMat4;
 use crate::retarget::Bone;
 use sinew::error::Warning;
 
-pub use clip::{Clip, Curve, CurveInterpolation, Keys, Target, Track};
-pub use material::{AlphaMode, Image, Material, TextureRef, Wrap};
+pub use clip::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
+pub use material::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 pub use mesh::{Faces, Mesh, MorphTarget, Primitive};
 pub use node::{LocalTransform, Node, Trs};
 
@@ -28,7 +28,7 @@ pub use node::{LocalTransform, Node, Trs};
 pub struct Asset {
     /// File it was read from.
     pub file: PathBuf,
-    pub format: Format,
+    pub format: AssetFormat,
     /// The file's up axis: `Y` or `Z`.
     pub up_axis: Axis,
     pub meters_per_unit: f64,
@@ -39,9 +39,9 @@ pub struct Asset {
     /// The nodes of the scene to show that have no parent. Nodes below none of them are not shown.
     pub roots: Vec<usize>,
     pub meshes: Vec<Mesh>,
-    pub skins: Vec<Skin>,
-    pub clips: Vec<Clip>,
-    pub materials: Vec<Material>,
+    pub skins: Vec<AssetSkin>,
+    pub clips: Vec<AssetClip>,
+    pub materials: Vec<AssetMaterial>,
     pub images: Vec<Image>,
     /// Humanoid maps: of EXT_skeleton_humanoid any number, of VRM one.
     pub humanoids: Vec<HumanoidSkeleton>,
@@ -53,7 +53,7 @@ pub struct Asset {
 /// Where an [`Asset`] comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Format {
+pub enum AssetFormat {
     /// glTF 2.0 without VRM.
     #[default]
     Gltf,
@@ -67,7 +67,7 @@ pub enum Format {
     Bvh,
 }
 
-impl Format {
+impl AssetFormat {
     /// Its name, for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -92,7 +92,7 @@ pub enum Axis {
 
 /// Joints, and the matrices that bring points of the mesh to them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Skin {
+pub struct AssetSkin {
     pub name: String,
     /// Node indices, each once; primitives' joint indices point into this list.
     pub joints: Vec<usize>,
@@ -132,7 +132,7 @@ pub struct MorphBind {
 impl Asset {
     /// The clip of that name.
     #[must_use]
-    pub fn clip(&self, name: &str) -> Option<&Clip> {
+    pub fn clip(&self, name: &str) -> Option<&AssetClip> {
         self.clips.iter().find(|c| c.name == name)
     }
 

@@ -1,6 +1,6 @@
 //! The rules that every [`Asset`] keeps, whatever reader made it.
 
-use super::{Asset, CurveInterpolation, Faces, Keys, LocalTransform, Mesh, Primitive, Target};
+use super::{Asset, CurveInterpolation, Faces, Keys, LocalTransform, Mesh, Primitive, TrackTarget};
 use sinew::error::Invalid;
 
 /// One rule broken: where, what was expected, what was found.
@@ -190,7 +190,7 @@ impl Asset {
     }
 
     fn validate_track(&self, track: &super::Track, at: &str) -> Result<(), Invalid> {
-        if let Target::Node(node) = track.target {
+        if let TrackTarget::Node(node) = track.target {
             below(at, "node", node, self.nodes.len())?;
         }
         let curve = &track.curve;

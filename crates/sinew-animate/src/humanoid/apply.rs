@@ -6,8 +6,8 @@ use super::curves::{Turned, move_by, product, scale_by};
 use super::motion::{Motion, Motions, Relative, Source, label};
 use super::reference::reference_rotation;
 use super::target::{Model, height, ratio};
-use super::{Applied, ApplyOptions, MissingBone, Mode, Report};
-use crate::asset::{Asset, Clip, Curve, Target, Track};
+use super::{Applied, ApplyOptions, HumanoidReport, MissingBone, Mode};
+use crate::asset::{Asset, AssetClip, Curve, Track, TrackTarget};
 use crate::retarget::Bone;
 use sinew::error::{Error, Result, first_few};
 use sinew::math::try_inverse;
@@ -20,11 +20,11 @@ use sinew::math::try_inverse;
 pub fn apply(
     model: &Asset,
     clip_file: &Asset,
-    clip: &Clip,
+    clip: &AssetClip,
     options: &ApplyOptions,
 ) -> Result<Applied> {
     let target = Model::new(model, options.skeleton)?;
-    let mut report = Report::default();
+    let mut report = HumanoidReport::default();
     let motions = Motions::gather(clip_file, clip, &mut report);
     let mut work = Work {
         target,
@@ -59,7 +59,7 @@ pub fn apply(
         )));
     }
     Ok(Applied {
-        clip: Clip {
+        clip: AssetClip {
             name: clip.name.clone(),
             tracks: work.tracks,
         },
@@ -71,7 +71,7 @@ struct Work<'a> {
     target: Model<'a>,
     motions: Motions<'a>,
     options: &'a ApplyOptions,
-    report: Report,
+    report: HumanoidReport,
     tracks: Vec<Track>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Work<'a> {
 
     fn push(&mut self, node: usize, curve: Option<Curve>) {
         self.tracks.extend(curve.map(|curve| Track {
-            target: Target::Node(node),
+            target: TrackTarget::Node(node),
             curve,
         }));
     }
@@ -267,7 +267,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn expressions(&mut self, clip: &Clip) {
+    fn expressions(&mut self, clip: &AssetClip) {
         let mut lacking = Vec::new();
         for (name, curve) in &self.motions.expressions {
             if !self
@@ -282,7 +282,7 @@ impl<'a> Work<'a> {
             }
             self.report.expressions.push((*name).to_owned());
             self.tracks.push(Track {
-                target: Target::Expression((*name).to_owned()),
+                target: TrackTarget::Expression((*name).to_owned()),
                 curve: (*curve).clone(),
             });
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use glam::DMat4;
 
 use crate::asset::{Asset, HumanoidSkeleton};
-use crate::retarget::{Bone, Humanoid, Placement, Rig};
+use crate::retarget::{Bone, Humanoid, Rig, RigPlacement};
 use sinew::error::{Error, Result};
 use sinew::skel::Skeleton;
 
@@ -143,6 +143,6 @@ fn rig_of_joints(asset: &Asset) -> Result<(Rig, Vec<usize>)> {
     let skeleton =
         Skeleton::new("joints", joint_paths, None, Some(rests))?.with_joint_names(Some(names));
     let label = asset.file.display().to_string();
-    let rig = Rig::new(label, &skeleton, Placement::default())?;
+    let rig = Rig::new(label, &skeleton, RigPlacement::default())?;
     Ok((rig, nodes))
 }

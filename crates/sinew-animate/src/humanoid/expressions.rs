@@ -2,26 +2,28 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::asset::{Asset, Clip, Curve, CurveInterpolation, Expression, Keys, Target, Track};
+use crate::asset::{
+    Asset, AssetClip, Curve, CurveInterpolation, Expression, Keys, Track, TrackTarget,
+};
 
-/// The clip with every [`Target::Expression`] track turned into morph weights of the nodes that show its meshes:
+/// The clip with every [`TrackTarget::Expression`] track turned into morph weights of the nodes that show its meshes:
 /// `weight = rest + sum of expression * bind`. Expressions that move one mesh together are sampled at the union of
 /// their keys; a node that has a weights track of its own keeps it.
 #[must_use]
-pub fn expressions_to_weights(asset: &Asset, clip: &Clip) -> Clip {
+pub fn expressions_to_weights(asset: &Asset, clip: &AssetClip) -> AssetClip {
     let by_name: HashMap<&str, &Expression> = asset
         .expressions
         .iter()
         .map(|e| (e.name.as_str(), e))
         .collect();
-    let mut plain = Clip {
+    let mut plain = AssetClip {
         name: clip.name.clone(),
         tracks: Vec::new(),
     };
     // Per mesh: every expression that moves it.
     let mut moved: BTreeMap<usize, Vec<(&Curve, &Expression)>> = BTreeMap::new();
     for track in &clip.tracks {
-        let Target::Expression(name) = &track.target else {
+        let TrackTarget::Expression(name) = &track.target else {
             plain.tracks.push(track.clone());
             continue;
         };
@@ -45,14 +47,14 @@ pub fn expressions_to_weights(asset: &Asset, clip: &Clip) -> Clip {
             .filter(|(_, n)| n.mesh == Some(mesh));
         for (node, n) in nodes {
             let has_weights = plain.tracks.iter().any(|t| {
-                t.target == Target::Node(node) && matches!(t.curve.keys, Keys::Weights { .. })
+                t.target == TrackTarget::Node(node) && matches!(t.curve.keys, Keys::Weights { .. })
             });
             if has_weights {
                 continue;
             }
             let rest = n.weights.as_ref().unwrap_or(&asset.meshes[mesh].weights);
             plain.tracks.push(Track {
-                target: Target::Node(node),
+                target: TrackTarget::Node(node),
                 curve: sum(mesh, rest, &expressions),
             });
         }

@@ -8,9 +8,9 @@
 //!
 //! | clip data | relative to | onto a node |
 //! |---|---|---|
-//! | [`Target::Bone`] (EXT_skeleton_humanoid) | the bone's bind pose | `t = b_t + b_R (b_s * T)`, `r = b_R R`, `s = b_s * S`, with b the bind transform local to the *node* parent ([`BindPoses`]) |
-//! | [`Target::Node`] on a node of the clip file's humanoid map (VRM Animation, plain clips) | the node's rest | `N = W L^-1 q W^-1` with the source's rest rotations (L local, W in the world), `q' = L W^-1 N W` with the target's; hips: `p' = rest' + h (p - rest)` in the world, h = ratio of hips heights |
-//! | [`Target::Expression`] | | passed on by name |
+//! | [`TrackTarget::Bone`] (EXT_skeleton_humanoid) | the bone's bind pose | `t = b_t + b_R (b_s * T)`, `r = b_R R`, `s = b_s * S`, with b the bind transform local to the *node* parent ([`BindPoses`]) |
+//! | [`TrackTarget::Node`] on a node of the clip file's humanoid map (VRM Animation, plain clips) | the node's rest | `N = W L^-1 q W^-1` with the source's rest rotations (L local, W in the world), `q' = L W^-1 N W` with the target's; hips: `p' = rest' + h (p - rest)` in the world, h = ratio of hips heights |
+//! | [`TrackTarget::Expression`] | | passed on by name |
 //!
 //! Which of the two holds follows from the clip alone, so an EXT clip goes onto a VRM model through that model's
 //! skins, and a .vrma onto an EXT model through its rest pose. VRM 0.x models face -Z: their world is turned by half a
@@ -26,7 +26,7 @@ mod own;
 mod reference;
 mod target;
 
-use crate::asset::{Asset, Clip, LocalTransform, Target};
+use crate::asset::{Asset, AssetClip, LocalTransform, TrackTarget};
 use crate::retarget::Bone;
 use sinew::error::Warning;
 
@@ -68,15 +68,15 @@ pub struct ApplyOptions {
 /// A clip on a model's own nodes.
 #[derive(Clone, Debug)]
 pub struct Applied {
-    /// [`Target::Node`] tracks of the model's nodes and [`Target::Expression`] tracks of its expressions. Nodes
+    /// [`TrackTarget::Node`] tracks of the model's nodes and [`TrackTarget::Expression`] tracks of its expressions. Nodes
     /// without a track keep their rest.
-    pub clip: Clip,
-    pub report: Report,
+    pub clip: AssetClip,
+    pub report: HumanoidReport,
 }
 
 /// What became of a clip.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct HumanoidReport {
     /// Bones that move, parents first.
     pub bones: Vec<Bone>,
     /// Bones that the clip moves and the model lacks, parents first.
@@ -102,7 +102,7 @@ impl Applied {
     #[must_use]
     pub fn into_asset(self, mut model: Asset) -> Asset {
         for track in &self.clip.tracks {
-            if let Target::Node(node) = track.target {
+            if let TrackTarget::Node(node) = track.target {
                 let local = &mut model.nodes[node].local;
                 *local = LocalTransform::Trs(local.trs());
             }

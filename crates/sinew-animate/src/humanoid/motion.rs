@@ -8,8 +8,10 @@ use super::binds::BindPoses;
 use super::curves::Turned;
 use super::reference::reference_rotation;
 use super::target::facing;
-use super::{Mode, Report};
-use crate::asset::{Asset, Clip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, Target, Track};
+use super::{HumanoidReport, Mode};
+use crate::asset::{
+    Asset, AssetClip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, Track, TrackTarget,
+};
 use crate::retarget::Bone;
 use sinew::error::{Warning, first_few};
 
@@ -50,10 +52,10 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(asset: &'a Asset, clip: &Clip) -> Self {
+    fn new(asset: &'a Asset, clip: &AssetClip) -> Self {
         let moved = |h: &&HumanoidSkeleton| {
             let nodes: std::collections::HashSet<_> = h.bones.values().collect();
-            let on = |t: &&Track| matches!(&t.target, Target::Node(n) if nodes.contains(n));
+            let on = |t: &&Track| matches!(&t.target, TrackTarget::Node(n) if nodes.contains(n));
             clip.tracks.iter().filter(on).count()
         };
         Self {
@@ -106,7 +108,7 @@ impl<'a> Source<'a> {
 
 impl<'a> Motions<'a> {
     /// Sorts a clip's tracks; those that no model can take are told of.
-    pub fn gather(asset: &'a Asset, clip: &'a Clip, report: &mut Report) -> Self {
+    pub fn gather(asset: &'a Asset, clip: &'a AssetClip, report: &mut HumanoidReport) -> Self {
         let source = Source::new(asset, clip);
         let bone_of: HashMap<usize, Bone> = source
             .humanoid
@@ -122,13 +124,15 @@ impl<'a> Motions<'a> {
         // Bind-relative tracks first: where a bone has both kinds, the extension wins.
         for track in &clip.tracks {
             match &track.target {
-                Target::Bone(bone) => motions.take(*bone, Relative::Bind, &track.curve, report),
-                Target::Expression(name) => motions.expressions.push((name, &track.curve)),
-                Target::Node(_) => {}
+                TrackTarget::Bone(bone) => {
+                    motions.take(*bone, Relative::Bind, &track.curve, report)
+                }
+                TrackTarget::Expression(name) => motions.expressions.push((name, &track.curve)),
+                TrackTarget::Node(_) => {}
             }
         }
         for track in &clip.tracks {
-            let Target::Node(node) = &track.target else {
+            let TrackTarget::Node(node) = &track.target else {
                 continue;
             };
             match bone_of.get(node) {
@@ -151,7 +155,13 @@ impl<'a> Motions<'a> {
         motions
     }
 
-    fn take(&mut self, bone: Bone, relative: Relative, curve: &'a Curve, report: &mut Report) {
+    fn take(
+        &mut self,
+        bone: Bone,
+        relative: Relative,
+        curve: &'a Curve,
+        report: &mut HumanoidReport,
+    ) {
         let motion = self.bones.entry(bone).or_insert(Motion {
             relative,
             rotation: None,
@@ -178,7 +188,7 @@ impl<'a> Motions<'a> {
 
     /// Rest-relative clips move the hips alone, and scale nothing: bones of different lengths have no use for it. Told of
     /// where something moved.
-    fn leave_rest_relative_parts(&mut self, clip: &Clip, report: &mut Report) {
+    fn leave_rest_relative_parts(&mut self, clip: &AssetClip, report: &mut HumanoidReport) {
         let mut moved = Vec::new();
         let mut scaled = Vec::new();
         for (&bone, motion) in &mut self.bones {
@@ -228,7 +238,7 @@ fn leaves(curve: &Curve, rest: DVec3) -> bool {
     values.into_iter().any(|(_, v)| v.distance(rest) > far)
 }
 
-impl Report {
+impl HumanoidReport {
     pub(super) fn warn(
         &mut self,
         code: &'static str,
@@ -240,7 +250,7 @@ impl Report {
 }
 
 /// A clip's name for messages: its file's where it has none.
-pub(super) fn label(asset: &Asset, clip: &Clip) -> String {
+pub(super) fn label(asset: &Asset, clip: &AssetClip) -> String {
     match clip.name.as_str() {
         "" => asset.file.display().to_string(),
         name => name.to_owned(),

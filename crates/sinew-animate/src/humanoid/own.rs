@@ -2,15 +2,15 @@
 
 use super::reference::reference_asset;
 use super::{ApplyOptions, apply};
-use crate::asset::{Asset, Clip, Target, Track};
+use crate::asset::{Asset, AssetClip, Track, TrackTarget};
 
-/// The asset with every [`Target::Bone`] track turned into node tracks: on the asset's own first humanoid skeleton,
+/// The asset with every [`TrackTarget::Bone`] track turned into node tracks: on the asset's own first humanoid skeleton,
 /// literally, as EXT_skeleton_humanoid expects of a file that has both. An asset of clips alone, without meshes and
 /// humanoid skeletons, becomes [`reference_asset`] with these clips: a rig that can be looked at and retargeted from. What
 /// could not be kept is told of in the asset's warnings.
 #[must_use]
 pub fn on_own_skeleton(asset: Asset) -> Asset {
-    let has_bones = |c: &Clip| c.tracks.iter().any(is_bone);
+    let has_bones = |c: &AssetClip| c.tracks.iter().any(is_bone);
     if !asset.clips.iter().any(has_bones) {
         return asset;
     }
@@ -37,7 +37,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
         }
         let (bones, others): (Vec<Track>, Vec<Track>) =
             clip.tracks.iter().cloned().partition(is_bone);
-        let bones = Clip {
+        let bones = AssetClip {
             name: clip.name.clone(),
             tracks: bones,
         };
@@ -63,7 +63,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
             let free: Vec<Track> = others.into_iter().filter(is_free).collect();
             tracks.extend(free);
         }
-        clips.push(Clip {
+        clips.push(AssetClip {
             name: clip.name.clone(),
             tracks,
         });
@@ -73,5 +73,5 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
 }
 
 fn is_bone(track: &Track) -> bool {
-    matches!(track.target, Target::Bone(_))
+    matches!(track.target, TrackTarget::Bone(_))
 }

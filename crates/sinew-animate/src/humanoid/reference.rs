@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-use crate::asset::{Asset, HumanoidSkeleton, LocalTransform, Node, Skin, Trs};
+use crate::asset::{Asset, AssetSkin, HumanoidSkeleton, LocalTransform, Node, Trs};
 use crate::retarget::Bone;
 
 /// Half the square root of two: 45 degrees.
@@ -166,7 +166,7 @@ pub fn reference_asset() -> Asset {
         meters_per_unit: 1.0,
         nodes: nodes.collect(),
         roots: vec![index(Bone::Hips)],
-        skins: vec![Skin {
+        skins: vec![AssetSkin {
             name: "reference".to_owned(),
             joints: Bone::ALL.iter().map(|&b| index(b)).collect(),
             inverse_bind: Bone::ALL.iter().map(|&b| world(b).inverse()).collect(),

@@ -2,10 +2,10 @@
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-use super::Report;
+use super::HumanoidReport;
 use super::binds::BindPoses;
 use super::reference::{bends_one_way, reference_rotation};
-use crate::asset::{Asset, Axis, Format, HumanoidSkeleton, Trs};
+use crate::asset::{Asset, AssetFormat, Axis, HumanoidSkeleton, Trs};
 use crate::retarget::Bone;
 use sinew::error::{Error, Result, first_few};
 
@@ -31,7 +31,7 @@ pub(super) struct Bound {
 /// The turn that makes a file's characters face +Z: VRM 0.x faces -Z.
 pub(super) fn facing(asset: &Asset) -> DQuat {
     match asset.format {
-        Format::Vrm0 => DQuat::from_xyzw(0.0, 1.0, 0.0, 0.0),
+        AssetFormat::Vrm0 => DQuat::from_xyzw(0.0, 1.0, 0.0, 0.0),
         _ => DQuat::IDENTITY,
     }
 }
@@ -98,7 +98,7 @@ impl<'a> Model<'a> {
     }
 
     /// A bone's bind; the node's rest where it is no joint (VRM allows that), which is told of.
-    pub fn bound(&self, bone: Bone, node: usize, report: &mut Report) -> Bound {
+    pub fn bound(&self, bone: Bone, node: usize, report: &mut HumanoidReport) -> Bound {
         let local = self.binds.local(node);
         let world = self.binds.world(node);
         let (Some(local), Some(world)) = (local, world) else {
@@ -121,7 +121,7 @@ impl<'a> Model<'a> {
     }
 
     /// A bind as the extension takes it apart, with a word where that loses something.
-    fn components(&self, m: DMat4, bone: Bone, node: usize, report: &mut Report) -> Trs {
+    fn components(&self, m: DMat4, bone: Bone, node: usize, report: &mut HumanoidReport) -> Trs {
         let (scale, rotation, translation) = m.to_scale_rotation_translation();
         let trs = Trs {
             translation,
@@ -149,7 +149,7 @@ impl<'a> Model<'a> {
     /// bones' axes are those of the world, so x and z change sign; where the hips' axes have turned with the model,
     /// nothing does.
     pub fn literal_turn(&self) -> DQuat {
-        if self.asset.format != Format::Vrm0 {
+        if self.asset.format != AssetFormat::Vrm0 {
             return DQuat::IDENTITY;
         }
         let hips = self.node(Bone::Hips);
@@ -166,7 +166,7 @@ impl<'a> Model<'a> {
 
     /// Tells of bones whose bind axes are not the reference pose's: in literal modes they turn about axes that the
     /// clip does not mean.
-    pub fn warn_off_reference(&self, bones: &[(Bone, DQuat)], report: &mut Report) {
+    pub fn warn_off_reference(&self, bones: &[(Bone, DQuat)], report: &mut HumanoidReport) {
         let limit = 10f64.to_radians();
         let off = |(bone, world): &&(Bone, DQuat)| {
             let reference = reference_rotation(*bone);

@@ -46,5 +46,5 @@ pub use bone_map::{BoneMap, BonePair};
 pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
 pub use humanoid::{Humanoid, Unrecognised};
-pub use retargeter::{Pose, RetargetOptions, Retargeter};
-pub use rig::{Placement, Rig};
+pub use retargeter::{RetargetOptions, RetargetPose, Retargeter};
+pub use rig::{Rig, RigPlacement};

@@ -6,7 +6,7 @@
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
 use super::bone_map::JointPair;
-use super::{Pose, Rig};
+use super::{RetargetPose, Rig};
 use sinew::math;
 
 /// A rig in the common space.
@@ -19,7 +19,7 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    pub fn new(rig: &Rig, pose: Pose) -> Self {
+    pub fn new(rig: &Rig, pose: RetargetPose) -> Self {
         let placement = rig.placement();
         let upright = turn_to_y(placement.up);
         let world = math::nearest_rotation(DMat3::from_mat4(placement.world_from_skel));
@@ -30,8 +30,8 @@ impl Reference {
         let common_from_world = DMat4::from_scale(DVec3::splat(placement.meters_per_unit))
             * DMat4::from_quat((heading.inverse() * upright).normalize());
         let skel = match pose {
-            Pose::Rest => rig.rest_skel(),
-            Pose::Bind | Pose::Align => rig.bind_skel(),
+            RetargetPose::Rest => rig.rest_skel(),
+            RetargetPose::Bind | RetargetPose::Align => rig.bind_skel(),
         };
         Self {
             common_from_world,

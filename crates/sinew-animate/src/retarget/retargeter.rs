@@ -13,7 +13,7 @@ use sinew::math::{self, Trs};
 
 /// What turns are measured from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pose {
+pub enum RetargetPose {
     /// Bind poses.
     #[default]
     Bind,
@@ -26,7 +26,7 @@ pub enum Pose {
 /// How to retarget.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RetargetOptions {
-    pub pose: Pose,
+    pub pose: RetargetPose,
     /// Leave horizontal motion of the root out.
     pub in_place: bool,
     /// Move the root as far as the source's does, in metres, instead of in proportion to the hips' heights.
@@ -151,8 +151,8 @@ impl Retargeter {
             warnings.push(Warning::new("retarget-shear", target.label(), message));
         }
         let aligned = match options.pose {
-            Pose::Align => reference::alignment((&from, source), (&to, target), &pairs),
-            Pose::Bind | Pose::Rest => vec![DQuat::IDENTITY; pairs.len()],
+            RetargetPose::Align => reference::alignment((&from, source), (&to, target), &pairs),
+            RetargetPose::Bind | RetargetPose::Rest => vec![DQuat::IDENTITY; pairs.len()],
         };
         if math::try_inverse(to.placed).is_none() {
             let label = target.label();

@@ -11,7 +11,7 @@ use sinew::skel::utils::{compute_joint_local_transforms, concat_joint_transforms
 
 /// Where a skeleton stands, and what its numbers mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Placement {
+pub struct RigPlacement {
     pub world_from_skel: DMat4,
     /// The world's up direction, of unit length.
     pub up: DVec3,
@@ -19,7 +19,7 @@ pub struct Placement {
     pub meters_per_unit: f64,
 }
 
-impl Default for Placement {
+impl Default for RigPlacement {
     /// At the origin of a world of metres with Y up.
     fn default() -> Self {
         Self {
@@ -43,7 +43,7 @@ pub struct Rig {
     rest_skel: Vec<DMat4>,
     /// skel_from_joint at bind time.
     bind_skel: Vec<DMat4>,
-    placement: Placement,
+    placement: RigPlacement,
     is_uniform: bool,
     is_sheared: bool,
     /// A joint and how many share its name, by name.
@@ -66,7 +66,7 @@ impl Rig {
     pub fn new(
         label: impl Into<String>,
         skeleton: &Skeleton,
-        placement: Placement,
+        placement: RigPlacement,
     ) -> Result<Self, Invalid> {
         let joints = skeleton.joints();
         let topology = skeleton.topology();
@@ -180,7 +180,7 @@ impl Rig {
 
     /// Where it stands.
     #[must_use]
-    pub fn placement(&self) -> &Placement {
+    pub fn placement(&self) -> &RigPlacement {
         &self.placement
     }
 

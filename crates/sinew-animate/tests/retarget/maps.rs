@@ -3,7 +3,7 @@
 use glam::DMat4;
 use sinew::skel::Skeleton;
 use sinew_animate::retarget::{
-    Bone, BoneMap, Convention, Humanoid, Placement, RetargetOptions, Retargeter, Rig,
+    Bone, BoneMap, Convention, Humanoid, RetargetOptions, Retargeter, Rig, RigPlacement,
 };
 
 use common::rigs::{Build, mixamo, vroid};
@@ -13,7 +13,7 @@ fn rig(names: &[&str]) -> Rig {
     let joints: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
     let rest = vec![DMat4::from_translation(glam::DVec3::Y); joints.len()];
     let skeleton = Skeleton::new("/Skel", joints, None, Some(rest)).unwrap();
-    Rig::new("the rig", &skeleton, Placement::default()).unwrap()
+    Rig::new("the rig", &skeleton, RigPlacement::default()).unwrap()
 }
 
 /// Joint paths from lines of `child < parent`.

@@ -7,7 +7,7 @@ use sinew::math::Trs;
 use sinew::sampled::Time;
 use sinew::skel::{Skeleton, SkeletonInstance};
 use sinew_animate::retarget::{
-    BoneMap, ClipSource, Humanoid, Placement, Pose, RetargetOptions, Retargeter, Rig,
+    BoneMap, ClipSource, Humanoid, RetargetOptions, RetargetPose, Retargeter, Rig, RigPlacement,
 };
 
 use crate::counting;
@@ -248,7 +248,7 @@ fn align_turns_the_limbs_of_the_reference() {
         .angle_between(target.direction(&to, "LUpperArm", "LLowerArm"));
     assert!((off - 0.8).abs() < tolerance::BEND_BY_HAND, "{off}");
     let options = RetargetOptions {
-        pose: Pose::Align,
+        pose: RetargetPose::Align,
         ..RetargetOptions::default()
     };
     let mut aligned = retargeter(&source, &target, &options);
@@ -280,7 +280,7 @@ fn a_z_up_source_in_centimetres_moves_a_y_up_target_in_metres() {
     let z_up = DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2);
     let source = Build {
         orient: Box::new(|_| random_turn(&mut rng)),
-        placement: Placement {
+        placement: RigPlacement {
             up: DVec3::Z,
             meters_per_unit: 0.01,
             ..Placement::default()
@@ -401,7 +401,7 @@ fn hips_are_as_high_as_they_stand() {
             name: &vroid,
             has,
             skel_from_body: body,
-            placement: Placement {
+            placement: RigPlacement {
                 world_from_skel: DMat4::from_translation(DVec3::new(0.0, stands_at, 0.0)),
                 ..Placement::default()
             },
@@ -498,7 +498,7 @@ fn a_root_above_the_hips_carries_its_own_motion() {
 /// A rig that is bound in the world below an Armature that is turned onto its back, and whose arms hang at rest.
 fn bound_in_the_world() -> Made {
     let turned = DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2);
-    let placement = Placement {
+    let placement = RigPlacement {
         world_from_skel: turned.inverse(),
         ..Placement::default()
     };
@@ -528,7 +528,12 @@ fn bound_in_the_world() -> Made {
 }
 
 /// Codes of a whole clip: one frame, in which the source is where it is said to be.
-fn codes(source: &Made, target: &Made, pose: Pose, world_from_skel: DMat4) -> Vec<&'static str> {
+fn codes(
+    source: &Made,
+    target: &Made,
+    pose: RetargetPose,
+    world_from_skel: DMat4,
+) -> Vec<&'static str> {
     let options = RetargetOptions {
         pose,
         ..RetargetOptions::default()
@@ -555,16 +560,19 @@ fn a_target_that_lies_while_the_source_stands_is_told() {
     let standing = DMat4::IDENTITY;
     let lying = DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2);
     for world in [standing, lying] {
-        assert!(codes(&upright, &fine, Pose::Bind, world).is_empty());
+        assert!(codes(&upright, &fine, RetargetPose::Bind, world).is_empty());
         assert_eq!(
-            codes(&upright, &wrong, Pose::Bind, world),
+            codes(&upright, &wrong, RetargetPose::Bind, world),
             ["retarget-lying"]
         );
-        assert!(codes(&upright, &wrong, Pose::Rest, world).is_empty());
+        assert!(codes(&upright, &wrong, RetargetPose::Rest, world).is_empty());
     }
     // As the source it lays others down.
     let placed = wrong.rig.placement().world_from_skel;
-    assert_eq!(codes(&wrong, &fine, Pose::Bind, placed), ["retarget-lying"]);
+    assert_eq!(
+        codes(&wrong, &fine, RetargetPose::Bind, placed),
+        ["retarget-lying"]
+    );
     // A beast's trunk lies in every pose.
     let beast = Build {
         name: &vroid,
@@ -572,7 +580,7 @@ fn a_target_that_lies_while_the_source_stands_is_told() {
         ..Build::default()
     }
     .make();
-    assert!(codes(&upright, &beast, Pose::Bind, standing).is_empty());
+    assert!(codes(&upright, &beast, RetargetPose::Bind, standing).is_empty());
 }
 
 #[test]
@@ -587,7 +595,7 @@ fn characters_face_their_own_way() {
         name: &vroid,
         orient: Box::new(|_| random_turn(&mut rng)),
         skel_from_body: back,
-        placement: Placement {
+        placement: RigPlacement {
             world_from_skel: placed,
             ..Placement::default()
         },
@@ -644,7 +652,8 @@ fn bind_transforms_of_another_space_count_as_turned() {
     )
     .unwrap()
     .with_joint_names(Some(straight.rig.names().to_vec()));
-    let rig = sinew_animate::retarget::Rig::new("lying", &skeleton, Placement::default()).unwrap();
+    let rig =
+        sinew_animate::retarget::Rig::new("lying", &skeleton, RigPlacement::default()).unwrap();
     let target = Made {
         rig,
         at: straight.at,
@@ -793,7 +802,7 @@ fn odd_transforms_stay_finite() {
         .unwrap()
         .with_joint_names(Some(straight.rig.names().to_vec()));
         let rig =
-            sinew_animate::retarget::Rig::new("odd", &skeleton, Placement::default()).unwrap();
+            sinew_animate::retarget::Rig::new("odd", &skeleton, RigPlacement::default()).unwrap();
         let target = Made {
             rig,
             at: straight.at.clone(),
@@ -831,7 +840,7 @@ fn frames_allocate_nothing() {
     }
     .make();
     let options = RetargetOptions {
-        pose: Pose::Align,
+        pose: RetargetPose::Align,
         arm_space: 5.0,
         ..RetargetOptions::default()
     };
@@ -891,7 +900,7 @@ fn the_same_rig_gets_its_own_pose_back() {
         Build {
             orient: Box::new(move |_| *next.next().unwrap()),
             skel_from_body: DMat4::from_scale(DVec3::splat(size)),
-            placement: Placement {
+            placement: RigPlacement {
                 meters_per_unit: 1.0 / size,
                 ..Placement::default()
             },

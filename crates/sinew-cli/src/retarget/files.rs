@@ -5,7 +5,7 @@ use std::path::Path;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::skel::SkelAnimation;
 use sinew::{Error, Result, Warning};
-use sinew_animate::asset::{Asset, Clip, Target, Track};
+use sinew_animate::asset::{Asset, AssetClip, Track, TrackTarget};
 use sinew_animate::humanoid::{ApplyOptions, apply, reference_asset};
 use sinew_io::usd::UsdFile;
 use sinew_io::{OpenOptions, read_asset, skeletons};
@@ -16,7 +16,7 @@ use super::Args;
 pub struct Source {
     pub file: UsdFile,
     /// Tracks of VRM expressions, which the target's own expressions follow.
-    expressions: Clip,
+    expressions: AssetClip,
 }
 
 /// Opens the file with the clip. Which clip of a USD file is taken is chosen later.
@@ -24,7 +24,7 @@ pub fn source(args: &Args) -> Result<Source> {
     let Some(mut asset) = read_asset(&args.source)? else {
         return Ok(Source {
             file: UsdFile::open(&args.source)?,
-            expressions: Clip::default(),
+            expressions: AssetClip::default(),
         });
     };
     let chosen = match &args.clip {
@@ -35,8 +35,8 @@ pub fn source(args: &Args) -> Result<Source> {
         return Err(no_clip(&args.source, &asset, args.clip.as_deref()));
     };
     let mut clip = asset.clips.swap_remove(chosen);
-    let is_expression = |t: &Track| matches!(t.target, Target::Expression(_));
-    let expressions = Clip {
+    let is_expression = |t: &Track| matches!(t.target, TrackTarget::Expression(_));
+    let expressions = AssetClip {
         name: clip.name.clone(),
         tracks: clip
             .tracks
@@ -51,7 +51,7 @@ pub fn source(args: &Args) -> Result<Source> {
     let on_bones = clip
         .tracks
         .iter()
-        .any(|t| matches!(t.target, Target::Bone(_)));
+        .any(|t| matches!(t.target, TrackTarget::Bone(_)));
     asset.clips = vec![clip];
     if on_bones {
         asset = applied(asset)?;
@@ -79,14 +79,14 @@ pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Resu
     };
     let (known, lost): (Vec<Track>, Vec<Track>) =
         source.expressions.tracks.iter().cloned().partition(|t| {
-            let Target::Expression(name) = &t.target else {
+            let TrackTarget::Expression(name) = &t.target else {
                 return false;
             };
             asset.expressions.iter().any(|e| e.name == *name)
         });
     if !lost.is_empty() {
         let names = lost.iter().map(|t| match &t.target {
-            Target::Expression(name) => name.as_str(),
+            TrackTarget::Expression(name) => name.as_str(),
             _ => "",
         });
         let names: Vec<&str> = names.collect();
@@ -96,7 +96,7 @@ pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Resu
     }
     let mut expressions = Vec::new();
     if !known.is_empty() {
-        asset.clips = vec![Clip {
+        asset.clips = vec![AssetClip {
             name: source.expressions.name.clone(),
             tracks: known,
         }];

@@ -12,7 +12,9 @@ use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
 use sinew::{Error, Result, Warning};
-use sinew_animate::retarget::{ClipSource, Pose, RetargetOptions, Retargeter, sample_times};
+use sinew_animate::retarget::{
+    ClipSource, RetargetOptions, RetargetPose, Retargeter, sample_times,
+};
 use sinew_io::{humanoid, placement, rig, shape_names};
 
 use crate::progress::Progress;
@@ -100,7 +102,7 @@ enum PoseArg {
     Align,
 }
 
-impl From<PoseArg> for Pose {
+impl From<PoseArg> for RetargetPose {
     fn from(arg: PoseArg) -> Self {
         match arg {
             PoseArg::Bind => Self::Bind,

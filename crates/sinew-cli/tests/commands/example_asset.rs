@@ -4,7 +4,7 @@ use common::tolerance;
 use sinew::sampled::Time;
 use sinew::skel::InfluenceInterpolation;
 use sinew_animate::humanoid::{ApplyOptions, apply};
-use sinew_animate::retarget::{Humanoid, Placement, Rig};
+use sinew_animate::retarget::{Humanoid, Rig, RigPlacement};
 use sinew_check::{CheckOptions, Severity, check_file};
 use sinew_io::read_asset;
 use sinew_io::usd::UsdFile;
@@ -78,7 +78,7 @@ fn the_puppet_and_its_clips_go_together() {
     let walk = sinew_io::open("../../examples/assets/walk.bvh").unwrap();
     let scene = walk.scene(Default::default()).unwrap();
     let skeleton = scene.unbound_skeletons[0].instance.skeleton();
-    let rig = Rig::new("walk", skeleton, Placement::default()).unwrap();
+    let rig = Rig::new("walk", skeleton, RigPlacement::default()).unwrap();
     let humanoid = Humanoid::recognise(&rig).unwrap();
     assert!(humanoid.joints().len() >= 20);
 }
@@ -89,7 +89,7 @@ fn the_hatchling_is_no_humanoid() {
     let scene = UsdFile::open(ASSET).unwrap().scene(Default::default());
     let scene = scene.unwrap();
     let skeleton = scene.instances[0].instance.skeleton();
-    let rig = Rig::new("hatchling", skeleton, Placement::default()).unwrap();
+    let rig = Rig::new("hatchling", skeleton, RigPlacement::default()).unwrap();
     let unrecognised = Humanoid::recognise(&rig).unwrap_err();
     assert!(!unrecognised.guess.is_empty());
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sinew_animate::asset::{Clip, Target};
+use sinew_animate::asset::{AssetClip, TrackTarget};
 use sinew_animate::humanoid::{ApplyOptions, apply, expressions_to_weights};
 use sinew_animate::retarget::Bone;
 use sinew_io::gltf;
@@ -55,7 +55,7 @@ fn real_clips_on_real_models(assets: &Path) {
             let to = common::figure::Figure {
                 asset: asset.clone(),
             };
-            let none = Clip::default();
+            let none = AssetClip::default();
             let (first, last) = clip.range().unwrap();
             for i in 0..=20 {
                 let time = first + (last - first) * f64::from(i) / 20.0;
@@ -74,7 +74,7 @@ fn real_clips_on_real_models(assets: &Path) {
                     );
                     moved += 1;
                 }
-                let at = |f: &common::figure::Figure, c: &Clip| {
+                let at = |f: &common::figure::Figure, c: &AssetClip| {
                     f.world(c, f.at(Bone::Hips), time).w_axis.truncate()
                 };
                 let (rest, source_rest) = (at(&to, &none), at(&from, &none));
@@ -97,7 +97,7 @@ fn real_clips_on_real_models(assets: &Path) {
                     .clip
                     .tracks
                     .iter()
-                    .any(|t| t.target == Target::Node(*n))
+                    .any(|t| t.target == TrackTarget::Node(*n))
             };
             let still = humanoid.values().filter(|n| !tracked(n)).count();
             assert_eq!(humanoid.len() - still, applied.report.bones.len());

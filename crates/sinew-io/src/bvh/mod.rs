@@ -26,7 +26,7 @@ use glam::DVec3;
 
 use crate::error::Result;
 use sinew::error::Invalid;
-use sinew_animate::asset::{Asset, Axis, Clip, Format, LocalTransform, Node, Trs};
+use sinew_animate::asset::{Asset, AssetClip, AssetFormat, Axis, LocalTransform, Node, Trs};
 
 use hierarchy::Joint;
 use lines::Lines;
@@ -57,13 +57,13 @@ fn parse(text: &str, clip_name: &str) -> Result<Asset, Invalid> {
     let clips = if motion.tracks.is_empty() {
         Vec::new()
     } else {
-        vec![Clip {
+        vec![AssetClip {
             name: clip_name.to_owned(),
             tracks: motion.tracks,
         }]
     };
     Ok(Asset {
-        format: Format::Bvh,
+        format: AssetFormat::Bvh,
         up_axis: Axis::Y,
         meters_per_unit: meters_per_unit(&joints),
         frames_per_second: motion.frames_per_second,

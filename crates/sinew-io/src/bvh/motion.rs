@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use super::hierarchy::{Channel, Joint};
 use super::lines::Lines;
 use sinew::error::Invalid;
-use sinew_animate::asset::{Curve, CurveInterpolation, Keys, Target, Track};
+use sinew_animate::asset::{Curve, CurveInterpolation, Keys, Track, TrackTarget};
 
 const AXES: [DVec3; 3] = [DVec3::X, DVec3::Y, DVec3::Z];
 /// Seconds between frames: faster or slower is not motion.
@@ -151,7 +151,7 @@ fn read_frame(
 
 fn tracks_of(node: usize, keys: JointKeys, times: &[f64]) -> impl Iterator<Item = Track> {
     let track = move |keys| Track {
-        target: Target::Node(node),
+        target: TrackTarget::Node(node),
         curve: Curve {
             times: times.to_vec(),
             interpolation: CurveInterpolation::Linear,

@@ -11,7 +11,7 @@ use super::document::Document;
 use super::json::Json;
 use sinew::error::Invalid;
 use sinew_animate::asset::{
-    Clip, Curve, CurveInterpolation, Keys, LocalTransform, Mesh, Node, Target, Track,
+    AssetClip, Curve, CurveInterpolation, Keys, LocalTransform, Mesh, Node, Track, TrackTarget,
 };
 use sinew_animate::retarget::Bone;
 
@@ -20,7 +20,7 @@ pub(super) fn read(
     document: &Document,
     nodes: &mut [Node],
     meshes: &[Mesh],
-) -> Result<Vec<Clip>, Invalid> {
+) -> Result<Vec<AssetClip>, Invalid> {
     let mut users = vec![Vec::new(); meshes.len()];
     for (i, node) in nodes.iter().enumerate() {
         if let Some(mesh) = node.mesh {
@@ -33,9 +33,9 @@ pub(super) fn read(
         meshes,
         users: &users,
     };
-    let list = document.list_for::<Clip>("animations")?;
+    let list = document.list_for::<AssetClip>("animations")?;
     let clips = list.iter().map(|animation| reader.clip(animation));
-    let clips: Vec<Clip> = clips.collect::<Result<_, _>>()?;
+    let clips: Vec<AssetClip> = clips.collect::<Result<_, _>>()?;
     make_components(document, nodes, &clips);
     Ok(clips)
 }
@@ -50,12 +50,12 @@ struct Reader<'a> {
 
 /// What a channel moves, and its morph targets where it moves those.
 struct Aim {
-    targets: Vec<Target>,
+    targets: Vec<TrackTarget>,
     component: Component,
 }
 
 impl Reader<'_> {
-    fn clip(&self, animation: &Json<'_>) -> Result<Clip, Invalid> {
+    fn clip(&self, animation: &Json<'_>) -> Result<AssetClip, Invalid> {
         let samplers = animation.list("samplers")?;
         let mut seen = HashSet::new();
         let mut tracks = Vec::new();
@@ -81,7 +81,7 @@ impl Reader<'_> {
                 curve: curve.clone(),
             }));
         }
-        Ok(Clip {
+        Ok(AssetClip {
             name: animation.text("name")?,
             tracks,
         })
@@ -97,7 +97,7 @@ impl Reader<'_> {
             let component = Component::parse(path.string()?).filter(|c| *c != Component::WEIGHTS);
             let component = component
                 .ok_or_else(|| path.wrong("rotation, translation or scale").coded("PATH"))?;
-            let targets = vec![Target::Bone(bone)];
+            let targets = vec![TrackTarget::Bone(bone)];
             return Ok(Some(Aim { targets, component }));
         }
         let component = Component::parse(path.string()?)
@@ -112,7 +112,7 @@ impl Reader<'_> {
 
     /// A channel for those nodes, of which weights only move nodes with morph targets.
     fn of_nodes(&self, target: &Json<'_>, nodes: &[usize], component: Component) -> Option<Aim> {
-        let of = |node: &usize| Target::Node(*node);
+        let of = |node: &usize| TrackTarget::Node(*node);
         if component != Component::WEIGHTS {
             let targets = nodes.iter().map(of).collect();
             return Some(Aim { targets, component });
@@ -172,11 +172,11 @@ impl Reader<'_> {
 }
 
 /// Two channels of an animation for the same thing.
-fn twice(target: &Json<'_>, moved: &Target, component: Component) -> Invalid {
+fn twice(target: &Json<'_>, moved: &TrackTarget, component: Component) -> Invalid {
     let (name, code) = match moved {
-        Target::Node(node) => (format!("nodes[{node}]"), None),
-        Target::Bone(bone) => (format!("the bone {bone}"), Some("DUPLICATE_TARGET")),
-        Target::Expression(name) => (format!("the expression {name}"), None),
+        TrackTarget::Node(node) => (format!("nodes[{node}]"), None),
+        TrackTarget::Bone(bone) => (format!("the bone {bone}"), Some("DUPLICATE_TARGET")),
+        TrackTarget::Expression(name) => (format!("the expression {name}"), None),
     };
     let found = format!("another channel for the {} of {name}", component.name());
     let error = target.error("each target once in an animation", found);
@@ -201,9 +201,9 @@ fn bone(target: &Json<'_>) -> Result<Option<Bone>, Invalid> {
 }
 
 /// Only components can be animated; glTF forbids a matrix there.
-fn make_components(document: &Document, nodes: &mut [Node], clips: &[Clip]) {
+fn make_components(document: &Document, nodes: &mut [Node], clips: &[AssetClip]) {
     for track in clips.iter().flat_map(|c| &c.tracks) {
-        let Target::Node(index) = track.target else {
+        let TrackTarget::Node(index) = track.target else {
             continue;
         };
         let node = &mut nodes[index];

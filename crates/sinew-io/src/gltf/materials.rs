@@ -9,15 +9,15 @@ use super::json::Json;
 use super::uri;
 use super::uri::Source;
 use sinew::error::Invalid;
-use sinew_animate::asset::{AlphaMode, Image, Material, TextureRef, Wrap};
+use sinew_animate::asset::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 
-pub(super) fn read(document: &Document) -> Result<Vec<Material>, Invalid> {
-    let list = document.list_for::<Material>("materials")?;
+pub(super) fn read(document: &Document) -> Result<Vec<AssetMaterial>, Invalid> {
+    let list = document.list_for::<AssetMaterial>("materials")?;
     list.iter().map(|m| read_material(document, m)).collect()
 }
 
-fn read_material(document: &Document, json: &Json<'_>) -> Result<Material, Invalid> {
-    let mut material = Material {
+fn read_material(document: &Document, json: &Json<'_>) -> Result<AssetMaterial, Invalid> {
+    let mut material = AssetMaterial {
         name: json.text("name")?,
         double_sided: json.boolean_or("doubleSided", false)?,
         unlit: json.extension("KHR_materials_unlit")?.is_some(),

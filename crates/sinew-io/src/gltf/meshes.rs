@@ -4,7 +4,7 @@ use super::document::Document;
 use super::json::Json;
 use super::{nodes, primitives};
 use sinew::error::Invalid;
-use sinew_animate::asset::{Mesh, Node, Skin};
+use sinew_animate::asset::{AssetSkin, Mesh, Node};
 
 /// The joints that a mesh's influences may name.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct SkinLimit {
 pub(super) fn read(
     document: &Document,
     nodes: &[Node],
-    skins: &[Skin],
+    skins: &[AssetSkin],
 ) -> Result<Vec<Mesh>, Invalid> {
     let list = document.list_for::<Mesh>("meshes")?;
     let limits = smallest_skins(nodes, skins, list.len());
@@ -86,7 +86,7 @@ fn target_names(mesh: &Json<'_>, primitive: &Json<'_>, targets: usize) -> Vec<St
 }
 
 /// For each mesh the smallest skin that moves it: its joints and its index.
-fn smallest_skins(nodes: &[Node], skins: &[Skin], meshes: usize) -> Vec<Option<SkinLimit>> {
+fn smallest_skins(nodes: &[Node], skins: &[AssetSkin], meshes: usize) -> Vec<Option<SkinLimit>> {
     let mut limits: Vec<Option<SkinLimit>> = vec![None; meshes];
     for node in nodes {
         let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else {

@@ -25,7 +25,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use sinew::error::Invalid;
-use sinew_animate::asset::{Asset, Axis, Format};
+use sinew_animate::asset::{Asset, AssetFormat, Axis};
 
 pub use container::write_glb;
 pub(crate) use document::Document;
@@ -64,7 +64,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     let images = materials::read_images(document)?;
     let mut asset = Asset {
         file: document.file.clone(),
-        format: Format::Gltf,
+        format: AssetFormat::Gltf,
         up_axis: Axis::Y,
         meters_per_unit: 1.0,
         frames_per_second: None,

@@ -6,7 +6,7 @@ use super::accessor::{Component, Shape};
 use super::document::Document;
 use super::json::Json;
 use sinew::error::Invalid;
-use sinew_animate::asset::{LocalTransform, Node, Skin, Trs};
+use sinew_animate::asset::{AssetSkin, LocalTransform, Node, Trs};
 
 /// All nodes. Weights are checked against the meshes later.
 pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
@@ -182,12 +182,12 @@ pub(super) fn affine(mut matrix: DMat4) -> Option<DMat4> {
     Some(matrix)
 }
 
-pub(super) fn read_skins(document: &Document) -> Result<Vec<Skin>, Invalid> {
-    let list = document.list_for::<Skin>("skins")?;
+pub(super) fn read_skins(document: &Document) -> Result<Vec<AssetSkin>, Invalid> {
+    let list = document.list_for::<AssetSkin>("skins")?;
     list.iter().map(|skin| read_skin(document, skin)).collect()
 }
 
-fn read_skin(document: &Document, json: &Json<'_>) -> Result<Skin, Invalid> {
+fn read_skin(document: &Document, json: &Json<'_>) -> Result<AssetSkin, Invalid> {
     let joints_json = json.need("joints")?;
     let mut seen = std::collections::HashSet::new();
     let mut joints = Vec::new();
@@ -208,7 +208,7 @@ fn read_skin(document: &Document, json: &Json<'_>) -> Result<Skin, Invalid> {
         Some(reference) => matrices(document, &reference, joints.len())?,
         None => vec![DMat4::IDENTITY; joints.len()],
     };
-    Ok(Skin {
+    Ok(AssetSkin {
         name: json.text("name")?,
         joints,
         inverse_bind,

@@ -7,7 +7,7 @@ use common::command::Bench;
 use common::rng::Rng;
 use common::tolerance;
 use glam::{DMat4, DQuat, DVec3};
-use sinew_animate::asset::{Asset, Axis, CurveInterpolation, Format, Keys, Target};
+use sinew_animate::asset::{Asset, AssetFormat, Axis, CurveInterpolation, Keys, TrackTarget};
 use sinew_io as io;
 use sinew_io::Error;
 
@@ -43,7 +43,7 @@ Frame Time: 0.0333333
 fn world(asset: &Asset, time: f64) -> Vec<DMat4> {
     let mut locals: Vec<_> = asset.nodes.iter().map(|n| n.local.trs()).collect();
     for track in asset.clips.iter().flat_map(|c| &c.tracks) {
-        let Target::Node(node) = track.target else {
+        let TrackTarget::Node(node) = track.target else {
             panic!("{:?}", track.target)
         };
         match track.curve.keys {
@@ -70,7 +70,7 @@ fn near(found: DVec3, want: [f64; 3]) {
 #[test]
 fn a_small_file_by_hand() {
     let asset = read(SMALL).unwrap();
-    assert_eq!(asset.format, Format::Bvh);
+    assert_eq!(asset.format, AssetFormat::Bvh);
     assert_eq!(asset.up_axis, Axis::Y);
     assert_eq!(asset.frames_per_second, Some(30.0));
     let names: Vec<&str> = asset.nodes.iter().map(|n| n.name.as_str()).collect();

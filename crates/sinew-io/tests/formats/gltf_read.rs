@@ -7,7 +7,7 @@ use common::tolerance;
 use glam::{DMat4, DQuat, DVec3, Mat3, Vec2, Vec3, Vec4};
 use serde_json::{Value, json};
 use sinew_animate::asset::{
-    AlphaMode, Asset, CurveInterpolation, Keys, LocalTransform, Primitive, Target, Wrap,
+    AlphaMode, Asset, CurveInterpolation, Keys, LocalTransform, Primitive, TrackTarget, Wrap,
 };
 use sinew_animate::retarget::Bone;
 use sinew_io::gltf;
@@ -88,7 +88,7 @@ fn the_character() {
 
     let clip = asset.clip("Move").unwrap();
     let targets: Vec<_> = clip.tracks.iter().map(|t| t.target.clone()).collect();
-    assert_eq!(targets, [3, 1, 2].map(Target::Node));
+    assert_eq!(targets, [3, 1, 2].map(TrackTarget::Node));
     assert_eq!(clip.range(), Some((0.0, 0.5)));
     assert_eq!(
         clip.tracks[0].curve.vector(0.25),
@@ -374,7 +374,7 @@ fn aimed(target: Value, sampler: usize) -> Asset {
 
 #[test]
 fn channels_without_node_bones_and_pointers() {
-    let targets = |asset: &Asset| -> Vec<Target> {
+    let targets = |asset: &Asset| -> Vec<TrackTarget> {
         asset.clips[0]
             .tracks
             .iter()
@@ -393,19 +393,22 @@ fn channels_without_node_bones_and_pointers() {
         json!({ "path": "rotation", "extensions": bone("leftHand") }),
         1,
     );
-    assert_eq!(targets(&to_bone), [Target::Bone(Bone::LeftHand)]);
+    assert_eq!(targets(&to_bone), [TrackTarget::Bone(Bone::LeftHand)]);
     // Where both are named the bone goes first.
     let both = aimed(
         json!({ "path": "rotation", "node": 1, "extensions": bone("hips") }),
         1,
     );
-    assert_eq!(targets(&both), [Target::Bone(Bone::Hips)]);
+    assert_eq!(targets(&both), [TrackTarget::Bone(Bone::Hips)]);
 
     assert_eq!(
         targets(&pointer("/nodes/3/translation", 0)),
-        [Target::Node(3)]
+        [TrackTarget::Node(3)]
     );
-    assert_eq!(targets(&pointer("/nodes/2/weights", 2)), [Target::Node(2)]);
+    assert_eq!(
+        targets(&pointer("/nodes/2/weights", 2)),
+        [TrackTarget::Node(2)]
+    );
     // The only node with that mesh has weights of its own.
     let asset = pointer("/meshes/0/weights", 2);
     assert_eq!(
@@ -431,7 +434,7 @@ fn channels_without_node_bones_and_pointers() {
         "/animations/0/channels",
         json!([{ "sampler": 2, "target": target }]),
     );
-    assert_eq!(targets(&read(&file)), [2, 4].map(Target::Node));
+    assert_eq!(targets(&read(&file)), [2, 4].map(TrackTarget::Node));
 }
 
 #[test]

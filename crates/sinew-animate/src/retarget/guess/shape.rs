@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 use crate::retarget::reference::Reference;
-use crate::retarget::{Bone, Pose, Rig};
+use crate::retarget::{Bone, RetargetPose, Rig};
 
 /// Skeletons with more ends are no plain bodies, and comparing each end with each other takes its time.
 const MOST_ENDS: usize = 256;
@@ -17,7 +17,7 @@ pub(super) fn by_shape(rig: &Rig) -> BTreeMap<Bone, usize> {
 }
 
 fn find(rig: &Rig) -> Option<BTreeMap<Bone, usize>> {
-    let reference = Reference::new(rig, Pose::Bind);
+    let reference = Reference::new(rig, RetargetPose::Bind);
     let at: Vec<DVec3> = (0..rig.len()).map(|j| reference.position(j)).collect();
     let mut is_end = vec![true; rig.len()];
     for parent in rig.parents().iter().flatten() {

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use glam::{DMat4, DQuat, DVec3};
-use sinew_animate::asset::{Asset, Clip, Curve, CurveInterpolation, Format, Keys, Target};
+use sinew_animate::asset::{
+    Asset, AssetClip, AssetFormat, Curve, CurveInterpolation, Keys, TrackTarget,
+};
 use sinew_animate::humanoid::{
     Applied, ApplyOptions, MissingBone, Mode, apply, reference_asset, reference_rotation,
 };
@@ -27,7 +29,7 @@ const BONES: &[Bone] = &[
     Bone::RightUpperLeg,
 ];
 
-fn put(model: &Asset, clip: &Clip, mode: Mode) -> Applied {
+fn put(model: &Asset, clip: &AssetClip, mode: Mode) -> Applied {
     let options = ApplyOptions {
         mode,
         ..ApplyOptions::default()
@@ -57,7 +59,12 @@ fn bind_worlds(rng: &mut Rng, figure: &Figure, posed: &[Bone], scaled: bool) -> 
 }
 
 /// The extension's own pseudo code: `bindLocal * compose(T, R, S)`, all in matrices.
-fn check_matrices(figure: &Figure, bind_local: &HashMap<Bone, DMat4>, data: &Clip, applied: &Clip) {
+fn check_matrices(
+    figure: &Figure,
+    bind_local: &HashMap<Bone, DMat4>,
+    data: &AssetClip,
+    applied: &AssetClip,
+) {
     let mut compared = 0;
     for (bone, bind) in bind_local {
         let node = figure.at(*bone);
@@ -65,7 +72,7 @@ fn check_matrices(figure: &Figure, bind_local: &HashMap<Bone, DMat4>, data: &Cli
             let track = data
                 .tracks
                 .iter()
-                .find(|t| t.target == Target::Bone(*bone) && pick(&t.curve.keys));
+                .find(|t| t.target == TrackTarget::Bone(*bone) && pick(&t.curve.keys));
             track.map(|t| &t.curve)
         };
         let moved = of(|k| matches!(k, Keys::Translation(_)));
@@ -91,10 +98,10 @@ fn check_matrices(figure: &Figure, bind_local: &HashMap<Bone, DMat4>, data: &Cli
     assert!(compared >= 40 * bind_local.len() && compared > 0);
 }
 
-fn all_components(rng: &mut Rng, bones: &[Bone]) -> Clip {
+fn all_components(rng: &mut Rng, bones: &[Bone]) -> AssetClip {
     let mut tracks = Vec::new();
     for bone in bones {
-        let target = Target::Bone(*bone);
+        let target = TrackTarget::Bone(*bone);
         tracks.push((target.clone(), rotations(rng)));
         tracks.push((target.clone(), translations(rng)));
         tracks.push((target, scales(rng)));
@@ -195,7 +202,7 @@ fn the_scene_is_where_most_joints_are_at_rest() {
         interpolation: CurveInterpolation::Linear,
         keys: Keys::Rotation(vec![DQuat::IDENTITY]),
     };
-    let data = clip([(Target::Bone(Bone::Hips), identity)]);
+    let data = clip([(TrackTarget::Bone(Bone::Hips), identity)]);
     let applied = put(&figure.asset, &data, Mode::Literal);
     let found = figure.world(&applied.clip, hips, 0.0);
     assert!(found.abs_diff_eq(worlds[hips], HUMANOID));
@@ -294,7 +301,7 @@ fn collapse_gives_a_missing_bones_turn_to_those_below() {
             .map(|_| DQuat::IDENTITY.slerp(rotation(rng), 0.3))
             .collect();
         (
-            Target::Bone(*b),
+            TrackTarget::Bone(*b),
             curve(rng, CurveInterpolation::Linear, Keys::Rotation(keys)),
         )
     };
@@ -337,7 +344,7 @@ fn collapse_gives_a_missing_bones_turn_to_those_below() {
             .clip
             .tracks
             .iter()
-            .find(|t| t.target == Target::Node(less.at(bone)));
+            .find(|t| t.target == TrackTarget::Node(less.at(bone)));
         track.unwrap().curve.times.len()
     };
     assert_eq!(keys_of(Bone::Spine), 5);
@@ -380,11 +387,11 @@ fn conjugate_makes_up_for_other_axes() {
             });
         twisted.asset.skins[0].inverse_bind[n] = world(n).inverse();
     }
-    let mut tracks: Vec<(Target, Curve)> = Bone::ALL
+    let mut tracks: Vec<(TrackTarget, Curve)> = Bone::ALL
         .iter()
-        .map(|b| (Target::Bone(*b), rotations(rng)))
+        .map(|b| (TrackTarget::Bone(*b), rotations(rng)))
         .collect();
-    tracks.push((Target::Bone(Bone::Hips), translations(rng)));
+    tracks.push((TrackTarget::Bone(Bone::Hips), translations(rng)));
     let data = clip(tracks);
     let expected = put(&whole.asset, &data, Mode::Literal);
     let found = put(&twisted.asset, &data, Mode::Conjugate);
@@ -419,7 +426,7 @@ fn conjugate_makes_up_for_other_axes() {
     let track = data
         .tracks
         .iter()
-        .find(|t| t.target == Target::Bone(bone))
+        .find(|t| t.target == TrackTarget::Bone(bone))
         .unwrap();
     let expected = twisted.asset.nodes[node].local.trs().rotation
         * k.inverse()
@@ -453,7 +460,7 @@ fn translations_scale_with_the_hips_where_asked() {
     let rest = small.asset.clone();
     small.skin(&joints, DMat4::IDENTITY, |j| rest.rest_world(j));
     let rng = &mut Rng::new(2);
-    let data = clip([(Target::Bone(Bone::Hips), translations(rng))]);
+    let data = clip([(TrackTarget::Bone(Bone::Hips), translations(rng))]);
     let options = ApplyOptions {
         scale_translation: true,
         ..ApplyOptions::default()
@@ -489,17 +496,17 @@ fn a_vrm0_model_moves_as_its_turned_vrm1_twin() {
     let (one, zero) = crate::humanoid::rest_relative::twins(&mut Rng::new(21));
     let rng = &mut Rng::new(22);
     let bones: Vec<Bone> = one.asset.humanoids[0].bones.keys().copied().collect();
-    let mut tracks: Vec<(Target, Curve)> = bones
+    let mut tracks: Vec<(TrackTarget, Curve)> = bones
         .iter()
-        .map(|b| (Target::Bone(*b), rotations(rng)))
+        .map(|b| (TrackTarget::Bone(*b), rotations(rng)))
         .collect();
-    tracks.push((Target::Bone(Bone::Hips), translations(rng)));
+    tracks.push((TrackTarget::Bone(Bone::Hips), translations(rng)));
     let data = clip(tracks);
     for mode in [Mode::Literal, Mode::Conjugate, Mode::Collapse] {
         let [a, b] = [&one, &zero].map(|f| put(&f.asset, &data, mode).clip);
         crate::humanoid::rest_relative::check_twins((&one, &a), (&zero, &b), &bones);
     }
-    assert_eq!(zero.asset.format, Format::Vrm0);
+    assert_eq!(zero.asset.format, AssetFormat::Vrm0);
 }
 
 /// The other way that a model comes to face -Z: as a whole, bones' axes and all.
@@ -507,7 +514,7 @@ fn a_vrm0_model_moves_as_its_turned_vrm1_twin() {
 fn a_vrm0_model_turned_as_a_whole_takes_literal_data_as_they_are() {
     let (one, _) = crate::humanoid::rest_relative::twins(&mut Rng::new(23));
     let mut zero = one.clone();
-    zero.asset.format = Format::Vrm0;
+    zero.asset.format = AssetFormat::Vrm0;
     let half_turn = DMat4::from_rotation_y(std::f64::consts::PI);
     let root = half_turn * zero.asset.nodes[0].local.matrix();
     zero.asset.nodes[0].local = sinew_animate::asset::LocalTransform::Matrix(root);
@@ -516,7 +523,11 @@ fn a_vrm0_model_turned_as_a_whole_takes_literal_data_as_they_are() {
     }
     let rng = &mut Rng::new(24);
     let bones: Vec<Bone> = one.asset.humanoids[0].bones.keys().copied().collect();
-    let data = clip(bones.iter().map(|b| (Target::Bone(*b), rotations(rng))));
+    let data = clip(
+        bones
+            .iter()
+            .map(|b| (TrackTarget::Bone(*b), rotations(rng))),
+    );
     let applied = [&one, &zero].map(|f| put(&f.asset, &data, Mode::Literal));
     assert_eq!(applied[0].clip, applied[1].clip);
     let [a, b] = applied.map(|a| a.clip);
@@ -534,7 +545,7 @@ fn collapse_goes_by_the_clips_own_skeleton() {
     // The same nodes, one of them no bone any more.
     let mut target = source.clone();
     target.asset.humanoids[0].bones.remove(&Bone::LeftShoulder);
-    let data = clip([(Target::Bone(Bone::LeftShoulder), rotations(rng))]);
+    let data = clip([(TrackTarget::Bone(Bone::LeftShoulder), rotations(rng))]);
     let options = ApplyOptions {
         mode: Mode::Collapse,
         ..ApplyOptions::default()
@@ -572,7 +583,7 @@ fn several_skeletons_are_told_apart() {
     skin.joints.iter_mut().for_each(|j| *j += count);
     two.skins.push(skin);
     let rng = &mut Rng::new(1);
-    let data = clip([(Target::Bone(Bone::Head), rotations(rng))]);
+    let data = clip([(TrackTarget::Bone(Bone::Head), rotations(rng))]);
     for skeleton in 0..2 {
         let options = ApplyOptions {
             skeleton,
@@ -580,7 +591,7 @@ fn several_skeletons_are_told_apart() {
         };
         let applied = apply(&two, &Asset::default(), &data, &options).unwrap();
         let head = Bone::Head as usize + skeleton * count;
-        assert_eq!(applied.clip.tracks[0].target, Target::Node(head));
+        assert_eq!(applied.clip.tracks[0].target, TrackTarget::Node(head));
     }
     let options = ApplyOptions {
         skeleton: 2,

@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 use sinew_animate::asset::{
-    Asset, Clip, Curve, CurveInterpolation, Expression, Format, Keys, Target,
+    Asset, AssetClip, AssetFormat, Curve, CurveInterpolation, Expression, Keys, TrackTarget,
 };
 use sinew_animate::humanoid::{ApplyOptions, Mode, apply, expressions_to_weights};
 use sinew_animate::retarget::Bone;
@@ -25,17 +25,17 @@ const BONES: &[Bone] = &[
 ];
 
 /// Node tracks on every bone: rotations, and the hips' translation.
-fn motion(rng: &mut Rng, figure: &Figure) -> Clip {
-    let mut tracks: Vec<(Target, Curve)> = figure.asset.humanoids[0]
+fn motion(rng: &mut Rng, figure: &Figure) -> AssetClip {
+    let mut tracks: Vec<(TrackTarget, Curve)> = figure.asset.humanoids[0]
         .bones
         .values()
-        .map(|n| (Target::Node(*n), rotations(rng)))
+        .map(|n| (TrackTarget::Node(*n), rotations(rng)))
         .collect();
-    tracks.push((Target::Node(figure.at(Bone::Hips)), translations(rng)));
+    tracks.push((TrackTarget::Node(figure.at(Bone::Hips)), translations(rng)));
     clip(tracks)
 }
 
-fn put(model: &Figure, source: &Figure, clip: &Clip) -> sinew_animate::humanoid::Applied {
+fn put(model: &Figure, source: &Figure, clip: &AssetClip) -> sinew_animate::humanoid::Applied {
     apply(&model.asset, &source.asset, clip, &ApplyOptions::default()).unwrap()
 }
 
@@ -61,7 +61,7 @@ fn turns_in_the_world_are_the_sources() {
         // Curves keep their kind and their keys.
         for bone in BONES {
             let kinds = [(&source, &data), (&target, &applied.clip)].map(|(figure, clip)| {
-                let node = Target::Node(figure.at(*bone));
+                let node = TrackTarget::Node(figure.at(*bone));
                 let tracks = clip.tracks.iter().filter(|t| t.target == node);
                 tracks
                     .map(|t| (t.curve.times.clone(), t.curve.interpolation))
@@ -74,9 +74,9 @@ fn turns_in_the_world_are_the_sources() {
 }
 
 /// `p' = rest' + h (p - rest)` in the world.
-fn hips(source: &Figure, data: &Clip, target: &Figure, found: &Clip) {
-    let none = Clip::default();
-    let at = |f: &Figure, c: &Clip, t: f64| f.world(c, f.at(Bone::Hips), t).w_axis.truncate();
+fn hips(source: &Figure, data: &AssetClip, target: &Figure, found: &AssetClip) {
+    let none = AssetClip::default();
+    let at = |f: &Figure, c: &AssetClip, t: f64| f.world(c, f.at(Bone::Hips), t).w_axis.truncate();
     let [from, to] = [source, target].map(|f| at(f, &none, 0.0));
     let h = to.y / from.y;
     for time in times() {
@@ -110,7 +110,7 @@ fn a_missing_bones_turn_goes_to_its_children() {
         for time in data.tracks.iter().flat_map(|t| t.curve.times.clone()) {
             let node = target.at(*bone);
             let track = applied.clip.tracks.iter().find(|t| {
-                t.target == Target::Node(node) && matches!(t.curve.keys, Keys::Rotation(_))
+                t.target == TrackTarget::Node(node) && matches!(t.curve.keys, Keys::Rotation(_))
             });
             if track.is_none() || !sampled_at(&target, &applied.clip, *bone, time, 4) {
                 continue;
@@ -144,9 +144,9 @@ pub fn twins(rng: &mut Rng) -> (Figure, Figure) {
             ..sinew_animate::asset::Trs::IDENTITY
         });
     }
-    one.asset.format = Format::Vrm1;
+    one.asset.format = AssetFormat::Vrm1;
     let mut zero = one.clone();
-    zero.asset.format = Format::Vrm0;
+    zero.asset.format = AssetFormat::Vrm0;
     for node in &mut zero.asset.nodes {
         if let sinew_animate::asset::LocalTransform::Trs(trs) = &mut node.local {
             trs.translation *= DVec3::new(-1.0, 1.0, -1.0);
@@ -160,7 +160,7 @@ pub fn twins(rng: &mut Rng) -> (Figure, Figure) {
     (one, zero)
 }
 
-pub fn check_twins(one: (&Figure, &Clip), zero: (&Figure, &Clip), bones: &[Bone]) {
+pub fn check_twins(one: (&Figure, &AssetClip), zero: (&Figure, &AssetClip), bones: &[Bone]) {
     let half_turn = DQuat::from_rotation_y(std::f64::consts::PI);
     for bone in bones {
         for time in times() {
@@ -198,9 +198,9 @@ fn what_rest_relative_clips_do_not_say_is_told_of() {
     let target = Figure::random(rng, BONES, false);
     let spacer = source.asset.nodes[source.at(Bone::Head)].parent.unwrap();
     let data = clip([
-        (Target::Node(source.at(Bone::Head)), rotations(rng)),
-        (Target::Node(source.at(Bone::Neck)), translations(rng)),
-        (Target::Node(spacer), rotations(rng)),
+        (TrackTarget::Node(source.at(Bone::Head)), rotations(rng)),
+        (TrackTarget::Node(source.at(Bone::Neck)), translations(rng)),
+        (TrackTarget::Node(spacer), rotations(rng)),
     ]);
     let applied = put(&target, &source, &data);
     assert_eq!(applied.report.bones, [Bone::Head]);
@@ -265,9 +265,15 @@ fn expressions_pass_by_name_and_become_weights() {
     ];
     target.asset.validate().unwrap();
     let data = clip([
-        (Target::Expression("happy".into()), slider(&[0.0, 1.0])),
-        (Target::Expression("blink".into()), slider(&[1.0, 0.0, 1.0])),
-        (Target::Expression("surprised".into()), slider(&[0.0, 1.0])),
+        (TrackTarget::Expression("happy".into()), slider(&[0.0, 1.0])),
+        (
+            TrackTarget::Expression("blink".into()),
+            slider(&[1.0, 0.0, 1.0]),
+        ),
+        (
+            TrackTarget::Expression("surprised".into()),
+            slider(&[0.0, 1.0]),
+        ),
     ]);
     let applied = apply(
         &target.asset,
@@ -288,7 +294,7 @@ fn expressions_pass_by_name_and_become_weights() {
     let [track] = &plain.tracks[..] else {
         panic!("{plain:?}")
     };
-    assert_eq!(track.target, Target::Node(head));
+    assert_eq!(track.target, TrackTarget::Node(head));
     for time in [0.0, 0.3, 1.0, 1.6, 2.0] {
         let happy = data.tracks[0].curve.weight(0, time).unwrap();
         let blink = data.tracks[1].curve.weight(0, time).unwrap();

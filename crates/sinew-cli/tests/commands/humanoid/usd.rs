@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sinew::sampled::Time;
 use sinew::skel::reference;
-use sinew_animate::asset::{Target, Track};
+use sinew_animate::asset::{Track, TrackTarget};
 use sinew_animate::humanoid::{ApplyOptions, apply, on_own_skeleton, reference_asset};
 use sinew_io::usd::UsdFile;
 use sinew_io::{self as io, ClipChoice, OpenOptions, gltf};
@@ -76,7 +76,7 @@ fn a_clip_without_a_model_becomes_a_rig() {
         .clip
         .tracks
         .iter()
-        .filter(|t| matches!(t.target, Target::Node(_)));
+        .filter(|t| matches!(t.target, TrackTarget::Node(_)));
     assert!(nodes.count() >= 3);
     let file = UsdFile::from_asset(&applied.into_asset(model), &OpenOptions::default()).unwrap();
     let scene = file.scene(Default::default()).unwrap();
@@ -100,12 +100,12 @@ fn bone_channels_play_in_their_own_file() {
         .unwrap();
     let curve = clip.tracks[0].curve.clone();
     let bone = match &clip.tracks[0].target {
-        Target::Bone(bone) => puppet.humanoids[0].bones[bone],
+        TrackTarget::Bone(bone) => puppet.humanoids[0].bones[bone],
         other => panic!("{other:?}"),
     };
     for node in [other, bone] {
         clip.tracks.push(Track {
-            target: Target::Node(node),
+            target: TrackTarget::Node(node),
             curve: curve.clone(),
         });
     }
@@ -114,7 +114,10 @@ fn bone_channels_play_in_their_own_file() {
     let expected = apply(&puppet, &source, &source.clips[0], &ApplyOptions::default()).unwrap();
     let (last, first) = own.clips[0].tracks.split_last().unwrap();
     assert_eq!(first, expected.clip.tracks);
-    assert_eq!((&last.target, &last.curve), (&Target::Node(other), &curve));
+    assert_eq!(
+        (&last.target, &last.curve),
+        (&TrackTarget::Node(other), &curve)
+    );
     // A file of clips alone.
     let scene = io::open(BOW).unwrap().scene(Default::default()).unwrap();
     let placed = scene

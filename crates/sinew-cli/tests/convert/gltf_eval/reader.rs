@@ -4,7 +4,7 @@ use std::path::Path;
 
 use glam::{DVec3, Vec3};
 use libtest_mimic::Failed;
-use sinew_animate::asset::{Asset, Keys, Primitive, Target, Track};
+use sinew_animate::asset::{Asset, Keys, Primitive, Track, TrackTarget};
 use sinew_io::gltf;
 
 use crate::gltf_eval::moments::moments;
@@ -151,13 +151,13 @@ fn same_clip(at: &str, asset: &Asset, index: usize, clip: &Clip) -> Result<(), F
     let tracks = &asset.clips[index].tracks;
     let nodes = tracks
         .iter()
-        .filter(|t| matches!(t.target, Target::Node(_)))
+        .filter(|t| matches!(t.target, TrackTarget::Node(_)))
         .count();
     assert_eq!(nodes, clip.channels.len(), "{at} tracks");
     for channel in &clip.channels {
         let property = channel.property;
         let is_it =
-            |t: &&Track| t.target == Target::Node(channel.node) && property_of(t) == property;
+            |t: &&Track| t.target == TrackTarget::Node(channel.node) && property_of(t) == property;
         let track = tracks
             .iter()
             .find(is_it)

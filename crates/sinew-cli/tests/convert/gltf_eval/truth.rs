@@ -10,7 +10,7 @@ use std::path::Path;
 use glam::{DMat4, DVec3};
 use libtest_mimic::Failed;
 use openusd::sdf;
-use sinew_animate::asset::Clip;
+use sinew_animate::asset::AssetClip;
 use sinew_io::usd::UsdFile;
 use sinew_io::{OpenOptions, gltf};
 
@@ -147,7 +147,7 @@ pub fn direct(folder: &Path, (file, truth, rest, allowed): File) -> Result<(), F
     let mut asset = gltf::read(&file)?;
     // Both actions at once, as above: glTF has no word for that, so they become one clip.
     let tracks = asset.clips.drain(..).flat_map(|c| c.tracks).collect();
-    asset.clips = vec![Clip {
+    asset.clips = vec![AssetClip {
         name: "both".to_owned(),
         tracks,
     }];

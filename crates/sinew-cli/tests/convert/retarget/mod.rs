@@ -16,7 +16,7 @@ use libtest_mimic::Failed;
 use openusd::{sdf, usd as openusd_usd};
 use serde_json::{Value, json};
 use sinew::math::Trs;
-use sinew_animate::retarget::Placement;
+use sinew_animate::retarget::RigPlacement;
 use sinew_io::usd::UsdFile;
 use stages::Stage;
 
@@ -111,7 +111,7 @@ fn pair(seed: u64) -> Pair {
     let mut rng = Rng::new(seed);
     let source = Build {
         orient: Box::new(|_| random_turn(&mut rng)),
-        placement: Placement {
+        placement: RigPlacement {
             world_from_skel: DMat4::from_translation(DVec3::new(30.0, -20.0, 0.0)),
             up: DVec3::Z,
             meters_per_unit: 0.01,
@@ -130,7 +130,7 @@ fn pair(seed: u64) -> Pair {
             ("head", "J_Sec_Hair", false),
         ],
         root: Some("Root"),
-        placement: Placement {
+        placement: RigPlacement {
             world_from_skel: DMat4::from_translation(DVec3::new(0.5, 0.0, 0.0)),
             ..Placement::default()
         },

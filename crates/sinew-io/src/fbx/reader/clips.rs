@@ -11,7 +11,7 @@ use super::meshes::{MeshChannel, Meshes};
 use super::nodes::{Nodes, dvec3, rotation, trs};
 use crate::error::Result;
 use sinew::error::Invalid;
-use sinew_animate::asset::{Clip, Curve, CurveInterpolation, Keys, Target, Track};
+use sinew_animate::asset::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
 
 /// The property that animates a blend channel, in percent.
 const WEIGHT: &str = "DeformPercent";
@@ -24,7 +24,7 @@ pub fn read(
     budget: &mut Budget,
     file_size: usize,
     path: &Path,
-) -> Result<Vec<Clip>> {
+) -> Result<Vec<AssetClip>> {
     let mut clips = Vec::new();
     for stack in &scene.anim_stacks {
         let baked = load::bake(scene, stack, file_size, path)?;
@@ -40,7 +40,7 @@ pub fn read(
             node_tracks(node, rest, index, &mut tracks, budget, &name)?;
         }
         weight_tracks(&baked, nodes, meshes, &mut tracks, budget, &name)?;
-        clips.push(Clip { name, tracks });
+        clips.push(AssetClip { name, tracks });
     }
     Ok(clips)
 }
@@ -61,7 +61,7 @@ fn node_tracks(
     let near = |a: DVec3, b: DVec3| a.abs_diff_eq(b, 1e-9 * b.abs().max_element().max(1e-3));
     let mut push = |times: Vec<f64>, keys| {
         if !times.is_empty() {
-            let target = Target::Node(index);
+            let target = TrackTarget::Node(index);
             tracks.push(track(target, times, keys));
         }
     };
@@ -115,7 +115,7 @@ fn shortened<T>(
     (times, values)
 }
 
-fn track(target: Target, times: Vec<f64>, keys: Keys) -> Track {
+fn track(target: TrackTarget, times: Vec<f64>, keys: Keys) -> Track {
     Track {
         target,
         curve: Curve {
@@ -152,7 +152,7 @@ fn weight_tracks(
                 continue;
             };
             budget.spend::<f64>(times.len() + values.len(), clip)?;
-            tracks.push(track(Target::Node(index), times.clone(), keys.clone()));
+            tracks.push(track(TrackTarget::Node(index), times.clone(), keys.clone()));
         }
     }
     Ok(())

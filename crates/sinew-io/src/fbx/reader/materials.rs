@@ -8,11 +8,11 @@ use glam::{Mat3, Vec2, Vec3, Vec4};
 use super::load::Budget;
 use crate::files::read_at_most;
 use sinew::error::{Invalid, Warning};
-use sinew_animate::asset::{AlphaMode, Image, Material, TextureRef, Wrap};
+use sinew_animate::asset::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 
 /// All materials, by ufbx's number, and the images that they use.
 pub struct Materials {
-    pub materials: Vec<Material>,
+    pub materials: Vec<AssetMaterial>,
     pub images: Vec<Image>,
     pub warnings: Vec<Warning>,
 }
@@ -50,7 +50,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn material(&mut self, material: &ufbx::Material) -> Result<Material, Invalid> {
+    fn material(&mut self, material: &ufbx::Material) -> Result<AssetMaterial, Invalid> {
         let pbr = &material.pbr;
         let roughness_texture = self.texture(&pbr.roughness)?;
         let metallic_texture = self.texture(&pbr.metalness)?;
@@ -68,7 +68,7 @@ impl Reader<'_> {
                 "roughness and metalness in pictures of their own: left out",
             ));
         }
-        Ok(Material {
+        Ok(AssetMaterial {
             name: material.element.name.to_string(),
             base_color: base_color.extend(opacity),
             base_color_texture: self.texture(&pbr.base_color)?,

@@ -9,13 +9,13 @@ use super::load::Budget;
 use super::nodes::{Nodes, matrix, uv, vec3, vec4};
 use super::skins::{Channel, MeshSkin, channels};
 use sinew::error::{Invalid, Warning};
-use sinew_animate::asset::{Faces, Mesh, Primitive, Skin};
+use sinew_animate::asset::{AssetSkin, Faces, Mesh, Primitive};
 
 /// Meshes and skins of the whole file.
 #[derive(Default)]
 pub struct Meshes {
     pub meshes: Vec<Mesh>,
-    pub skins: Vec<Skin>,
+    pub skins: Vec<AssetSkin>,
     /// Blend channels of each mesh, in the order of its targets.
     pub channels: Vec<Vec<MeshChannel>>,
     pub warnings: Vec<Warning>,

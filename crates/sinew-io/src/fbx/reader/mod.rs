@@ -15,7 +15,7 @@ use nodes::Nodes;
 
 use crate::error::Result;
 use sinew::error::Warning;
-use sinew_animate::asset::{Asset, Axis, Format};
+use sinew_animate::asset::{Asset, AssetFormat, Axis};
 
 /// FBX's own unit, for files that give none.
 const CENTIMETRE: f64 = 0.01;
@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> Result<Asset> {
     let rate = settings.frames_per_second;
     let mut asset = Asset {
         file: path.to_owned(),
-        format: Format::Fbx,
+        format: AssetFormat::Fbx,
         up_axis: Axis::Y,
         meters_per_unit: if is_unit {
             settings.unit_meters

@@ -8,7 +8,7 @@ use super::load::Budget;
 use super::nodes::{Nodes, dvec3, matrix};
 use sinew::error::Invalid;
 use sinew::skel::InbetweenDef;
-use sinew_animate::asset::{MorphTarget, Node, Skin};
+use sinew_animate::asset::{AssetSkin, MorphTarget, Node};
 
 /// A mesh's skin, before its node is known.
 pub struct MeshSkin<'a> {
@@ -83,8 +83,8 @@ impl<'a> MeshSkin<'a> {
     }
 
     /// The skin; `rigid` is the node that has the mesh and the mesh's place in it, where some points have no influences.
-    pub fn with_rigid(&self, rigid: Option<(usize, DMat4)>) -> Skin {
-        let mut skin = Skin {
+    pub fn with_rigid(&self, rigid: Option<(usize, DMat4)>) -> AssetSkin {
+        let mut skin = AssetSkin {
             name: self.deformer.element.name.to_string(),
             joints: self.joints.clone(),
             inverse_bind: self.inverse_bind.clone(),

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use super::{GltfEdit, unexpected};
 use crate::error::Result;
-use crate::gltf::extensions::Severity;
+use crate::gltf::extensions::FindingSeverity;
 use crate::gltf::extensions::humanoid::{EXTENSION, validate};
 use sinew::error::Invalid;
 use sinew_animate::asset::{
-    Asset, Clip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, LocalTransform, Target,
+    Asset, AssetClip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, LocalTransform,
+    TrackTarget,
 };
 
 const FLOAT: u32 = 5126;
@@ -21,7 +22,7 @@ impl GltfEdit {
     ///
     /// # Errors
     /// A track that is no node's, a time before 0, a number that f32 cannot hold.
-    pub fn add_clip(&mut self, asset: &Asset, clip: &Clip) -> Result<()> {
+    pub fn add_clip(&mut self, asset: &Asset, clip: &AssetClip) -> Result<()> {
         let mut bytes = Vec::new();
         let mut accessors = Vec::new();
         // Curves often share their times; an accessor of them is enough.
@@ -34,7 +35,7 @@ impl GltfEdit {
         let mut channels = Vec::new();
         let mut samplers = Vec::new();
         for track in &clip.tracks {
-            let Target::Node(node) = track.target else {
+            let TrackTarget::Node(node) = track.target else {
                 return Err(unexpected(
                     &self.file,
                     format!("a track of {:?} is no node's", track.target),
@@ -191,7 +192,10 @@ impl GltfEdit {
             .insert(EXTENSION.to_owned(), extension);
         self.use_extension(EXTENSION)?;
         let findings = validate(&self.json);
-        match findings.iter().find(|f| f.severity == Severity::Error) {
+        match findings
+            .iter()
+            .find(|f| f.severity == FindingSeverity::Error)
+        {
             Some(e) => Err(Invalid::new(&e.location, "", &e.expected, &e.found)
                 .coded(e.code)
                 .in_file(&self.file)

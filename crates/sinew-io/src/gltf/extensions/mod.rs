@@ -14,7 +14,7 @@ use serde_json::Value;
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::Asset;
 
-pub use humanoid::{HumanoidFinding, Severity};
+pub use humanoid::{FindingSeverity, HumanoidFinding};
 
 /// What [`humanoid::validate`] finds in a file, whatever else is wrong with it; nothing where it is no glTF.
 #[must_use]

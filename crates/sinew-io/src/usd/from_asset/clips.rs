@@ -14,7 +14,9 @@ use super::time::Rate;
 use crate::error::Result;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
-use sinew_animate::asset::{Asset, Clip, Curve, CurveInterpolation, Keys, Node, Target, Track};
+use sinew_animate::asset::{
+    Asset, AssetClip, Curve, CurveInterpolation, Keys, Node, Track, TrackTarget,
+};
 
 /// Curves over time codes.
 #[derive(Debug, Default)]
@@ -54,7 +56,7 @@ impl CodedClip {
                 *range = (range.0.min(first), range.1.max(last));
             }
             for track in &clip.tracks {
-                bones += usize::from(matches!(track.target, Target::Bone(_)));
+                bones += usize::from(matches!(track.target, TrackTarget::Bone(_)));
                 out.add(asset, track, expressions, rate, warnings);
             }
         }
@@ -78,11 +80,11 @@ impl CodedClip {
         warnings: &mut Vec<Warning>,
     ) {
         let (by, index) = match (&track.target, &track.curve.keys) {
-            (Target::Node(node), Keys::Translation(_)) => (&mut self.translations, *node),
-            (Target::Node(node), Keys::Rotation(_)) => (&mut self.rotations, *node),
-            (Target::Node(node), Keys::Scale(_)) => (&mut self.scales, *node),
-            (Target::Node(node), Keys::Weights { .. }) => (&mut self.weights, *node),
-            (Target::Expression(name), Keys::Weights { .. }) => {
+            (TrackTarget::Node(node), Keys::Translation(_)) => (&mut self.translations, *node),
+            (TrackTarget::Node(node), Keys::Rotation(_)) => (&mut self.rotations, *node),
+            (TrackTarget::Node(node), Keys::Scale(_)) => (&mut self.scales, *node),
+            (TrackTarget::Node(node), Keys::Weights { .. }) => (&mut self.weights, *node),
+            (TrackTarget::Expression(name), Keys::Weights { .. }) => {
                 let Some(i) = expressions.get(name).copied() else {
                     let message = format!(
                         "a track moves the expression {name}, which the file lacks: left out"
@@ -93,12 +95,12 @@ impl CodedClip {
                 };
                 (&mut self.expressions, i)
             }
-            (Target::Bone(_) | Target::Expression(_), _) => return,
+            (TrackTarget::Bone(_) | TrackTarget::Expression(_), _) => return,
         };
         by.entry(index).or_insert_with(|| {
             let curve = rate.curve(&track.curve);
             self.keys.extend(&curve.times);
-            let is_expression = matches!(track.target, Target::Expression(_));
+            let is_expression = matches!(track.target, TrackTarget::Expression(_));
             match asset.expressions.get(index) {
                 Some(e) if is_expression && e.is_binary => switched(&curve),
                 _ => curve,
@@ -109,12 +111,12 @@ impl CodedClip {
 
 /// Names that a clip's expression tracks are found by: the asset's expressions; without meshes also those that only
 /// clips name.
-pub(super) fn expression_names(asset: &Asset, clips: &[&Clip]) -> Vec<String> {
+pub(super) fn expression_names(asset: &Asset, clips: &[&AssetClip]) -> Vec<String> {
     let mut names: Vec<String> = asset.expressions.iter().map(|e| e.name.clone()).collect();
     let mut known: HashSet<String> = names.iter().cloned().collect();
     if asset.meshes.is_empty() {
         for track in clips.iter().flat_map(|c| &c.tracks) {
-            if let Target::Expression(name) = &track.target
+            if let TrackTarget::Expression(name) = &track.target
                 && known.insert(name.clone())
             {
                 names.push(name.clone());
@@ -128,7 +130,7 @@ pub(super) fn expression_names(asset: &Asset, clips: &[&Clip]) -> Vec<String> {
 pub(super) fn moved_nodes(asset: &Asset) -> HashSet<usize> {
     let tracks = asset.clips.iter().flat_map(|c| &c.tracks);
     let moved = |track: &Track| match track.target {
-        Target::Node(node) => moves(&asset.nodes[node], &track.curve).then_some(node),
+        TrackTarget::Node(node) => moves(&asset.nodes[node], &track.curve).then_some(node),
         _ => None,
     };
     tracks.filter_map(moved).collect()

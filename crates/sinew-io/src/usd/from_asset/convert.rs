@@ -17,7 +17,7 @@ use crate::usd::from_asset;
 use crate::usd::resolver::MemoryFiles;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
-use sinew_animate::asset::{Asset, Format};
+use sinew_animate::asset::{Asset, AssetFormat};
 use sinew_animate::retarget::Bone;
 
 /// Name of the root layer of a stage in memory.
@@ -171,7 +171,7 @@ fn file_names<'a>(pictures: &'a MemoryFiles, folder: &Path) -> HashMap<&'a str, 
 /// What the prims of a stage stand for that was made from a file of another format.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    pub format: Format,
+    pub format: AssetFormat,
     /// Names of all clips in the file, with the seconds of their first and last keys.
     pub clips: Vec<(String, Option<(f64, f64)>)>,
     pub skeletons: Vec<ConvertedSkeleton>,

@@ -8,7 +8,7 @@ use super::meshes::uv_name;
 use crate::error::Result;
 use crate::usd::resolver::picture_path;
 use sinew::error::{Invalid, Warning};
-use sinew_animate::asset::{AlphaMode, Asset, Material, TextureRef, Wrap};
+use sinew_animate::asset::{AlphaMode, Asset, AssetMaterial, TextureRef, Wrap};
 
 /// The network of one material while it is built.
 pub(super) struct Network<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Network<'a> {
     pub warnings: &'a mut Vec<Warning>,
 }
 
-/// Authors a Material with its shaders. Gives the pictures that it names, as asset path and image.
+/// Authors a Material prim with its shaders. Gives the pictures that it names, as asset path and image.
 pub(super) fn author_material(
     layer: &mut LayerBuilder,
     scope: PrimId,
@@ -93,7 +93,7 @@ impl Network<'_> {
     }
 
     /// Base colour and opacity; without lighting the surface glows in its colour and reflects nothing.
-    fn author_base(&mut self, source: &Material) -> Result<()> {
+    fn author_base(&mut self, source: &AssetMaterial) -> Result<()> {
         let (name, dark) = match source.unlit {
             true => ("emissiveColor", true),
             false => ("diffuseColor", false),
@@ -136,7 +136,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    fn author_metal(&mut self, source: &Material) -> Result<()> {
+    fn author_metal(&mut self, source: &AssetMaterial) -> Result<()> {
         let sampling = Sampling {
             name: "MetallicRoughness",
             scale: Vec4::new(1.0, source.roughness, source.metallic, 1.0),
@@ -161,7 +161,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    fn author_details(&mut self, source: &Material) -> Result<()> {
+    fn author_details(&mut self, source: &AssetMaterial) -> Result<()> {
         let normal = Sampling {
             name: "Normal",
             scale: Vec4::new(2.0, 2.0, 2.0, 1.0),

@@ -1,6 +1,6 @@
 //! From seconds to time codes.
 
-use sinew_animate::asset::{Asset, Clip, Curve, CurveInterpolation, Keys};
+use sinew_animate::asset::{Asset, AssetClip, Curve, CurveInterpolation, Keys};
 
 /// Frames per second that animation is commonly made at.
 const COMMON_RATES: [f64; 14] = [
@@ -40,7 +40,7 @@ pub(super) struct Rate {
 
 impl Rate {
     /// The rate that the file names, or the first common one, at which all keys of the clips fall on whole frames.
-    pub fn of(asset: &Asset, clips: &[&Clip]) -> Self {
+    pub fn of(asset: &Asset, clips: &[&AssetClip]) -> Self {
         let named = asset.frames_per_second.filter(|r| (1e-3..1e6).contains(r));
         let fallback = named.unwrap_or(FALLBACK_RATE);
         let fitting = named
@@ -91,7 +91,7 @@ impl Rate {
 }
 
 /// Whether every key falls on a whole frame, and no two of one curve on the same.
-fn fits(clips: &[&Clip], rate: f64) -> bool {
+fn fits(clips: &[&AssetClip], rate: f64) -> bool {
     let tracks = clips.iter().flat_map(|c| &c.tracks);
     tracks.into_iter().all(|track| {
         let mut before = f64::NEG_INFINITY;
@@ -108,17 +108,17 @@ fn fits(clips: &[&Clip], rate: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sinew_animate::asset::{Target, Track};
+    use sinew_animate::asset::{Track, TrackTarget};
 
-    fn clip(times: Vec<f64>) -> Clip {
+    fn clip(times: Vec<f64>) -> AssetClip {
         let values = vec![0.0; times.len()];
         let curve = Curve {
             times,
             interpolation: CurveInterpolation::Linear,
             keys: Keys::Weights { count: 1, values },
         };
-        let target = Target::Node(0);
-        Clip {
+        let target = TrackTarget::Node(0);
+        AssetClip {
             name: String::new(),
             tracks: vec![Track { target, curve }],
         }

@@ -4,9 +4,9 @@ use std::f64::consts::FRAC_PI_2;
 
 use glam::{DMat4, DQuat, DVec3, Mat3, Vec2, Vec3, Vec4};
 use sinew_animate::asset::{
-    AlphaMode, Asset, Clip, Curve, CurveInterpolation as Kind, Expression, Faces, HumanoidSkeleton,
-    Image, Keys, LocalTransform, Material, Mesh, MorphBind, MorphTarget, Node, Primitive, Skin,
-    Target, TextureRef, Track, Trs, Wrap,
+    AlphaMode, Asset, AssetClip, AssetMaterial, AssetSkin, Curve, CurveInterpolation as Kind,
+    Expression, Faces, HumanoidSkeleton, Image, Keys, LocalTransform, Mesh, MorphBind, MorphTarget,
+    Node, Primitive, TextureRef, Track, TrackTarget, Trs, Wrap,
 };
 use sinew_animate::retarget::Bone;
 
@@ -30,7 +30,7 @@ fn turned(mut node: Node, rotation: DQuat, scale: f64) -> Node {
     node
 }
 
-pub fn track(target: Target, times: &[f64], interpolation: Kind, keys: Keys) -> Track {
+pub fn track(target: TrackTarget, times: &[f64], interpolation: Kind, keys: Keys) -> Track {
     Track {
         target,
         curve: Curve {
@@ -88,8 +88,8 @@ pub fn finished(mut asset: Asset) -> Asset {
 }
 
 /// World transforms at rest bring points of the mesh to their joints by `mesh`.
-fn skin(asset: &Asset, joints: &[usize], world_from_mesh: DMat4) -> Skin {
-    Skin {
+fn skin(asset: &Asset, joints: &[usize], world_from_mesh: DMat4) -> AssetSkin {
+    AssetSkin {
         name: String::new(),
         joints: joints.to_vec(),
         inverse_bind: joints
@@ -103,7 +103,12 @@ fn linear_turns(node: usize, angles: [f64; 3]) -> Track {
     let keys = angles.map(|a| DQuat::from_rotation_z(a) * DQuat::from_rotation_x(0.3 * a));
     // One of them on the other hemisphere.
     let keys = Keys::Rotation(vec![keys[0], -keys[1], keys[2]]);
-    track(Target::Node(node), &[0.0, 0.5, 1.25], Kind::Linear, keys)
+    track(
+        TrackTarget::Node(node),
+        &[0.0, 0.5, 1.25],
+        Kind::Linear,
+        keys,
+    )
 }
 
 pub const BODY: usize = 8;
@@ -208,13 +213,13 @@ fn sparse_target() -> MorphTarget {
 }
 
 /// Straight and stepped.
-fn walk() -> Clip {
+fn walk() -> AssetClip {
     let places = |v: &[[f64; 3]]| Keys::Translation(v.iter().map(|v| (*v).into()).collect());
-    Clip {
+    AssetClip {
         name: "walk".into(),
         tracks: vec![
             track(
-                Target::Node(0),
+                TrackTarget::Node(0),
                 &[0.0, 1.0],
                 Kind::Linear,
                 places(&[[1.0, 0.0, 2.0], [2.0, 0.5, 2.0]]),
@@ -224,13 +229,13 @@ fn walk() -> Clip {
             linear_turns(3, [0.0, 0.2, 0.4]),
             linear_turns(11, [0.0, 1.0, 3.0]),
             track(
-                Target::Node(7),
+                TrackTarget::Node(7),
                 &[0.25, 0.75],
                 Kind::Step,
                 places(&[[20.0, 0.0, 0.0], [20.0, 10.0, 0.0]]),
             ),
             track(
-                Target::Node(8),
+                TrackTarget::Node(8),
                 &[0.0, 0.5],
                 Kind::Linear,
                 Keys::Weights {
@@ -243,7 +248,7 @@ fn walk() -> Clip {
 }
 
 /// Scales and splines.
-fn grow() -> Clip {
+fn grow() -> AssetClip {
     let spline = vec![
         [0.0, 0.0, 0.0],
         [0.0, 100.0, 0.0],
@@ -254,17 +259,17 @@ fn grow() -> Clip {
     ];
     let turn = |angle: f64| DQuat::from_rotation_y(angle);
     let zero = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
-    Clip {
+    AssetClip {
         name: "grow".into(),
         tracks: vec![
             track(
-                Target::Node(1),
+                TrackTarget::Node(1),
                 &[0.1, 0.9],
                 Kind::CubicSpline,
                 Keys::Translation(spline.into_iter().map(Into::into).collect()),
             ),
             track(
-                Target::Node(2),
+                TrackTarget::Node(2),
                 &[0.1, 0.7],
                 Kind::CubicSpline,
                 Keys::Rotation(vec![
@@ -277,7 +282,7 @@ fn grow() -> Clip {
                 ]),
             ),
             track(
-                Target::Node(4),
+                TrackTarget::Node(4),
                 &[0.2, 0.6],
                 Kind::Linear,
                 Keys::Scale(vec![DVec3::new(1.0, 2.0, 0.3), DVec3::splat(1.7)]),
@@ -316,7 +321,7 @@ pub fn at_odds() -> Asset {
     }
     let mut turn = linear_turns(1, [0.0, 1.0, 2.0]);
     turn.curve.times = vec![0.0, 1.0, 2.0];
-    asset.clips = vec![Clip {
+    asset.clips = vec![AssetClip {
         name: "turn".into(),
         tracks: vec![turn],
     }];
@@ -369,14 +374,14 @@ pub fn free() -> Asset {
             count: 2,
             values: values.to_vec(),
         };
-        track(Target::Node(node), &[0.0, 0.8], Kind::Linear, keys)
+        track(TrackTarget::Node(node), &[0.0, 0.8], Kind::Linear, keys)
     };
     let scale = Keys::Scale(vec![DVec3::splat(0.5), DVec3::new(0.01, 0.7, 3.0)]);
-    asset.clips = vec![Clip {
+    asset.clips = vec![AssetClip {
         name: "play".into(),
         tracks: vec![
             linear_turns(1, [0.0, 1.0, 2.0]),
-            track(Target::Node(1), &[0.0, 1.25], Kind::Linear, scale),
+            track(TrackTarget::Node(1), &[0.0, 1.25], Kind::Linear, scale),
             weights(3, [0.0, 0.2, 1.0, 0.4]),
             weights(4, [1.0, 0.0, 0.0, 0.0]),
         ],
@@ -416,9 +421,14 @@ pub fn centimetres() -> Asset {
         DVec3::ZERO,
     ];
     let keys = Keys::Translation(keys);
-    asset.clips = vec![Clip {
+    asset.clips = vec![AssetClip {
         name: "swing".into(),
-        tracks: vec![track(Target::Node(1), &[0.0, 1.0], Kind::CubicSpline, keys)],
+        tracks: vec![track(
+            TrackTarget::Node(1),
+            &[0.0, 1.0],
+            Kind::CubicSpline,
+            keys,
+        )],
     }];
     finished(asset)
 }
@@ -452,7 +462,7 @@ pub fn puppet() -> Asset {
         root: None,
         bones: [(Bone::Hips, 1), (Bone::Head, 2)].into(),
     }];
-    asset.clips = vec![Clip {
+    asset.clips = vec![AssetClip {
         name: "nod".into(),
         tracks: vec![linear_turns(2, [0.0, 0.5, 1.0])],
     }];
@@ -481,10 +491,10 @@ pub fn expressive() -> Asset {
             count: 1,
             values: values.to_vec(),
         };
-        let target = Target::Expression(name.into());
+        let target = TrackTarget::Expression(name.into());
         track(target, &[0.0, 0.5, 1.0], Kind::Linear, keys)
     };
-    asset.clips = vec![Clip {
+    asset.clips = vec![AssetClip {
         name: "emote".into(),
         tracks: vec![
             slider("smile", [0.0, 1.0, 0.2]),
@@ -525,12 +535,12 @@ pub fn painted() -> Asset {
     };
     let transform = Mat3::from_scale_angle_translation(Vec2::new(2.0, 3.0), 0.5, Vec2::X);
     asset.materials = vec![
-        Material {
+        AssetMaterial {
             base_color: Vec4::new(0.2, 0.4, 0.6, 0.5),
             alpha_mode: AlphaMode::Blend,
             ..Material::default()
         },
-        Material {
+        AssetMaterial {
             name: "Everything".into(),
             base_color_texture: texture(0).map(|t| TextureRef {
                 transform: Some(transform),
@@ -549,7 +559,7 @@ pub fn painted() -> Asset {
             double_sided: true,
             ..Material::default()
         },
-        Material {
+        AssetMaterial {
             name: "Everything".into(),
             base_color_texture: texture(0),
             unlit: true,

@@ -1,12 +1,12 @@
 //! Where an asset's points are at a time, as glTF has it: f64, node by node, nothing of UsdSkel.
 
 use glam::{DMat4, DVec3};
-use sinew_animate::asset::{Asset, Clip, CurveInterpolation, Keys, Target, Track};
+use sinew_animate::asset::{Asset, AssetClip, CurveInterpolation, Keys, Track, TrackTarget};
 
 /// The points of a primitive of a node's mesh in the world.
 pub fn points(
     asset: &Asset,
-    clip: Option<&Clip>,
+    clip: Option<&AssetClip>,
     (node, primitive): (usize, usize),
     seconds: f64,
 ) -> Vec<DVec3> {
@@ -50,15 +50,18 @@ pub fn points(
     skinned.collect()
 }
 
-fn tracks<'a>(clip: Option<&'a Clip>, target: &'a Target) -> impl Iterator<Item = &'a Track> {
+fn tracks<'a>(
+    clip: Option<&'a AssetClip>,
+    target: &'a TrackTarget,
+) -> impl Iterator<Item = &'a Track> {
     let all = clip.into_iter().flat_map(|c| &c.tracks);
     all.filter(move |t| t.target == *target)
 }
 
-fn world(asset: &Asset, clip: Option<&Clip>, node: usize, seconds: f64) -> DMat4 {
+fn world(asset: &Asset, clip: Option<&AssetClip>, node: usize, seconds: f64) -> DMat4 {
     let mut world = DMat4::IDENTITY;
     for at in asset.chain(node) {
-        let target = Target::Node(at);
+        let target = TrackTarget::Node(at);
         let mut moved = false;
         let mut trs = asset.nodes[at].local.trs();
         for track in tracks(clip, &target) {
@@ -82,13 +85,13 @@ fn world(asset: &Asset, clip: Option<&Clip>, node: usize, seconds: f64) -> DMat4
 }
 
 /// Morph weights: the clip's, the node's or the mesh's, and what expressions add.
-fn weights(asset: &Asset, clip: Option<&Clip>, node: usize, seconds: f64) -> Vec<f64> {
+fn weights(asset: &Asset, clip: Option<&AssetClip>, node: usize, seconds: f64) -> Vec<f64> {
     let at = &asset.nodes[node];
     let index = at.mesh.expect("a mesh");
     let mesh = &asset.meshes[index];
     let rest = at.weights.as_ref().unwrap_or(&mesh.weights);
     let mut weights: Vec<f64> = rest.iter().map(|w| f64::from(*w)).collect();
-    for track in tracks(clip, &Target::Node(node)) {
+    for track in tracks(clip, &TrackTarget::Node(node)) {
         for (i, weight) in weights.iter_mut().enumerate() {
             if let Some(found) = track.curve.weight(i, seconds) {
                 *weight = found;
@@ -96,7 +99,7 @@ fn weights(asset: &Asset, clip: Option<&Clip>, node: usize, seconds: f64) -> Vec
         }
     }
     for expression in &asset.expressions {
-        for track in tracks(clip, &Target::Expression(expression.name.clone())) {
+        for track in tracks(clip, &TrackTarget::Expression(expression.name.clone())) {
             let mut slider = track.curve.weight(0, seconds).expect("a weight");
             if expression.is_binary {
                 slider = f64::from(slider > 0.5);
@@ -110,7 +113,7 @@ fn weights(asset: &Asset, clip: Option<&Clip>, node: usize, seconds: f64) -> Vec
 }
 
 /// Seconds of all keys, and of the middles between them.
-pub fn times(clip: &Clip) -> (Vec<f64>, Vec<f64>) {
+pub fn times(clip: &AssetClip) -> (Vec<f64>, Vec<f64>) {
     let mut keys: Vec<f64> = clip
         .tracks
         .iter()
@@ -126,7 +129,7 @@ pub fn times(clip: &Clip) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Whether a clip moves scales, or follows splines.
-pub fn has(clip: &Clip, what: fn(&Track) -> bool) -> bool {
+pub fn has(clip: &AssetClip, what: fn(&Track) -> bool) -> bool {
     clip.tracks.iter().any(what)
 }
 

@@ -3,7 +3,7 @@
 use common::trials::Trial;
 use glam::DMat4;
 use libtest_mimic::Failed;
-use sinew_animate::asset::{Asset, Keys, Mesh, Node, Primitive, Target};
+use sinew_animate::asset::{Asset, Keys, Mesh, Node, Primitive, TrackTarget};
 use sinew_io::usd::{ClipChoice, OpenOptions, UsdFile};
 
 use crate::from_asset::assets::{character, finished, node};
@@ -156,7 +156,7 @@ fn odd_skins() -> Outcome {
 /// A thousand joints with a hundred keys each, no two at one time.
 fn odd_keys() -> Outcome {
     let mut asset = Asset::default();
-    let mut clip = sinew_animate::asset::Clip::default();
+    let mut clip = sinew_animate::asset::AssetClip::default();
     for i in 0..1000usize {
         asset.nodes.push(node(
             "joint",
@@ -166,7 +166,7 @@ fn odd_keys() -> Outcome {
         let times: Vec<f64> = (0..100).map(|k| f64::from(k) + i as f64 * 1e-3).collect();
         let places = times.iter().map(|t| glam::DVec3::Y * *t).collect();
         clip.tracks.push(crate::from_asset::assets::track(
-            Target::Node(i),
+            TrackTarget::Node(i),
             &times,
             Default::default(),
             Keys::Translation(places),
@@ -191,8 +191,8 @@ fn wide_clips() -> Outcome {
     }
     let places = Keys::Translation(vec![glam::DVec3::X, glam::DVec3::Y]);
     let moves =
-        crate::from_asset::assets::track(Target::Node(1), &[0.0, 1.0], Default::default(), places);
-    let clip = sinew_animate::asset::Clip {
+        crate::from_asset::assets::track(TrackTarget::Node(1), &[0.0, 1.0], Default::default(), places);
+    let clip = sinew_animate::asset::AssetClip {
         tracks: vec![moves],
         ..Default::default()
     };
@@ -242,7 +242,7 @@ fn lost_tracks() -> Outcome {
     let camera = asset.nodes.len() - 1;
     let places = Keys::Translation(vec![glam::DVec3::X, glam::DVec3::Y]);
     let moves = crate::from_asset::assets::track(
-        Target::Node(camera),
+        TrackTarget::Node(camera),
         &[0.0, 1.0],
         Default::default(),
         places,

@@ -17,7 +17,7 @@ use serde_json::Value;
 use sinew::sampled::Time;
 use sinew::scene::OutSpace;
 use sinew::skel::reference;
-use sinew_animate::asset::{Asset, Clip};
+use sinew_animate::asset::{Asset, AssetClip};
 use sinew_io::usd::{ClipChoice, OpenOptions, UsdFile};
 
 /// What is converted and where its meshes end up.
@@ -135,7 +135,7 @@ pub fn ask_pixar(python: &str, file: &Path, times: &[f64]) -> Result<Value, Fail
 
 /// Times to look at, in seconds, and how far points may be off there. Where `baked`, times between keys are whole time
 /// codes, which Pixar's bake samples.
-fn looked_at(clip: &Clip, rate: f64, baked: bool) -> Vec<(f64, f64)> {
+fn looked_at(clip: &AssetClip, rate: f64, baked: bool) -> Vec<(f64, f64)> {
     let (keys, between) = evaluate::times(clip);
     let scaled = baked && evaluate::has(clip, evaluate::is_scale);
     let splined = evaluate::has(clip, evaluate::is_spline);
@@ -161,7 +161,7 @@ fn looked_at(clip: &Clip, rate: f64, baked: bool) -> Vec<(f64, f64)> {
 fn judge(
     case: &Case,
     asset: &Asset,
-    clip: &Clip,
+    clip: &AssetClip,
     (index, seconds, tolerance): (usize, f64, f64),
     got: &[DVec3],
 ) -> Result<(), Failed> {

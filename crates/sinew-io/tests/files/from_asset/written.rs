@@ -7,7 +7,9 @@ use openusd::{sdf, usd};
 use serde_json::json;
 use sinew::sampled::Time;
 use sinew::skel::InbetweenDef;
-use sinew_animate::asset::{Asset, Clip, CurveInterpolation, Keys, LocalTransform, Target};
+use sinew_animate::asset::{
+    Asset, AssetClip, CurveInterpolation, Keys, LocalTransform, TrackTarget,
+};
 use sinew_io::usd::{ClipChoice, OpenOptions, UsdFile};
 
 use crate::from_asset::assets::{self, character, finished, node, track};
@@ -321,12 +323,17 @@ fn bare() -> Asset {
         values: vec![0.0, 1.0],
     };
     let linear = CurveInterpolation::Linear;
-    asset.clips = vec![Clip {
+    asset.clips = vec![AssetClip {
         name: String::new(),
         tracks: vec![
-            track(Target::Node(2), &[0.0, 1.0], linear, Keys::Rotation(turns)),
             track(
-                Target::Expression("happy".into()),
+                TrackTarget::Node(2),
+                &[0.0, 1.0],
+                linear,
+                Keys::Rotation(turns),
+            ),
+            track(
+                TrackTarget::Expression("happy".into()),
                 &[0.0, 1.0],
                 linear,
                 weights,

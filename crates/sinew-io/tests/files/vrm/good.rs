@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use serde_json::json;
-use sinew_animate::asset::{CurveInterpolation, Format, Keys, MorphBind, Target, Track};
+use sinew_animate::asset::{AssetFormat, CurveInterpolation, Keys, MorphBind, Track, TrackTarget};
 use sinew_animate::retarget::Bone;
 
 use crate::vrm::made::{character, codes, expression, read_as, vrm0, vrm1, vrma, warnings};
@@ -11,7 +11,7 @@ use common::tolerance;
 pub fn vrm_1() {
     let made = vrm1();
     let asset = read_as(&made.gltf, "made.vrm").expect("an asset");
-    assert_eq!(asset.format, Format::Vrm1);
+    assert_eq!(asset.format, AssetFormat::Vrm1);
     assert_eq!(warnings(&asset), []);
     assert_eq!(asset.humanoids.len(), 1);
     assert_eq!(asset.humanoids[0].bones, made.nodes);
@@ -155,14 +155,14 @@ pub fn vrm_1_is_forgiving_where_nothing_is_lost() {
     let asset = read_as(&made.gltf, "made.vrm").expect("an asset");
     assert_eq!(
         (asset.format, codes(&asset)),
-        (Format::Vrm1, vec!["vrm-version-twice"])
+        (AssetFormat::Vrm1, vec!["vrm-version-twice"])
     );
 
     // Neither.
     let asset = read_as(&character().gltf, "made.vrm").expect("an asset");
     assert_eq!(
         (asset.format, codes(&asset)),
-        (Format::Gltf, vec!["vrm-extension-missing"])
+        (AssetFormat::Gltf, vec!["vrm-extension-missing"])
     );
     let asset = read_as(&character().gltf, "made.VRMA").expect("an asset");
     assert_eq!(codes(&asset), ["vrm-extension-missing"]);
@@ -175,7 +175,7 @@ pub fn vrm_1_is_forgiving_where_nothing_is_lost() {
 pub fn vrm_0() {
     let made = vrm0();
     let asset = read_as(&made.gltf, "made.vrm").expect("an asset");
-    assert_eq!(asset.format, Format::Vrm0);
+    assert_eq!(asset.format, AssetFormat::Vrm0);
     assert_eq!(asset.humanoids.len(), 1);
     // The thumbs come out under VRM 1.0's names.
     assert_eq!(asset.humanoids[0].bones, made.nodes);
@@ -239,7 +239,7 @@ pub fn vrm_0() {
 pub fn vrm_animation() {
     let made = vrma();
     let asset = read_as(&made.gltf, "made.vrma").expect("an asset");
-    assert_eq!(asset.format, Format::Vrma);
+    assert_eq!(asset.format, AssetFormat::Vrma);
     assert_eq!(asset.humanoids[0].bones, made.nodes);
     assert_eq!(
         warnings(&asset),
@@ -248,8 +248,11 @@ pub fn vrm_animation() {
     let [arm, hips, happy, puff] = asset.clips[0].tracks.as_slice() else {
         panic!("{:?}", asset.clips[0].tracks);
     };
-    assert_eq!(arm.target, Target::Node(made.nodes[&Bone::LeftUpperArm]));
-    assert_eq!(hips.target, Target::Node(made.nodes[&Bone::Hips]));
+    assert_eq!(
+        arm.target,
+        TrackTarget::Node(made.nodes[&Bone::LeftUpperArm])
+    );
+    assert_eq!(hips.target, TrackTarget::Node(made.nodes[&Bone::Hips]));
     assert!(matches!(&hips.curve.keys, Keys::Translation(v) if v[1] == DVec3::new(0.0, 1.5, 0.0)));
     let weights = |track: &Track| match &track.curve.keys {
         Keys::Weights { count: 1, values } => values
@@ -258,10 +261,10 @@ pub fn vrm_animation() {
             .collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(happy.target, Target::Expression("happy".into()));
+    assert_eq!(happy.target, TrackTarget::Expression("happy".into()));
     assert_eq!(happy.curve.interpolation, CurveInterpolation::Step);
     assert_eq!(weights(happy), [25.0, 75.0]);
-    assert_eq!(puff.target, Target::Expression("puff".into()));
+    assert_eq!(puff.target, TrackTarget::Expression("puff".into()));
     assert_eq!(
         weights(puff),
         [0.0, 10.0, 20.0, 30.0, 40.0, 50.0],

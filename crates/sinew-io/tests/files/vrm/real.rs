@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sinew_animate::asset::{Asset, Format, Target};
+use sinew_animate::asset::{Asset, AssetFormat, TrackTarget};
 use sinew_animate::retarget::Bone;
 
 use crate::vrm::made::codes;
@@ -20,7 +20,7 @@ pub fn real_characters(folder: &Path) {
         ("smoke_spring.vrm", 19, 0, 0),
     ] {
         let asset = real(folder, name);
-        assert_eq!(asset.format, Format::Vrm1, "{name}");
+        assert_eq!(asset.format, AssetFormat::Vrm1, "{name}");
         let count = asset
             .expressions
             .iter()
@@ -48,19 +48,22 @@ pub fn real_animations(folder: &Path) {
     let asset = real(folder, "three-vrm-test.vrma");
     assert_eq!(
         (asset.format, asset.humanoids[0].bones.len()),
-        (Format::Vrma, 51)
+        (AssetFormat::Vrma, 51)
     );
     assert_eq!(codes(&asset), ["look-at-ignored"]);
     let targets: Vec<_> = asset.clips[0].tracks.iter().map(|t| &t.target).collect();
     let arm = asset.humanoids[0].bones[&Bone::RightUpperArm];
     assert_eq!(targets.len(), 2, "the gaze is read past");
-    assert_eq!(targets[0], &Target::Node(arm));
-    assert!(matches!(targets[1], Target::Expression(_)), "{targets:?}");
+    assert_eq!(targets[0], &TrackTarget::Node(arm));
+    assert!(
+        matches!(targets[1], TrackTarget::Expression(_)),
+        "{targets:?}"
+    );
 
     let asset = real(folder, "hips_spine_twisting.vrma");
     assert_eq!(
         (asset.format, asset.humanoids[0].bones.len()),
-        (Format::Vrma, 17)
+        (AssetFormat::Vrma, 17)
     );
     assert_eq!(
         (asset.clips[0].tracks.len(), codes(&asset)),

@@ -7,7 +7,7 @@ use common::fbx::{Axes, Character, Clip, Joint, LEFT_HANDED, Picture, Y_UP, Z_UP
 use common::rng::Rng;
 use common::tolerance;
 use glam::{DMat4, DVec3};
-use sinew_animate::asset::{Asset, Axis, Format, Keys, Target, TextureRef, Trs};
+use sinew_animate::asset::{Asset, AssetFormat, Axis, Keys, TextureRef, TrackTarget, Trs};
 use sinew_io as io;
 use sinew_io::Error;
 
@@ -33,7 +33,7 @@ impl Posed {
             .collect();
         let clip = clip.map(|name| asset.clip(name).expect(name));
         for track in clip.into_iter().flat_map(|c| &c.tracks) {
-            let Target::Node(node) = track.target else {
+            let TrackTarget::Node(node) = track.target else {
                 panic!("{:?}", track.target)
             };
             let curve = &track.curve;
@@ -159,7 +159,7 @@ fn compare_all(character: &Character) -> Asset {
 fn the_tube_stands_and_moves_as_fbx_has_it() {
     let character = Character::tube();
     let asset = compare_all(&character);
-    assert_eq!(asset.format, Format::Fbx);
+    assert_eq!(asset.format, AssetFormat::Fbx);
     assert_eq!(asset.up_axis, Axis::Y);
     assert_eq!(asset.meters_per_unit, 0.01);
     assert_eq!(asset.frames_per_second, Some(24.0));
@@ -292,12 +292,15 @@ fn clips_have_what_moves() {
     // Its pivots make the joint move as it turns.
     assert_eq!(still.tracks.len(), 2);
     for track in &still.tracks {
-        assert_eq!(track.target, Target::Node(node(&asset, "mixamorig:Spine")));
+        assert_eq!(
+            track.target,
+            TrackTarget::Node(node(&asset, "mixamorig:Spine"))
+        );
         assert_eq!(track.curve.times, [0.0, 0.5]);
     }
     let wave = asset.clip("Wave").unwrap();
     let of = |name: &str| {
-        let target = Target::Node(node(&asset, name));
+        let target = TrackTarget::Node(node(&asset, name));
         wave.tracks.iter().filter(|t| t.target == target).count()
     };
     assert_eq!(
@@ -310,7 +313,7 @@ fn clips_have_what_moves() {
         [1, 2, 2, 1]
     );
     // A step is over within a microsecond.
-    let neck = Target::Node(node(&asset, "Neck.001"));
+    let neck = TrackTarget::Node(node(&asset, "Neck.001"));
     let turn = wave
         .tracks
         .iter()

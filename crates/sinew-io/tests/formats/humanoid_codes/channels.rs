@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use serde_json::json;
-use sinew_animate::asset::{Keys, Target};
+use sinew_animate::asset::{Keys, TrackTarget};
 use sinew_animate::retarget::Bone;
 
 use crate::humanoid_codes::made::{EXTENSION, channel, expect_error, expect_warnings, good};
@@ -78,9 +78,15 @@ fn warnings_of_channels() {
     let value = vec![DVec3::new(1.0, 2.0, 3.0)];
     assert_eq!(
         kept[0],
-        (&Target::Bone(Bone::Hips), &Keys::Translation(value.clone()))
+        (
+            &TrackTarget::Bone(Bone::Hips),
+            &Keys::Translation(value.clone())
+        )
     );
-    assert_eq!(kept[1], (&Target::Bone(Bone::Head), &Keys::Scale(value)));
+    assert_eq!(
+        kept[1],
+        (&TrackTarget::Bone(Bone::Head), &Keys::Scale(value))
+    );
 
     // The extension goes before the node.
     let mut made = good();
@@ -89,6 +95,6 @@ fn warnings_of_channels() {
     let asset = expect_warnings(&made.gltf, &[("NODE_AND_EXT", at)]);
     assert_eq!(
         asset.clips[0].tracks[1].target,
-        Target::Bone(Bone::LeftUpperArm)
+        TrackTarget::Bone(Bone::LeftUpperArm)
     );
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use glam::DQuat;
 use serde_json::Value;
 use sinew_animate::asset::Asset;
-use sinew_io::gltf::extensions::{HumanoidFinding, Severity, humanoid};
+use sinew_io::gltf::extensions::{FindingSeverity, HumanoidFinding, humanoid};
 
 use common::gltf_maker::GltfMaker;
 use common::mannequin::Mannequin;
@@ -47,7 +47,7 @@ pub fn expect_error(gltf: &GltfMaker, code: &str, location: &str) {
     let findings = validate(gltf);
     let errors: Vec<_> = findings
         .iter()
-        .filter(|f| f.severity == Severity::Error)
+        .filter(|f| f.severity == FindingSeverity::Error)
         .map(|f| (f.code, f.location.as_str()))
         .collect();
     assert_eq!(errors, [(code, location)]);

@@ -13,7 +13,7 @@ use made::{
     warnings,
 };
 use serde_json::{Value, json};
-use sinew_animate::asset::Target;
+use sinew_animate::asset::TrackTarget;
 use sinew_animate::retarget::Bone;
 
 #[test]
@@ -31,7 +31,10 @@ fn good_files_give_no_finding() {
     let targets: Vec<_> = asset.clips[0].tracks.iter().map(|t| &t.target).collect();
     assert_eq!(
         targets,
-        [&Target::Bone(Bone::Neck), &Target::Bone(Bone::LeftUpperArm)]
+        [
+            &TrackTarget::Bone(Bone::Neck),
+            &TrackTarget::Bone(Bone::LeftUpperArm)
+        ]
     );
 
     // Everything that the text allows.

@@ -56,7 +56,10 @@ pub fn read(document: &Value) -> Vec<HumanoidSkeleton> {
 /// What [`validate`] finds, if there is no error among it.
 pub(super) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
     let findings = validate(document);
-    if let Some(error) = findings.iter().find(|f| f.severity == Severity::Error) {
+    if let Some(error) = findings
+        .iter()
+        .find(|f| f.severity == FindingSeverity::Error)
+    {
         return Err(error.invalid());
     }
     Ok(findings.iter().map(HumanoidFinding::as_warning).collect())
@@ -74,7 +77,7 @@ pub(super) fn apply(document: &Value, asset: &mut Asset) {
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum FindingSeverity {
     /// Clips apply, but perhaps not as meant.
     Warning,
     /// The file breaks the extension's rules and is refused.
@@ -86,7 +89,7 @@ pub enum Severity {
 pub struct HumanoidFinding {
     /// Stable code, such as `NODE_REUSED`.
     pub code: &'static str,
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// Where in the JSON, such as `animations[0].channels[2].target.path`.
     pub location: String,
     /// What the rule asks for.
@@ -104,7 +107,7 @@ impl HumanoidFinding {
     ) -> Self {
         Self {
             code,
-            severity: Severity::Error,
+            severity: FindingSeverity::Error,
             location: location.into(),
             expected: expected.into(),
             found: found.into(),
@@ -118,7 +121,7 @@ impl HumanoidFinding {
         found: impl Into<String>,
     ) -> Self {
         Self {
-            severity: Severity::Warning,
+            severity: FindingSeverity::Warning,
             ..Self::error(code, location, expected, found)
         }
     }

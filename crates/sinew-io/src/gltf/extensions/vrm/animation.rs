@@ -13,7 +13,7 @@ use super::human_bones::PRESETS;
 use super::{spec_version, v1};
 use crate::gltf::extensions::vrm;
 use sinew::error::{Invalid, Warning};
-use sinew_animate::asset::{Asset, Clip, Curve, Keys, Target, Track};
+use sinew_animate::asset::{Asset, AssetClip, Curve, Keys, Track, TrackTarget};
 use sinew_animate::retarget::Bone;
 
 /// Key values this close to rest do not animate.
@@ -34,7 +34,7 @@ pub fn apply(animation: &Json, asset: &mut Asset) -> Result<(), Invalid> {
     for clip in &mut asset.clips {
         bone_tracks(clip, &bones, &mut refused);
         expression_tracks(clip, &expressions);
-        let is_gaze = |t: &Track| gaze.is_some_and(|n| t.target == Target::Node(n));
+        let is_gaze = |t: &Track| gaze.is_some_and(|n| t.target == TrackTarget::Node(n));
         clip.tracks.retain(|t| !is_gaze(t));
     }
     for (bone, path) in refused {
@@ -73,12 +73,12 @@ fn bones(animation: &Json, asset: &mut Asset) -> Result<HashMap<usize, BoneNode>
 
 /// Leaves out scales, and translations of other bones than the hips; silently where they never leave the rest pose.
 fn bone_tracks(
-    clip: &mut Clip,
+    clip: &mut AssetClip,
     bones: &HashMap<usize, BoneNode>,
     refused: &mut BTreeSet<(Bone, &'static str)>,
 ) {
     clip.tracks.retain(|track| {
-        let Target::Node(node) = &track.target else {
+        let TrackTarget::Node(node) = &track.target else {
             return true;
         };
         let Some(BoneNode { bone, rest }) = bones.get(node) else {
@@ -145,12 +145,12 @@ fn expressions(
 }
 
 /// Puts tracks of expressions in place of those of the nodes that carry them.
-fn expression_tracks(clip: &mut Clip, expressions: &HashMap<usize, String>) {
+fn expression_tracks(clip: &mut AssetClip, expressions: &HashMap<usize, String>) {
     let tracks = std::mem::take(&mut clip.tracks).into_iter();
     clip.tracks = tracks
         .filter_map(|track| {
             let name = match &track.target {
-                Target::Node(node) => expressions.get(node),
+                TrackTarget::Node(node) => expressions.get(node),
                 _ => None,
             };
             let Some(name) = name else { return Some(track) };
@@ -162,7 +162,7 @@ fn expression_tracks(clip: &mut Clip, expressions: &HashMap<usize, String>) {
                 values: values.iter().map(|v| v.x).collect(),
             };
             Some(Track {
-                target: Target::Expression(name.clone()),
+                target: TrackTarget::Expression(name.clone()),
                 curve: Curve {
                     keys,
                     ..track.curve

@@ -13,7 +13,7 @@ use super::lookup;
 use super::lookup::{list, root_extension};
 use crate::gltf::json::Json;
 use sinew::error::{Invalid, Warning};
-use sinew_animate::asset::{Asset, Format};
+use sinew_animate::asset::{Asset, AssetFormat};
 
 /// Humanoid, expressions and clips of whichever VRM the document has, and what is left out.
 ///
@@ -26,7 +26,7 @@ pub fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
     };
     match (extension("VRMC_vrm"), extension("VRM")) {
         (Some(vrm), old) => {
-            asset.format = Format::Vrm1;
+            asset.format = AssetFormat::Vrm1;
             v1::apply(&vrm, asset)?;
             if let Some(old) = old {
                 let message = "VRM 0.x beside VRM 1.0: read past";
@@ -35,14 +35,14 @@ pub fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
             }
         }
         (None, Some(vrm)) => {
-            asset.format = Format::Vrm0;
+            asset.format = AssetFormat::Vrm0;
             v0::apply(&vrm, asset)?;
         }
         (None, None) => {}
     }
     if let Some(animation) = extension("VRMC_vrm_animation") {
-        if asset.format == Format::Gltf {
-            asset.format = Format::Vrma;
+        if asset.format == AssetFormat::Gltf {
+            asset.format = AssetFormat::Vrma;
         }
         animation::apply(&animation, asset)?;
     }
@@ -95,8 +95,10 @@ fn listed(document: &Value, asset: &mut Asset) {
 /// Files that are named VRM should be VRM.
 fn named(asset: &mut Asset) {
     let lacking = match crate::extension(&asset.file).as_str() {
-        "vrm" if !matches!(asset.format, Format::Vrm0 | Format::Vrm1) => "neither VRMC_vrm nor VRM",
-        "vrma" if asset.format != Format::Vrma => "no VRMC_vrm_animation",
+        "vrm" if !matches!(asset.format, AssetFormat::Vrm0 | AssetFormat::Vrm1) => {
+            "neither VRMC_vrm nor VRM"
+        }
+        "vrma" if asset.format != AssetFormat::Vrma => "no VRMC_vrm_animation",
         _ => return,
     };
     let message = format!("{lacking}: read as plain glTF");

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use glam::DMat4;
 
-use sinew_animate::asset::{Asset, Skin};
+use sinew_animate::asset::{Asset, AssetSkin};
 
 /// How far two matrices may differ, as a share of the larger one's largest element.
 const AGREEMENT: f64 = 1e-3;
@@ -46,7 +46,7 @@ pub fn world_from_bound_joints(
 
 /// The transform from bind space to the scene's that most joints agree on, as the rest pose need not be the bind
 /// pose for all of them. With several of the same number the first in the skin's order counts.
-fn world_from_bind(skin: &Skin, rest: &[DMat4]) -> DMat4 {
+fn world_from_bind(skin: &AssetSkin, rest: &[DMat4]) -> DMat4 {
     let votes: Vec<DMat4> = skin
         .joints
         .iter()

@@ -5,5 +5,8 @@
 //! - [`retarget`] moves poses from one rig to another, frame by frame, without allocating.
 
 pub mod asset;
+mod error;
 pub mod humanoid;
 pub mod retarget;
+
+pub use error::{Error, Result};

@@ -157,7 +157,7 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
         scale_translation: args.scale_translation,
         skeleton: args.skeleton,
     };
-    let applied = apply(&model, &source, clip, &options)?;
+    let applied = apply(&model, &source, clip, &options).map_err(advised)?;
     let done = applied.report.clone();
     let name = applied.clip.name.clone();
     progress.doing(&format!("writing {}", output.display()));
@@ -296,6 +296,21 @@ fn summary(report: &Report) -> String {
     out
 }
 
+/// The library's error, with what this command can do about it.
+fn advised(error: sinew_animate::Error) -> Error {
+    use sinew_animate::Error as Animate;
+    let advice = match &error {
+        Animate::NoHumanoid { count: 0, .. } => "; `sinew humanoid --describe` can write one",
+        Animate::UnknownNames { .. } => "; a map is given by --map MAP.json",
+        Animate::NothingMoves {
+            has_humanoid: false,
+            ..
+        } => ", without which `sinew retarget` may still move it",
+        _ => return error.into(),
+    };
+    Error::Request(format!("{error}{advice}"))
+}
+
 fn describe_model(args: &Args) -> sinew::Result<()> {
     if let Some(output) = &args.output {
         if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
@@ -310,7 +325,7 @@ fn describe_model(args: &Args) -> sinew::Result<()> {
     let (bones, by) = match (&args.map, model.humanoids.first()) {
         (Some(map), _) => (read_map(map, &model)?, "the map".to_owned()),
         (None, Some(given)) => (given.bones.clone(), given.location.clone()),
-        (None, None) => bones_by_name(&model)?,
+        (None, None) => bones_by_name(&model).map_err(advised)?,
     };
     let (skeleton, left_out) = describe(&model, &bones)?;
     for bone in &left_out {

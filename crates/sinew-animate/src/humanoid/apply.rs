@@ -8,15 +8,17 @@ use super::reference::reference_rotation;
 use super::target::{Model, height, ratio};
 use super::{Applied, ApplyOptions, HumanoidReport, MissingBone, Mode};
 use crate::asset::{Asset, AssetClip, Curve, Track, TrackTarget};
+use crate::error::{Error, Result};
 use crate::retarget::Bone;
-use sinew::error::{Error, Result, first_few};
+use sinew::error::first_few;
 use sinew::math::try_inverse;
 
 /// Puts a clip onto a model. `clip` is one of `clip_file`'s, whose nodes give the rest pose and the humanoid map of
 /// node tracks; `clip_file` may be the model itself.
 ///
 /// # Errors
-/// [`Error::Request`] where the model has no such humanoid skeleton, or nothing of the clip concerns it.
+/// [`Error::NoHumanoid`] if the model has no such humanoid skeleton. [`Error::NothingMoves`] if nothing of the clip concerns
+/// it.
 pub fn apply(
     model: &Asset,
     clip_file: &Asset,
@@ -46,17 +48,12 @@ pub fn apply(
     }
     work.expressions(clip);
     if work.tracks.is_empty() {
-        return Err(Error::Request(format!(
-            "{}: nothing of clip \"{}\" moves a bone or an expression of {}{}",
-            clip_file.file.display(),
-            clip.name,
-            model.file.display(),
-            if work.motions.source.humanoid.is_none() {
-                "; the clip's file has no humanoid map, without which `sinew retarget` may still move it"
-            } else {
-                ""
-            }
-        )));
+        return Err(Error::NothingMoves {
+            file: clip_file.file.clone(),
+            clip: clip.name.clone(),
+            model: model.file.clone(),
+            has_humanoid: work.motions.source.humanoid.is_some(),
+        });
     }
     Ok(Applied {
         clip: AssetClip {

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use glam::DMat4;
 
 use crate::asset::{Asset, HumanoidSkeleton};
+use crate::error::{Error, Result};
 use crate::retarget::{Bone, Humanoid, Rig, RigPlacement};
-use sinew::error::{Error, Result};
 use sinew::skel::Skeleton;
 
 /// An EXT_skeleton_humanoid skeleton of these bones: those whose nodes are joints of a skin, and their lowest common
 /// ancestor as the root node. The bones left out come second.
 ///
 /// # Errors
-/// [`Error::Request`] where no bone's node is a joint, or two bones have no ancestor in common.
+/// [`Error::NotDescribable`] if no bone's node is a joint, or two bones have no ancestor in common.
 pub fn describe(
     asset: &Asset,
     bones: &BTreeMap<Bone, usize>,
@@ -23,7 +23,10 @@ pub fn describe(
         .iter()
         .map(|(b, n)| (*b, *n))
         .partition(|(_, n)| joints.contains(n));
-    let refuse = |why: String| Error::Request(format!("{}: {why}", asset.file.display()));
+    let refuse = |reason: String| Error::NotDescribable {
+        file: asset.file.clone(),
+        reason,
+    };
     let mut nodes = kept.values();
     let Some(&first) = nodes.next() else {
         return Err(refuse("none of the bones is a joint of a skin".to_owned()));
@@ -48,7 +51,7 @@ pub fn describe(
 /// A model's human bones by its joints' names, and whose names they are.
 ///
 /// # Errors
-/// [`Error::Request`] where no known convention fits, with the best guess and how to write a map; a model without
+/// [`Error::UnknownNames`] if no known convention fits, with the best guess. [`Error::NotDescribable`] if the model has no
 /// joints.
 pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
     let (rig, nodes) = rig_of_joints(asset)?;
@@ -59,22 +62,27 @@ pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
             let name = &asset.nodes[node].name;
             let same = asset.nodes.iter().filter(|n| n.name == *name).count();
             let is_plain = !name.is_empty() && same == 1;
-            Some(if is_plain { format!("\"{name}\"") } else { node.to_string() })
+            Some(if is_plain {
+                format!("\"{name}\"")
+            } else {
+                node.to_string()
+            })
         };
         let guess: Vec<String> = unknown
             .guess
             .iter()
             .filter_map(|(bone, joint)| Some(format!("\"{bone}\": {}", node(*joint)?)))
             .collect();
-        let closest = unknown.closest.map_or_else(String::new, |(convention, bones)| {
-            format!(" (closest to {}, with {bones} bones)", convention.name())
-        });
-        Error::Request(format!(
-            "{}: the joints' names follow no known convention{closest}; write a map, as in --map MAP.json; the best \
-             guess is {{{}}}",
-            asset.file.display(),
-            guess.join(", ")
-        ))
+        let closest = unknown
+            .closest
+            .map_or_else(String::new, |(convention, bones)| {
+                format!(" (closest to {}, with {bones} bones)", convention.name())
+            });
+        Error::UnknownNames {
+            file: asset.file.clone(),
+            closest,
+            guess: guess.join(", "),
+        }
     })?;
     let bones = found
         .joints()
@@ -95,7 +103,10 @@ fn joints(asset: &Asset) -> HashSet<usize> {
 
 /// All joints of all skins as one rig, and the node of each.
 fn rig_of_joints(asset: &Asset) -> Result<(Rig, Vec<usize>)> {
-    let refuse = |why: &str| Error::Request(format!("{}: {why}", asset.file.display()));
+    let refuse = |reason: &str| Error::NotDescribable {
+        file: asset.file.clone(),
+        reason: reason.to_owned(),
+    };
     let joints = joints(asset);
     let order = asset.parents_first();
     let nodes: Vec<usize> = order

@@ -6,8 +6,9 @@ use super::HumanoidReport;
 use super::binds::BindPoses;
 use super::reference::{bends_one_way, reference_rotation};
 use crate::asset::{Asset, AssetFormat, Axis, HumanoidSkeleton, Trs};
+use crate::error::{Error, Result};
 use crate::retarget::Bone;
-use sinew::error::{Error, Result, first_few};
+use sinew::error::first_few;
 
 /// Heights below this share of a metre scale nothing.
 const LEAST_HEIGHT: f64 = 1e-6;
@@ -50,20 +51,11 @@ impl<'a> Model<'a> {
     pub fn new(asset: &'a Asset, skeleton: usize) -> Result<Self> {
         let count = asset.humanoids.len();
         let Some(humanoid) = asset.humanoids.get(skeleton) else {
-            let file = asset.file.display();
-            return Err(Error::Request(match count {
-                0 => format!(
-                    "{file}: has no humanoid skeleton (EXT_skeleton_humanoid or VRM); `sinew humanoid --describe` \
-                     can write one"
-                ),
-                1 => format!(
-                    "{file}: has one humanoid skeleton, number 0, and none with number {skeleton}"
-                ),
-                n => format!(
-                    "{file}: has humanoid skeletons 0 to {}, and none with number {skeleton}",
-                    n - 1
-                ),
-            }));
+            return Err(Error::NoHumanoid {
+                file: asset.file.clone(),
+                asked: skeleton,
+                count,
+            });
         };
         Ok(Self {
             asset,

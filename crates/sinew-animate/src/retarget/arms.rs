@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use super::bone_map::JointPair;
 use super::reference::{Reference, pair_above};
 use super::{Bone, Rig};
-use sinew::error::{Error, Result};
+use crate::error::{Error, Result};
 
 /// An arm that is opened.
 #[derive(Clone, Debug)]
@@ -30,13 +30,13 @@ pub(super) fn arms(
         return Ok(Vec::new());
     }
     if !degrees.is_finite() {
-        return Err(Error::Request(format!(
+        return Err(Error::ArmSpace(format!(
             "arm space {degrees}: not a finite angle"
         )));
     }
     let find = |bone| pairs.iter().position(|p| p.bone == Some(bone));
     let (Some(left), Some(right)) = (find(Bone::LeftUpperArm), find(Bone::RightUpperArm)) else {
-        return Err(Error::Request(
+        return Err(Error::ArmSpace(
             "arm space needs both upper arms, which are not known among the paired joints".into(),
         ));
     };

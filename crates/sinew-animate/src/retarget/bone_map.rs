@@ -7,7 +7,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Bone, Humanoid, Rig};
-use sinew::error::{Error, Invalid, Result, first_few};
+use crate::error::{Error, Result};
+use sinew::error::{Invalid, first_few};
 
 /// A source joint and the target joint that follows it, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +149,7 @@ impl BoneMap {
                 bone: pair.bone,
             };
             if let Some(other) = out.insert(to, joint) {
-                return Err(Error::Request(format!(
+                return Err(Error::BoneMap(format!(
                     "the bone map has {} follow both {} and {} of {}",
                     pair.target,
                     source.joints()[other.source],
@@ -158,7 +159,7 @@ impl BoneMap {
             }
         }
         if out.is_empty() {
-            return Err(Error::Request(format!(
+            return Err(Error::BoneMap(format!(
                 "the bone map pairs no joint of {} with one of {}",
                 source.label(),
                 target.label()
@@ -173,7 +174,7 @@ fn find(rig: &Rig, name: &str) -> Result<usize> {
         let label = rig.label();
         // Of a name without end its beginning says enough.
         let name: String = name.chars().take(200).collect();
-        Error::Request(match count {
+        Error::BoneMap(match count {
             0 => format!(
                 "the bone map names {name}, and {label} has no such joint: it has {}",
                 first_few(rig.names(), MOST_NAMES)

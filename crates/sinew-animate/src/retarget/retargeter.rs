@@ -8,7 +8,8 @@ use super::root::{height_ratio, root_pairs};
 use super::same::{Same, same_joints};
 use super::trunk::Trunk;
 use super::{BoneMap, Rig};
-use sinew::error::{Error, Result, Warning};
+use crate::error::{Error, Result};
+use sinew::error::Warning;
 use sinew::math::{self, Trs};
 
 /// What turns are measured from.
@@ -78,14 +79,14 @@ struct Root {
 ///
 /// ```
 /// use glam::DMat4;
-/// use sinew_animate::retarget::{BoneMap, Placement, Retargeter, Rig};
+/// use sinew_animate::retarget::{BoneMap, RigPlacement, Retargeter, Rig};
 /// use sinew::skel::Skeleton;
 ///
 /// let joints: Vec<String> = ["Hips", "Hips/Spine"].map(String::from).to_vec();
 /// let up = DMat4::from_translation(glam::DVec3::Y);
 /// let rest = vec![up; 2];
 /// let skeleton = Skeleton::new("/Skel", joints, Some(vec![up, up * up]), Some(rest))?;
-/// let rig = Rig::new("a rig", &skeleton, Placement::default())?;
+/// let rig = Rig::new("a rig", &skeleton, RigPlacement::default())?;
 /// let map = BoneMap::from_json(r#"{"Hips": "Hips", "Spine": "Spine"}"#, "map.json")?;
 /// let mut retargeter = Retargeter::new(&rig, &rig, &map, &Default::default())?;
 /// let mut pose = rig.rest().to_vec();
@@ -155,9 +156,9 @@ impl Retargeter {
             RetargetPose::Bind | RetargetPose::Rest => vec![DQuat::IDENTITY; pairs.len()],
         };
         if math::try_inverse(to.placed).is_none() {
-            let label = target.label();
-            let text = format!("{label} stands in a transform that has no inverse");
-            return Err(Error::Request(text));
+            return Err(Error::NoInverse {
+                rig: target.label().to_owned(),
+            });
         }
         let roots = root_pairs(source, target, &pairs, options.root_bone.as_deref())?;
         let root_scale = match options.no_scale {
@@ -248,7 +249,7 @@ impl Retargeter {
     }
 
     /// Moves the source to another place in its world, for skeletons that stand below animated transforms: what
-    /// [`super::Placement::world_from_skel`] is from the next frame on.
+    /// [`super::RigPlacement::world_from_skel`] is from the next frame on.
     pub fn place_source(&mut self, world_from_skel: DMat4) {
         self.common_from_source = self.common_from_source_world * world_from_skel;
     }

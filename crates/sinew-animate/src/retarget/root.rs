@@ -5,7 +5,8 @@ use glam::{DMat4, DVec3};
 use super::bone_map::{JointPair, MOST_NAMES};
 use super::reference::{Reference, pair_above};
 use super::{Bone, Rig};
-use sinew::error::{Error, Result, Warning, first_few};
+use crate::error::{Error, Result};
+use sinew::error::{Warning, first_few};
 
 /// The pairs whose translation goes over: the hips (or the topmost pair), what is above them, and the one asked
 /// for.
@@ -25,7 +26,7 @@ pub(super) fn root_pairs(
                 .iter()
                 .map(|p| source.unique_name(p.source).to_owned())
                 .collect();
-            Error::Request(format!(
+            Error::NoRootBone(format!(
                 "root bone {name}: no joint of {} that a joint of {} follows has this name; those that do are {}",
                 source.label(),
                 target.label(),

@@ -283,7 +283,7 @@ fn a_z_up_source_in_centimetres_moves_a_y_up_target_in_metres() {
         placement: RigPlacement {
             up: DVec3::Z,
             meters_per_unit: 0.01,
-            ..Placement::default()
+            ..RigPlacement::default()
         },
         skel_from_body: DMat4::from_scale(DVec3::splat(100.0)) * z_up,
         ..Build::default()
@@ -403,7 +403,7 @@ fn hips_are_as_high_as_they_stand() {
             skel_from_body: body,
             placement: RigPlacement {
                 world_from_skel: DMat4::from_translation(DVec3::new(0.0, stands_at, 0.0)),
-                ..Placement::default()
+                ..RigPlacement::default()
             },
             ..Build::default()
         }
@@ -500,7 +500,7 @@ fn bound_in_the_world() -> Made {
     let turned = DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2);
     let placement = RigPlacement {
         world_from_skel: turned.inverse(),
-        ..Placement::default()
+        ..RigPlacement::default()
     };
     let made = Build {
         name: &vroid,
@@ -597,7 +597,7 @@ fn characters_face_their_own_way() {
         skel_from_body: back,
         placement: RigPlacement {
             world_from_skel: placed,
-            ..Placement::default()
+            ..RigPlacement::default()
         },
         ..Build::default()
     }
@@ -902,7 +902,7 @@ fn the_same_rig_gets_its_own_pose_back() {
             skel_from_body: DMat4::from_scale(DVec3::splat(size)),
             placement: RigPlacement {
                 meters_per_unit: 1.0 / size,
-                ..Placement::default()
+                ..RigPlacement::default()
             },
             ..Build::default()
         }

@@ -31,13 +31,16 @@ use sinew_animate::asset::Asset;
 /// [`Error::Unsupported`](crate::Error::Unsupported) if sinew was built without the feature `fbx`.
 pub fn read(path: &Path) -> Result<Asset> {
     #[cfg(feature = "fbx")]
-    return reader::read(path);
+    {
+        reader::read(path)
+    }
     #[cfg(not(feature = "fbx"))]
-    Err(crate::Error::Unsupported {
-        file: path.to_owned(),
-        reason:
-            "FBX is not in this build of sinew, as it needs a C compiler: build with the cargo \
-                 feature `fbx`"
+    {
+        Err(crate::Error::Unsupported {
+            file: path.to_owned(),
+            reason: "FBX is not in this build of sinew, as it needs a C compiler: build with the \
+                     cargo feature `fbx`"
                 .to_owned(),
-    })
+        })
+    }
 }

@@ -26,7 +26,7 @@ fn read_material(document: &Document, json: &Json<'_>) -> Result<AssetMaterial, 
                 .map(|n| n as f32),
         ),
         emissive_texture: texture(document, json, "emissiveTexture")?,
-        ..Material::default()
+        ..AssetMaterial::default()
     };
     if let Some(strength) = json.extension("KHR_materials_emissive_strength")? {
         material.emissive *= strength.number_or("emissiveStrength", 1.0)? as f32;

@@ -600,5 +600,8 @@ fn several_skeletons_are_told_apart() {
     let refused = apply(&two, &Asset::default(), &data, &options).unwrap_err();
     assert!(refused.to_string().contains("number 2"), "{refused}");
     let none = apply(&Asset::default(), &Asset::default(), &data, &options).unwrap_err();
-    assert!(none.to_string().contains("--describe"), "{none}");
+    assert!(
+        none.to_string().contains("has no humanoid skeleton"),
+        "{none}"
+    );
 }

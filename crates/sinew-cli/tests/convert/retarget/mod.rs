@@ -132,7 +132,7 @@ fn pair(seed: u64) -> Pair {
         root: Some("Root"),
         placement: RigPlacement {
             world_from_skel: DMat4::from_translation(DVec3::new(0.5, 0.0, 0.0)),
-            ..Placement::default()
+            ..RigPlacement::default()
         },
         ..Build::default()
     }

@@ -94,7 +94,7 @@ impl Reader<'_> {
             },
             double_sided: material.features.double_sided.enabled,
             unlit: material.features.unlit.enabled,
-            ..Material::default()
+            ..AssetMaterial::default()
         })
     }
 

@@ -538,7 +538,7 @@ pub fn painted() -> Asset {
         AssetMaterial {
             base_color: Vec4::new(0.2, 0.4, 0.6, 0.5),
             alpha_mode: AlphaMode::Blend,
-            ..Material::default()
+            ..AssetMaterial::default()
         },
         AssetMaterial {
             name: "Everything".into(),
@@ -557,13 +557,13 @@ pub fn painted() -> Asset {
             emissive_texture: texture(2),
             alpha_mode: AlphaMode::Mask(0.4),
             double_sided: true,
-            ..Material::default()
+            ..AssetMaterial::default()
         },
         AssetMaterial {
             name: "Everything".into(),
             base_color_texture: texture(0),
             unlit: true,
-            ..Material::default()
+            ..AssetMaterial::default()
         },
     ];
     for material in 0..3 {

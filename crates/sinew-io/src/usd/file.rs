@@ -12,36 +12,39 @@ use crate::files::check_regular;
 use crate::openusd_compat::class_arcs;
 use sinew::skel::AnimSource;
 
-/// How a stage is composed.
+/// How a file is opened and composed.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// Variants to select, stronger than any selection in the files; of two for one set the last.
+    /// The variants to select. They are stronger than any selection in the files. If a set is named
+    /// twice, the last one counts.
     pub variants: Vec<VariantSelection>,
     /// Folders where assets named without `./` are looked for, before the folders that
     /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
     /// working directory.
     pub search_paths: Vec<PathBuf>,
-    /// Which clips of a file of another format than USD.
+    /// Which clips to take from a file that is not USD.
     pub clips: ClipChoice,
 }
 
-/// How a file is read.
+/// How an open file is read as a scene.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadOptions {
-    /// Where a skeleton's animation is looked for.
+    /// Which prims may name a skeleton's animation.
     pub anim_source: AnimSource,
 }
 
-/// Which clips are converted. One of them is bound to the Skeletons.
+/// Which clips of a file that is not USD become SkelAnimations. One of them is bound to the
+/// Skeletons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClipChoice {
-    /// The first of the file, where there is any.
+    /// The first clip of the file, if it has any.
     #[default]
     First,
-    /// The one of this name. Where there is none, names joined by `+` are clips that play at once, as one: Blender exports
-    /// a character's bones and its shape keys as two. Where both move the same, the earlier in the list counts.
+    /// The clip of this name. If there is none, names joined by `+` are clips that play at once, as
+    /// one: Blender exports a character's bones and its shape keys as two clips. If both move the
+    /// same node, the earlier in the list counts.
     Named(String),
-    /// All; the first is bound.
+    /// All clips. The first is bound.
     All,
 }
 
@@ -83,11 +86,11 @@ impl UsdFile {
         Self::open_with(file, &OpenOptions::default())
     }
 
-    /// Opens a file with variants selected and asset search paths.
+    /// Opens a file as [`UsdFile::open`] does, with variants selected and search paths for assets.
     ///
     /// # Errors
-    /// As [`UsdFile::open`]; a variant selection that fits no prim, set or variant; a search path that
-    /// is no folder.
+    /// The errors of [`UsdFile::open`]. [`Error::NoSuchVariant`] if a selection fits no prim, set
+    /// or variant. [`Error::NoSuchFolder`] if a search path is no folder.
     pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let file = file.as_ref();
         let fail = |source: Source| Error::Open {
@@ -146,8 +149,9 @@ impl UsdFile {
         &self.file
     }
 
-    /// The layers on disk that the stage is composed of, so that a viewer can read it again when one of them changes. Files of
-    /// other formats are one such layer; what is in a package is the package.
+    /// Lists the files on disk that the stage is composed of, so that a viewer can read it again
+    /// when one of them changes. A file of another format counts as one such file, and so does a
+    /// package with all that is in it.
     #[must_use]
     pub fn layer_files(&self) -> Vec<PathBuf> {
         let mut out = vec![self.file.clone()];

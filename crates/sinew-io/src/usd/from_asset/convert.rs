@@ -24,10 +24,12 @@ use sinew_animate::retarget::Bone;
 const ROOT: &str = "sinew:root.usdc";
 
 impl UsdFile {
-    /// Converts an asset to a stage in memory: what `sinew convert` writes. [`UsdFile::save_as`] writes it.
+    /// Converts an asset to the stage that `sinew convert` writes, in memory. [`UsdFile::save_as`]
+    /// writes it.
     ///
     /// # Errors
-    /// A clip that the asset does not have; what no UsdSkel can hold.
+    /// [`Error::NoSuchClip`] if the asset lacks a clip; [`Error::Invalid`] or [`Error::TooLarge`]
+    /// if UsdSkel cannot hold the asset.
     pub fn from_asset(asset: &Asset, options: &OpenOptions) -> Result<Self> {
         let fail = |source: Source| Error::Open {
             file: asset.file.clone(),
@@ -75,7 +77,7 @@ impl UsdFile {
         Ok(file)
     }
 
-    /// What the prims stand for where the stage was made from a file of another format.
+    /// Returns what the prims stand for, if the stage was made from a file of another format.
     #[must_use]
     pub fn origin(&self) -> Option<&Origin> {
         self.made.as_ref().map(|m| &m.origin)
@@ -168,7 +170,7 @@ fn file_names<'a>(pictures: &'a MemoryFiles, folder: &Path) -> HashMap<&'a str, 
     names
 }
 
-/// What the prims of a stage stand for that was made from a file of another format.
+/// What the prims of a stage stand for, if it was made from a file of another format.
 #[derive(Clone, Debug)]
 pub struct Origin {
     pub format: AssetFormat,
@@ -188,15 +190,16 @@ pub struct ConvertedSkeleton {
     pub path: String,
     /// Name of each clip that moves it, and the path of its SkelAnimation; the bound one first.
     pub animations: Vec<(String, String)>,
-    /// Joints by the file's nodes that they were.
+    /// For each node of the file that became a joint, the joint's index.
     pub joint_of_node: HashMap<usize, usize>,
     /// Joint paths.
     pub joints: Vec<String>,
 }
 
-/// A humanoid map on a stage's Skeletons.
+/// A humanoid map of the file, on the stage's Skeletons.
 #[derive(Clone, Debug, Default)]
 pub struct ConvertedHumanoid {
-    /// Indices of the Skeleton, in [`Origin::skeletons`], and of its joint, for each bone that is one.
+    /// For each bone that is a joint: the index of its Skeleton in [`Origin::skeletons`], and of
+    /// the joint.
     pub bones: BTreeMap<Bone, (usize, usize)>,
 }

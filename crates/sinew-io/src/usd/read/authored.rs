@@ -49,7 +49,7 @@ impl AuthoredValue {
         }
     }
 
-    /// True without elements.
+    /// Whether it has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -67,7 +67,7 @@ pub struct AuthoredAttribute {
     pub weight: Option<f32>,
     /// The default, then the time samples in order.
     pub values: Vec<(Time, AuthoredValue)>,
-    /// It is fed by value clips, whose samples are not listed here.
+    /// Whether value clips supply its samples, which are not listed here.
     pub clips: bool,
 }
 
@@ -81,7 +81,7 @@ impl AuthoredAttribute {
             .find(|v| **v != AuthoredValue::Blocked)
     }
 
-    /// The first value's tokens; none where it holds another type.
+    /// The first value's tokens; none if it holds another type.
     #[must_use]
     pub fn tokens(&self) -> &[String] {
         match self.first() {
@@ -90,7 +90,7 @@ impl AuthoredAttribute {
         }
     }
 
-    /// The first value's matrices, where it holds some.
+    /// The first value's matrices, if it holds matrices.
     #[must_use]
     pub fn matrices(&self) -> Option<&[DMat4]> {
         match self.first() {
@@ -108,11 +108,11 @@ pub struct AuthoredPrim {
     pub parent: Option<usize>,
     pub kind: PrimKind,
     pub type_name: String,
-    /// SkelBindingAPI is applied.
+    /// Whether SkelBindingAPI is applied.
     pub has_api: bool,
-    /// It is a native instance.
+    /// Whether it is a native instance.
     pub is_instance: bool,
-    /// It is below a native instance, where nothing can be overridden.
+    /// Whether it is below a native instance, where nothing can be overridden.
     pub in_instance: bool,
     /// Attributes that UsdSkel reads, by name.
     pub attributes: BTreeMap<String, AuthoredAttribute>,
@@ -121,7 +121,7 @@ pub struct AuthoredPrim {
 }
 
 impl AuthoredPrim {
-    /// An attribute's tokens; none where it is not authored.
+    /// An attribute's tokens; none if it is not authored.
     #[must_use]
     pub fn tokens(&self, name: &str) -> &[String] {
         self.attributes.get(name).map_or(&[], |a| a.tokens())

@@ -15,7 +15,8 @@ use crate::usd::write::flatten::{all_here, has_extension};
 use sinew::error::Warning;
 use sinew::sampled::Time;
 
-/// A bake on its way to a file: arrays one by one, as they are deformed, and then the prims that have them.
+/// A bake that is being written: it takes arrays one by one, as they are deformed, and at the end
+/// the prims that they belong to.
 ///
 /// Samples of a `.usdc` (or `.usd`) go to disk at once, so that memory does not grow with their number. Those of a
 /// `.usda` or `.usdz` are held until the end.
@@ -29,11 +30,13 @@ pub struct BakeOutput<'a> {
 }
 
 impl UsdFile {
-    /// Begins the file of a bake of this stage: flattened ([`UsdFile::write_flattened`]), or a `layer` of overs
-    /// ([`UsdFile::write_layer`]). Nothing appears under its name before [`BakeOutput::finish`].
+    /// Begins the file of a bake of this stage: the flattened stage ([`UsdFile::write_flattened`]),
+    /// or with `layer` a layer of overs ([`UsdFile::write_layer`]). The file appears under its name
+    /// with [`BakeOutput::finish`].
     ///
     /// # Errors
-    /// An output that is read from; a layer over what is no USD; a folder that cannot be written to.
+    /// An output that is one of the files that are read; a layer over a file that is not USD; a
+    /// folder that cannot be written to.
     pub fn begin_bake(&self, output: &Path, layer: bool) -> Result<BakeOutput<'_>> {
         self.check_output(output)?;
         match layer {
@@ -43,7 +46,7 @@ impl UsdFile {
         self.begin_file(output, layer)
     }
 
-    /// Begins a file that stands neither for the stage nor over it.
+    /// Begins the file of a value clip, which holds samples alone.
     ///
     /// # Errors
     /// A folder that cannot be written to.
@@ -68,8 +71,9 @@ impl UsdFile {
 }
 
 impl BakeOutput<'_> {
-    /// Takes the values of a property at a time, in any order of properties. What comes back beside the array are values
-    /// that are needed no more: their memory may be used again.
+    /// Takes the values of one property at one time. Properties may come in any order. If the
+    /// values went to disk, their vector comes back beside the array, so that its memory can be
+    /// used again.
     ///
     /// # Errors
     /// A full disk.
@@ -85,7 +89,7 @@ impl BakeOutput<'_> {
         Ok((BakedArray(Kept::InFile(offset)), Some(values)))
     }
 
-    /// Writes what has the arrays, and gives the file its name.
+    /// Writes the prims that the arrays belong to, and renames the file to its final name.
     ///
     /// # Errors
     /// A stage that cannot be flattened, a file that cannot be written.

@@ -15,22 +15,22 @@ const CUSTOM_LAYER_DATA: &str = "customLayerData";
 /// The entry of customLayerData that is ours.
 const ENTRY: &str = "sinew";
 
-/// What made a clip. Two clips of one record hold the same, to the bit.
+/// How a clip was made. Two clips with the same record hold the same samples, to the bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClipRecord {
-    /// File name of the stage over it.
+    /// File name of the stage that plays the clip.
     pub stage: String,
     /// Version of this crate.
     pub version: String,
     /// Fingerprint of the layers that were read.
     pub input: String,
-    /// What was asked for, as far as values depend on it.
+    /// The options of the bake, as far as the samples depend on them.
     pub options: String,
-    /// What ran the kernels.
+    /// The backend that ran the kernels.
     pub backend: String,
-    /// "3 of 12".
+    /// Which of the bake's clips it is, such as "3 of 12".
     pub clip: String,
-    /// First and last time code of its own.
+    /// Its first and last time code.
     pub frames: String,
 }
 
@@ -47,7 +47,7 @@ impl ClipRecord {
         ]
     }
 
-    /// What two records disagree about, and both values.
+    /// Returns the first entry in which two records differ, and both values.
     pub fn difference<'a>(&'a self, other: &'a Self) -> Option<(&'static str, &'a str, &'a str)> {
         let pairs = self.entries().into_iter().zip(other.entries());
         let mut differing = pairs.filter(|((_, a), (_, b))| a != b);
@@ -94,15 +94,15 @@ impl ClipRecord {
 /// Bytes that are read of a file that may be anything, to find out what made it.
 const MOST: u64 = 1 << 30;
 
-/// What is found under a clip's name.
+/// What is on disk under a clip's name.
 pub enum FoundClip {
     Nothing,
-    /// Something that no bake into clips has written, or that is cut short.
+    /// A file that no bake into clips has written, or that is cut short.
     Foreign,
     Clip(Box<ClipFile>),
 }
 
-/// A clip that is whole.
+/// A complete clip file.
 pub struct ClipFile {
     layer: sdf::Layer,
     pub record: ClipRecord,
@@ -209,7 +209,7 @@ fn structure(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// What the clips of a bake hold together.
+/// What all clips of a bake hold together.
 #[derive(Default)]
 pub struct ClipContents {
     /// Type names of what has samples, and in how many clips it has some.
@@ -220,7 +220,8 @@ pub struct ClipContents {
 }
 
 impl ClipContents {
-    /// Adds the next clip. What is still is in the first alone, so that one is read again, whole.
+    /// Adds the next clip. Values that are the same at all times are in the first clip alone, so
+    /// that one is read again, whole.
     ///
     /// # Errors
     /// A file that cannot be read.
@@ -267,7 +268,7 @@ impl ClipContents {
         Ok(())
     }
 
-    /// Whether anything of a prim is there, by its place in the output.
+    /// Whether some clip holds anything of a prim, given by its path in the output.
     pub fn has(&self, prim: &str) -> bool {
         let start = format!("{prim}.");
         let begins = |key: Option<&String>| key.is_some_and(|k| k.starts_with(&start));

@@ -8,10 +8,11 @@ use crate::usd::read::values::matrix4d;
 use sinew::sampled::Time;
 use sinew::scene::NormalsProperty;
 
-/// Values by ascending time, or one at the default time.
+/// Values in ascending order of time, or one value at the default time.
 pub type Samples<T> = Vec<(Time, T)>;
 
-/// Points or normals of a prim at one time: the values, or the place of values that are on disk already.
+/// Points or normals of a prim at one time: the values, or their offset in the file if they are on
+/// disk already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BakedArray(pub(crate) Kept);
 
@@ -29,7 +30,7 @@ impl From<Vec<glam::Vec3>> for BakedArray {
 }
 
 impl BakedArray {
-    /// The values, where they are in memory.
+    /// The values, if they are in memory.
     #[must_use]
     pub fn held(&self) -> Option<&[glam::Vec3]> {
         match &self.0 {
@@ -39,24 +40,24 @@ impl BakedArray {
     }
 }
 
-/// What a bake writes of one prim; a property without samples is left as it is.
+/// The samples that a bake writes to one prim. A property without samples stays as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BakedPrim {
     pub path: String,
-    /// Prims of other instances of the same prototype that come out the same.
+    /// Prims of other instances of the same prototype that get the same samples.
     pub copies: Vec<String>,
     /// Deformed points, in the space that was asked for.
     pub points: Samples<BakedArray>,
-    /// Deformed normals, of each property that holds some.
+    /// Deformed normals, for each property that holds normals.
     pub normals: Vec<(NormalsProperty, Samples<BakedArray>)>,
     /// Corners of the points' bounding box, widths included.
     pub extent: Samples<[glam::Vec3; 2]>,
-    /// The transform that replaces the prim's own, where one does.
+    /// The transform that replaces the prim's own, if one does.
     pub transform: Option<BakedTransform>,
 }
 
 impl BakedPrim {
-    /// Every prim that this is of.
+    /// Lists the prims that these samples belong to: `path` and `copies`.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.path)
             .chain(&self.copies)
@@ -67,9 +68,9 @@ impl BakedPrim {
 /// A transform that replaces a prim's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BakedTransform {
-    /// Whether it leaves out the parents' (`!resetXformStack!`).
+    /// Whether it ignores the transforms of the parents (`!resetXformStack!`).
     pub resets: bool,
-    /// parent_from_prim, or world_from_prim where it resets.
+    /// `parent_from_prim`, or `world_from_prim` if `resets` is set.
     pub samples: Samples<glam::DMat4>,
 }
 
@@ -82,7 +83,7 @@ pub struct BakedHint {
     pub samples: Samples<Vec<glam::Vec3>>,
 }
 
-/// What a bake changes.
+/// Everything that a bake changes in a stage.
 #[derive(Debug, Default)]
 pub struct BakeEdits {
     pub prims: Vec<BakedPrim>,

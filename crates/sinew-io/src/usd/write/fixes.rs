@@ -14,7 +14,7 @@ use crate::usd::write::flatten::{Authoring, has_extension};
 use sinew::error::Warning;
 use sinew::sampled::Time;
 
-/// One change to a prim.
+/// One change that fixes a prim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fix {
     /// Applies SkelBindingAPI.
@@ -34,7 +34,7 @@ pub enum Fix {
     RemoveInbetween { name: String },
 }
 
-/// A change and where it belongs.
+/// A change and the prim that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrimFix {
     /// Composed prim path.

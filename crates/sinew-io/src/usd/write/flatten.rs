@@ -22,10 +22,10 @@ use sinew::error::Warning;
 pub(crate) type Authoring = std::result::Result<(), sdf::AuthoringError>;
 
 impl UsdFile {
-    /// Refuses an output that is one of the files this stage is read from.
+    /// Refuses an output that is one of the files that this stage is read from.
     ///
     /// # Errors
-    /// As said.
+    /// [`Error::OutputIsInput`].
     pub fn check_output(&self, output: &Path) -> Result<()> {
         let mut sources: Vec<PathBuf> = self
             .stage

@@ -53,11 +53,11 @@ impl UsdFile {
         export(&layer, out)
     }
 
-    /// Writes the whole file, as edited, in the way that the extension wants: [`UsdFile::save_as`], and flattened into one
-    /// layer where a package is on either side.
+    /// Writes the whole file, as edited, in the format of the extension. If the file or the output
+    /// is a package, the stage is flattened into one layer; else this is [`UsdFile::save_as`].
     ///
     /// # Errors
-    /// A file that is read from; a file that cannot be written.
+    /// An output that is one of the files that are read; a file that cannot be written.
     pub fn write(&self, out: impl AsRef<Path>) -> Result<Vec<Warning>> {
         let out = out.as_ref();
         if self.made.is_none() && self.fixes_are_flattened(out) {

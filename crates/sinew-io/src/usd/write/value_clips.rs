@@ -26,7 +26,7 @@ use sinew::scene::NormalsProperty;
 const PRIM_CHILDREN: &str = "primChildren";
 const SUBLAYERS: [&str; 2] = ["subLayers", "subLayerOffsets"];
 
-/// Where the results of a bake end up, whichever clip they are in.
+/// Where the prims of a bake are in its output, the same for all clips.
 pub struct ClipLayout {
     instances: Instances,
     overs: bool,
@@ -34,14 +34,15 @@ pub struct ClipLayout {
     rates: Vec<(&'static str, Value)>,
 }
 
-/// The files of a stage of value clips.
+/// The files of a stage that plays value clips.
 pub struct ClipStage<'a> {
     pub out: &'a Path,
-    /// What is the same at all times: the flattened stage without samples, or overs over the input.
+    /// The layer of everything that is the same at all times: the flattened stage without samples,
+    /// or overs over the input.
     pub topology: &'a Path,
-    /// What the clips hold samples of.
+    /// The manifest, which declares the attributes that the clips hold samples of.
     pub manifest: &'a Path,
-    /// In order, with the time code from which each holds.
+    /// The clips in order, each with the time code from which it holds.
     pub clips: &'a [(PathBuf, f64)],
 }
 
@@ -50,7 +51,7 @@ impl UsdFile {
     /// will be a layer over the input.
     ///
     /// # Errors
-    /// A stage whose instances cannot be told apart; an input that nothing can stand over, as it is no USD.
+    /// A stage whose instances cannot be distinguished; a layer over a file that is not USD.
     pub fn clip_layout(&self, out: &Path, prims: &BakeEdits, overs: bool) -> Result<ClipLayout> {
         if overs {
             self.check_layer(out)?;
@@ -118,7 +119,7 @@ impl UsdFile {
 }
 
 impl ClipLayout {
-    /// Where a prim of the stage is in the output.
+    /// Returns the path in the output of a prim of the stage.
     ///
     /// # Errors
     /// No path of a prim.
@@ -328,7 +329,7 @@ fn author_clips(
     Ok(())
 }
 
-/// Leaves of edits what has a time code.
+/// Removes the samples that have no time code.
 pub fn without_still(edits: &mut BakeEdits) {
     fn timed<T>(samples: &mut Vec<(Time, T)>) {
         samples.retain(|(time, _)| time.code().is_some());

@@ -219,7 +219,7 @@ fn search_paths_find_assets() {
     refused(
         &run(&["--search-path", "/no/such/folder"], ""),
         &bench.path("none.usda"),
-        &["search path", "/no/such/folder"],
+        &["--search-path", "/no/such/folder"],
     );
 }
 

@@ -102,17 +102,14 @@ pub fn pipeline_variants(
     uses: Prewarm,
 ) -> Vec<PipelineVariant> {
     let wanted = Wanted { skin, target, uses };
-    let of = |pass: &Box<dyn Pass>| {
-        let kernel = pass.kernel();
-        let variants = pass.variants(&wanted).into_iter();
-        variants
-            .map(|variant| PipelineVariant { kernel, variant })
-            .collect::<Vec<_>>()
-    };
     let mut out: Vec<PipelineVariant> = Vec::new();
-    for variant in all().iter().flat_map(of) {
-        if !out.contains(&variant) {
-            out.push(variant);
+    for pass in all() {
+        let kernel = pass.kernel();
+        for variant in pass.variants(&wanted) {
+            let variant = PipelineVariant { kernel, variant };
+            if !out.contains(&variant) {
+                out.push(variant);
+            }
         }
     }
     out

@@ -42,7 +42,7 @@ const EXAMPLES: &str = "Examples:
   sinew convert walk.bvh -o walk.usda
   sinew convert hero.glb -o hero.usdc --json | jq -r '.clips[].animation'";
 
-/// What was written.
+/// The report of --json.
 #[derive(Serialize)]
 struct Report {
     output: String,

@@ -63,7 +63,7 @@ impl Progress {
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         self.bar.set_message(what.to_owned());
         self.bar.set_style(style.with_key("left", left));
-        // The time that a stage takes says nothing about the next one.
+        // The speed of one stage does not predict that of the next.
         self.bar.reset();
         // A short stage would end before the next draw that the limit of draws per second allows.
         self.bar.force_draw();

@@ -142,8 +142,8 @@ impl Camera {
         orbit.pitch = (orbit.pitch + pitch).clamp(-most, most);
     }
 
-    /// Moves the camera, so that the target moves in the picture by `right` and `up`, as parts of
-    /// the picture's height. `around` is as in [`Camera::orbit_mut`].
+    /// Moves the camera sideways, so that everything at the target's depth moves in the picture by
+    /// `right` and `up`, in parts of the picture's height. `around` is as in [`Camera::orbit_mut`].
     pub fn pan(&mut self, right: f64, up: f64, around: &Bounds) {
         self.orbit_mut(around);
         let camera = self.world_from_camera();
@@ -369,7 +369,7 @@ mod tests {
                 [free[2], free[3]]
             };
             assert!((a - b).abs() < 1e-6 && a > 0.0 && a < 15.0, "{free:?}");
-            // What is higher lies higher in the picture.
+            // A higher point is higher in the picture.
             let up = camera.axes()[1];
             let at = |p: DVec3| camera.project(p, SIZE).unwrap().0.y;
             assert!(at(bounds.center() + up * 0.1) < at(bounds.center()));

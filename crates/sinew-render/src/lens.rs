@@ -35,7 +35,8 @@ impl Fixed {
         let frustum = camera.frustum(time);
         let [low, high] = frustum.window;
         let place = camera.world_from_camera(time);
-        // If the transform is singular, the camera keeps its position and looks along -Z.
+        // If the transform is singular, the camera keeps its position and looks along the world's
+        // -Z.
         let rotation = math::nearest_rotation(DMat3::from_mat4(place)).unwrap_or_default();
         Self {
             world_from_camera: DMat4::from_rotation_translation(rotation, place.w_axis.truncate()),

@@ -28,8 +28,8 @@ use report::Report;
 /// Bones are recognised by the names of the joints: those of Mixamo, VRoid, Unreal, Rigify, Ready
 /// Player Me, Unity, Godot and the VRM Add-on for Blender are known. Case, separators and prefixes
 /// do not matter. VRM and EXT_skeleton_humanoid files name their human bones themselves. Two rigs
-/// with the same joint names always match. The report lists which joint follows which, bone by
-/// bone.
+/// with the same joint names match without this knowledge. The report lists which joint follows
+/// which, bone by bone.
 ///
 /// Rotations are measured from the bind poses, joints without a partner stay at rest, and the hips
 /// move in proportion to their height above the ground.
@@ -40,7 +40,7 @@ pub struct Args {
     /// or FBX. A clip for any humanoid (EXT_skeleton_humanoid) needs no skeleton.
     #[arg(value_name = "CLIP")]
     source: PathBuf,
-    /// File with the character that the clip shall move, of any of these formats.
+    /// File with the character to move, of any of these formats.
     #[arg(value_name = "TARGET")]
     target: PathBuf,
     /// File to write: TARGET with the clip bound to its Skeleton. Its extension chooses the format.

@@ -157,9 +157,9 @@ impl<'a> Posing<'a> {
             true => self.cache.blend_pose(bound),
             false => self.cache.pose(bound)?,
         };
-        for (shape, weight) in bound.binding().shapes.iter().zip(&mut pose.channel_weights) {
-            if let Some(requested) = self.control.weights.get(&shape.token) {
-                *weight = *requested;
+        for (channel, weight) in bound.binding().shapes.iter().zip(&mut pose.channel_weights) {
+            if let Some(wanted) = self.control.weights.get(&channel.token) {
+                *weight = *wanted;
             }
         }
         let (key, palette) = self.palette(&deform.skin, bound, &pose).unzip();

@@ -139,9 +139,9 @@ impl Stage {
             let binding = &self.scene.bindings[deform.binding];
             let instance = &self.scene.instances[binding.instance].instance;
             let weights = binding.channel_weights(instance, self.time).0;
-            for (shape, weight) in binding.shapes.iter().zip(weights) {
-                let requested = self.control.weights.get(&shape.token);
-                out.insert(shape.token.clone(), *requested.unwrap_or(&weight));
+            for (channel, weight) in binding.shapes.iter().zip(weights) {
+                let wanted = self.control.weights.get(&channel.token);
+                out.insert(channel.token.clone(), *wanted.unwrap_or(&weight));
             }
         }
         out

@@ -190,7 +190,10 @@ fn no_match(source: Side<'_>, target: Side<'_>) -> Error {
     text += "Write the pairs of joints to a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
     text += &match both.is_empty() {
         true => "Neither the names nor the shapes of the rigs suggest a pair.".to_owned(),
-        false => format!("The best guess, to start from:\n{{\n{}\n}}", both.join(",\n")),
+        false => format!(
+            "The best guess, to start from:\n{{\n{}\n}}",
+            both.join(",\n")
+        ),
     };
     Error::Request(text)
 }

@@ -128,7 +128,7 @@ impl Drawing {
         size: [u32; 2],
         state: &mut State,
     ) -> Result<(), String> {
-        let text = |e: sinew::Error| e.to_string();
+        let text = |e: sinew_render::Error| e.to_string();
         let Some(stage) = &mut self.stage else {
             clear(encoder, view);
             return Ok(());

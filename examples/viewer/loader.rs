@@ -58,7 +58,6 @@ pub fn start(
 }
 
 fn read(request: &Request) -> Result<Ready, String> {
-    let text = |e: sinew::Error| e.to_string();
     let mut options = OpenOptions::default();
     let open = |options: &OpenOptions| open_with(&request.path, options).map_err(|e| e.to_string());
     let mut file = open(&options)?;
@@ -67,7 +66,7 @@ fn read(request: &Request) -> Result<Ready, String> {
         options.clips = ClipChoice::Named(clip.clone());
         file = open(&options)?;
     }
-    let loaded = Loaded::of(&file, &options).map_err(text)?;
+    let loaded = Loaded::of(&file, &options).map_err(|e| e.to_string())?;
     let mut files = file.layer_files();
     if !files.contains(&request.path) {
         files.push(request.path.clone());

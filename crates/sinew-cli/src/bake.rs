@@ -17,76 +17,90 @@ use crate::open::OpenArgs;
 use crate::progress::Progress;
 use crate::report::{count, print_findings, print_result, thousands, to_json};
 
-/// Bakes blend shapes and skinning into the points (and normals) of every bound prim: into USD, an OBJ sequence, point
-/// caches, or vertex animation textures.
+/// Bakes blend shapes and skinning into the points and normals of every bound prim. Writes USD, an
+/// OBJ sequence, point caches, or vertex animation textures.
 ///
-/// USD: in the prim's own space, with extents, and SkelRoots become Xforms so that nothing skins twice. Other formats have
-/// no sample times, so a clip is sampled at even steps: --frames, or from the stage's start to its end at its frames per
-/// second. They hold what is skinned or blended, with rigid prims' points moved; other meshes are left out.
+/// In USD, points and normals are in the space of their prim, extents are written, and each
+/// SkelRoot becomes an Xform, so that no program skins the result again.
+///
+/// Other formats have no sample times, so the clip is sampled at even steps: at --frames, or from
+/// the stage's start to its end at its frames per second. Their files contain only prims that are
+/// skinned or blended; the points of rigid prims move.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// File to write; its ending chooses the format. A .usdz packs the textures. An .obj wants a place for the frame number,
-    /// #### or %04d, unless there is one frame; the folder is made. A .pc2 is one prim's; of several, OUT_PRIM.pc2 each. An
-    /// .exr or .png is the position texture of a set, with OUT_normal beside it, OUT_mesh.glb and OUT.json.
+    /// File to write; its extension chooses the format. A .usdz contains the textures. An .obj
+    /// needs a place for the frame number in its name, #### or %04d, unless there is only one
+    /// frame; its folder is created. A .pc2 holds one prim; several prims are written to
+    /// OUT_PRIM.pc2 each. For .exr and .png, OUT holds the positions, and OUT_normal, OUT_mesh.glb
+    /// and OUT.json are written beside it.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png}")]
     output: PathBuf,
-    /// Frames to sample, instead of the authored times and the stage's frames between them.
+    /// Frames to sample: first, last and step in time codes. Without this: the authored times, and
+    /// the stage's frames between them.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     frames: Option<FrameRange>,
-    /// What runs the kernels. auto takes a hardware GPU, else the CPU.
+    /// Backend that runs the kernels. auto takes a hardware GPU if there is one, otherwise the CPU.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     backend: BackendArg,
-    /// GPU adapter whose name contains NAME (see `sinew devices`); takes software ones too.
+    /// Take the GPU adapter whose name contains NAME (see `sinew devices`); it may be a software
+    /// adapter.
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
-    /// Bake this prim, or all skinned prims below it. May be repeated.
+    /// Bake only this prim, or all skinned prims below it. May be repeated.
     #[arg(long, value_name = "PATH")]
     prim: Vec<String>,
-    /// Write a layer of overs that sublayers IN, instead of one self-contained file. USD only.
+    /// Write a layer that contains only overs and sublayers IN, instead of a self-contained file.
+    /// USD only.
     #[arg(long)]
     layer: bool,
     #[command(flatten)]
     open: OpenArgs,
-    /// Where animation is looked for: from the Skeleton upward, as Pixar's code does, or where
-    /// skel:skeleton is bound, as the schema text says.
+    /// Where the animation is searched: at the Skeleton and above it, as in Pixar's code, or at the
+    /// prim that binds skel:skeleton, as in the schema's text.
     #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
     anim_source: AnimSourceArg,
-    /// What moves a prim with constant influences: its transform, as in Pixar's bake, or its points, as
-    /// in Hydra. Prims without points always move by transform. USD only: elsewhere points move.
+    /// How prims with constant influences move: by their transform, as in Pixar's bake, or by their
+    /// points, as in Hydra. Prims without points always move by their transform. USD only: in other
+    /// formats the points move.
     #[arg(long, value_enum)]
     rigid: Option<RigidArg>,
-    /// Space that points and normals end up in: prim for USD and .pc2, world for others, where this does not say. In USD, for
-    /// skel and world the prim's transform is rewritten, so that the picture stays the same; constant influences then move
-    /// points too.
+    /// Space of points and normals. Without this: prim for USD and .pc2, world for other formats.
+    /// In USD, skel and world rewrite the prim's transform, so that the prim stays in its place;
+    /// prims with constant influences then move by their points.
     #[arg(long, value_enum)]
     space: Option<SpaceArg>,
-    /// What position textures hold: how far a vertex is from where OUT_mesh.glb has it (the default), or where it is.
+    /// Values of a position texture: the offset of each vertex from its place in OUT_mesh.glb (the
+    /// default), or its position.
     #[arg(long, value_enum)]
     vat_values: Option<VatValuesArg>,
-    /// Bits of a texture's channels: 32 (the default) or 16 in .exr, 16 (the default) or 8 in .png.
+    /// Bits of each texture channel: 32 (the default) or 16 in .exr, 16 (the default) or 8 in .png.
     #[arg(long, value_name = "BITS")]
     vat_bits: Option<u8>,
-    /// Texels across, at most: 8192 without this. Frames of more vertices take several rows.
+    /// Largest width of a texture in texels; the default is 8192. A frame of more vertices takes
+    /// several rows.
     #[arg(long, value_name = "TEXELS")]
     vat_width: Option<u32>,
-    /// Write one .usdc for every N sampled times, to OUT_clips, and OUT as a stage of USD value clips over them: memory, and
-    /// what a kill costs, are bounded by N frames. USD only. Before the first clip of another bake is replaced, the OUT over it is
-    /// removed, so that a killed re-bake is never taken for a finished one. OUT.usda and OUT.usdc would share OUT_clips, so the
-    /// second is refused.
+    /// Write one .usdc for every N sampled times to the folder OUT_clips, and OUT as a stage of USD
+    /// value clips over them. Memory then holds at most N frames, and a killed bake loses at most
+    /// N. USD only. Before the first clip of another bake is replaced, its OUT is removed, so that
+    /// a killed bake is never taken for a finished one. OUT.usda and OUT.usdc would share
+    /// OUT_clips, so the second bake is refused.
     #[arg(long, value_name = "N")]
     clip_frames: Option<NonZeroUsize>,
-    /// Keep clips that are there, where the same IN, options and backend made them: what a killed bake had finished.
+    /// Continue a killed bake: keep the clips that the same IN, options and backend have finished.
     #[arg(long, requires = "clip_frames")]
     resume: bool,
-    /// Bake the I-th of N parts of the clips, I from 1 to N, and no OUT: for several machines at once.
+    /// Bake only the I-th of N parts of the clips (I from 1 to N), and do not write OUT: for
+    /// several machines at once.
     #[arg(long, value_name = "I/N", requires = "clip_frames")]
     shard: Option<Shard>,
-    /// Write OUT over the clips that shards have baked, with the same IN and options. Deforms nothing, so --backend and
-    /// --adapter do not count: all clips have to be of one.
+    /// Write OUT over the clips that shards of the same IN and options have baked. Nothing is
+    /// deformed, so --backend and --adapter have no effect. All clips must come from the same
+    /// backend.
     #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume"])]
     stitch: bool,
     /// Print the result as JSON.
@@ -140,11 +154,12 @@ impl Args {
     fn rigid(&self, format: Format) -> sinew::Result<Rigid> {
         match (self.rigid, self.space.unwrap_or(SpaceArg::Prim)) {
             (Some(RigidArg::Xform), _) if format != Format::Usd => Err(sinew::Error::Request(
-                "--rigid xform moves prims by their transforms, which only USD has".into(),
+                "--rigid xform: only USD files have transforms; leave it out, or write USD".into(),
             )),
             (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => {
                 Err(sinew::Error::Request(
-                    "--rigid xform leaves points in prim space, which --space asks to leave".into(),
+                    "--rigid xform keeps points in prim space; leave it out, or use --space prim"
+                        .into(),
                 ))
             }
             (Some(RigidArg::Xform), _) | (None, SpaceArg::Prim) => Ok(Rigid::Xform),
@@ -165,7 +180,7 @@ impl Args {
             .find(|(_, is_given)| *is_given && !format.is_vat())
         {
             return Err(sinew::Error::Request(format!(
-                "{option} is for vertex animation textures, .exr or .png"
+                "{option}: expected a vertex animation texture as the output (.exr or .png)"
             )));
         }
         let default = VatOptions::default();
@@ -196,11 +211,11 @@ impl From<AnimSourceArg> for AnimSource {
 }
 
 pub fn run(args: &Args) -> sinew::Result<()> {
-    let format = Format::of(&args.output).map_err(in_words)?;
+    let format = Format::of(&args.output).map_err(with_advice)?;
     let backend = match (&args.adapter, args.backend) {
         (Some(_), BackendArg::Cpu) => {
             return Err(sinew::Error::Request(
-                "--adapter names a GPU and --backend cpu wants none".into(),
+                "--adapter names a GPU, but --backend cpu uses none; give one of them".into(),
             ));
         }
         (Some(name), _) => Backend::Adapter(name.clone()),
@@ -239,7 +254,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         _ => {}
     });
     drop(progress);
-    let report = result.map_err(in_words)?;
+    let report = result.map_err(with_advice)?;
     print_findings(
         &report.errors,
         if args.quiet { &[] } else { &report.warnings },
@@ -251,15 +266,16 @@ pub fn run(args: &Args) -> sinew::Result<()> {
     }
 }
 
-/// The library's error, with the flag that it is about: the library knows none.
-fn in_words(error: sinew_bake::Error) -> sinew::Error {
+/// The library's error, with advice about the options of this command, which the library does not
+/// know.
+fn with_advice(error: sinew_bake::Error) -> sinew::Error {
     use sinew_bake::Error;
     let advice = match &error {
         Error::PrimPath { .. } | Error::UnknownPrim { .. } => " (see --prim)",
         Error::EmptyRange { .. } => " (see --frames)",
-        Error::TooManyFrames { .. } | Error::TooLarge { .. } => "; choose some with --frames",
-        Error::FrameNumber { .. } => "; or take one by --frames",
-        Error::OtherClip { .. } => ": bake its shard again with --resume",
+        Error::TooManyFrames { .. } | Error::TooLarge { .. } => "; choose fewer with --frames",
+        Error::FrameNumber { .. } => "; or choose one frame with --frames",
+        Error::OtherClip { .. } => "; bake its shard again with --resume",
         _ => "",
     };
     match error {
@@ -270,21 +286,21 @@ fn in_words(error: sinew_bake::Error) -> sinew::Error {
     }
 }
 
-/// What was written, for scripts.
+/// The report of --json.
 #[derive(Serialize)]
 struct JsonReport<'a> {
     files: Vec<String>,
     prims: usize,
-    /// Of the prims, those deformed once with another instance's.
+    /// How many of `prims` are instances whose result was deformed with another instance's.
     shared: usize,
-    /// Of the prims, those moved by their transform.
+    /// How many of `prims` were moved by their transform.
     moved: usize,
     points: usize,
-    /// (prim, time) pairs.
+    /// Number of pairs of a prim and a sample time.
     samples: usize,
-    /// 0 in USD, where prims have times of their own.
+    /// Number of frames; 0 for USD, where each prim has its own sample times.
     frames: usize,
-    /// Of a bake into clips.
+    /// The clips, if the bake wrote value clips.
     #[serde(skip_serializing_if = "Option::is_none")]
     clips: Option<JsonClips>,
     backend: &'a str,
@@ -297,9 +313,11 @@ struct JsonReport<'a> {
 
 #[derive(Serialize)]
 struct JsonClips {
-    /// Of the whole bake, whoever bakes them.
+    /// Number of clips of the whole bake, with those of other shards.
     of: usize,
+    /// Clips that this run baked.
     baked: usize,
+    /// Finished clips that this run kept.
     kept: usize,
 }
 
@@ -332,7 +350,7 @@ impl<'a> JsonReport<'a> {
     }
 }
 
-/// The first files of a long list, one per line.
+/// The files, one per line; of a long list the first few and the last.
 fn listed(files: &[PathBuf]) -> String {
     const SHOWN: usize = 4;
     let mut out = String::new();
@@ -365,7 +383,7 @@ fn summary(report: &BakeReport) -> String {
     if report.shared > 0 {
         let _ = writeln!(
             out,
-            "  {} deformed once with another instance's",
+            "  {} deformed together with another instance",
             count(report.shared, "prim")
         );
     }

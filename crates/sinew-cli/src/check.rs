@@ -14,31 +14,33 @@ use crate::open::OpenArgs;
 use crate::progress::Progress;
 use crate::report::{count, plain, print_coloured, print_error, print_result, to_json};
 
-/// Tells everything that is wrong or doubtful about the skinning in files, and what to do about it.
+/// Checks the skinning data of files. Each finding says what is wrong or doubtful, where, and what
+/// to do.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Files to check: USD, or glTF, VRM and BVH, both as they are and as the UsdSkel stage they become.
+    /// Files to check: USD, glTF, VRM, BVH or FBX. A file that is not USD is checked as it is, and
+    /// as the UsdSkel stage that it is converted to.
     #[arg(value_name = "IN", required_unless_present = "codes")]
     inputs: Vec<PathBuf>,
     /// Print one JSON object, or an array of them for more than one file.
     #[arg(long)]
     json: bool,
-    /// Most influences that a point should have.
+    /// Report points with more than N influences.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     max_influences: Option<usize>,
-    /// Show findings of this severity and worse.
+    /// Show only findings of this severity or worse.
     #[arg(long, value_enum, default_value_t = SeverityArg::Info)]
     severity: SeverityArg,
-    /// Warnings fail too.
+    /// Exit with 1 for warnings too.
     #[arg(long)]
     strict: bool,
-    /// List every code with its severity, its meaning and what to do.
+    /// List every code with its severity, meaning and advice.
     #[arg(long)]
     codes: bool,
     #[command(flatten)]
     open: OpenArgs,
-    /// Where animation is looked for (see `sinew bake --help`).
+    /// Where the animation is searched (see `sinew bake --help`).
     #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
     anim_source: AnimSourceArg,
 }
@@ -46,8 +48,10 @@ pub struct Args {
 const AFTER_HELP: &str =
     "Exit codes: 0 no errors, 1 errors (with --strict: or warnings), 2 wrong usage or a file that cannot be opened.
 
-Severities: an error means that the result is missing or wrong for some prim; a warning that it is there but
-probably not what is meant, or that other tools will disagree; the rest is worth knowing.
+Severities:
+  error    the result of some prim is missing or wrong
+  warning  the result is there, but it is probably not what you mean, or other tools will disagree
+  info     worth knowing
 
 Examples:
   sinew check hero.usdz
@@ -72,14 +76,15 @@ impl From<SeverityArg> for Severity {
     }
 }
 
+/// Parses a number of at least 1, for clap.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("a number of at least 1 is expected".into()),
+        Ok(0) | Err(_) => Err("expected a whole number of at least 1".into()),
         Ok(n) => Ok(n),
     }
 }
 
-/// A file's report, or why there is none.
+/// The report of a file, or the error if the file could not be checked.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Outcome {
@@ -161,7 +166,8 @@ fn codes(json: bool) -> sinew::Result<String> {
     Ok(out)
 }
 
-/// Findings by prim, and a summary, plain but for colours. Writing to a String cannot fail.
+/// The findings by prim, and a summary. The text is plain except for colours, if `colour`. Writing
+/// to a String cannot fail, so its results are dropped.
 pub fn describe(report: &Report, colour: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", plain(&report.file));
@@ -176,19 +182,16 @@ pub fn describe(report: &Report, colour: bool) -> String {
     }
     let c = report.counts;
     let fixable = report.findings.iter().filter(|f| f.fixable).count();
-    let mend = match fixable {
+    let advice = match fixable {
         0 => String::new(),
-        n => format!("; sinew fix mends {n}"),
+        n => format!("; `sinew fix` can fix {n}"),
     };
     let _ = writeln!(
         out,
-        "  {}, {}, {}{mend}",
+        "  {}, {}, {}{advice}",
         count(c.errors, "error"),
         count(c.warnings, "warning"),
-        match c.infos {
-            1 => "1 thing worth knowing".to_owned(),
-            n => format!("{n} things worth knowing"),
-        }
+        count(c.infos, "info"),
     );
     out
 }
@@ -202,7 +205,7 @@ fn finding(out: &mut String, f: &Finding, width: usize, colour: bool) {
     let (on, off) = if colour { (paint, "\x1b[0m") } else { ("", "") };
     let property = match f.property.as_str() {
         "" => String::new(),
-        // Messages of broken attributes name them already.
+        // The message of a broken attribute already begins with its name.
         p if f.message.starts_with(p) => String::new(),
         p => format!("{}: ", plain(p)),
     };

@@ -6,11 +6,11 @@ use clap_complete::Shell;
 use crate::Cli;
 use crate::report::print_result;
 
-/// Prints what a shell needs to complete this command's words.
+/// Prints a script with which a shell completes commands, options and their values.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The shell.
+    /// Shell that the script is for.
     #[arg(value_enum, value_name = "SHELL")]
     shell: Shell,
 }

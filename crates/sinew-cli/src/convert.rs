@@ -12,19 +12,20 @@ use sinew_io::{ClipChoice, OpenOptions};
 use crate::progress::Progress;
 use crate::report::{count, print_findings, print_result, to_json};
 
-/// Writes a character of any format as UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend shapes,
-/// materials as UsdPreviewSurface with their textures.
+/// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
+/// shapes, and materials as UsdPreviewSurface with their textures.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh, .fbx, or USD into another form of USD.
+    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file to flatten.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// File to write; its ending chooses the format. A .usdz packs the textures, beside others they go to OUT_textures/.
+    /// File to write; its extension chooses the format. A .usdz contains the textures; for other
+    /// formats they are written to the folder OUT_textures.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
     output: PathBuf,
-    /// Clip to convert, or clips that play at once (A+B); all writes every one, even where one has that name, with the
-    /// skeletons bound to the first.
+    /// Clip to convert, or several clips that play together (A+B). `all` writes every clip and
+    /// binds the skeletons to the first; it never means a clip of the name "all".
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     clip: String,
     /// Print one JSON object.
@@ -41,14 +42,15 @@ const EXAMPLES: &str = "Examples:
   sinew convert walk.bvh -o walk.usda
   sinew convert hero.glb -o hero.usdc --json | jq -r '.clips[].animation'";
 
-/// What was written.
+/// The report of --json.
 #[derive(Serialize)]
 struct Report {
     output: String,
     skeletons: Vec<SkeletonReport>,
     /// Paths of skinned prims.
     skinned: Vec<String>,
-    /// One for each Skeleton that a clip moves; none of a USD file, whose animation stays as it is.
+    /// One entry for each clip and each Skeleton that it moves. Empty for a USD file, whose
+    /// animation is copied unchanged.
     clips: Vec<ClipReport>,
     errors: Vec<String>,
     warnings: Vec<Warning>,
@@ -62,8 +64,9 @@ struct SkeletonReport {
 
 #[derive(Serialize)]
 struct ClipReport {
-    /// Empty where it has none.
+    /// Name of the clip; empty if it has none.
     name: String,
+    /// Path of the Skeleton.
     skeleton: String,
     /// Path of the SkelAnimation.
     animation: String,
@@ -126,7 +129,7 @@ fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<War
     }
 }
 
-/// Writing to a String cannot fail.
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn describe(report: &Report) -> String {
     let mut out = format!("{}\n", report.output);
     for s in &report.skeletons {
@@ -135,7 +138,7 @@ fn describe(report: &Report) -> String {
     let _ = writeln!(out, "  {}", count(report.skinned.len(), "skinned prim"));
     for c in &report.clips {
         let name = match c.name.as_str() {
-            "" => "without a name",
+            "" => "(unnamed)",
             name => name,
         };
         let _ = writeln!(out, "  clip {name}: {}", c.animation);

@@ -7,7 +7,7 @@ use sinew::gpu::{AdapterReport, list_adapters};
 
 use crate::report::{print_result, to_json};
 
-/// Lists GPU adapters and the CPU backend. `*` marks what --backend auto takes.
+/// Lists the GPU adapters and the CPU backend. `*` marks the one that --backend auto takes.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  sinew devices\n  sinew devices --json | jq -r .auto\n  sinew bake in.usda -o out.usdc --adapter llvmpipe"
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
     print_result(&describe(&report))
 }
 
-/// Writing to a String cannot fail, so its results are dropped.
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn describe(report: &Report) -> String {
     let mut out = String::new();
     let auto = sinew::gpu::auto_adapter(&report.adapters);

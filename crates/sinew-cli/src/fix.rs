@@ -12,22 +12,23 @@ use crate::check::{at_least_one, describe};
 use crate::progress::Progress;
 use crate::report::{count, print_result, to_json};
 
-/// Mends what `sinew check` finds and what can be mended without guessing, into another file, and checks
-/// that.
+/// Fixes the findings of `sinew check` that need no guess, writes the result to another file, and
+/// checks that file.
 ///
-/// It normalises and sorts weights, keeps the largest influences where a limit is given, takes malformed
-/// in-betweens away, applies SkelBindingAPI where its properties are, authors the interpolation of influences
-/// that are one row per point, normalises rotations and writes uint[] pointIndices as int[].
+/// It normalises and sorts weights, keeps the largest influences if --max-influences is given,
+/// removes malformed in-betweens, applies SkelBindingAPI to prims that have its properties, authors
+/// a missing interpolation of influences if they have one row per point, normalises rotations, and
+/// writes uint[] pointIndices as int[].
 ///
-/// OUT is a copy of IN's root layer with these opinions added, so everything that IN refers to is still
-/// referred to. A .usdz, as IN or OUT, is flattened into one layer.
+/// OUT is a copy of IN's root layer with these opinions added, so it refers to the same files as
+/// IN. If IN or OUT is a .usdz, the stage is flattened into one layer.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// File to mend: .usda, .usdc, .usd or .usdz.
+    /// File to fix: .usda, .usdc, .usd or .usdz.
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// File to write; its ending chooses the format. It cannot be IN.
+    /// File to write; its extension chooses the format. It cannot be IN.
     #[arg(
         short,
         long,
@@ -35,29 +36,30 @@ pub struct Args {
         required_unless_present = "dry_run"
     )]
     output: Option<PathBuf>,
-    /// Tell what would be mended and write nothing.
+    /// Print the fixes, and write nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Mend these codes alone (see `sinew check --codes`).
+    /// Fix only findings with these codes (see `sinew check --codes`).
     #[arg(long, value_name = "CODE,CODE", value_delimiter = ',')]
     only: Vec<String>,
-    /// Keep the N largest influences of each point, and normalise them.
+    /// Keep the N largest influences of each point, and normalise their weights.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     max_influences: Option<usize>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Folder where assets named without ./ are looked for. May be repeated.
+    /// Folder in which assets named without ./ are searched. May be repeated.
     #[arg(long, value_name = "DIR")]
     search_path: Vec<PathBuf>,
-    /// Where animation is looked for (see `sinew bake --help`).
+    /// Where the animation is searched (see `sinew bake --help`).
     #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
     anim_source: AnimSourceArg,
 }
 
 const AFTER_HELP: &str = "\
-Sorting, int[] indices and taking away in-betweens that every reader skips leave results as they are. The rest
-changes them, and is marked with *: a point whose weights summed to 0.9 moves.
+Some fixes do not change the skinned result: sorting, int[] indices, and the removal of in-betweens that every
+reader skips. All other fixes may change it and are marked with *. For example, a point whose weights summed to
+0.9 moves.
 
 Examples:
   sinew fix hero.usda --dry-run
@@ -70,10 +72,10 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         ..OpenOptions::default()
     };
     let mut progress = Progress::new(false);
-    progress.doing(&format!("mending {}", args.input.display()));
+    progress.doing(&format!("fixing {}", args.input.display()));
     if read_asset(&args.input)?.is_some() {
         return Err(sinew::Error::Request(format!(
-            "{}: sinew fix mends USD files; `sinew convert` makes one of this",
+            "{}: expected a USD file; `sinew convert` writes one from this file",
             args.input.display()
         )));
     }
@@ -92,32 +94,35 @@ pub fn run(args: &Args) -> sinew::Result<()> {
     if args.json {
         return print_result(&to_json(&report)?);
     }
-    print_result(&tell(args, &report))
+    print_result(&summary(args, &report))
 }
 
-/// Writing to a String cannot fail.
-fn tell(args: &Args, report: &FixReport) -> String {
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
+fn summary(args: &Args, report: &FixReport) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", report.file);
     for m in &report.mended {
-        mend(&mut out, m);
+        describe_fix(&mut out, m);
     }
     for m in &report.left {
-        let _ = writeln!(out, "  left: {}: {} [{}]", place(m), m.message, m.code);
+        let _ = writeln!(out, "  not fixed: {}: {} [{}]", place(m), m.message, m.code);
     }
     let n = report.mended.len();
-    let done = if args.dry_run { "to mend" } else { "mended" };
+    let done = if args.dry_run { "to fix" } else { "fixed" };
     let _ = writeln!(
         out,
-        "  {} {done}, {} left alone",
+        "  {} {done}, {} not fixed",
         count(n, "finding"),
         report.left.len()
     );
     if report.flattened {
-        let _ = writeln!(out, "  flattened into one layer, as a package asks for");
+        let _ = writeln!(
+            out,
+            "  flattened into one layer, because a .usdz is a package"
+        );
     }
     if let Some(after) = &report.after {
-        let _ = writeln!(out, "What remains:");
+        let _ = writeln!(out, "Remaining findings:");
         out += &describe(after, false);
     }
     out
@@ -130,7 +135,7 @@ fn place(m: &Mended) -> String {
     }
 }
 
-fn mend(out: &mut String, m: &Mended) {
+fn describe_fix(out: &mut String, m: &Mended) {
     let mark = if m.changes_results { '*' } else { ' ' };
     let _ = writeln!(out, " {mark}{}: {} [{}]", place(m), m.message, m.code);
 }

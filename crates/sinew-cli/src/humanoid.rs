@@ -17,27 +17,29 @@ use sinew_io::gltf::{self, GltfEdit, described_as};
 use sinew_io::usd::UsdFile;
 
 use crate::progress::Progress;
-use crate::report::{count, print_findings, print_result, tell, to_json};
+use crate::report::{count, print_findings, print_message, print_result, to_json};
 
-/// Puts a humanoid clip onto a humanoid model: EXT_skeleton_humanoid clips and .vrma clips, onto models described
-/// by EXT_skeleton_humanoid, VRM 1.0 or VRM 0.x, any pairing. Or describes a model (--describe).
+/// Applies a humanoid clip to a humanoid model, or describes a model (--describe).
 ///
-/// Bones that the clip moves and the model lacks are told of on stderr.
+/// The clip is an EXT_skeleton_humanoid clip or a .vrma. The model has EXT_skeleton_humanoid, VRM
+/// 1.0 or VRM 0.x. Every clip goes with every model. If the clip moves a bone that the model lacks,
+/// a warning on stderr says so.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Model: .gltf, .glb or .vrm.
+    /// Model file: .gltf, .glb or .vrm.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Clip: .gltf, .glb or .vrma; may be MODEL itself.
+    /// File with the clip: .gltf, .glb or .vrma. It may be MODEL itself.
     #[arg(
         value_name = "CLIP",
         required_unless_present = "describe",
         conflicts_with = "describe"
     )]
     clip_file: Option<PathBuf>,
-    /// File to write; its ending chooses the format. As glTF it is MODEL's own file with an animation of
-    /// plain node channels more: in the BIN chunk of a .glb, in a data URI of a .gltf. It cannot be MODEL or CLIP.
+    /// File to write; its extension chooses the format. A glTF output is MODEL's own file with one
+    /// more animation, which moves nodes; its data are in the BIN chunk of a .glb, or in a data URI
+    /// of a .gltf. It cannot be MODEL or CLIP.
     #[arg(
         short,
         long,
@@ -45,34 +47,40 @@ pub struct Args {
         required_unless_present = "describe"
     )]
     output: Option<PathBuf>,
-    /// How data relative to the bind pose (EXT_skeleton_humanoid) meet the model's bones.
+    /// How motion relative to the bind pose (EXT_skeleton_humanoid) is applied to the model's
+    /// bones.
     #[arg(long, value_enum, default_value_t = ModeArg::Literal)]
     mode: ModeArg,
-    /// Scale translations relative to the bind pose by the ratio of hips heights. The hips of .vrma clips always are.
+    /// Scale translations relative to the bind pose by the ratio of the hips' heights. The hips of
+    /// .vrma clips are always scaled.
     #[arg(long)]
     scale_translation: bool,
-    /// Which of MODEL's humanoid skeletons.
+    /// Number of MODEL's humanoid skeleton to move, from 0.
     #[arg(long, value_name = "N", default_value_t = 0)]
     skeleton: usize,
-    /// Which of CLIP's clips; the first one by default.
+    /// Name of the clip in CLIP; without this the first one.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
-    /// Write EXT_skeleton_humanoid into MODEL as OUT (.gltf, .glb or .vrm), or print it where no OUT is given. Bones
-    /// come from --map, from the VRM humanoid, or from the joints' names.
+    /// Add EXT_skeleton_humanoid to MODEL and write it to OUT (.gltf, .glb or .vrm). Without OUT,
+    /// print the extension. The bones come from --map, from the VRM humanoid, or from the joints'
+    /// names.
     #[arg(long)]
     describe: bool,
-    /// Bones for --describe: {"hips": "Bip001 Pelvis", ...}, human bone to node, by name or index.
+    /// Bones for --describe: the node of each human bone, by name or index, as in
+    /// {"hips": "Bip001 Pelvis"}.
     #[arg(long, value_name = "MAP.json", requires = "describe")]
     map: Option<PathBuf>,
-    /// Print one JSON object. A description printed for want of an OUT is one anyway.
+    /// Print one JSON object. --describe without OUT always prints JSON.
     #[arg(long)]
     json: bool,
 }
 
 const AFTER_HELP: &str = "\
-Modes: literal drops what a missing bone would do; collapse multiplies its rotation into the bones below it;
-conjugate makes up for bone axes that are not those of the extension's reference pose. .vrma clips mean the same in
-every mode: they go by the rest pose, and missing bones always collapse.
+Modes:
+  literal    drops the motion of a missing bone
+  collapse   multiplies the rotation of a missing bone into the bones below it
+  conjugate  compensates for bone axes that differ from those of the extension's reference pose
+A .vrma clip gives the same result in every mode: it is relative to the rest pose, and missing bones always collapse.
 
 Examples:
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc
@@ -82,15 +90,18 @@ Examples:
   sinew humanoid --describe robot.glb --map bones.json -o robot_humanoid.glb
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc --json | jq '.missing[].bone'";
 
-/// A clip on a model.
+/// The report of --json, for a clip that was applied to a model.
 #[derive(Serialize)]
 struct Report {
     output: String,
     clip: String,
+    /// Human bones that the clip moves on the model.
     bones: Vec<&'static str>,
     /// Bones that the clip moves and the model lacks.
     missing: Vec<MissingReport>,
+    /// Expressions that the clip moves.
     expressions: Vec<String>,
+    /// Factor of translations; `None` if they are not scaled.
     hips_scale: Option<f64>,
     errors: Vec<String>,
     warnings: Vec<Warning>,
@@ -99,16 +110,17 @@ struct Report {
 #[derive(Serialize)]
 struct MissingReport {
     bone: &'static str,
+    /// Bones that its rotation is multiplied into.
     folded_into: Vec<&'static str>,
 }
 
-/// A described model.
+/// The report of --json, for a model that was described.
 #[derive(Serialize)]
 struct DescribedReport {
     output: String,
-    /// Human bones and the nodes that they are.
+    /// Name of the node of each human bone.
     bones: BTreeMap<&'static str, String>,
-    /// What said which bone is which.
+    /// Source of the bones: the map, a convention of names, or a location in the file.
     by: String,
     /// Bones that the model lacks.
     lacking: Vec<&'static str>,
@@ -124,18 +136,18 @@ enum ModeArg {
 
 pub fn run(args: &Args) -> sinew::Result<()> {
     match (&args.clip_file, &args.output) {
-        (Some(clip_file), Some(output)) if !args.describe => put(args, clip_file, output),
+        (Some(clip_file), Some(output)) if !args.describe => apply_clip(args, clip_file, output),
         _ => describe_model(args),
     }
 }
 
-fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
+fn apply_clip(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
     let is_gltf = match sinew_io::extension(output).as_str() {
         "gltf" | "glb" | "vrm" => true,
         "usda" | "usdc" | "usd" | "usdz" => false,
         other => {
             return Err(Error::Request(format!(
-                "{}: no format of this command is named .{other}",
+                "{}: expected .usda, .usdc, .usd, .usdz, .gltf, .glb or .vrm, found .{other}",
                 output.display()
             )));
         }
@@ -157,7 +169,7 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
         scale_translation: args.scale_translation,
         skeleton: args.skeleton,
     };
-    let applied = apply(&model, &source, clip, &options).map_err(advised)?;
+    let applied = apply(&model, &source, clip, &options).map_err(with_advice)?;
     let done = applied.report.clone();
     let name = applied.clip.name.clone();
     progress.doing(&format!("writing {}", output.display()));
@@ -189,10 +201,10 @@ fn put(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
     })
 }
 
-/// What is wrong with the files, and what is odd.
+/// Errors and warnings about the files.
 type Findings = (Vec<Invalid>, Vec<Warning>);
 
-/// The model's file with one more animation.
+/// Writes the model's file with one more animation.
 fn as_gltf(
     file: &Path,
     model: &Asset,
@@ -203,16 +215,16 @@ fn as_gltf(
     let mut edit = GltfEdit::open(file)?;
     edit.add_clip(model, &expressions_to_weights(model, &applied.clip))?;
     let unwritten = edit.save(output)?;
-    let told = [
+    let warnings = [
         &source.warnings,
         &model.warnings,
         &applied.report.warnings,
         &unwritten,
     ];
-    Ok((Vec::new(), once(told.into_iter().flatten())))
+    Ok((Vec::new(), distinct(warnings.into_iter().flatten())))
 }
 
-/// The model with this clip alone, as `sinew convert` writes it.
+/// Writes the model with this clip as its only clip, in the way of `sinew convert`.
 fn as_usd(
     applied: Applied,
     model: Asset,
@@ -220,21 +232,22 @@ fn as_usd(
     output: &Path,
 ) -> sinew::Result<Findings> {
     let mut asset = applied.into_asset(model);
-    let told = source.warnings.iter().chain(&asset.warnings);
-    asset.warnings = once(told);
+    let warnings = source.warnings.iter().chain(&asset.warnings);
+    asset.warnings = distinct(warnings);
     let file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
     let scene = file.scene(Default::default())?;
     file.save_as(output)?;
     Ok((scene.errors, scene.warnings))
 }
 
-/// Without repetitions: a file may be both model and clip.
-fn once<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
-    let mut told = HashSet::new();
-    let first = warnings.filter(|w| told.insert(w.to_string()));
+/// The warnings without repetitions, which occur if one file is both model and clip.
+fn distinct<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
+    let mut seen = HashSet::new();
+    let first = warnings.filter(|w| seen.insert(w.to_string()));
     first.cloned().collect()
 }
 
+/// The clip of a name, or else the first.
 fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a AssetClip> {
     let file = source.file.display();
     let names = || {
@@ -252,27 +265,27 @@ fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a AssetC
     match (found, source.clips.len(), name) {
         (Some(clip), 2.., None) => {
             let names = names();
-            tell(
+            print_message(
                 "note",
-                format!("{file} has the clips {names}; the first is taken (--clip)"),
+                format!("{file} has the clips {names}; taking the first (choose with --clip)"),
             );
             Ok(clip)
         }
         (Some(clip), ..) => Ok(clip),
-        (None, 0, _) => Err(Error::Request(format!("{file}: has no clips"))),
+        (None, 0, _) => Err(Error::Request(format!("{file}: no clips in this file"))),
         (None, ..) => Err(Error::Request(format!(
-            "{file}: has no clip \"{}\"; it has {}",
+            "{file}: no clip is named \"{}\"; the file has {}",
             name.unwrap_or_default(),
             names()
         ))),
     }
 }
 
-/// Writing to a String cannot fail.
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn summary(report: &Report) -> String {
     let mut out = format!("{}\n", report.output);
     let clip = match report.clip.as_str() {
-        "" => "unnamed clip".to_owned(),
+        "" => "clip (unnamed)".to_owned(),
         name => format!("clip \"{name}\""),
     };
     let _ = writeln!(
@@ -296,16 +309,17 @@ fn summary(report: &Report) -> String {
     out
 }
 
-/// The library's error, with what this command can do about it.
-fn advised(error: sinew_animate::Error) -> Error {
+/// The library's error, with advice about the options of this command, which the library does not
+/// know.
+fn with_advice(error: sinew_animate::Error) -> Error {
     use sinew_animate::Error as Animate;
     let advice = match &error {
-        Animate::NoHumanoid { count: 0, .. } => "; `sinew humanoid --describe` can write one",
-        Animate::UnknownNames { .. } => "; a map is given by --map MAP.json",
+        Animate::NoHumanoid { count: 0, .. } => "; add one with `sinew humanoid --describe`",
+        Animate::UnknownNames { .. } => "; give a map with --map MAP.json",
         Animate::NothingMoves {
             has_humanoid: false,
             ..
-        } => ", without which `sinew retarget` may still move it",
+        } => "; `sinew retarget` may move it by joint names",
         _ => return error.into(),
     };
     Error::Request(format!("{error}{advice}"))
@@ -315,7 +329,7 @@ fn describe_model(args: &Args) -> sinew::Result<()> {
     if let Some(output) = &args.output {
         if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
             return Err(Error::Request(format!(
-                "{}: a described model is a .gltf, .glb or .vrm",
+                "{}: expected .gltf, .glb or .vrm as the output of --describe",
                 output.display()
             )));
         }
@@ -325,14 +339,14 @@ fn describe_model(args: &Args) -> sinew::Result<()> {
     let (bones, by) = match (&args.map, model.humanoids.first()) {
         (Some(map), _) => (read_map(map, &model)?, "the map".to_owned()),
         (None, Some(given)) => (given.bones.clone(), given.location.clone()),
-        (None, None) => bones_by_name(&model).map_err(advised)?,
+        (None, None) => bones_by_name(&model).map_err(with_advice)?,
     };
     let (skeleton, left_out) = describe(&model, &bones)?;
     for bone in &left_out {
         let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
-        tell(
+        print_message(
             "warning",
-            format!("{bone}: \"{node}\" is no joint of any skin, and so left out"),
+            format!("{bone}: \"{node}\" is not a joint of any skin, so the bone is left out"),
         );
     }
     let mut edit = GltfEdit::open(&args.model)?;
@@ -356,12 +370,12 @@ fn describe_model(args: &Args) -> sinew::Result<()> {
     };
     print_result(&match args.json {
         true => to_json(&report)?,
-        false => told(&report),
+        false => describe_summary(&report),
     })
 }
 
-/// Writing to a String cannot fail.
-fn told(report: &DescribedReport) -> String {
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
+fn describe_summary(report: &DescribedReport) -> String {
     const SHOWN: usize = 8;
     let mut out = format!("{}\n", report.output);
     let bones = count(report.bones.len(), "bone");
@@ -373,7 +387,8 @@ fn told(report: &DescribedReport) -> String {
     out
 }
 
-/// `{"hips": "Bip001 Pelvis"}` or `{"hips": 3}`.
+/// Reads a map such as `{"hips": "Bip001 Pelvis"}` or `{"hips": 3}`: the node of each human bone,
+/// by name or index.
 fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> {
     let text = std::fs::read_to_string(file).map_err(|e| Error::Open {
         file: file.to_owned(),
@@ -429,11 +444,12 @@ fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> 
     Ok(bones)
 }
 
-/// Human bones and clips for them are in glTF files only; any ending but those of other formats may be one.
+/// Reads a glTF file; only glTF files have human bones and clips for them. The extension may be any
+/// except those of other formats.
 fn read_gltf(path: &Path) -> sinew::Result<Asset> {
     match sinew_io::extension(path).as_str() {
         other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => Err(Error::Request(format!(
-            "{}: sinew humanoid takes .gltf, .glb, .vrm and .vrma files; for .{other} there is `sinew retarget`",
+            "{}: `sinew humanoid` takes .gltf, .glb, .vrm and .vrma files; for a .{other} file use `sinew retarget`",
             path.display()
         ))),
         _ => Ok(gltf::read(path)?),
@@ -444,7 +460,7 @@ fn refuse_same(input: &Path, output: &Path) -> sinew::Result<()> {
     if sinew_io::is_same_file(output, input) {
         return Err(Error::Write {
             file: output.to_owned(),
-            reason: "it is a file that is read".to_owned(),
+            reason: "it is one of the input files".to_owned(),
         });
     }
     Ok(())

@@ -1,14 +1,14 @@
-//! Ctrl-C.
+//! Ctrl-C and other signals that end the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::progress;
 
-/// What a shell makes of a command that Ctrl-C ended: 128 and the signal's number.
+/// Exit code of a command that Ctrl-C ended: 128 plus the number of SIGINT, as shells report it.
 const INTERRUPTED: i32 = 130;
 
-/// Has Ctrl-C (SIGINT), SIGTERM and SIGHUP remove what is half-written and end the process, with all its threads. The
-/// second one does not wait for the removal.
+/// Installs a handler for Ctrl-C (SIGINT), SIGTERM and SIGHUP. It removes the half-written files
+/// and ends the process with all its threads. A second signal ends the process at once.
 pub fn handle() {
     static ASKED: AtomicBool = AtomicBool::new(false);
     let ignored = hangup_is_ignored();
@@ -16,7 +16,7 @@ pub fn handle() {
         if ASKED.swap(true, Ordering::SeqCst) {
             exit();
         }
-        // On a thread of its own, so that the handler is free for the second one.
+        // The removal has its own thread, so that the handler is free for a second signal.
         let quit = || {
             let _held = sinew_io::discard_unfinished();
             progress::clear();
@@ -30,15 +30,18 @@ pub fn handle() {
     match handled {
         Ok(()) if ignored => ignore_hangup(),
         Ok(()) => {}
-        // It ends the process all the same, and files have other names until they are whole.
-        Err(e) => log::warn!("Ctrl-C may leave temporary files: {e}"),
+        // The signal still ends the process, and unfinished files have temporary names.
+        Err(e) => {
+            log::warn!("cannot handle Ctrl-C, which may now leave temporary files behind: {e}")
+        }
     }
 }
 
-/// Without what libraries registered to run at the end: a driver would take memory from under its own threads.
+/// Ends the process without the exit handlers of libraries: a driver's handler would free memory
+/// that its own threads still use.
 fn exit() -> ! {
     #[cfg(unix)]
-    // SAFETY: it only ends the process.
+    // SAFETY: _exit only ends the process.
     unsafe {
         libc::_exit(INTERRUPTED)
     }
@@ -46,7 +49,7 @@ fn exit() -> ! {
     std::process::exit(INTERRUPTED)
 }
 
-/// As `nohup` leaves it.
+/// Whether SIGHUP is ignored, as under `nohup`.
 #[cfg(unix)]
 fn hangup_is_ignored() -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();

@@ -29,8 +29,9 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed (an old OUT is left as it was, but see bake --clip-frames),
-2 wrong usage, 130 interrupted (Ctrl-C or SIGTERM: likewise, and nothing half-written is left).
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C or SIGTERM).
+If a command fails or is interrupted, an existing OUT keeps its content (but see
+bake --clip-frames), and no half-written file remains.
 Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.
 
 Examples:
@@ -40,36 +41,38 @@ Examples:
 
 #[derive(Subcommand)]
 enum Command {
-    /// Bake skinning into points and normals, as Pixar's bake does.
+    /// Bake skinning and blend shapes into points and normals.
     Bake(bake::Args),
-    /// Write a glTF, VRM, BVH or FBX file as UsdSkel.
+    /// Convert a glTF, VRM, BVH or FBX file to UsdSkel.
     Convert(convert::Args),
-    /// Show what a file holds: SkelRoots, skeletons, bindings, influences, shapes, times, warnings.
+    /// Show the SkelRoots, skeletons, bindings, influences, shapes, times and warnings of a file.
     Inspect(inspect::Args),
-    /// Tell everything that is wrong or doubtful in files, with stable codes.
+    /// Check files for errors and doubtful data; each finding has a stable code and advice.
     Check(check::Args),
-    /// Mend what can be mended without guessing, into another file.
+    /// Fix the findings of a check that need no guess, and write another file.
     Fix(fix::Args),
-    /// Put a humanoid clip (EXT_skeleton_humanoid, .vrma) onto a humanoid model, or describe a model.
+    /// Apply a humanoid clip (EXT_skeleton_humanoid, .vrma) to a humanoid model, or describe a
+    /// model.
     Humanoid(humanoid::Args),
     /// Move a clip from one character to another.
     Retarget(Box<retarget::Args>),
-    /// Draw pictures of a character: one, the frames of a clip, a turntable, a contact sheet.
+    /// Draw a character: one picture, the frames of a clip, a turntable or a contact sheet.
     Render(Box<render::Args>),
-    /// List adapters and the CPU backend, with what --backend auto would take.
+    /// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
     Devices(devices::Args),
-    /// Print completions for a shell.
+    /// Print a completion script for a shell.
     Completions(completions::Args),
 }
 
-/// Layers nest and parsers recurse: more stack than a main thread is given everywhere.
+/// Bytes of stack for the command's thread. Layers nest and parsers recurse, so some main threads
+/// have too little.
 const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {
     quiet_headless_drivers();
     keep_freed_memory();
     let cli = Cli::parse();
-    // wgpu's own warnings are about drivers, not about the user's file.
+    // Warnings of wgpu are about drivers, not about the user's file.
     let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error";
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
         .format(|out, record| {
@@ -94,7 +97,7 @@ fn main() -> ExitCode {
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
         Ok(thread) => match thread.join() {
             Ok(result) => result,
-            // The panic has printed itself.
+            // The panic hook has printed the message.
             Err(_) => return ExitCode::from(101),
         },
         Err(e) => Err(sinew::Error::Request(format!("cannot start a thread: {e}"))),
@@ -108,8 +111,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Files are read into many large arrays that live for a moment. glibc hands each back to the kernel, which clears the pages for
-/// the next one; for `inspect` of 1 MB that is a third of the time.
+/// Tells glibc to keep freed memory for later allocations.
+///
+/// Files are read into many large arrays that live for a moment. By default glibc returns each to
+/// the kernel, which then clears the pages for the next one. For `inspect` of a file of 1 MB that
+/// takes a third of the time.
 fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (option, bytes) in [
@@ -117,17 +123,18 @@ fn keep_freed_memory() {
         (libc::M_TRIM_THRESHOLD, 64 << 20),
         (libc::M_TOP_PAD, 4 << 20),
     ] {
-        // SAFETY: it changes how later allocations are served, and nothing that is allocated.
+        // SAFETY: mallopt changes how later allocations are served; it does not touch existing
+        // ones.
         unsafe { libc::mallopt(option, bytes) };
     }
 }
 
-/// On a machine without a display Mesa's device-select layer complains on stderr, once per
-/// instance, that there is no Wayland. Nothing is selected there anyway, so switch the layer off.
+/// Switches Mesa's device-select layer off on a machine without a display. There the layer selects
+/// nothing, and it complains on stderr, once per instance, that there is no Wayland.
 fn quiet_headless_drivers() {
     let unset = |name: &str| std::env::var_os(name).is_none();
     if unset("XDG_RUNTIME_DIR") && unset("WAYLAND_DISPLAY") && unset("NODEVICE_SELECT") {
-        // SAFETY: this is the first thing the only thread of the process does.
+        // SAFETY: the process has one thread, and this is the first thing that it does.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
 }

@@ -5,25 +5,27 @@ use std::path::PathBuf;
 use sinew_io::usd::VariantSelection;
 use sinew_io::{ClipChoice, OpenOptions};
 
-/// How IN is composed.
+/// How IN is composed. Flattened into the arguments of several commands.
 #[derive(clap::Args)]
 pub struct OpenArgs {
-    /// Variant to select, over what the files select; name several sets one behind the other. May be
-    /// repeated.
+    /// Variant to select instead of the file's own selection. For several sets of one prim append
+    /// them: PRIM{A=x}{B=y}. May be repeated.
     #[arg(long, value_name = "PRIM{SET=NAME}")]
     variant: Vec<VariantSelection>,
-    /// Folder where assets named without ./ are looked for, before those that
-    /// PXR_AR_DEFAULT_SEARCH_PATH lists. May be repeated.
+    /// Folder in which assets named without ./ are searched, before the folders of
+    /// PXR_AR_DEFAULT_SEARCH_PATH. May be repeated.
     #[arg(long, value_name = "DIR")]
     search_path: Vec<PathBuf>,
-    /// Clip to take from a glTF, VRM, BVH or FBX file, instead of its first.
+    /// Clip to take from a glTF, VRM, BVH or FBX file, instead of the first one.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
 }
 
 impl OpenArgs {
+    /// The options for the library.
+    ///
     /// # Errors
-    /// A search path that is no folder.
+    /// A search path is not a folder.
     pub fn options(&self) -> sinew::Result<OpenOptions> {
         if let Some(folder) = self.search_path.iter().find(|p| !p.is_dir()) {
             return Err(sinew::Error::Request(format!(

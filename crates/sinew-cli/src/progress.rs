@@ -1,4 +1,4 @@
-//! How far a long work is, and how long it will take, on stderr where that is a terminal.
+//! A progress line on stderr, if that is a terminal: the share that is done, and the time left.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
-/// The line that stands in the terminal, for whoever has to take it away from another thread.
+/// The progress line that is shown now, so that another thread can remove it.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// A line that is replaced as the work goes on, and gone when this is dropped. It shows nothing where stderr is no
-/// terminal.
+/// A line that is redrawn as the work goes on and removed on drop. If stderr is not a terminal,
+/// nothing is shown.
 pub struct Progress {
     bar: ProgressBar,
-    /// What is being done, and whether its end is known.
+    /// Name of the current stage of the work, and whether its length is known.
     stage: Option<(String, bool)>,
 }
 
 impl Progress {
-    /// `quiet` shows nothing anywhere.
+    /// A new line; a `quiet` one is never shown.
     pub fn new(quiet: bool) -> Self {
         let bar = match quiet || !std::io::stderr().is_terminal() {
             true => ProgressBar::hidden(),
@@ -32,19 +32,20 @@ impl Progress {
         Self { bar, stage: None }
     }
 
-    /// Work whose end is not known: "reading hero.usdz".
+    /// Begins a stage whose length is not known, such as "reading hero.usdz".
     pub fn doing(&mut self, what: &str) {
         self.begin(what, None);
     }
 
-    /// So many of the `total` `units` ("samples", "frames", "files") are done.
+    /// Begins or continues a stage of which `done` of `total` `units` ("samples", "frames",
+    /// "files") are done.
     pub fn done(&mut self, what: &str, units: &str, done: usize, total: usize) {
         self.bar.set_length(total as u64);
         self.begin(what, Some(units));
         self.bar.set_position(done as u64);
     }
 
-    /// Runs something that prints, with the line out of its way.
+    /// Hides the line while `print` runs.
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
@@ -62,7 +63,7 @@ impl Progress {
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         self.bar.set_message(what.to_owned());
         self.bar.set_style(style.with_key("left", left));
-        // The time that a stage takes says nothing about the next one.
+        // The speed of one stage does not predict that of the next.
         self.bar.reset();
         // A short stage would end before the next draw that the limit of draws per second allows.
         self.bar.force_draw();
@@ -70,7 +71,7 @@ impl Progress {
     }
 }
 
-/// The time left, once something is known of it.
+/// Writes the time left, if at least one unit is done.
 fn left(state: &ProgressState, out: &mut dyn Write) {
     if state.pos() > 0 {
         // Formatting into a terminal's line cannot fail.
@@ -85,7 +86,7 @@ impl Drop for Progress {
     }
 }
 
-/// Takes the line away.
+/// Removes the line, from any thread.
 pub fn clear() {
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(bar) = &*shown {

@@ -1,4 +1,4 @@
-//! Small formatting shared by the commands.
+//! Printing and formatting that the commands share.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -7,10 +7,10 @@ use std::io::Write;
 use serde::Serialize;
 use sinew::{Invalid, Warning};
 
-/// How often one kind of warning is printed in full.
+/// How many warnings of one code are printed.
 const SHOWN: usize = 5;
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -23,7 +23,7 @@ pub fn thousands(n: u64) -> String {
     out
 }
 
-/// `1 prim`, `3 prims`.
+/// A number with its noun: `1 prim`, `3 prims`.
 pub fn count(n: usize, noun: &str) -> String {
     format!(
         "{} {noun}{}",
@@ -32,38 +32,41 @@ pub fn count(n: usize, noun: &str) -> String {
     )
 }
 
-/// Prints an error to stderr, with the code that `sinew check --codes` explains where it has one.
+/// Prints an error to stderr. If it has a code that `sinew check --codes` explains, the code
+/// follows in brackets.
 pub fn print_error(error: &sinew::Error) {
     match error {
         sinew::Error::Invalid(invalid) => print_invalid(invalid),
-        other => tell("error", other),
+        other => print_message("error", other),
     }
 }
 
 fn print_invalid(invalid: &Invalid) {
     match invalid.code {
-        Some(code) => tell("error", format!("{invalid} [{code}]")),
-        None => tell("error", invalid),
+        Some(code) => print_message("error", format!("{invalid} [{code}]")),
+        None => print_message("error", invalid),
     }
 }
 
-/// Prints a line such as `warning: what is wrong` to stderr. Whatever files say in it does nothing to a terminal.
-pub fn tell(kind: &str, what: impl Display) {
-    eprintln!("{kind}: {}", plain(&what.to_string()));
+/// Prints a line such as `warning: MESSAGE` to stderr, as [plain] text, because messages quote
+/// files.
+pub fn print_message(kind: &str, message: impl Display) {
+    eprintln!("{kind}: {}", plain(&message.to_string()));
 }
 
-/// A text in which nothing but ends of lines and tabs controls a terminal, or the order of what stands there.
+/// The text with control characters escaped, except newlines and tabs. Text from a file then
+/// neither controls a terminal nor changes the direction of writing.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    spelled(text, |c| c.escape_default().to_string())
+    escaped(text, |c| c.escape_default().to_string())
 }
 
-fn spelled(text: &str, how: impl Fn(char) -> String) -> Cow<'_, str> {
-    if !text.contains(controls) {
+fn escaped(text: &str, how: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.contains(is_control) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match controls(c) {
+        match is_control(c) {
             true => out.push_str(&how(c)),
             false => out.push(c),
         }
@@ -71,14 +74,15 @@ fn spelled(text: &str, how: impl Fn(char) -> String) -> Cow<'_, str> {
     out.into()
 }
 
-/// Control characters of both sets, and marks that turn the direction of text.
-fn controls(c: char) -> bool {
+/// Whether a character is a control character (C0 or C1) other than newline and tab, or a mark that
+/// changes the direction of text.
+fn is_control(c: char) -> bool {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// Prints errors and warnings to stderr, the first few of each code.
+/// Prints errors to stderr, and the first few warnings of each code.
 pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
     for e in errors {
         print_invalid(e);
@@ -96,32 +100,42 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
             }
         };
         if n <= SHOWN {
-            tell("warning", w);
+            print_message("warning", w);
         }
     }
     for (code, n) in seen.iter().filter(|(_, n)| *n > SHOWN) {
         eprintln!(
-            "warning: {} more of [{code}]; `sinew inspect` shows all",
+            "warning: {} more with the code [{code}]; `sinew inspect` prints all",
             n - SHOWN
         );
     }
 }
 
-/// One JSON value, on lines of its own.
+/// A value as indented JSON that ends with a newline.
+///
+/// # Errors
+/// The value cannot be serialised.
 pub fn to_json(value: &impl Serialize) -> sinew::Result<String> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
-    // They are within strings, and beyond those that JSON itself wants spelled.
-    let text = spelled(&text, |c| format!("\\u{:04x}", c as u32));
+    // JSON itself escapes only some of these characters; here they can only be inside strings.
+    let text = escaped(&text, |c| format!("\\u{:04x}", c as u32));
     Ok(text.into_owned() + "\n")
 }
 
-/// Writes results to stdout, as [plain] text; a reader that hangs up early (`| head`) is no error.
+/// Writes results to stdout, as [plain] text. It is no error if the reader closes the pipe early
+/// (`| head`).
+///
+/// # Errors
+/// Stdout cannot be written to.
 pub fn print_result(text: &str) -> sinew::Result<()> {
     print_coloured(&plain(text))
 }
 
-/// As [`print_result`], of a text that is plain but for its colours.
+/// Like [`print_result`], for a text that is already plain except for its colours.
+///
+/// # Errors
+/// Stdout cannot be written to.
 pub fn print_coloured(text: &str) -> sinew::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -142,15 +156,15 @@ mod tests {
     }
 
     #[test]
-    fn what_controls_a_terminal_is_spelled() {
+    fn control_characters_are_escaped() {
         use super::{plain, to_json};
         assert_eq!(
             plain("Geo/Körper: 「手」\n\t-> 👋"),
             "Geo/Körper: 「手」\n\t-> 👋"
         );
         let bad = "a\u{1b}]0;b\u{7}c\rd\u{9b}2J\u{7f}\u{202e}e";
-        let spelled = r"a\u{1b}]0;b\u{7}c\rd\u{9b}2J\u{7f}\u{202e}e";
-        assert_eq!(plain(bad), spelled);
+        let escaped = r"a\u{1b}]0;b\u{7}c\rd\u{9b}2J\u{7f}\u{202e}e";
+        assert_eq!(plain(bad), escaped);
         let json = to_json(&[bad]).unwrap();
         assert_eq!(plain(&json), json);
         assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [bad]);

@@ -1,5 +1,5 @@
-// What all draws of a picture share. Local space is world space less an origin near the character, so that f32
-// is precise far from the world's own.
+// Uniforms and functions of all draws of a picture. Local space is world space relative to an
+// origin near the character, so that f32 is precise far from the world's origin.
 
 override ENCODE_SRGB: bool = false;
 
@@ -7,18 +7,19 @@ struct Frame {
     clip_from_local: mat4x4f,
     // w: 1 for a perspective camera.
     eye: vec4f,
-    // Away from where the camera looks.
+    // Opposite to the view direction.
     back: vec4f,
     // w: height of the ground.
     up: vec4f,
     // Axes of the ground; w: spacing of fine and of coarse lines.
     ground_x: vec4f,
     ground_y: vec4f,
-    // w: how far lines reach.
+    // w: distance at which the lines end.
     ground_center: vec4f,
-    // Where the centre stands between coarse lines; half the width of the shadow's square; its darkness.
+    // xy: offset of the centre from the coarse lines; z: half the width of the shadow; w: its
+    // darkness.
     ground_phase: vec4f,
-    // Directions towards the lights, and what they shine.
+    // Directions towards the lights, and their colours.
     key: vec4f,
     key_color: vec4f,
     fill: vec4f,
@@ -27,7 +28,7 @@ struct Frame {
     rim_color: vec4f,
     sky: vec4f,
     bounce: vec4f,
-    // Linear; w: darkness of the corners, and 0 where nothing is behind the picture.
+    // Linear colours of the background; w of top: darkness of the corners.
     top: vec4f,
     bottom: vec4f,
     // Width, height, width of lines in pixels, length of normals.
@@ -36,7 +37,7 @@ struct Frame {
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 
-// Premultiplied linear light as the target wants it.
+// Encodes a premultiplied linear colour as sRGB, if the target's format does not.
 fn to_target(color: vec4f) -> vec4f {
     if !ENCODE_SRGB || color.a <= 0.0 {
         return color;

@@ -1,4 +1,4 @@
-// Lines on the ground, and the shadow of what stands above it.
+// Lines on the ground, and the shadow of the meshes above it.
 
 @group(1) @binding(0) var shadow: texture_2d<f32>;
 @group(1) @binding(1) var shadow_sampler: sampler;
@@ -15,12 +15,13 @@ fn vertex(@builtin(vertex_index) index: u32) -> Fragment {
     out.at = vec2f(f32(index & 1u) * 2.0 - 1.0, f32(index >> 1u) * 2.0 - 1.0) * reach;
     let local = frame.ground_center.xyz + frame.ground_x.xyz * out.at.x + frame.ground_y.xyz * out.at.y;
     out.position = frame.clip_from_local * vec4f(local, 1.0);
-    // A little farther than it is, so that what lies on it is in front.
+    // A little farther away, so that meshes on the ground are in front of it.
     out.position.z = select(out.position.z - 2e-6, out.position.z * 0.9995, frame.eye.w > 0.5);
     return out;
 }
 
-// How much of a line lies on a pixel; lines closer than two pixels dissolve into their mean.
+// The part of a pixel that a line covers. Lines that are closer than two pixels fade into their
+// mean.
 fn line(at: vec2f, width: f32) -> f32 {
     let step = max(fwidth(at), vec2f(1e-9));
     let distance = abs(fract(at - 0.5) - 0.5) / step;
@@ -42,7 +43,7 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     let dark = textureSampleLevel(shadow, shadow_sampler, in_shadow, 0.0).r * frame.ground_phase.w;
     let inside = all(in_shadow > vec2f(0.0)) && all(in_shadow < vec2f(1.0));
     let below = select(0.0, dark, inside);
-    // Lines first, the shadow over them; both are nearly black, premultiplied.
+    // The shadow over the lines; both are nearly black and premultiplied.
     let alpha = lines + below - lines * below;
     return to_target(vec4f(vec3f(0.02) * lines * (1.0 - below), alpha));
 }

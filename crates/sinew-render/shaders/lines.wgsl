@@ -1,15 +1,16 @@
-// Lines of a width in pixels: edges of meshes, normals, and free ones.
+// Lines with a width in pixels: edges of meshes, normals, and free lines.
 
 struct Fragment {
     @builtin(position) position: vec4f,
     @location(0) color: vec4f,
 }
 
-// One corner of the quad around a line; a little nearer to the eye than what the line lies on.
+// One corner of the quad around a line. It is a little nearer to the eye than the surface under the
+// line.
 fn corner(from_clip: vec4f, to_clip: vec4f, index: u32, width: f32) -> vec4f {
     var a = from_clip;
     var b = to_clip;
-    // The part before the eye.
+    // Keep the part in front of the eye.
     let least = 1e-6;
     if a.w < least && b.w < least {
         return vec4f(0.0, 0.0, 0.0, 1.0);

@@ -1,13 +1,14 @@
-// A mesh where its points lie: in the skinning kernel's own output, or in a buffer that the CPU filled.
+// Points and normals of a mesh, in the output of the skinning kernel or in a buffer that the CPU
+// filled.
 
 struct Mesh {
     local_from_mesh: mat4x4f,
     normal_from_mesh: mat4x4f,
-    // Floats before the first point, and before the first normal.
+    // Numbers of floats before the first point and before the first normal.
     first_point: u32,
     first_normal: u32,
     has_normals: u32,
-    // 1: colours show the weights in `heat`.
+    // 1 if the colours show the weights in `heat`.
     has_heat: u32,
 }
 

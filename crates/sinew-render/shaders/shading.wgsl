@@ -35,12 +35,13 @@ fn shaded(s: Surface) -> vec3f {
     light += lit(s, frame.fill.xyz, frame.fill_color.rgb);
     light += lit(s, frame.rim.xyz, frame.rim_color.rgb);
     let around = mix(frame.bounce.rgb, frame.sky.rgb, 0.5 + 0.5 * dot(s.normal, frame.up.xyz));
-    // What surrounds it is seen in rough metal as a blur of the same light.
+    // In rough metal the surroundings are reflected as a blur of the same light.
     light += s.albedo * around;
     return light;
 }
 
-// Keeps colours that a screen can show and compresses only what is brighter (Khronos' PBR neutral tone mapper).
+// Keeps colours that a screen can show, and compresses only brighter ones (Khronos' PBR neutral
+// tone mapper).
 fn toned(light: vec3f) -> vec3f {
     let start = 0.8 - 0.04;
     let low = min(light.r, min(light.g, light.b));

@@ -1,4 +1,4 @@
-// What is seen from below the ground, blurred: the nearer to the ground, the darker.
+// Blurs the darkness that shadow_mesh.wgsl draws.
 
 @group(1) @binding(0) var seen: texture_2d<f32>;
 

@@ -1,4 +1,4 @@
-// A mesh seen from below the ground: its height above it, as darkness.
+// A mesh seen from below the ground. The nearer a point is to the ground, the darker.
 
 struct Fragment {
     @builtin(position) position: vec4f,

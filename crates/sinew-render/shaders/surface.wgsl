@@ -3,14 +3,14 @@
 struct Material {
     base: vec4f,
     emissive: vec4f,
-    // Rows of what uvs are multiplied with, as (u, v, 1).
+    // The first two rows of the matrix that (u, v, 1) is multiplied with.
     uv_u: vec4f,
     uv_v: vec4f,
     roughness: f32,
     metallic: f32,
-    // Below this alpha nothing is drawn; negative where alpha means nothing.
+    // Fragments with a lower alpha are not drawn; negative if alpha is ignored.
     cutoff: f32,
-    // 1: the vertices' colours count.
+    // 1 if the vertices' colours are used.
     vertex_colors: u32,
 }
 
@@ -18,7 +18,7 @@ struct Material {
 @group(2) @binding(1) var base_texture: texture_2d<f32>;
 @group(2) @binding(2) var base_sampler: sampler;
 
-// 1: alpha blends; else it is cut off or ignored.
+// Whether alpha blends; otherwise `cutoff` decides.
 override BLENDED: bool = false;
 
 struct Fragment {
@@ -53,7 +53,7 @@ fn vertex(
     return out;
 }
 
-// Dark blue over green to yellow, evenly bright steps; sRGB stops.
+// From dark blue over green to yellow, in even steps of brightness. The stops are sRGB.
 fn heat_color(weight: f32) -> vec3f {
     var stops = array(
         vec3f(0.267, 0.005, 0.329), vec3f(0.231, 0.318, 0.545), vec3f(0.129, 0.569, 0.549),
@@ -68,19 +68,19 @@ fn heat_color(weight: f32) -> vec3f {
 @fragment
 fn fragment(in: Fragment) -> @location(0) vec4f {
     let uv = vec3f(in.uv, 1.0);
-    // v points upward, and rows of a picture downward.
+    // v points up, and the rows of an image go down.
     let at = vec2f(dot(material.uv_u.xyz, uv), 1.0 - dot(material.uv_v.xyz, uv));
     let sampled = textureSample(base_texture, base_sampler, at);
     let across = cross(dpdx(in.local), dpdy(in.local));
     let to_eye = toward_eye(in.local);
-    // Both sides of a face are drawn: the normal is turned to the side that is seen.
+    // Both sides of a face are drawn, so turn the normal to the visible side.
     var flat_normal = across / max(length(across), 1e-30);
     flat_normal = select(flat_normal, -flat_normal, dot(flat_normal, to_eye) < 0.0);
     var normal = flat_normal;
     let length = length(in.normal);
     if mesh.has_normals != 0u && length > 1e-6 {
         normal = in.normal / length;
-        // Not where it lies along the face, as rounding would decide there.
+        // Keep it if it is nearly parallel to the face, because rounding would decide.
         normal = select(normal, -normal, dot(normal, flat_normal) < -0.2);
     }
     var base = material.base * sampled;

@@ -1,11 +1,14 @@
-//! Boxes in world space.
+//! Bounding boxes in world space.
 
 use glam::{DMat4, DVec3};
 
-/// An axis-aligned box in world space, in the stage's units; empty where nothing was added.
+/// An axis-aligned bounding box in world space, in the stage's units. It is empty if it contains no
+/// point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
+    /// Corner with the smallest coordinates; infinity if the box is empty.
     pub low: DVec3,
+    /// Corner with the largest coordinates; negative infinity if the box is empty.
     pub high: DVec3,
 }
 
@@ -16,13 +19,13 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Holds no point.
+    /// The empty box.
     pub const EMPTY: Self = Self {
         low: DVec3::INFINITY,
         high: DVec3::NEG_INFINITY,
     };
 
-    /// The box around points; those that are not finite count for nothing.
+    /// The smallest box around points. Points that are not finite are ignored.
     #[must_use]
     pub fn of(points: impl IntoIterator<Item = DVec3>) -> Self {
         let mut out = Self::EMPTY;
@@ -32,6 +35,7 @@ impl Bounds {
         out
     }
 
+    /// Grows the box to contain a point. A point that is not finite is ignored.
     pub fn add(&mut self, point: DVec3) {
         if point.is_finite() {
             self.low = self.low.min(point);
@@ -39,7 +43,7 @@ impl Bounds {
         }
     }
 
-    /// The box around this one and another.
+    /// The smallest box around this box and another.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         Self {
@@ -48,12 +52,13 @@ impl Bounds {
         }
     }
 
+    /// Whether the box contains no point.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.low.cmple(self.high).all()
     }
 
-    /// The middle; the origin where the box is empty.
+    /// The middle of the box; the origin if it is empty.
     #[must_use]
     pub fn center(&self) -> DVec3 {
         if self.is_empty() {
@@ -63,7 +68,7 @@ impl Bounds {
         }
     }
 
-    /// Lengths of the edges, zero where the box is empty.
+    /// Lengths of the edges; zero if the box is empty.
     #[must_use]
     pub fn size(&self) -> DVec3 {
         if self.is_empty() {
@@ -73,13 +78,13 @@ impl Bounds {
         }
     }
 
-    /// Length from corner to corner.
+    /// Length of the diagonal; zero if the box is empty.
     #[must_use]
     pub fn diagonal(&self) -> f64 {
         self.size().length()
     }
 
-    /// The eight corners; bit 0 of the index chooses the high x, bit 1 y, bit 2 z.
+    /// The eight corners. Bits 0, 1 and 2 of the index choose the high x, y and z.
     #[must_use]
     pub fn corners(&self) -> [DVec3; 8] {
         std::array::from_fn(|i| {
@@ -91,7 +96,7 @@ impl Bounds {
         })
     }
 
-    /// The box around this one's corners, transformed.
+    /// The smallest box around the transformed corners of this box.
     #[must_use]
     pub fn transformed(&self, m: DMat4) -> Self {
         if self.is_empty() {

@@ -1,6 +1,7 @@
-//! Buffers made with their content.
+//! Creates buffers that are filled with data.
 
-/// A buffer that holds `bytes` from the start, and at least 16 of them, so that empty ones can be bound.
+/// A buffer that begins with `bytes`. Its size is at least 16 bytes, so that it can be bound if
+/// there are none.
 pub(super) fn filled(
     device: &wgpu::Device,
     label: &str,
@@ -13,7 +14,8 @@ pub(super) fn filled(
         usage,
         mapped_at_creation: true,
     });
-    // A device that has no memory gives a buffer that cannot be mapped, and says so to whoever guards it.
+    // If the device has no memory, the buffer cannot be mapped; the error scope of the caller
+    // reports it.
     if let Ok(mut view) = buffer.slice(..).get_mapped_range_mut() {
         view.slice(..bytes.len()).copy_from_slice(bytes);
     }
@@ -21,7 +23,8 @@ pub(super) fn filled(
     buffer
 }
 
-/// Records a copy of `bytes` into a buffer: two frames in one submit each see their own.
+/// Records a copy of `bytes` into a buffer. Unlike a write of the queue, it takes effect at its
+/// place in the encoder, so two frames in one submit each read their own data.
 pub(super) fn upload(
     device: &wgpu::Device,
     encoder: &mut wgpu::CommandEncoder,
@@ -35,6 +38,7 @@ pub(super) fn upload(
     encoder.copy_buffer_to_buffer(&from, 0, to, 0, bytes.len() as u64);
 }
 
+/// A bind group entry.
 pub(super) fn entry(binding: u32, resource: wgpu::BindingResource<'_>) -> wgpu::BindGroupEntry<'_> {
     wgpu::BindGroupEntry { binding, resource }
 }

@@ -1,59 +1,68 @@
-//! Cameras: one that orbits, or one that stands as a file says.
+//! Cameras: orbiting ones, and the cameras of files.
 
 use glam::{DMat4, DVec2, DVec3, DVec4};
 
 use super::{Bounds, Fixed, Lens};
 
-/// Vertical field of view of an orbiting camera, degrees: long enough that faces keep their shape.
+/// Vertical field of view of an orbiting camera in degrees: a long lens, so that faces look
+/// natural.
 const FIELD_OF_VIEW: f64 = 28.0;
 
-/// The part of the picture that [`Camera::frame`] leaves free on each side.
+/// Margin that [`Camera::frame`] leaves on each side, as a part of the picture.
 const MARGIN: f64 = 0.06;
 
-/// An orbiting camera; angles in radians, lengths in the stage's units, positions in world space.
+/// A camera that orbits around a target. Angles are in radians, lengths in the stage's units, and
+/// positions in world space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orbit {
-    /// What it looks at.
+    /// Point that the camera looks at.
     pub target: DVec3,
-    /// From the target to the eye.
+    /// Distance from the target to the eye.
     pub distance: f64,
-    /// Around the up axis; 0 looks at a character's face: from +Z with Y up, from -Y with Z up.
+    /// Angle around the up axis. 0 looks at a character's face: from +Z if Y is up, from -Y if Z is
+    /// up.
     pub yaw: f64,
-    /// Above the horizon, between straight down and straight up.
+    /// Angle of the eye above the horizon, between -π/2 and π/2.
     pub pitch: f64,
-    /// Vertical field of view.
+    /// Vertical field of view of the whole picture.
     pub field_of_view: f64,
 }
 
-/// Where a camera is.
+/// Place and lens of a camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum View {
+    /// A camera that the user moves around a target.
     Orbit(Orbit),
+    /// A camera of a file.
     Fixed(Fixed),
 }
 
-/// What draws a picture: a view, and which axis is up.
+/// A camera: its view, and the axes of the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
+    /// Place and lens.
     pub view: View,
-    /// World axes to the right, up and to the front of a character.
+    /// Directions to the right, up and to the front of a character, in world space.
     axes: [DVec3; 3],
 }
 
 /// A camera's matrices, in f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CameraMatrices {
+    /// From world space to view space, where the camera looks along -Z with Y up.
     pub view_from_world: DMat4,
-    /// Depth reversed: 1 at the near plane, 0 at infinity (or at the far plane of an orthographic camera).
+    /// From view space to clip space. Depth is reversed: 1 at the near plane, 0 at infinity, or at
+    /// the far plane of an orthographic camera.
     pub clip_from_view: DMat4,
     /// The eye, in world space.
     pub eye: DVec3,
+    /// Whether the projection is perspective, not orthographic.
     pub perspective: bool,
 }
 
 impl Camera {
-    /// An orbiting camera a little to the side of a character's face; [`Camera::frame`] it next. `up_axis` is `Y` or `Z`,
-    /// as [`sinew::scene::Scene::up_axis`] has it.
+    /// An orbiting camera a little to the side of a character's face, at the world's origin: call
+    /// [`Camera::frame`] next. `up_axis` is `Y` or `Z` ([`sinew::scene::Scene::up_axis`]).
     #[must_use]
     pub fn new(up_axis: char) -> Self {
         let axes = match up_axis {
@@ -73,7 +82,7 @@ impl Camera {
         }
     }
 
-    /// A camera that stands where a file says.
+    /// A camera of a file. `up_axis` is `Y` or `Z`.
     #[must_use]
     pub fn fixed(up_axis: char, fixed: Fixed) -> Self {
         Self {
@@ -82,14 +91,14 @@ impl Camera {
         }
     }
 
-    /// World axes to the right, up and to the front of a character.
+    /// Directions to the right, up and to the front of a character, in world space.
     #[must_use]
     pub fn axes(&self) -> [DVec3; 3] {
         self.axes
     }
 
-    /// The orbit, for reading and writing; a fixed camera becomes one that sees (nearly) the same first, turning
-    /// about what stands before it at the distance of `around`'s middle.
+    /// The orbit, to read and to change. A fixed camera is first replaced by an orbiting one with
+    /// nearly the same view, whose target lies before it at the distance of the middle of `around`.
     pub fn orbit_mut(&mut self, around: &Bounds) -> &mut Orbit {
         if let View::Fixed(fixed) = &self.view {
             self.view = View::Orbit(self.orbit_of(fixed, around));
@@ -124,16 +133,17 @@ impl Camera {
         }
     }
 
-    /// Turns by angles in radians.
+    /// Turns around the target by angles in radians. `around` is as in [`Camera::orbit_mut`].
     pub fn orbit(&mut self, yaw: f64, pitch: f64, around: &Bounds) {
-        // Not quite to the pole, where sideways has no meaning.
+        // Not up to the pole, where the direction to the right is not defined.
         let most = std::f64::consts::FRAC_PI_2 - 1e-3;
         let orbit = self.orbit_mut(around);
         orbit.yaw = (orbit.yaw + yaw).rem_euclid(std::f64::consts::TAU);
         orbit.pitch = (orbit.pitch + pitch).clamp(-most, most);
     }
 
-    /// Moves by parts of the picture's height, so that what is at the target stays under a cursor that moved that far.
+    /// Moves the camera sideways, so that everything at the target's depth moves in the picture by
+    /// `right` and `up`, in parts of the picture's height. `around` is as in [`Camera::orbit_mut`].
     pub fn pan(&mut self, right: f64, up: f64, around: &Bounds) {
         self.orbit_mut(around);
         let camera = self.world_from_camera();
@@ -145,7 +155,8 @@ impl Camera {
         orbit.target -= moved * height;
     }
 
-    /// Multiplies the distance to the target: below 1 comes nearer.
+    /// Multiplies the distance to the target by a factor; below 1 the camera comes nearer. `around`
+    /// is as in [`Camera::orbit_mut`], and its size limits the distance.
     pub fn zoom(&mut self, factor: f64, around: &Bounds) {
         let (least, most) = match around.diagonal() {
             d if d > 0.0 => (d * 1e-4, d * 1e4),
@@ -155,15 +166,16 @@ impl Camera {
         orbit.distance = (orbit.distance * factor).clamp(least, most);
     }
 
-    /// Keeps the direction and moves so that a box fits into a picture of `aspect` (width over height), with its middle in
-    /// the middle.
+    /// Moves without turning, so that a box in world space fits into a picture of `aspect` (width
+    /// over height), with a margin. The middle of the box is then the target.
     pub fn frame(&mut self, bounds: &Bounds, aspect: f64) {
         self.orbit_mut(bounds).target = bounds.center();
         let distance = self.distance_to_fit(&bounds.corners(), aspect);
         self.orbit_mut(bounds).distance = distance;
     }
 
-    /// How far from its target the camera has to stand to have every point in the picture, a margin around them.
+    /// The smallest distance from the target at which all points are in the picture, with a margin.
+    /// Points are in world space; those that are not finite are ignored.
     #[must_use]
     pub fn distance_to_fit(&self, points: &[DVec3], aspect: f64) -> f64 {
         let [horizontal, vertical] = self.slopes(aspect);
@@ -179,14 +191,15 @@ impl Camera {
         usable(distances.fold(0.0, f64::max))
     }
 
-    /// Keeps the direction and moves as near as it can with every point in the picture, a margin around them; the target
-    /// stays at the points' depth.
+    /// Moves without turning, as near as possible with all points in the picture, with a margin.
+    /// Points are in world space; those that are not finite are ignored. The target is then at the
+    /// depth of the middle of their bounding box.
     pub fn frame_points(&mut self, points: &[DVec3], aspect: f64) {
         let bounds = Bounds::of(points.iter().copied());
         self.orbit_mut(&bounds).target = bounds.center();
         let slopes = self.slopes(aspect);
         let view = ViewAxes::of(self);
-        // The eye is bounded by a plane through each point, for each side of the picture.
+        // For each side of the picture, each point gives a plane that the eye must not cross.
         let mut most = [[0.0f64; 2]; 2];
         for point in points.iter().filter(|p| p.is_finite()) {
             let [x, y, back] = view.of_vector(*point - bounds.center());
@@ -202,7 +215,7 @@ impl Camera {
         orbit.target += view.right * sideways(0) + view.up * sideways(1);
     }
 
-    /// Half the width and half the height of the picture at distance 1, less the margins.
+    /// Half the width and half the height of the picture at distance 1, without the margins.
     fn slopes(&self, aspect: f64) -> [f64; 2] {
         let field_of_view = match &self.view {
             View::Orbit(orbit) => orbit.field_of_view,
@@ -212,7 +225,7 @@ impl Camera {
         [vertical * aspect.max(1e-3), vertical]
     }
 
-    /// Where the camera stands, looking along its -Z.
+    /// The camera's place: from camera space, where it looks along -Z with Y up, to world space.
     #[must_use]
     pub fn world_from_camera(&self) -> DMat4 {
         let orbit = match &self.view {
@@ -234,8 +247,8 @@ impl Camera {
         )
     }
 
-    /// Matrices for a picture of `aspect` (width over height). A fixed camera shows its whole window, and more on two sides
-    /// where the picture has another aspect.
+    /// The matrices for a picture of `aspect` (width over height). A fixed camera shows its whole
+    /// window, and more on two sides if the picture has another aspect.
     #[must_use]
     pub fn matrices(&self, aspect: f64) -> CameraMatrices {
         let world_from_camera = self.world_from_camera();
@@ -258,8 +271,9 @@ impl Camera {
         }
     }
 
-    /// Pixel (from the left and the top) of a world position in a picture of `size`, and its distance along the view.
-    /// `None` behind the camera.
+    /// The pixel of a position in world space, and its distance along the view direction. Pixels
+    /// are counted from the left and the top of a picture of `size` pixels. `None` if the position
+    /// is behind the camera.
     #[must_use]
     pub fn project(&self, world: DVec3, size: [u32; 2]) -> Option<(DVec2, f64)> {
         let [width, height] = size.map(f64::from);
@@ -274,7 +288,8 @@ impl Camera {
         Some((pixel, -view.z))
     }
 
-    /// The ray of a pixel (from the left and the top): its origin and its direction of unit length, in world space.
+    /// The ray through a pixel: its origin on the near plane and its direction of unit length, in
+    /// world space. Pixels are counted from the left and the top of a picture of `size` pixels.
     #[must_use]
     pub fn ray(&self, pixel: DVec2, size: [u32; 2]) -> (DVec3, DVec3) {
         let [width, height] = size.map(f64::from);
@@ -294,7 +309,7 @@ impl Camera {
     }
 }
 
-/// A camera's axes in the world.
+/// The axes of a camera in world space.
 struct ViewAxes {
     right: DVec3,
     up: DVec3,
@@ -308,12 +323,13 @@ impl ViewAxes {
         Self { right, up, back }
     }
 
+    /// A vector of world space along these axes.
     fn of_vector(&self, v: DVec3) -> [f64; 3] {
         [v.dot(self.right), v.dot(self.up), v.dot(self.back)]
     }
 }
 
-/// A distance, or some distance where nothing says one.
+/// The distance if it is finite and above 0, or else a default.
 fn usable(distance: f64) -> f64 {
     match distance.is_finite() && distance > 0.0 {
         true => distance,
@@ -353,7 +369,7 @@ mod tests {
                 [free[2], free[3]]
             };
             assert!((a - b).abs() < 1e-6 && a > 0.0 && a < 15.0, "{free:?}");
-            // What is higher lies higher in the picture.
+            // A higher point is higher in the picture.
             let up = camera.axes()[1];
             let at = |p: DVec3| camera.project(p, SIZE).unwrap().0.y;
             assert!(at(bounds.center() + up * 0.1) < at(bounds.center()));

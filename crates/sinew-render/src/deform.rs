@@ -1,4 +1,4 @@
-//! Skinned meshes of a stage: their skins, their poses at a time, and both backends' results.
+//! Skinned meshes of a stage: their skins, their poses at a time, and the results of both backends.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,73 +7,78 @@ use glam::{DMat4, Vec3};
 use rayon::prelude::*;
 
 use super::Control;
-use sinew::error::{Error, Invalid, Result};
-use sinew::gpu::{Crowd, InstanceId, InstancePose, PaletteId, Skinner};
+use sinew::error::Invalid;
+use sinew::gpu::{Crowd, GpuError, InstanceId, InstancePose, PaletteId, Skinner};
 use sinew::kernel::{PackedPose, PackedSkin, Palette, skin_on_cpu};
 use sinew::math;
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, DrawnMesh, OutSpace, PoseCache, Scene, SkinPart};
 use sinew::skel::{Pose, Skin, SkinningMethod};
 
-/// What moves a mesh as a whole.
+/// The transform that takes the points of a mesh to world space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moved {
-    /// Nothing: its points lie in the world.
+pub(super) enum MeshTransform {
+    /// None: skinning puts the points into world space.
     World,
-    /// Its own transform.
+    /// The transform of the prim.
     Prim,
-    /// A joint (rule 28); of a binding.
+    /// The rigid transform by a joint (rule 28), of the binding with this index.
     Rigid(usize),
 }
 
-/// A mesh whose points change by skinning or blending.
+/// The skin and the pose of a mesh whose points are skinned or blended.
 #[derive(Debug)]
 pub(super) struct Deform {
+    /// Index into [`Scene::bindings`].
     pub binding: usize,
     pub part: SkinPart,
     pub skin: Arc<PackedSkin>,
-    /// In the crowd, once it has a pose.
+    /// The instance in the crowd, once it has a pose there.
     pub instance: Option<InstanceId>,
     pub pose: Option<PackedPose>,
-    /// Which palette the pose has, which other meshes may share.
+    /// Key of the pose's palette, which other meshes may share.
     pub palette: Option<PaletteKey>,
-    /// Rest data that changes with time is skinned by the mirror, and uploaded.
+    /// Whether the rest data change over time. Then the CPU mirror skins the mesh, and the results
+    /// are uploaded.
     pub animated_rest: bool,
 }
 
-/// Points, and normals where the skin has some.
+/// Deformed points, and normals if the skin has any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Results {
     pub points: Vec<Vec3>,
     pub normals: Vec<Vec3>,
 }
 
-/// How a mesh moves, and what deforms it.
-pub(super) fn plan(scene: &Scene, mesh: &DrawnMesh) -> (Moved, Option<(usize, SkinPart)>) {
+/// The transform of a mesh, and the binding and the part that deform it, if any.
+pub(super) fn plan(scene: &Scene, mesh: &DrawnMesh) -> (MeshTransform, Option<(usize, SkinPart)>) {
     let Some((b, binding)) = mesh
         .binding
         .and_then(|b| Some((b, scene.bindings.get(b)?)))
         .filter(|(_, binding)| binding.unsupported.is_none())
     else {
-        return (Moved::Prim, None);
+        return (MeshTransform::Prim, None);
     };
     let rigid = binding.is_rigid();
+    // The index after the last normals selects none. It is taken if the drawn normals do not
+    // deform.
+    let no_normals = binding.normals.len();
     let part = SkinPart {
         blend_only: rigid,
-        // Normals that are not deformed are left out.
-        normals: mesh.skin_normals.unwrap_or(binding.normals.len().min(1)),
+        normals: mesh.skin_normals.unwrap_or(no_normals),
     };
     let blends = !binding.shapes.is_empty();
     match (rigid, binding.influences.is_some(), blends) {
-        (true, _, true) => (Moved::Rigid(b), Some((b, part))),
-        (true, _, false) => (Moved::Rigid(b), None),
-        (false, true, _) => (Moved::World, Some((b, part))),
-        (false, false, true) => (Moved::Prim, Some((b, part))),
-        (false, false, false) => (Moved::Prim, None),
+        (true, _, true) => (MeshTransform::Rigid(b), Some((b, part))),
+        (true, _, false) => (MeshTransform::Rigid(b), None),
+        (false, true, _) => (MeshTransform::World, Some((b, part))),
+        (false, false, true) => (MeshTransform::Prim, Some((b, part))),
+        (false, false, false) => (MeshTransform::Prim, None),
     }
 }
 
-/// A binding's skin at a time, by its own method or another. Smooth surfaces without normals get some, made from their points.
+/// The skin of a binding at a time. `method` replaces the binding's own skinning method. A smooth
+/// surface without normals gets normals that are computed from the deformed points.
 pub(super) fn pack(
     bound: BoundSkin<'_>,
     mesh: &DrawnMesh,
@@ -95,7 +100,7 @@ pub(super) fn pack(
     }
 }
 
-/// Smooth normals of points that nothing deforms, one per point.
+/// Smooth normals of points that no skin deforms, one per point.
 pub(super) fn smooth_normals(mesh: &DrawnMesh, points: &[Vec3]) -> Result<Vec<Vec3>, Invalid> {
     let points = Arc::new(points.to_vec());
     let skin = Skin::new(&mesh.path, points, None, None, None, 0, Vec::new())?;
@@ -107,7 +112,8 @@ pub(super) fn smooth_normals(mesh: &DrawnMesh, points: &[Vec3]) -> Result<Vec<Ve
     Ok(normals)
 }
 
-/// Poses at one time, in world space less an origin.
+/// Poses the meshes of a scene at one time, in local space: world space relative to the stage's
+/// origin.
 pub(super) struct Posing<'a> {
     scene: &'a Scene,
     time: Time,
@@ -117,7 +123,8 @@ pub(super) struct Posing<'a> {
     palettes: HashMap<PaletteKey, Arc<Palette>>,
 }
 
-/// Skeleton instance, geomBindTransform and method; whether with normals.
+/// Identifies a palette: index of the skeleton instance, bits of geomBindTransform, whether the
+/// method is dual quaternion, and whether the skin has normals.
 pub(super) type PaletteKey = (usize, [u64; 16], bool, bool);
 
 impl<'a> Posing<'a> {
@@ -137,7 +144,10 @@ impl<'a> Posing<'a> {
         }
     }
 
-    /// The pose of a deformed mesh.
+    /// Sets the pose of a deformed mesh, and its skin if the rest data change over time.
+    ///
+    /// # Errors
+    /// The binding has no skin or no pose at this time.
     pub fn pose(&mut self, mesh: &DrawnMesh, deform: &mut Deform) -> Result<(), Invalid> {
         let bound = self.scene.bound(deform.binding);
         if deform.animated_rest {
@@ -147,8 +157,8 @@ impl<'a> Posing<'a> {
             true => self.cache.blend_pose(bound),
             false => self.cache.pose(bound)?,
         };
-        for (slot, weight) in bound.binding().shapes.iter().zip(&mut pose.channel_weights) {
-            if let Some(wanted) = self.control.weights.get(&slot.token) {
+        for (channel, weight) in bound.binding().shapes.iter().zip(&mut pose.channel_weights) {
+            if let Some(wanted) = self.control.weights.get(&channel.token) {
                 *weight = *wanted;
             }
         }
@@ -169,6 +179,8 @@ impl<'a> Posing<'a> {
         Ok(())
     }
 
+    /// The palette of a pose and its key, if the skin has influences. Meshes with the same key
+    /// share one.
     fn palette(
         &mut self,
         skin: &PackedSkin,
@@ -186,7 +198,7 @@ impl<'a> Posing<'a> {
             skin.method() == SkinningMethod::DualQuaternion,
             with_normals,
         );
-        let made = self.palettes.entry(key).or_insert_with(|| {
+        let palette = self.palettes.entry(key).or_insert_with(|| {
             Arc::new(Palette::pack(
                 skin.method(),
                 skinning,
@@ -194,20 +206,23 @@ impl<'a> Posing<'a> {
                 with_normals,
             ))
         });
-        Some((key, Arc::clone(made)))
+        Some((key, Arc::clone(palette)))
     }
 
-    /// Local space from the space that a mesh's points are in.
+    /// Matrix from the space of a mesh's points to local space.
+    ///
+    /// # Errors
+    /// The transform is not finite, or the binding has no rigid transform at this time.
     pub fn local_from_mesh(
         &mut self,
         scene: &Scene,
         mesh: &DrawnMesh,
-        moved: Moved,
+        transform: MeshTransform,
     ) -> Result<DMat4, Invalid> {
-        let world_from_mesh = match moved {
-            Moved::World => return Ok(DMat4::IDENTITY),
-            Moved::Prim => mesh.world_from_prim(self.time),
-            Moved::Rigid(b) => {
+        let world_from_mesh = match transform {
+            MeshTransform::World => return Ok(DMat4::IDENTITY),
+            MeshTransform::Prim => mesh.world_from_prim(self.time),
+            MeshTransform::Rigid(b) => {
                 let prim = scene.bindings[b].prim;
                 let transform = self.cache.rigid_transform(self.scene.bound(b))?;
                 let prim = &scene.prims[prim];
@@ -229,8 +244,8 @@ impl<'a> Posing<'a> {
     }
 }
 
-/// What the mirror makes of every pose; nothing for meshes without one.
-pub(super) fn on_cpu<'a>(
+/// Deforms every mesh by the CPU mirror. The results of a mesh without a pose are empty.
+pub(super) fn deform_on_cpu<'a>(
     meshes: impl IntoParallelIterator<Item = Option<&'a Deform>>,
 ) -> Vec<Results> {
     let one = |deform: Option<&Deform>| {
@@ -248,11 +263,11 @@ pub(super) fn on_cpu<'a>(
     meshes.into_par_iter().map(one).collect::<Vec<_>>()
 }
 
-/// The crowd of the deformed meshes.
+/// The crowd that deforms the meshes of a stage on the GPU.
 #[derive(Debug)]
 pub(super) struct OnGpu {
     pub crowd: Crowd,
-    /// Palettes of the crowd, and what they were set to last.
+    /// The palettes of the crowd by their key, each with the value that it was last set to.
     palettes: HashMap<PaletteKey, (PaletteId, Arc<Palette>)>,
 }
 
@@ -264,34 +279,31 @@ impl OnGpu {
         }
     }
 
-    /// Hands the crowd a mesh's pose; the first makes it an instance.
-    pub fn pose(&mut self, deform: &mut Deform) -> Result<()> {
+    /// Sets the pose of a mesh in the crowd. The first pose adds the mesh to the crowd.
+    pub fn pose(&mut self, deform: &mut Deform) -> Result<(), GpuError> {
         let Some(pose) = deform.pose.as_ref().filter(|_| !deform.animated_rest) else {
             return Ok(());
         };
         let instance = match deform.instance {
             Some(instance) => instance,
             None => {
-                let skin = self
-                    .crowd
-                    .add_skin(Arc::clone(&deform.skin))
-                    .map_err(Error::from)?;
-                let made = self.crowd.add_instance(skin).map_err(Error::from)?;
-                *deform.instance.insert(made)
+                let skin = self.crowd.add_skin(Arc::clone(&deform.skin))?;
+                let instance = self.crowd.add_instance(skin)?;
+                *deform.instance.insert(instance)
             }
         };
         match deform.palette.zip(pose.palette()) {
             Some((key, palette)) => {
                 let palette = self.palette(key, palette)?;
                 let pose = InstancePose::Shared { palette, pose };
-                Ok(self.crowd.set_pose(instance, pose)?)
+                self.crowd.set_pose(instance, pose)
             }
-            None => Ok(self.crowd.set_pose(instance, pose)?),
+            None => self.crowd.set_pose(instance, pose),
         }
     }
 
-    /// The crowd's palette of a key, moved to the joints of this time.
-    fn palette(&mut self, key: PaletteKey, palette: &Arc<Palette>) -> Result<PaletteId> {
+    /// The palette of the crowd with a key, set to this value.
+    fn palette(&mut self, key: PaletteKey, palette: &Arc<Palette>) -> Result<PaletteId, GpuError> {
         if let Some((id, set)) = self.palettes.get_mut(&key) {
             if !Arc::ptr_eq(set, palette) {
                 self.crowd.set_palette(*id, palette)?;
@@ -299,7 +311,8 @@ impl OnGpu {
             }
             return Ok(*id);
         }
-        // A geomBindTransform that moves brings a new key at every time: palettes that nothing refers to go.
+        // An animated geomBindTransform gives a new key at every time, so remove palettes that no
+        // instance refers to.
         if self.palettes.len() > 2 * self.crowd.instance_count() {
             let crowd = &mut self.crowd;
             self.palettes

@@ -1,4 +1,4 @@
-//! What the shaders are told of one picture.
+//! The uniforms of one picture.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat4, DVec3, Mat4, Vec3, Vec4};
@@ -44,8 +44,9 @@ pub(super) struct MeshUniform {
 }
 
 impl MeshUniform {
-    pub fn new(local_from_mesh: DMat4, firsts: [u32; 4]) -> Self {
-        let [first_point, first_normal, has_normals, has_heat] = firsts;
+    /// `inputs` are those of [`super::stage_mesh::StageMesh::shader_inputs`].
+    pub fn new(local_from_mesh: DMat4, inputs: [u32; 4]) -> Self {
+        let [first_point, first_normal, has_normals, has_heat] = inputs;
         Self {
             local_from_mesh: local_from_mesh.as_mat4(),
             normal_from_mesh: Mat4::from_mat3(math::normal_matrix(local_from_mesh).as_mat3()),
@@ -57,7 +58,8 @@ impl MeshUniform {
     }
 }
 
-/// Lines of a metre and a tenth where a character is as tall as one; finer or coarser by tens elsewhere.
+/// Distances of the lines on the ground, in the stage's units. For a scene as large as a person
+/// they are a metre and a tenth of it; for other sizes they are multiplied by a power of ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Spacing {
     fine: f64,
@@ -65,7 +67,7 @@ struct Spacing {
 }
 
 impl Spacing {
-    /// For something so large, in units of which so many metres are one.
+    /// The distances for a scene of `size` units.
     fn new(size: f64, meters_per_unit: f64) -> Self {
         let metre = match meters_per_unit {
             m if m.is_finite() && m > 0.0 => 1.0 / m,
@@ -85,7 +87,8 @@ impl Spacing {
 }
 
 impl Frame {
-    /// For a picture of `size` pixels; `bounds` is what the ground lies under.
+    /// The uniforms for a picture of `size` pixels. The ground lies under `bounds`, which are in
+    /// world space.
     pub fn new(
         stage: &Stage,
         camera: &Camera,
@@ -105,7 +108,8 @@ impl Frame {
             true => 1.0,
             false => bounds.diagonal().max(1e-9),
         };
-        // The floor of the world, where what is drawn stands near it; else the floor below that.
+        // The ground is at height 0 if the scene stands near it, otherwise at the scene's lowest
+        // point.
         let lowest = if bounds.is_empty() {
             0.0
         } else {
@@ -126,7 +130,7 @@ impl Frame {
             Background::Color(color) => (linear(color), linear(color), 0.0),
             Background::Transparent => (Vec3::ZERO, Vec3::ZERO, 0.0),
         };
-        // Lines as wide as a pixel of a picture 900 high.
+        // Width of lines: 1.2 pixels up to a height of 900 pixels, and in proportion above.
         let line = (height / 900.0).max(1.0) as f32 * 1.2;
         Self {
             clip_from_local: clip_from_local.as_mat4(),
@@ -152,8 +156,9 @@ impl Frame {
     }
 }
 
-/// Directions towards the key, the fill and the rim light. They go round with the camera, so that a character is lit
-/// the same from every side, but stay at their height.
+/// Directions towards the key light, the fill light and the rim light, in world space. They turn
+/// around the up axis with the camera, so that a character is lit the same from every side. Their
+/// height stays.
 fn lights(camera: &Camera, back: DVec3) -> (DVec3, DVec3, DVec3) {
     let [_, up, front] = camera.axes();
     let toward = (back - up * back.dot(up)).normalize_or(front);
@@ -166,12 +171,12 @@ fn lights(camera: &Camera, back: DVec3) -> (DVec3, DVec3, DVec3) {
     )
 }
 
-/// A position of the world in a stage's local space.
+/// A position of world space in the stage's local space.
 pub(super) fn local(stage: &Stage, world: DVec3) -> Vec3 {
     (world - stage.origin).as_vec3()
 }
 
-/// Linear light of an sRGB colour.
+/// The linear colour of an sRGB colour.
 pub(super) fn linear(srgb: [f32; 3]) -> Vec3 {
     Vec3::from(srgb.map(|c| match c {
         c if c <= 0.04045 => c / 12.92,

@@ -1,4 +1,4 @@
-//! How much a joint moves each point.
+//! The weights of a joint at the points of a mesh.
 
 use super::JointId;
 use sinew::error::Invalid;
@@ -6,11 +6,11 @@ use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew::skel::InfluenceInterpolation;
 
-/// Weight of a joint at each point of a bound mesh; none where the mesh is another skeleton's. A rigid mesh has one weight
-/// at all points.
+/// The weight of a joint at each point of a bound mesh; empty if another skeleton skins the mesh. A
+/// rigid mesh has the same weight at all points.
 ///
 /// # Errors
-/// Influences that are broken at this time.
+/// The influences are broken at this time.
 pub(super) fn weights(
     scene: &Scene,
     binding: usize,

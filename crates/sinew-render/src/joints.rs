@@ -1,4 +1,4 @@
-//! Skeletons of a stage: names, parents, and joints in world space.
+//! Skeletons of a stage: names, parents and transforms of joints.
 
 use glam::DMat4;
 
@@ -6,32 +6,36 @@ use super::Bounds;
 use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
 
-/// A skeleton of a stage, as it plays.
+/// A skeleton of a stage, with its pose at the stage's time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageSkeleton {
-    /// Prim path.
+    /// Path of the Skeleton prim.
     pub path: String,
+    /// The joints, parents before children.
     pub joints: Vec<StageJoint>,
-    /// world_from_joint of each joint at the stage's time; empty where the file gives the joints no place.
+    /// Transform of each joint to world space at the stage's time; empty if the joints have no
+    /// finite pose.
     pub world_from_joint: Vec<DMat4>,
 }
 
 /// A joint of a [`StageSkeleton`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageJoint {
-    /// Its path, such as `Hips/Spine/Head`.
+    /// Path of the joint, such as `Hips/Spine/Head`.
     pub path: String,
-    /// What it is called where the file was made, else the last part of the path.
+    /// Original name of the joint (`jointNames`), or else the last part of its path.
     pub name: String,
-    /// Index of its parent, below its own.
+    /// Index of the parent joint, which is smaller than its own; `None` for a root.
     pub parent: Option<usize>,
 }
 
+/// The skeletons in the order of [`skeletons`].
 fn placed(scene: &Scene) -> impl Iterator<Item = &PlacedSkeleton> {
     scene.instances.iter().chain(&scene.unbound_skeletons)
 }
 
-/// Every skeleton that prims are bound to, in the order of [`Scene::instances`], then the others.
+/// The skeletons that prims are bound to, in the order of [`Scene::instances`], and then all
+/// others.
 pub(super) fn skeletons(scene: &Scene) -> Vec<StageSkeleton> {
     let skeleton = |placed: &PlacedSkeleton| {
         let skeleton = placed.instance.skeleton();
@@ -53,11 +57,12 @@ pub(super) fn skeletons(scene: &Scene) -> Vec<StageSkeleton> {
     placed(scene).map(skeleton).collect()
 }
 
-/// Puts every joint where it is at a time.
+/// Sets the transforms of all joints at a time.
 pub(super) fn pose(scene: &Scene, skeletons: &mut [StageSkeleton], time: Time) {
     for (placed, out) in placed(scene).zip(skeletons) {
         let world_from_skel = scene.world_from_prim(placed.prim, time);
-        // Joints without a place were told of when their prims were posed, or are no one's matter.
+        // A skeleton without a pose is not reported here: posing the prims that are bound to it
+        // reports it.
         let posed = placed.instance.skel_from_joint(time).unwrap_or_default();
         let world = posed.iter().map(|m| world_from_skel * *m);
         out.world_from_joint = world.filter(DMat4::is_finite).collect();
@@ -68,7 +73,7 @@ pub(super) fn pose(scene: &Scene, skeletons: &mut [StageSkeleton], time: Time) {
 }
 
 impl StageSkeleton {
-    /// The box around all joints.
+    /// The bounding box of all joints, in world space.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         Bounds::of(self.world_from_joint.iter().map(|m| m.w_axis.truncate()))

@@ -1,6 +1,7 @@
-//! Bind group layouts. A stage and a renderer make them each for themselves; wgpu takes equal ones for the same.
+//! Bind group layouts. A stage and a renderer each create their own; wgpu treats equal layouts as
+//! the same.
 
-/// Group 0: what a picture shares, and one mesh's own part by a dynamic offset.
+/// Group 0: the uniforms of a picture, and those of one mesh at a dynamic offset.
 pub(super) fn frame(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     let uniform = |binding, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
         binding,
@@ -18,7 +19,7 @@ pub(super) fn frame(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     })
 }
 
-/// Group 1 of meshes: points, normals, heat.
+/// Group 1 for meshes: points, normals and heat.
 pub(super) fn geometry(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     let entries = [0, 1, 2].map(|binding| wgpu::BindGroupLayoutEntry {
         binding,
@@ -36,7 +37,7 @@ pub(super) fn geometry(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     })
 }
 
-/// Group 2: a material's numbers and its texture.
+/// Group 2: the uniforms of a material, its texture and its sampler.
 pub(super) fn material(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("render.material"),
@@ -62,8 +63,8 @@ pub(super) fn material(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     })
 }
 
-/// Group 1 of passes over a picture: a texture, filtered or fetched.
-pub(super) fn picture(device: &wgpu::Device, filtered: bool) -> wgpu::BindGroupLayout {
+/// Group 1 for the ground and the blur: a texture, with a sampler if `filtered`.
+pub(super) fn texture_only(device: &wgpu::Device, filtered: bool) -> wgpu::BindGroupLayout {
     let sampler = wgpu::BindGroupLayoutEntry {
         binding: 1,
         visibility: wgpu::ShaderStages::FRAGMENT,
@@ -72,7 +73,7 @@ pub(super) fn picture(device: &wgpu::Device, filtered: bool) -> wgpu::BindGroupL
     };
     let entries = [texture(0), sampler];
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("render.picture"),
+        label: Some("render.texture_only"),
         entries: if filtered { &entries } else { &entries[..1] },
     })
 }

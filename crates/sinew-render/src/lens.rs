@@ -1,4 +1,4 @@
-//! What a camera sees: windows, and the cameras of files.
+//! Lenses, and the cameras of files.
 
 use glam::{DMat3, DMat4, DVec2, DVec4};
 
@@ -6,33 +6,37 @@ use sinew::math;
 use sinew::sampled::Time;
 use sinew::scene::StageCamera;
 
-/// A camera that stands as a file says (UsdGeomCamera).
+/// A camera of a file (UsdGeomCamera) at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fixed {
-    /// Camera space looks along -Z with Y up; without scale.
+    /// From camera space, where the camera looks along -Z with Y up, to world space; without scale.
     pub world_from_camera: DMat4,
+    /// Projection and window.
     pub lens: Lens,
-    /// Nearest distance that is drawn.
+    /// Distance of the near plane, in the stage's units.
     pub near: f64,
 }
 
-/// What a fixed camera sees. `low` and `high` are the window's corners, left, bottom and right, top.
+/// Projection and window of a fixed camera. `low` is the lower left and `high` the upper right
+/// corner of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lens {
-    /// Corners at distance 1, so half the aperture over the focal length, offsets included.
+    /// Perspective. The corners are in the plane at distance 1: the aperture with its offsets,
+    /// divided by the focal length.
     Perspective { low: DVec2, high: DVec2 },
-    /// Corners in the stage's units.
+    /// Orthographic. The corners are in the stage's units.
     Orthographic { low: DVec2, high: DVec2 },
 }
 
 impl Fixed {
-    /// A camera of a stage as it stands at a time. Scales of its place count for nothing.
+    /// The camera of a stage at a time. Scales in its transform are ignored.
     #[must_use]
     pub fn of_stage(camera: &StageCamera, time: Time) -> Self {
         let frustum = camera.frustum(time);
         let [low, high] = frustum.window;
         let place = camera.world_from_camera(time);
-        // A camera that is squeezed to nothing looks ahead from where it is.
+        // If the transform is singular, the camera keeps its position and looks along the world's
+        // -Z.
         let rotation = math::nearest_rotation(DMat3::from_mat4(place)).unwrap_or_default();
         Self {
             world_from_camera: DMat4::from_rotation_translation(rotation, place.w_axis.truncate()),
@@ -46,7 +50,8 @@ impl Fixed {
 }
 
 impl Lens {
-    /// The same window, made wider or higher to have an aspect.
+    /// The same window, made wider or higher around its middle, so that it has an aspect (width
+    /// over height).
     pub(super) fn with_aspect(self, aspect: f64) -> Self {
         let fit = |low: DVec2, high: DVec2| {
             let (center, mut half) = ((low + high) * 0.5, (high - low) * 0.5);
@@ -69,7 +74,8 @@ impl Lens {
         }
     }
 
-    /// Right-handed, depth reversed from 1 at `near` to 0 far away.
+    /// The projection, from right-handed view space to clip space. Depth is reversed: 1 at `near`,
+    /// 0 far away.
     pub(super) fn clip_from_view(self, near: f64) -> DMat4 {
         match self {
             Self::Perspective { low, high } => {
@@ -83,7 +89,7 @@ impl Lens {
             }
             Self::Orthographic { low, high } => {
                 let (size, sum) = (high - low, high + low);
-                // Deep enough for whatever is as large as the window a thousand times over.
+                // The far plane is a thousand times the window's size beyond the near plane.
                 let deep = near + 1e3 * size.max_element();
                 DMat4::from_cols(
                     DVec4::new(2.0 / size.x, 0.0, 0.0, 0.0),
@@ -104,7 +110,7 @@ mod tests {
     const HIGH: DVec2 = DVec2::new(3.0, 1.5);
 
     #[test]
-    fn what_is_nearer_is_deeper_and_corners_are_corners() {
+    fn near_points_have_larger_depth_and_corners_meet_corners() {
         let (low, high) = (LOW, HIGH);
         for (lens, shrinks) in [
             (Lens::Perspective { low, high }, true),

@@ -1,5 +1,5 @@
-//! Pictures of characters: a [`Stage`] holds an opened file on a device, a [`Renderer`] draws it, [`Offscreen`] brings
-//! the picture back.
+//! Draws characters. A [`Stage`] holds an opened file on a device, a [`Renderer`] draws it into a
+//! texture, and [`Offscreen`] reads the picture back into memory.
 //!
 //! ```no_run
 //! use sinew::gpu::{AdapterChoice, GpuDevice, Skinner};
@@ -15,18 +15,21 @@
 //! let mut offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
 //! let picture = offscreen.picture(&mut stage, &camera, &Look::default(), [1280, 720])?;
 //! sinew_render::save_png("hero.png", &picture)?;
-//! # Ok::<(), sinew::Error>(())
+//! # Ok::<(), sinew_render::Error>(())
 //! ```
 //!
-//! The vertex shader reads skinned positions and normals straight from the crowd's buffers. A window's frame is
-//! [`Stage::set_time`], [`Stage::encode`] and [`Renderer::draw`] into an encoder of the host; none of them submits.
+//! The vertex shader reads skinned positions and normals directly from the buffers of the crowd.
+//! For each frame of a window call [`Stage::set_time`], [`Stage::encode`] and [`Renderer::draw`]
+//! with one encoder of your own, and submit it; none of them submits.
 
 mod bounds;
 mod buffers;
 mod camera;
 mod deform;
+mod error;
 mod frame;
 mod heat;
+mod images;
 mod joints;
 mod layouts;
 mod lens;
@@ -36,7 +39,6 @@ mod material;
 mod mesh;
 mod offscreen;
 mod overlay;
-mod pictures;
 mod pipelines;
 mod renderer;
 mod save;
@@ -49,6 +51,7 @@ mod targets;
 
 pub use bounds::Bounds;
 pub use camera::{Camera, CameraMatrices, Orbit, View};
+pub use error::{Error, Result};
 pub use joints::{StageJoint, StageSkeleton};
 pub use lens::{Fixed, Lens};
 pub use loaded::{Clip, Loaded};

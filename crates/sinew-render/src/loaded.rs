@@ -1,50 +1,55 @@
-//! A file read for drawing, before any device knows of it.
+//! A file that was read for drawing, before it is on a device.
 
 use std::path::Path;
 
-use super::pictures::{Picture, decode};
-use sinew::error::Result;
+use super::error::Result;
+use super::images::{TextureImage, decode};
 use sinew::scene::{Geometry, Scene};
 use sinew_io::usd::UsdFile;
 use sinew_io::{self as io, ClipChoice, OpenOptions};
 
-/// A clip of a file.
+/// A clip of a file that is not USD.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clip {
+    /// Name of the clip in the file.
     pub name: String,
-    /// Of its first and last keys, where it has any.
+    /// Times of its first and last key, in seconds; `None` if it has no keys.
     pub seconds: Option<(f64, f64)>,
 }
 
-/// Everything that a [`super::Stage`] is made of: plain data that another thread can read while a window stays alive.
+/// The data that a [`super::Stage`] is created from. It needs no device, so another thread can read
+/// it while a window goes on drawing.
 #[derive(Debug)]
 pub struct Loaded {
+    /// Skeletons, animations and bindings.
     pub scene: Scene,
+    /// Meshes, materials, textures and cameras.
     pub geometry: Geometry,
-    /// Clips that can be chosen by [`OpenOptions::clips`]; none of a USD file, which has one animation.
+    /// The clips that [`OpenOptions::clips`] can choose; empty for a USD file.
     pub clips: Vec<Clip>,
-    /// Index into `clips` of the one that plays.
+    /// Index into `clips` of the clip that plays.
     pub clip: Option<usize>,
-    /// What is drawn differently from what the file says, or not at all.
+    /// Parts of the file that are not drawn, or drawn differently, and why.
     pub messages: Vec<String>,
-    /// By [`Geometry::textures`].
-    pub(super) pictures: Vec<Option<Picture>>,
+    /// The decoded images, by index of [`Geometry::textures`].
+    pub(super) images: Vec<Option<TextureImage>>,
 }
 
 impl Loaded {
-    /// Reads a file of any format that sinew opens. Recursion goes as deep as layers nest, so give the thread a stack of some
-    /// megabytes for files that you do not know.
+    /// Reads a file of any format that sinew opens. The recursion is as deep as layers nest, so use
+    /// a thread with a stack of some megabytes for unknown files.
     ///
     /// # Errors
-    /// As [`io::open_with`] and [`UsdFile::scene`]. Single prims that are broken end in [`Loaded::messages`].
+    /// Those of [`io::open_with`] and [`UsdFile::scene`]. A broken prim is no error;
+    /// [`Loaded::messages`] names it.
     pub fn read(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::of(&io::open_with(file, options)?, options)
     }
 
-    /// As [`Loaded::read`], of a file that is open.
+    /// Like [`Loaded::read`], for a file that is already open with the same options.
     ///
     /// # Errors
-    /// As [`UsdFile::scene`].
+    /// Those of [`UsdFile::scene`].
     pub fn of(file: &UsdFile, options: &OpenOptions) -> Result<Self> {
         let scene = file.scene(Default::default())?;
         let geometry = file.geometry(&scene)?;
@@ -62,19 +67,19 @@ impl Loaded {
             _ => (!clips.is_empty()).then_some(0),
         };
         let mut messages: Vec<String> = scene.errors.iter().map(ToString::to_string).collect();
-        // What is drawn elsewhere than it is.
+        // Transforms with splines are drawn in another place than the file says.
         let splines = scene.warnings.iter().filter(|w| w.code == "spline-ignored");
         messages.extend(splines.map(ToString::to_string));
         messages.extend(geometry.errors.iter().map(ToString::to_string));
         messages.extend(geometry.warnings.iter().map(ToString::to_string));
-        let pictures = decode(&geometry, &mut messages);
+        let images = decode(&geometry, &mut messages);
         Ok(Self {
             scene,
             geometry,
             clips,
             clip,
             messages,
-            pictures,
+            images,
         })
     }
 }

@@ -1,16 +1,16 @@
-//! What a picture shows, and how.
+//! The pose of a stage and the look of a picture, as the caller controls them.
 
 use std::collections::BTreeMap;
 
 use sinew::skel::SkinningMethod;
 
-/// Who deforms what is drawn.
+/// Where meshes are deformed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DrawBackend {
-    /// The compute kernels; nothing is read back.
+    /// By the compute kernels on the GPU; nothing is read back.
     #[default]
     Gpu,
-    /// The kernels' CPU mirrors, whose results are uploaded.
+    /// By the CPU mirrors of the kernels; the results are uploaded.
     Cpu,
 }
 
@@ -19,32 +19,37 @@ pub enum DrawBackend {
 pub struct JointId {
     /// Index into [`super::Stage::skeletons`].
     pub skeleton: usize,
-    /// Joint of that skeleton.
+    /// Index into [`super::StageSkeleton::joints`] of that skeleton.
     pub joint: usize,
 }
 
-/// What a stage is posed with, beside its file.
+/// Settings that change how a stage is posed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Control {
-    /// Skinning method of every prim, in place of its own.
+    /// Skinning method of all prims; `None` for each prim's own.
     pub method: Option<SkinningMethod>,
+    /// Where meshes are deformed.
     pub backend: DrawBackend,
-    /// Weights of blend shapes by their channel's name, in place of the animation's.
+    /// Weights of blend shape channels by name. They replace the animation's.
     pub weights: BTreeMap<String, f32>,
     /// The joint whose weights are shown as colours.
     pub heat: Option<JointId>,
 }
 
-/// What lies behind the picture; colours are sRGB with straight alpha, as in CSS.
+/// Background of a picture. Colours are sRGB from 0 to 1, as in CSS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Background {
-    /// From top to bottom, darker towards the corners.
+    /// A gradient, darker towards the corners.
     Gradient {
+        /// Colour at the top.
         top: [f32; 3],
+        /// Colour at the bottom.
         bottom: [f32; 3],
     },
+    /// One colour.
     Color([f32; 3]),
-    /// Nothing: pixels that nothing covers keep an alpha of 0. Colours come premultiplied.
+    /// No background: pixels that nothing covers have alpha 0. A [`super::Renderer`] writes
+    /// premultiplied colours, an [`super::Offscreen`] straight ones.
     Transparent,
 }
 
@@ -56,11 +61,13 @@ impl Background {
     };
 }
 
-/// What is drawn.
+/// The parts of a stage that are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
+    /// Background of the picture.
     pub background: Background,
-    /// Lines on the ground, 10 to a metre and finer or coarser by what is framed, with the character's shadow.
+    /// Lines on the ground, and the character's shadow. For a character as large as a person the
+    /// lines are a tenth of a metre apart.
     pub grid: bool,
     /// Faces.
     pub surface: bool,
@@ -68,11 +75,11 @@ pub struct Look {
     pub wireframe: bool,
     /// A line along each normal.
     pub normals: bool,
-    /// Bones, over everything else.
+    /// Joints and bones, over everything else.
     pub joints: bool,
     /// A box around each mesh.
     pub bounds: bool,
-    /// The bone that stands out.
+    /// The joint that is highlighted.
     pub chosen: Option<JointId>,
 }
 

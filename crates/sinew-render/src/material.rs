@@ -1,27 +1,29 @@
-//! Materials on the GPU: numbers, the base colour's texture, and how they are bound.
+//! Materials on the GPU: uniforms, the texture of the base colour, and bind groups.
 
 use std::collections::HashMap;
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat3, Vec3, Vec4};
 
+use super::images::{TextureImage, is_srgb};
 use super::loaded::Loaded;
-use super::pictures::{Picture, is_srgb};
 use super::{buffers, layouts};
 use sinew::gpu::{GpuError, guarded};
 use sinew::scene::{ColorSource, Material, TextureChannel, TextureUse, TextureWrap};
 
-/// Of meshes without a material: light clay.
+/// Colour of meshes without a material, linear: light clay.
 const CLAY: Vec3 = Vec3::new(0.42, 0.39, 0.36);
 
+/// One material on the GPU.
 #[derive(Debug)]
 pub(super) struct GpuMaterial {
     pub group: wgpu::BindGroup,
+    /// Whether alpha blends, so that the material is drawn after the opaque ones.
     pub blended: bool,
 }
 
-/// Materials of a stage: those of [`sinew::scene::Geometry::materials`], then [`PLAIN`](Materials::plain) and
-/// [`COLORED`](Materials::colored).
+/// Materials of a stage: those of [`sinew::scene::Geometry::materials`], and then
+/// [`Materials::plain`] and [`Materials::colored`].
 #[derive(Debug)]
 pub(super) struct Materials(Vec<GpuMaterial>);
 
@@ -31,7 +33,7 @@ pub(super) struct Materials(Vec<GpuMaterial>);
 struct MaterialUniform {
     base: Vec4,
     emissive: Vec4,
-    /// Rows of the uv transform.
+    /// The first two rows of the uv transform.
     uv: [Vec4; 2],
     roughness: f32,
     metallic: f32,
@@ -49,13 +51,13 @@ impl Materials {
             let mut textures = Textures {
                 device,
                 queue,
-                made: HashMap::new(),
+                views: HashMap::new(),
                 white: None,
             };
             let layout = layouts::material(device);
             let materials = loaded.geometry.materials.iter();
             let mut all: Vec<_> = materials
-                .map(|m| textures.material(&layout, m, &loaded.pictures))
+                .map(|m| textures.material(&layout, m, &loaded.images))
                 .collect();
             let mut plain = Material::new("");
             plain.diffuse_color.value = CLAY;
@@ -71,22 +73,24 @@ impl Materials {
         self.0.get(index)
     }
 
-    /// For a mesh that has neither a material nor colours.
+    /// Index of the material for meshes that have neither a material nor colours.
     pub fn plain(&self) -> usize {
         self.0.len() - 2
     }
 
-    /// For a mesh that has colours and no material.
+    /// Index of the material for meshes that have colours but no material.
     pub fn colored(&self) -> usize {
         self.0.len() - 1
     }
 }
 
-/// Textures by index and whether they are sRGB.
+/// Uploads textures, each once.
 struct Textures<'a> {
     device: &'a wgpu::Device,
     queue: &'a wgpu::Queue,
-    made: HashMap<(usize, bool), wgpu::TextureView>,
+    /// By index of the texture, and whether it is read as sRGB.
+    views: HashMap<(usize, bool), wgpu::TextureView>,
+    /// One white texel, for materials without a texture.
     white: Option<wgpu::TextureView>,
 }
 
@@ -95,40 +99,40 @@ impl Textures<'_> {
         &mut self,
         layout: &wgpu::BindGroupLayout,
         material: &Material,
-        pictures: &[Option<Picture>],
+        images: &[Option<TextureImage>],
     ) -> GpuMaterial {
         let used = material.diffuse_color.texture.as_ref();
-        let picture = used.and_then(|u| Some((u, pictures.get(u.texture)?.as_ref()?)));
+        let image = used.and_then(|u| Some((u, images.get(u.texture)?.as_ref()?)));
         let colored = material.color_source == ColorSource::DisplayColor;
-        let alpha_of_texture = picture.is_some_and(|(used, _)| {
+        let alpha_of_texture = image.is_some_and(|(used, _)| {
             let opacity = material.opacity.texture.as_ref();
             opacity.is_some_and(|o| o.texture == used.texture && o.channel == TextureChannel::A)
         });
-        let color = match picture {
+        let color = match image {
             Some((used, _)) => used.scale.truncate(),
             None if colored => Vec3::ONE,
             None => material.diffuse_color.value,
         };
         let opacity = match alpha_of_texture {
             true => 1.0,
-            // A picture of its own for opacity is not drawn.
+            // A separate texture for opacity is not drawn.
             false if material.opacity.texture.is_some() => 1.0,
             false => material.opacity.value,
         };
         let masked = material.opacity_threshold > 0.0;
-        let translucent = alpha_of_texture && picture.is_some_and(|(_, p)| p.translucent);
+        let translucent = alpha_of_texture && image.is_some_and(|(_, i)| i.translucent);
         let transform = used.map_or(Mat3::IDENTITY, |u| u.transform);
         let uniform = MaterialUniform {
             base: color.extend(opacity),
             emissive: match material.emissive_color.texture {
-                // A picture of its own for emission is not drawn.
+                // A texture for emission is not drawn.
                 Some(_) => Vec4::ZERO,
                 None => material.emissive_color.value.extend(0.0),
             },
             uv: [transform.row(0).extend(0.0), transform.row(1).extend(0.0)],
             roughness: material.roughness.value,
             metallic: match material.metallic.texture {
-                // The picture would say where; most of such a surface is not metal.
+                // A texture for metalness is not drawn; most of such a surface is not metal.
                 Some(_) => 0.0,
                 None => material.metallic.value,
             },
@@ -145,8 +149,8 @@ impl Textures<'_> {
             bytemuck::bytes_of(&uniform),
             wgpu::BufferUsages::UNIFORM,
         );
-        let view = match picture {
-            Some((used, picture)) => self.texture(used, picture),
+        let view = match image {
+            Some((used, image)) => self.texture(used, image),
             None => self.white(),
         };
         let sampler = self.sampler(used);
@@ -165,13 +169,13 @@ impl Textures<'_> {
         }
     }
 
-    fn texture(&mut self, used: &TextureUse, picture: &Picture) -> wgpu::TextureView {
-        let srgb = is_srgb(used, picture);
-        if let Some(view) = self.made.get(&(used.texture, srgb)) {
+    fn texture(&mut self, used: &TextureUse, image: &TextureImage) -> wgpu::TextureView {
+        let srgb = is_srgb(used, image);
+        if let Some(view) = self.views.get(&(used.texture, srgb)) {
             return view.clone();
         }
-        let view = self.upload(&picture.levels, srgb);
-        self.made.insert((used.texture, srgb), view.clone());
+        let view = self.upload(&image.levels, srgb);
+        self.views.insert((used.texture, srgb), view.clone());
         view
     }
 
@@ -228,7 +232,7 @@ impl Textures<'_> {
         let mode = |wrap: TextureWrap| match wrap {
             TextureWrap::Repeat => wgpu::AddressMode::Repeat,
             TextureWrap::Mirror => wgpu::AddressMode::MirrorRepeat,
-            // Pictures end at uv 0 and 1 in nearly every file that does not say how they go on.
+            // In nearly every file without a wrap mode, uvs stay between 0 and 1.
             TextureWrap::Clamp | TextureWrap::Black | TextureWrap::UseMetadata => {
                 wgpu::AddressMode::ClampToEdge
             }

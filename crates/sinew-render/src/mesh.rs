@@ -1,4 +1,4 @@
-//! A mesh's faces on the GPU: what does not change with time.
+//! The faces of a mesh on the GPU, which do not change over time.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,32 +12,34 @@ use sinew::error::Invalid;
 use sinew::mesh::{RenderInputs, RenderMesh};
 use sinew::scene::DrawnMesh;
 
-/// A render vertex, as surface.wgsl takes it.
+/// A render vertex, in the layout of surface.wgsl.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Vertex {
-    /// Which point, and which normal, of those that lie in the mesh's buffers.
+    /// Index of its point in the mesh's points.
     pub point: u32,
+    /// Index of its normal in the mesh's normals ([`NormalsOf`]).
     pub normal: u32,
     pub uv: Vec2,
-    /// Linear, 8 bits.
+    /// Linear colour and opacity, 8 bits each.
     pub color: [u8; 4],
 }
 
-/// Where a mesh's normals come from, and so how they are numbered.
+/// Which normals a mesh is drawn with, and so how [`Vertex::normal`] numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NormalsOf {
-    /// The skin's rest normals, one per point or per face corner.
+    /// The deformed normals of the skin, one per point or per face corner.
     Skin,
-    /// Made from the points; or there are none.
+    /// Normals computed from the points, one per point; or none.
     Points,
-    /// The mesh's own, one per render vertex.
+    /// The authored normals of a mesh without a skin, one per render vertex.
     Vertices,
 }
 
 /// Triangles that share a material.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Section {
+    /// Range of the index buffer.
     pub indices: Range<u32>,
     /// Index into [`Materials`].
     pub material: usize,
@@ -49,14 +51,14 @@ pub(super) struct MeshData {
     pub vertices: Vec<Vertex>,
     pub indices: Vec<u32>,
     pub sections: Vec<Section>,
-    /// Points at the ends of each authored edge.
+    /// The two points of each authored edge.
     pub edges: Vec<[u32; 2]>,
-    /// Of render vertices, where asked for.
+    /// One normal per render vertex, for [`NormalsOf::Vertices`].
     pub normals: Option<Vec<Vec3>>,
     points: u32,
 }
 
-/// Buffers of a mesh.
+/// The buffers of a mesh.
 #[derive(Clone, Debug)]
 pub(super) struct MeshBuffers {
     pub vertices: wgpu::Buffer,
@@ -70,10 +72,10 @@ pub(super) struct MeshBuffers {
 }
 
 impl MeshData {
-    /// Render vertices and triangles by material.
+    /// Computes the render vertices, and the triangles sorted by material.
     ///
     /// # Errors
-    /// As [`RenderMesh::new`].
+    /// Those of [`RenderMesh::new`].
     pub fn new(
         mesh: &DrawnMesh,
         normals: NormalsOf,
@@ -91,30 +93,34 @@ impl MeshData {
             colors: mesh.display_color.as_ref().and_then(|p| p.first()),
             opacities: mesh.display_opacity.as_ref().and_then(|p| p.first()),
         };
-        let made = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
+        let render_mesh = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
         let vertex = |v: usize| {
-            let color = made.colors.as_ref().map_or(Vec3::ONE, |c| c[v]);
-            let opacity = made.opacities.as_ref().map_or(1.0, |o| o[v]);
+            let color = render_mesh.colors.as_ref().map_or(Vec3::ONE, |c| c[v]);
+            let opacity = render_mesh.opacities.as_ref().map_or(1.0, |o| o[v]);
             Vertex {
-                point: made.points[v],
+                point: render_mesh.points[v],
                 normal: match normals {
-                    NormalsOf::Skin => made.skin_normals.as_ref().map_or(made.points[v], |n| n[v]),
-                    NormalsOf::Points => made.points[v],
+                    NormalsOf::Skin => match &render_mesh.skin_normals {
+                        Some(normals) => normals[v],
+                        None => render_mesh.points[v],
+                    },
+                    NormalsOf::Points => render_mesh.points[v],
                     NormalsOf::Vertices => v as u32,
                 },
-                uv: made.uvs.as_ref().map_or(Vec2::ZERO, |uv| uv[v]),
+                uv: render_mesh.uvs.as_ref().map_or(Vec2::ZERO, |uv| uv[v]),
                 color: color.extend(opacity).to_array().map(eight_bits),
             }
         };
         let mut out = Self {
-            vertices: (0..made.points.len()).map(vertex).collect(),
+            vertices: (0..render_mesh.points.len()).map(vertex).collect(),
             points: mesh.point_count() as u32,
             ..Self::default()
         };
-        // By material, so that each is drawn at once.
+        // Sort by material, so that each is drawn with one call.
         let mut by_material: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         let of_faces = face_materials(mesh, materials);
-        for (triangle, face) in made.triangles.iter().zip(&made.face_of_triangle) {
+        let faces = &render_mesh.face_of_triangle;
+        for (triangle, face) in render_mesh.triangles.iter().zip(faces) {
             by_material
                 .entry(of_faces[*face as usize])
                 .or_default()
@@ -128,31 +134,34 @@ impl MeshData {
                 material,
             });
         }
-        out.edges = made
+        out.edges = render_mesh
             .edges
             .iter()
-            .map(|e| e.map(|v| made.points[v as usize]))
+            .map(|e| e.map(|v| render_mesh.points[v as usize]))
             .collect();
-        out.normals = made.normals.filter(|_| normals == NormalsOf::Vertices);
+        out.normals = render_mesh
+            .normals
+            .filter(|_| normals == NormalsOf::Vertices);
         Ok(out)
     }
 
+    /// Creates the buffers.
     pub fn upload(&self, device: &wgpu::Device) -> MeshBuffers {
         use wgpu::BufferUsages;
-        let make = |label, bytes: &[u8], usage| filled(device, label, bytes, usage);
+        let create = |label, bytes: &[u8], usage| filled(device, label, bytes, usage);
         MeshBuffers {
-            vertices: make(
+            vertices: create(
                 "render.vertices",
                 bytemuck::cast_slice(&self.vertices),
                 BufferUsages::VERTEX,
             ),
             vertex_count: self.vertices.len() as u32,
-            indices: make(
+            indices: create(
                 "render.indices",
                 bytemuck::cast_slice(&self.indices),
                 BufferUsages::INDEX,
             ),
-            edges: make(
+            edges: create(
                 "render.edges",
                 bytemuck::cast_slice(&self.edges),
                 BufferUsages::VERTEX,
@@ -165,11 +174,12 @@ impl MeshData {
     }
 }
 
+/// A value from 0 to 1 as 8 bits.
 fn eight_bits(value: f32) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0).round() as u8
 }
 
-/// The material of each face.
+/// For each face, the index of its material in [`Materials`].
 fn face_materials(mesh: &DrawnMesh, materials: &Materials) -> Vec<usize> {
     let without = match mesh.display_color {
         Some(_) => materials.colored(),

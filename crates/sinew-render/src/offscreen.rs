@@ -1,38 +1,40 @@
-//! Pictures without a window.
+//! Draws pictures into memory, without a window.
 
 use image::RgbaImage;
 
-use super::{Background, Camera, Look, Renderer, Stage};
-use sinew::error::Result;
+use super::{Background, Camera, Look, Renderer, Result, Stage};
 use sinew::gpu::{GpuError, guarded, map_and};
 
-/// Bytes of a picture's rows are a multiple of this on the GPU.
+/// In a buffer on the GPU the bytes of a picture's row are a multiple of this.
 const ROW: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
 
-/// The samples of each pixel.
+/// Number of samples of each pixel.
 const SAMPLES: u32 = 4;
 
-/// Draws into memory: pictures of 8 bits, sRGB, with straight alpha.
+/// Draws pictures into memory. They are RGBA with 8 bits per channel, sRGB, with straight alpha,
+/// and the first row is the top.
 #[derive(Debug)]
 pub struct Offscreen {
     device: wgpu::Device,
     queue: wgpu::Queue,
     renderer: Renderer,
-    held: Option<Held>,
+    /// For the size of the last picture.
+    target: Option<Target>,
 }
 
-/// Texture and readback buffer of the last picture's size.
+/// The texture and the readback buffer for pictures of one size.
 #[derive(Debug)]
-struct Held {
+struct Target {
     size: [u32; 2],
     texture: wgpu::Texture,
-    readable: wgpu::Buffer,
+    readback: wgpu::Buffer,
 }
 
-/// Whether a device draws pictures of a size.
+/// Checks that a device can draw pictures of `size` pixels (width and height).
 ///
 /// # Errors
-/// [`GpuError::Limit`] with the limit's name, for a picture that is larger, and for one without pixels.
+/// [`GpuError::Limit`], with the name of the limit, if the picture is too large;
+/// [`GpuError::Mismatch`] if it has no pixels.
 pub fn check_size(device: &wgpu::Device, size: [u32; 2]) -> Result<(), GpuError> {
     let limits = device.limits();
     let [width, height] = size.map(u64::from);
@@ -46,7 +48,7 @@ pub fn check_size(device: &wgpu::Device, size: [u32; 2]) -> Result<(), GpuError>
     let most = u64::from(limits.max_texture_dimension_2d);
     if width.min(height) == 0 {
         return Err(GpuError::Mismatch(format!(
-            "a picture of {width} x {height} pixels has none"
+            "a picture of {width} x {height} pixels: expected a width and a height of at least 1"
         )));
     }
     if width.max(height) > most {
@@ -64,23 +66,24 @@ pub fn check_size(device: &wgpu::Device, size: [u32; 2]) -> Result<(), GpuError>
 }
 
 impl Offscreen {
-    /// Builds the pipelines on a device.
+    /// Creates the pipelines on a device.
     ///
     /// # Errors
-    /// As [`Renderer::new`].
+    /// Those of [`Renderer::new`].
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self, GpuError> {
         Ok(Self {
             device: device.clone(),
             queue: queue.clone(),
             renderer: Renderer::new(device, wgpu::TextureFormat::Rgba8UnormSrgb, SAMPLES)?,
-            held: None,
+            target: None,
         })
     }
 
-    /// Deforms and draws a stage as it is posed, and waits for the picture.
+    /// Deforms a stage in its current pose, draws it, and waits for the picture of `size` pixels
+    /// (width and height).
     ///
     /// # Errors
-    /// A size beyond the device's limits, which it names; no memory; a lost device.
+    /// Those of [`check_size`] and [`Stage::encode`]; the device is lost or has no memory.
     pub fn picture(
         &mut self,
         stage: &mut Stage,
@@ -90,24 +93,24 @@ impl Offscreen {
     ) -> Result<RgbaImage> {
         check_size(&self.device, size)?;
         let device = self.device.clone();
-        if self.held.as_ref().is_none_or(|h| h.size != size) {
-            self.held = Some(guarded(&device, || Held::new(&device, size))?);
+        if self.target.as_ref().is_none_or(|t| t.size != size) {
+            self.target = Some(guarded(&device, || Target::new(&device, size))?);
         }
         let mut encoder = guarded(&device, || {
             device.create_command_encoder(&Default::default())
         })?;
         stage.encode(&mut encoder)?;
-        let Some(held) = &self.held else {
-            return Err(GpuError::Lost("no picture to draw on".into()).into());
+        let Some(target) = &self.target else {
+            return Err(GpuError::Lost("no texture to draw into".into()).into());
         };
-        let view = held.texture.create_view(&Default::default());
+        let view = target.texture.create_view(&Default::default());
         self.renderer
             .draw(&mut encoder, &view, size, stage, camera, look)?;
         let [width, height] = size;
         let row = (width * 4).next_multiple_of(ROW);
         let pixels = guarded(&device, || {
             let to = wgpu::TexelCopyBufferInfo {
-                buffer: &held.readable,
+                buffer: &target.readback,
                 layout: wgpu::TexelCopyBufferLayout {
                     offset: 0,
                     bytes_per_row: Some(row),
@@ -115,7 +118,7 @@ impl Offscreen {
                 },
             };
             encoder.copy_texture_to_buffer(
-                held.texture.as_image_copy(),
+                target.texture.as_image_copy(),
                 to,
                 wgpu::Extent3d {
                     width,
@@ -126,7 +129,7 @@ impl Offscreen {
             self.queue.submit([encoder.finish()]);
             map_and(
                 &device,
-                &held.readable,
+                &target.readback,
                 u64::from(row) * u64::from(height),
                 |bytes| {
                     let rows = bytes.chunks_exact(row as usize);
@@ -136,8 +139,9 @@ impl Offscreen {
                 },
             )
         })??;
-        let mut picture = RgbaImage::from_raw(width, height, pixels)
-            .ok_or_else(|| GpuError::Readback("fewer pixels than the picture has".into()))?;
+        let mut picture = RgbaImage::from_raw(width, height, pixels).ok_or_else(|| {
+            GpuError::Readback("fewer bytes were read than the picture has".into())
+        })?;
         if look.background == Background::Transparent {
             straighten(&mut picture);
         }
@@ -145,7 +149,7 @@ impl Offscreen {
     }
 }
 
-impl Held {
+impl Target {
     fn new(device: &wgpu::Device, size: [u32; 2]) -> Self {
         let [width, height] = size;
         Self {
@@ -164,7 +168,7 @@ impl Held {
                 usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
                 view_formats: &[],
             }),
-            readable: device.create_buffer(&wgpu::BufferDescriptor {
+            readback: device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("render.readback"),
                 size: u64::from((width * 4).next_multiple_of(ROW)) * u64::from(height),
                 usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
@@ -174,7 +178,8 @@ impl Held {
     }
 }
 
-/// Straight colours of premultiplied ones, which the target encoded as sRGB after light was multiplied.
+/// Converts premultiplied colours to straight ones. The colours are sRGB, and were premultiplied
+/// before that encoding.
 fn straighten(picture: &mut RgbaImage) {
     let decode = |c: u8| super::frame::linear([f32::from(c) / 255.0; 3]).x;
     let encode = |light: f32| {

@@ -1,4 +1,4 @@
-//! Bones and boxes over the picture, as the shaders take them.
+//! Vertices of the bones and the boxes that are drawn over the picture.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, Vec3};
@@ -6,7 +6,7 @@ use glam::{DVec3, Vec3};
 use super::frame::{linear, local};
 use super::{Bounds, JointId, Stage};
 
-/// A free line of lines.wgsl; the colour is linear, with straight alpha.
+/// A line of lines.wgsl, in local space. The colour is linear, with straight alpha.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Line {
@@ -15,7 +15,7 @@ pub(super) struct Line {
     pub color: [f32; 4],
 }
 
-/// A corner of a triangle of bones.wgsl.
+/// A vertex of bones.wgsl, in local space. The colour is linear, with straight alpha.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct BoneVertex {
@@ -23,7 +23,7 @@ pub(super) struct BoneVertex {
     pub color: [f32; 4],
 }
 
-/// The box around each visible mesh.
+/// The lines of the bounding box of each visible mesh.
 pub(super) fn boxes(stage: &Stage) -> Vec<Line> {
     let count = stage.meshes.len();
     let all = (0..count)
@@ -32,6 +32,7 @@ pub(super) fn boxes(stage: &Stage) -> Vec<Line> {
     all.flat_map(|b| box_lines(stage, &b)).collect()
 }
 
+/// The twelve edges of a box.
 fn box_lines(stage: &Stage, bounds: &Bounds) -> Vec<Line> {
     let corners = bounds.corners().map(|c| local(stage, c));
     let color = linear([0.98, 0.75, 0.2]).extend(0.95).to_array();
@@ -49,7 +50,8 @@ fn box_lines(stage: &Stage, bounds: &Bounds) -> Vec<Line> {
     out
 }
 
-/// Octahedra from each joint to its children, and a small one at each joint. `size` is that of what is drawn.
+/// An octahedron from each joint to each of its children, and a small one at each joint. `size` is
+/// the size of the scene, in the stage's units.
 pub(super) fn bones(stage: &Stage, chosen: Option<JointId>, size: f64) -> Vec<BoneVertex> {
     let [bone, joint, marked] = [[0.55, 0.72, 0.92], [0.93, 0.95, 0.98], [1.0, 0.55, 0.1]]
         .map(|c| linear(c).extend(1.0).to_array());
@@ -90,7 +92,7 @@ pub(super) fn bones(stage: &Stage, chosen: Option<JointId>, size: f64) -> Vec<Bo
             if length < size * 1e-4 {
                 continue;
             }
-            // Thick near its own joint, as bones are drawn everywhere.
+            // Thick near its own joint, as in most programs.
             let wide = (length * 0.1).min(size * 0.03);
             let (side, other) = (along / length).any_orthonormal_pair();
             let color = if is_chosen(parent) { marked } else { bone };
@@ -109,6 +111,8 @@ pub(super) fn bones(stage: &Stage, chosen: Option<JointId>, size: f64) -> Vec<Bo
     out
 }
 
+/// Appends the triangles of an octahedron with the tips `start` and `end` and a ring around
+/// `middle`.
 fn octahedron(
     stage: &Stage,
     start: DVec3,

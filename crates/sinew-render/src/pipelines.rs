@@ -1,23 +1,27 @@
-//! Render pipelines, made once per target format.
+//! Render pipelines, created once per format of the target.
 
 use super::layouts;
 use super::shaders::{
     BACKGROUND, BONES, GROUND, LINES, MESH_LINES, SHADOW, SHADOW_MESH, SURFACE, Shader,
 };
 
-/// Depth of a picture: reversed, so that f32 is spread evenly over it.
+/// Format of the depth of a picture. Depth is reversed, so that the precision of f32 is spread
+/// evenly.
 pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 
-/// Darkness of a shadow.
+/// Format of the shadow's darkness.
 pub(super) const SHADOW_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
 /// Bytes of a render vertex: point, normal, uv, colour.
 pub(super) const VERTEX_BYTES: u64 = 20;
 
+/// The bind group layouts and the pipelines of a renderer.
 #[derive(Debug)]
 pub(super) struct Pipelines {
     pub frame: wgpu::BindGroupLayout,
-    pub picture: wgpu::BindGroupLayout,
+    /// Layout of a texture with a sampler.
+    pub sampled: wgpu::BindGroupLayout,
+    /// Layout of a texture without a sampler.
     pub fetched: wgpu::BindGroupLayout,
     pub opaque: wgpu::RenderPipeline,
     pub blended: wgpu::RenderPipeline,
@@ -32,8 +36,8 @@ pub(super) struct Pipelines {
     pub shadow_along: wgpu::RenderPipeline,
 }
 
-/// What differs between pipelines.
-struct Wanted<'a> {
+/// The properties in which the pipelines differ.
+struct Description<'a> {
     shader: &'a Shader,
     vertex: &'a str,
     fragment: &'a str,
@@ -43,7 +47,7 @@ struct Wanted<'a> {
     format: wgpu::TextureFormat,
     samples: u32,
     blend: Option<wgpu::BlendState>,
-    /// Comparison, and whether depth is written.
+    /// The comparison, and whether depth is written; `None` without a depth buffer.
     depth: Option<(wgpu::CompareFunction, bool)>,
     constants: &'a [(&'a str, f64)],
 }
@@ -55,9 +59,9 @@ impl Pipelines {
         let frame = layouts::frame(device);
         let geometry = layouts::geometry(device);
         let material = layouts::material(device);
-        let (picture, fetched) = (
-            layouts::picture(device, true),
-            layouts::picture(device, false),
+        let (sampled, fetched) = (
+            layouts::texture_only(device, true),
+            layouts::texture_only(device, false),
         );
         let over = Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING);
         let encode = f64::from(!format.is_srgb());
@@ -101,7 +105,7 @@ impl Pipelines {
         ];
         let bone = [Some(buffer(28, wgpu::VertexStepMode::Vertex, &bone))];
 
-        let surface = Wanted {
+        let surface = Description {
             shader: &SURFACE,
             vertex: "vertex",
             fragment: "fragment",
@@ -114,7 +118,7 @@ impl Pipelines {
             depth: Some((GreaterEqual, true)),
             constants: &opaque_constants,
         };
-        let lines = Wanted {
+        let lines = Description {
             shader: &MESH_LINES,
             vertex: "edge",
             groups: &[&frame, &geometry],
@@ -122,7 +126,7 @@ impl Pipelines {
             constants: &constants,
             ..surface
         };
-        let shadow = Wanted {
+        let shadow = Description {
             shader: &SHADOW,
             vertex: "vertex",
             fragment: "across",
@@ -135,17 +139,17 @@ impl Pipelines {
             depth: None,
             constants: &[],
         };
-        // Group 0 is the frame everywhere; the blur has none.
+        // Group 0 is the frame in all pipelines; the shader of the blur does not use it.
         let blur_groups = [&frame, &fetched];
         Self {
-            opaque: surface.make(device),
-            blended: Wanted {
+            opaque: surface.create(device),
+            blended: Description {
                 depth: Some((GreaterEqual, false)),
                 constants: &blended_constants,
                 ..surface
             }
-            .make(device),
-            background: Wanted {
+            .create(device),
+            background: Description {
                 shader: &BACKGROUND,
                 groups: &[&frame],
                 buffers: &[],
@@ -153,41 +157,41 @@ impl Pipelines {
                 constants: &constants,
                 ..surface
             }
-            .make(device),
-            ground: Wanted {
+            .create(device),
+            ground: Description {
                 shader: &GROUND,
-                groups: &[&frame, &picture],
+                groups: &[&frame, &sampled],
                 buffers: &[],
                 topology: TriangleStrip,
                 depth: Some((GreaterEqual, false)),
                 constants: &constants,
                 ..surface
             }
-            .make(device),
-            edges: lines.make(device),
-            normals: Wanted {
+            .create(device),
+            edges: lines.create(device),
+            normals: Description {
                 vertex: "normal",
                 buffers: &per_vertex,
                 ..lines
             }
-            .make(device),
-            lines: Wanted {
+            .create(device),
+            lines: Description {
                 shader: &LINES,
                 vertex: "free",
                 groups: &[&frame],
                 buffers: &line,
                 ..lines
             }
-            .make(device),
-            bones: Wanted {
+            .create(device),
+            bones: Description {
                 shader: &BONES,
                 groups: &[&frame],
                 buffers: &bone,
                 constants: &constants,
                 ..surface
             }
-            .make(device),
-            shadow_mesh: Wanted {
+            .create(device),
+            shadow_mesh: Description {
                 shader: &SHADOW_MESH,
                 fragment: "fragment",
                 groups: &[&frame, &geometry],
@@ -195,27 +199,27 @@ impl Pipelines {
                 depth: Some((GreaterEqual, true)),
                 ..shadow
             }
-            .make(device),
-            shadow_across: Wanted {
+            .create(device),
+            shadow_across: Description {
                 groups: &blur_groups,
                 ..shadow
             }
-            .make(device),
-            shadow_along: Wanted {
+            .create(device),
+            shadow_along: Description {
                 fragment: "along",
                 groups: &blur_groups,
                 ..shadow
             }
-            .make(device),
+            .create(device),
             frame,
-            picture,
+            sampled,
             fetched,
         }
     }
 }
 
-impl Wanted<'_> {
-    fn make(&self, device: &wgpu::Device) -> wgpu::RenderPipeline {
+impl Description<'_> {
+    fn create(&self, device: &wgpu::Device) -> wgpu::RenderPipeline {
         let label = Some(self.shader.name);
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label,

@@ -1,4 +1,4 @@
-//! Draws a stage.
+//! Draws a stage into a texture.
 
 use bytemuck::bytes_of;
 
@@ -9,14 +9,15 @@ use super::overlay::{self, BoneVertex, Line};
 use super::pipelines::{Pipelines, VERTEX_BYTES};
 use super::stage_mesh::StageMesh;
 use super::targets::{Shadow, Targets};
-use super::{Background, Bounds, Camera, Look, Stage};
-use sinew::error::Result;
+use super::{Background, Bounds, Camera, Look, Result, Stage};
 use sinew::gpu::{GpuError, guarded};
 
-/// Pipelines for one kind of target. It keeps textures of the last picture's size, and nothing of a stage.
+/// Draws stages into textures of one format. It keeps textures of the last picture's size, and
+/// nothing of a stage.
 ///
-/// Three lights go round with the camera: a warm key from the upper left, a cool fill from the right, and a rim from behind; a
-/// hemisphere is above. Surfaces are GGX by the material's roughness and metalness.
+/// Three lights turn with the camera: a warm key light from the upper left, a cool fill light from
+/// the right, and a rim light from behind. A hemisphere light comes from above. Surfaces reflect by
+/// GGX with the material's roughness and metalness.
 #[derive(Debug)]
 pub struct Renderer {
     device: wgpu::Device,
@@ -27,28 +28,31 @@ pub struct Renderer {
     targets: Option<Targets>,
 }
 
-/// A mesh with its place in the picture's uniforms.
+/// A visible mesh of a picture.
 struct Draw<'a> {
     mesh: &'a StageMesh,
     geometry: &'a wgpu::BindGroup,
+    /// Offset of its [`MeshUniform`] in the picture's uniforms, in bytes.
     offset: u32,
 }
 
-/// What one picture is drawn from.
+/// The data that one picture is drawn from.
 struct Picture<'a> {
     frame: wgpu::BindGroup,
     draws: Vec<Draw<'a>>,
     stage: &'a Stage,
+    /// Vertices, and their number.
     lines: (wgpu::Buffer, u32),
     bones: (wgpu::Buffer, u32),
 }
 
 impl Renderer {
-    /// Builds the pipelines for targets of a format, with 1 or 4 samples for each pixel. A format that is not sRGB gets
-    /// encoded colours all the same.
+    /// Creates the pipelines for targets of a format, with 1 or 4 samples for each pixel. The
+    /// target's texels are always sRGB values: if the format does not encode them, the shaders do.
     ///
     /// # Errors
-    /// A device that refuses the shaders: one without storage buffers in the vertex stage, say.
+    /// [`GpuError::Limit`] if the device has fewer than three storage buffers per shader stage; the
+    /// errors of wgpu if the device refuses the shaders.
     pub fn new(
         device: &wgpu::Device,
         format: wgpu::TextureFormat,
@@ -75,11 +79,12 @@ impl Renderer {
         })
     }
 
-    /// Records a picture of a stage, whose [`Stage::encode`] comes before it in the same encoder or an earlier submit.
-    /// `target` is a view of `size` pixels and of this renderer's format; all of it is written.
+    /// Records a picture of a stage. Call [`Stage::encode`] before, with the same encoder or with
+    /// one that is submitted earlier. `target` is a view of this renderer's format and of `size`
+    /// pixels (width and height); all of it is written.
     ///
     /// # Errors
-    /// A size beyond the device's limit, named; no memory.
+    /// Those of [`super::check_size`]; the device has no memory.
     pub fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -131,10 +136,10 @@ impl Renderer {
             });
             bytes.extend_from_slice(bytes_of(&MeshUniform::new(
                 mesh.local_from_mesh,
-                mesh.firsts(),
+                mesh.shader_inputs(),
             )));
         }
-        // Room for one mesh at least, which the layout wants bound.
+        // Space for at least one mesh, because the layout needs one bound.
         bytes.resize(bytes.len() + size_of::<MeshUniform>() + alignment, 0);
         let uniforms = filled(
             &self.device,
@@ -183,7 +188,7 @@ impl Renderer {
         }
     }
 
-    /// The shadow: all meshes from below, blurred across and along.
+    /// Draws the shadow: all meshes seen from below, blurred in both directions.
     fn draw_shadow(&self, encoder: &mut wgpu::CommandEncoder, picture: &Picture<'_>, look: &Look) {
         {
             let mut pass = begin(
@@ -221,6 +226,7 @@ impl Renderer {
         }
     }
 
+    /// Draws background, surfaces, lines, ground and bones.
     fn draw_all(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -280,7 +286,7 @@ const CLEAR: wgpu::Operations<wgpu::Color> = wgpu::Operations {
     store: wgpu::StoreOp::Store,
 };
 
-/// Begins a pass; depth, where there is some, is cleared to infinity.
+/// Begins a pass. If there is a depth texture, it is cleared to infinity.
 fn begin<'e>(
     encoder: &'e mut wgpu::CommandEncoder,
     color: &wgpu::TextureView,
@@ -311,6 +317,7 @@ fn begin<'e>(
 }
 
 impl Draw<'_> {
+    /// Sets the bind groups and the buffers of the mesh.
     fn bind(&self, pass: &mut wgpu::RenderPass<'_>, frame: &wgpu::BindGroup) {
         let buffers = &self.mesh.buffers;
         pass.set_bind_group(0, frame, &[self.offset]);
@@ -321,14 +328,14 @@ impl Draw<'_> {
 }
 
 impl Picture<'_> {
-    /// Triangles of the opaque or of the blended materials.
+    /// Draws the triangles of the opaque materials, or of the blended ones.
     fn surfaces(&self, pass: &mut wgpu::RenderPass<'_>, blended: bool) {
         let materials = &self.stage.materials;
-        let wanted = |m: &&GpuMaterial| m.blended == blended;
+        let selected = |m: &&GpuMaterial| m.blended == blended;
         for draw in &self.draws {
             let mut bound = false;
             for section in &draw.mesh.buffers.sections {
-                let Some(material) = materials.get(section.material).filter(wanted) else {
+                let Some(material) = materials.get(section.material).filter(selected) else {
                     continue;
                 };
                 if !std::mem::replace(&mut bound, true) {
@@ -340,7 +347,7 @@ impl Picture<'_> {
         }
     }
 
-    /// Lines on and around the meshes.
+    /// Draws the lines on and around the meshes.
     fn overlays(&self, pass: &mut wgpu::RenderPass<'_>, pipelines: &Pipelines, look: &Look) {
         let lines = [
             (look.wireframe, &pipelines.edges),
@@ -354,7 +361,7 @@ impl Picture<'_> {
                 if i == 0 {
                     pass.set_vertex_buffer(0, buffers.edges.slice(..));
                     pass.draw(0..6, 0..buffers.edge_count);
-                } else if draw.mesh.firsts()[2] != 0 {
+                } else if draw.mesh.has_normals() {
                     let bytes = u64::from(buffers.vertex_count) * VERTEX_BYTES;
                     pass.set_vertex_buffer(0, buffers.vertices.slice(..bytes));
                     pass.draw(0..6, 0..buffers.vertex_count);

@@ -1,17 +1,18 @@
-//! Pictures in files.
+//! Writes pictures to files.
 
 use std::path::Path;
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, RgbaImage};
 
-use sinew::error::Result;
+use super::error::Result;
 use sinew_io::output;
 
-/// Writes a picture as PNG, without its alpha where all of it is opaque. The file appears under its name only when it is whole.
+/// Writes a picture as PNG; without alpha, if all pixels are opaque. The file gets its name only
+/// when it is complete.
 ///
 /// # Errors
-/// A folder that cannot be written to, a full disk.
+/// [`super::Error::Io`] if the folder cannot be written to, or the disk is full.
 pub fn save_png(file: impl AsRef<Path>, picture: &RgbaImage) -> Result<()> {
     let opaque = picture.pixels().all(|p| p.0[3] == 255);
     output::replace(file.as_ref(), |sink| {

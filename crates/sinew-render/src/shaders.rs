@@ -1,13 +1,17 @@
-//! The shaders, each with what it shares put before it.
+//! The shaders. The text of each begins with the parts that it shares with others.
 
-/// A shader module and its entry points; listed so that a test can translate them for every backend.
+/// A shader module and its entry points. It is public so that a test can translate it for every
+/// backend.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Shader {
+    /// Label of the module.
     pub name: &'static str,
+    /// The whole text.
     pub wgsl: &'static str,
-    /// Entry points: vertex ones, and fragment ones.
+    /// Names of the vertex entry points.
     pub vertex: &'static [&'static str],
+    /// Names of the fragment entry points.
     pub fragment: &'static [&'static str],
 }
 
@@ -73,7 +77,7 @@ pub(super) const BONES: Shader = Shader {
     fragment: &["fragment"],
 };
 
-/// Every shader of a [`super::Renderer`].
+/// All shaders of a [`super::Renderer`].
 #[doc(hidden)]
 pub const SHADERS: [Shader; 8] = [
     SURFACE,

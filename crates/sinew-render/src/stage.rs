@@ -1,4 +1,4 @@
-//! One opened file on one device, posed at a time.
+//! An opened file on a device, posed at a time.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -6,21 +6,21 @@ use std::sync::{Arc, OnceLock};
 use glam::{DMat4, DVec3};
 
 use super::deform::{self, Deform, OnGpu, Posing, Results};
+use super::error::Result;
 use super::joints;
 use super::loaded::{Clip, Loaded};
 use super::material::Materials;
 use super::stage_mesh::{Layouts, StageMesh};
 use super::{Bounds, Control, DrawBackend, StageSkeleton};
-use sinew::error::Result;
 use sinew::gpu::{Skinner, guarded};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene};
 use sinew_io::OpenOptions;
 
-/// A file on a device: its meshes, materials and skeletons, at one time.
+/// An opened file on a device: its meshes, materials and skeletons, posed at one time.
 ///
-/// A frame is [`Stage::set_time`], [`Stage::encode`] and [`super::Renderer::draw`]. Positions and normals go from the
-/// skinning kernel to the vertex shader in the crowd's own buffers.
+/// For each frame call [`Stage::set_time`], [`Stage::encode`] and [`super::Renderer::draw`]. The
+/// vertex shader reads positions and normals from the buffers that the skinning kernel writes.
 #[derive(Debug)]
 pub struct Stage {
     pub(super) skinner: Skinner,
@@ -32,33 +32,35 @@ pub struct Stage {
     pub(super) meshes: Vec<StageMesh>,
     pub(super) on_gpu: OnGpu,
     pub(super) layouts: Layouts,
-    /// World space less this is what buffers hold, so that f32 is fine far from the world's origin.
+    /// Origin of local space, in world space. Buffers hold positions in local space, so that f32 is
+    /// precise far from the world's origin.
     pub(super) origin: DVec3,
     pub(super) time: Time,
     pub(super) control: Control,
-    /// Colours are those of [`Stage::show_difference`].
+    /// Whether the colours show the result of [`Stage::show_difference`].
     pub(super) shows_difference: bool,
     pub(super) skeletons: Vec<StageSkeleton>,
-    /// By the mirror, when someone asked.
+    /// Results of the CPU mirror for the current poses, once they were needed.
     pub(super) results: OnceLock<Arc<Vec<Results>>>,
-    /// The first box that was drawn, and that of the joints then.
+    /// Bounding boxes of everything and of the joints, when the first picture was drawn.
     pub(super) ground: OnceLock<(Bounds, Bounds)>,
     pub(super) messages: Vec<String>,
 }
 
 impl Stage {
-    /// Opens a file. See [`Loaded::read`] for reading it in another thread.
+    /// Reads a file and puts it on a device. To read it in another thread, use [`Loaded::read`] and
+    /// [`Stage::new`].
     ///
     /// # Errors
-    /// As [`Loaded::read`] and [`Stage::new`].
+    /// Those of [`Loaded::read`] and [`Stage::new`].
     pub fn open(skinner: &Skinner, file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::new(skinner, Loaded::read(file, options)?)
     }
 
-    /// Uploads what was read, and poses it at its first time.
+    /// Uploads a file that was read, and poses it at its first time.
     ///
     /// # Errors
-    /// No memory on the device.
+    /// [`super::Error::Gpu`] if the device is lost or has no memory.
     pub fn new(skinner: &Skinner, loaded: Loaded) -> Result<Self> {
         let materials = Materials::new(skinner.device(), skinner.queue(), &loaded)?;
         let Loaded {
@@ -97,13 +99,13 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Makes every mesh anew for the control's skinning method.
+    /// Creates all meshes again, for the control's skinning method.
     fn build(&mut self) -> Result<()> {
         self.on_gpu = OnGpu::new(&self.skinner);
         let bound: Vec<_> = self.scene.bound_skins().collect();
         let mut meshes = Vec::with_capacity(self.geometry.meshes.len());
         for (i, mesh) in self.geometry.meshes.iter().enumerate() {
-            let (moved, deformed) = deform::plan(&self.scene, mesh);
+            let (transform, deformed) = deform::plan(&self.scene, mesh);
             let deform = match deformed {
                 None => None,
                 Some((binding, part)) => {
@@ -118,38 +120,39 @@ impl Stage {
                             animated_rest: bound[binding].binding().rest_is_animated(),
                         }),
                         Err(e) => {
-                            tell(&mut self.messages, e.to_string());
+                            add_message(&mut self.messages, e.to_string());
                             continue;
                         }
                     }
                 }
             };
             let device = self.skinner.device();
-            let made = guarded(device, || {
+            let stage_mesh = guarded(device, || {
                 StageMesh::new(
                     device,
                     &self.layouts,
                     i,
                     mesh,
-                    moved,
+                    transform,
                     deform,
                     &self.materials,
                     self.time,
                 )
             })?;
-            match made {
-                Ok(made) => meshes.push(made),
-                Err(e) => tell(&mut self.messages, e.in_file(&self.scene.file).to_string()),
+            match stage_mesh {
+                Ok(stage_mesh) => meshes.push(stage_mesh),
+                Err(e) => add_message(&mut self.messages, e.in_file(&self.scene.file).to_string()),
             }
         }
         self.meshes = meshes;
         Ok(())
     }
 
-    /// Poses everything at a time. Nothing reaches the device before [`Stage::encode`].
+    /// Poses the stage at a time. Nothing runs on the device before [`Stage::encode`]. A prim
+    /// without a pose at this time is not drawn, and [`Stage::messages`] says why.
     ///
     /// # Errors
-    /// A lost device. Prims that have no pose at this time are not drawn, and [`Stage::messages`] says why.
+    /// [`super::Error::Gpu`] if the device is lost or has no memory.
     pub fn set_time(&mut self, time: Time, control: &Control) -> Result<()> {
         let rebuild = control.method != self.control.method;
         let shown = std::mem::take(&mut self.shows_difference);
@@ -167,7 +170,7 @@ impl Stage {
             let mesh = &self.geometry.meshes[stage_mesh.drawn];
             stage_mesh.visible = mesh.visible(time);
             let posed = posing
-                .local_from_mesh(&self.scene, mesh, stage_mesh.moved)
+                .local_from_mesh(&self.scene, mesh, stage_mesh.transform)
                 .and_then(|m| {
                     stage_mesh.local_from_mesh = m;
                     match &mut stage_mesh.deform {
@@ -177,7 +180,7 @@ impl Stage {
                 });
             if let Err(e) = posed {
                 stage_mesh.visible = false;
-                tell(&mut self.messages, e.to_string());
+                add_message(&mut self.messages, e.to_string());
                 continue;
             }
             if let Some(deform) = &mut stage_mesh.deform
@@ -189,19 +192,20 @@ impl Stage {
         if heat {
             let device = self.skinner.device();
             for stage_mesh in &mut self.meshes {
-                let made = stage_mesh.set_heat(device, &self.scene, self.control.heat, time);
-                if let Err(e) = made {
-                    tell(&mut self.messages, e.to_string());
+                let set = stage_mesh.set_heat(device, &self.scene, self.control.heat, time);
+                if let Err(e) = set {
+                    add_message(&mut self.messages, e.to_string());
                 }
             }
         }
         Ok(())
     }
 
-    /// Records the deformation of the time that was set: dispatches, or uploads of the mirror's results.
+    /// Records the deformation of the current pose: dispatches of the kernels, or uploads of the
+    /// CPU mirror's results.
     ///
     /// # Errors
-    /// As [`sinew::gpu::Crowd::encode`].
+    /// Those of [`sinew::gpu::Crowd::encode`].
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         let on_gpu = self.control.backend == DrawBackend::Gpu;
         if on_gpu
@@ -231,7 +235,7 @@ impl Stage {
                     Ok(())
                 }
                 None if stage_mesh.deform.is_some() => {
-                    stage_mesh.take(&self.on_gpu.crowd, device, encoder)
+                    stage_mesh.use_crowd(&self.on_gpu.crowd, device, encoder)
                 }
                 None => {
                     stage_mesh.follow_points(device, encoder, mesh, self.time);
@@ -244,14 +248,15 @@ impl Stage {
     }
 }
 
-/// Adds a message that is not there yet.
-fn tell(messages: &mut Vec<String>, message: String) {
+/// Adds a message, unless it is in the list already.
+fn add_message(messages: &mut Vec<String>, message: String) {
     if !messages.contains(&message) {
         messages.push(message);
     }
 }
 
-/// An origin near what is drawn where that is far from the world's, in whole units.
+/// The origin of local space: that of world space, or a position near the first skeleton or mesh,
+/// in whole units, if that is far away.
 fn origin(scene: &Scene, geometry: &Geometry) -> DVec3 {
     const FAR: f64 = 1000.0;
     let skeleton = scene.instances.first().or(scene.unbound_skeletons.first());

@@ -1,98 +1,107 @@
-//! What a stage knows of itself.
+//! Properties of a stage and its meshes.
 
 use std::collections::BTreeMap;
 
+use super::error::{Error, Result};
 use super::loaded::Clip;
 use super::stage_mesh::StageMesh;
 use super::{Control, Stage, StageSkeleton};
-use sinew::error::{Error, Result};
 use sinew::gpu::{GpuError, Skinner};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene, StageCamera};
 
-/// What is known of one mesh.
+/// Properties of one mesh of a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshInfo {
     /// Prim path.
     pub path: String,
+    /// Number of points.
     pub points: usize,
+    /// Number of authored faces.
     pub faces: usize,
+    /// Number of triangles.
     pub triangles: usize,
-    /// Joints of the skeleton that skins it; 0 for a mesh that no joint moves.
+    /// Number of joints of the skeleton that skins it; 0 if no joint moves it.
     pub joints: usize,
-    /// Blend shapes that it has.
+    /// Number of its blend shapes.
     pub shapes: usize,
-    /// Influences per point.
+    /// Number of influences of each point.
     pub influences: usize,
-    /// Whether points are skinned or blended.
+    /// Whether its points are skinned or blended.
     pub deforms: bool,
+    /// Whether it is visible at the stage's time.
     pub visible: bool,
 }
 
 impl Stage {
-    /// The device's pipelines that it runs on.
+    /// The skinner whose device and pipelines it uses.
     #[must_use]
     pub fn skinner(&self) -> &Skinner {
         &self.skinner
     }
 
+    /// Skeletons, animations and bindings of the file.
     #[must_use]
     pub fn scene(&self) -> &Scene {
         &self.scene
     }
 
+    /// Meshes, materials, textures and cameras of the file.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// `Y` or `Z`.
+    /// The axis that is up: `Y` or `Z`.
     #[must_use]
     pub fn up_axis(&self) -> char {
         self.scene.up_axis
     }
 
+    /// Length of the stage's unit, in metres.
     #[must_use]
     pub fn meters_per_unit(&self) -> f64 {
         self.scene.meters_per_unit
     }
 
-    /// The time that is set.
+    /// The time of the current pose.
     #[must_use]
     pub fn time(&self) -> Time {
         self.time
     }
 
-    /// The control that is set.
+    /// The control of the current pose.
     #[must_use]
     pub fn control(&self) -> &Control {
         &self.control
     }
 
+    /// The clips of the file; empty for a USD file.
     #[must_use]
     pub fn clips(&self) -> &[Clip] {
         &self.clips
     }
 
-    /// Index into [`Stage::clips`] of the one that plays.
+    /// Index into [`Stage::clips`] of the clip that plays.
     #[must_use]
     pub fn clip(&self) -> Option<usize> {
         self.clip
     }
 
+    /// The cameras of the file.
     #[must_use]
     pub fn cameras(&self) -> &[StageCamera] {
         &self.geometry.cameras
     }
 
-    /// Skeletons with their joints in world space at the time that is set.
+    /// The skeletons, with their current pose in world space.
     #[must_use]
     pub fn skeletons(&self) -> &[StageSkeleton] {
         &self.skeletons
     }
 
-    /// First and last time code: the stage's own range, else from the first authored time to the last; `None` where nothing
-    /// moves.
+    /// First and last time code: the authored range of the stage, or else the first and the last
+    /// authored time. `None` if nothing moves.
     #[must_use]
     pub fn time_range(&self) -> Option<(f64, f64)> {
         if let Some((first, last)) = self.scene.time_line.range.filter(|(a, b)| a <= b) {
@@ -110,7 +119,7 @@ impl Stage {
         (first <= last).then_some((first, last))
     }
 
-    /// Time codes from one frame to the next.
+    /// Number of time codes from one frame to the next.
     #[must_use]
     pub fn frame_step(&self) -> f64 {
         let line = &self.scene.time_line;
@@ -122,7 +131,7 @@ impl Stage {
         }
     }
 
-    /// Channels of blend shapes with their weights at the time that is set, by name.
+    /// Current weights of the blend shape channels, by name.
     #[must_use]
     pub fn channels(&self) -> BTreeMap<String, f32> {
         let mut out = BTreeMap::new();
@@ -130,15 +139,16 @@ impl Stage {
             let binding = &self.scene.bindings[deform.binding];
             let instance = &self.scene.instances[binding.instance].instance;
             let weights = binding.channel_weights(instance, self.time).0;
-            for (slot, weight) in binding.shapes.iter().zip(weights) {
-                let wanted = self.control.weights.get(&slot.token);
-                out.insert(slot.token.clone(), *wanted.unwrap_or(&weight));
+            for (channel, weight) in binding.shapes.iter().zip(weights) {
+                let wanted = self.control.weights.get(&channel.token);
+                out.insert(channel.token.clone(), *wanted.unwrap_or(&weight));
             }
         }
         out
     }
 
-    /// Every mesh that is drawn.
+    /// The meshes that can be drawn. Their indices are those of [`Stage::points`] and
+    /// [`Stage::mesh_bounds`].
     #[must_use]
     pub fn meshes(&self) -> Vec<MeshInfo> {
         let info = |m: &StageMesh| {
@@ -165,31 +175,31 @@ impl Stage {
         self.meshes.iter().map(info).collect()
     }
 
-    /// Points that each frame skins or blends.
+    /// Number of points that each frame skins or blends.
     #[must_use]
     pub fn deformed_points(&self) -> usize {
         let deforms = self.meshes.iter().filter_map(|m| m.deform.as_ref());
         deforms.map(|d| d.skin.point_count()).sum()
     }
 
-    /// GPU times of the last frame; see [`sinew::gpu::Crowd::last_gpu_time`].
+    /// GPU times of the last frame ([`sinew::gpu::Crowd::last_gpu_time`]).
     ///
     /// # Errors
-    /// A lost device.
+    /// [`GpuError::Lost`] if the device is lost.
     pub fn last_gpu_time(&self) -> Result<Option<sinew::gpu::GpuTimes>, GpuError> {
         self.on_gpu.crowd.last_gpu_time()
     }
 
-    /// What is drawn differently from what the file says, or not at all, and why.
+    /// Parts of the file that are not drawn, or drawn differently, and why.
     #[must_use]
     pub fn messages(&self) -> &[String] {
         &self.messages
     }
 
-    /// Whether there is anything to draw: a visible mesh, or a joint.
+    /// Checks that there is something to draw: a mesh with faces, or a joint.
     ///
     /// # Errors
-    /// [`Error::NothingToSkin`], with what there is instead.
+    /// [`Error::NothingToDraw`].
     pub fn check_not_empty(&self) -> Result<()> {
         let joints: usize = self
             .skeletons
@@ -199,16 +209,9 @@ impl Stage {
         if joints > 0 || self.meshes.iter().any(|m| m.buffers.triangles > 0) {
             return Ok(());
         }
-        let mut reason =
-            "nothing to draw: no mesh with faces of purpose default or render, and no skeleton"
-                .to_owned();
-        for message in self.messages.iter().take(20) {
-            reason.push_str("\n  ");
-            reason.push_str(message);
-        }
-        Err(Error::NothingToSkin {
+        Err(Error::NothingToDraw {
             file: self.scene.file.clone(),
-            reason,
+            messages: self.messages.clone(),
         })
     }
 }

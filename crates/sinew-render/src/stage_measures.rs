@@ -1,37 +1,39 @@
-//! Where a stage's points are, by the mirror, and how far the GPU's are from there.
+//! Positions and bounding boxes of a stage by the CPU mirror, and the difference to the GPU's
+//! results.
 
 use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
 
 use super::deform::{self, Results};
-use super::{Bounds, DrawBackend, Stage};
-use sinew::error::Result;
+use super::{Bounds, DrawBackend, Result, Stage};
 use sinew::gpu::guarded;
 use sinew::sampled::Time;
 
-/// How far the GPU's points and the mirror's are apart.
+/// The distances between the GPU's points and those of the CPU mirror, in the stage's units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Difference {
-    /// The largest distance, in the stage's units, and the prim that has it.
+    /// The largest distance.
     pub largest: f64,
+    /// Path of the prim with the largest distance; empty if all points agree.
     pub prim: String,
+    /// The mean distance.
     pub mean: f64,
-    /// Points compared.
+    /// Number of points that were compared.
     pub points: usize,
 }
 
 impl Stage {
-    /// What the mirror makes of the poses that are set.
+    /// The CPU mirror's results for the current poses, by index of the mesh.
     pub(super) fn results(&self) -> &Arc<Vec<Results>> {
         self.results.get_or_init(|| {
             let deforms: Vec<_> = self.meshes.iter().map(|m| m.deform.as_ref()).collect();
-            Arc::new(deform::on_cpu(deforms))
+            Arc::new(deform::deform_on_cpu(deforms))
         })
     }
 
-    /// Points of a mesh in world space at the time that is set, by the mirror. `mesh` is an index into
-    /// [`Stage::meshes`].
+    /// The current points of a mesh in world space, by the CPU mirror. `mesh` is an index into
+    /// [`Stage::meshes`]; if there is no such mesh, the result is empty.
     #[must_use]
     pub fn points(&self, mesh: usize) -> Vec<DVec3> {
         let Some(stage_mesh) = self.meshes.get(mesh) else {
@@ -48,7 +50,8 @@ impl Stage {
         }
     }
 
-    /// The box around one mesh at the time that is set; empty where it is invisible.
+    /// The current bounding box of one mesh in world space; empty if it is invisible. `mesh` is an
+    /// index into [`Stage::meshes`].
     #[must_use]
     pub fn mesh_bounds(&self, mesh: usize) -> Bounds {
         match self.meshes.get(mesh).is_some_and(|m| m.visible) {
@@ -57,7 +60,8 @@ impl Stage {
         }
     }
 
-    /// The box around everything at the time that is set, in world space: visible meshes, or joints where there are none.
+    /// The current bounding box of all visible meshes in world space, or of all joints if no mesh
+    /// is visible.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         let meshes = (0..self.meshes.len()).map(|i| self.mesh_bounds(i));
@@ -68,7 +72,8 @@ impl Stage {
         self.joint_bounds()
     }
 
-    /// What [`Stage::bounds`] is around, or its corners where that is many points: what a camera has to frame.
+    /// The points that a camera has to frame, in world space: those that [`Stage::bounds`]
+    /// encloses, or the corners of that box if there are very many.
     #[must_use]
     pub fn outline(&self) -> Vec<DVec3> {
         const MANY: usize = 200_000;
@@ -84,8 +89,9 @@ impl Stage {
         }
     }
 
-    /// What the ground lies under and sizes of overlays follow: of one size at every time, so that nothing jumps while a clip
-    /// plays, and where the joints are.
+    /// The box that the ground lies under, and that sizes of overlays are taken from, in world
+    /// space. Its size is the same at every time, so that nothing jumps while a clip plays; it
+    /// moves along the ground with the joints.
     pub(super) fn ground_bounds(&self) -> Bounds {
         let (bounds, joints) = *self
             .ground
@@ -103,16 +109,18 @@ impl Stage {
         }
     }
 
+    /// The bounding box of all joints, in world space.
     fn joint_bounds(&self) -> Bounds {
         self.skeletons
             .iter()
             .fold(Bounds::EMPTY, |b, s| b.union(s.bounds()))
     }
 
-    /// The box around everything over some times; the time that is set stays.
+    /// The bounding box of everything at the current time and at `times`, in world space. The
+    /// current pose stays.
     ///
     /// # Errors
-    /// As [`Stage::set_time`].
+    /// Those of [`Stage::set_time`].
     pub fn bounds_over(&mut self, times: &[Time]) -> Result<Bounds> {
         let (time, control) = (self.time, self.control.clone());
         let mut out = self.bounds();
@@ -124,20 +132,22 @@ impl Stage {
         Ok(out)
     }
 
-    /// Compares the GPU's points with the mirror's at the time that is set. Waits for the device.
+    /// Compares the GPU's points with those of the CPU mirror, in the current pose. Waits for the
+    /// device.
     ///
     /// # Errors
-    /// A lost device.
+    /// [`super::Error::Gpu`] if the device is lost or has no memory.
     pub fn difference(&mut self) -> Result<Difference> {
         let (out, _) = self.compare()?;
         Ok(out)
     }
 
-    /// As [`Stage::difference`], and shows it as colours until the next [`Stage::set_time`]: from dark blue, where both
-    /// agree, to yellow at the largest distance. [`Stage::encode`] comes next.
+    /// Like [`Stage::difference`]; also shows the distances as colours until the next
+    /// [`Stage::set_time`], from dark blue (0) to yellow (the largest distance). Call
+    /// [`Stage::encode`] next.
     ///
     /// # Errors
-    /// A lost device.
+    /// Those of [`Stage::difference`].
     pub fn show_difference(&mut self) -> Result<Difference> {
         let (out, distances) = self.compare()?;
         let device = self.skinner.device();
@@ -150,7 +160,8 @@ impl Stage {
         Ok(out)
     }
 
-    /// The difference, and the distance of each point of each mesh; none of meshes that no kernel deforms.
+    /// The difference, and for each mesh the distance of each point; empty for meshes that no
+    /// kernel deforms.
     fn compare(&mut self) -> Result<(Difference, Vec<Vec<f64>>)> {
         let backend = std::mem::replace(&mut self.control.backend, DrawBackend::Gpu);
         let control = self.control.clone();

@@ -1,10 +1,10 @@
-//! One mesh of a stage: where its points lie on the GPU, and how they are bound.
+//! One mesh of a stage: the buffers of its points and normals, and their bind group.
 
 use bytemuck::cast_slice;
 use glam::{DMat4, Vec3};
 
 use super::buffers::{entry, filled, upload};
-use super::deform::{self, Deform, Moved, Results};
+use super::deform::{self, Deform, MeshTransform, Results};
 use super::material::Materials;
 use super::mesh::{MeshBuffers, MeshData, NormalsOf};
 use super::{JointId, heat, layouts};
@@ -13,11 +13,11 @@ use sinew::gpu::{Crowd, GpuError, OutputSlice};
 use sinew::sampled::Time;
 use sinew::scene::{DrawnMesh, Scene};
 
-/// What meshes share.
+/// The layout and the buffer that all meshes share.
 #[derive(Debug)]
 pub(super) struct Layouts {
     geometry: wgpu::BindGroupLayout,
-    /// Bound where there is nothing.
+    /// Bound in place of normals or heat that a mesh does not have.
     nothing: wgpu::Buffer,
 }
 
@@ -35,45 +35,48 @@ impl Layouts {
     }
 }
 
-/// Triples in a buffer.
+/// A range of three-component vectors in a buffer.
 #[derive(Clone, Debug, PartialEq)]
 struct Source {
     buffer: wgpu::Buffer,
-    /// Floats before the first.
+    /// Number of floats before the first vector.
     first: u32,
 }
 
+/// A mesh of a stage on the device.
 #[derive(Debug)]
 pub(super) struct StageMesh {
     /// Index into [`sinew::scene::Geometry::meshes`].
     pub drawn: usize,
     pub buffers: MeshBuffers,
-    pub moved: Moved,
+    pub transform: MeshTransform,
     pub deform: Option<Deform>,
     pub visible: bool,
     pub local_from_mesh: DMat4,
     points: Source,
     normals: Option<Source>,
     heat: Option<wgpu::Buffer>,
-    /// What the CPU fills, once it did.
+    /// Buffers of its own for points and normals, once they were needed: for data of the CPU, and
+    /// for outputs of the crowd that are copied together.
     own: [Option<wgpu::Buffer>; 2],
-    /// Points of a mesh without skin change by themselves.
+    /// Whether the authored points of a mesh without a skin are animated.
     animated: bool,
-    /// With what it was made of.
+    /// The bind group, and the buffers that it binds.
     group: Option<(wgpu::BindGroup, [wgpu::Buffer; 3])>,
 }
 
 impl StageMesh {
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "each is a thing of its own, named once"
-    )]
+    /// Uploads the mesh with index `drawn`. A mesh without a skin gets its points at `time`.
+    ///
+    /// # Errors
+    /// The mesh has no valid render vertices, or its smooth normals cannot be computed.
+    #[allow(clippy::too_many_arguments, reason = "all are different and used once")]
     pub fn new(
         device: &wgpu::Device,
         layouts: &Layouts,
         drawn: usize,
         mesh: &DrawnMesh,
-        moved: Moved,
+        transform: MeshTransform,
         deform: Option<Deform>,
         materials: &Materials,
         time: Time,
@@ -106,7 +109,7 @@ impl StageMesh {
         Ok(Self {
             drawn,
             buffers: data.upload(device),
-            moved,
+            transform,
             animated: deform.is_none() && mesh.points.is_animated(),
             deform,
             visible: true,
@@ -119,8 +122,12 @@ impl StageMesh {
         })
     }
 
-    /// Takes the points and normals that the crowd writes, where they lie.
-    pub fn take(
+    /// Draws from the points and normals that the crowd writes, without a copy unless they are in
+    /// several buffers.
+    ///
+    /// # Errors
+    /// The crowd does not have the mesh's instance.
+    pub fn use_crowd(
         &mut self,
         crowd: &Crowd,
         device: &wgpu::Device,
@@ -130,10 +137,12 @@ impl StageMesh {
             return Ok(());
         };
         let [own_points, own_normals] = &mut self.own;
-        if let Some(points) = joined(&crowd.points_on_gpu(instance)?, own_points, device, encoder) {
+        if let Some(points) =
+            one_source(&crowd.points_on_gpu(instance)?, own_points, device, encoder)
+        {
             self.points = points;
         }
-        self.normals = joined(
+        self.normals = one_source(
             &crowd.normals_on_gpu(instance)?,
             own_normals,
             device,
@@ -142,7 +151,7 @@ impl StageMesh {
         Ok(())
     }
 
-    /// Uploads the mirror's results.
+    /// Uploads the CPU mirror's results.
     pub fn upload(
         &mut self,
         device: &wgpu::Device,
@@ -151,7 +160,7 @@ impl StageMesh {
     ) {
         let [own_points, own_normals] = &mut self.own;
         let mut put = |own: &mut Option<wgpu::Buffer>, values: &[Vec3]| {
-            let buffer = room(own, device, size_of_val(values) as u64);
+            let buffer = buffer_of(own, device, size_of_val(values) as u64);
             upload(device, encoder, &buffer, cast_slice(values));
             Source { buffer, first: 0 }
         };
@@ -159,7 +168,7 @@ impl StageMesh {
         self.normals = (!results.normals.is_empty()).then(|| put(own_normals, &results.normals));
     }
 
-    /// Uploads the points of a mesh that moves without a skin.
+    /// Uploads the points at a time of a mesh without a skin, if they are animated.
     pub fn follow_points(
         &mut self,
         device: &wgpu::Device,
@@ -171,23 +180,23 @@ impl StageMesh {
             return;
         };
         let mut put = |own: &mut Option<wgpu::Buffer>, values: &[Vec3]| {
-            let buffer = room(own, device, size_of_val(values) as u64);
+            let buffer = buffer_of(own, device, size_of_val(values) as u64);
             upload(device, encoder, &buffer, cast_slice(values));
             Source { buffer, first: 0 }
         };
         let [own_points, own_normals] = &mut self.own;
         self.points = put(own_points, &points);
         if mesh.normals.is_none() && mesh.subdivided {
-            // What cannot be made was told of when the mesh was.
-            let made = deform::smooth_normals(mesh, &points).ok();
-            self.normals = made.map(|normals| put(own_normals, &normals));
+            // If normals cannot be computed, this was reported when the mesh was created.
+            let normals = deform::smooth_normals(mesh, &points).ok();
+            self.normals = normals.map(|normals| put(own_normals, &normals));
         }
     }
 
-    /// Shows the weights of a joint as colours, or no longer.
+    /// Shows the weights of a joint as colours; `None` shows the material again.
     ///
     /// # Errors
-    /// Influences that are broken at this time.
+    /// The influences are broken at this time.
     pub fn set_heat(
         &mut self,
         device: &wgpu::Device,
@@ -200,36 +209,36 @@ impl StageMesh {
             .deform
             .as_ref()
             .map(|d| d.binding)
-            .or(match self.moved {
-                Moved::Rigid(b) => Some(b),
+            .or(match self.transform {
+                MeshTransform::Rigid(b) => Some(b),
                 _ => None,
             });
-        let points = match (joint, binding) {
+        let weights = match (joint, binding) {
             (None, _) => return Ok(()),
             (Some(joint), Some(b)) => heat::weights(scene, b, joint, time)?,
             (Some(_), None) => Vec::new(),
         };
-        self.show_weights(device, points);
+        self.show_weights(device, weights);
         Ok(())
     }
 
-    /// Shows a number from 0 to 1 of each point as colours; points without one have 0.
+    /// Shows a weight from 0 to 1 for each point as colours; missing weights are 0.
     pub fn show_weights(&mut self, device: &wgpu::Device, mut weights: Vec<f32>) {
         weights.resize(weights.len().max(self.buffers.points as usize), 0.0);
         let usage = wgpu::BufferUsages::STORAGE;
         self.heat = Some(filled(device, "render.heat", cast_slice(&weights), usage));
     }
 
-    /// Makes the bind group, where buffers changed.
+    /// Creates the bind group again if a buffer was replaced.
     pub fn bind(&mut self, device: &wgpu::Device, layouts: &Layouts) {
         let normals = self
             .normals
             .as_ref()
             .map_or(&layouts.nothing, |n| &n.buffer);
         let heat = self.heat.as_ref().unwrap_or(&layouts.nothing);
-        let wanted = [&self.points.buffer, normals, heat];
-        if let Some((_, held)) = &self.group
-            && wanted.into_iter().eq(held)
+        let buffers = [&self.points.buffer, normals, heat];
+        if let Some((_, bound)) = &self.group
+            && buffers.into_iter().eq(bound)
         {
             return;
         }
@@ -237,32 +246,40 @@ impl StageMesh {
             label: Some("render.geometry"),
             layout: &layouts.geometry,
             entries: &[
-                entry(0, wanted[0].as_entire_binding()),
-                entry(1, wanted[1].as_entire_binding()),
-                entry(2, wanted[2].as_entire_binding()),
+                entry(0, buffers[0].as_entire_binding()),
+                entry(1, buffers[1].as_entire_binding()),
+                entry(2, buffers[2].as_entire_binding()),
             ],
         });
-        self.group = Some((group, wanted.map(Clone::clone)));
+        self.group = Some((group, buffers.map(Clone::clone)));
     }
 
+    /// The bind group, once [`StageMesh::bind`] was called.
     pub fn group(&self) -> Option<&wgpu::BindGroup> {
         self.group.as_ref().map(|(group, _)| group)
     }
 
-    /// Floats before the first point and the first normal; whether there are normals, and heat.
-    pub fn firsts(&self) -> [u32; 4] {
+    /// Whether the mesh has normals to draw.
+    pub fn has_normals(&self) -> bool {
+        self.normals.is_some()
+    }
+
+    /// The integers of [`super::frame::MeshUniform`]: the numbers of floats before the first point
+    /// and before the first normal, whether there are normals, and whether there is heat.
+    pub fn shader_inputs(&self) -> [u32; 4] {
         let normals = self.normals.as_ref();
         [
             self.points.first,
             normals.map_or(0, |n| n.first),
-            u32::from(normals.is_some()),
+            u32::from(self.has_normals()),
             u32::from(self.heat.is_some()),
         ]
     }
 }
 
-/// One run where it lies; several, of a mesh beyond a binding's size, copied into one buffer.
-fn joined(
+/// The output of the crowd as one range. A mesh that is larger than a binding has several slices;
+/// they are copied into one buffer.
+fn one_source(
     slices: &[OutputSlice<'_>],
     own: &mut Option<wgpu::Buffer>,
     device: &wgpu::Device,
@@ -276,7 +293,7 @@ fn joined(
         }),
         several => {
             let count: usize = several.iter().map(|s| s.count).sum();
-            let buffer = room(own, device, count as u64 * 12);
+            let buffer = buffer_of(own, device, count as u64 * 12);
             for slice in several {
                 let (to, bytes) = (slice.first as u64 * 12, slice.count as u64 * 12);
                 encoder.copy_buffer_to_buffer(slice.buffer, slice.offset, &buffer, to, bytes);
@@ -286,18 +303,19 @@ fn joined(
     }
 }
 
-/// A buffer of at least so many bytes, the one that is there where it is large enough.
-fn room(own: &mut Option<wgpu::Buffer>, device: &wgpu::Device, bytes: u64) -> wgpu::Buffer {
+/// A buffer of at least `bytes` bytes: `own`, if it is large enough, otherwise a new one that
+/// replaces it.
+fn buffer_of(own: &mut Option<wgpu::Buffer>, device: &wgpu::Device, bytes: u64) -> wgpu::Buffer {
     match own {
         Some(buffer) if buffer.size() >= bytes => buffer.clone(),
         _ => {
-            let made = device.create_buffer(&wgpu::BufferDescriptor {
+            let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("render.points"),
                 size: bytes.next_multiple_of(4).max(16),
                 usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             });
-            own.insert(made).clone()
+            own.insert(buffer).clone()
         }
     }
 }

@@ -1,16 +1,17 @@
-//! The textures that a picture is drawn in before it reaches its target.
+//! The textures that a renderer draws into besides its target.
 
 use super::buffers::entry;
 use super::pipelines::{DEPTH, Pipelines, SHADOW_FORMAT};
 
-/// Texels along the shadow's edge.
+/// Width and height of the shadow, in texels.
 const SHADOW_SIZE: u32 = 256;
 
-/// Colour and depth of a picture's size.
+/// Textures of a picture's size.
 #[derive(Debug)]
 pub(super) struct Targets {
     pub size: [u32; 2],
-    /// Samples that are resolved into the target; `None` where the target is drawn to itself.
+    /// Multisampled colour, which is resolved into the target; `None` if the target is drawn into
+    /// directly.
     pub color: Option<wgpu::TextureView>,
     pub depth: wgpu::TextureView,
 }
@@ -22,20 +23,22 @@ impl Targets {
         samples: u32,
         size: [u32; 2],
     ) -> Self {
-        let make = |label, format| texture(device, label, format, samples, size);
+        let create = |label, format| texture(device, label, format, samples, size);
         Self {
             size,
-            color: (samples > 1).then(|| make("render.color", format)),
-            depth: make("render.depth", DEPTH),
+            color: (samples > 1).then(|| create("render.color", format)),
+            depth: create("render.depth", DEPTH),
         }
     }
 }
 
-/// The shadow's square, what blurs it, and how the ground sees it.
+/// The textures of the shadow, and their bind groups for the blur and the ground.
 #[derive(Debug)]
 pub(super) struct Shadow {
+    /// The meshes seen from below; after the blur, the shadow.
     pub seen: wgpu::TextureView,
     pub depth: wgpu::TextureView,
+    /// The shadow after the first half of the blur.
     pub across: wgpu::TextureView,
     pub seen_group: wgpu::BindGroup,
     pub across_group: wgpu::BindGroup,
@@ -45,9 +48,9 @@ pub(super) struct Shadow {
 impl Shadow {
     pub fn new(device: &wgpu::Device, pipelines: &Pipelines) -> Self {
         let size = [SHADOW_SIZE; 2];
-        let make = |label, format| texture(device, label, format, 1, size);
-        let seen = make("render.shadow", SHADOW_FORMAT);
-        let across = make("render.shadow_across", SHADOW_FORMAT);
+        let create = |label, format| texture(device, label, format, 1, size);
+        let seen = create("render.shadow", SHADOW_FORMAT);
+        let across = create("render.shadow_across", SHADOW_FORMAT);
         let fetched = |view: &wgpu::TextureView| {
             device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: Some("render.shadow"),
@@ -62,12 +65,12 @@ impl Shadow {
             ..Default::default()
         });
         Self {
-            depth: make("render.shadow_depth", DEPTH),
+            depth: create("render.shadow_depth", DEPTH),
             seen_group: fetched(&seen),
             across_group: fetched(&across),
             ground_group: device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: Some("render.ground"),
-                layout: &pipelines.picture,
+                layout: &pipelines.sampled,
                 entries: &[
                     entry(0, wgpu::BindingResource::TextureView(&seen)),
                     entry(1, wgpu::BindingResource::Sampler(&sampler)),
@@ -79,6 +82,7 @@ impl Shadow {
     }
 }
 
+/// A view of a new texture that can be drawn into, and bound if it is not multisampled.
 fn texture(
     device: &wgpu::Device,
     label: &str,

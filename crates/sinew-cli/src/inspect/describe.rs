@@ -1,4 +1,4 @@
-//! The report as text.
+//! The report of `sinew inspect` as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use sinew::skel::InfluenceInterpolation;
 use super::{BindingReport, OriginReport, Report};
 use crate::report::count;
 
-/// Writing to a String cannot fail, so its results are dropped.
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
 pub fn describe(r: &Report) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", r.file);
@@ -41,7 +41,7 @@ pub fn describe(r: &Report) -> String {
             s.prim,
             count(s.joints, "joint"),
             s.depth,
-            if s.bound { "" } else { ", skins nothing" }
+            if s.bound { "" } else { ", no bound prims" }
         );
     }
     let _ = writeln!(out, "{}", count(r.animations.len(), "animation"));
@@ -83,7 +83,7 @@ fn describe_origin(out: &mut String, origin: &OriginReport) {
     let _ = writeln!(out, "{}", count(origin.clips.len(), "clip"));
     for clip in &origin.clips {
         let name = match clip.name.as_str() {
-            "" => "without a name",
+            "" => "(unnamed)",
             name => name,
         };
         let _ = writeln!(out, "  {name}: {:.3} s", clip.seconds);
@@ -125,7 +125,7 @@ fn describe_binding(out: &mut String, b: &BindingReport) {
             .most_used
             .map_or(String::new(), |n| format!(", at most {n} used"));
         let own = if i.own_joint_order {
-            ", joint order of its own"
+            ", own joint order"
         } else {
             ""
         };

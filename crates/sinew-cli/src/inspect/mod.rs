@@ -17,17 +17,18 @@ use crate::open::OpenArgs;
 use crate::progress::Progress;
 use crate::report::{print_result, to_json};
 
-/// Shows what skinning finds in a file.
+/// Shows the skinning data of a file: SkelRoots, skeletons, animations, bound prims, times, errors
+/// and warnings.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// File to look at: USD, glTF, VRM, BVH or FBX.
+    /// File to inspect: USD, glTF, VRM, BVH or FBX.
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Where animation is looked for (see `sinew bake --help`).
+    /// Where the animation is searched (see `sinew bake --help`).
     #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
     anim_source: AnimSourceArg,
     #[command(flatten)]
@@ -41,7 +42,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Serialize)]
 struct Report {
     file: String,
-    /// What the file has where it is no USD.
+    /// Contents of the original file, if it is not USD.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<OriginReport>,
     up_axis: char,
@@ -55,12 +56,12 @@ struct Report {
     warnings: Vec<Warning>,
 }
 
-/// A file of another format than USD.
+/// A file of another format than USD, before its conversion.
 #[derive(Serialize)]
 struct OriginReport {
     format: &'static str,
     clips: Vec<ClipReport>,
-    /// Human bones of each humanoid map, with their joints.
+    /// The humanoid maps: the joint of each human bone.
     humanoids: Vec<BTreeMap<&'static str, String>>,
 }
 
@@ -87,7 +88,7 @@ struct SkeletonReport {
     bind_transforms: bool,
     rest_transforms: bool,
     animation: Option<String>,
-    /// Some prim is bound to it.
+    /// Whether a prim is bound to it.
     bound: bool,
 }
 
@@ -109,11 +110,11 @@ struct BindingReport {
     skeleton: String,
     animation: Option<String>,
     points: usize,
-    /// Properties that hold normals which deform.
+    /// Properties whose normals are deformed.
     normals: Vec<&'static str>,
     influences: Option<InfluenceReport>,
     shapes: Vec<ShapeReport>,
-    /// Why the prim cannot be skinned, where it cannot.
+    /// Why the prim cannot be skinned; `None` if it can.
     problem: Option<String>,
 }
 
@@ -121,8 +122,9 @@ struct BindingReport {
 struct InfluenceReport {
     interpolation: InfluenceInterpolation,
     element_size: usize,
-    /// Most influences of nonzero weight that one point has.
+    /// The largest number of influences with nonzero weight on one point.
     most_used: Option<usize>,
+    /// Whether the prim has its own `skel:joints`.
     own_joint_order: bool,
 }
 
@@ -130,7 +132,7 @@ struct InfluenceReport {
 struct ShapeReport {
     name: String,
     target: String,
-    /// Points that it lists; all of them where it lists none.
+    /// Number of points in `pointIndices`; `None` if the shape has offsets for all points.
     points: Option<usize>,
     inbetweens: Vec<f32>,
 }
@@ -228,14 +230,14 @@ fn origin(origin: &Origin) -> OriginReport {
 
 fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
     let b = bound.binding();
-    // A mesh with samples alone has no value at the default time.
+    // If a mesh has only time samples, it has no value at the default time.
     let time = match b.points.times().next() {
         Some(t) => Time::At(t),
         None => Time::Default,
     };
     let influences = match &b.unsupported {
         Some(reason) => Err(reason.clone()),
-        // A gprim without points is moved as a whole.
+        // A gprim without points is moved by its transform.
         None if !b.points.has_value() && b.is_rigid() => bound
             .rigid_transform(time)
             .and_then(|_| b.influences_at(&bound.skeleton().instance, time, 0))

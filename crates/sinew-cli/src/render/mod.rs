@@ -1,10 +1,10 @@
 //! `sinew render`.
 
-mod outcome;
+mod args;
+mod report;
+mod requested;
 mod sheet;
 mod shots;
-mod wishes;
-mod words;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -17,25 +17,25 @@ use sinew_render::{Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::open::OpenArgs;
 use crate::progress::Progress;
-use crate::report::{print_result, tell, to_json};
-use outcome::{PictureReport, Report, describe};
+use crate::report::{print_message, print_result, to_json};
+use args::{BackgroundArg, Numbered, Pair};
+use report::{PictureReport, Report, describe};
+use requested::{control, look};
 use sheet::Sheet;
-use shots::{Shot, eye, shots};
-use wishes::{control, look};
-use words::{BackgroundWord, Numbered, Pair};
+use shots::{Shot, shot_camera, shots};
 
-/// Draws a character into PNG files: a picture, the frames of a clip, a turntable, or a contact sheet. Needs no window and
-/// no display, but a GPU or a software Vulkan driver.
+/// Draws a character into PNG files: one picture, the frames of a clip, a turntable or a contact
+/// sheet. Needs a GPU or a software Vulkan driver, but no window and no display.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Character to draw: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm, .bvh or .fbx.
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// File to write; #### in its name stands for a number, and then its folder is made.
+    /// File to write. #### in its name stands for a number; then its folder is created.
     #[arg(short, long, value_name = "OUT.png|frames/####.png")]
     pub output: PathBuf,
-    /// Time code of a single picture or a turntable, instead of the first.
+    /// Time code of a single picture or a turntable. Without this: the first time of the clip.
     #[arg(
         long,
         value_name = "T",
@@ -43,16 +43,17 @@ pub struct Args {
         conflicts_with = "frames"
     )]
     pub time: Option<f64>,
-    /// Frames of numbered files or a sheet, instead of all.
+    /// Frames of numbered files or a sheet: first, last and step in time codes. Without this: all
+    /// frames.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     pub frames: Option<FrameRange>,
     /// Pixels of each picture, or of a whole sheet.
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: Pair,
-    /// A camera of the file, or auto: one that frames what is drawn.
+    /// Prim path of a camera of the file, or auto for a camera that frames everything drawn.
     #[arg(long, value_name = "auto|PATH", default_value = "auto")]
     pub camera: String,
-    /// Degrees that the auto camera stands to the side of a character's face.
+    /// Angle of the auto camera to the side of the character's face, in degrees.
     #[arg(
         long,
         value_name = "DEGREES",
@@ -60,7 +61,7 @@ pub struct Args {
         default_value_t = 28.0
     )]
     pub yaw: f64,
-    /// Degrees that it stands above.
+    /// Angle of the auto camera above the horizon, in degrees.
     #[arg(
         long,
         value_name = "DEGREES",
@@ -68,26 +69,27 @@ pub struct Args {
         default_value_t = 12.0
     )]
     pub pitch: f64,
-    /// How much nearer than framed it stands.
+    /// Factor by which the auto camera stands nearer; below 1 it stands farther away.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub zoom: f64,
-    /// N pictures around the up axis, at one time.
+    /// Draw N pictures around the up axis, all at one time.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "sheet"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub turntable: Option<u32>,
-    /// Columns and rows of one picture that shows the clip at a glance; the camera follows the character.
+    /// Draw one picture with C columns and R rows of frames of the clip. The camera follows the
+    /// character.
     #[arg(long, value_name = "CxR", conflicts_with = "time")]
     pub sheet: Option<Pair>,
-    /// grey, white, black, transparent or #RRGGBB.
+    /// Background: grey, white, black, transparent or #RRGGBB.
     #[arg(long, value_name = "COLOR", default_value = "grey")]
-    pub background: BackgroundWord,
+    pub background: BackgroundArg,
     /// Leave out the lines on the ground and the shadow.
     #[arg(long)]
     pub no_grid: bool,
-    /// Draw the edges of faces too.
+    /// Draw the edges of the faces.
     #[arg(long)]
     pub wireframe: bool,
-    /// Draw the bones over everything.
+    /// Draw the bones, over everything else.
     #[arg(long)]
     pub joints: bool,
     /// Draw the normals.
@@ -96,10 +98,11 @@ pub struct Args {
     /// Draw a box around each mesh.
     #[arg(long)]
     pub bounds: bool,
-    /// Show the weights of a joint, by name or path, as colours from dark blue (0) to yellow (1).
+    /// Show the weights of the joint of this name or path as colours, from dark blue (0) to yellow
+    /// (1).
     #[arg(long, value_name = "JOINT")]
     pub heat: Option<String>,
-    /// Weight of a blend shape's channel, instead of the animation's. May be repeated.
+    /// Set the weight of a blend shape channel, instead of the animation's. May be repeated.
     #[arg(long, value_name = "NAME=WEIGHT", value_parser = weight)]
     pub shape: Vec<(String, f32)>,
     /// Skinning method, instead of each prim's own.
@@ -107,10 +110,11 @@ pub struct Args {
     method: Option<MethodArg>,
     #[command(flatten)]
     pub open: OpenArgs,
-    /// What skins. auto takes the GPU that draws, or the CPU where that is a software adapter.
+    /// Backend that skins. auto takes the GPU that draws, or the CPU if that GPU is a software
+    /// adapter.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     backend: BackendArg,
-    /// GPU adapter to draw on, whose name contains NAME (see `sinew devices`).
+    /// Draw on the GPU adapter whose name contains NAME (see `sinew devices`).
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
     /// Print one JSON object.
@@ -141,12 +145,15 @@ enum BackendArg {
     Cpu,
 }
 
+/// Parses `NAME=WEIGHT`, for clap.
 fn weight(text: &str) -> Result<(String, f32), String> {
     let parsed = text.rsplit_once('=').and_then(|(name, weight)| {
         let weight = weight.parse::<f32>().ok().filter(|w| w.is_finite())?;
         (!name.is_empty()).then(|| (name.to_owned(), weight))
     });
-    parsed.ok_or_else(|| format!("'{text}' is no channel with its weight, such as smile=0.5"))
+    parsed.ok_or_else(|| {
+        format!("expected a channel and its weight, such as smile=0.5, found '{text}'")
+    })
 }
 
 pub fn run(args: &Args) -> Result<()> {
@@ -154,7 +161,7 @@ pub fn run(args: &Args) -> Result<()> {
     check(args)?;
     let mut progress = Progress::new(args.quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    // Drivers take their time to load, so they do it while the file is read.
+    // Drivers load slowly, so load them while the file is read.
     let choice = match &args.adapter {
         Some(name) => AdapterChoice::Named(name.clone()),
         None => AdapterChoice::Any,
@@ -168,7 +175,7 @@ pub fn run(args: &Args) -> Result<()> {
     let loaded = loaded?;
     let gpu = gpu
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        .map_err(advice)?;
+        .map_err(with_advice)?;
     let size = args.size.0;
     check_size(gpu.device(), size)?;
     let skinner = Skinner::new(gpu.device(), gpu.queue(), &Default::default())?;
@@ -176,7 +183,7 @@ pub fn run(args: &Args) -> Result<()> {
     stage.check_not_empty()?;
     if gpu.report().software && !args.quiet {
         progress.aside(|| {
-            tell(
+            print_message(
                 "note",
                 format!("drawing on a software adapter, {}", gpu.report().name),
             )
@@ -196,22 +203,22 @@ pub fn run(args: &Args) -> Result<()> {
     let picture_size = sheet.as_ref().map_or(size, Sheet::cell);
     let aspect = f64::from(picture_size[0]) / f64::from(picture_size[1]);
     let cameras = stage.cameras().to_vec();
-    let eye = eye(args, &cameras, &mut stage, &shots, aspect)?;
+    let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, aspect)?;
     let mut offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
     let mut pictures = Vec::new();
     let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
-    let mut seen = stage.meshes().is_empty() || shows_joints;
+    let mut any_visible = stage.meshes().is_empty() || shows_joints;
     for (i, shot) in shots.iter().enumerate() {
         progress.done("drawing", "pictures", i, shots.len());
         stage.set_time(shot.time, &control)?;
-        seen |= stage.meshes().iter().any(|m| m.visible);
-        let camera = eye.camera(shot, stage.up_axis(), &stage.bounds());
+        any_visible |= stage.meshes().iter().any(|m| m.visible);
+        let camera = shot_camera.at(shot, stage.up_axis(), &stage.bounds());
         let picture = offscreen.picture(&mut stage, &camera, &look, picture_size)?;
         match (&mut sheet, &shot.file) {
             (Some(sheet), _) => sheet.put(i as u32, &picture, &label(shot)),
             (None, Some(file)) => {
-                // Not before there is something to be put there.
+                // Create the folder only when the first picture is ready.
                 if let Some(folder) = folder.take() {
                     std::fs::create_dir_all(folder).map_err(|e| Error::Write {
                         file: folder.to_owned(),
@@ -240,12 +247,12 @@ pub fn run(args: &Args) -> Result<()> {
     drop(progress);
     gpu.check()?;
     let mut messages = stage.messages().to_vec();
-    if !seen {
-        messages.push("every mesh is invisible at the times drawn".to_owned());
+    if !any_visible {
+        messages.push("every mesh is invisible at the times that were drawn".to_owned());
     }
     if !args.quiet {
         for message in &messages {
-            tell("warning", message);
+            print_message("warning", message);
         }
     }
     let report = Report {
@@ -267,7 +274,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// What can be said before anything is read.
+/// Refuses arguments that can be checked before a file is read.
 fn check(args: &Args) -> Result<()> {
     let fail = |reason: &str| {
         Err(Error::Write {
@@ -276,14 +283,14 @@ fn check(args: &Args) -> Result<()> {
         })
     };
     if sinew_io::extension(&args.output) != "png" {
-        return fail("expected a name that ends in .png");
+        return fail("expected the extension .png");
     }
     if args.output.is_dir() {
         return fail("it is a folder");
     }
     let numbered = Numbered::new(&args.output.to_string_lossy()).is_some();
     if numbered && args.sheet.is_some() {
-        return fail("a sheet is one picture, so its name takes no #");
+        return fail("a sheet is one picture, so expected no # in its name");
     }
     let folder = folder_of(&args.output);
     if !numbered && !folder.is_dir() {
@@ -295,12 +302,13 @@ fn check(args: &Args) -> Result<()> {
         .all(f64::is_finite);
     if !finite || args.zoom <= 0.0 {
         return Err(Error::Request(
-            "--time, --yaw, --pitch and --zoom take finite numbers, --zoom one above 0".into(),
+            "--time, --yaw, --pitch and --zoom: expected finite numbers, and --zoom above 0".into(),
         ));
     }
     Ok(())
 }
 
+/// The folder of a file; `.` for a bare name.
 fn folder_of(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -308,34 +316,33 @@ fn folder_of(file: &Path) -> &Path {
     }
 }
 
-/// The folder of numbered files.
+/// The folder of a shot's file, if files are numbered.
 fn folder_to_make<'a>(args: &Args, shot: &'a Shot) -> Option<&'a Path> {
     let numbered = Numbered::new(&args.output.to_string_lossy()).is_some();
     shot.file.as_deref().filter(|_| numbered).map(folder_of)
 }
 
+/// The error for a sheet whose cells are too small.
 fn too_small(size: [u32; 2], cells: [u32; 2]) -> Error {
+    let ([width, height], [columns, rows]) = (size, cells);
+    let least = sheet::LEAST_CELL;
     Error::Request(format!(
-        "--sheet {}x{}: cells of a picture of {} x {} pixels have to be {} pixels or more each way",
-        cells[0],
-        cells[1],
-        size[0],
-        size[1],
-        sheet::LEAST_CELL
+        "--sheet {columns}x{rows}: expected cells of at least {least} pixels each way, but the picture has {width} x {height} pixels; use fewer cells or a larger --size"
     ))
 }
 
-/// Where there is nothing to draw on, what would help.
-fn advice(error: GpuError) -> Error {
+/// The library's error; if there is no adapter at all, with advice about drivers.
+fn with_advice(error: GpuError) -> Error {
     match &error {
         GpuError::NoAdapter { available, .. } if available.is_empty() => Error::Request(format!(
-            "{error}: drawing needs a GPU driver, or a software one such as Mesa's lavapipe (on Debian and Ubuntu: \
-             apt-get install mesa-vulkan-drivers libvulkan1)"
+            "{error}: install a GPU driver, or a software driver such as Mesa's lavapipe (on Debian and Ubuntu: apt-get \
+             install mesa-vulkan-drivers libvulkan1)"
         )),
         _ => error.into(),
     }
 }
 
+/// The label of a cell: the time code to two decimals, or nothing at the default time.
 fn label(shot: &Shot) -> String {
     let code = shot.time.code().map(|code| (code * 100.0).round() / 100.0);
     code.map_or_else(String::new, |code| code.to_string())

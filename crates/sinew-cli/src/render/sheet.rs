@@ -3,34 +3,37 @@
 use font8x8::UnicodeFonts;
 use image::{Rgba, RgbaImage};
 
-/// A sheet of cells, as large as asked for; what does not divide is left at the right and the bottom.
+/// A sheet of equal cells. It is at most as large as asked for: whole pixels of cells, and no rest
+/// at the right and the bottom.
 pub struct Sheet {
     picture: RgbaImage,
     columns: u32,
     cell: [u32; 2],
 }
 
-/// Least pixels of a cell along each edge.
+/// Smallest width and height of a cell, in pixels.
 pub const LEAST_CELL: u32 = 16;
 
 impl Sheet {
-    /// `None` where cells would be too small to show anything.
+    /// A sheet of at most `size` pixels with `cells` columns and rows; `None` if a cell would be
+    /// smaller than [`LEAST_CELL`].
     pub fn new(size: [u32; 2], cells: [u32; 2]) -> Option<Self> {
         let cell = [size[0] / cells[0], size[1] / cells[1]];
         (cell.iter().all(|edge| *edge >= LEAST_CELL)).then(|| Self {
-            // As large as the cells are, so that no strip of another colour stays.
+            // As large as all cells together, so that no strip of another colour remains.
             picture: RgbaImage::new(cell[0] * cells[0], cell[1] * cells[1]),
             columns: cells[0],
             cell,
         })
     }
 
-    /// Pixels of one cell.
+    /// Width and height of one cell, in pixels.
     pub fn cell(&self) -> [u32; 2] {
         self.cell
     }
 
-    /// Puts a picture of a cell's size into the next cell, with a label in its corner.
+    /// Puts a picture of a cell's size into cell `number`, counted row by row from 0, with a label
+    /// in its lower left corner.
     pub fn put(&mut self, number: u32, picture: &RgbaImage, label: &str) {
         let [width, height] = self.cell;
         let (left, top) = (
@@ -44,17 +47,19 @@ impl Sheet {
         }
         let scale = (height / 160).clamp(1, 8);
         let width_of_label = label.chars().count() as u32 * 8 * scale;
-        // A label that would cover a third of a cell's height or leave it says nothing.
+        // Leave the label out if it would cover a third of the cell's height or be wider than the
+        // cell.
         if height >= 24 * scale && width_of_label + 8 * scale <= width {
             self.write(label, [left + 4 * scale, top + height - 12 * scale], scale);
         }
     }
 
+    /// The whole sheet.
     pub fn finish(self) -> RgbaImage {
         self.picture
     }
 
-    /// White letters with a dark edge below, readable on anything.
+    /// Writes white letters with a black shadow, readable on every colour.
     fn write(&mut self, text: &str, [left, top]: [u32; 2], scale: u32) {
         for (shift, color) in [(scale, Rgba([0, 0, 0, 255])), (0, Rgba([255; 4]))] {
             for (i, letter) in text.chars().enumerate() {

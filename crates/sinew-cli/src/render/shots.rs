@@ -1,4 +1,4 @@
-//! Which pictures are drawn: times, cameras, files.
+//! The shots: the time, the camera and the file of each picture.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,32 @@ use sinew::{Error, Result};
 use sinew_render::{Bounds, Camera, Fixed, Stage, View};
 
 use super::Args;
-use super::words::Numbered;
+use super::args::Numbered;
 
-/// Times at which a clip's box is measured, at most.
+/// Largest number of times at which the bounding box of a clip is computed.
 const MEASURED: usize = 24;
 
-/// More pictures than anyone looks at; a request for more is a mistake.
+/// Largest number of pictures; a request for more is taken for a mistake.
 const MOST: usize = 100_000;
 
-/// One picture.
+/// One picture, or one cell of a sheet.
 pub struct Shot {
     pub time: Time,
-    /// Degrees around the up axis, beyond the camera's own.
+    /// Angle around the up axis in degrees, added to the camera's yaw.
     pub turn: f64,
     /// `None` for a cell of a sheet.
     pub file: Option<PathBuf>,
 }
 
-/// Every picture of a run.
+/// All shots of a run.
+///
+/// # Errors
+/// There are too many pictures, or several and no # in the output's name.
 pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     let numbered = Numbered::new(&args.output.to_string_lossy());
-    let needs = |what: &str| {
+    let needs = |option: &str| {
         Error::Request(format!(
-            "{what} makes several pictures: name them with ####, as in frames/####.png"
+            "{option} makes several pictures; expected #### in the output's name, as in frames/####.png"
         ))
     };
     if let Some(sheet) = args.sheet {
@@ -71,7 +74,7 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     }
     let numbered = numbered.ok_or_else(|| needs("--frames"))?;
     let times = all_times(args, stage)?;
-    // A frame's own number where all are whole, else from 1 on.
+    // Number the files by time codes if all of them are whole numbers, otherwise from 1.
     let code = |t: &Time| t.code().unwrap_or(0.0);
     let whole = times.iter().map(code).all(|c| c >= 0.0 && c.fract() == 0.0);
     let number = |i: usize, t: &Time| if whole { code(t) as u64 } else { i as u64 + 1 };
@@ -91,11 +94,11 @@ fn single_time(args: &Args, stage: &Stage) -> Time {
     }
 }
 
-/// The frames asked for, else those of the clip.
+/// The frames that were asked for, or else all frames of the clip.
 fn all_times(args: &Args, stage: &Stage) -> Result<Vec<Time>> {
     let too_many = || {
         Error::Request(format!(
-            "more than {MOST} pictures; choose some with --frames"
+            "more than {MOST} pictures; choose fewer with --frames"
         ))
     };
     let times = match (args.frames, stage.time_range()) {
@@ -118,7 +121,8 @@ fn all_times(args: &Args, stage: &Stage) -> Result<Vec<Time>> {
     Ok(times.into_iter().map(Time::At).collect())
 }
 
-/// As many of the times as asked for, evenly from the first to the last; some several times where there are fewer.
+/// Chooses `count` of the times, evenly from the first to the last. If there are fewer times, some
+/// are repeated.
 pub fn evenly(times: &[Time], count: usize) -> Vec<Time> {
     let last = times.len().saturating_sub(1);
     let pick = |i: usize| match count {
@@ -130,19 +134,20 @@ pub fn evenly(times: &[Time], count: usize) -> Vec<Time> {
         .collect()
 }
 
-/// What looks at each picture.
-pub enum Eye<'a> {
-    /// One camera for all, turned.
+/// The camera of all shots of a run.
+pub enum ShotCamera<'a> {
+    /// An orbiting camera that turns by the angle of each shot.
     Orbit(Camera),
-    /// Follows what moves, from the same direction and distance.
+    /// An orbiting camera that looks at the middle of the bounding box of each shot, from the same
+    /// direction and distance.
     Following(Camera),
-    /// A camera of the file.
+    /// A camera of the file, at the time of each shot.
     Stage(&'a StageCamera),
 }
 
-impl Eye<'_> {
-    /// The camera of one shot; `bounds` is the box at its time.
-    pub fn camera(&self, shot: &Shot, up_axis: char, bounds: &Bounds) -> Camera {
+impl ShotCamera<'_> {
+    /// The camera of one shot. `bounds` is the bounding box at its time, in world space.
+    pub fn at(&self, shot: &Shot, up_axis: char, bounds: &Bounds) -> Camera {
         match self {
             Self::Orbit(camera) => {
                 let mut camera = *camera;
@@ -163,17 +168,20 @@ impl Eye<'_> {
     }
 }
 
-/// The camera asked for, framing whatever the shots show.
-pub fn eye<'a>(
+/// The camera that was asked for. The auto camera frames the stage at the times of all shots.
+///
+/// # Errors
+/// The file has no camera of the path, or the stage cannot be posed.
+pub fn shot_camera<'a>(
     args: &Args,
     cameras: &'a [StageCamera],
     stage: &mut Stage,
     shots: &[Shot],
     aspect: f64,
-) -> Result<Eye<'a>> {
+) -> Result<ShotCamera<'a>> {
     if args.camera != "auto" {
         let found = cameras.iter().find(|c| c.path == args.camera);
-        return found.map(Eye::Stage).ok_or_else(|| {
+        return found.map(ShotCamera::Stage).ok_or_else(|| {
             let known: Vec<&str> = cameras.iter().map(|c| c.path.as_str()).take(8).collect();
             Error::Request(format!(
                 "{}: no camera at {}; cameras are {}",
@@ -198,7 +206,7 @@ pub fn eye<'a>(
     let measured = evenly(&times, times.len().min(MEASURED));
     let control = stage.control().clone();
     if args.sheet.is_some() {
-        // As near as the largest pose allows.
+        // The distance that frames the largest pose.
         let mut distance = 0.0f64;
         for time in measured {
             stage.set_time(time, &control)?;
@@ -206,7 +214,7 @@ pub fn eye<'a>(
             distance = distance.max(camera.distance_to_fit(&stage.outline(), aspect));
         }
         camera.orbit_mut(&Bounds::EMPTY).distance = distance / args.zoom;
-        return Ok(Eye::Following(camera));
+        return Ok(ShotCamera::Following(camera));
     }
     let mut points = Vec::new();
     for time in measured {
@@ -214,7 +222,8 @@ pub fn eye<'a>(
         points.extend(stage.outline());
     }
     if args.turntable.is_some() {
-        // From wherever it is seen farthest away, so that nothing is cut and the distance stays.
+        // The largest distance that a direction needs, for all directions, so that nothing is cut
+        // off.
         camera.orbit_mut(&Bounds::EMPTY).target = Bounds::of(points.iter().copied()).center();
         let mut distance = 0.0f64;
         for shot in shots.iter().take(72) {
@@ -227,7 +236,7 @@ pub fn eye<'a>(
         camera.frame_points(&points, aspect);
     }
     camera.orbit_mut(&Bounds::EMPTY).distance /= args.zoom;
-    Ok(Eye::Orbit(camera))
+    Ok(ShotCamera::Orbit(camera))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Both files, of whatever format.
+//! Opens the file with the clip and the file with the character, of any format.
 
 use std::path::Path;
 
@@ -15,11 +15,15 @@ use super::Args;
 /// The file with the clip.
 pub struct Source {
     pub file: UsdFile,
-    /// Tracks of VRM expressions, which the target's own expressions follow.
+    /// Tracks of VRM expressions. The expressions of the same names of the target follow them.
     expressions: AssetClip,
 }
 
-/// Opens the file with the clip. Which clip of a USD file is taken is chosen later.
+/// Opens the file with the clip. For a USD file, [`super::selection::source`] chooses the clip
+/// later.
+///
+/// # Errors
+/// The file cannot be read, or it has no clip of the name that was asked for.
 pub fn source(args: &Args) -> Result<Source> {
     let Some(mut asset) = read_asset(&args.source)? else {
         return Ok(Source {
@@ -65,11 +69,15 @@ pub fn source(args: &Args) -> Result<Source> {
 /// The file with the character.
 pub struct Character {
     pub file: UsdFile,
-    /// Channels that the clip's expressions move, over the seconds of the clip, by the Skeleton that has them.
+    /// For the Skeleton at a path: the blend shape channels that the clip's expressions move, and
+    /// the time codes per second of their samples.
     expressions: Vec<(String, SkelAnimation, f64)>,
 }
 
-/// Opens the file with the character; clips of its own do not count.
+/// Opens the file with the character, without its own clips.
+///
+/// # Errors
+/// The file cannot be read.
 pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Result<Character> {
     let Some(mut asset) = read_asset(&args.target)? else {
         return Ok(Character {
@@ -77,20 +85,20 @@ pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Resu
             expressions: Vec::new(),
         });
     };
-    let (known, lost): (Vec<Track>, Vec<Track>) =
+    let (known, missing): (Vec<Track>, Vec<Track>) =
         source.expressions.tracks.iter().cloned().partition(|t| {
             let TrackTarget::Expression(name) = &t.target else {
                 return false;
             };
             asset.expressions.iter().any(|e| e.name == *name)
         });
-    if !lost.is_empty() {
-        let names = lost.iter().map(|t| match &t.target {
+    if !missing.is_empty() {
+        let names = missing.iter().map(|t| match &t.target {
             TrackTarget::Expression(name) => name.as_str(),
             _ => "",
         });
         let names: Vec<&str> = names.collect();
-        let message = format!("has no expressions {}: left out", names.join(", "));
+        let message = format!("has no expressions named {}: left out", names.join(", "));
         let file = args.target.display().to_string();
         warnings.push(Warning::new("retarget-expressions", file, message));
     }
@@ -100,7 +108,7 @@ pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Resu
             name: source.expressions.name.clone(),
             tracks: known,
         }];
-        // Converted for the sake of the channels alone.
+        // Only the channels of this conversion are used.
         let converted = UsdFile::from_asset(&asset, &OpenOptions::default())?;
         let scene = converted.scene(Default::default())?;
         for placed in skeletons(&scene) {
@@ -118,7 +126,8 @@ pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Resu
 }
 
 impl Character {
-    /// Gives a clip without channels those that expressions move.
+    /// Adds the channels that expressions move to a clip that has no channels. `rate` is the clip's
+    /// time codes per second.
     pub fn add_expressions(&self, skeleton: &str, clip: &mut SkelAnimation, rate: f64) {
         let mut all = self.expressions.iter();
         let Some((_, moved, own_rate)) = all.find(|(path, ..)| path == skeleton) else {
@@ -135,7 +144,8 @@ impl Character {
     }
 }
 
-/// A clip for any humanoid, on the file's own model or else on one in the reference pose.
+/// Applies a clip for any humanoid to the file's own model, or else to a model in the reference
+/// pose.
 fn applied(asset: Asset) -> Result<Asset> {
     let model = match asset.humanoids.iter().any(|h| !h.bones.is_empty()) {
         true => asset.clone(),
@@ -151,12 +161,12 @@ fn applied(asset: Asset) -> Result<Asset> {
 fn no_clip(file: &Path, asset: &Asset, asked: Option<&str>) -> Error {
     let names: Vec<&str> = asset.clips.iter().map(|c| c.name.as_str()).collect();
     let has = match names.is_empty() {
-        true => "it holds none".to_owned(),
-        false => format!("it holds {}", names.join(", ")),
+        true => "the file has none".to_owned(),
+        false => format!("the file has {}", names.join(", ")),
     };
     let file = file.display();
     Error::Request(match asked {
-        Some(name) => format!("{file}: no clip is named {name}: {has}"),
-        None => format!("{file}: there is no clip"),
+        Some(name) => format!("{file}: no clip is named '{name}'; {has}"),
+        None => format!("{file}: no clip in this file"),
     })
 }

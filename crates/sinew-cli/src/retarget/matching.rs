@@ -1,4 +1,4 @@
-//! Which joint follows which, and how that is known.
+//! Matches the joints of the source with those of the target.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -6,27 +6,34 @@ use std::path::Path;
 use sinew::{Error, Result, Warning};
 use sinew_animate::retarget::{Bone, BoneMap, Humanoid, Rig, Unrecognised};
 
-/// A bone map and where it comes from.
+/// Which joint of the target follows which joint of the source, and how they were matched.
 pub struct Matching {
     pub map: BoneMap,
-    pub by: By,
+    pub by: MatchedBy,
+    /// The human bones of the source, if they are known.
     pub source: Option<Humanoid>,
+    /// The human bones of the target, if they are known.
     pub target: Option<Humanoid>,
 }
 
-/// What the map goes by.
+/// How the joints were matched.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// MAP.json.
+pub enum MatchedBy {
+    /// A MAP.json.
     Map,
-    /// Human bones on both sides.
+    /// The human bones of both sides.
     Bones,
-    /// The same names on both sides.
+    /// Joints of the same name on both sides.
     Names,
 }
 
 impl Matching {
-    /// `given` are the humanoid maps of the files.
+    /// Matches two rigs: by the file `map`, or else by the human bones, or else by the joints'
+    /// names. `given` are the humanoid maps of the files; if a file has none, its bones are
+    /// recognised by the joints' names.
+    ///
+    /// # Errors
+    /// The map cannot be read, or the joints cannot be matched.
     pub fn find(
         source: &Rig,
         target: &Rig,
@@ -45,7 +52,7 @@ impl Matching {
                 reason: e.to_string(),
             })?;
             let map = BoneMap::from_json(&text, &file.display().to_string())?;
-            (tagged(map), By::Map)
+            (tagged(map), MatchedBy::Map)
         } else {
             let bones = match (&s, &t) {
                 (Ok(s), Ok(t)) => Some(BoneMap::between((source, s), (target, t))),
@@ -53,11 +60,12 @@ impl Matching {
             };
             let names = BoneMap::same_names(source, target).map(tagged);
             match (bones, names) {
-                // The same names say more, where they say nothing else.
-                (Some(bones), Some(names)) if holds(&names, &bones) => (names, By::Names),
-                (Some(bones), _) => (bones, By::Bones),
-                (None, Some(names)) => (names, By::Names),
-                (None, None) => return Err(unknown((source, &s), (target, &t))),
+                // The names also match joints that are no human bones, so prefer them if they agree
+                // with the bones.
+                (Some(bones), Some(names)) if contains(&names, &bones) => (names, MatchedBy::Names),
+                (Some(bones), _) => (bones, MatchedBy::Bones),
+                (None, Some(names)) => (names, MatchedBy::Names),
+                (None, None) => return Err(no_match((source, &s), (target, &t))),
             }
         };
         Ok(Self {
@@ -68,7 +76,8 @@ impl Matching {
         })
     }
 
-    /// Joints of the source that the clip moves and nothing follows, and names in odd places.
+    /// Warnings about joints that the clip moves and that no joint of the target follows, and about
+    /// joints whose names do not fit their places.
     pub fn warnings(
         &self,
         source: &Rig,
@@ -77,7 +86,7 @@ impl Matching {
     ) -> Vec<Warning> {
         let mut out = Vec::new();
         let lost: Vec<String> = match (self.by, &self.source, &self.target) {
-            (By::Bones, Some(s), Some(t)) => {
+            (MatchedBy::Bones, Some(s), Some(t)) => {
                 let lacks = s
                     .joints()
                     .iter()
@@ -94,7 +103,7 @@ impl Matching {
         };
         if !lost.is_empty() {
             let message = format!(
-                "nothing there follows {}, which the clip moves",
+                "no joint of the target follows {}, which the clip moves",
                 lost.join(", ")
             );
             out.push(Warning::new(
@@ -103,14 +112,14 @@ impl Matching {
                 message,
             ));
         }
-        if self.by != By::Bones {
+        if self.by != MatchedBy::Bones {
             return out;
         }
         for (rig, humanoid) in [(source, &self.source), (target, &self.target)] {
             for (bone, joint) in humanoid.iter().flat_map(|h| h.misplaced()) {
                 let name = &rig.names()[*joint];
                 let message = format!(
-                    "{name} is named as the {bone} and does not hang where that belongs: left out"
+                    "{name} has the name of {bone}, but its parent does not fit that bone: left out"
                 );
                 out.push(Warning::new(
                     "retarget-bone-misplaced",
@@ -123,7 +132,7 @@ impl Matching {
     }
 }
 
-/// The joints that no pair holds.
+/// Indices of the joints of a rig that are in no pair.
 pub fn unmatched<'a>(
     rig: &Rig,
     paired: impl Iterator<Item = &'a str>,
@@ -132,7 +141,8 @@ pub fn unmatched<'a>(
     (0..rig.len()).filter(move |j| !paired.contains(j))
 }
 
-fn holds(all: &BoneMap, part: &BoneMap) -> bool {
+/// Whether all pairs of `part` are in `all`.
+fn contains(all: &BoneMap, part: &BoneMap) -> bool {
     let has = |source: &str, target: &str| {
         all.pairs
             .iter()
@@ -141,24 +151,25 @@ fn holds(all: &BoneMap, part: &BoneMap) -> bool {
     part.pairs.iter().all(|p| has(&p.source, &p.target))
 }
 
-/// Joints that a message lists at most.
+/// Largest number of joints that a message lists.
 const MOST_NAMES: usize = 100;
 
 type Side<'a> = (&'a Rig, &'a std::result::Result<Humanoid, Unrecognised>);
 
-/// Says of each unknown rig what it is closest to, and writes a map to begin with.
-fn unknown(source: Side<'_>, target: Side<'_>) -> Error {
+/// The error for rigs that cannot be matched: for each unknown rig the closest convention and its
+/// joints, and a map to start from.
+fn no_match(source: Side<'_>, target: Side<'_>) -> Error {
     let mut text = String::new();
     for (rig, found) in [source, target] {
         let Err(unknown) = found else { continue };
         let closest = match unknown.closest {
             Some((convention, bones)) => {
-                format!("; {convention} is closest, with {bones} of the 15 main bones")
+                format!("; the closest is {convention}, with {bones} of the 15 main bones")
             }
             None => String::new(),
         };
         text += &format!(
-            "{}: its joints follow no known naming{closest}. They are {}.\n",
+            "{}: the joints' names follow no known convention{closest}. The joints are {}.\n",
             rig.label(),
             sinew::error::first_few(rig.names(), MOST_NAMES)
         );
@@ -176,11 +187,11 @@ fn unknown(source: Side<'_>, target: Side<'_>) -> Error {
             Some(format!("  {}: {}", quote(s), quote(t)))
         })
         .collect();
-    text += "Say which joint follows which in a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
+    text += "Write the pairs of joints to a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
     text += &match both.is_empty() {
-        true => "Neither names nor shapes suggest a pair.".to_owned(),
+        true => "Neither the names nor the shapes of the rigs suggest a pair.".to_owned(),
         false => format!(
-            "The best guess, to begin with:\n{{\n{}\n}}",
+            "The best guess, to start from:\n{{\n{}\n}}",
             both.join(",\n")
         ),
     };

@@ -3,7 +3,7 @@
 mod files;
 mod matching;
 mod report;
-mod sides;
+mod selection;
 
 use std::path::PathBuf;
 
@@ -22,48 +22,53 @@ use crate::report::{print_findings, print_result};
 use matching::Matching;
 use report::Report;
 
-/// Moves a clip from one character to another, with other joints, names, axes, proportions and units.
+/// Moves a clip from one character to another that has other joints, names, axes, proportions and
+/// units.
 ///
-/// The joints' names say which bone is which: those of Mixamo, VRoid, Unreal, Rigify, Ready Player Me, Unity, Godot and the
-/// VRM Add-on for Blender are known, without regard to case, separators and prefixes; VRM and EXT_skeleton_humanoid
-/// files say it themselves, and rigs with the same names need no such knowledge. What follows what is printed bone by
-/// bone. Turns are measured from the bind poses, joints without a counterpart stay at rest, and the hips move in
-/// proportion to their height above the ground.
+/// Bones are recognised by the names of the joints: those of Mixamo, VRoid, Unreal, Rigify, Ready
+/// Player Me, Unity, Godot and the VRM Add-on for Blender are known. Case, separators and prefixes
+/// do not matter. VRM and EXT_skeleton_humanoid files name their human bones themselves. Two rigs
+/// with the same joint names match without this knowledge. The report lists which joint follows
+/// which, bone by bone.
+///
+/// Rotations are measured from the bind poses, joints without a partner stay at rest, and the hips
+/// move in proportion to their height above the ground.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// File with the clip and the skeleton that it was made for: USD, glTF, VRM, VRM Animation, BVH or FBX. A clip
-    /// for any humanoid (EXT_skeleton_humanoid) needs no skeleton.
+    /// File with the clip and the skeleton that it was made for: USD, glTF, VRM, VRM Animation, BVH
+    /// or FBX. A clip for any humanoid (EXT_skeleton_humanoid) needs no skeleton.
     #[arg(value_name = "CLIP")]
     source: PathBuf,
-    /// File with the character that is to move, of any of these formats.
+    /// File with the character to move, of any of these formats.
     #[arg(value_name = "TARGET")]
     target: PathBuf,
-    /// File to write: TARGET with the clip bound to its Skeleton. Its ending chooses the format.
+    /// File to write: TARGET with the clip bound to its Skeleton. Its extension chooses the format.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
     output: PathBuf,
-    /// Which joint follows which: {"source joint": "target joint", ...} by the last parts of joint paths, or
-    /// whole paths where those are not unique. Nothing else follows then.
+    /// Pairs of joints as JSON: {"source joint": "target joint", ...}. A joint is named by the last
+    /// part of its path, or by its whole path if the last part is not unique. Only these pairs
+    /// follow.
     #[arg(long, value_name = "MAP.json")]
     map: Option<PathBuf>,
-    /// Clip to take, by name or prim path, instead of the one that moves CLIP's skeleton.
+    /// Clip to take, by name or prim path. Without this: the clip that moves CLIP's skeleton.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
-    /// Leave horizontal motion of the root out.
+    /// Remove the horizontal motion of the root.
     #[arg(long)]
     in_place: bool,
     /// Move the root as far as in CLIP, in metres, instead of in proportion to the hips' heights.
     #[arg(long)]
     no_scale: bool,
-    /// Joint of CLIP whose translation goes over, instead of the hips and paired joints above them; a joint above
-    /// the hips carries it besides them.
+    /// Joint of CLIP whose translation moves the target. Without this: the hips, and the joints
+    /// above them that have a partner. If NAME is above the hips, the hips move too.
     #[arg(long, value_name = "NAME")]
     root_bone: Option<String>,
-    /// What turns are measured from: bind poses, rest poses, or bind poses with the target's limbs first turned
-    /// to point as the source's do (an A-pose against a T-pose).
+    /// Pose from which rotations are measured: the bind pose, the rest pose, or the bind pose with
+    /// the target's limbs first turned to point as the source's do (for an A-pose and a T-pose).
     #[arg(long, value_enum, default_value_t = PoseArg::Bind)]
     pose: PoseArg,
-    /// Open the arms by so many degrees, or close them where negative.
+    /// Open the arms by this angle in degrees; a negative one closes them.
     #[arg(
         long,
         value_name = "DEGREES",
@@ -71,13 +76,13 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     arm_space: f64,
-    /// Write the SkelAnimation alone, for TARGET's Skeleton to reference.
+    /// Write only the SkelAnimation, so that TARGET's Skeleton can reference it.
     #[arg(long)]
     animation_only: bool,
-    /// Skeleton of CLIP, where it has several.
+    /// Skeleton of CLIP, if there are several.
     #[arg(long, value_name = "PATH")]
     source_skeleton: Option<String>,
-    /// Skeleton of TARGET, where it has several.
+    /// Skeleton of TARGET, if there are several.
     #[arg(long, value_name = "PATH")]
     target_skeleton: Option<String>,
     /// Print one JSON object; its `map` is a MAP.json.
@@ -134,8 +139,8 @@ pub fn run(args: &Args) -> Result<()> {
     for scene in [&source_scene, &target_scene] {
         check_splines(scene, &mut warnings)?;
     }
-    let (placed, clip) = sides::source(args, source_file, &source_scene)?;
-    let target = sides::target(args, &target_scene)?;
+    let (placed, clip) = selection::source(args, source_file, &source_scene)?;
+    let target = selection::target(args, &target_scene)?;
     let source_rig = rig(&source_scene, placed)?;
     let target_rig = rig(&target_scene, target)?;
     let given = [
@@ -165,12 +170,12 @@ pub fn run(args: &Args) -> Result<()> {
     };
     progress.doing("retargeting");
     let channels = shape_names(&target_scene, target);
-    let mut made = retargeter
+    let mut retargeted = retargeter
         .retarget_clip(&source, &target_rig, &times, &channels)
         .map_err(|e| e.in_file(&args.source))?;
 
-    character.add_expressions(&target.path, &mut made, rate.time_codes_per_second);
-    let weight_times = made.blend_shape_weights.times();
+    character.add_expressions(&target.path, &mut retargeted, rate.time_codes_per_second);
+    let weight_times = retargeted.blend_shape_weights.times();
     let all: Vec<f64> = times.iter().copied().chain(weight_times).collect();
     let time_line = TimeLine {
         range: self::bounds(&all),
@@ -182,7 +187,7 @@ pub fn run(args: &Args) -> Result<()> {
     let moved = moved_joints(&instance, &times);
     warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
     warnings.extend(retargeter.warnings().iter().cloned());
-    warnings.extend(lost_channels(&clip, &made, &target_rig));
+    warnings.extend(missing_channels(&clip, &retargeted, &target_rig));
     warnings.extend(rate_change(
         &target_scene,
         target.path.as_str(),
@@ -202,10 +207,11 @@ pub fn run(args: &Args) -> Result<()> {
     progress.doing(&format!("writing {}", args.output.display()));
     let target_file = &mut character.file;
     if args.animation_only {
-        let written = target_file.write_animation(&args.output, "Animation", &made, &time_line)?;
+        let written =
+            target_file.write_animation(&args.output, "Animation", &retargeted, &time_line)?;
         warnings.extend(written);
     } else {
-        target_file.set_animation(&target_path, "Animation", &made, &time_line)?;
+        target_file.set_animation(&target_path, "Animation", &retargeted, &time_line)?;
         warnings.extend(target_file.write(&args.output)?);
     }
     drop(progress);
@@ -220,7 +226,10 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Refuses what a spline moves, and takes over the warnings about other splines.
+/// Collects the warnings about splines.
+///
+/// # Errors
+/// A spline moves a transform.
 fn check_splines(scene: &Scene, warnings: &mut Vec<Warning>) -> Result<()> {
     let mut errors = scene.errors.iter();
     if let Some(error) = errors.find(|e| e.code == Some("spline-transform")) {
@@ -237,7 +246,7 @@ fn bounds(times: &[f64]) -> Option<(f64, f64)> {
     Some((first, times.iter().copied().max_by(f64::total_cmp)?))
 }
 
-/// Times at which what a prim stands below moves; none where it stands still.
+/// Times at which the world transform of a prim changes; empty if it never does.
 fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
     let times = scene.transform_times(prim);
     let mut distinct = times.clone();
@@ -249,12 +258,12 @@ fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
     }
 }
 
-/// Whether each joint leaves its rest at any of the times.
+/// For each joint of the source, whether it leaves its rest transform at one of the times.
 fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
     const STILL: f64 = 1e-5;
     let mut moved = vec![false; source.skeleton().joints().len()];
     let Some(rest) = source.skeleton().rest() else {
-        // All of them are animated, or nothing could be posed.
+        // Without a rest pose either the clip animates all joints, or the skeleton has no pose.
         return vec![true; moved.len()];
     };
     for time in times {
@@ -269,12 +278,13 @@ fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
     moved
 }
 
-fn lost_channels(
+/// The warning about channels of the clip that the target has no blend shapes for.
+fn missing_channels(
     clip: &SkelAnimation,
-    made: &SkelAnimation,
+    retargeted: &SkelAnimation,
     target: &sinew_animate::retarget::Rig,
 ) -> Option<Warning> {
-    let kept = &made.blend_shapes;
+    let kept = &retargeted.blend_shapes;
     let lost: Vec<&str> = clip
         .blend_shapes
         .iter()
@@ -283,7 +293,7 @@ fn lost_channels(
         .collect();
     (!lost.is_empty()).then(|| {
         let message = format!(
-            "its blend shape channels {} are no shapes of {}: left out",
+            "left out the channels {}, because {} has no blend shapes of these names",
             lost.join(", "),
             target.label()
         );
@@ -291,7 +301,8 @@ fn lost_channels(
     })
 }
 
-/// What else the target's own layer animates runs at another speed where its rate changes.
+/// The warning that other animation in the target's layer changes its speed, because the layer gets
+/// the clip's time codes per second.
 fn rate_change(
     scene: &Scene,
     skeleton: &str,
@@ -309,13 +320,13 @@ fn rate_change(
         || scene.prims.iter().any(|p| p.xform.times().len() > 1);
     animated.then(|| {
         let message = format!(
-            "its {was} time codes per second become the clip's {is}: what else this layer animates runs at another speed"
+            "time codes per second change from {was} to the clip's {is}, so all other animation in this layer changes its speed"
         );
         Warning::new("retarget-rate", scene.file.display().to_string(), message)
     })
 }
 
-/// A request that cannot be met, about a file.
+/// An error about a request that a file does not allow.
 fn refuse<T>(file: &std::path::Path, reason: &str) -> Result<T> {
     Err(Error::Request(format!("{}: {reason}", file.display())))
 }

@@ -1,4 +1,4 @@
-//! What `sinew retarget` prints.
+//! The report of `sinew retarget`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,33 +9,37 @@ use sinew::skel::SkelAnimation;
 use sinew::{Result, Warning};
 use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig};
 
-use super::matching::{By, Matching, unmatched};
+use super::matching::{MatchedBy, Matching, unmatched};
 use crate::report::{count, to_json};
 
-/// What was done.
+/// The report, as JSON and as text.
 #[derive(Serialize)]
 pub struct Report {
     clip: String,
     source: String,
     target: String,
-    /// Whose names the joints have.
+    /// How the joints of the source were recognised: a convention of names, a map, or equal names.
     source_names: Option<String>,
+    /// How the joints of the target were recognised.
     target_names: Option<String>,
     samples: usize,
+    /// First and last time code of the clip.
     first: Option<f64>,
     last: Option<f64>,
     time_codes_per_second: f64,
     frames_per_second: f64,
+    /// Factor of the root's translation.
     root_scale: f64,
     bones: Vec<Row>,
+    /// The pairs of joints, in the form of a MAP.json.
     map: BoneMap,
-    /// Joints that nothing follows.
+    /// Joints of the source that no joint of the target follows.
     unmatched_source: Vec<String>,
-    /// Joints that stay at rest.
+    /// Joints of the target that follow no joint and stay at rest.
     unmatched_target: Vec<String>,
 }
 
-/// A bone, and the joints that are it.
+/// A bone, and its joint on each side.
 #[derive(Serialize)]
 struct Row {
     bone: Option<&'static str>,
@@ -53,13 +57,13 @@ impl Report {
         retargeter: &Retargeter,
     ) -> Self {
         let names = |humanoid: &Option<Humanoid>| match (matching.by, humanoid) {
-            (By::Map, _) => Some("as MAP.json says".to_owned()),
-            (By::Names, _) => Some("the same names on both sides".to_owned()),
-            (By::Bones, Some(h)) => Some(match h.convention() {
+            (MatchedBy::Map, _) => Some("from MAP.json".to_owned()),
+            (MatchedBy::Names, _) => Some("the same names on both sides".to_owned()),
+            (MatchedBy::Bones, Some(h)) => Some(match h.convention() {
                 Some(convention) => format!("{convention} names"),
                 None => "the file's own humanoid map".to_owned(),
             }),
-            (By::Bones, None) => None,
+            (MatchedBy::Bones, None) => None,
         };
         let pairs = &matching.map.pairs;
         let own = |rig: &Rig, of: fn(&BonePair) -> &str| {
@@ -124,7 +128,7 @@ impl Report {
             self.target,
             names(&self.target_names)
         );
-        let _ = writeln!(out, "  root motion times {:.4}\n", self.root_scale);
+        let _ = writeln!(out, "  root motion scaled by {:.4}\n", self.root_scale);
         let cell = |v: &Option<String>| v.clone().unwrap_or_else(|| "-".to_owned());
         let head = ("bone".to_owned(), "source".to_owned(), "target".to_owned());
         let lines: Vec<(String, String, String)> = std::iter::once(head)
@@ -145,7 +149,7 @@ impl Report {
             let _ = writeln!(out, "  {bone:a$}  {source:b$}  {target}");
         }
         for (what, joints) in [
-            ("nothing follows", &self.unmatched_source),
+            ("not followed", &self.unmatched_source),
             ("at rest", &self.unmatched_target),
         ] {
             if !joints.is_empty() {
@@ -158,7 +162,7 @@ impl Report {
     fn range(&self) -> String {
         match (self.first, self.last) {
             (Some(first), Some(last)) => format!(
-                " from {first} to {last} at {} a second",
+                " from {first} to {last} at {} time codes per second",
                 self.time_codes_per_second
             ),
             _ => String::new(),
@@ -166,9 +170,10 @@ impl Report {
     }
 }
 
-/// Every bone that a side has, or every pair where bones are not what the map goes by.
+/// A row for every bone that a side has; or for every pair, if the joints were not matched by
+/// bones.
 fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
-    if matching.by != By::Bones {
+    if matching.by != MatchedBy::Bones {
         let pairs = matching.map.pairs.iter();
         return pairs
             .map(|p| Row {

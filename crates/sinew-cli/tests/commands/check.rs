@@ -40,7 +40,7 @@ fn check_text() -> Outcome {
         "weights-unnormalised",
         "-> normalise them",
         "0 errors, 1 warning",
-        "sinew fix mends 1",
+        "`sinew fix` can fix 1",
     ] {
         assert!(out.contains(word), "'{out}' should say '{word}'");
     }
@@ -152,8 +152,8 @@ fn fix() -> Outcome {
         "  /R/M.primvars:skel:jointWeights: sorted [weights-unsorted]",
         "/R/M/Smile.inbetweens:half: removed [inbetween-skipped]",
         " */R/Stiff: SkelBindingAPI applied [binding-api-missing]",
-        "4 findings mended, 0 left alone",
-        "What remains:",
+        "4 findings fixed, 0 not fixed",
+        "Remaining findings:",
         "0 errors, 0 warnings",
     ] {
         assert!(says.contains(word), "'{says}' should say '{word}'");
@@ -182,11 +182,11 @@ fn fix_only_and_dry_run() -> Outcome {
     let (i, o) = (input.to_str().ok_or("UTF-8")?, out.to_str().ok_or("UTF-8")?);
     let output = sinew(&["fix", i, "--dry-run", "-o", o]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stdout).contains("4 findings to mend"));
+    assert!(text(&output.stdout).contains("4 findings to fix"));
     assert!(!out.exists());
     let only = "weights-unsorted,inbetween-skipped";
     let output = sinew(&["fix", i, "-o", o, "--only", only]);
-    assert!(text(&output.stdout).contains("2 findings mended"));
+    assert!(text(&output.stdout).contains("2 findings fixed"));
     let after = check_file(&out, &CheckOptions::default())?;
     assert!(after.of("weights-unnormalised").next().is_some());
     assert!(after.of("weights-unsorted").next().is_none());

@@ -305,8 +305,8 @@ fn a_crowd_of_instances_stays_small() {
             stdout(&output)
         );
         let shared = match count {
-            2 => "1 prim deformed once",
-            _ => "299 prims deformed once",
+            2 => "1 prim deformed together",
+            _ => "299 prims deformed together",
         };
         assert!(stdout(&output).contains(shared), "{}", stdout(&output));
         for i in [0, count - 1] {

@@ -726,7 +726,7 @@ fn limits() -> Done {
             .offscreen
             .picture(&mut drawing.stage, &camera, &bare(), size);
         match refused {
-            Err(sinew::Error::Gpu(e @ (GpuError::Limit { .. } | GpuError::Mismatch(_)))) => {
+            Err(sinew_render::Error::Gpu(e @ (GpuError::Limit { .. } | GpuError::Mismatch(_)))) => {
                 assert!(e.to_string().contains(word), "{e}");
             }
             other => return Err(format!("{size:?}: {:?}", other.map(|p| p.dimensions())).into()),

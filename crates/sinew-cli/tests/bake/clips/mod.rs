@@ -1,13 +1,13 @@
 //! Bakes cut into clips: the values of one file, by usd-core; what a kill leaves; shards, and the schedulers that run them.
 
 mod bench;
+mod lost_prims;
 mod requests;
 #[cfg(target_os = "linux")]
 mod resume;
 #[cfg(unix)]
 mod schedulers;
 mod shards;
-mod troubles;
 mod values;
 
 use common::trials::Trial;
@@ -19,8 +19,8 @@ pub fn trials() -> Vec<Trial> {
         common::python::trial("values::layers_and_spaces_too", values::layers_and_spaces),
         common::python::trial("values::other_formats_too", values::other_formats),
         common::python::trial("values::what_differs_is_noticed", values::noticed),
-        common::python::trial("troubles::as_in_one_file", troubles::as_in_one_file),
-        trial("troubles::in_shards", troubles::in_shards, false),
+        common::python::trial("lost_prims::as_in_one_file", lost_prims::as_in_one_file),
+        trial("lost_prims::in_shards", lost_prims::in_shards, false),
         trial("values::a_still_stage", values::a_still_stage, false),
         trial("shards::on_the_cpu", shards::on_the_cpu, false),
         trial("shards::on_a_gpu", shards::on_a_gpu, no_gpu),

@@ -203,7 +203,7 @@ fn wrong_requests_write_nothing() {
         let output = put(&model, &clip, input, &[]);
         assert_eq!(output.status.code(), Some(1));
         assert!(
-            stderr(&output).contains("it is a file that is read"),
+            stderr(&output).contains("it is one of the input files"),
             "{}",
             stderr(&output)
         );

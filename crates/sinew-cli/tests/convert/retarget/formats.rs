@@ -439,7 +439,7 @@ fn nameless_joints_get_a_guess_that_works(assets: &Path) -> Result<(), Failed> {
             &out,
             &[
                 name,
-                "no known naming",
+                "no known convention",
                 "--map",
                 "best guess",
                 "LeftForeArm",

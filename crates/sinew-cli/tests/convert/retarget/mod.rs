@@ -36,7 +36,10 @@ pub fn trials() -> Vec<Trial> {
         ),
         Trial::test("an_unknown_rig_shows_a_guess", an_unknown_rig_shows_a_guess),
         Trial::test("bad_requests_write_nothing", bad_requests_write_nothing),
-        Trial::test("a_target_that_lies_is_told", a_target_that_lies_is_told),
+        Trial::test(
+            "a_target_that_lies_is_reported",
+            a_target_that_lies_is_reported,
+        ),
         Trial::test(
             "what_cannot_be_set_is_refused",
             what_cannot_be_set_is_refused,
@@ -63,7 +66,7 @@ pub fn trials() -> Vec<Trial> {
 const SKEL: &str = "/Char/Skel";
 
 /// The bind transforms are turned against the rest transforms, joint by joint by other angles.
-fn a_target_that_lies_is_told() -> Result<(), Failed> {
+fn a_target_that_lies_is_reported() -> Result<(), Failed> {
     let pair = pair(5);
     let place = "uniform matrix4d[] bindTransforms = ";
     let hero = std::fs::read_to_string(pair.bench.path("hero.usda"))?;
@@ -211,7 +214,7 @@ fn the_table_names_every_bone() -> Result<(), Failed> {
         "Mixamo names",
         "VRoid names",
         "at rest: Root, J_Sec_Hair, J_Sec_L_Twist",
-        "9 samples from 1 to 9 at 30 a second",
+        "9 samples from 1 to 9 at 30 time codes per second",
         "0.8000",
     ] {
         assert!(text.contains(part), "'{part}' is not in\n{text}");
@@ -558,7 +561,7 @@ fn an_unknown_rig_shows_a_guess() -> Result<(), Failed> {
         &out,
         &[
             "hero.usda",
-            "no known naming",
+            "no known convention",
             "--map",
             "\"mixamorig:Hips\": \"torso_1\"",
             "\"mixamorig:LeftForeArm\": \"elbow_L\"",

@@ -1,4 +1,4 @@
-//! What the arguments ask of a stage: how it is posed, and what is drawn of it.
+//! What the arguments request of a stage: its pose, and the parts that are drawn.
 
 use sinew::skel::SkinningMethod;
 use sinew::{Error, Result};
@@ -6,6 +6,10 @@ use sinew_render::{Control, DrawBackend, JointId, Look, Stage, StageJoint};
 
 use super::{Args, MethodArg};
 
+/// The control that the arguments request.
+///
+/// # Errors
+/// The stage has no channel or joint of a name.
 pub fn control(args: &Args, stage: &Stage, on_gpu: bool) -> Result<Control> {
     let channels = stage.channels();
     for (name, _) in &args.shape {
@@ -16,7 +20,7 @@ pub fn control(args: &Args, stage: &Stage, on_gpu: bool) -> Result<Control> {
     }
     let heat = match &args.heat {
         None => None,
-        Some(wanted) => Some(joint(args, stage, wanted)?),
+        Some(name) => Some(joint(args, stage, name)?),
     };
     Ok(Control {
         method: args.method.map(|method| match method {
@@ -33,31 +37,34 @@ pub fn control(args: &Args, stage: &Stage, on_gpu: bool) -> Result<Control> {
     })
 }
 
-fn joint(args: &Args, stage: &Stage, wanted: &str) -> Result<JointId> {
+/// The joint of a name or path.
+fn joint(args: &Args, stage: &Stage, name: &str) -> Result<JointId> {
     let mut known = Vec::new();
     for (s, skeleton) in stage.skeletons().iter().enumerate() {
-        let is = |j: &StageJoint| j.path == wanted || j.name == wanted;
+        let is = |j: &StageJoint| j.path == name || j.name == name;
         if let Some(joint) = skeleton.joints.iter().position(is) {
             return Ok(JointId { skeleton: s, joint });
         }
         known.extend(skeleton.joints.iter().map(|j| j.name.as_str()));
     }
     known.truncate(8);
-    Err(unknown(args, "joint", wanted, &known))
+    Err(unknown(args, "joint", name, &known))
 }
 
-fn unknown(args: &Args, what: &str, wanted: &str, known: &[&str]) -> Error {
+/// The error for a name that the stage does not have.
+fn unknown(args: &Args, kind: &str, name: &str, known: &[&str]) -> Error {
     let known = if known.is_empty() {
         "none".to_owned()
     } else {
         known.join(", ")
     };
     Error::Request(format!(
-        "{}: no {what} '{wanted}'; there are {known}",
+        "{}: no {kind} '{name}'; there are {known}",
         args.input.display()
     ))
 }
 
+/// The look that the arguments request. If no faces are visible, it shows the joints.
 pub fn look(args: &Args, stage: &Stage, heat: Option<JointId>) -> Look {
     let no_faces = stage
         .meshes()
@@ -69,7 +76,7 @@ pub fn look(args: &Args, stage: &Stage, heat: Option<JointId>) -> Look {
         surface: true,
         wireframe: args.wireframe,
         normals: args.normals,
-        // A file of movements alone, or of hidden meshes, has nothing else to show.
+        // A file that holds only a motion, or only hidden meshes, has nothing else to show.
         joints: args.joints || no_faces,
         bounds: args.bounds,
         chosen: heat,

@@ -1,4 +1,4 @@
-//! Which skeleton and which clip.
+//! Chooses the skeletons and the clip.
 
 use std::sync::Arc;
 
@@ -12,6 +12,9 @@ use sinew_io::usd::UsdFile;
 use super::{Args, refuse};
 
 /// The skeleton that the clip was made for, and the clip.
+///
+/// # Errors
+/// The file has no skeleton or no clip as asked, or several that fit.
 pub fn source<'a>(
     args: &Args,
     file: &UsdFile,
@@ -21,22 +24,22 @@ pub fn source<'a>(
     if all.is_empty() {
         return refuse(
             &args.source,
-            "holds no skeleton, and what a clip's turns mean depends on the bind pose of the one that it was made for",
+            "no skeleton in this file; a clip needs the skeleton that it was made for, because rotations are measured from its bind pose",
         );
     }
     let clips = file.animations()?;
     let names = || {
         let names: Vec<&str> = clips.iter().map(|c| c.path.as_str()).collect();
         match names.is_empty() {
-            true => "it holds none".to_owned(),
-            false => format!("it holds {}", names.join(", ")),
+            true => "the file has none".to_owned(),
+            false => format!("the file has {}", names.join(", ")),
         }
     };
     let moves = |clip: &SkelAnimation, skeleton: &PlacedSkeleton| {
         let joints = skeleton.instance.skeleton().joints();
         !AnimMapper::new(&clip.joints, joints).reaches_nothing()
     };
-    // Of a file of another format only the clip that is asked for was converted.
+    // A file of another format was converted with only the clip that was asked for.
     let asked = args.clip.as_ref().filter(|_| file.origin().is_none());
     let named = match asked {
         Some(name) => match clips.iter().find(|c| is_named(&c.path, name)) {
@@ -44,7 +47,7 @@ pub fn source<'a>(
             None => {
                 return refuse(
                     &args.source,
-                    &format!("no clip is named {name}: {}", names()),
+                    &format!("no clip is named '{name}'; {}", names()),
                 );
             }
         },
@@ -67,24 +70,24 @@ pub fn source<'a>(
         [] => {
             return refuse(
                 &args.source,
-                "no skeleton has the joints that the clip moves",
+                "no skeleton in this file has the joints that the clip moves",
             );
         }
         _ => return several(&args.source, &candidates, "--source-skeleton"),
     };
     if let Some(clip) = named {
-        return Ok((skeleton, whole(args, Arc::new(clip.clone()))?));
+        return Ok((skeleton, checked(args, Arc::new(clip.clone()))?));
     }
     if let Some(clip) = skeleton.instance.animation() {
-        return Ok((skeleton, whole(args, clip.clone())?));
+        return Ok((skeleton, checked(args, clip.clone())?));
     }
     let fitting: Vec<&SkelAnimation> = clips.iter().filter(|c| moves(c, skeleton)).collect();
     match fitting[..] {
-        [one] => Ok((skeleton, whole(args, Arc::new(one.clone()))?)),
+        [one] => Ok((skeleton, checked(args, Arc::new(one.clone()))?)),
         _ => {
             let path = &skeleton.path;
             let reason = format!(
-                "no clip is bound to {path}; choose one with --clip: {}",
+                "no clip is bound to {path}; choose one with --clip; {}",
                 names()
             );
             refuse(&args.source, &reason)
@@ -92,8 +95,8 @@ pub fn source<'a>(
     }
 }
 
-/// Refuses a clip that USD's tools ignore.
-fn whole(args: &Args, clip: Arc<SkelAnimation>) -> Result<Arc<SkelAnimation>> {
+/// Refuses a clip without a full pose of its joints, which USD ignores.
+fn checked(args: &Args, clip: Arc<SkelAnimation>) -> Result<Arc<SkelAnimation>> {
     let time = clip
         .joint_times()
         .min_by(f64::total_cmp)
@@ -101,20 +104,23 @@ fn whole(args: &Args, clip: Arc<SkelAnimation>) -> Result<Arc<SkelAnimation>> {
     if clip.joint_local_transforms(time).is_none() {
         let path = &clip.path;
         let reason = format!(
-            "{path} counts for nothing: it needs translations, rotations and scales, finite and one for each of its joints"
+            "{path} has no effect in USD: expected translations, rotations and scales that are finite, one for each of its joints"
         );
         return refuse(&args.source, &reason);
     }
     Ok(clip)
 }
 
-/// The skeleton that is to move.
+/// The skeleton of the character.
+///
+/// # Errors
+/// The file has no skeleton as asked, or several.
 pub fn target<'a>(args: &Args, scene: &'a Scene) -> Result<&'a PlacedSkeleton> {
     let all = skeletons(scene);
     match (&args.target_skeleton, &all[..]) {
         (Some(path), _) => by_path(&args.target, &all, path),
         (None, [one]) => Ok(*one),
-        (None, []) => refuse(&args.target, "holds no skeleton"),
+        (None, []) => refuse(&args.target, "no skeleton in this file"),
         (None, _) => several(&args.target, &all, "--target-skeleton"),
     }
 }
@@ -128,14 +134,14 @@ fn by_path<'a>(
         Some(skeleton) => Ok(*skeleton),
         None => refuse(
             file,
-            &format!("no skeleton at {path}: it has {}", paths(all)),
+            &format!("no skeleton at {path}; the file has {}", paths(all)),
         ),
     }
 }
 
 fn several<T>(file: &std::path::Path, all: &[&PlacedSkeleton], option: &str) -> Result<T> {
     let reason = format!(
-        "has several skeletons; choose one with {option}: {}",
+        "the file has several skeletons; choose one with {option}: {}",
         paths(all)
     );
     refuse(file, &reason)
@@ -146,7 +152,8 @@ fn paths(all: &[&PlacedSkeleton]) -> String {
     paths.join(", ")
 }
 
-/// A prim's path, its name, or a name that the prim's stands for, what no prim name may hold being `_` there.
+/// Whether `name` means the prim at `path`: it is the path, the prim's name, or becomes the prim's
+/// name if each character that no prim name may have is replaced by `_`.
 fn is_named(path: &str, name: &str) -> bool {
     let own = path.rsplit('/').next().unwrap_or(path);
     let as_prim: String = name

@@ -1,4 +1,4 @@
-//! What `sinew render` says that it did.
+//! The report of `sinew render`.
 
 use std::fmt::Write;
 
@@ -7,20 +7,21 @@ use sinew::gpu::AdapterReport;
 
 use crate::report::count;
 
-/// What was drawn.
+/// The report, as JSON and as text.
 #[derive(Serialize)]
 pub struct Report {
     pub input: String,
+    /// Width and height of each picture in pixels, as asked for.
     pub size: [u32; 2],
     pub adapter: AdapterReport,
-    /// `gpu` or `cpu`.
+    /// Backend that skinned: `gpu` or `cpu`.
     pub skinned_on: &'static str,
     pub meshes: usize,
-    /// Points that each picture skinned or blended.
+    /// Number of points that were skinned or blended for each picture.
     pub points: usize,
     pub joints: usize,
     pub pictures: Vec<PictureReport>,
-    /// What is drawn differently from what the file says, or not at all.
+    /// Parts of the file that are not drawn, or drawn differently, and why.
     pub messages: Vec<String>,
     pub seconds: f64,
 }
@@ -28,13 +29,14 @@ pub struct Report {
 #[derive(Serialize)]
 pub struct PictureReport {
     pub file: String,
-    /// Time codes: one, or those of a sheet's cells; none for what has no times.
+    /// Time code of the picture, or those of a sheet's cells; empty if nothing moves.
     pub times: Vec<f64>,
+    /// Angle of a turntable's picture around the up axis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degrees: Option<f64>,
 }
 
-/// Writing to a String cannot fail.
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
 pub fn describe(report: &Report) -> String {
     let mut out = String::new();
     match report.pictures.as_slice() {

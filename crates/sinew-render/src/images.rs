@@ -1,4 +1,4 @@
-//! Textures decoded, of bounded size, with their mip maps.
+//! Decodes texture images to a bounded size, with mip levels.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -8,72 +8,78 @@ use rayon::prelude::*;
 
 use sinew::scene::{Geometry, TextureUse};
 
-/// Larger pictures are halved until they fit; what is drawn is smaller than that.
+/// Largest width and height of a texture, in texels. Larger images are halved until they fit;
+/// pictures of characters need no more detail.
 const LARGEST: u32 = 2048;
 
-/// A picture wider or higher than this is not decoded at all.
+/// Largest width and height of an image that is decoded, in texels.
 const LARGEST_DECODED: u32 = 16384;
 
-/// Bytes that decoding one picture may take.
+/// Largest memory for decoding one image, in bytes.
 const DECODING_BYTES: u64 = 1 << 30;
 
-/// Decoded pictures of one stage together, in bytes.
+/// Largest memory of all decoded images of one stage, in bytes.
 const ALL_BYTES: u64 = 1 << 30;
 
-/// Pictures decoded side by side.
+/// Number of images that are decoded in parallel.
 const AT_ONCE: usize = 8;
 
-/// A decoded picture of 8 bits and four channels.
+/// A decoded texture image with four channels of 8 bits.
 #[derive(Debug)]
-pub(super) struct Picture {
-    /// Whether `auto` takes it for sRGB: it has three or four channels of 8 bits.
+pub(super) struct TextureImage {
+    /// Whether `sourceColorSpace = auto` means sRGB: the image has three or four channels of 8
+    /// bits.
     pub looks_srgb: bool,
-    /// Whether some texel is not opaque.
+    /// Whether at least one texel is not opaque.
     pub translucent: bool,
-    /// The picture and its halves, down to one texel.
+    /// Mip levels: the image, and each following level half as large, down to one texel.
     pub levels: Vec<image::RgbaImage>,
 }
 
-/// Decodes the pictures that base colours read; `None` for the others and for those that cannot be read.
-pub(super) fn decode(geometry: &Geometry, messages: &mut Vec<String>) -> Vec<Option<Picture>> {
-    let mut wanted: HashMap<usize, bool> = HashMap::new();
+/// Decodes the images that base colours use, by the index of their texture in
+/// [`Geometry::textures`]. `None` for other textures, and for images that cannot be decoded;
+/// `messages` then says why.
+pub(super) fn decode(geometry: &Geometry, messages: &mut Vec<String>) -> Vec<Option<TextureImage>> {
+    // For each used texture, whether all uses read it as linear.
+    let mut used_as_linear: HashMap<usize, bool> = HashMap::new();
     let materials = geometry.materials.iter();
     for used in materials.filter_map(|m| m.diffuse_color.texture.as_ref()) {
         let linear = used.srgb == Some(false);
-        *wanted.entry(used.texture).or_insert(linear) &= linear;
+        *used_as_linear.entry(used.texture).or_insert(linear) &= linear;
     }
-    let wanted = |i| wanted.get(&i).copied();
     let mut bytes = 0;
     let mut out = Vec::with_capacity(geometry.textures.len());
-    // A few at a time, so that no more than those are decoded beyond what all may take.
+    // In batches, so that at most one batch is decoded beyond the limit of memory.
     for (b, batch) in geometry.textures.chunks(AT_ONCE).enumerate() {
         let full = bytes > ALL_BYTES;
         let decoded: Vec<_> = batch
             .par_iter()
             .enumerate()
             .map(|(i, texture)| {
-                let linear = wanted(b * AT_ONCE + i)?;
-                // What has no bytes was warned of by the reader.
+                let linear = *used_as_linear.get(&(b * AT_ONCE + i))?;
+                // The reader has warned of textures without bytes.
                 (!texture.bytes.is_empty()).then(|| match full {
                     true => Err(too_much()),
-                    false => picture(&texture.bytes, linear),
+                    false => decode_one(&texture.bytes, linear),
                 })
             })
             .collect();
         for (texture, decoded) in batch.iter().zip(decoded) {
             let reason = match decoded {
                 None => None,
-                Some(Ok(picture)) => {
-                    bytes += picture.levels.iter().map(|l| l.len() as u64).sum::<u64>();
+                Some(Ok(image)) => {
+                    bytes += image.levels.iter().map(|l| l.len() as u64).sum::<u64>();
                     if bytes <= ALL_BYTES {
-                        out.push(Some(picture));
+                        out.push(Some(image));
                         continue;
                     }
                     Some(too_much())
                 }
                 Some(Err(reason)) => Some(reason),
             };
-            messages.extend(reason.map(|reason| format!("{}: not drawn: {reason}", texture.asset)));
+            messages.extend(
+                reason.map(|reason| format!("{}: texture not drawn: {reason}", texture.asset)),
+            );
             out.push(None);
         }
     }
@@ -81,15 +87,16 @@ pub(super) fn decode(geometry: &Geometry, messages: &mut Vec<String>) -> Vec<Opt
 }
 
 fn too_much() -> String {
-    format!("all pictures together take more than {ALL_BYTES} bytes")
+    format!("all textures together take more than {ALL_BYTES} bytes")
 }
 
-/// Whether texels of a picture, as one use reads them, are sRGB.
-pub(super) fn is_srgb(used: &TextureUse, picture: &Picture) -> bool {
-    used.srgb.unwrap_or(picture.looks_srgb)
+/// Whether a use of a texture reads its texels as sRGB.
+pub(super) fn is_srgb(used: &TextureUse, image: &TextureImage) -> bool {
+    used.srgb.unwrap_or(image.looks_srgb)
 }
 
-fn picture(bytes: &[u8], linear: bool) -> Result<Picture, String> {
+/// Decodes one image. `linear` says that its texels are linear and not sRGB, for the mip levels.
+fn decode_one(bytes: &[u8], linear: bool) -> Result<TextureImage, String> {
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|e| e.to_string())?;
@@ -112,26 +119,27 @@ fn picture(bytes: &[u8], linear: bool) -> Result<Picture, String> {
     while let Some(last) = levels.last().filter(|l| l.width().max(l.height()) > 1) {
         levels.push(half(last, linear));
     }
-    Ok(Picture {
+    Ok(TextureImage {
         looks_srgb,
         translucent,
         levels,
     })
 }
 
-/// A picture of half the size, each texel the mean of four; of sRGB ones the mean of their light.
-fn half(picture: &image::RgbaImage, linear: bool) -> image::RgbaImage {
-    let (width, height) = ((picture.width() / 2).max(1), (picture.height() / 2).max(1));
+/// An image of half the size. Each texel is the mean of four; for sRGB texels it is the mean of
+/// their light.
+fn half(image: &image::RgbaImage, linear: bool) -> image::RgbaImage {
+    let (width, height) = ((image.width() / 2).max(1), (image.height() / 2).max(1));
     if linear {
-        return imageops::thumbnail(picture, width, height);
+        return imageops::thumbnail(image, width, height);
     }
-    // A square is close to sRGB's curve, and a mean needs no more.
+    // A square is close enough to the sRGB curve for a mean.
     image::RgbaImage::from_fn(width, height, |x, y| {
         let mut sum = [0u32; 4];
         for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
             let at = |v: u32, d: u32, size: u32| (v * 2 + d).min(size - 1);
-            let p = picture
-                .get_pixel(at(x, dx, picture.width()), at(y, dy, picture.height()))
+            let p = image
+                .get_pixel(at(x, dx, image.width()), at(y, dy, image.height()))
                 .0;
             for c in 0..3 {
                 sum[c] += u32::from(p[c]).pow(2);
@@ -156,17 +164,17 @@ mod tests {
     #[test]
     fn levels_halve_down_to_one_texel() {
         let image = image::RgbaImage::from_pixel(5, 3, image::Rgba([200, 100, 0, 255]));
-        let picture = picture(&png(&image), false).unwrap();
-        let sizes: Vec<_> = picture.levels.iter().map(|l| l.dimensions()).collect();
+        let decoded = decode_one(&png(&image), false).unwrap();
+        let sizes: Vec<_> = decoded.levels.iter().map(|l| l.dimensions()).collect();
         assert_eq!(sizes, [(5, 3), (2, 1), (1, 1)]);
-        assert_eq!(picture.levels[2].get_pixel(0, 0).0, [200, 100, 0, 255]);
-        assert!(picture.looks_srgb && !picture.translucent);
+        assert_eq!(decoded.levels[2].get_pixel(0, 0).0, [200, 100, 0, 255]);
+        assert!(decoded.looks_srgb && !decoded.translucent);
     }
 
     #[test]
-    fn what_is_no_picture_or_too_large_is_refused() {
-        assert!(picture(b"no picture", false).is_err());
+    fn other_data_and_images_too_large_are_refused() {
+        assert!(decode_one(b"no image", false).is_err());
         let wide = image::RgbaImage::new(LARGEST_DECODED + 1, 1);
-        assert!(picture(&png(&wide), false).is_err());
+        assert!(decode_one(&png(&wide), false).is_err());
     }
 }

@@ -1,10 +1,10 @@
-//! What the arguments of `sinew render` say.
+//! Types of arguments of `sinew render`.
 
 use std::str::FromStr;
 
 use sinew_render::Background;
 
-/// `WxH`, both above 0.
+/// Two whole numbers above 0, written as `WxH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair(pub [u32; 2]);
 
@@ -15,16 +15,17 @@ impl FromStr for Pair {
         let number = |s: &str| s.parse::<u32>().ok().filter(|n| *n > 0);
         let parts = text.split_once(['x', 'X']);
         let pair = parts.and_then(|(a, b)| Some([number(a)?, number(b)?]));
-        pair.map(Self)
-            .ok_or_else(|| format!("'{text}' is no pair of whole numbers above 0, such as 4x3"))
+        pair.map(Self).ok_or_else(|| {
+            format!("expected two whole numbers above 0, such as 4x3, found '{text}'")
+        })
     }
 }
 
-/// `grey`, `transparent`, `white`, `black` or `#RRGGBB`.
+/// A background, written as `grey`, `transparent`, `white`, `black` or `#RRGGBB`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BackgroundWord(pub Background);
+pub struct BackgroundArg(pub Background);
 
-impl FromStr for BackgroundWord {
+impl FromStr for BackgroundArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -42,14 +43,12 @@ impl FromStr for BackgroundWord {
             _ => text.strip_prefix('#').and_then(color),
         };
         background.map(Self).ok_or_else(|| {
-            format!(
-                "'{text}' is no background; expected grey, white, black, transparent or #RRGGBB"
-            )
+            format!("expected grey, white, black, transparent or #RRGGBB, found '{text}'")
         })
     }
 }
 
-/// A pattern with a run of `#` in its name, for numbered files.
+/// A file name with a run of `#` that stands for a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbered {
     before: String,
@@ -58,7 +57,7 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// `None` without a `#` in the file's own name.
+    /// `None` if the last component of the path has no `#`.
     pub fn new(output: &str) -> Option<Self> {
         let name = output
             .rfind(['/', std::path::MAIN_SEPARATOR])
@@ -72,7 +71,7 @@ impl Numbered {
         })
     }
 
-    /// The name of a number, with as many digits as there are `#`, or more where it needs them.
+    /// The name with a number, of at least as many digits as there are `#`.
     pub fn name(&self, number: u64) -> String {
         format!(
             "{}{number:0width$}{}",
@@ -97,10 +96,10 @@ mod tests {
 
     #[test]
     fn backgrounds_have_names_or_are_hexadecimal() {
-        let red = BackgroundWord(Background::Color([1.0, 0.0, 0.0]));
+        let red = BackgroundArg(Background::Color([1.0, 0.0, 0.0]));
         assert_eq!("#ff0000".parse(), Ok(red));
         for bad in ["", "ff0000", "#ff00", "#gg0000", "#+f0000", "plaid"] {
-            assert!(bad.parse::<BackgroundWord>().is_err(), "{bad}");
+            assert!(bad.parse::<BackgroundArg>().is_err(), "{bad}");
         }
     }
 

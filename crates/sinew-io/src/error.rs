@@ -68,7 +68,7 @@ pub enum Error {
     Invalid(#[from] Invalid),
     /// The engine refused something.
     #[error(transparent)]
-    Engine(sinew::Error),
+    Engine(Box<sinew::Error>),
 }
 
 impl Error {
@@ -91,7 +91,7 @@ impl From<sinew::Error> for Error {
     fn from(error: sinew::Error) -> Self {
         match error {
             sinew::Error::Invalid(invalid) => Self::Invalid(invalid),
-            other => Self::Engine(other),
+            other => Self::Engine(Box::new(other)),
         }
     }
 }
@@ -113,7 +113,7 @@ impl From<Error> for sinew::Error {
                 reason,
             },
             Error::Invalid(invalid) => Self::Invalid(invalid),
-            Error::Engine(error) => error,
+            Error::Engine(error) => *error,
             other => Self::Request(other.to_string()),
         }
     }

@@ -1,11 +1,11 @@
-// Local transforms of joints -> palette rows: one invocation per palette slot, one dispatch per four levels of the
+// Local transforms of joints -> palette rows: one invocation per palette index, one dispatch per four levels of the
 // hierarchy. Each climbs from its joint to the root, or to a joint whose matrix a dispatch before left.
 
 struct PoseRigItem {
     first_workgroup: u32,
     copies: u32,
     count: u32,
-    slots: u32,
+    entry_count: u32,
     joints: u32,
     order: u32,
     parents: u32,
@@ -111,16 +111,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if copy >= item.copies {
         return;
     }
-    let joints_at = item.joints + copy * (item.slots - 1u) * 5u;
+    let joints_at = item.joints + copy * (item.entry_count - 1u) * 5u;
     let cached_at = item.cached + copy * item.cached_stride;
-    // Its slot, and one more than its number among the cached ones.
+    // Its index, and one more than its number among the cached ones.
     let word = skins[item.order + number % item.count];
-    let slot = word & 0xffffu;
+    let index = word & 0xffffu;
     var m = Rows(vec4<f32>(1.0, 0.0, 0.0, 0.0), vec4<f32>(0.0, 1.0, 0.0, 0.0), vec4<f32>(0.0, 0.0, 1.0, 0.0));
-    // The last slot, of joints that the skeleton lacks, has no joint.
-    if slot + 1u < item.slots {
-        m = parent_from_joint(joints_at + slot * 5u);
-        var above = skins[item.parents + slot];
+    // The last index, of joints that the skeleton lacks, has no joint.
+    if index + 1u < item.entry_count {
+        m = parent_from_joint(joints_at + index * 5u);
+        var above = skins[item.parents + index];
         while above < CACHED {
             m = multiplied(parent_from_joint(joints_at + above * 5u), m);
             above = skins[item.parents + above];
@@ -137,10 +137,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         cached[at + 1u] = m.y;
         cached[at + 2u] = m.z;
     }
-    let to = item.palette + copy * item.palette_stride + slot * 3u;
-    put(to, multiplied(m, fixed_rows(item.binds + slot * 12u)));
+    let to = item.palette + copy * item.palette_stride + index * 3u;
+    put(to, multiplied(m, fixed_rows(item.binds + index * 12u)));
     if item.normal_binds != NONE {
-        let normal_bind = fixed_rows(item.normal_binds + slot * 12u);
-        put(to + item.slots * 3u, multiplied(normal_rows(m), normal_bind));
+        let normal_bind = fixed_rows(item.normal_binds + index * 12u);
+        put(to + item.entry_count * 3u, multiplied(normal_rows(m), normal_bind));
     }
 }

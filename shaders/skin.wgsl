@@ -21,7 +21,7 @@ override PREVIOUS_BINDING: u32 = 3u;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
 // What does not change with time: rest values, influences, blend offsets and the lists that are walked of them.
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
-// Rows: three per palette slot and kind of matrix, and six per item for the way out of skeleton space.
+// Rows: three per palette index and kind of matrix, and six per item for the way out of skeleton space.
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> sub_weights: array<f32>;
 @group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
@@ -96,37 +96,37 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
     if item.slice.influence_count > 0u {
         let record = item.slice.influences + point * item.slice.influence_stride;
-        // Slots of 16 or of 8 bits, two or four to a word.
+        // Palette indices of 16 or of 8 bits, two or four to a word.
         let narrow = (item.flags & NARROW_JOINTS) != 0u;
         let per_word = select(2u, 4u, narrow);
-        let slot_bits = 32u / per_word;
-        let slot_mask = (1u << slot_bits) - 1u;
+        let index_bits = 32u / per_word;
+        let index_mask = (1u << index_bits) - 1u;
         let weights = record + (item.slice.influence_count + per_word - 1u) / per_word;
         let none = vec4<f32>(0.0);
         var m = Rows(none, none, none);
         var normal_m = Rows(none, none, none);
         let sums_points = points && (!WITH_DUAL_QUATERNIONS || item.pose.bind == NONE);
         let sums_normals = normals && (!WITH_DUAL_QUATERNIONS || item.pose.normal_bind == NONE);
-        var slots = 0u;
-        // Slot of the first joint of the largest weight, which says which hemisphere; times three.
+        var indices = 0u;
+        // Palette index of the first joint of the largest weight, which says which hemisphere; times three.
         var pivot = 0u;
         var largest = 0.0;
         for (var i = 0u; i < item.slice.influence_count; i++) {
-            if (i & (per_word - 1u)) == 0u { slots = skins[record + i / per_word]; } else { slots >>= slot_bits; }
-            let slot = (slots & slot_mask) * 3u;
+            if (i & (per_word - 1u)) == 0u { indices = skins[record + i / per_word]; } else { indices >>= index_bits; }
+            let index = (indices & index_mask) * 3u;
             let weight = bitcast<f32>(skins[weights + i]);
             if WITH_DUAL_QUATERNIONS && (i == 0u || largest < weight) {
                 largest = weight;
-                pivot = slot;
+                pivot = index;
             }
             if sums_points {
-                let joint = rows_at(item.pose.palette + slot);
+                let joint = rows_at(item.pose.palette + index);
                 m.x += weight * joint.x;
                 m.y += weight * joint.y;
                 m.z += weight * joint.z;
             }
             if sums_normals {
-                let joint_normal = rows_at(item.pose.normal_palette + slot);
+                let joint_normal = rows_at(item.pose.normal_palette + index);
                 normal_m.x += weight * joint_normal.x;
                 normal_m.y += weight * joint_normal.y;
                 normal_m.z += weight * joint_normal.z;
@@ -195,15 +195,15 @@ struct Motion {
     turns_normals: bool,
 }
 
-// Slot of a record's influence, times three.
-fn slot_at(record: u32, i: u32, narrow: bool) -> u32 {
+// Palette index of a record's influence, times three.
+fn index_at(record: u32, i: u32, narrow: bool) -> u32 {
     if narrow {
         return ((skins[record + i / 4u] >> (i % 4u * 8u)) & 0xffu) * 3u;
     }
     return ((skins[record + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * 3u;
 }
 
-// Rules 25 to 27. Per slot: rotation, half the translation times it, rotation of normals.
+// Rules 25 to 27. Per joint: rotation, half the translation times it, rotation of normals.
 fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32, narrow: bool) -> Motion {
     let per_word = select(2u, 4u, narrow);
     let weights = record + (count + per_word - 1u) / per_word;
@@ -215,7 +215,7 @@ fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32, narrow: boo
     var turn = vec4<f32>(0.0);
     var sum = 0.0;
     for (var i = 0u; i < count; i++) {
-        let at = motions + slot_at(record, i, narrow);
+        let at = motions + index_at(record, i, narrow);
         let weight = bitcast<f32>(skins[weights + i]);
         let joint = palettes[at];
         let signed_weight = select(weight, -weight, dot(joint, pivot_real) < 0.0);

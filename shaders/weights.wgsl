@@ -1,9 +1,9 @@
-// Channel weights -> sub-shape weights: one invocation per blend shape slot (rules 13 to 16).
+// Channel weights -> sub-shape weights: one invocation per blend shape channel (rules 13 to 16).
 
 struct WeightsItem {
     first_workgroup: u32,
-    slot_count: u32,
-    slots: u32,
+    channel_count: u32,
+    sub_shape_ranges: u32,
     positions: u32,
     channels: u32,
     sub_weights: u32,
@@ -11,7 +11,7 @@ struct WeightsItem {
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<WeightsItem>;
-// Per slot (first sub-shape, count); then, per sub-shape, the bits of the weight it holds at.
+// Per channel (first sub-shape, count); then, per sub-shape, the bits of the weight it holds at.
 @group(0) @binding(2) var<storage, read> shapes: array<u32>;
 @group(0) @binding(3) var<storage, read> channels: array<f32>;
 @group(0) @binding(4) var<storage, read_write> sub_weights: array<f32>;
@@ -28,13 +28,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let item = items[item_of(workgroup)];
-    let slot = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
-    if slot >= item.slot_count {
+    let channel = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
+    if channel >= item.channel_count {
         return;
     }
-    let first = shapes[item.slots + slot * 2u];
-    let count = shapes[item.slots + slot * 2u + 1u];
-    let weight = channels[item.channels + slot];
+    let first = shapes[item.sub_shape_ranges + channel * 2u];
+    let count = shapes[item.sub_shape_ranges + channel * 2u + 1u];
+    let weight = channels[item.channels + channel];
     let to = item.sub_weights + first;
     if count == 1u {
         // A lone primary shape takes the raw weight.

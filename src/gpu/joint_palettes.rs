@@ -21,12 +21,12 @@ use crate::skel::SkinningMethod;
 /// 3x4 matrix is three of them, `p' = (dot(row0, (p, 1)), dot(row1, (p, 1)), dot(row2, (p, 1)))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaletteRows {
-    /// First row of the points' matrices: that of palette slot `s` begins at `points + 3 * s`. They
+    /// First row of the points' matrices: that of palette index `i` begins at `points + 3 * i`. They
     /// take prim space to skeleton space, geomBindTransform included.
     pub points: u32,
     /// The same for normals, where there are some: the inverse transpose, fourth column zero.
     pub normals: Option<u32>,
-    /// First row of the joints' rigid motions, for dual quaternions: per slot the rotation of
+    /// First row of the joints' rigid motions, for dual quaternions: per joint the rotation of
     /// points as (x, y, z, w), half the translation times it, the rotation of normals.
     pub motions: Option<u32>,
     /// Three rows from skeleton space to where results are wanted, then three for normals. They
@@ -54,7 +54,7 @@ struct Entry {
 /// prims.
 ///
 /// Palettes are those of [`PackedPose`], so results are the same as a crowd's;
-/// [`PackedSkin::influences`] has slots and weights for vertex attributes. Prims that share a
+/// [`PackedSkin::influences`] has palette indices and weights for vertex attributes. Prims that share a
 /// palette (skeleton instance, geomBindTransform, method) need one id.
 #[derive(Debug)]
 pub struct JointPalettes {
@@ -111,19 +111,19 @@ impl JointPalettes {
             let text = format!("{}: no influences, so no palette", skin.prim());
             return Err(GpuError::Mismatch(text));
         }
-        let slots = skin.palette_slots() as u32;
+        let entries = skin.palette_entry_count() as u32;
         let normals = skin.normals().is_some();
         let motions = skin.method() == SkinningMethod::DualQuaternion;
         let kinds = 1 + u32::from(normals) + u32::from(motions);
-        let place = self.place(slots * kinds + 2)?;
-        let block = |kind: u32| (place.start + kind * slots) * 3;
+        let place = self.place(entries * kinds + 2)?;
+        let block = |kind: u32| (place.start + kind * entries) * 3;
         let rows = PaletteRows {
             points: block(0),
             normals: normals.then(|| block(1)),
             motions: motions.then(|| block(kinds - 1)),
             post: Some(block(kinds)),
         };
-        Ok(self.insert(rows, place, Some((slots as usize, skin.method()))))
+        Ok(self.insert(rows, place, Some((entries as usize, skin.method()))))
     }
 
     /// Makes room for one transform, such as a rigid prim's
@@ -252,22 +252,22 @@ impl JointPalettes {
     ) -> Result<(u32, &'a Palette), GpuError> {
         let entry = self.entries.get(id).ok_or_else(foreign)?;
         let mismatch = |text: String| Err(GpuError::Mismatch(text));
-        let Some((slots, method)) = entry.palette else {
+        let Some((entries, method)) = entry.palette else {
             return mismatch("a lone transform is set by set_transform".into());
         };
         let Some(palette) = pose.palette() else {
             return mismatch("expected a pose with a palette, found one that only blends".into());
         };
         let fits = (
-            palette.slots(),
+            palette.entry_count(),
             palette.method(),
             palette.normals().is_some(),
         );
-        if fits != (slots, method, entry.rows.normals.is_some()) {
+        if fits != (entries, method, entry.rows.normals.is_some()) {
             return mismatch(format!(
-                "expected a {method:?} palette of {slots} slots, found {:?} of {} ({} normals)",
+                "expected a {method:?} palette of {entries} entries, found {:?} of {} ({} normals)",
                 palette.method(),
-                palette.slots(),
+                palette.entry_count(),
                 if fits.2 { "with" } else { "without" }
             ));
         }

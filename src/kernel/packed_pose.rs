@@ -169,7 +169,7 @@ impl PackedPose {
     /// Notes what the palette and the way out of skeleton space say of scales and of mirroring.
     fn note_palette(&mut self, skin: &PackedSkin) {
         let palette = self.palette.as_ref();
-        self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_slots));
+        self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_indices));
         let binds_mirrored = palette.and_then(|p| p.points().last());
         self.mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&self.post);
     }
@@ -182,8 +182,8 @@ impl PackedPose {
 
     /// Checks that this pose fits `skin`; the error says what does not.
     pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Misfit> {
-        let slots = self.palette.as_ref().map(|palette| palette.slots());
-        sizes_fit(skin, self.channel_weights.len(), slots)?;
+        let entries = self.palette.as_ref().map(|palette| palette.entry_count());
+        sizes_fit(skin, self.channel_weights.len(), entries)?;
         match &self.palette {
             Some(palette) => palette_fits(skin, palette),
             None => Ok(()),
@@ -193,7 +193,11 @@ impl PackedPose {
     /// Whether this pose, with `palette` in place of its own, is one for `skin`, and what is not.
     #[cfg(feature = "gpu")]
     pub(crate) fn fits_with(&self, skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
-        sizes_fit(skin, self.channel_weights.len(), Some(palette.slots()))?;
+        sizes_fit(
+            skin,
+            self.channel_weights.len(),
+            Some(palette.entry_count()),
+        )?;
         palette_fits(skin, palette)
     }
 
@@ -229,8 +233,8 @@ impl PackedPose {
             let expected = "linear blend skinning, to be posed on the GPU";
             return wrong("", expected.into(), format!("{:?}", skin.method()));
         }
-        if rig.slots() != skin.palette_slots() {
-            let expected = format!("a rig of {} joints", skin.palette_slots() - 1);
+        if rig.entry_count() != skin.palette_entry_count() {
+            let expected = format!("a rig of {} joints", skin.palette_entry_count() - 1);
             return wrong("", expected, rig.joint_count().to_string());
         }
         if skin.normals().is_some() && !rig.has_normals() {
@@ -303,7 +307,7 @@ impl PackedPose {
         self.mirrors
     }
 
-    /// Channel weight of each blend shape slot.
+    /// Channel weight of each blend shape.
     #[must_use]
     pub fn channel_weights(&self) -> &[f32] {
         &self.channel_weights
@@ -334,11 +338,11 @@ fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
         let found = format!("{m} for joint {i}");
         return wrong("joints", "finite skinning transforms", found);
     }
-    let slots = pose
+    let entries = pose
         .skinning
         .as_ref()
         .filter(|_| skin.influences().is_some());
-    match sizes_fit(skin, weights.len(), slots.map(|s| s.len() + 1)) {
+    match sizes_fit(skin, weights.len(), entries.map(|s| s.len() + 1)) {
         Ok(()) => Ok(()),
         Err(Misfit { expected, found }) => wrong("", &expected, found),
     }
@@ -358,20 +362,20 @@ fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
 }
 
 /// Checks the number of channel weights, and the size of the palette, against a skin.
-fn sizes_fit(skin: &PackedSkin, channels: usize, slots: Option<usize>) -> Result<(), Misfit> {
+fn sizes_fit(skin: &PackedSkin, channels: usize, entries: Option<usize>) -> Result<(), Misfit> {
     let misfit = |expected: String, found: String| Err(Misfit { expected, found });
     if channels != skin.channel_count() {
         let expected = format!("a pose with {} channel weights", skin.channel_count());
         return misfit(expected, channels.to_string());
     }
-    match slots {
+    match entries {
         Some(_) if skin.influences().is_none() => {
             let expected = "a pose without a palette, for a prim that only blends";
             misfit(expected.into(), "one".into())
         }
-        Some(slots) if slots != skin.palette_slots() => {
-            let expected = format!("a palette of {} slots", skin.palette_slots());
-            misfit(expected, slots.to_string())
+        Some(entries) if entries != skin.palette_entry_count() => {
+            let expected = format!("a palette of {} entries", skin.palette_entry_count());
+            misfit(expected, entries.to_string())
         }
         None if skin.packing() != Packing::Exact => misfit(
             "a pose with a palette, for a packed skin".into(),

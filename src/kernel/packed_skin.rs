@@ -3,14 +3,14 @@
 use glam::{Vec3, Vec4};
 
 use super::encoded_skin::Grid;
-use super::palette::OwnSlots;
+use super::palette::OwnIndices;
 use super::{PackedBlend, PackedInfluences, Packing, SmoothNormals};
 use crate::error::Invalid;
 use crate::mesh::{RenderMesh, RenderVertices};
 use crate::skel::{MeshTopology, Skin, SkinningMethod};
 
 /// Most matrices of a palette, so that 16 bits hold an index.
-const MAX_SLOTS: usize = 65_535;
+const MAX_ENTRIES: usize = 65_535;
 
 /// A [`Skin`] as the kernels read it: rest values, influences and blend shapes. It holds everything
 /// that does not change with time.
@@ -23,8 +23,8 @@ pub struct PackedSkin {
     pub(super) influences: Option<PackedInfluences>,
     pub(super) blend: Option<PackedBlend>,
     method: SkinningMethod,
-    slots: u32,
-    pub(super) own_slots: OwnSlots,
+    entries: u32,
+    pub(super) own_indices: OwnIndices,
     channels: usize,
     pub(super) smooth_normals: Option<SmoothNormals>,
     pub(super) vertices: Option<RenderVertices>,
@@ -37,15 +37,15 @@ impl PackedSkin {
     /// Packs a validated skin. `prim` is its path, for messages.
     ///
     /// # Errors
-    /// A skeleton of more than 65,534 joints (slots are u16 and one stands for missing joints), or
+    /// A skeleton of more than 65,534 joints (entries are u16 and one stands for missing joints), or
     /// arrays that u32 offsets cannot address.
     pub fn pack(prim: &str, skin: &Skin) -> Result<Self, Invalid> {
-        let slots = skin.joint_count() + 1;
-        if slots > MAX_SLOTS {
+        let entries = skin.joint_count() + 1;
+        if entries > MAX_ENTRIES {
             return Err(Invalid::new(
                 prim,
                 "skel:joints",
-                format!("a skeleton of at most {} joints", MAX_SLOTS - 1),
+                format!("a skeleton of at most {} joints", MAX_ENTRIES - 1),
                 skin.joint_count().to_string(),
             ));
         }
@@ -62,13 +62,13 @@ impl PackedSkin {
             "floats of normals",
             (skin.normal_count() as u64 + 1) * 3,
         )?;
-        let own_slots = match (skin.has_own_joints(), skin.method()) {
+        let own_indices = match (skin.has_own_joints(), skin.method()) {
             (true, SkinningMethod::DualQuaternion) => {
                 let joints = 0..skin.own_joint_count() as u32;
                 // Joints that the skeleton lacks are identity and have no scale.
-                OwnSlots::Some(joints.filter_map(|j| skin.skeleton_joint(j)).collect())
+                OwnIndices::Some(joints.filter_map(|j| skin.skeleton_joint(j)).collect())
             }
-            _ => OwnSlots::All,
+            _ => OwnIndices::All,
         };
         Ok(Self {
             prim: prim.to_owned(),
@@ -78,8 +78,8 @@ impl PackedSkin {
             influences: PackedInfluences::pack(prim, skin)?,
             blend: PackedBlend::pack(prim, skin)?,
             method: skin.method(),
-            slots: slots as u32,
-            own_slots,
+            entries: entries as u32,
+            own_indices,
             channels: skin.shapes().len(),
             smooth_normals: None,
             vertices: None,
@@ -273,8 +273,8 @@ impl PackedSkin {
     /// Number of matrices of a palette: one per joint of the skeleton, and one for joints that the
     /// skeleton lacks.
     #[must_use]
-    pub fn palette_slots(&self) -> usize {
-        self.slots as usize
+    pub fn palette_entry_count(&self) -> usize {
+        self.entries as usize
     }
 
     /// Number of blend shapes, with missing ones; a pose has as many channel weights.

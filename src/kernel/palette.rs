@@ -73,13 +73,13 @@ impl Palette {
             normals,
             rigid,
         } = self;
-        // The last slot, of joints that the skeleton lacks, is geomBindTransform alone.
-        let slots = skinning.len() + 1;
-        points.resize(slots, Rows::default());
+        // The last entry, of joints that the skeleton lacks, is geomBindTransform alone.
+        let entries = skinning.len() + 1;
+        points.resize(entries, Rows::default());
         let of_normals = match with_normals {
             true => {
                 let normals = normals.get_or_insert_default();
-                normals.resize(slots, Rows::default());
+                normals.resize(entries, Rows::default());
                 &mut normals[..]
             }
             false => {
@@ -99,14 +99,14 @@ impl Palette {
         rigid.scales_points.clear();
         rigid.scales_normals.clear();
         let joints = skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
-        for (slot, joint) in joints.enumerate() {
+        for (index, joint) in joints.enumerate() {
             let (motion, residual) = split_joint(*joint);
-            points[slot] = math::rows(DMat4::from(DAffine3::from_mat3(residual) * bind));
+            points[index] = math::rows(DMat4::from(DAffine3::from_mat3(residual) * bind));
             rigid.scales_points.push(is_scale(residual));
             let mut turn = Vec4::ZERO;
             if with_normals {
                 let (real, residual) = split_normal_matrix(*joint);
-                of_normals[slot] = math::rows3(within_f32(residual * bind_normal));
+                of_normals[index] = math::rows3(within_f32(residual * bind_normal));
                 rigid.scales_normals.push(is_scale(residual));
                 turn = real.as_vec4();
             }
@@ -135,7 +135,7 @@ impl Palette {
 
     /// Number of matrices: joints of the skeleton plus one.
     #[must_use]
-    pub fn slots(&self) -> usize {
+    pub fn entry_count(&self) -> usize {
         self.points.len()
     }
 
@@ -174,15 +174,15 @@ impl Palette {
     }
 
     /// Whether scale and shear count, for points and for normals (rule 25). If any of the joints in
-    /// `slots` has some, those of all joints are applied. If none has, the weights of the linear
+    /// `indices` has some, those of all joints are applied. If none has, the weights of the linear
     /// part do not count either.
-    pub(super) fn scales(&self, slots: &OwnSlots) -> [bool; 2] {
+    pub(super) fn scales(&self, indices: &OwnIndices) -> [bool; 2] {
         let Some(rigid) = &self.rigid else {
             return [true; 2];
         };
-        let any = |scales: &[bool]| match slots {
-            OwnSlots::All => scales.iter().any(|s| *s),
-            OwnSlots::Some(slots) => slots
+        let any = |scales: &[bool]| match indices {
+            OwnIndices::All => scales.iter().any(|s| *s),
+            OwnIndices::Some(indices) => indices
                 .iter()
                 .any(|s| scales.get(*s as usize).is_some_and(|s| *s)),
         };
@@ -192,7 +192,7 @@ impl Palette {
 
 /// The joints that a prim uses, as palette indices.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum OwnSlots {
+pub(super) enum OwnIndices {
     /// The skeleton's order.
     All,
     Some(Vec<u32>),

@@ -22,7 +22,7 @@ gpu_struct! {
         /// Number of joints in these levels.
         count: u32,
         /// Matrices of a palette: joints plus one.
-        slots: u32,
+        entry_count: u32,
         /// First pair of the local transforms of the joints; five pairs per joint.
         joints: u32,
         /// First word of the order in which the joints of these levels are computed.
@@ -226,7 +226,7 @@ impl PackedRig {
             return wrong("geomBindTransform", "a finite matrix".into(), found);
         }
         let bind = DAffine3::from_mat4(geom_bind);
-        let slots = || inverse_bind.iter().chain(std::iter::once(&DMat4::IDENTITY));
+        let bind_matrices = || inverse_bind.iter().chain(std::iter::once(&DMat4::IDENTITY));
         let point = |m: &DMat4| math::rows(DMat4::from(DAffine3::from_mat4(*m) * bind));
         let bind_normal = math::normal_matrix(geom_bind);
         let normal = |m: &DMat4| math::rows3(within_f32(math::normal_matrix(*m) * bind_normal));
@@ -237,8 +237,8 @@ impl PackedRig {
             ends: hierarchy.ends,
             parents: hierarchy.parents,
             cached: hierarchy.cached as usize,
-            binds: slots().map(point).collect(),
-            normal_binds: with_normals.then(|| slots().map(normal).collect()),
+            binds: bind_matrices().map(point).collect(),
+            normal_binds: with_normals.then(|| bind_matrices().map(normal).collect()),
             levels,
         })
     }
@@ -257,7 +257,7 @@ impl PackedRig {
 
     /// Matrices of its palette: joints plus one.
     #[must_use]
-    pub fn slots(&self) -> usize {
+    pub fn entry_count(&self) -> usize {
         self.binds.len()
     }
 
@@ -313,7 +313,7 @@ impl PackedRig {
     /// How many blocks of three vec4s its palette takes.
     #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
-        self.slots() * if self.has_normals() { 2 } else { 1 }
+        self.entry_count() * if self.has_normals() { 2 } else { 1 }
     }
 
     /// Whether geomBindTransform mirrors.
@@ -380,11 +380,11 @@ impl Hierarchy {
             cached: 0,
         };
         let mut number = vec![0; topology.len()];
-        for slots in of_group {
-            for slot in slots {
-                let mut word = slot as u32;
-                if has_later_children.get(slot) == Some(&true) {
-                    number[slot] = out.cached;
+        for joints in of_group {
+            for index in joints {
+                let mut word = index as u32;
+                if has_later_children.get(index) == Some(&true) {
+                    number[index] = out.cached;
                     out.cached += 1;
                     word |= out.cached << 16;
                 }
@@ -413,14 +413,14 @@ impl Hierarchy {
 pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
     assert_eq!(joints.len(), rig.joint_count(), "one per joint");
     let mut cached: Vec<Rows> = Vec::with_capacity(rig.cached);
-    let mut all = vec![[Vec4::X, Vec4::Y, Vec4::Z]; rig.slots()];
+    let mut all = vec![[Vec4::X, Vec4::Y, Vec4::Z]; rig.entry_count()];
     for word in &rig.order {
-        let slot = (word & 0xffff) as usize;
-        let Some(joint) = joints.get(slot) else {
+        let index = (word & 0xffff) as usize;
+        let Some(joint) = joints.get(index) else {
             continue;
         };
         let mut m = parent_from_joint(joint);
-        let mut above = rig.parents[slot];
+        let mut above = rig.parents[index];
         while above < CACHED {
             m = multiplied(&parent_from_joint(&joints[above as usize]), &m);
             above = rig.parents[above as usize];
@@ -431,7 +431,7 @@ pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
         if word >> 16 > 0 {
             cached.push(m);
         }
-        all[slot] = m;
+        all[index] = m;
     }
     let points = all.iter().zip(&rig.binds);
     let points = points.map(|(m, bind)| multiplied(m, bind)).collect();

@@ -32,7 +32,8 @@ pub use placement::{PlacedPrim, Placement};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use relation::Relation;
 pub use skin_binding::{
-    InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart, StaticSkins,
+    InfluenceSource, NormalsProperty, NormalsSource, ShapeChannel, SkinBinding, SkinPart,
+    StaticSkins,
 };
 pub use xform::{OpKind, OpValue, XformOp, XformStack};
 

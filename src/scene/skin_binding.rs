@@ -84,7 +84,7 @@ impl NormalsSource {
 
 /// An element of the skel:blendShapes of a prim.
 #[derive(Clone, Debug)]
-pub struct ShapeSlot {
+pub struct ShapeChannel {
     /// Token in skel:blendShapes.
     pub token: String,
     /// Target path, as authored.
@@ -124,7 +124,7 @@ pub struct SkinBinding {
     /// the identity.
     pub geom_bind: Sampled<DMat4>,
     /// Blend shapes in the order of skel:blendShapes. Weights of a pose have the same order.
-    pub shapes: Vec<ShapeSlot>,
+    pub shapes: Vec<ShapeChannel>,
     /// The map from the channels of the animation to `shapes`.
     pub channel_mapper: Option<AnimMapper>,
     /// Widths of points and curves, for their extents.
@@ -282,8 +282,8 @@ impl SkinBinding {
             false => self.influences_at(instance, time, points.len())?,
         };
         let mut shapes: Vec<Option<Arc<BlendShape>>> = Vec::with_capacity(self.shapes.len());
-        for slot in &self.shapes {
-            shapes.push(match &slot.shape {
+        for channel in &self.shapes {
+            shapes.push(match &channel.shape {
                 Some(Ok(shape)) => Some(shape.clone()),
                 _ => None,
             });
@@ -333,8 +333,8 @@ impl SkinBinding {
             let authored = animation.channel_weights(time);
             mapper.remap(&authored, &mut weights);
         }
-        for (slot, weight) in self.shapes.iter().zip(&weights) {
-            if let Some(Err(broken)) = &slot.shape
+        for (channel, weight) in self.shapes.iter().zip(&weights) {
+            if let Some(Err(broken)) = &channel.shape
                 && f64::from(weight.abs()) > WEIGHT_EPSILON
             {
                 return (vec![0.0; weights.len()], Some(broken.clone()));

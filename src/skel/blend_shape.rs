@@ -247,10 +247,10 @@ pub fn resolve_weight(weights: &[f64], weight: f64) -> [Option<(usize, f64)>; 2]
     }
     // Shapes with the null shape put in its place; `None` is the null shape.
     let nulls_place = weights.partition_point(|w| *w < 0.0);
-    let shape_at = |slot: usize| match slot.cmp(&nulls_place) {
-        std::cmp::Ordering::Less => (Some(slot), weights[slot]),
+    let shape_at = |place: usize| match place.cmp(&nulls_place) {
+        std::cmp::Ordering::Less => (Some(place), weights[place]),
         std::cmp::Ordering::Equal => (None, 0.0),
-        std::cmp::Ordering::Greater => (Some(slot - 1), weights[slot - 1]),
+        std::cmp::Ordering::Greater => (Some(place - 1), weights[place - 1]),
     };
     let count = weights.len() + 1;
     let mut upper = 1;

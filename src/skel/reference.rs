@@ -238,9 +238,9 @@ fn normalized(n: DVec3) -> DVec3 {
 }
 
 fn blend(skin: &Skin, pose: &Pose, points: &mut [DVec3], mut normals: Option<&mut [DVec3]>) {
-    for (slot, shape) in skin.shapes().iter().enumerate() {
+    for (channel, shape) in skin.shapes().iter().enumerate() {
         let Some(shape) = shape else { continue };
-        let weights = shape.sub_shape_weights(f64::from(pose.channel_weights[slot]));
+        let weights = shape.sub_shape_weights(f64::from(pose.channel_weights[channel]));
         for (sub, weight) in shape.sub_shapes().iter().zip(weights) {
             if weight == 0.0 {
                 continue;

@@ -78,8 +78,8 @@ fn skin(context: &Context<'_>, bound: BoundSkin<'_>, findings: &mut Findings) {
         }
         return;
     }
-    for slot in &b.shapes {
-        if let Some(Err(broken)) = &slot.shape {
+    for channel in &b.shapes {
+        if let Some(Err(broken)) = &channel.shape {
             add_invalid(broken, findings);
         }
     }

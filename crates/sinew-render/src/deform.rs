@@ -147,8 +147,8 @@ impl<'a> Posing<'a> {
             true => self.cache.blend_pose(bound),
             false => self.cache.pose(bound)?,
         };
-        for (slot, weight) in bound.binding().shapes.iter().zip(&mut pose.channel_weights) {
-            if let Some(wanted) = self.control.weights.get(&slot.token) {
+        for (channel, weight) in bound.binding().shapes.iter().zip(&mut pose.channel_weights) {
+            if let Some(wanted) = self.control.weights.get(&channel.token) {
                 *weight = *wanted;
             }
         }

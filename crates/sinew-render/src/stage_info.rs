@@ -130,9 +130,9 @@ impl Stage {
             let binding = &self.scene.bindings[deform.binding];
             let instance = &self.scene.instances[binding.instance].instance;
             let weights = binding.channel_weights(instance, self.time).0;
-            for (slot, weight) in binding.shapes.iter().zip(weights) {
-                let wanted = self.control.weights.get(&slot.token);
-                out.insert(slot.token.clone(), *wanted.unwrap_or(&weight));
+            for (channel, weight) in binding.shapes.iter().zip(weights) {
+                let wanted = self.control.weights.get(&channel.token);
+                out.insert(channel.token.clone(), *wanted.unwrap_or(&weight));
             }
         }
         out

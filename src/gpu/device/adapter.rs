@@ -137,8 +137,8 @@ impl GpuDevice {
             let fault = Arc::clone(fault);
             move |error: GpuError| {
                 log::error!("{error}");
-                if let Ok(mut slot) = fault.lock() {
-                    slot.get_or_insert(error);
+                if let Ok(mut first) = fault.lock() {
+                    first.get_or_insert(error);
                 }
             }
         };
@@ -184,7 +184,7 @@ impl GpuDevice {
     /// That failure.
     pub fn check(&self) -> Result<(), GpuError> {
         match self.fault.lock() {
-            Ok(slot) => slot.clone().map_or(Ok(()), Err),
+            Ok(first) => first.clone().map_or(Ok(()), Err),
             Err(_) => Err(GpuError::Lost("a driver callback failed".into())),
         }
     }

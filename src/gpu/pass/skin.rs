@@ -240,7 +240,7 @@ pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
         ..PoseOffsets::default()
     };
     if pose.is_skinned() {
-        let count = skin.packed().palette_slots() as u32;
+        let count = skin.packed().palette_entry_count() as u32;
         (out.palette, out.post) = (place.palette, place.post);
         out.normal_palette = out.palette + count * 3;
         if let Some(palette) = pose.palette().filter(|palette| palette.rigid().is_some()) {

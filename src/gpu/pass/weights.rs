@@ -31,8 +31,8 @@ impl Pass for Weights {
             };
             let make = |first_workgroup| WeightsItem {
                 first_workgroup,
-                slot_count: shapes.channel_count,
-                slots: shapes.channels,
+                channel_count: shapes.channel_count,
+                sub_shape_ranges: shapes.channels,
                 positions: shapes.positions,
                 channels: shown.place.channels,
                 sub_weights: shown.place.sub_weights,

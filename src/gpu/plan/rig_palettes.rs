@@ -186,7 +186,7 @@ impl RigPalettes {
                         first_workgroup,
                         copies: batch.copies,
                         count,
-                        slots: rig.slots() as u32,
+                        entry_count: rig.entry_count() as u32,
                         // In pairs of floats.
                         joints: batch.first_joint * 5,
                         order,

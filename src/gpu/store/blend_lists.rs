@@ -91,8 +91,8 @@ impl SkinLists {
                 .sum()
         };
         Self {
-            channels: blend.slots().iter().map(entries).collect(),
-            sub_shapes: blend.slots().to_vec(),
+            channels: blend.sub_shape_ranges().iter().map(entries).collect(),
+            sub_shapes: blend.sub_shape_ranges().to_vec(),
             lists: Vec::new(),
             held: HeldRanges::default(),
         }

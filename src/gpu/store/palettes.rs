@@ -53,12 +53,12 @@ impl PaletteStore {
     /// Sets the joints of a palette. The new palette has to be of the same size and kind.
     pub fn set(&mut self, id: PaletteId, palette: &Arc<Palette>) -> Result<(), GpuError> {
         let shared = self.palettes.get_mut(id).ok_or_else(foreign)?;
-        let kind = |p: &Palette| (p.slots(), p.method(), p.normals().is_some());
+        let kind = |p: &Palette| (p.entry_count(), p.method(), p.normals().is_some());
         let (expected, found) = (kind(&shared.palette), kind(palette));
         if expected != found {
-            let text = |(slots, method, normals): (usize, _, bool)| {
+            let text = |(entries, method, normals): (usize, _, bool)| {
                 let with = if normals { "with" } else { "without" };
-                format!("a {method:?} palette of {slots} joints {with} normals")
+                format!("a {method:?} palette of {entries} joints {with} normals")
             };
             let (expected, found) = (text(expected), text(found));
             let text = format!("expected {expected}, found {found}");

@@ -148,7 +148,7 @@ impl Scratch {
         let skinning = &mut self.pose.skinning;
         let is_given = skinning.as_ref().is_some_and(|s| !s.is_empty());
         // A skeleton may have no joints at all.
-        let unused = match is_given || skin.palette_slots() == 1 {
+        let unused = match is_given || skin.palette_entry_count() == 1 {
             true => None,
             false => skinning.take(),
         };

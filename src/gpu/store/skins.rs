@@ -225,7 +225,7 @@ fn place(
         page,
         channels,
         positions: channels + shapes.positions(),
-        channel_count: shapes.slot_count,
+        channel_count: shapes.channel_count,
         sub_shape_count: shapes.sub_shape_count,
     };
     Ok((slices, Some(tables)))

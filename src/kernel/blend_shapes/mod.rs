@@ -30,7 +30,7 @@ pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 /// neighbouring points take a quarter byte more.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackedBlend {
-    slots: Vec<[u32; 2]>,
+    sub_shape_ranges: Vec<[u32; 2]>,
     positions: Vec<f32>,
     index: Arc<BlendIndex>,
     offsets: Vec<Vec3>,
@@ -70,7 +70,7 @@ impl PackedBlend {
         for shape in skin.shapes() {
             let first = blend.positions.len() as u32;
             let subs = shape.as_ref().map_or(&[][..], |s| s.sub_shapes());
-            blend.slots.push([first, subs.len() as u32]);
+            blend.sub_shape_ranges.push([first, subs.len() as u32]);
             blend.positions.extend(subs.iter().map(|s| s.weight));
         }
 
@@ -106,7 +106,7 @@ impl PackedBlend {
         let (index, order) = self.index.of_points(points);
         let pick = |values: &[Vec3]| order.iter().map(|e| values[*e as usize]).collect();
         Cow::Owned(Self {
-            slots: self.slots.clone(),
+            sub_shape_ranges: self.sub_shape_ranges.clone(),
             positions: self.positions.clone(),
             index: Arc::new(index),
             offsets: pick(&self.offsets),
@@ -123,8 +123,8 @@ impl PackedBlend {
     /// The first sub-shape and the number of sub-shapes of each blend shape. A blend shape that is
     /// missing has none (rule 17).
     #[must_use]
-    pub fn slots(&self) -> &[[u32; 2]] {
-        &self.slots
+    pub fn sub_shape_ranges(&self) -> &[[u32; 2]] {
+        &self.sub_shape_ranges
     }
 
     /// The channel weight at which each sub-shape alone gives the result. Ascending within a blend

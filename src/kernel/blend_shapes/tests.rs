@@ -11,7 +11,7 @@ use crate::kernel::testing::Rng;
 use crate::skel::{BlendShape, Inbetween, RestNormals};
 
 /// Shapes over random points in no order, some of them twice; every third with an in-between, some
-/// slots empty.
+/// channels empty.
 fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSkin {
     skin_of(rng, points, shapes, normals, |_| 1)
 }
@@ -73,9 +73,9 @@ fn skin_of(
 }
 
 fn weights(rng: &mut Rng, blend: &PackedBlend, active: usize) -> Vec<f32> {
-    let mut weights = vec![0.0; blend.slots().len()];
+    let mut weights = vec![0.0; blend.sub_shape_ranges().len()];
     for _ in 0..active {
-        weights[rng.below(blend.slots().len())] = rng.unit() * 3.0 - 1.0;
+        weights[rng.below(blend.sub_shape_ranges().len())] = rng.unit() * 3.0 - 1.0;
     }
     weights
 }

@@ -12,9 +12,9 @@ gpu_struct! {
         /// Number of its first workgroup.
         first_workgroup: u32,
         /// Number of blend shapes.
-        slot_count: u32,
+        channel_count: u32,
         /// First word of the table of blend shapes: two words each.
-        slots: u32,
+        sub_shape_ranges: u32,
         /// First word of the weights at which sub-shapes hold.
         positions: u32,
         /// First channel weight.
@@ -48,7 +48,11 @@ pub const WEIGHTS: Kernel = Kernel {
 /// If `channels` has fewer elements than there are blend shapes, or `out` fewer than there are
 /// sub-shapes.
 pub fn sub_shape_weights(blend: &PackedBlend, channels: &[f32], out: &mut [f32]) {
-    for ([first, count], weight) in blend.slots().iter().zip(&channels[..blend.slots().len()]) {
+    for ([first, count], weight) in blend
+        .sub_shape_ranges()
+        .iter()
+        .zip(&channels[..blend.sub_shape_ranges().len()])
+    {
         let range = *first as usize..(*first + *count) as usize;
         split(&blend.positions()[range.clone()], *weight, &mut out[range]);
     }

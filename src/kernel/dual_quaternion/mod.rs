@@ -95,10 +95,10 @@ impl Apply for Points<'_> {
         let zero = L::splat(cpu, 0.0);
         let (mut real, mut dual, mut sum) = ([zero; 4], [zero; 4], zero);
         for k in 0..records.count() {
-            let slots = records.slots(k);
+            let indices = records.palette_indices(k);
             let weight = records.weight(&weights, k);
-            let r = L::transposed(cpu, lanes(|i| motions[slots[i]][0]));
-            let d = L::transposed(cpu, lanes(|i| motions[slots[i]][1]));
+            let r = L::transposed(cpu, lanes(|i| motions[indices[i]][0]));
+            let d = L::transposed(cpu, lanes(|i| motions[indices[i]][1]));
             let signed = weight.negated_where(dot(r, pivot).less(zero));
             real = weighted(r, signed, real);
             dual = weighted(d, signed, dual);
@@ -142,9 +142,9 @@ impl Apply for Normals<'_> {
         let zero = L::splat(cpu, 0.0);
         let (mut real, mut sum) = ([zero; 4], zero);
         for k in 0..records.count() {
-            let slots = records.slots(k);
+            let indices = records.palette_indices(k);
             let weight = records.weight(&weights, k);
-            let r = L::transposed(cpu, lanes(|i| motions[slots[i]][2]));
+            let r = L::transposed(cpu, lanes(|i| motions[indices[i]][2]));
             let signed = weight.negated_where(dot(r, pivot).less(zero));
             real = weighted(r, signed, real);
             sum = sum.add(weight.abs());
@@ -247,13 +247,13 @@ impl<const N: usize, const K: usize, const W: usize, L: Lanes<N>> Block<'_, N, K
         L::transposed(self.cpu, lanes(|lane| bits([of(lane), 0, 0, 0])))[0]
     }
 
-    /// The `k`-th influence's slots.
+    /// The `k`-th influence's palette indices.
     #[inline(always)]
-    fn slots(&self, k: usize) -> [usize; N] {
+    fn palette_indices(&self, k: usize) -> [usize; N] {
         lanes(|lane| half(self.record(lane), k))
     }
 
-    /// Slots of the first joint of the largest weight, whose hemisphere counts.
+    /// Palette indices of the first joint of the largest weight, whose hemisphere counts.
     #[inline(always)]
     fn pivot(&self, weights: &[L; K]) -> [usize; N] {
         let mut largest = self.weight(weights, 0);
@@ -275,7 +275,7 @@ fn bits(words: [u32; 4]) -> Vec4 {
     Vec4::from_array(words.map(f32::from_bits))
 }
 
-/// `slot` of `linear_blend`, for a `k` that is no constant: one load.
+/// `palette_index` of `linear_blend`, for a `k` that is no constant: one load.
 #[inline(always)]
 fn half(record: &[u32], k: usize) -> usize {
     let halves: &[u16] = bytemuck::cast_slice(record);

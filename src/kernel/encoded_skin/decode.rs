@@ -19,7 +19,7 @@ pub(super) struct DecodedSlice {
     pub normals: Vec<Vec3>,
     /// One per result, if there are any.
     pub tangents: Vec<Vec4>,
-    /// Palette slots and weights of each result's point.
+    /// Palette indices and weights of each result's point.
     pub influences: Vec<Vec<(u16, f32)>>,
     /// Per result its point's entries in the order of the sum: sub-shape, offset, normal offset.
     pub blend: Vec<Vec<(u32, Vec3, Option<Vec3>)>>,
@@ -152,7 +152,7 @@ impl Reader<'_> {
         let is_narrow = self.slice.flags & SkinItem::NARROW_JOINTS != 0;
         let (per_word, bits) = if is_narrow { (4, 8) } else { (2, 16) };
         let weights = record + count.div_ceil(per_word);
-        let slot = |i: u32| self.word(record + i / per_word) >> (i % per_word * bits);
+        let index = |i: u32| self.word(record + i / per_word) >> (i % per_word * bits);
         let weight = |i: u32| match self.packing() {
             Packing::Fine => {
                 let whole = self.word(weights + i / 2) >> (i % 2 * 16) & 0xffff;
@@ -160,19 +160,19 @@ impl Reader<'_> {
             }
             _ => self.float(weights + i),
         };
-        let of = |i| ((slot(i) & ((1 << bits) - 1)) as u16, weight(i));
+        let of = |i| ((index(i) & ((1 << bits) - 1)) as u16, weight(i));
         (0..count).map(of).collect()
     }
 
     fn compact_record(&self, record: u32) -> Vec<(u16, f32)> {
-        let [_, b, slots, d] = [0, 1, 2, 3].map(|i| self.word(record + i));
+        let [_, b, indices, d] = [0, 1, 2, 3].map(|i| self.word(record + i));
         let second = b >> 16 & 0x1ff;
         let third = b >> 25 | (d >> 22 & 3) << 7;
         let last = d >> 24;
         let first = COMPACT_ONE - second - third - last;
         let weights = [first, second, third, last].map(|q| fraction(q, COMPACT_ONE));
-        let slots = slots.to_le_bytes().map(u16::from);
-        slots.into_iter().zip(weights).collect()
+        let indices = indices.to_le_bytes().map(u16::from);
+        indices.into_iter().zip(weights).collect()
     }
 
     fn blend(&self, of: &super::SliceOffsets, point: u32) -> Vec<(u32, Vec3, Option<Vec3>)> {

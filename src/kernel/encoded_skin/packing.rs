@@ -64,11 +64,11 @@ impl PackedSkin {
         };
         let influences = match packing {
             Packing::Exact | Packing::Fine => fine(self.prim(), influences)?,
-            Packing::Compact if self.palette_slots() > 256 => {
+            Packing::Compact if self.palette_entry_count() > 256 => {
                 return refuse(
                     "skel:joints",
                     "at most 255 joints to pack",
-                    &(self.palette_slots() - 1).to_string(),
+                    &(self.palette_entry_count() - 1).to_string(),
                 );
             }
             Packing::Compact => compact(self.prim(), influences)?,
@@ -191,7 +191,7 @@ fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences
         let mut all: Vec<(u32, u16)> = whole
             .iter()
             .zip(influences.of_point(point))
-            .map(|(q, (slot, _))| (*q, slot))
+            .map(|(q, (index, _))| (*q, index))
             .collect();
         // Stable: of equal weights the first authored stays first.
         all.sort_by_key(|(q, _)| std::cmp::Reverse(*q));

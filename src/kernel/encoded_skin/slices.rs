@@ -132,7 +132,7 @@ pub struct EncodedShapes {
     /// that it holds at, as f32.
     pub words: Vec<u32>,
     /// Blend shapes, empty ones too.
-    pub slot_count: u32,
+    pub channel_count: u32,
     /// Sub-shapes of all of them.
     pub sub_shape_count: u32,
 }
@@ -141,7 +141,7 @@ impl EncodedShapes {
     /// The word at which the sub-shapes' weights begin.
     #[must_use]
     pub fn positions(&self) -> u32 {
-        self.slot_count * 2
+        self.channel_count * 2
     }
 }
 
@@ -198,7 +198,7 @@ pub fn encode_shapes(
     let Some(blend) = skin.blend() else {
         return Ok(None);
     };
-    let bytes = blend.slots().len() as u64 * 8 + blend.positions().len() as u64 * 4;
+    let bytes = blend.sub_shape_ranges().len() as u64 * 8 + blend.positions().len() as u64 * 4;
     if bytes > binding_bytes {
         return Err(TooLarge {
             what: format!("{}: shape tables", skin.prim()),
@@ -207,11 +207,11 @@ pub fn encode_shapes(
         });
     }
     let mut words = Vec::with_capacity((bytes / 4) as usize);
-    words.extend(blend.slots().as_flattened());
+    words.extend(blend.sub_shape_ranges().as_flattened());
     words.extend(blend.positions().iter().map(|p| p.to_bits()));
     Ok(Some(EncodedShapes {
         words,
-        slot_count: blend.slots().len() as u32,
+        channel_count: blend.sub_shape_ranges().len() as u32,
         sub_shape_count: blend.positions().len() as u32,
     }))
 }

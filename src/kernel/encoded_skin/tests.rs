@@ -442,18 +442,18 @@ fn a_result_beyond_any_binding_is_named() {
 }
 
 #[test]
-fn shape_tables_hold_slots_and_weights() {
+fn shape_tables_hold_ranges_and_weights() {
     let rng = &mut Rng(17);
     let packed = skin(rng, &Kind { shapes: 6, ..PLAIN });
     let blend = packed.blend().expect("has shapes");
     let shapes = encode_shapes(&packed, u64::MAX)
         .expect("fit")
         .expect("has shapes");
-    let (slots, positions) = shapes.words.split_at(shapes.positions() as usize);
-    assert_eq!(slots, blend.slots().as_flattened());
+    let (ranges, positions) = shapes.words.split_at(shapes.positions() as usize);
+    assert_eq!(ranges, blend.sub_shape_ranges().as_flattened());
     let weights: Vec<f32> = positions.iter().map(|w| f32::from_bits(*w)).collect();
     assert_eq!(weights, blend.positions());
-    assert_eq!(shapes.slot_count as usize, packed.channel_count());
+    assert_eq!(shapes.channel_count as usize, packed.channel_count());
     assert_eq!(shapes.sub_shape_count as usize, weights.len());
     let bytes = shapes.words.len() as u64 * 4;
     assert!(encode_shapes(&packed, bytes).is_ok());

@@ -24,12 +24,12 @@ impl PackedSkin {
     /// How many words each kind of its values takes when it is encoded.
     #[must_use]
     pub fn value_layout(&self) -> ValueLayout {
-        let narrow = self.palette_slots() <= 256;
+        let narrow = self.palette_entry_count() <= 256;
         let count = self.influences().map_or(0, PackedInfluences::count);
-        let slots = count.div_ceil(if narrow { 4 } else { 2 });
+        let indices = count.div_ceil(if narrow { 4 } else { 2 });
         let (point_words, normal_words, record_words) = match self.packing() {
-            Packing::Exact => (3, 3, slots + count),
-            Packing::Fine => (2, 1, slots + count.div_ceil(2)),
+            Packing::Exact => (3, 3, indices + count),
+            Packing::Fine => (2, 1, indices + count.div_ceil(2)),
             Packing::Compact => (0, 0, 4),
         };
         ValueLayout {
@@ -81,12 +81,17 @@ impl PackedSkin {
             words.extend(self.compact_record(point, influences));
             return;
         }
-        let (slots, bits) = if self.value_layout().narrow {
+        let (indices, bits) = if self.value_layout().narrow {
             (4, 8)
         } else {
             (2, 16)
         };
-        put_parts(words, all().map(|(slot, _)| u32::from(slot)), slots, bits);
+        put_parts(
+            words,
+            all().map(|(index, _)| u32::from(index)),
+            indices,
+            bits,
+        );
         match self.packing {
             Packing::Fine => {
                 let whole = |w: f32| (f64::from(w) * f64::from(FINE_ONE)).round() as u32;
@@ -96,7 +101,7 @@ impl PackedSkin {
         }
     }
 
-    /// x and y of the point; z, and two weights' lower and upper parts; four slots; the normal and
+    /// x and y of the point; z, and two weights' lower and upper parts; four indices; the normal and
     /// the last weight.
     ///
     /// The largest weight is what the others leave of 1023, so that the second is at most 511, the
@@ -106,16 +111,16 @@ impl PackedSkin {
         let normal = self.normals.as_ref().map_or(glam::Vec3::ZERO, |n| n[point]);
         let [u, v] = octahedral(normal, COMPACT_NORMAL).map(|c| c as u32 & 0x7ff);
         let mut weights = [0; 4];
-        let mut slots = 0;
-        for (i, (slot, w)) in influences.of_point(point).enumerate() {
+        let mut indices = 0;
+        for (i, (index, w)) in influences.of_point(point).enumerate() {
             weights[i] = (f64::from(w) * f64::from(COMPACT_ONE)).round() as u32;
-            slots |= u32::from(slot) << (8 * i);
+            indices |= u32::from(index) << (8 * i);
         }
         let [_, second, third, last] = weights;
         [
             x | y << 16,
             z | second << 16 | (third & 0x7f) << 25,
-            slots,
+            indices,
             u | v << 11 | (third >> 7) << 22 | last << 24,
         ]
     }

@@ -28,16 +28,16 @@ fn sum_of_halves(v: __m256) -> __m128 {
     _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v))
 }
 
-/// Slots, two to a word, and weights of a record, without a test for each.
+/// Palette indices, two to a word, and weights of a record, without a test for each.
 #[inline(always)]
 fn for_each_influence(record: &[u32], count: usize, mut add: impl FnMut(usize, f32)) {
-    let (slots, weights) = record.split_at(count.div_ceil(2));
+    let (indices, weights) = record.split_at(count.div_ceil(2));
     let (pairs, last) = weights.as_chunks();
-    for (word, [a, b]) in slots.iter().zip(pairs) {
+    for (word, [a, b]) in indices.iter().zip(pairs) {
         add((word & 0xffff) as usize, f32::from_bits(*a));
         add((word >> 16) as usize, f32::from_bits(*b));
     }
-    if let ([weight], Some(word)) = (last, slots.last()) {
+    if let ([weight], Some(word)) = (last, indices.last()) {
         add((word & 0xffff) as usize, f32::from_bits(*weight));
     }
 }
@@ -47,8 +47,8 @@ fn for_each_influence(record: &[u32], count: usize, mut add: impl FnMut(usize, f
 #[target_feature(enable = "avx2,fma")]
 fn sum_of(record: &[u32], count: usize, matrices: &[Columns], start: [__m256; 2]) -> [__m256; 2] {
     let [mut xy, mut zw] = start;
-    for_each_influence(record, count, |slot, weight| {
-        let (joint, weight) = (&matrices[slot], _mm256_set1_ps(weight));
+    for_each_influence(record, count, |index, weight| {
+        let (joint, weight) = (&matrices[index], _mm256_set1_ps(weight));
         xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
         zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
     });
@@ -60,8 +60,8 @@ fn sum_of(record: &[u32], count: usize, matrices: &[Columns], start: [__m256; 2]
 #[target_feature(enable = "avx2,fma")]
 fn sum_of_linear(record: &[u32], count: usize, matrices: &[[Vec4; 3]]) -> (__m256, __m128) {
     let (mut xy, mut z) = (_mm256_setzero_ps(), _mm_setzero_ps());
-    for_each_influence(record, count, |slot, weight| {
-        let (joint, weight) = (&matrices[slot], _mm256_set1_ps(weight));
+    for_each_influence(record, count, |index, weight| {
+        let (joint, weight) = (&matrices[index], _mm256_set1_ps(weight));
         xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
         z = _mm_fmadd_ps(joint[2].into(), _mm256_castps256_ps128(weight), z);
     });
@@ -165,8 +165,8 @@ pub(super) fn points_and_normals<const K: usize, const W: usize>(
     {
         let [mut xy, mut zw] = start;
         let (mut normal_xy, mut normal_z) = (_mm256_setzero_ps(), _mm_setzero_ps());
-        for_each_influence(record, K, |slot, weight| {
-            let (joint, normal) = (&matrices.0[slot], &matrices.1[slot]);
+        for_each_influence(record, K, |index, weight| {
+            let (joint, normal) = (&matrices.0[index], &matrices.1[index]);
             let weight = _mm256_set1_ps(weight);
             xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
             zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);

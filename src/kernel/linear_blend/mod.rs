@@ -112,7 +112,7 @@ fn unrolled<const N: usize, const K: usize, const W: usize>(
         for k in 0..K {
             add_scaled(
                 &mut m,
-                &matrices[slot(record, k)],
+                &matrices[palette_index(record, k)],
                 f32::from_bits(record[K.div_ceil(2) + k]),
             );
         }
@@ -130,7 +130,7 @@ fn blend_matrices<const N: usize>(
     for k in 0..count {
         add_scaled(
             &mut m,
-            &matrices[slot(record, k)],
+            &matrices[palette_index(record, k)],
             f32::from_bits(record[count.div_ceil(2) + k]),
         );
     }
@@ -138,7 +138,7 @@ fn blend_matrices<const N: usize>(
 }
 
 #[inline(always)]
-pub(super) fn slot(record: &[u32], k: usize) -> usize {
+pub(super) fn palette_index(record: &[u32], k: usize) -> usize {
     (record[k / 2] >> (k % 2 * 16) & 0xffff) as usize
 }
 

@@ -164,9 +164,9 @@ fn inherit(
         };
         state.skeleton = Some((index, skeleton));
     }
-    let nearest = |slot: &mut Option<PrimIndex>, authored: bool| {
+    let nearest = |found: &mut Option<PrimIndex>, authored: bool| {
         if authored {
-            *slot = Some(index);
+            *found = Some(index);
         }
     };
     nearest(&mut state.joint_indices, a.joint_indices);

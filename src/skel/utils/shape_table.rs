@@ -15,7 +15,7 @@ use crate::skel::{BlendShape, SubShape, resolve_weight};
 pub struct SubShapeWeight {
     /// What the sub-shape's offsets are multiplied with.
     pub weight: f32,
-    /// Slot of the blend shape.
+    /// Index of the blend shape in skel:blendShapes.
     pub blend_shape: u32,
     /// Sub-shape, counted as [`ShapeTable`] counts.
     pub sub_shape: u32,
@@ -31,18 +31,18 @@ pub struct SubShapeWeight {
 pub struct ShapeTable {
     offsets: Vec<Vec4>,
     starts: Vec<usize>,
-    /// Slots: index of the first sub-shape, and the weights of all of them but the null shape.
-    slots: Vec<Slot>,
+    /// Per blend shape: index of the first sub-shape, and the weights of all of them but the null shape.
+    channels: Vec<Channel>,
     sub_shape_count: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Slot {
+struct Channel {
     first: usize,
     weights: Vec<f64>,
 }
 
-impl Slot {
+impl Channel {
     /// Index of its `i`-th sub-shape, where the null shape sits before the first of positive
     /// weight.
     fn sub_shape(&self, i: usize) -> usize {
@@ -51,7 +51,7 @@ impl Slot {
 }
 
 impl ShapeTable {
-    /// The table of point offsets of a prim's blend shape slots ([`crate::skel::Skin::shapes`]).
+    /// The table of point offsets of a prim's blend shapes ([`crate::skel::Skin::shapes`]).
     ///
     /// # Panics
     /// Where a shape was validated for more points.
@@ -76,11 +76,11 @@ impl ShapeTable {
         point_count: usize,
         offsets_of: impl Fn(&SubShape) -> &[glam::Vec3],
     ) -> Self {
-        let mut slots = Vec::with_capacity(shapes.len());
+        let mut channels = Vec::with_capacity(shapes.len());
         let mut sub_shape_count = 0;
         for shape in shapes {
             let sub_shapes = shape.as_deref().map_or(&[][..], BlendShape::sub_shapes);
-            slots.push(Slot {
+            channels.push(Channel {
                 first: sub_shape_count,
                 weights: sub_shapes.iter().map(|s| s.weight.into()).collect(),
             });
@@ -88,13 +88,13 @@ impl ShapeTable {
             sub_shape_count += sub_shapes.len() + usize::from(shape.is_some());
         }
         let each_entry = |visit: &mut dyn FnMut(usize, Vec4)| {
-            for (shape, slot) in shapes.iter().zip(&slots) {
+            for (shape, channel) in shapes.iter().zip(&channels) {
                 let Some(shape) = shape else { continue };
                 for (i, sub) in shape.sub_shapes().iter().enumerate() {
                     for (entry, offset) in offsets_of(sub).iter().enumerate() {
                         visit(
                             shape.point_of(entry),
-                            offset.extend(slot.sub_shape(i) as f32),
+                            offset.extend(channel.sub_shape(i) as f32),
                         );
                     }
                 }
@@ -114,7 +114,7 @@ impl ShapeTable {
         Self {
             offsets,
             starts,
-            slots,
+            channels,
             sub_shape_count,
         }
     }
@@ -131,34 +131,34 @@ impl ShapeTable {
         self.starts.windows(2).map(|pair| pair[0]..pair[1])
     }
 
-    /// Sub-shapes of all slots, null shapes included.
+    /// Number of sub-shapes of all blend shapes, null shapes included.
     #[must_use]
     pub fn sub_shape_count(&self) -> usize {
         self.sub_shape_count
     }
 
-    /// The sub-shapes that channel weights, one per slot, ask for
+    /// The weights of the sub-shapes for these channel weights, one per blend shape
     /// (UsdSkelBlendShapeQuery::ComputeSubShapeWeights; rules 14 to 16). Weights within 1e-6 of 0
     /// are left out, also those of shapes without in-betweens, which Pixar lists.
     ///
     /// # Errors
-    /// A number of weights that is not that of the slots.
+    /// Another number of weights than blend shapes.
     pub fn sub_shape_weights(&self, weights: &[f32]) -> Result<Vec<SubShapeWeight>, UtilError> {
         same_length(
             "channel weights, one per blend shape",
-            self.slots.len(),
+            self.channels.len(),
             weights.len(),
         )?;
         let mut out = Vec::new();
-        for (blend_shape, (slot, weight)) in self.slots.iter().zip(weights).enumerate() {
-            if slot.weights.is_empty() {
+        for (blend_shape, (channel, weight)) in self.channels.iter().zip(weights).enumerate() {
+            if channel.weights.is_empty() {
                 continue;
             }
-            let shares = resolve_weight(&slot.weights, f64::from(*weight));
+            let shares = resolve_weight(&channel.weights, f64::from(*weight));
             out.extend(shares.into_iter().flatten().map(|(i, w)| SubShapeWeight {
                 weight: w as f32,
                 blend_shape: blend_shape as u32,
-                sub_shape: slot.sub_shape(i) as u32,
+                sub_shape: channel.sub_shape(i) as u32,
             }));
         }
         Ok(out)

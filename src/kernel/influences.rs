@@ -19,17 +19,17 @@ pub struct PackedInfluences {
     pub(super) constant: bool,
 }
 
-/// The largest influences of a point: what [`PackedInfluences::largest`] returns.
+/// The largest influences of a point, from [`PackedInfluences::largest`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LargestInfluences<const N: usize> {
-    /// Palette indices, that of the largest weight first.
+    /// Palette indices, the one with the largest weight first.
     pub palette_indices: [u16; N],
-    /// Their weights.
+    /// Weights, in the same order.
     pub weights: [f32; N],
-    /// Share of the weights that was dropped, from 0 (nothing is lost) to 1. If no weight is
-    /// negative, it bounds the error of a linearly skinned point: this share, times the sum of the
-    /// weights, times the largest distance between two places that single joints of the point would
-    /// move it to.
+    /// The share of the weights that was dropped, from 0 (none) to 1. If no weight is negative, it
+    /// bounds the error of a linearly skinned point: the error is at most this share, times the sum
+    /// of the weights, times the largest distance between the places where single joints of the
+    /// point would move it.
     pub dropped: f32,
 }
 
@@ -38,7 +38,7 @@ pub struct LargestInfluences<const N: usize> {
 pub(super) struct Records<'a> {
     pub words: &'a [u32],
     pub count: usize,
-    /// The words are one record for all.
+    /// Whether one record serves all values.
     pub constant: bool,
 }
 
@@ -69,7 +69,8 @@ impl PackedInfluences {
             .chunks_exact(count)
             .zip(influences.weights().chunks_exact(count));
         for (joints, weights) in rows {
-            // Skin checked joints, and the pack of the skin that every palette index fits 16 bits.
+            // `Skin` checked the joints, and packing the skin checked that every palette index fits
+            // 16 bits.
             let palette_index = |joint: u32| skin.skeleton_joint(joint).unwrap_or(missing);
             out.extend(joints.chunks(2).map(|pair| {
                 palette_index(pair[0]) | pair.get(1).map_or(0, |j| palette_index(*j) << 16)
@@ -127,17 +128,17 @@ impl PackedInfluences {
             .map(move |(i, weight)| (palette_index(i), weight))
     }
 
-    /// The `N` influences of a point that have the largest weights, whatever their sign; for vertex
-    /// attributes of a fixed number. If the point has fewer, the rest have index 0 and weight 0. If
-    /// some are dropped, the others are scaled so that the sum of the weights stays the same (it
-    /// need not be 1, rule 21).
+    /// The `N` influences of a point with the largest absolute weights, for vertex attributes of a
+    /// fixed number. If the point has fewer, the rest have index 0 and weight 0. If some are
+    /// dropped, the others are scaled so that the sum of the weights stays the same (it need not be
+    /// 1, rule 21).
     ///
     /// # Panics
     /// If there is no such point.
     #[must_use]
     pub fn largest<const N: usize>(&self, point: usize) -> LargestInfluences<N> {
         let mut all: Vec<(u16, f32)> = self.of_point(point).collect();
-        // Stable: of equal weights the first authored stays.
+        // The sort is stable: of equal weights, the first authored stays first.
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         let sum = |part: &[(u16, f32)]| part.iter().map(|(_, w)| f64::from(*w)).sum::<f64>();
         let size = |part: &[(u16, f32)]| part.iter().map(|(_, w)| f64::from(w.abs())).sum::<f64>();
@@ -182,7 +183,7 @@ impl PackedInfluences {
         self.constant
     }
 
-    /// Words from one point's record to the next: 0 where constant.
+    /// Words from one point's record to the next; 0 if influences are constant.
     #[must_use]
     pub fn stride(&self) -> u32 {
         if self.constant {

@@ -1,4 +1,5 @@
-//! Blend shapes as the kernels read them: offsets, sorted so that a point finds all that move it.
+//! Blend shapes as the kernels read them: offsets, sorted so that all offsets of a point are found
+//! together.
 
 mod index;
 mod on_cpu;
@@ -37,7 +38,7 @@ pub struct PackedBlend {
     normal_offsets: Option<Vec<Vec3>>,
 }
 
-/// What one entry adds to a point and to the normal of the point.
+/// The offset of one entry, for a point and for its normal.
 #[derive(Clone, Copy)]
 struct Offset {
     point: Vec3,
@@ -45,7 +46,7 @@ struct Offset {
 }
 
 impl PackedBlend {
-    /// `None` for a skin without any shape.
+    /// Packs the blend shapes of a skin; `None` if it has none.
     pub(super) fn pack(prim: &str, skin: &Skin) -> Result<Option<Self>, Invalid> {
         if skin.shapes().iter().all(Option::is_none) {
             return Ok(None);
@@ -62,7 +63,7 @@ impl PackedBlend {
                     .max(s.normal_offsets.as_ref().map_or(0, Vec::len)) as u64
             })
             .sum();
-        // Three floats per entry, and the kernel counts floats; its lists have a word per entry and point.
+        // The kernel counts floats, three per entry. Its lists have a word per entry and per point.
         let words = at_most * 3 + skin.points().len() as u64;
         Invalid::unless_u32_counts(prim, TARGETS, "blend shape offsets", words)?;
 
@@ -97,7 +98,7 @@ impl PackedBlend {
         self.normal_offsets = None;
     }
 
-    /// The entries of these points alone, which are numbered anew in this order.
+    /// The entries of only these points, renumbered in this order.
     pub(super) fn of_points(&self, points: &[u32]) -> Cow<'_, Self> {
         let is_all = points.len() == self.index.point_count();
         if is_all && (0..).zip(points).all(|(i, p)| i == *p) {
@@ -114,21 +115,21 @@ impl PackedBlend {
         })
     }
 
-    /// Which point and sub-shape each entry belongs to.
+    /// The point and the sub-shape of each entry.
     #[must_use]
     pub fn index(&self) -> &Arc<BlendIndex> {
         &self.index
     }
 
-    /// The first sub-shape and the number of sub-shapes of each blend shape. A blend shape that is
-    /// missing has none (rule 17).
+    /// Per blend shape its first sub-shape and its number of sub-shapes. A missing blend shape has
+    /// none (rule 17).
     #[must_use]
     pub fn sub_shape_ranges(&self) -> &[[u32; 2]] {
         &self.sub_shape_ranges
     }
 
-    /// The channel weight at which each sub-shape alone gives the result. Ascending within a blend
-    /// shape.
+    /// The weights of the sub-shapes: the channel weight at which a sub-shape alone is the result.
+    /// They ascend within a blend shape.
     #[must_use]
     pub fn positions(&self) -> &[f32] {
         &self.positions
@@ -180,7 +181,7 @@ fn for_each_entry(skin: &Skin, mut f: impl FnMut(usize, u32, Offset)) {
                 }
             };
             match indices {
-                // As many as indices, or none.
+                // There are as many offsets as indices, or none.
                 Some(_) if entries > 0 => sorted.iter().for_each(|entry| put(*entry as usize)),
                 _ => (0..entries).for_each(put),
             }

@@ -1,4 +1,4 @@
-//! Weights of blend shape channels split among their sub-shapes (rules 13 to 16):
+//! Splits the weights of blend shape channels among their sub-shapes (rules 13 to 16):
 //! `shaders/weights.wgsl` and its mirror.
 
 use super::PackedBlend;
@@ -7,15 +7,16 @@ use crate::kernel::registry::WEIGHT_EPSILON;
 use crate::kernel::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
-    /// The blend shapes of one prim. All offsets count elements of the bound buffer.
+    /// The blend shape tables of one prim. All offsets count elements of the bound buffer.
     pub struct WeightsItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
         /// Number of blend shapes.
         channel_count: u32,
-        /// First word of the table of blend shapes: two words each.
+        /// First word of the table of blend shapes: two words each, the first sub-shape and the
+        /// number of sub-shapes.
         sub_shape_ranges: u32,
-        /// First word of the weights at which sub-shapes hold.
+        /// First of the weights at which sub-shapes apply fully.
         positions: u32,
         /// First channel weight.
         channels: u32,

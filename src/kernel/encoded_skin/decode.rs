@@ -1,5 +1,4 @@
-//! An encoded slice read back by the steps of `shaders/skin.wgsl` and
-//! `shaders/multi_pose_lbs.wgsl`.
+//! Decodes a slice by the steps of `shaders/skin.wgsl` and `shaders/multi_pose_lbs.wgsl`.
 
 use glam::{Vec3, Vec4};
 
@@ -8,10 +7,10 @@ use super::{EncodedSlice, Packing};
 use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
 use crate::kernel::{NONE, SkinItem};
 
-/// What a kernel reads of a slice.
+/// The values of a slice, as a kernel reads them.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct DecodedSlice {
-    /// The point of each result, as a number within the slice.
+    /// The point of each result, as an index within the slice.
     pub sources: Vec<u32>,
     /// One per point; none for faceVarying normals.
     pub points: Vec<Vec3>,
@@ -19,16 +18,17 @@ pub(super) struct DecodedSlice {
     pub normals: Vec<Vec3>,
     /// One per result, if there are any.
     pub tangents: Vec<Vec4>,
-    /// Palette indices and weights of each result's point.
+    /// Palette indices and weights of the point of each result.
     pub influences: Vec<Vec<(u16, f32)>>,
-    /// Per result its point's entries in the order of the sum: sub-shape, offset, normal offset.
+    /// Per result, the entries of its point in the order of the sum: sub-shape, offset, normal
+    /// offset.
     pub blend: Vec<Vec<(u32, Vec3, Option<Vec3>)>>,
-    /// Per result its point's pairs of neighbours, as results of the skin.
+    /// Per result, the pairs of neighbours of its point, as indices of the skin's results.
     pub neighbors: Vec<Vec<[u32; 2]>>,
 }
 
 impl EncodedSlice {
-    /// Decodes the words, which may lie at word `at` of `buffer`.
+    /// Decodes the words, which begin at word `at` of `buffer`.
     pub(super) fn decode(&self, buffer: &[u32], at: u32) -> DecodedSlice {
         let offsets = self.offsets.moved_by(at);
         let read = Reader {
@@ -130,7 +130,7 @@ impl Reader<'_> {
     }
 
     fn normal(&self, normals: u32, records: u32, result: u32) -> Vec3 {
-        // `bits` of a word, of which `left` stand above them; the sign is the highest.
+        // `bits` bits of a word with `left` bits above them. The highest is the sign.
         let signed = |word: u32, left: u32, bits: u32| (word << left) as i32 >> (32 - bits);
         match self.packing() {
             Packing::Exact => self.vector(normals + result * 3),

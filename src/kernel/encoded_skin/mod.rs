@@ -1,9 +1,9 @@
 //! A skin as the words that kernels read, tested without a device.
 //!
-//! [`encode`] cuts a [`PackedSkin`] into [`EncodedSlice`]s. A slice is a run of results (points,
-//! render vertices, or faceVarying normals) whose static data fit one binding; whoever uploads it
-//! puts its words anywhere in a storage buffer of u32 and adds the place to its [`SliceOffsets`].
-//! [`encode_shapes`] makes the tables that the kernel of weights reads.
+//! [`encode`] splits a [`PackedSkin`] into [`EncodedSlice`]s. A slice is a run of results (points,
+//! render vertices, or faceVarying normals) whose static data fit one binding. The uploading code
+//! copies its words to any place of a storage buffer of u32, and adds that place to its
+//! [`SliceOffsets`]. [`encode_shapes`] encodes the tables that the kernel `weights` reads.
 //!
 //! | file | what it says |
 //! |---|---|

@@ -5,12 +5,12 @@ use super::codecs::{direction_of, octahedral};
 use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
 use crate::kernel::{PackedInfluences, PackedSkin};
 
-/// How many words each kind of value of a skin takes.
+/// Number of words of each kind of value of a skin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueLayout {
     /// How many bits values take.
     pub packing: Packing,
-    /// Palette indices have 8 bits, four to a word; otherwise they have 16.
+    /// Whether palette indices have 8 bits, four to a word; otherwise they have 16, two to a word.
     pub narrow: bool,
     /// Words of a rest point; 0 if the influence record holds it.
     pub point_words: u32,
@@ -21,7 +21,7 @@ pub struct ValueLayout {
 }
 
 impl PackedSkin {
-    /// How many words each kind of its values takes when it is encoded.
+    /// Number of words that each kind of its values takes when it is encoded.
     #[must_use]
     pub fn value_layout(&self) -> ValueLayout {
         let narrow = self.palette_entry_count() <= 256;
@@ -71,7 +71,7 @@ impl PackedSkin {
         }
     }
 
-    /// Appends a point's influence record, and in it what else a packing keeps there.
+    /// Appends a point's influence record, with everything else that the packing keeps in it.
     pub(super) fn encode_record(&self, point: usize, words: &mut Vec<u32>) {
         let Some(influences) = &self.influences else {
             return;
@@ -101,11 +101,11 @@ impl PackedSkin {
         }
     }
 
-    /// x and y of the point; z, and two weights' lower and upper parts; four indices; the normal and
-    /// the last weight.
+    /// The four words of a compact record: x and y of the point; z, and the lower and upper parts
+    /// of two weights; four palette indices; the normal and the last weight.
     ///
-    /// The largest weight is what the others leave of 1023, so that the second is at most 511, the
-    /// third 341 and the last 255.
+    /// The largest weight is 1023 minus the others, so the second is at most 511, the third 341 and
+    /// the last 255.
     fn compact_record(&self, point: usize, influences: &PackedInfluences) -> [u32; 4] {
         let [x, y, z] = self.grid.steps(self.points[point]);
         let normal = self.normals.as_ref().map_or(glam::Vec3::ZERO, |n| n[point]);
@@ -140,7 +140,7 @@ pub fn unpack_normal(word: u32) -> glam::Vec3 {
     )
 }
 
-/// Appends numbers of `bits` bits, `per_word` to a word. The first number takes the lowest bits.
+/// Appends numbers of `bits` bits, `per_word` per word. The first number takes the lowest bits.
 fn put_parts(words: &mut Vec<u32>, values: impl Iterator<Item = u32>, per_word: usize, bits: u32) {
     let first = words.len();
     for (i, value) in values.enumerate() {

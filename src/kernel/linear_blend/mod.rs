@@ -1,8 +1,8 @@
 //! Linear blend skinning on the CPU: the loops over points and normals that mirror
 //! `shaders/skin.wgsl`.
 //!
-//! A loop works on a chunk of points. It is unrolled for the common numbers of influences, and
-//! keeps matrices by column, which f32x4 registers multiply without shuffling; [`avx2`] holds two
+//! A loop works on a chunk of points. It is unrolled for the common numbers of influences. Matrices
+//! are kept by column, so f32x4 registers multiply them without shuffling; [`avx2`] holds two
 //! columns in a register.
 
 #[cfg(target_arch = "x86_64")]
@@ -44,11 +44,11 @@ pub(super) fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
     (m[0] * v.x + m[1] * v.y + m[2] * v.z).truncate()
 }
 
-/// Squares of lengths between these bounds neither overflow nor vanish.
+/// The square of a length between these bounds neither overflows nor underflows.
 pub(super) const SQUARES: (f32, f32) = (4e-20, 1e30);
 
-/// Scales a vector to unit length; zero stays zero. Extreme lengths are scaled first, which the
-/// shader always does.
+/// Scales a vector to unit length; zero stays zero. A vector of extreme length is scaled down or up
+/// first; the shader does that to every vector.
 pub(super) fn normalized(v: Vec3) -> Vec3 {
     let square = v.length_squared();
     if square > SQUARES.0 && square < SQUARES.1 {
@@ -63,7 +63,7 @@ pub(super) fn normalized(v: Vec3) -> Vec3 {
 }
 
 /// Skins a chunk. `matrices` has one matrix of `N` columns per palette index. The result of a value
-/// is `apply(sum, value)`, where the sum of weighted matrices begins with `start`.
+/// is `apply(sum, value)`, where `sum` is `start` plus the weighted matrices.
 fn skin_chunk<const N: usize>(
     records: Records<'_>,
     matrices: &[[Vec4; N]],
@@ -162,7 +162,7 @@ pub(super) fn normalize(vectors: &mut [Vec3]) {
     }
 }
 
-/// Calls the loop of [`avx2`] for a number of influences up to twelve, or else `$many`.
+/// Calls the loop of [`avx2`] for this number of influences if it is at most twelve, else `$many`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by_count {
     ($count:expr, $loop:ident $arguments:tt, $many:expr) => {

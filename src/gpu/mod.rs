@@ -1,12 +1,10 @@
-//! The GPU side: the only place that names wgpu.
+//! The GPU side. No other module names wgpu.
 //!
 //! A [`Skinner`] holds the pipelines of one device. A [`Crowd`] holds skins, instances and their
-//! results in a few large buffers, and skins all of them in as few dispatches as the device allows.
-//! [`Crowd::encode`] records into the caller's encoder and neither submits nor blocks; the reading
-//! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has
-//! one.
-//!
-//! Files import only files further down in this list (`tests/engine/layers.rs` holds them to it):
+//! results in a few large buffers, and skins all instances in as few dispatches as the device
+//! allows. [`Crowd::encode`] records into the caller's encoder; it neither submits nor blocks. The
+//! methods that read results back are for headless use: they submit and block, except
+//! [`Crowd::request_read`]. [`GpuDevice`] opens a device for a program without a renderer.
 //!
 //! ```text
 //! crowd, joint_palettes   what hosts call: the stores, and the list of passes

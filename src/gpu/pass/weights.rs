@@ -1,4 +1,4 @@
-//! Makes the weights of sub-shapes from those of blend shape channels.
+//! Computes the weights of sub-shapes from the weights of blend shape channels.
 
 use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;

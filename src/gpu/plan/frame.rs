@@ -1,4 +1,4 @@
-//! What a frame has: the instances that are shown, and where their poses lie.
+//! The contents of a frame: the instances that are shown, and where their poses lie.
 
 use super::pose_pages::{Placing, PosePages, PosePlace};
 use crate::gpu::device::error::GpuError;
@@ -20,13 +20,13 @@ pub struct Shown<'a> {
     pub place: PosePlace,
 }
 
-/// What passes make their items of.
+/// The data from which passes make their items.
 #[derive(Debug)]
 pub struct Scene<'a> {
     pub limits: &'a WorkLimits,
     pub stores: &'a Stores,
     pub poses: &'a PosePages,
-    /// In the order in which they were added.
+    /// All shown instances, in the order in which they were added.
     pub shown: Vec<Shown<'a>>,
 }
 

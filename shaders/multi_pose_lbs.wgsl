@@ -1,9 +1,10 @@
-// Linear blend skinning of points, and of a normal for each: one invocation per point, for several poses one
-// after the other, so that what they share is read once. All else is skin.wgsl's.
+// Linear blend skinning of points, with one normal each or none: one invocation per point, for
+// several poses one after the other, so that data that the poses share is read once. skin.wgsl does
+// everything else.
 
 override WITH_NORMALS: bool = true;
 override WITH_PREVIOUS: bool = true;
-// How skins are stored: `kernel::Packing`, and palette indices of 8 or of 16 bits.
+// How skins are encoded: `kernel::Packing`, and palette indices of 8 or of 16 bits.
 override NARROW: bool = true;
 override FINE: bool = false;
 override COMPACT: bool = false;
@@ -11,24 +12,26 @@ override COMPACT: bool = false;
 // As in skin.wgsl.
 override NORMALS_BINDING: u32 = 1u;
 override PREVIOUS_BINDING: u32 = 3u;
-// Influences per point, up to 8, which are held while poses go by; 0 for any number, read again by each.
+// Influences per point, up to 8, which stay in registers for all poses; 0 for any number, which
+// every pose reads again.
 override INFLUENCES: u32 = 0u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<MultiPoseItem>;
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
-// Rows: three per palette index and kind of matrix, and six per pose for the way out of skeleton space.
+// Rows: three per palette index and kind of matrix, and six of `out_from_skel` per pose.
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(5) var<storage, read_write> out_1: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out_2: array<u32>;
 @group(0) @binding(7) var<storage, read_write> out_3: array<u32>;
 
-// What all poses of a point share.
+// The values of a point that all poses share.
 struct Rest {
     p: vec3<f32>,
     n: vec3<f32>,
-    // Palette indices times three, and weights; for any number of influences where they lie.
+    // Palette indices times three, and weights. If INFLUENCES is 0, they are read from `record`
+    // instead.
     indices: vec4<u32>,
     more_indices: vec4<u32>,
     weights: vec4<f32>,
@@ -37,7 +40,7 @@ struct Rest {
     count: u32,
 }
 
-// What a point's joints add up to.
+// The sums of the weighted matrices of a point's joints.
 struct Sums {
     points: Rows,
     normals: Rows,
@@ -74,7 +77,7 @@ fn halves_of(low: u32, high: u32) -> vec4<u32> {
     return (vec4<u32>(low, low, high, high) >> vec4<u32>(0u, 16u, 0u, 16u)) & vec4<u32>(0xffffu);
 }
 
-// Four palette indices from the `first` on, as far as there are some.
+// Up to four palette indices, beginning with influence `first`.
 fn four_indices(record: u32, first: u32) -> vec4<u32> {
     if NARROW {
         let word = skins[record + first / 4u];
@@ -86,7 +89,7 @@ fn four_indices(record: u32, first: u32) -> vec4<u32> {
     return halves_of(low, high) * 3u;
 }
 
-// Four weights likewise.
+// Up to four weights, beginning with influence `first`.
 fn four_weights(weights: u32, first: u32) -> vec4<f32> {
     if FINE {
         let low = skins[weights + first / 2u];
@@ -106,7 +109,7 @@ fn on_grid(item: u32, steps: vec3<u32>) -> vec3<f32> {
     return low + vec3<f32>(steps) * items[item].step;
 }
 
-// A number of so many bits, of which `left` are above it in the word.
+// A signed number of `bits` bits, with `left` bits above it in the word.
 fn signed(word: u32, left: u32, bits: u32) -> i32 {
     return bitcast<i32>(word << left) >> (32u - bits);
 }
@@ -195,14 +198,14 @@ fn blended(rest: Rest, p: u32, n: u32) -> Sums {
     return sums;
 }
 
-// A point by one of its item's poses.
+// Skins a point in one of its item's poses.
 fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
     let pose = items[item].poses[i];
     let sums = blended(rest, pose.palette, pose.normal_palette);
     let p = transform_point(rows_at(pose.post), transform_point(sums.points, rest.p));
     let to = pose.out_points + number * items[item].points_stride;
     if WITH_PREVIOUS && pose.out_previous != NONE {
-        // What the frame before left here.
+        // The position that the previous frame wrote here.
         var before = p;
         if (pose.flags & FRESH) == 0u {
             before = position_left_at(to);
@@ -211,7 +214,7 @@ fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
     }
     put(0u, to, p);
     if normals {
-        // Normalised in skeleton space, and not again on the way out of it.
+        // Normalised in skeleton space; `out_from_skel` does not normalise again (rule 23).
         let unit = normalized(transform_vector(sums.normals, rest.n));
         let n = transform_vector(rows_at(pose.post + 3u), unit);
         put_normal(pose.flags, pose.out_normals + number * items[item].normals_stride, n);

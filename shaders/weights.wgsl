@@ -1,4 +1,5 @@
-// Channel weights -> sub-shape weights: one invocation per blend shape channel (rules 13 to 16).
+// Splits channel weights into sub-shape weights: one invocation per blend shape channel (rules 13
+// to 16).
 
 struct WeightsItem {
     first_workgroup: u32,

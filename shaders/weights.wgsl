@@ -12,12 +12,13 @@ struct WeightsItem {
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<WeightsItem>;
-// Per channel (first sub-shape, count); then, per sub-shape, the bits of the weight it holds at.
+// Two words per channel: the first sub-shape and the number of sub-shapes. Then a word per
+// sub-shape: the bits of the weight at which it applies fully.
 @group(0) @binding(2) var<storage, read> shapes: array<u32>;
 @group(0) @binding(3) var<storage, read> channels: array<f32>;
 @group(0) @binding(4) var<storage, read_write> sub_weights: array<f32>;
 
-// Terms within epsilon of zero are dropped.
+// Weights within WEIGHT_EPSILON of zero are dropped (rule 16).
 fn kept(weight: f32) -> f32 {
     return select(0.0, weight, abs(weight) > WEIGHT_EPSILON);
 }
@@ -38,11 +39,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let weight = channels[item.channels + channel];
     let to = item.sub_weights + first;
     if count == 1u {
-        // A lone primary shape takes the raw weight.
+        // A single primary shape takes the channel weight as it is (rule 14).
         sub_weights[to] = kept(weight);
         return;
     }
-    // Shapes in order with the null shape, which sits at 0, put in its place.
+    // Sub-shapes in the order of their weights, with the null shape, at weight 0, among them.
     let positions = item.positions + first;
     var null_place = 0u;
     for (var s = 0u; s < count; s++) {
@@ -54,7 +55,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if count == 0u {
         return;
     }
-    // Bracket; beyond either end the two end shapes extrapolate.
+    // Find the two shapes on either side of the weight. Beyond either end, the last two
+    // extrapolate.
     var lower_place = 0u;
     var lower = 0.0;
     if null_place > 0u {
@@ -77,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Weight at a place among the sub-shapes and the null shape.
+// The weight of the sub-shape or null shape at a place in that order.
 fn position_at(positions: u32, place: u32, null_place: u32) -> f32 {
     if place == null_place {
         return 0.0;

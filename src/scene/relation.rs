@@ -5,8 +5,8 @@ use super::Scene;
 /// The transforms between two prims: both chains of ancestors, up to the first ancestor that they
 /// have in common.
 ///
-/// Transforms above that ancestor cancel out, and are left out. So the result is exact far from the
-/// origin, and has the same bits for instances at different places.
+/// Transforms above that ancestor cancel out, so they are left out. The result is therefore exact
+/// far from the origin, and has the same bits for instances at different places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
     /// The target prim and its ancestors, as indices into [`Scene::prims`].

@@ -1,5 +1,5 @@
-//! Blend shapes as one table of offsets per point, for GPUs to gather from, and the weights for it
-//! (UsdSkelBlendShapeQuery::ComputePackedShapeTable).
+//! Blend shapes as one table of offsets per point, which GPUs can gather from, and the weights for
+//! it (UsdSkelBlendShapeQuery::ComputePackedShapeTable).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,25 +13,26 @@ use crate::skel::{BlendShape, SubShape, resolve_weight};
 /// One sub-shape's share of a channel weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubShapeWeight {
-    /// What the sub-shape's offsets are multiplied with.
+    /// The factor of the sub-shape's offsets.
     pub weight: f32,
     /// Index of the blend shape in skel:blendShapes.
     pub blend_shape: u32,
-    /// Sub-shape, counted as [`ShapeTable`] counts.
+    /// Index of the sub-shape, as [`ShapeTable`] counts them.
     pub sub_shape: u32,
 }
 
 /// The offsets of all blend shapes of a prim, point by point.
 ///
-/// Sub-shapes are numbered as in Pixar's query: blend shape by blend shape, and by ascending
-/// weight. Null shapes (at weight 0) have a number too, but no offsets. A missing blend shape has
-/// no sub-shapes. This table has the points of the prim and the offsets that exist. (Pixar's table
-/// has one point too many for dense shapes, and empty places for offsets.)
+/// Sub-shapes are numbered as in Pixar's query: one blend shape after the other, each by ascending
+/// weight. Null shapes (at weight 0) have an index too, but no offsets. A missing blend shape has
+/// no sub-shapes. The table has exactly the points of the prim and the offsets that exist. (Pixar's
+/// table has one point too many for dense shapes, and unused places for offsets.)
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShapeTable {
     offsets: Vec<Vec4>,
     starts: Vec<usize>,
-    /// Per blend shape: index of the first sub-shape, and the weights of all of them but the null shape.
+    /// Per blend shape, the index of its first sub-shape, and the weights of its sub-shapes without
+    /// the null shape.
     channels: Vec<Channel>,
     sub_shape_count: usize,
 }
@@ -43,8 +44,7 @@ struct Channel {
 }
 
 impl Channel {
-    /// Index of its `i`-th sub-shape, where the null shape sits before the first of positive
-    /// weight.
+    /// Index of its `i`-th sub-shape. The null shape comes before the first of positive weight.
     fn sub_shape(&self, i: usize) -> usize {
         self.first + i + usize::from(self.weights[i] > 0.0)
     }
@@ -54,16 +54,16 @@ impl ShapeTable {
     /// The table of point offsets of a prim's blend shapes ([`crate::skel::Skin::shapes`]).
     ///
     /// # Panics
-    /// Where a shape was validated for more points.
+    /// If a shape was validated for more points.
     #[must_use]
     pub fn of_points(shapes: &[Option<Arc<BlendShape>>], point_count: usize) -> Self {
         Self::new(shapes, point_count, |sub| &sub.offsets)
     }
 
-    /// The table of normal offsets; Pixar has none.
+    /// The table of normal offsets. Pixar has no such table.
     ///
     /// # Panics
-    /// Where a shape was validated for more points.
+    /// If a shape was validated for more points.
     #[must_use]
     pub fn of_normals(shapes: &[Option<Arc<BlendShape>>], point_count: usize) -> Self {
         Self::new(shapes, point_count, |sub| {
@@ -84,7 +84,7 @@ impl ShapeTable {
                 first: sub_shape_count,
                 weights: sub_shapes.iter().map(|s| s.weight.into()).collect(),
             });
-            // The null shape counts where there is a shape at all.
+            // A blend shape that exists has a null shape.
             sub_shape_count += sub_shapes.len() + usize::from(shape.is_some());
         }
         let each_entry = |visit: &mut dyn FnMut(usize, Vec4)| {
@@ -119,14 +119,14 @@ impl ShapeTable {
         }
     }
 
-    /// Offsets of all points, one point after the other, in the prim's space; `w` is the
-    /// sub-shape's index.
+    /// The offsets of all points in prim space, one point after the other. `w` is the index of the
+    /// sub-shape.
     #[must_use]
     pub fn offsets(&self) -> &[Vec4] {
         &self.offsets
     }
 
-    /// The part of [`ShapeTable::offsets`] that is each point's.
+    /// The range of each point in [`ShapeTable::offsets`].
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
         self.starts.windows(2).map(|pair| pair[0]..pair[1])
     }
@@ -164,8 +164,8 @@ impl ShapeTable {
         Ok(out)
     }
 
-    /// The same as one weight per sub-shape (ComputeFlattenedSubShapeWeights): what the table's `w`
-    /// indexes.
+    /// The same as one weight per sub-shape (ComputeFlattenedSubShapeWeights). The `w` of the table
+    /// is an index into it.
     ///
     /// # Errors
     /// As [`ShapeTable::sub_shape_weights`].

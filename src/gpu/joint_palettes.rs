@@ -216,7 +216,7 @@ impl JointPalettes {
     pub fn set_pose_folded(&mut self, id: PaletteId, pose: &PackedPose) -> Result<(), GpuError> {
         let (first, palette) = self.check(id, pose)?;
         if palette.method() != SkinningMethod::ClassicLinear {
-            let text = "the way out of skeleton space does not fold into dual quaternions";
+            let text = "out_from_skel cannot be folded into dual quaternions";
             return Err(GpuError::Mismatch(text.into()));
         }
         let points = palette.points().iter().map(|m| multiplied(pose.post(), m));
@@ -235,7 +235,7 @@ impl JointPalettes {
     pub fn set_transform(&mut self, id: PaletteId, out_from_prim: DMat4) -> Result<(), GpuError> {
         let entry = self.entries.get(id).ok_or_else(foreign)?;
         if entry.palette.is_some() {
-            return Err(GpuError::Mismatch("a palette is set by poses".into()));
+            return Err(GpuError::Mismatch("this is a palette: use set_pose".into()));
         }
         let normals = math::rows3(math::normal_matrix(out_from_prim));
         let rows = [math::rows(out_from_prim), normals];
@@ -257,7 +257,7 @@ impl JointPalettes {
         let entry = self.entries.get(id).ok_or_else(foreign)?;
         let mismatch = |text: String| Err(GpuError::Mismatch(text));
         let Some((entries, method)) = entry.palette else {
-            return mismatch("a lone transform is set by set_transform".into());
+            return mismatch("this is a single transform: use set_transform".into());
         };
         let Some(palette) = pose.palette() else {
             return mismatch("expected a pose with a palette, found one that only blends".into());

@@ -8,9 +8,9 @@
 //!
 //! ```text
 //! crowd, joint_palettes   what hosts call: the stores, and the list of passes
-//! pass/                   one file per pass: its kernel, the items it adds to a frame, what it binds
+//! pass/                   one file per pass: its kernel, the items that it adds, and its bindings
 //! plan/                   where poses lie, groups of items, tables: pure data, no device
-//! store/                  skins, instances, poses, palettes, rigs, outputs, bounds: each owns its state
+//! store/                  skins, instances, poses, palettes, rigs, outputs, bounds
 //! memory/                 buffers that grow, uploads, readings
 //! device/                 adapters, limits, errors, pipelines, the skinner, timestamps
 //! ```

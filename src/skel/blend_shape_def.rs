@@ -92,7 +92,7 @@ impl BlendShapeDef {
                     path,
                     format!("inbetweens:{}", between.name),
                     "in-betweens of different names",
-                    "two of this one",
+                    "two of this name",
                 ));
             }
         }

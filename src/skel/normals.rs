@@ -45,7 +45,9 @@ impl RestNormals {
             () if values.len() != face_vertex_indices.len() => {
                 format!("{} faceVarying normals", face_vertex_indices.len())
             }
-            () if point_count == 0 && !values.is_empty() => "no normals of no points".into(),
+            () if point_count == 0 && !values.is_empty() => {
+                "no normals, because there are no points".into()
+            }
             () => {
                 let points = face_vertex_indices.iter().map(|&i| {
                     let point = u32::try_from(i).ok();

@@ -13,10 +13,10 @@ pub enum GpuError {
         available: Vec<String>,
     },
     /// The adapter's driver refused to open a device.
-    #[error("the adapter gives no device: {0}")]
+    #[error("the adapter cannot open a device: {0}")]
     NoDevice(String),
     /// Something is larger than this device, or the options, allow.
-    #[error("{what}: {asked} asked for, the limit is {limit}")]
+    #[error("{what}: {asked} requested, the limit is {limit}")]
     Limit {
         /// What is too large.
         what: String,

@@ -58,7 +58,7 @@ impl PaletteStore {
         if expected != found {
             let text = |(entries, method, normals): (usize, _, bool)| {
                 let with = if normals { "with" } else { "without" };
-                format!("a {method:?} palette of {entries} joints {with} normals")
+                format!("a {method:?} palette of {entries} entries {with} normals")
             };
             let (expected, found) = (text(expected), text(found));
             let text = format!("expected {expected}, found {found}");

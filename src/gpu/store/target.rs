@@ -201,7 +201,7 @@ impl OutputTarget {
                 return wrong(kind, format!("{text}, and are {offset} and {stride}"));
             }
             if stride < width {
-                let text = format!("a stride of {stride} bytes, and elements of {width}");
+                let text = format!("a stride of {stride} bytes is less than an element of {width}");
                 return wrong(kind, text);
             }
             let count = counts(skin)[kind].unwrap_or(0) as u64;
@@ -225,7 +225,7 @@ impl OutputTarget {
                 end,
             };
             if let Some(other) = spans.iter().find(|other| overlap(other, &span)) {
-                let text = format!("they would lie upon the {}", NAMES[other.kind]);
+                let text = format!("they would overlap the {}", NAMES[other.kind]);
                 return wrong(kind, text);
             }
             spans.push(span);

@@ -58,8 +58,7 @@ impl PackedSkin {
             Err(Invalid::new(self.prim(), property, expected, found))
         };
         let (true, Some(influences)) = (self.suits_multi_pose_lbs(), &self.influences) else {
-            let expected =
-                "linear blend skinning of points alone, or with normals of theirs, to pack";
+            let expected = "linear blend skinning, with a normal per point or none, to pack";
             return refuse("points", expected, "a skin of another kind");
         };
         let influences = match packing {

@@ -147,7 +147,7 @@ impl EncodedShapes {
 
 /// The error for a part of a skin that does not fit one binding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {asked} is more than {limit}")]
+#[error("{what}: {asked} is more than the limit of {limit}")]
 pub struct TooLarge {
     /// The prim, and what is too large.
     pub what: String,

@@ -134,7 +134,7 @@ fn inherit(
             warnings.push(Warning::new(
                 "binding-api-missing",
                 &prim.path,
-                "has skel: properties but SkelBindingAPI is not applied, so they are overlooked",
+                "has skel: properties but SkelBindingAPI is not applied, so they are ignored",
             ));
         }
         return;
@@ -147,7 +147,7 @@ fn inherit(
                     "skeleton-unbound",
                     &prim.path,
                     format!(
-                        "skel:skeleton targets {}, which is no Skeleton: unbound",
+                        "skel:skeleton targets {}, which is no Skeleton: not bound",
                         tree[*p].path
                     ),
                 ));
@@ -157,7 +157,7 @@ fn inherit(
                 warnings.push(Warning::new(
                     "skeleton-unbound",
                     &prim.path,
-                    format!("skel:skeleton targets {path}, where no active prim is: unbound"),
+                    format!("skel:skeleton targets {path}, but no active prim is there: not bound"),
                 ));
                 None
             }
@@ -245,7 +245,7 @@ fn explain_target(tree: &PrimTree, target: &Target) -> Option<String> {
             tree[*p].path
         )),
         Target::Missing(path) => Some(format!(
-            "skel:animationSource targets {path}, where no active prim is: rest pose"
+            "skel:animationSource targets {path}, but no active prim is there: rest pose"
         )),
         Target::Empty => None,
     }
@@ -302,10 +302,10 @@ fn warn_of_unused_sources(
         let why = match (prim.has_api, reading) {
             (false, _) => "SkelBindingAPI is not applied to this prim",
             (true, AnimSource::AtSkeleton) => {
-                "animation is searched from the Skeleton prim upward and none is bound from here"
+                "an animation is searched from the Skeleton prim upward, not from here"
             }
             (true, AnimSource::AtBinding) => {
-                "no skel:skeleton is bound at or below this prim that inherits it"
+                "no prim at or below this one binds a skel:skeleton that inherits it"
             }
         };
         warnings.push(Warning::new(

@@ -35,8 +35,8 @@ use crate::skel::Pose;
 /// For a bake, add as many instances of a skin as there are times in flight, and pose each at its
 /// own time: one submit skins them all.
 ///
-/// An id is *foreign* to a crowd if it belongs to another crowd, or if its skin, instance, palette
-/// or rig was removed.
+/// An id is *foreign* if it belongs to another crowd, or if the skin, instance, palette or rig that
+/// it identifies was removed.
 #[derive(Debug)]
 pub struct Crowd {
     skinner: Skinner,
@@ -770,7 +770,7 @@ impl Crowd {
 
 /// Results.
 impl Crowd {
-    /// Where an instance's positions lie on the GPU, usually in one run.
+    /// The buffer and byte range of an instance's positions on the GPU. Usually this is one run.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -778,7 +778,7 @@ impl Crowd {
         self.on_gpu(instance, POINTS)
     }
 
-    /// Where an instance's normals lie on the GPU; empty if it has none.
+    /// The buffer and byte range of an instance's normals on the GPU; empty if it has none.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -786,7 +786,7 @@ impl Crowd {
         self.on_gpu(instance, NORMALS)
     }
 
-    /// Where an instance's tangents lie on the GPU; empty if it has none.
+    /// The buffer and byte range of an instance's tangents on the GPU; empty if it has none.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -794,8 +794,8 @@ impl Crowd {
         self.on_gpu(instance, TANGENTS)
     }
 
-    /// Where an instance's previous positions (those of the last frame) lie on the GPU; empty if
-    /// its target leaves them out.
+    /// The buffer and byte range of an instance's previous positions on the GPU: those of the frame
+    /// before the last encoded one. Empty if its target leaves them out.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.

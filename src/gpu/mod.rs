@@ -2,12 +2,14 @@
 //!
 //! A [`Skinner`] holds the pipelines of one device. A [`Crowd`] holds skins, instances and their
 //! results in a few large buffers, and skins all instances in as few dispatches as the device
-//! allows. [`Crowd::encode`] records into the caller's encoder; it neither submits nor blocks. The
-//! methods that read results back are for headless use: they submit and block, except
-//! [`Crowd::request_read`]. [`GpuDevice`] opens a device for a program without a renderer.
+//! allows. [`Crowd::encode`] records into the caller's encoder; it neither submits nor blocks.
+//! [`Crowd::run`] and [`Crowd::read`] are for headless use and block. [`GpuDevice`] opens a device
+//! for a program without a renderer.
+//!
+//! A file imports only files further down in this list; `tests/engine/layers.rs` checks it:
 //!
 //! ```text
-//! crowd, joint_palettes   what hosts call: the stores, and the list of passes
+//! crowd, joint_palettes   the interface for hosts, over the stores and the list of passes
 //! pass/                   one file per pass: its kernel, the items that it adds, and its bindings
 //! plan/                   where poses lie, groups of items, tables: pure data, no device
 //! store/                  skins, instances, poses, palettes, rigs, outputs, bounds

@@ -43,8 +43,7 @@ impl MeshTopology {
                 Invalid::new(prim, "faceVertexCounts", "counts of 0 or more", found)
                     .coded("mesh-topology")
             })?;
-            // If the sum exceeds u32, it also differs from the number of indices, which is checked
-            // below.
+            // A sum beyond u32 is an error below.
             first_corners.push(u32::try_from(corners).unwrap_or(u32::MAX));
         }
         if corners != indices.len() as u64 || corners > u64::from(u32::MAX) {

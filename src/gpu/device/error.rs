@@ -7,7 +7,7 @@ pub enum GpuError {
     /// No adapter fits the choice.
     #[error("no GPU adapter for '{wanted}' (available: {})", list(available))]
     NoAdapter {
-        /// What was asked for.
+        /// The requested adapter, in words.
         wanted: String,
         /// Names of the adapters of this machine.
         available: Vec<String>,
@@ -18,7 +18,7 @@ pub enum GpuError {
     /// Something is larger than this device, or the options, allow.
     #[error("{what}: {asked} requested, the limit is {limit}")]
     Limit {
-        /// What is too large.
+        /// The thing that is too large.
         what: String,
         /// Its size.
         asked: u64,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Ranges of elements that changed, joined where they touch.
+/// Ranges of elements that changed, joined if they touch.
 #[derive(Debug, Default)]
 pub struct DirtyRanges {
     ranges: Vec<Range<u32>>,

@@ -135,7 +135,8 @@ impl ReadbackRing {
         Ok(number)
     }
 
-    /// The smallest free buffer that is large enough, or a new one that replaces a free one.
+    /// The smallest free buffer that is large enough. If there is none, all free buffers are dropped
+    /// and a new one is created.
     fn buffer(&mut self, skinner: &Skinner, bytes: u64) -> Result<wgpu::Buffer, GpuError> {
         let fits = self
             .free

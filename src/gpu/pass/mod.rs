@@ -72,7 +72,7 @@ pub struct Wanted<'a> {
     pub uses: Prewarm,
 }
 
-/// What [`pipeline_variants`] lists pipelines for in addition to skinning.
+/// Uses of a crowd, apart from skinning, for which [`pipeline_variants`] lists pipelines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prewarm {

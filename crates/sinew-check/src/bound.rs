@@ -78,8 +78,8 @@ fn skin(context: &Context<'_>, bound: BoundSkin<'_>, findings: &mut Findings) {
         }
         return;
     }
-    for channel in &b.shapes {
-        if let Some(Err(broken)) = &channel.shape {
+    for slot in &b.shapes {
+        if let Some(Err(broken)) = &slot.shape {
             add_invalid(broken, findings);
         }
     }

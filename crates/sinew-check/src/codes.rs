@@ -68,7 +68,7 @@ pub const CODES: &[Code] = &[
     row("shape-undriven", Info, "skel:blendShapes", "shapes that no channel drives", "add a channel of that name, if it should move"),
     row("shape-duplicate", Warning, "", "a shape or channel is listed twice: only the last one is driven", "rename or remove one of them"),
     row("blend-shapes-ignored", Error, "skel:blendShapes", "skel:blendShapes and skel:blendShapeTargets differ in number: no blend shapes at all", "author one target per shape"),
-    row("blend-shape-missing", Error, "skel:blendShapeTargets", "a target that is no active BlendShape: its channel does nothing", "target the BlendShape prim"),
+    row("blend-shape-missing", Error, "skel:blendShapeTargets", "a target that is no active BlendShape: its slot does nothing", "target the BlendShape prim"),
     row("blend-shape-unbound", Info, "", "a BlendShape that no prim targets", "target it, or remove it"),
     row("offsets-missing", Warning, "offsets", "a blend shape without any offsets moves nothing", "author offsets"),
     row("offsets-count", Error, "offsets", "offsets are not as many as pointIndices, or as points: no blend shapes where this one takes part", "author one offset per index, or per point without indices"),

@@ -73,7 +73,7 @@ impl<T> Default for Mirrored<T> {
 }
 
 impl<T> From<Vec<T>> for Mirrored<T> {
-    /// The copy starts with nothing marked; [`Mirrored::mark_all`] has all of it uploaded.
+    /// The copy starts with everything marked for upload.
     fn from(values: Vec<T>) -> Self {
         let mut out = Self {
             values,

@@ -404,7 +404,8 @@ mod tests {
         assert_eq!(at(&held, 9.9), Some(0.0));
     }
 
-    /// What usd-core 26.11 makes of two samples of a quath attribute, to the last bit.
+    /// The values that usd-core 26.11 interpolates between two samples of a quath attribute, to the
+    /// bit.
     #[test]
     fn half_quaternions_round_as_pixars() {
         type Case = ([f64; 4], [f64; 4], f64, [f64; 4]);

@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use crate::math::Trs;
 
-    /// Rotations of all quadrants, also about one axis alone.
+    /// Rotations of all quadrants, including rotations about one axis.
     fn rotations() -> Vec<DQuat> {
         let mut out = vec![DQuat::IDENTITY];
         for axis in [
@@ -350,10 +350,11 @@ mod tests {
             r * DMat3::from_diagonal(DVec3::new(3.0, 0.01, 2.0)),
             q
         ));
-        // A symmetric stretch keeps the rotation, shear and all.
+        // A symmetric stretch, even with shear, does not change the rotation.
         let stretch = DMat3::from_cols_array(&[2.0, 0.3, 0.1, 0.3, 1.0, -0.2, 0.1, -0.2, 0.7]);
         assert!(same(r * stretch, q));
-        // One mirrored axis is all three, after half a turn about that axis.
+        // Mirroring along one axis equals mirroring along all three after half a turn about that
+        // axis.
         let mirrored = r * DMat3::from_diagonal(DVec3::new(-1.0, 1.0, 1.0));
         assert!(same(
             mirrored,

@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn flat(points: &[[f32; 2]]) -> Vec<Vec3> {
-        // Not in a plane of the axes, and far from small.
+        // The plane is not one of the axes', and coordinates are large.
         let place = |p: &[f32; 2]| Vec3::new(p[0], p[1], p[0] + 2.0 * p[1]) * 64.0;
         points.iter().map(place).collect()
     }

@@ -91,7 +91,7 @@ fn bounds(points: &[Vec3]) -> ([Vec3; 2], bool) {
 mod tests {
     use super::*;
 
-    /// What the extent is by definition, one point after the other.
+    /// The extent by its definition, one point after the other.
     fn one_by_one(points: &[Vec3]) -> Option<[Vec3; 2]> {
         let start = [Vec3::INFINITY, Vec3::NEG_INFINITY];
         let join = |[low, high]: [Vec3; 2], p: &Vec3| [low.min(*p), high.max(*p)];

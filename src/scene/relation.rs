@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(way(&[], 3, 4), (vec![3, 2], vec![4]));
         assert_eq!(way(&[], 3, 2), (vec![3], vec![]), "one above the other");
         assert_eq!(way(&[], 3, 3), (vec![], vec![]));
-        // A prim that resets stands in the world, so the other's whole chain counts.
+        // A prim that resets stands in the world, so all ancestors of the other prim count.
         assert_eq!(way(&[2], 3, 4), (vec![3, 2], vec![4, 1, 0]));
         assert_eq!(
             way(&[1], 3, 4),

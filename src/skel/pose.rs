@@ -269,7 +269,7 @@ mod tests {
         let a = Pose::from_local(&skeleton, &local).unwrap();
         let b = Pose::from_skel_space(&skeleton, &skel).unwrap();
         assert_eq!(a.skinning, b.skinning);
-        // Into buffers that are there: the same buffer, unless something else has it.
+        // The buffer is reused, unless something else holds it.
         let mut reused = Pose::from_local(&skeleton, &[DMat4::IDENTITY; 2]).unwrap();
         let buffer = |pose: &Pose| pose.skinning.as_ref().unwrap().as_ptr();
         let there = buffer(&reused);

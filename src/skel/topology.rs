@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_last_of_equal_paths_is_the_parent() {
-        // As usd-core 26.11's UsdSkelTopology answers.
+        // The results of usd-core 26.11's UsdSkelTopology.
         let parents = |j: &[&str]| Topology::from_joints(j).parents().collect::<Vec<_>>();
         assert_eq!(parents(&["A", "A", "A/B"]), [None, None, Some(1)]);
         assert_eq!(parents(&["A", "A/B", "A"]), [None, Some(2), None]);

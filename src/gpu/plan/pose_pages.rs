@@ -475,7 +475,8 @@ mod tests {
         assert_eq!(poses.pages()[0].bytes().palettes, (2 * 4 + 4 * 2) * BLOCK);
         poses.set_uploaded();
 
-        // The shared palette is written once, and matrices out of skeleton space where they differ.
+        // The shared palette is written once; `out_from_skel` matrices are written where they
+        // differ.
         let other = palette(3.0);
         poses.update_palette(id, &other);
         for index in [0, 1, 3] {
@@ -491,7 +492,7 @@ mod tests {
         poses.update(4, &own);
         assert_eq!(changes(&poses), []);
 
-        // A pose without joints has other items.
+        // A pose without joints has another shape, so items change.
         poses.update(
             4,
             &PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()),

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     fn directions() -> impl Iterator<Item = Vec3> {
-        // A spiral around the sphere, which comes near poles, folds and axes.
+        // A spiral around the sphere that passes near poles, folds and axes.
         (0..20_000).map(|i| {
             let z = 1.0 - (f64::from(i) + 0.5) / 10_000.0;
             let (sin, cos) = (f64::from(i) * 2.399_963).sin_cos();
@@ -153,7 +153,7 @@ mod tests {
                     "{d} {encoded:?}"
                 );
                 let back = direction_of(encoded, largest);
-                // Edges of the square, where its sides meet, have two names.
+                // Points on the edges of the square, where its sides meet, have two encodings.
                 let again = direction_of(octahedral(back, largest), largest);
                 assert!(again.distance(back) < 1e-6, "{d}");
                 worst = worst.max(back.distance(d));

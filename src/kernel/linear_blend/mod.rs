@@ -275,7 +275,7 @@ mod tests {
         let mut vectors: Vec<Vec3> = (0..77)
             .map(|i| Vec3::new(0.3, -1.7, 0.9) * i as f32 + Vec3::new(-5.0, 1.0, 1e-3 * i as f32))
             .collect();
-        // Among vectors that are ordinary, so that either way is gone.
+        // Extreme vectors among ordinary ones, so that both branches are taken.
         vectors[9] = Vec3::ZERO;
         vectors[21] = Vec3::new(0.0, 3e-20, 0.0);
         vectors[22] = Vec3::new(0.0, 3e-12, 0.0);

@@ -273,7 +273,7 @@ impl Crowd {
     }
 
     /// Sends an instance's results to another target from the next frame on. In that frame the
-    /// instance has no previous positions.
+    /// previous positions equal the new ones.
     ///
     /// # Errors
     /// As [`Crowd::add_instance_to`]. After an error the instance is unchanged.

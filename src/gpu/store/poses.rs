@@ -143,8 +143,8 @@ impl Scratch {
         }
     }
 
-    /// Packs the pose. If the caller set no joints, the pose has none: the buffer still holds those
-    /// of the instance before.
+    /// Packs the pose. If the caller set no joints, the pose has none; the empty buffer of joints is
+    /// kept for the next instance.
     fn pack(&mut self, skin: &PackedSkin, posed: &mut Posed) -> Result<(), GpuError> {
         let skinning = &mut self.pose.skinning;
         let is_given = skinning.as_ref().is_some_and(|s| !s.is_empty());
@@ -277,7 +277,7 @@ impl PoseStore {
         channel_weights: &[f32],
     ) -> Result<(), GpuError> {
         let posed = &mut self.poses[id.index() as usize];
-        // If the new pose is refused, the instance keeps the last one.
+        // If the new pose is refused, the instance keeps its last pose, or none if it had none.
         let mut pose = posed.pose.take();
         let had_one = pose.is_some();
         let there = pose.get_or_insert_default();

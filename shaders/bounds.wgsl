@@ -1,5 +1,6 @@
-// Smallest and largest coordinates of each item's positions: in the workgroup first, then by one atomic
-// maximum per coordinate. Maxima are the same in any order, so every run gives the same bits.
+// Smallest and largest coordinates of each item's positions: first within the workgroup, then by
+// one atomic maximum per coordinate. A maximum does not depend on the order, so every run gives the
+// same bits.
 
 struct BoundsItem {
     first_workgroup: u32,
@@ -12,13 +13,13 @@ struct BoundsItem {
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<BoundsItem>;
 @group(0) @binding(2) var<storage, read> positions: array<f32>;
-// Per box the keys of three maxima, of three minima negated, and two unused. 0 is below every key.
+// Keys of each box: three maxima, three negated minima, and two unused words. 0 is below every key.
 @group(0) @binding(3) var<storage, read_write> keys: array<atomic<u32>>;
 
 var<workgroup> highs: array<vec3<u32>, WORKGROUP_SIZE>;
 var<workgroup> lows: array<vec3<u32>, WORKGROUP_SIZE>;
 
-// Bits that order as the numbers do.
+// An integer that compares as the float does.
 fn key_of(bits: vec3<u32>) -> vec3<u32> {
     let negative = bits >= vec3<u32>(0x80000000u);
     return bits ^ select(vec3<u32>(0x80000000u), vec3<u32>(0xffffffffu), negative);
@@ -40,7 +41,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let at = item.positions + number * item.stride;
             let bits = bitcast<vec3<u32>>(
                 vec3<f32>(positions[at], positions[at + 1u], positions[at + 2u]));
-            // Shaders may take it that there are no NaNs, so ask the bits.
+            // Shader compilers may assume that there are no NaNs, so test the bits.
             let size = bits & vec3<u32>(0x7fffffffu);
             if all(size <= vec3<u32>(0x7f800000u)) {
                 let key = key_of(bits);

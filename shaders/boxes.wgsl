@@ -1,8 +1,8 @@
-// Keys of bounds.wgsl -> boxes: one invocation per box.
+// Computes boxes from the keys of bounds.wgsl: one invocation per box.
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> keys: array<u32>;
-// Per box the least and the greatest corner; w is 0.
+// The minimum and the maximum corner of each box; w is 0.
 @group(0) @binding(2) var<storage, read_write> boxes: array<vec4<f32>>;
 
 const LARGEST: f32 = 3.4028234e38;

@@ -1,9 +1,10 @@
-// Linear blend skinning of points, and of a normal for each: one invocation per point, for several poses one
-// after the other, so that what they share is read once. All else is skin.wgsl's.
+// Linear blend skinning of points, with one normal each or none: one invocation per point, for
+// several poses one after the other, so that data that the poses share is read once. skin.wgsl does
+// everything else.
 
 override WITH_NORMALS: bool = true;
 override WITH_PREVIOUS: bool = true;
-// How skins are stored: `kernel::Packing`, and slots of 8 or of 16 bits.
+// How skins are encoded: `kernel::Packing`, and palette indices of 8 or of 16 bits.
 override NARROW: bool = true;
 override FINE: bool = false;
 override COMPACT: bool = false;
@@ -11,33 +12,35 @@ override COMPACT: bool = false;
 // As in skin.wgsl.
 override NORMALS_BINDING: u32 = 1u;
 override PREVIOUS_BINDING: u32 = 3u;
-// Influences per point, up to 8, which are held while poses go by; 0 for any number, read again by each.
+// Influences per point, up to 8, which stay in registers for all poses; 0 for any number, which
+// every pose reads again.
 override INFLUENCES: u32 = 0u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<MultiPoseItem>;
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
-// Rows: three per palette slot and kind of matrix, and six per pose for the way out of skeleton space.
+// Rows: three per palette index and kind of matrix, and six of `out_from_skel` per pose.
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(5) var<storage, read_write> out_1: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out_2: array<u32>;
 @group(0) @binding(7) var<storage, read_write> out_3: array<u32>;
 
-// What all poses of a point share.
+// The values of a point that all poses share.
 struct Rest {
     p: vec3<f32>,
     n: vec3<f32>,
-    // Palette slots times three, and weights; for any number of influences where they lie.
-    slots: vec4<u32>,
-    more_slots: vec4<u32>,
+    // Palette indices times three, and weights. If INFLUENCES is 0, they are read from `record`
+    // instead.
+    indices: vec4<u32>,
+    more_indices: vec4<u32>,
     weights: vec4<f32>,
     more_weights: vec4<f32>,
     record: u32,
     count: u32,
 }
 
-// What a point's joints add up to.
+// The sums of the weighted matrices of a point's joints.
 struct Sums {
     points: Rows,
     normals: Rows,
@@ -47,12 +50,12 @@ fn word_count(parts: u32, per_word: u32) -> u32 {
     return (parts + per_word - 1u) / per_word;
 }
 
-fn slot_words(count: u32) -> u32 {
+fn index_words(count: u32) -> u32 {
     if NARROW { return word_count(count, 4u); }
     return word_count(count, 2u);
 }
 
-fn slot_at(record: u32, i: u32) -> u32 {
+fn index_at(record: u32, i: u32) -> u32 {
     if NARROW {
         return ((skins[record + i / 4u] >> (i % 4u * 8u)) & 0xffu) * 3u;
     }
@@ -74,8 +77,8 @@ fn halves_of(low: u32, high: u32) -> vec4<u32> {
     return (vec4<u32>(low, low, high, high) >> vec4<u32>(0u, 16u, 0u, 16u)) & vec4<u32>(0xffffu);
 }
 
-// Four slots from the `first` on, as far as there are some.
-fn four_slots(record: u32, first: u32) -> vec4<u32> {
+// Up to four palette indices, beginning with influence `first`.
+fn four_indices(record: u32, first: u32) -> vec4<u32> {
     if NARROW {
         let word = skins[record + first / 4u];
         return bytes_of(word) * 3u;
@@ -86,7 +89,7 @@ fn four_slots(record: u32, first: u32) -> vec4<u32> {
     return halves_of(low, high) * 3u;
 }
 
-// Four weights likewise.
+// Up to four weights, beginning with influence `first`.
 fn four_weights(weights: u32, first: u32) -> vec4<f32> {
     if FINE {
         let low = skins[weights + first / 2u];
@@ -106,7 +109,7 @@ fn on_grid(item: u32, steps: vec3<u32>) -> vec3<f32> {
     return low + vec3<f32>(steps) * items[item].step;
 }
 
-// A number of so many bits, of which `left` are above it in the word.
+// A signed number of `bits` bits, with `left` bits above it in the word.
 fn signed(word: u32, left: u32, bits: u32) -> i32 {
     return bitcast<i32>(word << left) >> (32u - bits);
 }
@@ -122,7 +125,7 @@ fn rest_of(item: u32, number: u32, normals: bool) -> Rest {
         let d = skins[at + 3u];
         rest.p = on_grid(item, vec3<u32>(a & 0xffffu, a >> 16u, b & 0xffffu));
         rest.n = direction_of(signed(d, 21u, 11u), signed(d, 10u, 11u), COMPACT_NORMAL);
-        rest.slots = bytes_of(c) * 3u;
+        rest.indices = bytes_of(c) * 3u;
         let others = vec3<u32>((b >> 16u) & 0x1ffu, (b >> 25u) | (((d >> 22u) & 3u) << 7u), d >> 24u);
         let whole = vec4<u32>(COMPACT_ONE - others.x - others.y - others.z, others);
         rest.weights = vec4<f32>(whole) * COMPACT_STEP;
@@ -146,27 +149,27 @@ fn rest_of(item: u32, number: u32, normals: bool) -> Rest {
     }
     var weight_words = rest.count;
     if FINE { weight_words = word_count(rest.count, 2u); }
-    let stride = slot_words(rest.count) + weight_words;
+    let stride = index_words(rest.count) + weight_words;
     rest.record = items[item].influences + number * stride;
     if INFLUENCES > 0u {
-        let weights = rest.record + slot_words(INFLUENCES);
-        rest.slots = four_slots(rest.record, 0u);
+        let weights = rest.record + index_words(INFLUENCES);
+        rest.indices = four_indices(rest.record, 0u);
         rest.weights = four_weights(weights, 0u);
         if INFLUENCES > 4u {
-            rest.more_slots = four_slots(rest.record, 4u);
+            rest.more_indices = four_indices(rest.record, 4u);
             rest.more_weights = four_weights(weights, 4u);
         }
     }
     return rest;
 }
 
-fn add(sums: ptr<function, Sums>, palette: u32, normal_palette: u32, slot: u32, weight: f32) {
-    let joint = rows_at(palette + slot);
+fn add(sums: ptr<function, Sums>, palette: u32, normal_palette: u32, index: u32, weight: f32) {
+    let joint = rows_at(palette + index);
     (*sums).points.x += weight * joint.x;
     (*sums).points.y += weight * joint.y;
     (*sums).points.z += weight * joint.z;
     if WITH_NORMALS {
-        let joint_normal = rows_at(normal_palette + slot);
+        let joint_normal = rows_at(normal_palette + index);
         (*sums).normals.x += weight * joint_normal.x;
         (*sums).normals.y += weight * joint_normal.y;
         (*sums).normals.z += weight * joint_normal.z;
@@ -178,31 +181,31 @@ fn blended(rest: Rest, p: u32, n: u32) -> Sums {
     let nothing = Rows(none, none, none);
     var sums = Sums(nothing, nothing);
     if INFLUENCES == 0u {
-        let weights = rest.record + slot_words(rest.count);
+        let weights = rest.record + index_words(rest.count);
         for (var i = 0u; i < rest.count; i++) {
-            add(&sums, p, n, slot_at(rest.record, i), weight_at(weights, i));
+            add(&sums, p, n, index_at(rest.record, i), weight_at(weights, i));
         }
         return sums;
     }
-    add(&sums, p, n, rest.slots.x, rest.weights.x);
-    if INFLUENCES > 1u { add(&sums, p, n, rest.slots.y, rest.weights.y); }
-    if INFLUENCES > 2u { add(&sums, p, n, rest.slots.z, rest.weights.z); }
-    if INFLUENCES > 3u { add(&sums, p, n, rest.slots.w, rest.weights.w); }
-    if INFLUENCES > 4u { add(&sums, p, n, rest.more_slots.x, rest.more_weights.x); }
-    if INFLUENCES > 5u { add(&sums, p, n, rest.more_slots.y, rest.more_weights.y); }
-    if INFLUENCES > 6u { add(&sums, p, n, rest.more_slots.z, rest.more_weights.z); }
-    if INFLUENCES > 7u { add(&sums, p, n, rest.more_slots.w, rest.more_weights.w); }
+    add(&sums, p, n, rest.indices.x, rest.weights.x);
+    if INFLUENCES > 1u { add(&sums, p, n, rest.indices.y, rest.weights.y); }
+    if INFLUENCES > 2u { add(&sums, p, n, rest.indices.z, rest.weights.z); }
+    if INFLUENCES > 3u { add(&sums, p, n, rest.indices.w, rest.weights.w); }
+    if INFLUENCES > 4u { add(&sums, p, n, rest.more_indices.x, rest.more_weights.x); }
+    if INFLUENCES > 5u { add(&sums, p, n, rest.more_indices.y, rest.more_weights.y); }
+    if INFLUENCES > 6u { add(&sums, p, n, rest.more_indices.z, rest.more_weights.z); }
+    if INFLUENCES > 7u { add(&sums, p, n, rest.more_indices.w, rest.more_weights.w); }
     return sums;
 }
 
-// A point by one of its item's poses.
+// Skins a point in one of its item's poses.
 fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
     let pose = items[item].poses[i];
     let sums = blended(rest, pose.palette, pose.normal_palette);
     let p = transform_point(rows_at(pose.post), transform_point(sums.points, rest.p));
     let to = pose.out_points + number * items[item].points_stride;
     if WITH_PREVIOUS && pose.out_previous != NONE {
-        // What the frame before left here.
+        // The position that the previous frame wrote here.
         var before = p;
         if (pose.flags & FRESH) == 0u {
             before = position_left_at(to);
@@ -211,7 +214,7 @@ fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
     }
     put(0u, to, p);
     if normals {
-        // Normalised in skeleton space, and not again on the way out of it.
+        // Normalised in skeleton space; `out_from_skel` does not normalise again (rule 23).
         let unit = normalized(transform_vector(sums.normals, rest.n));
         let n = transform_vector(rows_at(pose.post + 3u), unit);
         put_normal(pose.flags, pose.out_normals + number * items[item].normals_stride, n);

@@ -1,11 +1,12 @@
-// Local transforms of joints -> palette rows: one invocation per palette slot, one dispatch per four levels of the
-// hierarchy. Each climbs from its joint to the root, or to a joint whose matrix a dispatch before left.
+// Computes palette rows from local transforms of joints: one invocation per palette index, one
+// dispatch per four levels of the hierarchy. Each invocation multiplies from its joint up to the
+// root, or up to a joint whose matrix an earlier dispatch has cached.
 
 struct PoseRigItem {
     first_workgroup: u32,
     copies: u32,
     count: u32,
-    slots: u32,
+    entry_count: u32,
     joints: u32,
     order: u32,
     parents: u32,
@@ -19,15 +20,15 @@ struct PoseRigItem {
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<PoseRigItem>;
-// What does not change with time: order, parents, bind matrices.
+// Static data: the order of joints, their parents, and bind matrices.
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
-// Five per joint: translation, rotation (x, y, z, w), scale.
+// Five pairs of floats per joint: translation, rotation (x, y, z, w), scale.
 @group(0) @binding(3) var<storage, read> joints: array<vec2<f32>>;
 @group(0) @binding(4) var<storage, read_write> palettes: array<vec4<f32>>;
-// Rows of the matrices of joints that later dispatches begin at.
+// Rows of the matrices that later dispatches start from.
 @group(0) @binding(5) var<storage, read_write> cached: array<vec4<f32>>;
 
-// `T * R * S` of a joint. The rotation is used as it is, of unit length or not.
+// `T * R * S` of a joint. The rotation is used as it is, also if it does not have unit length.
 fn parent_from_joint(at: u32) -> Rows {
     let a = joints[at];
     let b = joints[at + 1u];
@@ -66,8 +67,8 @@ fn fixed_row(at: u32) -> vec4<f32> {
     return bitcast<vec4<f32>>(vec4<u32>(skins[at], skins[at + 1u], skins[at + 2u], skins[at + 3u]));
 }
 
-// Inverse transpose of the 3x3 part, or its cofactors where it is singular. Scaled first, so that the
-// determinant neither overflows nor vanishes.
+// The inverse transpose of the 3x3 part, or its cofactors if it is singular. The matrix is scaled
+// first, so that the determinant neither overflows nor underflows.
 fn normal_rows(m: Rows) -> Rows {
     let of_each = max(abs(m.x.xyz), max(abs(m.y.xyz), abs(m.z.xyz)));
     let largest = max(of_each.x, max(of_each.y, of_each.z));
@@ -111,16 +112,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if copy >= item.copies {
         return;
     }
-    let joints_at = item.joints + copy * (item.slots - 1u) * 5u;
+    let joints_at = item.joints + copy * (item.entry_count - 1u) * 5u;
     let cached_at = item.cached + copy * item.cached_stride;
-    // Its slot, and one more than its number among the cached ones.
+    // The palette index, and in the high half one more than the index of its cached matrix.
     let word = skins[item.order + number % item.count];
-    let slot = word & 0xffffu;
+    let index = word & 0xffffu;
     var m = Rows(vec4<f32>(1.0, 0.0, 0.0, 0.0), vec4<f32>(0.0, 1.0, 0.0, 0.0), vec4<f32>(0.0, 0.0, 1.0, 0.0));
-    // The last slot, of joints that the skeleton lacks, has no joint.
-    if slot + 1u < item.slots {
-        m = parent_from_joint(joints_at + slot * 5u);
-        var above = skins[item.parents + slot];
+    // The last index is for joints that the skeleton lacks: it has no local transform.
+    if index + 1u < item.entry_count {
+        m = parent_from_joint(joints_at + index * 5u);
+        var above = skins[item.parents + index];
         while above < CACHED {
             m = multiplied(parent_from_joint(joints_at + above * 5u), m);
             above = skins[item.parents + above];
@@ -137,10 +138,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         cached[at + 1u] = m.y;
         cached[at + 2u] = m.z;
     }
-    let to = item.palette + copy * item.palette_stride + slot * 3u;
-    put(to, multiplied(m, fixed_rows(item.binds + slot * 12u)));
+    let to = item.palette + copy * item.palette_stride + index * 3u;
+    put(to, multiplied(m, fixed_rows(item.binds + index * 12u)));
     if item.normal_binds != NONE {
-        let normal_bind = fixed_rows(item.normal_binds + slot * 12u);
-        put(to + item.slots * 3u, multiplied(normal_rows(m), normal_bind));
+        let normal_bind = fixed_rows(item.normal_binds + index * 12u);
+        put(to + item.entry_count * 3u, multiplied(normal_rows(m), normal_bind));
     }
 }

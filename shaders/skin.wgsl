@@ -1,27 +1,28 @@
-// Blend shapes, and linear blend or dual quaternion skinning of points, normals and tangents: one invocation
-// per result. That is a point, a render vertex, or a faceVarying normal.
+// Blend shapes, and linear blend or dual quaternion skinning of points, normals and tangents: one
+// invocation per result. A result is a point, a render vertex, or a faceVarying normal.
 
 override WITH_NORMALS: bool = true;
 override WITH_BLEND: bool = true;
 override WITH_DUAL_QUATERNIONS: bool = true;
-// Results that look their points up: render vertices and faceVarying normals.
+// Results look up their points: render vertices and faceVarying normals.
 override WITH_SOURCES: bool = true;
 override WITH_TANGENTS: bool = true;
 override WITH_PREVIOUS: bool = true;
-// Items of less than a workgroup: several share one, and `first_workgroup` counts invocations.
+// Items have less than a workgroup each: several share one, and `first_workgroup` counts
+// invocations.
 override SHARED_WORKGROUPS: bool = true;
 
-// Which output binding each kind of result goes to; points go to the first. Results that share a buffer
-// share a binding, for WebGPU binds no writable bytes twice.
+// The output binding of each kind of result; points go to the first. Results that share a buffer
+// share a binding, because WebGPU binds no writable bytes twice.
 override NORMALS_BINDING: u32 = 1u;
 override TANGENTS_BINDING: u32 = 2u;
 override PREVIOUS_BINDING: u32 = 3u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
-// What does not change with time: rest values, influences, blend offsets and the lists that are walked of them.
+// Static data: rest values, influences, blend offsets, and the lists of blend entries.
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
-// Rows: three per palette slot and kind of matrix, and six per item for the way out of skeleton space.
+// Rows: three per palette index and kind of matrix, and six of `out_from_skel` per item.
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> sub_weights: array<f32>;
 @group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
@@ -47,12 +48,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if number >= item.slice.count {
         return;
     }
-    // Its point, among those of the item.
+    // The point of this result, as an index in the item.
     var point = number;
     if WITH_SOURCES && item.slice.sources != NONE {
         point = skins[item.slice.sources + number];
     }
-    // Without normals and sources there is nothing but points.
+    // Without normals or without sources, every item has points.
     let points = !(WITH_NORMALS && WITH_SOURCES) || item.slice.points != NONE;
     let normals = WITH_NORMALS && item.slice.normals != NONE;
     let tangents = WITH_TANGENTS && item.slice.tangents != NONE;
@@ -71,7 +72,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 
     if WITH_BLEND && item.slice.blend_list != NONE {
-        // An entry is a sub-shape and a number within the point's block.
+        // An entry is a sub-shape, and an index within the point's block.
         let entry_bits = item.slice.blend_bits & 0xffu;
         let entry_mask = (1u << entry_bits) - 1u;
         let first = skins[item.slice.blend_offsets + (point >> (item.slice.blend_bits >> 8u))];
@@ -88,7 +89,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 }
             }
         }
-        // Every normal, touched or not, once a bound shape has normal offsets.
+        // If any bound shape has normal offsets, every normal is normalised, also one without an
+        // offset (rule 19).
         if normals && item.slice.blend_normal_offsets != NONE {
             n = normalized(n);
         }
@@ -96,37 +98,38 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 
     if item.slice.influence_count > 0u {
         let record = item.slice.influences + point * item.slice.influence_stride;
-        // Slots of 16 or of 8 bits, two or four to a word.
+        // Palette indices have 16 or 8 bits, two or four to a word.
         let narrow = (item.flags & NARROW_JOINTS) != 0u;
         let per_word = select(2u, 4u, narrow);
-        let slot_bits = 32u / per_word;
-        let slot_mask = (1u << slot_bits) - 1u;
+        let index_bits = 32u / per_word;
+        let index_mask = (1u << index_bits) - 1u;
         let weights = record + (item.slice.influence_count + per_word - 1u) / per_word;
         let none = vec4<f32>(0.0);
         var m = Rows(none, none, none);
         var normal_m = Rows(none, none, none);
         let sums_points = points && (!WITH_DUAL_QUATERNIONS || item.pose.bind == NONE);
         let sums_normals = normals && (!WITH_DUAL_QUATERNIONS || item.pose.normal_bind == NONE);
-        var slots = 0u;
-        // Slot of the first joint of the largest weight, which says which hemisphere; times three.
+        var indices = 0u;
+        // Palette index times three of the first joint of the largest weight. It chooses the
+        // hemisphere of quaternions.
         var pivot = 0u;
         var largest = 0.0;
         for (var i = 0u; i < item.slice.influence_count; i++) {
-            if (i & (per_word - 1u)) == 0u { slots = skins[record + i / per_word]; } else { slots >>= slot_bits; }
-            let slot = (slots & slot_mask) * 3u;
+            if (i & (per_word - 1u)) == 0u { indices = skins[record + i / per_word]; } else { indices >>= index_bits; }
+            let index = (indices & index_mask) * 3u;
             let weight = bitcast<f32>(skins[weights + i]);
             if WITH_DUAL_QUATERNIONS && (i == 0u || largest < weight) {
                 largest = weight;
-                pivot = slot;
+                pivot = index;
             }
             if sums_points {
-                let joint = rows_at(item.pose.palette + slot);
+                let joint = rows_at(item.pose.palette + index);
                 m.x += weight * joint.x;
                 m.y += weight * joint.y;
                 m.z += weight * joint.z;
             }
             if sums_normals {
-                let joint_normal = rows_at(item.pose.normal_palette + slot);
+                let joint_normal = rows_at(item.pose.normal_palette + index);
                 normal_m.x += weight * joint_normal.x;
                 normal_m.y += weight * joint_normal.y;
                 normal_m.z += weight * joint_normal.z;
@@ -160,14 +163,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if WITH_TANGENTS {
             t = transform_vector(post, t);
         }
-        // Normalised in skeleton space, and not again on the way out of it.
+        // Normalised in skeleton space; `out_from_skel` does not normalise again (rule 23).
         n = transform_vector(rows_at(item.pose.post + 3u), normalized(n));
     }
 
     if points {
         let to = item.out.points.first + number * item.out.points.stride;
         if WITH_PREVIOUS && item.out.previous.first != NONE {
-            // What the frame before left here.
+            // The position that the previous frame wrote here.
             var before = p;
             if (item.flags & FRESH) == 0u {
                 before = position_left_at(to);
@@ -186,7 +189,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// What a record's joints add up to.
+// The blended rigid motion of a record's joints.
 struct Motion {
     real: vec4<f32>,
     turn: vec4<f32>,
@@ -195,15 +198,16 @@ struct Motion {
     turns_normals: bool,
 }
 
-// Slot of a record's influence, times three.
-fn slot_at(record: u32, i: u32, narrow: bool) -> u32 {
+// Palette index of a record's influence, times three.
+fn index_at(record: u32, i: u32, narrow: bool) -> u32 {
     if narrow {
         return ((skins[record + i / 4u] >> (i % 4u * 8u)) & 0xffu) * 3u;
     }
     return ((skins[record + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * 3u;
 }
 
-// Rules 25 to 27. Per slot: rotation, half the translation times it, rotation of normals.
+// Rules 25 to 27. Each joint has three vec4s: the rotation of points, half their translation times
+// that rotation, and the rotation of normals.
 fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32, narrow: bool) -> Motion {
     let per_word = select(2u, 4u, narrow);
     let weights = record + (count + per_word - 1u) / per_word;
@@ -215,7 +219,7 @@ fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32, narrow: boo
     var turn = vec4<f32>(0.0);
     var sum = 0.0;
     for (var i = 0u; i < count; i++) {
-        let at = motions + slot_at(record, i, narrow);
+        let at = motions + index_at(record, i, narrow);
         let weight = bitcast<f32>(skins[weights + i]);
         let joint = palettes[at];
         let signed_weight = select(weight, -weight, dot(joint, pivot_real) < 0.0);
@@ -227,7 +231,7 @@ fn blended_motion(motions: u32, pivot: u32, record: u32, count: u32, narrow: boo
         }
         sum += abs(weight);
     }
-    // A sum of nothing, or what rounding leaves of it, moves nothing.
+    // A sum of zero, or one that is only rounding, moves nothing.
     let shortest = max(SHORTEST, CANCELLED * sum);
     var out = Motion(real, turn, vec3<f32>(0.0), false, false);
     let real_length = length(real);

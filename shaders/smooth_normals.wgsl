@@ -1,13 +1,14 @@
-// Smooth normals from deformed points: one invocation per point, or per render vertex. Each gathers round the
-// corners of its point, in the order of faces.
+// Computes smooth normals from deformed points: one invocation per point or render vertex. Each
+// gathers the corners of its point, in the order of faces.
 
-// Which output binding normals go to; points are in the first.
+// The output binding of normals; points are in the first.
 override NORMALS_BINDING: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
-// Read alone where normals go elsewhere; where they share the buffer, WebGPU has but one binding of it.
+// Only read if normals go to another buffer. If both share a buffer, WebGPU allows only one binding
+// of it.
 @group(0) @binding(3) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
 
@@ -42,14 +43,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let end = skins[item.slice.neighbor_rows + point + 1u];
     var n = vec3<f32>(0.0);
     for (var corner = skins[item.slice.neighbor_rows + point]; corner < end; corner++) {
-        // Neighbours are numbered through the whole skin's results.
+        // Neighbours are indices of results of the whole skin.
         let next = skins[item.slice.neighbors + corner * 2u];
         let previous = skins[item.slice.neighbors + corner * 2u + 1u];
         let to_next = position_at(item.out.first_point + next * item.out.points.stride) - p;
         let to_previous = position_at(item.out.first_point + previous * item.out.points.stride) - p;
         n += cross(to_next, to_previous);
     }
-    // However short, for areas go by the square of a mesh's unit; beyond f32 there is no direction.
+    // A sum of any length is normalised, because areas shrink with the square of the mesh's unit.
+    // If it left the range of f32, it has no direction.
     let size = abs(n.x) + abs(n.y) + abs(n.z);
     var unit = vec3<f32>(0.0);
     if size > SMALLEST_AREA && size < LARGEST_AREA {

@@ -1,9 +1,10 @@
-// Channel weights -> sub-shape weights: one invocation per blend shape slot (rules 13 to 16).
+// Splits channel weights into sub-shape weights: one invocation per blend shape channel (rules 13
+// to 16).
 
 struct WeightsItem {
     first_workgroup: u32,
-    slot_count: u32,
-    slots: u32,
+    channel_count: u32,
+    sub_shape_ranges: u32,
     positions: u32,
     channels: u32,
     sub_weights: u32,
@@ -11,12 +12,13 @@ struct WeightsItem {
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<WeightsItem>;
-// Per slot (first sub-shape, count); then, per sub-shape, the bits of the weight it holds at.
+// Two words per channel: the first sub-shape and the number of sub-shapes. Then a word per
+// sub-shape: the bits of the weight at which it applies fully.
 @group(0) @binding(2) var<storage, read> shapes: array<u32>;
 @group(0) @binding(3) var<storage, read> channels: array<f32>;
 @group(0) @binding(4) var<storage, read_write> sub_weights: array<f32>;
 
-// Terms within epsilon of zero are dropped.
+// Weights within WEIGHT_EPSILON of zero are dropped (rule 16).
 fn kept(weight: f32) -> f32 {
     return select(0.0, weight, abs(weight) > WEIGHT_EPSILON);
 }
@@ -28,20 +30,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let item = items[item_of(workgroup)];
-    let slot = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
-    if slot >= item.slot_count {
+    let channel = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
+    if channel >= item.channel_count {
         return;
     }
-    let first = shapes[item.slots + slot * 2u];
-    let count = shapes[item.slots + slot * 2u + 1u];
-    let weight = channels[item.channels + slot];
+    let first = shapes[item.sub_shape_ranges + channel * 2u];
+    let count = shapes[item.sub_shape_ranges + channel * 2u + 1u];
+    let weight = channels[item.channels + channel];
     let to = item.sub_weights + first;
     if count == 1u {
-        // A lone primary shape takes the raw weight.
+        // A single primary shape takes the channel weight as it is (rule 14).
         sub_weights[to] = kept(weight);
         return;
     }
-    // Shapes in order with the null shape, which sits at 0, put in its place.
+    // Sub-shapes in the order of their weights, with the null shape, at weight 0, among them.
     let positions = item.positions + first;
     var null_place = 0u;
     for (var s = 0u; s < count; s++) {
@@ -53,7 +55,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if count == 0u {
         return;
     }
-    // Bracket; beyond either end the two end shapes extrapolate.
+    // Find the two shapes on either side of the weight. Beyond either end, the last two
+    // extrapolate.
     var lower_place = 0u;
     var lower = 0.0;
     if null_place > 0u {
@@ -76,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Weight at a place among the sub-shapes and the null shape.
+// The weight of the sub-shape or null shape at a place in that order.
 fn position_at(positions: u32, place: u32, null_place: u32) -> f32 {
     if place == null_place {
         return 0.0;

@@ -1,10 +1,10 @@
-//! One root [`Error`], the [`Invalid`] record that every broken attribute is reported with, and
-//! [`Warning`]s for what can be overlooked.
+//! The crate's [`Error`], the [`Invalid`] record of an invalid attribute, and [`Warning`]s about
+//! problems that do not stop the work.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Everything that can go wrong in sinew.
+/// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,63 +14,65 @@ pub enum Error {
     /// A file could not be written.
     #[error("{}: cannot write: {reason}", file.display())]
     Write { file: PathBuf, reason: String },
-    /// The file is readable but holds nothing to skin.
+    /// The file can be read, but it contains nothing to skin.
     #[error("{}: {reason}", file.display())]
     NothingToSkin { file: PathBuf, reason: String },
-    /// The scene has no prim of the wanted kind at a path.
-    #[error("{}: no {kind} at {path}; there {}", file.display(), there(known))]
+    /// The scene has no prim of this kind at the path.
+    #[error("{}: no {kind} at {path}; the scene has {}", file.display(), listed(known))]
     UnknownPrim {
-        /// The scene's file.
+        /// The file of the scene.
         file: PathBuf,
-        /// The path that was asked for.
+        /// The requested path.
         path: String,
-        /// What was wanted there: `skinned prim` or `SkelRoot`.
+        /// The requested kind: `skinned prim` or `SkelRoot`.
         kind: &'static str,
         /// The first few prims of this kind.
         known: Vec<String>,
     },
-    /// The caller's request makes no sense.
+    /// The caller asked for something that is not possible. The text explains why.
     #[error("{0}")]
     Request(String),
     /// One attribute of one prim breaks a UsdSkel rule.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The GPU side: no adapter, a lost device, a limit.
+    /// An error of the GPU side: no adapter, a lost device, a limit.
     #[cfg(feature = "gpu")]
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
 }
 
-fn there(known: &[String]) -> String {
+fn listed(known: &[String]) -> String {
     match known {
-        [] => "are none".to_owned(),
-        [one] => format!("is {one}"),
-        more => format!("are {}", more.join(", ")),
+        [] => "none".to_owned(),
+        some => some.join(", "),
     }
 }
 
-/// Shorthand for results with the root [`Error`].
+/// A result with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A broken attribute: which prim, which property, what the schema asks for and what was there.
+/// An invalid attribute: its prim and property, the value that the rule expects, and the value that
+/// was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// Stable kebab-case code, such as `joint-order`, where the rule has one; `sinew check --codes` lists them.
+    /// Stable kebab-case code, such as `joint-order`, if the rule has one. `sinew check --codes`
+    /// lists them.
     pub code: Option<&'static str>,
-    /// File that holds the prim, where known; boxed to keep results small.
+    /// The file with the prim, if it is known. It is boxed to keep results small.
     pub file: Option<Box<PathBuf>>,
     /// Prim path.
     pub prim: String,
-    /// Property name, empty where the prim itself is at fault.
+    /// Property name; empty if the prim itself is invalid.
     pub property: String,
-    /// What the rule asks for.
+    /// The value that the rule expects, in words.
     pub expected: String,
-    /// What was there.
+    /// The value that was found, in words.
     pub found: String,
 }
 
 impl Invalid {
-    /// A report without a file; [`Invalid::in_file`] adds it where it is known.
+    /// Creates a record without code and file; [`Invalid::coded`] and [`Invalid::in_file`] add
+    /// them.
     pub fn new(
         prim: impl Into<String>,
         property: impl Into<String>,
@@ -87,14 +89,14 @@ impl Invalid {
         }
     }
 
-    /// The same report with a stable code.
+    /// Returns the record with a stable code.
     #[must_use]
     pub fn coded(mut self, code: &'static str) -> Self {
         self.code = Some(code);
         self
     }
 
-    /// Refuses more elements of an array than a u32 counts.
+    /// Returns an error if an array has more elements than a u32 can count.
     pub(crate) fn unless_u32_counts(
         prim: &str,
         property: &str,
@@ -108,7 +110,7 @@ impl Invalid {
         Err(Self::new(prim, property, expected, count.to_string()))
     }
 
-    /// The report without file and prim, for where they are already named.
+    /// The text without file and prim, for a message that names them already.
     #[must_use]
     pub fn brief(&self) -> String {
         format!(
@@ -117,7 +119,7 @@ impl Invalid {
         )
     }
 
-    /// The same report with the file's name in front.
+    /// Returns the record with the file that contains the prim.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(Box::new(file.into()));
@@ -140,7 +142,7 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// A text from a file, for the middle of a line: with control characters spelled, ends of lines among them.
+/// Escapes control characters, including line ends, so that a text from a file fits one line.
 pub fn one_line(text: &str) -> String {
     let spelled = |c: char| match c.is_control() {
         true => c.escape_default().to_string(),
@@ -149,7 +151,7 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(spelled).collect()
 }
 
-/// The first `most` of many items, for a message: `a, b, c and 4 more`.
+/// Lists the first `most` of many items for a message: `a, b, c and 4 more`.
 pub fn first_few<T: fmt::Display>(items: &[T], most: usize) -> String {
     let shown: Vec<String> = items.iter().take(most).map(T::to_string).collect();
     match items.len().saturating_sub(most) {
@@ -158,22 +160,22 @@ pub fn first_few<T: fmt::Display>(items: &[T], most: usize) -> String {
     }
 }
 
-/// Something doubtful that does not stop the work. `code` is stable, for scripts.
+/// A problem that does not stop the work.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Warning {
-    /// Stable kebab-case code, such as `animation-ignored`.
+    /// Stable kebab-case code, for scripts, such as `animation-ignored`.
     pub code: &'static str,
-    /// Prim (or layer) it is about.
+    /// Path of the prim, or the layer.
     pub path: String,
-    /// Property that it is about, where one is at fault; empty else.
+    /// Property name; empty if the warning is not about one property.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub property: String,
-    /// What is wrong and what sinew did about it.
+    /// The problem, and what sinew did about it.
     pub message: String,
 }
 
 impl Warning {
-    /// A warning about one prim.
+    /// Creates a warning about one prim.
     pub fn new(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -183,7 +185,7 @@ impl Warning {
         }
     }
 
-    /// The same warning about one property.
+    /// Returns the warning as one about this property.
     #[must_use]
     pub fn on(mut self, property: impl Into<String>) -> Self {
         self.property = property.into();

@@ -49,10 +49,10 @@ pub enum Interpolation {
     Held,
 }
 
-/// A type of value that may be interpolated. [`Lerp::lerp`] gives `None` if it is not; then the
-/// earlier sample holds.
+/// A type of value that may be interpolated. If [`Lerp::lerp`] returns `None`, the earlier sample
+/// holds.
 pub trait Lerp: Sized {
-    /// The value at `alpha` between `a` (0) and `b` (1); `None` keeps `a`.
+    /// The value at `alpha` between `a` (at 0) and `b` (at 1). `None` keeps `a`.
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self>;
 }
 
@@ -61,7 +61,7 @@ pub trait Lerp: Sized {
 pub type Half3 = [f16; 3];
 
 fn lerp_array<T>(a: &[T], b: &[T], f: impl Fn(&T, &T) -> T) -> Option<Vec<T>> {
-    // Arrays of different length do not interpolate (rule 8): the earlier one holds.
+    // Arrays of different lengths are not interpolated (rule 8): the earlier one holds.
     (a.len() == b.len()).then(|| a.iter().zip(b).map(|(a, b)| f(a, b)).collect())
 }
 
@@ -164,9 +164,9 @@ impl Lerp for Vec<f16> {
         })
     }
 }
-/// Half quaternions as `[x, y, z, w]`, which only half xformOp:orient ops are. Every step rounds
-/// where GfSlerp's does: the imaginary parts' dot product, the angle, its sine, the factors and
-/// each term.
+/// Half quaternions as `[x, y, z, w]`; only xformOp:orient in half precision has them. Every step
+/// rounds where GfSlerp rounds: the dot product of the imaginary parts, the angle, its sine, the
+/// factors and each term.
 impl Lerp for Vec<[f16; 4]> {
     fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
         let half = |x: f32| f16::from_f32(x).to_f32();
@@ -213,7 +213,7 @@ impl Lerp for Vec<i32> {
     }
 }
 impl Lerp for bool {
-    // Nor tokens, which are what is read as yes or no.
+    // usd-core does not interpolate tokens either, and a bool is read from a token.
     fn lerp(_: &Self, _: &Self, _: f64) -> Option<Self> {
         None
     }
@@ -227,7 +227,8 @@ pub struct Sampled<T> {
     /// Strictly ascending times.
     samples: Vec<(f64, Option<Arc<T>>)>,
     interpolation: Interpolation,
-    /// Every sample is blocked: there is no value at any time code, whatever the default is.
+    /// Whether every sample is blocked. Then there is no value at any time code, even if there is a
+    /// default.
     blocked: bool,
 }
 
@@ -251,8 +252,8 @@ impl<T> Sampled<T> {
         }
     }
 
-    /// A value with a default and with time samples, in any order. Of samples at the same time the
-    /// last one counts. Samples at a time that is NaN are dropped.
+    /// A value with a default and with time samples, in any order. Of several samples at the same
+    /// time the last one counts. Samples at a time that is NaN are dropped.
     pub fn new(
         default: Option<T>,
         samples: Vec<(f64, Option<T>)>,
@@ -275,8 +276,8 @@ impl<T> Sampled<T> {
         }
     }
 
-    /// The same value, blocked at every time code whatever the default is: for readers that cannot
-    /// tell the times of blocked samples.
+    /// The same value, blocked at every time code even if there is a default. For readers that
+    /// cannot find the times of blocked samples.
     #[must_use]
     pub fn blocked_at_time_codes(mut self) -> Self {
         self.blocked = true;
@@ -300,8 +301,8 @@ impl<T> Sampled<T> {
         self.default.is_some() || self.samples.iter().any(|(_, v)| v.is_some())
     }
 
-    /// The value of the earliest sample that is not blocked, or else the default: for checks of
-    /// sizes.
+    /// The value of the earliest sample that is not blocked, or else the default. For checks of
+    /// array sizes.
     #[must_use]
     pub fn first(&self) -> Option<&Arc<T>> {
         self.samples
@@ -344,11 +345,12 @@ impl<T> Sampled<T> {
 }
 
 impl<T: Lerp> Sampled<T> {
-    /// The value at a time, or `None` where there is none or it is blocked.
+    /// The value at a time; `None` if there is none or if it is blocked.
     ///
-    /// The default time reads the default value only. A time code reads the samples where there
-    /// are any, and else the default. Before the first sample and after the last the nearest one
-    /// holds; a blocked lower sample is no value, and towards a blocked upper one the lower holds.
+    /// The default time reads only the default value. A time code reads the samples, or the default
+    /// if there are no samples. Before the first sample and after the last one, the nearest sample
+    /// holds. If the sample before the time is blocked, there is no value. If the sample after it
+    /// is blocked, the one before it holds.
     #[must_use]
     pub fn at(&self, time: Time) -> Option<Arc<T>> {
         let t = match time {
@@ -402,7 +404,8 @@ mod tests {
         assert_eq!(at(&held, 9.9), Some(0.0));
     }
 
-    /// What usd-core 26.11 makes of two samples of a quath attribute, to the last bit.
+    /// The values that usd-core 26.11 interpolates between two samples of a quath attribute, to the
+    /// bit.
     #[test]
     fn half_quaternions_round_as_pixars() {
         type Case = ([f64; 4], [f64; 4], f64, [f64; 4]);

@@ -88,7 +88,7 @@ impl Rig {
         });
         let packed = std::sync::Arc::new(PackedSkin::pack("/Case", &skin)?);
         let channels = cases::pose(&skin, 0).channel_weights.len();
-        let joints = packed.palette_slots() - 1;
+        let joints = packed.palette_entry_count() - 1;
         let names = (0..joints).map(|j| format!("J{j}")).collect();
         let parents: Vec<Option<u32>> = (0..joints as u32).map(|j| j.checked_sub(1)).collect();
         let bind = (1..=joints).map(|j| DMat4::from_translation(DVec3::X * j as f64));
@@ -103,7 +103,7 @@ impl Rig {
     fn local(&self, time: f64, out: &mut Vec<DMat4>) {
         out.clear();
         let turn = |j: usize| DQuat::from_rotation_z(time + j as f64 * 0.1);
-        let joints = 0..self.packed.palette_slots() - 1;
+        let joints = 0..self.packed.palette_entry_count() - 1;
         out.extend(joints.map(|j| DMat4::from_rotation_translation(turn(j), DVec3::X)));
     }
 }

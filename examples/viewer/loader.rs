@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sinew::scene::{PlacedSkeleton, ShapeSlot, SkinBinding};
+use sinew::scene::{PlacedSkeleton, ShapeChannel, SkinBinding};
 use sinew::skel::{AnimMapper, SkelAnimation, SkeletonInstance};
 use sinew_io::{ClipChoice, OpenOptions, open_with};
 use sinew_render::Loaded;
@@ -108,8 +108,9 @@ fn choose(ready: &mut Ready, animations: Vec<SkelAnimation>, wanted: Option<&str
 /// Has an animation drive every Skeleton whose joints or shapes it names.
 fn play(loaded: &mut Loaded, animation: &Arc<SkelAnimation>) {
     let scene = &mut loaded.scene;
-    let tokens =
-        |slots: &[ShapeSlot]| -> Vec<String> { slots.iter().map(|s| s.token.clone()).collect() };
+    let tokens = |channels: &[ShapeChannel]| -> Vec<String> {
+        channels.iter().map(|s| s.token.clone()).collect()
+    };
     let moves = |placed: &PlacedSkeleton| {
         let joints = placed.instance.skeleton().joints();
         !AnimMapper::new(&animation.joints, joints).reaches_nothing()
@@ -121,7 +122,7 @@ fn play(loaded: &mut Loaded, animation: &Arc<SkelAnimation>) {
     for (number, placed) in scene.instances.iter_mut().enumerate() {
         let of_it = |b: &&mut SkinBinding| b.instance == number && !b.shapes.is_empty();
         let bindings: Vec<_> = scene.bindings.iter_mut().filter(of_it).collect();
-        let named = |slot: &ShapeSlot| animation.blend_shapes.contains(&slot.token);
+        let named = |channel: &ShapeChannel| animation.blend_shapes.contains(&channel.token);
         if !moves(placed) && !bindings.iter().any(|b| b.shapes.iter().any(named)) {
             continue;
         }

@@ -1,4 +1,5 @@
-// A dispatch is a rectangle of workgroups, numbered row by row; items own runs of numbers.
+// A dispatch is a rectangle of workgroups, numbered row by row. Each item has a range of these
+// numbers.
 
 struct Dispatch {
     item_count: u32,

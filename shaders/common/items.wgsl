@@ -1,9 +1,9 @@
-// Finds the item of a unit among the `items` and by the `dispatch` that the kernel binds. A unit is a workgroup, whose
-// invocations all take the same way, or an invocation where items share workgroups.
+// Finds the item of a unit in the `items` of a `dispatch`. A unit is a workgroup, so that all
+// invocations of a workgroup have the same item; or an invocation, if items share workgroups.
 
 fn item_of(unit: u32) -> u32 {
-    // Where it is if all items are of one size, as most are in a crowd: two reads then, and else a search that gets wider by
-    // doubling.
+    // The first guess is right if all items have the same size, as is common in a crowd: then this
+    // takes two reads. Otherwise it searches with doubling steps, and then bisects.
     let count = dispatch.item_count;
     var low = min(u32((f32(unit) + 0.5) * dispatch.items_per_unit), count - 1u);
     var high = low + 1u;

@@ -1,4 +1,4 @@
-// A range of points of one skin, and the instances of it that one workgroup skins one after the other.
+// A range of a skin's points, and the instances that one workgroup skins one after the other.
 
 struct ItemPose {
     palette: u32,

@@ -1,4 +1,5 @@
-// Directions as points of an octahedron, two numbers of 16 bits. -32768 as the first says that there is no direction.
+// Directions as points of an octahedron, two numbers of 16 bits. -32768 as the first number means
+// that there is no direction.
 
 fn octahedral(v: vec3<f32>) -> u32 {
     let largest = max(abs(v.x), max(abs(v.y), abs(v.z)));
@@ -14,7 +15,7 @@ fn octahedral(v: vec3<f32>) -> u32 {
     return pack2x16snorm(at);
 }
 
-// A direction of some length; zero where there is none.
+// A direction of any length; zero if there is no direction.
 fn direction_of(x: i32, y: i32, largest: i32) -> vec3<f32> {
     if x < -largest {
         return vec3<f32>(0.0);

@@ -1,4 +1,4 @@
-// Reads what does not change with time, and writes results to one of the kernel's `out_0` to `out_3`.
+// Reads static data and palettes, and writes results to one of the kernel's `out_0` to `out_3`.
 
 fn vector_at(at: u32) -> vec3<f32> {
     return bitcast<vec3<f32>>(vec3<u32>(skins[at], skins[at + 1u], skins[at + 2u]));
@@ -8,7 +8,7 @@ fn rows_at(at: u32) -> Rows {
     return Rows(palettes[at], palettes[at + 1u], palettes[at + 2u]);
 }
 
-// Results are written as words, for not all that they hold are numbers.
+// Results are written as words, because some are not floats.
 fn put(binding: u32, at: u32, value: vec3<f32>) {
     let v = bitcast<vec3<u32>>(value);
     if binding == 0u {

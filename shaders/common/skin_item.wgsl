@@ -1,5 +1,5 @@
-// A slice of results of one instance: where everything that makes them lies, and where they go. `kernel::SkinItem` and its parts
-// say what each member means.
+// A slice of the results of one instance: where its data lies, and where its results go.
+// `kernel::SkinItem` and its parts document each member.
 
 struct SliceOffsets {
     count: u32,

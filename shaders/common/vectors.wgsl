@@ -1,4 +1,4 @@
-// Rows of 3x4 matrices and vectors that survive extreme lengths.
+// Rows of 3x4 matrices, and vectors of extreme length.
 
 struct Rows {
     x: vec4<f32>,
@@ -15,8 +15,8 @@ fn transform_vector(m: Rows, v: vec3<f32>) -> vec3<f32> {
     return vec3<f32>(dot(m.x.xyz, v), dot(m.y.xyz, v), dot(m.z.xyz, v));
 }
 
-// Zero stays zero, and what is shorter than SHORTEST stays short, as GfVec3f::Normalize has it. Scaled first, so
-// that the square neither overflows nor vanishes.
+// Zero stays zero, and a vector shorter than SHORTEST stays short, as in GfVec3f::Normalize. The
+// vector is scaled first, so that the square neither overflows nor underflows.
 fn normalized(v: vec3<f32>) -> vec3<f32> {
     let largest = max(abs(v.x), max(abs(v.y), abs(v.z)));
     if !(largest > SHORTEST) {
@@ -26,7 +26,7 @@ fn normalized(v: vec3<f32>) -> vec3<f32> {
     return scaled * inverseSqrt(dot(scaled, scaled));
 }
 
-// `v` turned by a unit quaternion (x, y, z, w).
+// `v` rotated by a unit quaternion (x, y, z, w).
 fn turned(real: vec4<f32>, v: vec3<f32>) -> vec3<f32> {
     return v + 2.0 * cross(real.xyz, cross(real.xyz, v) + real.w * v);
 }

@@ -25,32 +25,36 @@ use super::store::target::{NORMALS, OutputTarget, POINTS, PREVIOUS, TANGENTS};
 use crate::kernel::{JointTransform, PackedRig, PackedSkin, Palette};
 use crate::skel::Pose;
 
-/// Skins, instances and their results on one device. A single mesh is a crowd of one.
+/// Holds skins, instances and their results on one device, and skins them. A single mesh is a crowd
+/// of one instance.
 ///
-/// Instances come and go one by one: nothing of the others is rebuilt, and their ids, places and
-/// results stay. A buffer that has to grow is replaced by a larger one with the same contents (see
-/// [`Crowd::outputs_generation`]).
+/// Instances can be added and removed one by one. That rebuilds nothing of the other instances:
+/// their ids, their places in the output buffers and their results stay. If a buffer has to grow,
+/// it is replaced by a larger one with the same contents (see [`Crowd::outputs_generation`]).
 ///
 /// For a bake, add as many instances of a skin as there are times in flight, and pose each at its
 /// own time: one submit skins them all.
+///
+/// An id is *foreign* if it belongs to another crowd, or if the skin, instance, palette or rig that
+/// it identifies was removed.
 #[derive(Debug)]
 pub struct Crowd {
     skinner: Skinner,
     stores: Stores,
-    /// The plan of the last frame. It serves the next one if nothing has changed that it depends
-    /// on.
+    /// The plan of the last frame. The next frame uses it again if nothing has changed that the
+    /// plan depends on.
     frame: Option<PlannedFrame>,
     /// The item tables of the last frame.
     tables: Option<GrowableBuffer>,
     staging: Staging,
     readings: Readings,
     timing: Option<Timing>,
-    /// Bytes that the last frame uploads.
+    /// Number of bytes that the last frame uploads.
     uploaded: u64,
 }
 
 impl Skinner {
-    /// Makes an empty crowd on this skinner's device.
+    /// Creates an empty crowd on this skinner's device.
     #[must_use]
     pub fn crowd(&self) -> Crowd {
         Crowd::new(self, Stores::default())
@@ -58,7 +62,7 @@ impl Skinner {
 }
 
 impl Crowd {
-    /// Most readings that may be under way at a time.
+    /// The largest number of readings that may be under way at a time.
     pub const MOST_READS: usize = MOST_READS;
 
     fn new(skinner: &Skinner, stores: Stores) -> Self {
@@ -76,16 +80,17 @@ impl Crowd {
         }
     }
 
-    /// Makes everything again on a skinner's device, after the crowd's own is lost or to move it:
-    /// the same skins, instances and poses under the same ids, hidden if they were, with bounds if
-    /// they were enabled. There are results after the next frame, which has no frame before it.
-    /// Readings that are under way stay with the old crowd.
+    /// Creates the same crowd on another skinner's device: after this crowd's device was lost, or
+    /// to move the crowd. Skins, instances and poses keep their ids, hidden instances stay hidden,
+    /// and bounds stay enabled. The next frame computes the results again, and all instances are
+    /// then new to it: they have no previous frame. Readings that are under way stay with the old
+    /// crowd.
     ///
-    /// Buffers of the caller's are of the old device: their results go to the crowd's own buffers,
-    /// until [`Crowd::set_target`] says otherwise.
+    /// The caller's output buffers belong to the old device. Their results go to the crowd's own
+    /// buffers until [`Crowd::set_target`] says otherwise.
     ///
     /// # Errors
-    /// Limits of the new device; no memory.
+    /// A limit of the new device; out of memory.
     pub fn rebuild(&self, skinner: &Skinner) -> Result<Self, GpuError> {
         let stores = self.stores.rebuild(skinner)?;
         Ok(Self::new(skinner, stores))
@@ -113,8 +118,8 @@ impl Crowd {
         Ok(id)
     }
 
-    /// Removes a skin and makes room for others. Submit frames that are encoded first: they might
-    /// find another skin's data in its place.
+    /// Removes a skin. Other skins may reuse its room, so first submit the frames that are already
+    /// encoded: they might otherwise read another skin's data.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or while instances use the skin.
@@ -127,24 +132,28 @@ impl Crowd {
 
     /// Adds an instance and makes room for its results. It needs a pose before the next frame.
     ///
-    /// If an output buffer has to grow, a submit of its own copies the results of submitted frames;
-    /// the next [`Crowd::encode`] copies those of frames that are encoded and not yet submitted.
+    /// If an output buffer has to grow, a separate submit copies the results of submitted frames.
+    /// The next [`Crowd::encode`] copies the results of frames that are encoded but not yet
+    /// submitted.
     ///
     /// # Errors
-    /// A skin of another crowd; more outputs than [`crate::gpu::SkinnerOptions::max_output_bytes`];
-    /// no memory for the results. The crowd is as it was then.
+    /// A foreign skin; more outputs than [`crate::gpu::SkinnerOptions::max_output_bytes`]; no
+    /// memory for the results. After an error the crowd is unchanged.
     pub fn add_instance(&mut self, skin: SkinId) -> Result<InstanceId, GpuError> {
         self.add_instance_to(skin, OutputTarget::default())
     }
 
-    /// Adds an instance whose results go where the caller wants them; see [`Crowd::add_instance`].
+    /// Adds an instance whose results go to `target`; otherwise the same as
+    /// [`Crowd::add_instance`].
     ///
     /// # Errors
-    /// As [`Crowd::add_instance`]; [`GpuError::Mismatch`] for a buffer without usage `STORAGE`, one
-    /// that is too small, offsets or strides that are no multiples of 4, strides that are less than
-    /// an element, kinds of results that would overlap, and normals or tangents in a buffer that
-    /// the skin has none for; [`GpuError::Limit`] for results that spread over more of a buffer
-    /// than a binding holds.
+    /// The errors of [`Crowd::add_instance`], and:
+    ///
+    /// - [`GpuError::Mismatch`] if a buffer lacks usage `STORAGE` or is too small, if an offset or
+    ///   a stride is no multiple of 4, if a stride is less than an element, if two kinds of results
+    ///   would overlap, or if the target asks for normals or tangents in a buffer and the skin has
+    ///   none;
+    /// - [`GpuError::Limit`] if the results spread over more of a buffer than one binding holds.
     pub fn add_instance_to(
         &mut self,
         skin: SkinId,
@@ -164,11 +173,11 @@ impl Crowd {
         self.insert(skin, target)
     }
 
-    /// Adds many instances of a skin, or none if there is no room for all; see
+    /// Adds many instances of a skin, or none if there is no room for all; otherwise the same as
     /// [`Crowd::add_instance`]. Sizes are checked before anything is allocated.
     ///
     /// # Errors
-    /// As [`Crowd::add_instance`]; [`GpuError::Limit`] for more instances than 16,777,216.
+    /// As [`Crowd::add_instance`]; [`GpuError::Limit`] for more than 16,777,216 instances in all.
     pub fn add_instances(
         &mut self,
         skin: SkinId,
@@ -191,10 +200,11 @@ impl Crowd {
         Ok(out)
     }
 
-    /// Makes room for so many more instances of a skin, so that adding them replaces buffers once.
+    /// Makes room for `count` more instances of a skin, so that buffers grow once and not for each
+    /// instance that is added.
     ///
     /// # Errors
-    /// As [`Crowd::add_instances`]; the crowd is as it was then.
+    /// As [`Crowd::add_instances`]. After an error the crowd is unchanged.
     pub fn reserve_instances(&mut self, skin: SkinId, count: usize) -> Result<(), GpuError> {
         let Stores {
             skins,
@@ -220,10 +230,11 @@ impl Crowd {
         Ok(id)
     }
 
-    /// Removes an instance. Its place in the outputs serves others that are added later.
+    /// Removes an instance. Instances that are added later may reuse its room in the output
+    /// buffers.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or one that was removed.
+    /// [`GpuError::Mismatch`] for a foreign id.
     pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         let Stores {
             skins,
@@ -261,11 +272,11 @@ impl Crowd {
         self.frame = None;
     }
 
-    /// Has an instance's results go somewhere else from the next frame on, which has no frame
-    /// before it.
+    /// Sends an instance's results to another target from the next frame on. In that frame the
+    /// previous positions equal the new ones.
     ///
     /// # Errors
-    /// As [`Crowd::add_instance_to`]; the instance is as it was then.
+    /// As [`Crowd::add_instance_to`]. After an error the instance is unchanged.
     pub fn set_target(
         &mut self,
         instance: InstanceId,
@@ -286,8 +297,8 @@ impl Crowd {
         Ok(())
     }
 
-    /// Hides an instance, or shows it again. A hidden instance keeps its place, its pose and its
-    /// last results; it takes no work and needs no pose.
+    /// Hides an instance, or shows it again. A hidden instance keeps its room, its pose and its
+    /// last results. Frames skip it, and it needs no pose.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -303,8 +314,8 @@ impl Crowd {
         Ok(self.stores.instances.get(instance)?.hidden)
     }
 
-    /// Has the next frame take an instance's positions for those of the frame before, as after a
-    /// cut or a teleport.
+    /// Tells the next frame that the instance jumped, as after a cut or a teleport: the frame
+    /// writes the new positions as the previous positions too.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -312,7 +323,7 @@ impl Crowd {
         self.stores.instances.reset_previous(instance)
     }
 
-    /// Every instance, in the order in which they were added.
+    /// All instances, in the order in which they were added.
     #[must_use]
     pub fn instances(&self) -> Vec<InstanceId> {
         self.stores.instances.ids()
@@ -324,22 +335,22 @@ impl Crowd {
         self.stores.instances.len()
     }
 
-    /// One more than the largest [`InstanceId::index`] that there has been.
+    /// One more than the largest [`InstanceId::index`] that the crowd has ever used.
     #[must_use]
     pub fn index_count(&self) -> u32 {
         self.stores.instances.index_count()
     }
 
     /// A number that grows whenever adding instances replaced an output buffer. While it stays the
-    /// same, the buffers and offsets of every instance are the same too, and bind groups over them
-    /// stay right.
+    /// same, the buffers and offsets of every instance stay the same, and bind groups over them
+    /// stay valid.
     #[must_use]
     pub fn outputs_generation(&self) -> u64 {
         self.stores.outputs.generation()
     }
 
-    /// Bytes of all buffers that this crowd holds on the device, used or not, without staging
-    /// buffers.
+    /// Size in bytes of all buffers that this crowd holds on the device, used or not. Staging
+    /// buffers are not counted.
     #[must_use]
     pub fn buffer_bytes(&self) -> u64 {
         let tables = self.tables.as_ref().map_or(0, GrowableBuffer::size);
@@ -349,15 +360,15 @@ impl Crowd {
 
 /// Poses.
 impl Crowd {
-    /// Poses an instance for the frames to come, until another call poses it. The pose is a
-    /// [`crate::kernel::PackedPose`], a [`Pose`], or over a palette that instances share or that a
-    /// rig makes: see [`InstancePose`].
+    /// Sets the pose of an instance for all coming frames, until another call changes it. The pose
+    /// is a [`crate::kernel::PackedPose`] or a [`Pose`], or it refers to a palette that instances
+    /// share or to a rig: see [`InstancePose`].
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or a pose that does not fit the skin: other numbers
-    /// of joints or channels, another method, numbers that are not finite; for rigs, a skin that is
-    /// not skinned or by dual quaternions, and normals if the rig was packed without. The instance
-    /// has the pose that it had then.
+    /// [`GpuError::Mismatch`] for a foreign id, or if the pose does not fit the skin: another
+    /// number of joints or channels, another method, or numbers that are not finite. For a rig also
+    /// if the skin has no influences or uses dual quaternions, or if the skin has normals and the
+    /// rig was packed without. After an error the instance keeps its last pose.
     pub fn set_pose<'a>(
         &mut self,
         instance: InstanceId,
@@ -405,14 +416,14 @@ impl Crowd {
         Ok(())
     }
 
-    /// Poses all instances that are not hidden, in parallel (rayon). `pose` is called for each of
-    /// them with a pose to fill: it has no joints and no channel weights yet, its matrices are
-    /// identity, and its buffers are used for one instance after the other. If `pose` returns false
-    /// the instance keeps the pose that it had.
+    /// Poses all instances that are not hidden, in parallel (rayon). `pose` is called once for each
+    /// of them and fills in a pose. That pose starts without joints and without channel weights,
+    /// its matrices are identity, and its buffers are reused from instance to instance. If `pose`
+    /// returns false, the instance keeps its last pose.
     ///
     /// After the first frames nothing is allocated, as long as `pose` allocates nothing:
-    /// [`Pose::set_local`] does not, and weights can be pushed to [`Pose::channel_weights`]. On a
-    /// thread that is not rayon's, its queue allocates a block now and then.
+    /// [`Pose::set_local`] does not, and weights can be pushed to [`Pose::channel_weights`]. If the
+    /// caller's thread is not one of rayon's, rayon's queue allocates a block now and then.
     ///
     /// ```no_run
     /// # fn frame(crowd: &mut sinew::gpu::Crowd, skeleton: &sinew::skel::Skeleton, characters: &[(Vec<glam::DMat4>, glam::DMat4)])
@@ -425,12 +436,14 @@ impl Crowd {
     /// # }
     /// ```
     ///
-    /// Each instance has a palette of its own by this. If several meshes share a skeleton instance
-    /// and geomBindTransform, one palette for all of them ([`Crowd::add_palette`]) is cheaper.
+    /// Afterwards each of these instances has its own palette. If several meshes share a skeleton
+    /// instance and geomBindTransform, one palette for all of them ([`Crowd::add_palette`]) is
+    /// cheaper.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] with the error of the instance of the lowest index: that of `pose`,
-    /// or as [`Crowd::set_pose`]. That instance has the pose that it had, and others have theirs.
+    /// [`GpuError::Mismatch`] with the error of the instance that has the lowest index: the error
+    /// of `pose`, or as [`Crowd::set_pose`]. That instance keeps its last pose; other instances may
+    /// have their new one.
     pub fn update_poses<E: Display>(
         &mut self,
         pose: impl Fn(InstanceId, &mut Pose) -> Result<bool, E> + Sync,
@@ -454,18 +467,18 @@ impl Crowd {
         updated
     }
 
-    /// Adds a palette that instances share, such as those of a character's body and its clothes: it
-    /// is uploaded once for all of them. [`Crowd::set_palette`] moves its joints, and
-    /// [`InstancePose::Shared`] has an instance refer to it.
+    /// Adds a palette that instances share, such as the meshes of a character's body and its
+    /// clothes. It is uploaded once for all of them. [`Crowd::set_palette`] moves its joints, and
+    /// instances refer to it by [`InstancePose::Shared`].
     pub fn add_palette(&mut self, palette: Arc<Palette>) -> PaletteId {
         self.stores.palettes.add(palette)
     }
 
-    /// Moves the joints of a palette for the frames to come, for all instances that refer to it.
+    /// Moves the joints of a palette, for all coming frames and all instances that refer to it.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or a palette of another size or kind than was
-    /// added.
+    /// [`GpuError::Mismatch`] for a foreign id, or if the number of joints, the method or the
+    /// presence of normals differs from the palette that was added.
     pub fn set_palette(&mut self, id: PaletteId, palette: &Arc<Palette>) -> Result<(), GpuError> {
         let Stores {
             skins,
@@ -502,12 +515,12 @@ impl Crowd {
         self.stores.palettes.remove(id)
     }
 
-    /// Adds a skeleton that the GPU poses: [`Crowd::set_joints`] gives it local transforms, and
-    /// [`InstancePose::Rig`] has instances move with it. Rigs of the same `Arc` share their tables.
+    /// Adds a skeleton that the GPU poses. [`Crowd::set_joints`] sets its local transforms, and
+    /// instances move with it by [`InstancePose::Rig`]. Rigs of the same `Arc` share their tables.
     ///
-    /// All rigs of a crowd are posed by one dispatch for every four levels of the deepest
-    /// hierarchy, or a few if pages are full. What f32 costs is said at
-    /// [`crate::kernel::POSE_RIG`]: about a step of f32 per level.
+    /// One dispatch per four levels of the deepest hierarchy poses all rigs of a crowd, or a few
+    /// dispatches if pages are full. The kernel computes in f32: the error grows by about one
+    /// rounding per level (see [`crate::kernel::POSE_RIG`]).
     ///
     /// ```no_run
     /// # use std::sync::Arc;
@@ -529,29 +542,30 @@ impl Crowd {
     /// ```
     ///
     /// # Errors
-    /// [`GpuError::Limit`] for tables that no binding holds; out of memory.
+    /// [`GpuError::Limit`] if the rig's tables do not fit one binding; out of memory.
     pub fn add_rig(&mut self, rig: Arc<PackedRig>) -> Result<RigId, GpuError> {
         alive(&self.skinner.device)?;
         let pages = &mut self.stores.skin_pages;
         self.stores.rigs.add(&self.skinner, pages, rig)
     }
 
-    /// Removes a rig; as [`Crowd::remove_skin`].
+    /// Removes a rig. First submit the frames that are already encoded, as for
+    /// [`Crowd::remove_skin`].
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or while it moves instances.
+    /// [`GpuError::Mismatch`] for a foreign id, or while instances move with the rig.
     pub fn remove_rig(&mut self, rig: RigId) -> Result<(), GpuError> {
         let pages = &mut self.stores.skin_pages;
         self.stores.rigs.remove(pages, rig)
     }
 
-    /// Poses a rig for the frames to come: each joint's transform in its parent's space, in the
-    /// order of the skeleton. They are copied into buffers that are there, and uploaded as they
-    /// are, 40 bytes a joint.
+    /// Sets the local transforms of a rig for all coming frames: for each joint the transform from
+    /// the joint's space to its parent's space, in the order of the skeleton. They are copied and
+    /// uploaded as they are, 40 bytes per joint; nothing is allocated.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, another number than the rig has joints, or
-    /// transforms that are not finite.
+    /// [`GpuError::Mismatch`] for a foreign id, another number of transforms than the rig has
+    /// joints, or transforms that are not finite.
     pub fn set_joints(&mut self, rig: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
         self.stores.rigs.set_joints(rig, joints)?;
         if let Some(frame) = current(&mut self.frame, &self.stores) {
@@ -561,7 +575,7 @@ impl Crowd {
     }
 }
 
-/// The plan, if the next frame may be encoded by it.
+/// The plan of the last frame, if the next frame may use it.
 fn current<'a>(
     frame: &'a mut Option<PlannedFrame>,
     stores: &Stores,
@@ -571,34 +585,36 @@ fn current<'a>(
 
 /// Frames.
 impl Crowd {
-    /// Records one frame of all instances that are not hidden: uploads, then every pass that has
-    /// work. Submits nothing and waits for nothing; a later `encode` into the same submit sees its
-    /// own poses.
+    /// Records one frame of all instances that are not hidden: the uploads, then every pass that
+    /// has work. It submits nothing and waits for nothing. A later `encode` into the same submit
+    /// uses its own poses.
     ///
-    /// The plan of a frame is kept. As long as no instances are added, removed, hidden, shown or
-    /// sent elsewhere, bounds are not switched and no instance refers to another palette or rig, a
-    /// frame uploads only what has changed since the last one ([`Crowd::last_upload_bytes`]) and
-    /// allocates nothing of its own. So submit frames in the order in which they were encoded. If
-    /// an encoder is dropped instead, the next `encode` notices, uploads everything and takes
-    /// previous positions for the same as the new ones.
+    /// The plan of a frame is kept. It stays valid until an instance is added, removed, hidden or
+    /// shown, gets another target, or refers to another palette or rig, or until bounds are enabled
+    /// or disabled. With a valid plan, a frame uploads only what has changed since the last one
+    /// ([`Crowd::last_upload_bytes`]) and allocates nothing of its own.
     ///
-    /// Instances with blend shapes walk lists of those entries alone whose channels have a weight.
-    /// A list is made and uploaded (a word per point and per entry) when another channel gets a
-    /// weight, is shared by instances of the skin, and is kept while its channels' weights move.
-    /// Poses that give a weight to more than about half of all entries walk all entries, and so do
-    /// those whose lists find no room beside their skin in a binding; results are the same to the
-    /// bit. A frame makes lists of about a million words at most, or one, and leaves others to the
-    /// next.
+    /// Submit frames in the order in which they were encoded. If an encoder is dropped instead, the
+    /// next `encode` notices it, uploads everything, and writes the new positions as the previous
+    /// positions too.
+    ///
+    /// An instance with blend shapes walks a list of only those blend entries whose channels have a
+    /// weight. Such a list is built and uploaded (a word per point and per entry) when another
+    /// channel gets a weight. Instances of the skin share it, and it stays valid while the weights
+    /// of its channels change. An instance walks all entries of its skin instead if its pose gives
+    /// a weight to more than about half of them, or if the list has no room in the binding of its
+    /// skin. Results are the same to the bit. One frame builds lists of about a million words at
+    /// most, or a single longer list; other lists wait for the next frame.
     ///
     /// # Errors
-    /// An instance without a pose, poses beyond a limit, no memory, or a lost device.
+    /// An instance without a pose; poses beyond a limit; out of memory; a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         let result = self.encode_frame(encoder);
         if result.is_err() {
-            // Nobody knows how much of it was recorded.
+            // It is unknown how much of the frame was recorded.
             self.frame = None;
             self.stores.blend_lists.lose();
-            // Whatever failed on a lost device failed because of that.
+            // If the device is lost, that explains any other failure.
             alive(&self.skinner.device)?;
         }
         result
@@ -617,7 +633,7 @@ impl Crowd {
         }
         self.choose_lists();
         if current(&mut self.frame, &self.stores).is_none() {
-            // A list made its page grow.
+            // A new list made its page grow.
             self.plan()?;
         }
         let skinner = &self.skinner;
@@ -651,7 +667,7 @@ impl Crowd {
     }
 
     fn plan(&mut self) -> Result<(), GpuError> {
-        // The memory of the old plan serves the new one.
+        // Frees the memory of the old plan, so that the new plan can reuse it.
         self.frame = None;
         let mut frame = PlannedFrame::plan(&self.skinner, &self.stores)?;
         frame.bind(&self.skinner, &mut self.stores, &mut self.tables)?;
@@ -660,7 +676,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// Chooses the lists of blend entries that instances walk.
+    /// Chooses a list of blend entries for each instance to walk.
     fn choose_lists(&mut self) {
         let is_wanted = self.skinner.limits.active_lists;
         let Some(frame) = self.frame.as_ref().filter(|_| is_wanted) else {
@@ -678,10 +694,10 @@ impl Crowd {
         blend_lists.choose(&self.skinner, skin_pages, skins, instances, poses, blended);
     }
 
-    /// Bytes that the last encoded frame uploads: changed palettes, matrices out of skeleton space,
-    /// channel weights and local transforms of rigs, lists of blend entries if other channels have
-    /// a weight, and item tables if they changed. 0 if nothing did. Small gaps between what changed
-    /// are uploaded with it.
+    /// Number of bytes that the last encoded frame uploads: changed palettes, `out_from_skel`
+    /// matrices, channel weights and local transforms of rigs; lists of blend entries if other
+    /// channels have a weight; item tables if they changed. 0 if nothing changed. Small gaps
+    /// between changed ranges are uploaded with them and counted.
     #[must_use]
     pub fn last_upload_bytes(&self) -> u64 {
         self.uploaded
@@ -714,8 +730,8 @@ impl Crowd {
         })
     }
 
-    /// Encodes and submits a frame, waits and reads every instance that is not hidden, in the order
-    /// in which they were added.
+    /// Encodes and submits a frame, waits for it, and reads the results of every instance that is
+    /// not hidden, in the order in which they were added.
     ///
     /// # Errors
     /// As [`Crowd::encode`] and [`Crowd::read`].
@@ -726,8 +742,8 @@ impl Crowd {
         self.read(&shown)
     }
 
-    /// GPU times of the last frame, once it is submitted; waits for it. `None` without timestamps
-    /// (see [`crate::gpu::SkinnerOptions`]) or before the first frame.
+    /// GPU times of the last frame. Submit that frame first; this call waits until it is done.
+    /// `None` without timestamps (see [`crate::gpu::SkinnerOptions`]) or before the first frame.
     ///
     /// # Errors
     /// A lost device.
@@ -738,8 +754,8 @@ impl Crowd {
         }
     }
 
-    /// Number of dispatches of the next frame: one per pass, pipeline and set of buffers, more if
-    /// limits cut them.
+    /// Number of dispatches of the next frame: one per pass, pipeline and set of buffers, or more
+    /// if limits split them.
     ///
     /// # Errors
     /// As [`Crowd::encode`].
@@ -754,7 +770,7 @@ impl Crowd {
 
 /// Results.
 impl Crowd {
-    /// Where an instance's positions lie on the GPU, usually one run.
+    /// The buffer and byte range of an instance's positions on the GPU. Usually this is one run.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -762,7 +778,7 @@ impl Crowd {
         self.on_gpu(instance, POINTS)
     }
 
-    /// Where an instance's normals lie on the GPU; empty if it has none.
+    /// The buffer and byte range of an instance's normals on the GPU; empty if it has none.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -770,7 +786,7 @@ impl Crowd {
         self.on_gpu(instance, NORMALS)
     }
 
-    /// Where an instance's tangents lie on the GPU; empty if it has none.
+    /// The buffer and byte range of an instance's tangents on the GPU; empty if it has none.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -778,8 +794,8 @@ impl Crowd {
         self.on_gpu(instance, TANGENTS)
     }
 
-    /// Where an instance's positions of the frame before lie on the GPU; empty if its target leaves
-    /// them out.
+    /// The buffer and byte range of an instance's previous positions on the GPU: those of the frame
+    /// before the last encoded one. Empty if its target leaves them out.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -793,17 +809,17 @@ impl Crowd {
         Ok(self.stores.outputs.slices(instance, skin, kind))
     }
 
-    /// Waits for the last submitted frame and reads some instances' results, as many per mapped
-    /// buffer as fit. For use without a frame loop; [`Crowd::request_read`] does not wait.
+    /// Waits for the last submitted frame and reads the results of some instances. For use without
+    /// a frame loop; [`Crowd::request_read`] does not wait.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, before a frame was encoded, or for results in a
-    /// buffer of the caller's without usage `COPY_SRC`; a lost device.
+    /// [`GpuError::Mismatch`] for a foreign id, if no frame was encoded yet, or if results are in a
+    /// caller's buffer without usage `COPY_SRC`; a lost device.
     pub fn read(&mut self, instances: &[InstanceId]) -> Result<Vec<Deformed>, GpuError> {
         self.readings.read(&self.skinner, &self.stores, instances)
     }
 
-    /// Reads the points of one instance, as [`Crowd::read`].
+    /// Reads the points of one instance, in the space of its pose.
     ///
     /// # Errors
     /// As [`Crowd::read`].
@@ -811,7 +827,7 @@ impl Crowd {
         Ok(self.read(&[instance])?.remove(0).points)
     }
 
-    /// Reads the normals of one instance; `None` if its skin has none.
+    /// Reads the normals of one instance, in the space of its pose; `None` if it has none.
     ///
     /// # Errors
     /// As [`Crowd::read`].
@@ -819,17 +835,19 @@ impl Crowd {
         Ok(self.read(&[instance])?.remove(0).normals)
     }
 
-    /// Records copies of some instances' results, as the last encoded frame leaves them, into the
-    /// caller's encoder, to a staging buffer that is mapped once that is submitted and done.
-    /// Nothing waits: call [`Crowd::poll`] now and then, and [`Crowd::take`] until it has them.
+    /// Records copies of the results of some instances into the caller's encoder, to a staging
+    /// buffer. The results are those of the last encoded frame. Once the encoder is submitted and
+    /// done, the buffer is mapped. Nothing waits: call [`Crowd::poll`] now and then, and
+    /// [`Crowd::take`] until it returns the results.
     ///
-    /// Staging buffers are used again once their results are taken; there are at most
-    /// [`Crowd::MOST_READS`].
+    /// A staging buffer is reused after its results were taken. At most [`Crowd::MOST_READS`] are
+    /// in use.
     ///
     /// # Errors
-    /// [`GpuError::Busy`] if as many readings are under way; [`GpuError::Mismatch`] for a foreign
-    /// id, one that no frame was encoded for, or results in a buffer of the caller's without usage
-    /// `COPY_SRC`; [`GpuError::Limit`] for more bytes than a buffer holds; no memory.
+    /// [`GpuError::Busy`] if [`Crowd::MOST_READS`] readings are under way; [`GpuError::Mismatch`]
+    /// for a foreign id, for an instance without an encoded frame, or if results are in a caller's
+    /// buffer without usage `COPY_SRC`; [`GpuError::Limit`] for more bytes than a buffer holds; out
+    /// of memory.
     pub fn request_read(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -839,13 +857,13 @@ impl Crowd {
             .request(&self.skinner, &self.stores, encoder, instances)
     }
 
-    /// Encodes a frame and behind it the reading of some instances' results, and submits both,
-    /// without waiting: [`Crowd::wait`] and [`Crowd::take`] return them. Further frames may be
-    /// submitted before that, and overwrite nothing that is read, so the device works on one batch
-    /// while the host prepares the next and uses the last.
+    /// Encodes a frame and a reading of some instances' results after it, and submits both without
+    /// waiting. [`Crowd::wait`] or [`Crowd::take`] returns the results. More frames may be
+    /// submitted before that: they do not overwrite results that are still to be read. So the
+    /// device works on one batch while the host prepares the next one and uses the last one.
     ///
     /// # Errors
-    /// As [`Crowd::encode`] and [`Crowd::request_read`]. If only the latter fails the frame is
+    /// As [`Crowd::encode`] and [`Crowd::request_read`]. If only the latter fails, the frame is
     /// submitted, and [`Crowd::read`] can read it.
     pub fn submit_and_read(&mut self, instances: &[InstanceId]) -> Result<ReadTicket, GpuError> {
         let mut encoder = self.encoder()?;
@@ -858,8 +876,8 @@ impl Crowd {
         })
     }
 
-    /// Waits for a reading whose commands are submitted, and returns its results, in the order of
-    /// its instances.
+    /// Waits for a reading whose commands are submitted, and returns its results in the order of
+    /// the instances that were asked for.
     ///
     /// # Errors
     /// As [`Crowd::take`].
@@ -867,8 +885,8 @@ impl Crowd {
         self.readings.wait(&self.skinner, ticket)
     }
 
-    /// Has the device call back for what is done, without waiting for anything. Hosts that poll
-    /// their device themselves need not call it.
+    /// Lets the device call back for finished work, without waiting. A host that polls its device
+    /// itself need not call it.
     ///
     /// # Errors
     /// A lost device.
@@ -876,23 +894,24 @@ impl Crowd {
         self.readings.poll(&self.skinner)
     }
 
-    /// Returns the results of a reading, in the order of its instances: `None` while they are on
-    /// their way. They are returned once; later calls are an error.
+    /// Returns the results of a reading, in the order of the instances that were asked for; `None`
+    /// while they are under way. They can be taken once: later calls fail.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a ticket of another crowd, one whose results were taken, or one
-    /// whose encoder was dropped; a lost device.
+    /// [`GpuError::Mismatch`] for a ticket of another crowd, a ticket whose results were taken, or
+    /// one whose encoder was dropped; a lost device.
     pub fn take(&mut self, ticket: &ReadTicket) -> Option<Result<Vec<Deformed>, GpuError>> {
         self.readings.take(&self.skinner, ticket)
     }
 
-    /// Fills every output buffer with one value, so that tests see what a frame writes.
+    /// Fills every output buffer with one value, so that tests can see which elements a frame
+    /// writes.
     #[doc(hidden)]
     pub fn fill_outputs(&mut self, value: f32) -> Result<(), GpuError> {
         self.stores.outputs.fill(&self.skinner, value)
     }
 
-    /// Reads what lies behind the last output of every output buffer.
+    /// Reads the values behind the last output of every output buffer, for tests.
     #[doc(hidden)]
     pub fn read_behind_outputs(&mut self) -> Result<Vec<f32>, GpuError> {
         self.readings.read_behind(&self.skinner, &self.stores)
@@ -901,12 +920,12 @@ impl Crowd {
 
 /// Bounding boxes.
 impl Crowd {
-    /// Has frames from the next one on compute the bounding box of each instance's positions, in
-    /// the space that its pose leads to: two passes, of as many dispatches as there are output
-    /// buffers and one.
+    /// Computes the bounding box of each instance's positions from the next frame on, in the space
+    /// of its pose (`out_from_skel`). That takes two more passes: one dispatch per output buffer,
+    /// and one in all.
     ///
     /// # Errors
-    /// No memory.
+    /// Out of memory.
     pub fn enable_bounds(&mut self, wanted: BoundsUse) -> Result<(), GpuError> {
         match &mut self.stores.bounds {
             Some(bounds) => bounds.set_wanted(wanted),
@@ -920,11 +939,11 @@ impl Crowd {
         self.stores.bounds = None;
     }
 
-    /// The boxes that the last encoded frame computes, to be bound as `array<vec4<f32>>` (storage):
-    /// the least corner at `2 * id.index()`, the greatest after it, `w` 0. Positions with a NaN do
-    /// not count; infinite ones make infinite boxes. Indices of hidden instances, of those without
-    /// points and of those removed hold an empty box: least corner 3.4e38, greatest -3.4e38, in
-    /// every coordinate.
+    /// The boxes that the last encoded frame computes, for binding as `array<vec4<f32>>` (storage).
+    /// The minimum corner of an instance is at `2 * id.index()`, the maximum after it, both with
+    /// `w` 0. Positions with a NaN are ignored; infinite positions make infinite boxes. The box is
+    /// empty for a hidden instance, for one without points and for an index that is free: minimum
+    /// 3.4e38, maximum -3.4e38, in every coordinate.
     ///
     /// [`Crowd::encode`] replaces the buffer if there are more indices than it holds
     /// ([`Crowd::bounds_generation`]). `None` if bounds are not enabled.
@@ -940,9 +959,9 @@ impl Crowd {
         bounds.map_or(0, |bounds| bounds.boxes().replaced())
     }
 
-    /// The newest box of an instance that has come back: least and greatest corner, in the space of
-    /// its pose a few frames ago. `None` if none has come yet, and for an empty one. Waits for
-    /// nothing; [`Crowd::poll`] has the device deliver.
+    /// The newest box of an instance that was read back: minimum and maximum corner, in the space
+    /// of its pose a few frames ago. `None` if none has arrived yet, and if the box is empty. It
+    /// does not wait; call [`Crowd::poll`] so that boxes arrive.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or without [`BoundsUse::ReadBack`]; a lost device.

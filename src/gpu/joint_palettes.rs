@@ -16,52 +16,54 @@ use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::math::{self, Rows, multiplied};
 use crate::skel::SkinningMethod;
 
-/// Where a palette's matrices lie in [`JointPalettes::buffer`] and, for the frame before, in
-/// [`JointPalettes::previous`]: numbers of rows, of which a shader reads an `array<vec4<f32>>`. A
-/// 3x4 matrix is three of them, `p' = (dot(row0, (p, 1)), dot(row1, (p, 1)), dot(row2, (p, 1)))`.
+/// Where the matrices of a palette begin, counted in rows (`vec4<f32>`). The places are the same in
+/// [`JointPalettes::buffer`] and in [`JointPalettes::previous`]. A 3x4 matrix is three rows: `p' =
+/// (dot(row0, (p, 1)), dot(row1, (p, 1)), dot(row2, (p, 1)))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PaletteRows {
-    /// First row of the points' matrices: that of palette slot `s` begins at `points + 3 * s`. They
-    /// take prim space to skeleton space, geomBindTransform included.
+    /// First row of the matrices for points. The matrix of palette index `i` begins at `points + 3
+    /// * i`. It goes from prim space to skeleton space and includes geomBindTransform.
     pub points: u32,
-    /// The same for normals, where there are some: the inverse transpose, fourth column zero.
+    /// First row of the matrices for normals, if the skin has normals: the inverse transpose, with
+    /// a fourth column of zeros.
     pub normals: Option<u32>,
-    /// First row of the joints' rigid motions, for dual quaternions: per slot the rotation of
-    /// points as (x, y, z, w), half the translation times it, the rotation of normals.
+    /// First row of the joints' rigid motions, for dual quaternions. Each joint has three rows: the
+    /// rotation of points as (x, y, z, w), half their translation times that rotation, and the
+    /// rotation of normals.
     pub motions: Option<u32>,
-    /// Three rows from skeleton space to where results are wanted, then three for normals. They
-    /// come after the weighted sum: only where weights sum to 1 is it the same to fold them into
-    /// each joint ([`JointPalettes::set_pose_folded`]). `None` for a lone transform.
+    /// First of three rows of `out_from_skel` for points; three rows for normals follow. Apply them
+    /// after the weighted sum: folding them into each joint is the same only if the weights sum to
+    /// 1 ([`JointPalettes::set_pose_folded`]). `None` for a single transform.
     pub post: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     rows: PaletteRows,
-    /// Its blocks.
+    /// The blocks of three rows that it takes.
     place: Range<u32>,
-    /// Number of matrices of each kind, and the method; `None` for a transform.
+    /// Number of matrices of each kind, and the method; `None` for a single transform.
     palette: Option<(usize, SkinningMethod)>,
-    /// Whether its previous pose is the current one, because no frame had it yet or its host said
-    /// so.
+    /// An entry is *fresh* until one frame has written its previous pose, and again after
+    /// [`JointPalettes::reset_previous`]. Its previous rows then equal its current ones.
     fresh: bool,
     /// Whether it has a pose.
     posed: bool,
 }
 
-/// Joint palettes of many skeleton instances in one storage buffer, and those of the frame before
-/// in another, for hosts that skin in their vertex stage. The same buffers hold transforms of rigid
-/// prims.
+/// Holds the joint palettes of many skeleton instances in one storage buffer, and those of the
+/// previous frame in another, for hosts that skin in their own vertex shader. The same buffers hold
+/// transforms of rigid prims.
 ///
-/// Palettes are those of [`PackedPose`], so results are the same as a crowd's;
-/// [`PackedSkin::influences`] has slots and weights for vertex attributes. Prims that share a
-/// palette (skeleton instance, geomBindTransform, method) need one id.
+/// The matrices are those of [`PackedPose`], so results equal a crowd's. [`PackedSkin::influences`]
+/// has palette indices and weights for vertex attributes. Prims that share a palette (skeleton
+/// instance, geomBindTransform and method) need one id.
 #[derive(Debug)]
 pub struct JointPalettes {
     skinner: Skinner,
     entries: SlotMap<PaletteId, Entry>,
     free: RangeAllocator<u32>,
-    /// What `current` holds, or will hold after the next frame.
+    /// The blocks that `current` holds, or will hold after the next frame.
     blocks: Mirrored<Rows>,
     current: GrowableBuffer,
     previous: GrowableBuffer,
@@ -73,10 +75,10 @@ pub struct JointPalettes {
 const BLOCK: u64 = size_of::<Rows>() as u64;
 
 impl Skinner {
-    /// Makes room for palettes of a host that skins in a shader of its own.
+    /// Creates an empty store of palettes, for a host that skins in its own shader.
     ///
     /// # Errors
-    /// No memory.
+    /// Out of memory.
     pub fn joint_palettes(&self) -> Result<JointPalettes, GpuError> {
         JointPalettes::new(self)
     }
@@ -101,33 +103,33 @@ impl JointPalettes {
         })
     }
 
-    /// Makes room for the palette of a skin's poses. Rows are zero until it has one.
+    /// Makes room for the palette of a skin. Its rows are zero until [`JointPalettes::set_pose`].
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a skin that only blends, which [`JointPalettes::add_transform`]
-    /// serves; [`GpuError::Limit`] where all palettes together are larger than a binding.
+    /// [`GpuError::Mismatch`] for a skin without influences (use [`JointPalettes::add_transform`]);
+    /// [`GpuError::Limit`] if all palettes together are larger than a binding.
     pub fn add(&mut self, skin: &PackedSkin) -> Result<PaletteId, GpuError> {
         if skin.influences().is_none() {
             let text = format!("{}: no influences, so no palette", skin.prim());
             return Err(GpuError::Mismatch(text));
         }
-        let slots = skin.palette_slots() as u32;
+        let entries = skin.palette_entry_count() as u32;
         let normals = skin.normals().is_some();
         let motions = skin.method() == SkinningMethod::DualQuaternion;
         let kinds = 1 + u32::from(normals) + u32::from(motions);
-        let place = self.place(slots * kinds + 2)?;
-        let block = |kind: u32| (place.start + kind * slots) * 3;
+        let place = self.place(entries * kinds + 2)?;
+        let block = |kind: u32| (place.start + kind * entries) * 3;
         let rows = PaletteRows {
             points: block(0),
             normals: normals.then(|| block(1)),
             motions: motions.then(|| block(kinds - 1)),
             post: Some(block(kinds)),
         };
-        Ok(self.insert(rows, place, Some((slots as usize, skin.method()))))
+        Ok(self.insert(rows, place, Some((entries as usize, skin.method()))))
     }
 
-    /// Makes room for one transform, such as a rigid prim's
-    /// ([`crate::scene::PoseCache::rigid_out_from_prim`]), with the matrix of its normals.
+    /// Makes room for one transform, such as that of a rigid prim
+    /// ([`crate::scene::PoseCache::rigid_out_from_prim`]), and for the matrix of its normals.
     ///
     /// # Errors
     /// As [`JointPalettes::add`].
@@ -171,7 +173,7 @@ impl JointPalettes {
         })
     }
 
-    /// Removes a palette or transform; its place serves others.
+    /// Removes a palette or transform. Its rows may be reused.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -181,7 +183,7 @@ impl JointPalettes {
         Ok(())
     }
 
-    /// Where its rows lie; they stay there until it is removed.
+    /// The rows of a palette or transform. They stay the same until it is removed.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -189,10 +191,12 @@ impl JointPalettes {
         Ok(self.entries.get(id).ok_or_else(foreign)?.rows)
     }
 
-    /// Sets the pose of a palette for the frames to come, with the way out of skeleton space apart.
+    /// Sets the pose of a palette for all coming frames. `out_from_skel` is a separate matrix
+    /// ([`PaletteRows::post`]).
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or a pose of another skin than was added.
+    /// [`GpuError::Mismatch`] for a foreign id, or a pose whose palette does not fit the one that
+    /// was added.
     pub fn set_pose(&mut self, id: PaletteId, pose: &PackedPose) -> Result<(), GpuError> {
         let (first, palette) = self.check(id, pose)?;
         let [points, normals, motions] = palette.parts();
@@ -201,18 +205,18 @@ impl JointPalettes {
         self.set_posed(id)
     }
 
-    /// The same with the way out of skeleton space multiplied into every joint, and identity in its
-    /// place: what a shader that knows nothing of it wants. Where a point's weights do not sum to 1
-    /// its translation is scaled by the sum, which is wrong by as much. Normals point the right way
-    /// and are as long as the way out makes them.
+    /// As [`JointPalettes::set_pose`], with `out_from_skel` multiplied into every joint and
+    /// [`PaletteRows::post`] set to identity: for a shader that does not read `post`. If the
+    /// weights of a point do not sum to 1, the translation of `out_from_skel` is scaled by their
+    /// sum, which is wrong by that factor. Normals have the right direction, but not unit length.
     ///
     /// # Errors
-    /// As [`JointPalettes::set_pose`]; [`GpuError::Mismatch`] for dual quaternions, whose joints
-    /// cannot hold it.
+    /// As [`JointPalettes::set_pose`]; [`GpuError::Mismatch`] for dual quaternions, because
+    /// `out_from_skel` may not be rigid.
     pub fn set_pose_folded(&mut self, id: PaletteId, pose: &PackedPose) -> Result<(), GpuError> {
         let (first, palette) = self.check(id, pose)?;
         if palette.method() != SkinningMethod::ClassicLinear {
-            let text = "the way out of skeleton space does not fold into dual quaternions";
+            let text = "out_from_skel cannot be folded into dual quaternions";
             return Err(GpuError::Mismatch(text.into()));
         }
         let points = palette.points().iter().map(|m| multiplied(pose.post(), m));
@@ -224,14 +228,14 @@ impl JointPalettes {
         self.set_posed(id)
     }
 
-    /// Sets a transform for the frames to come, such as `world_from_prim` of a rigid prim.
+    /// Sets a single transform for all coming frames, such as `world_from_prim` of a rigid prim.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or that of a palette.
     pub fn set_transform(&mut self, id: PaletteId, out_from_prim: DMat4) -> Result<(), GpuError> {
         let entry = self.entries.get(id).ok_or_else(foreign)?;
         if entry.palette.is_some() {
-            return Err(GpuError::Mismatch("a palette is set by poses".into()));
+            return Err(GpuError::Mismatch("this is a palette: use set_pose".into()));
         }
         let normals = math::rows3(math::normal_matrix(out_from_prim));
         let rows = [math::rows(out_from_prim), normals];
@@ -244,7 +248,7 @@ impl JointPalettes {
         Ok(())
     }
 
-    /// The first block of a palette, and the palette of a pose, which has to fit.
+    /// Checks that the palette of a pose fits, and returns its first block and that palette.
     fn check<'a>(
         &self,
         id: PaletteId,
@@ -252,29 +256,30 @@ impl JointPalettes {
     ) -> Result<(u32, &'a Palette), GpuError> {
         let entry = self.entries.get(id).ok_or_else(foreign)?;
         let mismatch = |text: String| Err(GpuError::Mismatch(text));
-        let Some((slots, method)) = entry.palette else {
-            return mismatch("a lone transform is set by set_transform".into());
+        let Some((entries, method)) = entry.palette else {
+            return mismatch("this is a single transform: use set_transform".into());
         };
         let Some(palette) = pose.palette() else {
             return mismatch("expected a pose with a palette, found one that only blends".into());
         };
         let fits = (
-            palette.slots(),
+            palette.entry_count(),
             palette.method(),
             palette.normals().is_some(),
         );
-        if fits != (slots, method, entry.rows.normals.is_some()) {
+        if fits != (entries, method, entry.rows.normals.is_some()) {
             return mismatch(format!(
-                "expected a {method:?} palette of {slots} slots, found {:?} of {} ({} normals)",
+                "expected a {method:?} palette of {entries} entries, found {:?} of {} ({} normals)",
                 palette.method(),
-                palette.slots(),
+                palette.entry_count(),
                 if fits.2 { "with" } else { "without" }
             ));
         }
         Ok((entry.place.start, palette))
     }
 
-    /// Has the next frame take its pose for that of the frame before, as after a cut or a teleport.
+    /// Tells the next frame that the palette jumped, as after a cut or a teleport: the frame uses
+    /// its new rows as the previous rows too.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -283,15 +288,15 @@ impl JointPalettes {
         Ok(())
     }
 
-    /// Records one frame: what is current becomes previous, then changed palettes are uploaded. A
-    /// palette that is new has its first pose for both. Submits nothing; a later frame in the same
-    /// submit sees its own.
+    /// Records one frame: copies the current rows to the previous ones, then uploads the palettes
+    /// that changed. A new palette has its first pose in both. It submits nothing. A later frame in
+    /// the same submit uses its own poses.
     ///
-    /// The buffers may be replaced here, and only here, where palettes were added (see
-    /// [`JointPalettes::generation`]).
+    /// If palettes were added, this call may replace the buffers (see
+    /// [`JointPalettes::generation`]). No other call does.
     ///
     /// # Errors
-    /// No memory, or a lost device.
+    /// Out of memory; a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         let skinner = &self.skinner;
         let bytes = self.blocks.len() as u64 * BLOCK;
@@ -303,7 +308,7 @@ impl JointPalettes {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, before);
         }
         if self.staging.take_dropped() {
-            // What an encoder had that was dropped never came to the GPU.
+            // The uploads of a dropped encoder never reached the GPU.
             self.blocks.mark_all();
         }
         self.blocks.join(0);
@@ -326,18 +331,18 @@ impl JointPalettes {
             .record(skinner, encoder, changed.chain(fresh))?;
         self.blocks.set_uploaded();
         for entry in self.entries.values_mut() {
-            // Zeros are no pose to come from.
+            // An entry without a pose stays fresh: its rows are zero, which is no previous pose.
             entry.fresh &= !entry.posed;
         }
         self.encoded = self.blocks.len() as u64;
         Ok(())
     }
 
-    /// Makes everything again on a skinner's device, as [`super::Crowd::rebuild`]: the same ids,
-    /// rows and poses. After the next frame the frame before is the same.
+    /// Creates the same palettes on another skinner's device, as [`super::Crowd::rebuild`]: ids,
+    /// rows and poses stay. After the next frame, previous rows equal current ones.
     ///
     /// # Errors
-    /// Limits of the new device; no memory.
+    /// A limit of the new device; out of memory.
     pub fn rebuild(&self, skinner: &Skinner) -> Result<Self, GpuError> {
         let mut out = Self::new(skinner)?;
         let end = out.free.initial_range().end;
@@ -345,7 +350,7 @@ impl JointPalettes {
             let asked = self.blocks.len() as u64 * BLOCK;
             return Err(out.current.beyond_limit(asked));
         }
-        // All taken but for what lies between those that are.
+        // Takes everything, then frees the gaps between the entries.
         let whole = out.free.allocate_range(end);
         let mut next = whole.map_or(0, |range| range.start);
         for taken in self.free.allocated_ranges() {
@@ -371,14 +376,14 @@ impl JointPalettes {
         self.current.buffer()
     }
 
-    /// The rows of the frame before, at the same places.
+    /// The rows of the previous frame, at the same places.
     #[must_use]
     pub fn previous(&self) -> &wgpu::Buffer {
         self.previous.buffer()
     }
 
-    /// A number that grows whenever [`JointPalettes::encode`] replaced a buffer: bind groups over
-    /// it are to be made again.
+    /// A number that grows whenever [`JointPalettes::encode`] replaced a buffer. Then create bind
+    /// groups over it again.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.current.replaced() + self.previous.replaced()

@@ -1,18 +1,18 @@
-//! The GPU side: the only place that names wgpu.
+//! The GPU side. No other module names wgpu.
 //!
 //! A [`Skinner`] holds the pipelines of one device. A [`Crowd`] holds skins, instances and their
-//! results in a few large buffers, and skins all of them in as few dispatches as the device allows.
-//! [`Crowd::encode`] records into the caller's encoder and neither submits nor blocks; the reading
-//! functions are for headless use and do both. [`GpuDevice`] opens a device where no renderer has
-//! one.
+//! results in a few large buffers, and skins all instances in as few dispatches as the device
+//! allows. [`Crowd::encode`] records into the caller's encoder; it neither submits nor blocks.
+//! [`Crowd::run`] and [`Crowd::read`] are for headless use and block. [`GpuDevice`] opens a device
+//! for a program without a renderer.
 //!
-//! Files import only files further down in this list (`tests/engine/layers.rs` holds them to it):
+//! A file imports only files further down in this list; `tests/engine/layers.rs` checks it:
 //!
 //! ```text
-//! crowd, joint_palettes   what hosts call: the stores, and the list of passes
-//! pass/                   one file per pass: its kernel, the items it adds to a frame, what it binds
+//! crowd, joint_palettes   the interface for hosts, over the stores and the list of passes
+//! pass/                   one file per pass: its kernel, the items that it adds, and its bindings
 //! plan/                   where poses lie, groups of items, tables: pure data, no device
-//! store/                  skins, instances, poses, palettes, rigs, outputs, bounds: each owns its state
+//! store/                  skins, instances, poses, palettes, rigs, outputs, bounds
 //! memory/                 buffers that grow, uploads, readings
 //! device/                 adapters, limits, errors, pipelines, the skinner, timestamps
 //! ```

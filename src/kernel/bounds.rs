@@ -1,8 +1,8 @@
 //! Bounding boxes of deformed points: `shaders/bounds.wgsl`, `shaders/boxes.wgsl` and their mirror.
 //!
-//! A float becomes a key: an integer such that keys have the order of the floats. An atomic maximum
-//! of keys then finds the largest float. The smallest float is the one with the largest negated
-//! key. 0 is below every key.
+//! A float is mapped to a key: an integer that compares as the float does. An atomic maximum of
+//! keys then finds the largest float. The smallest float is the one with the largest negated key. 0
+//! is below every key.
 
 use glam::{UVec3, Vec3};
 
@@ -69,9 +69,9 @@ const fn binding(index: u32, name: &'static str, access: Access, min_bytes: usiz
     }
 }
 
-/// The bounding box of points, as its least and its greatest corner, with the same bits as the
-/// GPU's. Points with a NaN do not count. An infinite point makes the box infinite. `None` if no
-/// point counts.
+/// The bounding box of points as its minimum and maximum corner, to the same bits as on the GPU.
+/// Points with a NaN are ignored. An infinite point makes the box infinite. `None` if no point is
+/// left.
 #[must_use]
 pub fn bounds_on_cpu(points: &[Vec3]) -> Option<[Vec3; 2]> {
     let (mut high, mut low) = (UVec3::ZERO, UVec3::ZERO);

@@ -1,4 +1,4 @@
-//! What the CPU mirror computes with.
+//! Detects the instructions that the CPU mirror may use.
 
 #[cfg(target_arch = "x86_64")]
 use std::sync::LazyLock;
@@ -11,8 +11,8 @@ pub(super) struct Avx2Fma(());
 
 #[cfg(target_arch = "x86_64")]
 impl Avx2Fma {
-    /// Asks the machine, once. `SINEW_CPU=baseline` makes the answer no, so that the loops of other
-    /// machines can be tested and timed on this one.
+    /// Checks the machine, once per process. `SINEW_CPU=baseline` makes the result `None`, so that
+    /// the loops for other machines can be tested and timed on this one.
     pub fn detect() -> Option<Self> {
         static IS_AVAILABLE: LazyLock<bool> = LazyLock::new(|| {
             let baseline = std::env::var("SINEW_CPU").is_ok_and(|v| v == "baseline");
@@ -22,8 +22,8 @@ impl Avx2Fma {
     }
 }
 
-/// What the CPU mirror computes with, and so what the last bits of its results depend on, such as
-/// `x86_64 avx2 fma`.
+/// The instructions that the CPU mirror uses, such as `x86_64 avx2 fma`. The last bits of its
+/// results depend on them.
 #[must_use]
 pub fn cpu_instructions() -> String {
     let arch = std::env::consts::ARCH;

@@ -19,17 +19,17 @@ pub struct PackedInfluences {
     pub(super) constant: bool,
 }
 
-/// The largest influences of a point: what [`PackedInfluences::largest`] returns.
+/// The largest influences of a point, from [`PackedInfluences::largest`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LargestInfluences<const N: usize> {
-    /// Palette indices, that of the largest weight first.
-    pub slots: [u16; N],
-    /// Their weights.
+    /// Palette indices, the one with the largest weight first.
+    pub palette_indices: [u16; N],
+    /// Weights, in the same order.
     pub weights: [f32; N],
-    /// Share of the weights that was dropped, from 0 (nothing is lost) to 1. If no weight is
-    /// negative, it bounds the error of a linearly skinned point: this share, times the sum of the
-    /// weights, times the largest distance between two places that single joints of the point would
-    /// move it to.
+    /// The share of the weights that was dropped, from 0 (none) to 1. If no weight is negative, it
+    /// bounds the error of a linearly skinned point: the error is at most this share, times the sum
+    /// of the weights, times the largest distance between the places where single joints of the
+    /// point would move it.
     pub dropped: f32,
 }
 
@@ -38,7 +38,7 @@ pub struct LargestInfluences<const N: usize> {
 pub(super) struct Records<'a> {
     pub words: &'a [u32],
     pub count: usize,
-    /// The words are one record for all.
+    /// Whether one record serves all values.
     pub constant: bool,
 }
 
@@ -69,13 +69,12 @@ impl PackedInfluences {
             .chunks_exact(count)
             .zip(influences.weights().chunks_exact(count));
         for (joints, weights) in rows {
-            // Skin checked joints, and the pack of the skin that every slot fits 16 bits.
-            let slot = |joint: u32| skin.skeleton_joint(joint).unwrap_or(missing);
-            out.extend(
-                joints
-                    .chunks(2)
-                    .map(|pair| slot(pair[0]) | pair.get(1).map_or(0, |j| slot(*j) << 16)),
-            );
+            // `Skin` checked the joints, and packing the skin checked that every palette index fits
+            // 16 bits.
+            let palette_index = |joint: u32| skin.skeleton_joint(joint).unwrap_or(missing);
+            out.extend(joints.chunks(2).map(|pair| {
+                palette_index(pair[0]) | pair.get(1).map_or(0, |j| palette_index(*j) << 16)
+            }));
             out.extend(weights.iter().map(|w| w.to_bits()));
         }
         Ok(Some(Self {
@@ -121,25 +120,25 @@ impl PackedInfluences {
     /// If there is no such point.
     pub fn of_point(&self, point: usize) -> impl ExactSizeIterator<Item = (u16, f32)> + '_ {
         let record = self.of_points(point, 1).words;
-        let (slots, weights) = record.split_at(self.count.div_ceil(2) as usize);
-        let slot = move |i: usize| (slots[i / 2] >> (i % 2 * 16) & 0xffff) as u16;
+        let (indices, weights) = record.split_at(self.count.div_ceil(2) as usize);
+        let palette_index = move |i: usize| (indices[i / 2] >> (i % 2 * 16) & 0xffff) as u16;
         let weights = weights.iter().map(|w| f32::from_bits(*w));
         weights
             .enumerate()
-            .map(move |(i, weight)| (slot(i), weight))
+            .map(move |(i, weight)| (palette_index(i), weight))
     }
 
-    /// The `N` influences of a point that have the largest weights, whatever their sign; for vertex
-    /// attributes of a fixed number. If the point has fewer, the rest have index 0 and weight 0. If
-    /// some are dropped, the others are scaled so that the sum of the weights stays the same (it
-    /// need not be 1, rule 21).
+    /// The `N` influences of a point with the largest absolute weights, for vertex attributes of a
+    /// fixed number. If the point has fewer, the rest have index 0 and weight 0. If some are
+    /// dropped, the others are scaled so that the sum of the weights stays the same (it need not be
+    /// 1, rule 21).
     ///
     /// # Panics
     /// If there is no such point.
     #[must_use]
     pub fn largest<const N: usize>(&self, point: usize) -> LargestInfluences<N> {
         let mut all: Vec<(u16, f32)> = self.of_point(point).collect();
-        // Stable: of equal weights the first authored stays.
+        // The sort is stable: of equal weights, the first authored stays first.
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         let sum = |part: &[(u16, f32)]| part.iter().map(|(_, w)| f64::from(*w)).sum::<f64>();
         let size = |part: &[(u16, f32)]| part.iter().map(|(_, w)| f64::from(w.abs())).sum::<f64>();
@@ -151,7 +150,7 @@ impl PackedInfluences {
             false => 1.0,
         };
         let mut out = LargestInfluences {
-            slots: [0; N],
+            palette_indices: [0; N],
             weights: [0.0; N],
             dropped: if lost > 0.0 {
                 (lost / size(&all)) as f32
@@ -159,8 +158,8 @@ impl PackedInfluences {
                 0.0
             },
         };
-        for (i, (slot, weight)) in all[..kept].iter().enumerate() {
-            out.slots[i] = *slot;
+        for (i, (palette_index, weight)) in all[..kept].iter().enumerate() {
+            out.palette_indices[i] = *palette_index;
             out.weights[i] = (f64::from(*weight) * scale) as f32;
         }
         out
@@ -184,7 +183,7 @@ impl PackedInfluences {
         self.constant
     }
 
-    /// Words from one point's record to the next: 0 where constant.
+    /// Words from one point's record to the next; 0 if influences are constant.
     #[must_use]
     pub fn stride(&self) -> u32 {
         if self.constant {
@@ -207,9 +206,9 @@ mod tests {
 
     fn packed(count: u32, points: &[(&[u16], &[f32])]) -> PackedInfluences {
         let mut words = Vec::new();
-        for (slots, weights) in points {
+        for (palette_indices, weights) in points {
             let pair = |p: &[u16]| u32::from(p[0]) | p.get(1).map_or(0, |s| u32::from(*s) << 16);
-            words.extend(slots.chunks(2).map(pair));
+            words.extend(palette_indices.chunks(2).map(pair));
             words.extend(weights.iter().map(|w| w.to_bits()));
         }
         PackedInfluences {
@@ -236,7 +235,7 @@ mod tests {
             [(7, 0.1), (1, 0.4), (40_000, 0.3), (3, 0.0), (9, -0.2)]
         );
         let most = influences.largest::<2>(0);
-        assert_eq!(most.slots, [1, 40_000]);
+        assert_eq!(most.palette_indices, [1, 40_000]);
         // 0.6 in all, 0.7 of them kept.
         let want = [0.4 * 6.0 / 7.0, 0.3 * 6.0 / 7.0];
         assert!(
@@ -248,11 +247,11 @@ mod tests {
         assert!((most.dropped - 0.3).abs() < 1e-6);
         let whole = influences.largest::<2>(1);
         assert_eq!(
-            (whole.slots, whole.weights, whole.dropped),
+            (whole.palette_indices, whole.weights, whole.dropped),
             ([7, 1], [0.5; 2], 0.0)
         );
         let more = influences.largest::<8>(0);
-        assert_eq!(more.slots, [1, 40_000, 9, 7, 3, 0, 0, 0]);
+        assert_eq!(more.palette_indices, [1, 40_000, 9, 7, 3, 0, 0, 0]);
         assert_eq!(more.weights, [0.4, 0.3, -0.2, 0.1, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(more.dropped, 0.0);
         assert_eq!(influences.largest::<4>(2).weights, [0.0; 4]);

@@ -1,5 +1,5 @@
-//! What a pipeline needs to know of a kernel. `tests/engine/shaders.rs` compares all of it with the parsed
-//! WGSL.
+//! The description of a kernel that a pipeline needs. `tests/engine/shaders.rs` compares it with
+//! the parsed WGSL.
 
 /// How a kernel uses a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Binding {
     pub name: &'static str,
     /// How it is bound.
     pub access: Access,
-    /// Bytes of one element, which is the smallest buffer that may be bound.
+    /// Size of one element in bytes. A bound buffer has at least this size.
     pub min_bytes: u64,
 }
 
@@ -46,7 +46,7 @@ impl Binding {
 pub struct StructLayout {
     /// Struct name, the same in WGSL.
     pub name: &'static str,
-    /// Bytes.
+    /// Size in bytes.
     pub size: usize,
     /// Name, byte offset and type of each member, in order: scalars, structs, or `[Struct; COUNT]`.
     pub members: &'static [(&'static str, usize, &'static str)],
@@ -107,7 +107,7 @@ macro_rules! gpu_struct {
         pub struct $name { $($(#[$field_meta])* pub $field: $ty,)* }
 
         impl $name {
-            /// What the WGSL struct of the same name must look like.
+            /// The layout that the WGSL struct of the same name must have.
             pub const LAYOUT: $crate::kernel::StructLayout = $crate::kernel::StructLayout {
                 name: stringify!($name),
                 size: size_of::<Self>(),

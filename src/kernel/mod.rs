@@ -4,17 +4,18 @@
 //! ```text
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
-//!               pose_rig        local transforms of joints -> palette, where a host poses on the GPU
+//!               pose_rig        local transforms of joints -> palette, if a rig is posed on the GPU
 //!               weights         channel weights -> sub-shape weights
-//!               skin            blend, linear or dual quaternion skinning, post matrix: points, normals, tangents
+//!               skin            blend shapes, linear or dual quaternion skinning, post matrix:
+//!                               points, normals, tangents
 //!               multi_pose_lbs  linear skinning of one mesh in several poses: points, normals
 //!               smooth_normals  smooth normals from skinned points, for skins without rest normals
 //!               bounds          boxes around the points
 //! ```
 //!
 //! Nothing here needs a GPU: the module `gpu` uploads the buffers and runs the WGSL, and
-//! [`skin_on_cpu`] runs the mirrors. A run repeats bit for bit, because sums have a fixed order and
-//! use no atomics; the order of maxima does not matter.
+//! [`skin_on_cpu`] runs the mirrors. Results repeat bit for bit, because sums have a fixed order
+//! and use no atomics. Maxima use atomics, but their order does not matter.
 //!
 //! To add a kernel: its shader, a file here with its item, its bindings and its mirror, and a line
 //! in [`registry`].

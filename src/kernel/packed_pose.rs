@@ -1,4 +1,4 @@
-//! The part of a prim that changes with time, in flat arrays.
+//! The data of a prim that changes with time, in flat arrays.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::skel::Pose;
 #[cfg(feature = "gpu")]
 use crate::skel::SkinningMethod;
 
-/// A [`Pose`] as the kernels read it: a palette, the matrices out of skeleton space, and the
-/// weights of blend shapes.
+/// A [`Pose`] as the kernels read it: a palette, the matrices from skeleton space to the space of
+/// the results, and the weights of blend shapes.
 #[derive(Debug, Default, PartialEq)]
 pub struct PackedPose {
     palette: Option<Arc<Palette>>,
     post: Rows,
     post_normal: Rows,
     channel_weights: Vec<f32>,
-    /// Whether scale and shear count, for points and for normals: see [`Palette::scales`].
+    /// Whether joints have scale or shear, for points and for normals: see [`Palette::scales`].
     scales: [bool; 2],
     mirrors: bool,
-    /// The GPU computes the palette ([`super::POSE_RIG`]).
+    /// Whether the GPU computes the palette ([`super::POSE_RIG`]).
     is_posed_on_gpu: bool,
 }
 
@@ -65,7 +65,8 @@ impl PackedPose {
         out
     }
 
-    /// As [`PackedPose::pack`], with errors in place of panics: for a pose that a host made.
+    /// As [`PackedPose::pack`], but returns an error instead of panicking, for a pose that the
+    /// caller made.
     ///
     /// # Errors
     /// A pose with another number of joints or of channel weights than the skin; matrices or
@@ -75,12 +76,12 @@ impl PackedPose {
         Ok(Self::build(skin, pose))
     }
 
-    /// As [`PackedPose::try_pack`], into the buffers of this pose. Packing a pose every frame then
-    /// allocates nothing, unless something else still holds the palette's `Arc`: then this pose
-    /// gets a new palette.
+    /// As [`PackedPose::try_pack`], into the buffers of this pose. If a pose is packed this way
+    /// every frame, nothing is allocated, unless something else holds the palette's `Arc`: then
+    /// this pose gets a new palette.
     ///
     /// # Errors
-    /// As [`PackedPose::try_pack`]. This pose does not change then.
+    /// As [`PackedPose::try_pack`]. After an error this pose is unchanged.
     pub fn update(&mut self, skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
         check(skin, pose)?;
         self.channel_weights.clone_from(&pose.channel_weights);
@@ -114,13 +115,13 @@ impl PackedPose {
         Self::over_palette(skin, palette, pose.out_from_skel, weights)
     }
 
-    /// A pose over a palette that other prims of the same skeleton instance, geomBindTransform and
-    /// method share. Without a palette the prim only blends, and stays in prim space whatever
-    /// `out_from_skel` says (rule 20).
+    /// Packs a pose over a palette that other prims of the same skeleton instance,
+    /// geomBindTransform and method may share. If `palette` is `None`, the prim only blends and
+    /// stays in prim space; `out_from_skel` is not used then (rule 20).
     ///
     /// # Panics
-    /// As [`PackedPose::pack`], where the palette is for another method, and where the skin has
-    /// normals and the palette no normal matrices.
+    /// As [`PackedPose::pack`]; if the palette is for another method; if the skin has normals and
+    /// the palette has no matrices for them.
     #[must_use]
     pub fn with_palette(
         skin: &PackedSkin,
@@ -152,7 +153,7 @@ impl PackedPose {
         out
     }
 
-    /// Fills in what comes of the palette and the way out of skeleton space.
+    /// Computes everything that depends on the palette and on `out_from_skel`.
     fn lead_out(&mut self, skin: &PackedSkin, out_from_skel: DMat4) {
         let palette = self.palette.as_ref();
         (self.post, self.post_normal) = match palette {
@@ -166,10 +167,10 @@ impl PackedPose {
         self.note_palette(skin);
     }
 
-    /// Notes what the palette and the way out of skeleton space say of scales and of mirroring.
+    /// Computes `scales` and `mirrors` from the palette and `post`.
     fn note_palette(&mut self, skin: &PackedSkin) {
         let palette = self.palette.as_ref();
-        self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_slots));
+        self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_indices));
         let binds_mirrored = palette.and_then(|p| p.points().last());
         self.mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&self.post);
     }
@@ -180,24 +181,28 @@ impl PackedPose {
         }
     }
 
-    /// Checks that this pose fits `skin`; the error says what does not.
+    /// Checks that this pose fits `skin`. The error says what differs.
     pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Misfit> {
-        let slots = self.palette.as_ref().map(|palette| palette.slots());
-        sizes_fit(skin, self.channel_weights.len(), slots)?;
+        let entries = self.palette.as_ref().map(|palette| palette.entry_count());
+        sizes_fit(skin, self.channel_weights.len(), entries)?;
         match &self.palette {
             Some(palette) => palette_fits(skin, palette),
             None => Ok(()),
         }
     }
 
-    /// Whether this pose, with `palette` in place of its own, is one for `skin`, and what is not.
+    /// Checks that this pose would fit `skin` with `palette` in place of its own.
     #[cfg(feature = "gpu")]
     pub(crate) fn fits_with(&self, skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
-        sizes_fit(skin, self.channel_weights.len(), Some(palette.slots()))?;
+        sizes_fit(
+            skin,
+            self.channel_weights.len(),
+            Some(palette.entry_count()),
+        )?;
         palette_fits(skin, palette)
     }
 
-    /// Takes another palette, which has to fit the skin.
+    /// Replaces the palette. The new one must fit the skin.
     #[cfg(feature = "gpu")]
     pub(crate) fn replace_palette(&mut self, skin: &PackedSkin, palette: &Arc<Palette>) {
         self.palette = Some(Arc::clone(palette));
@@ -205,10 +210,10 @@ impl PackedPose {
         self.note_palette(skin);
     }
 
-    /// Makes it one over a palette of `rig`'s that the GPU makes.
+    /// Turns this pose into one over a palette that the GPU computes for `rig`.
     ///
     /// # Errors
-    /// A rig that is none for the skin, another number of channel weights, numbers that are not
+    /// A rig that does not fit the skin, another number of channel weights, or numbers that are not
     /// finite.
     #[cfg(feature = "gpu")]
     pub(crate) fn set_posed_on_gpu(
@@ -229,8 +234,8 @@ impl PackedPose {
             let expected = "linear blend skinning, to be posed on the GPU";
             return wrong("", expected.into(), format!("{:?}", skin.method()));
         }
-        if rig.slots() != skin.palette_slots() {
-            let expected = format!("a rig of {} joints", skin.palette_slots() - 1);
+        if rig.entry_count() != skin.palette_entry_count() {
+            let expected = format!("a rig of {} joints", skin.palette_entry_count() - 1);
             return wrong("", expected, rig.joint_count().to_string());
         }
         if skin.normals().is_some() && !rig.has_normals() {
@@ -260,13 +265,13 @@ impl PackedPose {
         Ok(())
     }
 
-    /// Whether its prim is skinned, by a palette of its own or by one that the GPU makes.
+    /// Whether its prim is skinned, by a palette of its own or by one that the GPU computes.
     #[cfg(feature = "gpu")]
     pub(crate) fn is_skinned(&self) -> bool {
         self.palette.is_some() || self.is_posed_on_gpu
     }
 
-    /// Palette, or `None` where the prim only blends.
+    /// The palette; `None` if the prim only blends.
     #[must_use]
     pub fn palette(&self) -> Option<&Arc<Palette>> {
         self.palette.as_ref()
@@ -285,8 +290,8 @@ impl PackedPose {
     }
 
     /// Whether points need a sum of the palette's matrices. Linear blend skinning always does. Dual
-    /// quaternion skinning does if some joint of the prim has scale or shear; otherwise the last
-    /// matrix of the palette, geomBindTransform alone, serves all points.
+    /// quaternion skinning does if some joint of the prim has scale or shear; otherwise all points
+    /// use the last matrix of the palette, which is geomBindTransform alone.
     pub(crate) fn scales_points(&self) -> bool {
         self.scales[0]
     }
@@ -296,21 +301,21 @@ impl PackedPose {
         self.scales[1]
     }
 
-    /// Whether geomBindTransform and `out_from_skel` together mirror the mesh, whatever the joints
-    /// do. If so, smooth normals are negated, to agree with rest normals, which the inverse
-    /// transpose carries.
+    /// Whether geomBindTransform and `out_from_skel` together mirror the mesh. The joints do not
+    /// count. If they mirror it, smooth normals are negated, so that they agree with rest normals,
+    /// which are transformed by the inverse transpose.
     pub(crate) fn mirrors(&self) -> bool {
         self.mirrors
     }
 
-    /// Channel weight of each blend shape slot.
+    /// The channel weight of each blend shape, in the order of skel:blendShapes.
     #[must_use]
     pub fn channel_weights(&self) -> &[f32] {
         &self.channel_weights
     }
 }
 
-/// Checks that a pose is finite and has the sizes of a skin.
+/// Checks that a pose is finite and that its sizes are those of a skin.
 fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
     let wrong = |property: &str, expected: &str, found: String| {
         Err(Invalid::new(skin.prim(), property, expected, found))
@@ -334,17 +339,17 @@ fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
         let found = format!("{m} for joint {i}");
         return wrong("joints", "finite skinning transforms", found);
     }
-    let slots = pose
+    let entries = pose
         .skinning
         .as_ref()
         .filter(|_| skin.influences().is_some());
-    match sizes_fit(skin, weights.len(), slots.map(|s| s.len() + 1)) {
+    match sizes_fit(skin, weights.len(), entries.map(|s| s.len() + 1)) {
         Ok(()) => Ok(()),
         Err(Misfit { expected, found }) => wrong("", &expected, found),
     }
 }
 
-/// Whether a palette of the right size has the method and the normals that a skin needs.
+/// Checks that a palette of the right size has the method and the normals that a skin needs.
 fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
     let misfit = |expected: String, found: String| Err(Misfit { expected, found });
     if palette.method() != skin.method() {
@@ -358,20 +363,20 @@ fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
 }
 
 /// Checks the number of channel weights, and the size of the palette, against a skin.
-fn sizes_fit(skin: &PackedSkin, channels: usize, slots: Option<usize>) -> Result<(), Misfit> {
+fn sizes_fit(skin: &PackedSkin, channels: usize, entries: Option<usize>) -> Result<(), Misfit> {
     let misfit = |expected: String, found: String| Err(Misfit { expected, found });
     if channels != skin.channel_count() {
         let expected = format!("a pose with {} channel weights", skin.channel_count());
         return misfit(expected, channels.to_string());
     }
-    match slots {
+    match entries {
         Some(_) if skin.influences().is_none() => {
             let expected = "a pose without a palette, for a prim that only blends";
             misfit(expected.into(), "one".into())
         }
-        Some(slots) if slots != skin.palette_slots() => {
-            let expected = format!("a palette of {} slots", skin.palette_slots());
-            misfit(expected, slots.to_string())
+        Some(entries) if entries != skin.palette_entry_count() => {
+            let expected = format!("a palette of {} entries", skin.palette_entry_count());
+            misfit(expected, entries.to_string())
         }
         None if skin.packing() != Packing::Exact => misfit(
             "a pose with a palette, for a packed skin".into(),

@@ -1,16 +1,16 @@
-//! The part of a prim that does not change with time, in flat arrays.
+//! The data of a prim that does not change with time, in flat arrays.
 
 use glam::{Vec3, Vec4};
 
 use super::encoded_skin::Grid;
-use super::palette::OwnSlots;
+use super::palette::OwnIndices;
 use super::{PackedBlend, PackedInfluences, Packing, SmoothNormals};
 use crate::error::Invalid;
 use crate::mesh::{RenderMesh, RenderVertices};
 use crate::skel::{MeshTopology, Skin, SkinningMethod};
 
-/// Most matrices of a palette, so that 16 bits hold an index.
-const MAX_SLOTS: usize = 65_535;
+/// Largest number of matrices of a palette, so that an index fits 16 bits.
+const MAX_ENTRIES: usize = 65_535;
 
 /// A [`Skin`] as the kernels read it: rest values, influences and blend shapes. It holds everything
 /// that does not change with time.
@@ -23,8 +23,8 @@ pub struct PackedSkin {
     pub(super) influences: Option<PackedInfluences>,
     pub(super) blend: Option<PackedBlend>,
     method: SkinningMethod,
-    slots: u32,
-    pub(super) own_slots: OwnSlots,
+    entries: u32,
+    pub(super) own_indices: OwnIndices,
     channels: usize,
     pub(super) smooth_normals: Option<SmoothNormals>,
     pub(super) vertices: Option<RenderVertices>,
@@ -34,18 +34,18 @@ pub struct PackedSkin {
 }
 
 impl PackedSkin {
-    /// Packs a validated skin. `prim` is its path, for messages.
+    /// Packs a validated skin. `prim` is the prim's path, for messages.
     ///
     /// # Errors
-    /// A skeleton of more than 65,534 joints (slots are u16 and one stands for missing joints), or
-    /// arrays that u32 offsets cannot address.
+    /// A skeleton of more than 65,534 joints (a palette index has 16 bits, and one index stands for
+    /// missing joints), or arrays that are too large for u32 offsets.
     pub fn pack(prim: &str, skin: &Skin) -> Result<Self, Invalid> {
-        let slots = skin.joint_count() + 1;
-        if slots > MAX_SLOTS {
+        let entries = skin.joint_count() + 1;
+        if entries > MAX_ENTRIES {
             return Err(Invalid::new(
                 prim,
                 "skel:joints",
-                format!("a skeleton of at most {} joints", MAX_SLOTS - 1),
+                format!("a skeleton of at most {} joints", MAX_ENTRIES - 1),
                 skin.joint_count().to_string(),
             ));
         }
@@ -62,13 +62,13 @@ impl PackedSkin {
             "floats of normals",
             (skin.normal_count() as u64 + 1) * 3,
         )?;
-        let own_slots = match (skin.has_own_joints(), skin.method()) {
+        let own_indices = match (skin.has_own_joints(), skin.method()) {
             (true, SkinningMethod::DualQuaternion) => {
                 let joints = 0..skin.own_joint_count() as u32;
                 // Joints that the skeleton lacks are identity and have no scale.
-                OwnSlots::Some(joints.filter_map(|j| skin.skeleton_joint(j)).collect())
+                OwnIndices::Some(joints.filter_map(|j| skin.skeleton_joint(j)).collect())
             }
-            _ => OwnSlots::All,
+            _ => OwnIndices::All,
         };
         Ok(Self {
             prim: prim.to_owned(),
@@ -78,8 +78,8 @@ impl PackedSkin {
             influences: PackedInfluences::pack(prim, skin)?,
             blend: PackedBlend::pack(prim, skin)?,
             method: skin.method(),
-            slots: slots as u32,
-            own_slots,
+            entries: entries as u32,
+            own_indices,
             channels: skin.shapes().len(),
             smooth_normals: None,
             vertices: None,
@@ -88,16 +88,16 @@ impl PackedSkin {
         })
     }
 
-    /// The same skin with smooth normals, which are computed from the deformed points in every
-    /// frame; for meshes without authored normals. They replace rest normals.
+    /// Returns this skin with smooth normals, which are computed from the deformed points in every
+    /// frame. For meshes without authored normals; smooth normals replace rest normals.
     ///
-    /// Smooth normals are in the space of the results and have unit length. A point without faces,
-    /// or whose faces have no area, has a normal of zero. Every face corner adds the cross product
-    /// of its edges, as in Hydra, so the inner corner of a concave face counts negatively. With
-    /// render vertices, only corners count whose neighbours have a vertex.
+    /// Smooth normals are in the space of the results and have unit length. Every face corner adds
+    /// the cross product of its edges, as in Hydra, so the inner corner of a concave face counts
+    /// negatively. The normal is zero at a point without faces, or if its faces have no area. With
+    /// render vertices, a corner counts only if its neighbours have a render vertex.
     ///
     /// # Errors
-    /// Faces of points that the skin lacks.
+    /// Faces that refer to points that the skin lacks.
     pub fn with_smooth_normals(mut self, topology: &MeshTopology) -> Result<Self, Invalid> {
         let made = SmoothNormals::pack(&self.prim, topology, self.points.len())?;
         self.normals = None;
@@ -113,12 +113,13 @@ impl PackedSkin {
         Ok(self)
     }
 
-    /// The same skin with results per render vertex, for points and normals, in the order of the
-    /// vertices.
+    /// Returns this skin with one result per render vertex, for points and normals, in the order of
+    /// the vertices.
     ///
     /// # Errors
-    /// Vertices of points or normals that the skin lacks, normals of another point, lists of
-    /// different lengths, tangents that are not finite, or a skin that is [packed](Packing).
+    /// Vertices that refer to points or normals that the skin lacks, or to a normal of another
+    /// point; lists of different lengths; tangents that are not finite; a skin that is
+    /// [packed](Packing).
     pub fn with_vertices(mut self, vertices: RenderVertices) -> Result<Self, Invalid> {
         if self.packing != Packing::Exact {
             let expected = "a skin that is not packed, to make render vertices of";
@@ -140,9 +141,9 @@ impl PackedSkin {
         Ok(self)
     }
 
-    /// The vertices of a mesh that was cut from the faces of this skin, for
-    /// [`PackedSkin::with_vertices`]. They have this skin's rest normals, if it has any; those
-    /// equal the mesh's if both were made with the same ones.
+    /// The render vertices of a mesh that was built from the faces of this skin, for
+    /// [`PackedSkin::with_vertices`]. Their normals are this skin's rest normals, if it has any.
+    /// They equal the mesh's normals if both were built with the same ones.
     #[must_use]
     pub fn vertices_of(&self, mesh: &RenderMesh) -> RenderVertices {
         let vertices = RenderVertices::new(mesh.points.clone());
@@ -152,8 +153,8 @@ impl PackedSkin {
         }
     }
 
-    /// Leaves out face corners whose neighbours have no render vertex: smooth normals are computed
-    /// from results.
+    /// Drops face corners whose neighbours have no render vertex, because smooth normals are
+    /// computed from results.
     fn keep_shown_neighbors(&mut self) {
         let (Some(made), Some(vertices)) = (&mut self.smooth_normals, &self.vertices) else {
             return;
@@ -189,25 +190,25 @@ impl PackedSkin {
         self.normals.as_deref()
     }
 
-    /// Whether there are normals, one per point.
+    /// Whether there is one rest normal per point.
     #[must_use]
     pub fn has_point_normals(&self) -> bool {
         self.normals.is_some() && self.normal_points.is_none()
     }
 
-    /// Point of each normal, for faceVarying ones.
+    /// The point of each normal, if normals are faceVarying.
     #[must_use]
     pub fn normal_points(&self) -> Option<&[u32]> {
         self.normal_points.as_deref()
     }
 
-    /// Number of rest normals; 0 without any.
+    /// Number of rest normals; 0 if there are none.
     #[must_use]
     pub fn normal_count(&self) -> usize {
         self.normals.as_ref().map_or(0, Vec::len)
     }
 
-    /// Render vertices, where results are one per vertex.
+    /// The render vertices, if results are one per vertex.
     #[must_use]
     pub fn vertices(&self) -> Option<&RenderVertices> {
         self.vertices.as_ref()
@@ -220,7 +221,8 @@ impl PackedSkin {
         self.smooth_normals.as_ref()
     }
 
-    /// Number of positions of the result: render vertices if there are some, else points.
+    /// Number of positions in the result: one per render vertex if there are render vertices, else
+    /// one per point.
     #[must_use]
     pub fn output_count(&self) -> usize {
         self.vertices
@@ -234,8 +236,8 @@ impl PackedSkin {
         self.normals.is_some() || self.smooth_normals.is_some()
     }
 
-    /// Number of normals of the result: one per render vertex if there are some, else one per point
-    /// or per face corner; 0 without normals.
+    /// Number of normals in the result: one per render vertex if there are render vertices, else
+    /// one per point or per face corner; 0 without normals.
     #[must_use]
     pub fn output_normal_count(&self) -> usize {
         match (&self.vertices, &self.normals) {
@@ -245,26 +247,26 @@ impl PackedSkin {
         }
     }
 
-    /// Rest tangents, one per render vertex. The result has as many.
+    /// Rest tangents in prim space, one per render vertex, with handedness in `w`. The result has
+    /// as many.
     #[must_use]
     pub fn tangents(&self) -> Option<&[Vec4]> {
         self.vertices.as_ref()?.tangents()
     }
 
-    /// How joint transforms are combined. The palette of a pose has to be packed for the same
-    /// method.
+    /// The skinning method. The palette of a pose has to be packed for the same method.
     #[must_use]
     pub fn method(&self) -> SkinningMethod {
         self.method
     }
 
-    /// Influences, or `None` for a prim that only blends.
+    /// Influences; `None` if the prim only blends.
     #[must_use]
     pub fn influences(&self) -> Option<&PackedInfluences> {
         self.influences.as_ref()
     }
 
-    /// Blend shapes, or `None` if every one is missing.
+    /// Blend shapes; `None` if every one is missing.
     #[must_use]
     pub fn blend(&self) -> Option<&PackedBlend> {
         self.blend.as_ref()
@@ -273,11 +275,11 @@ impl PackedSkin {
     /// Number of matrices of a palette: one per joint of the skeleton, and one for joints that the
     /// skeleton lacks.
     #[must_use]
-    pub fn palette_slots(&self) -> usize {
-        self.slots as usize
+    pub fn palette_entry_count(&self) -> usize {
+        self.entries as usize
     }
 
-    /// Number of blend shapes, with missing ones; a pose has as many channel weights.
+    /// Number of blend shapes, including missing ones. A pose has as many channel weights.
     #[must_use]
     pub fn channel_count(&self) -> usize {
         self.channels

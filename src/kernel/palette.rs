@@ -16,7 +16,8 @@ use crate::skel::SkinningMethod;
 /// geomBindTransform, and the rigid motion of the joint stands beside it ([`RigidMotions`]).
 ///
 /// A palette depends on the skeleton instance, the time, geomBindTransform and the method. Prims
-/// that have these in common can share one behind an `Arc`; the GPU side then uploads it once.
+/// that have these in common can share one palette. On the GPU, `Crowd::add_palette` uploads it
+/// once for all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Palette {
     points: Vec<Rows>,
@@ -28,7 +29,7 @@ pub struct Palette {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RigidMotions {
     motions: Vec<[Vec4; 3]>,
-    /// Whether the residual of each joint is more than rounding, for points and for normals.
+    /// Whether the residual of each joint is more than rounding, for points.
     scales_points: Vec<bool>,
     scales_normals: Vec<bool>,
 }
@@ -44,10 +45,12 @@ impl RigidMotions {
 }
 
 impl Palette {
-    /// - `method`: what the palette's prims are skinned by.
+    /// Computes the palette of one pose.
+    ///
+    /// - `method`: the skinning method of the palette's prims.
     /// - `skinning`: skinning transforms in skeleton space, one per joint of the skeleton.
     /// - `geom_bind`: geomBindTransform.
-    /// - `with_normals`: also the matrices that carry normals (rule 23).
+    /// - `with_normals`: whether to compute the matrices that transform normals too (rule 23).
     #[must_use]
     pub fn pack(
         method: SkinningMethod,
@@ -73,13 +76,13 @@ impl Palette {
             normals,
             rigid,
         } = self;
-        // The last slot, of joints that the skeleton lacks, is geomBindTransform alone.
-        let slots = skinning.len() + 1;
-        points.resize(slots, Rows::default());
+        // The last entry is for joints that the skeleton lacks: geomBindTransform alone.
+        let entries = skinning.len() + 1;
+        points.resize(entries, Rows::default());
         let of_normals = match with_normals {
             true => {
                 let normals = normals.get_or_insert_default();
-                normals.resize(slots, Rows::default());
+                normals.resize(entries, Rows::default());
                 &mut normals[..]
             }
             false => {
@@ -99,14 +102,14 @@ impl Palette {
         rigid.scales_points.clear();
         rigid.scales_normals.clear();
         let joints = skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
-        for (slot, joint) in joints.enumerate() {
+        for (index, joint) in joints.enumerate() {
             let (motion, residual) = split_joint(*joint);
-            points[slot] = math::rows(DMat4::from(DAffine3::from_mat3(residual) * bind));
+            points[index] = math::rows(DMat4::from(DAffine3::from_mat3(residual) * bind));
             rigid.scales_points.push(is_scale(residual));
             let mut turn = Vec4::ZERO;
             if with_normals {
                 let (real, residual) = split_normal_matrix(*joint);
-                of_normals[slot] = math::rows3(within_f32(residual * bind_normal));
+                of_normals[index] = math::rows3(within_f32(residual * bind_normal));
                 rigid.scales_normals.push(is_scale(residual));
                 turn = real.as_vec4();
             }
@@ -115,7 +118,7 @@ impl Palette {
         }
     }
 
-    /// A palette for linear blend skinning, from matrices in f32.
+    /// Creates a palette for linear blend skinning from matrices in f32.
     pub(super) fn of_rows(points: Vec<Rows>, normals: Option<Vec<Rows>>) -> Self {
         Self {
             points,
@@ -124,7 +127,7 @@ impl Palette {
         }
     }
 
-    /// The method that it was packed for.
+    /// The method that the palette was packed for.
     #[must_use]
     pub fn method(&self) -> SkinningMethod {
         match self.rigid {
@@ -135,7 +138,7 @@ impl Palette {
 
     /// Number of matrices: joints of the skeleton plus one.
     #[must_use]
-    pub fn slots(&self) -> usize {
+    pub fn entry_count(&self) -> usize {
         self.points.len()
     }
 
@@ -157,13 +160,13 @@ impl Palette {
         self.rigid.as_ref()
     }
 
-    /// How many blocks of three vec4s it takes on the GPU.
+    /// Number of blocks of three vec4s that it takes on the GPU.
     #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
         self.parts().iter().map(|part| part.len()).sum()
     }
 
-    /// Those blocks, one part behind the other: points, normals, motions.
+    /// Those blocks, one part after the other: points, normals, motions.
     #[cfg(feature = "gpu")]
     pub(crate) fn parts(&self) -> [&[Rows]; 3] {
         [
@@ -173,16 +176,16 @@ impl Palette {
         ]
     }
 
-    /// Whether scale and shear count, for points and for normals (rule 25). If any of the joints in
-    /// `slots` has some, those of all joints are applied. If none has, the weights of the linear
-    /// part do not count either.
-    pub(super) fn scales(&self, slots: &OwnSlots) -> [bool; 2] {
+    /// Whether joints have scale or shear, for points and for normals (rule 25). If any joint in
+    /// `indices` has, the residuals of all joints are applied. If none has, the weights of the
+    /// linear part are not used either.
+    pub(super) fn scales(&self, indices: &OwnIndices) -> [bool; 2] {
         let Some(rigid) = &self.rigid else {
             return [true; 2];
         };
-        let any = |scales: &[bool]| match slots {
-            OwnSlots::All => scales.iter().any(|s| *s),
-            OwnSlots::Some(slots) => slots
+        let any = |scales: &[bool]| match indices {
+            OwnIndices::All => scales.iter().any(|s| *s),
+            OwnIndices::Some(indices) => indices
                 .iter()
                 .any(|s| scales.get(*s as usize).is_some_and(|s| *s)),
         };
@@ -192,13 +195,13 @@ impl Palette {
 
 /// The joints that a prim uses, as palette indices.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum OwnSlots {
+pub(super) enum OwnIndices {
     /// The skeleton's order.
     All,
     Some(Vec<u32>),
 }
 
-/// Fills a palette for linear blend skinning. `normals` is empty if nobody wants them.
+/// Fills a palette for linear blend skinning. `normals` is empty if they are not wanted.
 fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
     #[cfg(target_arch = "x86_64")]
     if super::cpu::Avx2Fma::detect().is_some() {
@@ -209,7 +212,7 @@ fn linear(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &m
     linear_joints(skinning, geom_bind, points, normals);
 }
 
-/// The same operations, four at a time. It uses no FMA, so that the bits are the same on other
+/// The same operations, four lanes at a time. It uses no FMA, so the bits are the same as on other
 /// machines.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
@@ -219,11 +222,11 @@ fn linear_wide(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normal
 
 #[inline(always)]
 fn linear_joints(skinning: &[DMat4], geom_bind: DMat4, points: &mut [Rows], normals: &mut [Rows]) {
-    // Affine throughout, as usd-core's TransformAffine: a fourth row counts for nothing.
+    // Everything is affine, as in usd-core's TransformAffine: a fourth row has no effect.
     let bind = DAffine3::from_mat4(geom_bind);
     let bind_normal = math::normal_matrix(geom_bind);
     let joints = || skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
-    // Most meshes are bound where they stand.
+    // The geomBindTransform of most meshes is the identity.
     let is_bound_elsewhere = geom_bind != DMat4::IDENTITY;
     for (to, joint) in points.iter_mut().zip(joints()) {
         *to = match is_bound_elsewhere {

@@ -22,7 +22,7 @@ gpu_struct! {
         /// Number of joints in these levels.
         count: u32,
         /// Matrices of a palette: joints plus one.
-        slots: u32,
+        entry_count: u32,
         /// First pair of the local transforms of the joints; five pairs per joint.
         joints: u32,
         /// First word of the order in which the joints of these levels are computed.
@@ -31,10 +31,10 @@ gpu_struct! {
         parents: u32,
         /// First word of the bind matrices, twelve words each.
         binds: u32,
-        /// The same for normals, or [`NONE`].
+        /// First word of the bind matrices for normals, or [`NONE`].
         normal_binds: u32,
-        /// First row of the first palette, which the kernel writes. Matrices for normals follow
-        /// those for points.
+        /// First row of the first palette, which the kernel writes. Within a palette, matrices for
+        /// normals follow those for points.
         palette: u32,
         /// Rows from one palette to the next.
         palette_stride: u32,
@@ -94,17 +94,17 @@ pub const POSE_RIG: Kernel = Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct JointTransform {
     pub translation: [f32; 3],
-    /// (x, y, z, w).
+    /// Quaternion (x, y, z, w).
     pub rotation: [f32; 4],
     pub scale: [f32; 3],
 }
 
 impl JointTransform {
-    /// The transform that moves nothing.
+    /// The identity transform.
     pub const IDENTITY: Self = Self::new(Vec3::ZERO, Quat::IDENTITY, Vec3::ONE);
 
-    /// The transform that scales, then rotates, then translates. The formula is the same for a
-    /// quaternion that does not have unit length (rule 12).
+    /// Creates a transform that scales, then rotates, then translates. The same formula is used for
+    /// a quaternion that does not have unit length (rule 12).
     #[must_use]
     pub const fn new(translation: Vec3, rotation: Quat, scale: Vec3) -> Self {
         Self {
@@ -114,8 +114,8 @@ impl JointTransform {
         }
     }
 
-    /// The components of a local transform, such as one of restTransforms. `None` if it has shear,
-    /// or is flattened to less than a plane, so that translation, rotation and scale cannot express
+    /// Decomposes a local transform, such as one of restTransforms. `None` if it has shear, or if
+    /// it flattens space to less than a plane: then translation, rotation and scale cannot express
     /// it.
     #[must_use]
     pub fn from_matrix(parent_from_joint: &DMat4) -> Option<Self> {
@@ -126,13 +126,14 @@ impl JointTransform {
             .into_iter()
             .fold(0.0, |a: f64, x| a.max(x.abs()));
         let again = DMat3::from_mat4(apart.matrix());
-        // A few steps of f32, which everything is rounded to next.
+        // The composed matrix may differ by a few steps of f32, to which everything is rounded
+        // next.
         again
             .abs_diff_eq(linear, 1e-6 * largest)
             .then(|| apart.into())
     }
 
-    /// The same transform as a matrix in f64.
+    /// The same transform as a matrix from the joint's space to its parent's, in f64.
     #[must_use]
     pub fn matrix(&self) -> DMat4 {
         let [x, y, z, w] = self.rotation.map(f64::from);
@@ -183,15 +184,15 @@ pub struct PackedRig {
     levels: usize,
 }
 
-/// Levels of a group, which one dispatch computes. More levels cost each joint 40 bytes per level,
-/// mostly from a cache. More dispatches cost a wait for the one before.
+/// Number of levels in a group, which is what one dispatch computes. More levels cost each joint 40
+/// bytes per level, mostly from a cache. More dispatches each cost a wait for the one before.
 const LEVELS_OF_A_GROUP: usize = 4;
 
 impl PackedRig {
-    /// Most joints from a root to a leaf. Every four levels are a dispatch.
+    /// Largest number of joints from a root to a leaf. Every four levels need a dispatch.
     pub const MAX_LEVELS: usize = 1024;
 
-    /// Most joints. Influences have palette indices of 16 bits.
+    /// Largest number of joints. Influences have palette indices of 16 bits.
     pub const MAX_JOINTS: usize = 0xffff;
 
     /// Packs a skeleton.
@@ -200,8 +201,9 @@ impl PackedRig {
     /// - `with_normals`: also pack the matrices that normals need (rule 23).
     ///
     /// # Errors
-    /// A skeleton without valid bind transforms (rule 10), a skeleton that is deeper than
-    /// [`PackedRig::MAX_LEVELS`], a geomBindTransform that is not finite.
+    /// A skeleton without valid bind transforms (rule 10), or one that is deeper than
+    /// [`PackedRig::MAX_LEVELS`] or has more joints than [`PackedRig::MAX_JOINTS`]; a
+    /// geomBindTransform that is not finite.
     pub fn pack(
         skeleton: &Skeleton,
         geom_bind: DMat4,
@@ -226,7 +228,7 @@ impl PackedRig {
             return wrong("geomBindTransform", "a finite matrix".into(), found);
         }
         let bind = DAffine3::from_mat4(geom_bind);
-        let slots = || inverse_bind.iter().chain(std::iter::once(&DMat4::IDENTITY));
+        let bind_matrices = || inverse_bind.iter().chain(std::iter::once(&DMat4::IDENTITY));
         let point = |m: &DMat4| math::rows(DMat4::from(DAffine3::from_mat4(*m) * bind));
         let bind_normal = math::normal_matrix(geom_bind);
         let normal = |m: &DMat4| math::rows3(within_f32(math::normal_matrix(*m) * bind_normal));
@@ -237,8 +239,8 @@ impl PackedRig {
             ends: hierarchy.ends,
             parents: hierarchy.parents,
             cached: hierarchy.cached as usize,
-            binds: slots().map(point).collect(),
-            normal_binds: with_normals.then(|| slots().map(normal).collect()),
+            binds: bind_matrices().map(point).collect(),
+            normal_binds: with_normals.then(|| bind_matrices().map(normal).collect()),
             levels,
         })
     }
@@ -249,15 +251,15 @@ impl PackedRig {
         &self.path
     }
 
-    /// Joints of the skeleton.
+    /// Number of joints of the skeleton.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.parents.len()
     }
 
-    /// Matrices of its palette: joints plus one.
+    /// Number of matrices of its palette: joints plus one.
     #[must_use]
-    pub fn slots(&self) -> usize {
+    pub fn entry_count(&self) -> usize {
         self.binds.len()
     }
 
@@ -273,7 +275,7 @@ impl PackedRig {
         self.levels
     }
 
-    /// The end of each group in [`PackedRig::order`]. A dispatch computes a group.
+    /// The end of each group in [`PackedRig::order`]. One dispatch computes one group.
     #[cfg(feature = "gpu")]
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
@@ -310,13 +312,13 @@ impl PackedRig {
         self.cached
     }
 
-    /// How many blocks of three vec4s its palette takes.
+    /// Number of blocks of three vec4s that its palette takes.
     #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
-        self.slots() * if self.has_normals() { 2 } else { 1 }
+        self.entry_count() * if self.has_normals() { 2 } else { 1 }
     }
 
-    /// Whether geomBindTransform mirrors.
+    /// Whether geomBindTransform mirrors the mesh.
     #[cfg(feature = "gpu")]
     pub(crate) fn mirrors(&self) -> bool {
         self.binds.last().is_some_and(math::mirrors)
@@ -343,7 +345,7 @@ impl PackedRig {
     }
 }
 
-/// A hierarchy of joints, cut into groups of levels.
+/// The joints of a skeleton, split into groups of levels.
 struct Hierarchy {
     order: Vec<u32>,
     ends: Vec<u32>,
@@ -380,11 +382,11 @@ impl Hierarchy {
             cached: 0,
         };
         let mut number = vec![0; topology.len()];
-        for slots in of_group {
-            for slot in slots {
-                let mut word = slot as u32;
-                if has_later_children.get(slot) == Some(&true) {
-                    number[slot] = out.cached;
+        for joints in of_group {
+            for index in joints {
+                let mut word = index as u32;
+                if has_later_children.get(index) == Some(&true) {
+                    number[index] = out.cached;
                     out.cached += 1;
                     word |= out.cached << 16;
                 }
@@ -413,14 +415,14 @@ impl Hierarchy {
 pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
     assert_eq!(joints.len(), rig.joint_count(), "one per joint");
     let mut cached: Vec<Rows> = Vec::with_capacity(rig.cached);
-    let mut all = vec![[Vec4::X, Vec4::Y, Vec4::Z]; rig.slots()];
+    let mut all = vec![[Vec4::X, Vec4::Y, Vec4::Z]; rig.entry_count()];
     for word in &rig.order {
-        let slot = (word & 0xffff) as usize;
-        let Some(joint) = joints.get(slot) else {
+        let index = (word & 0xffff) as usize;
+        let Some(joint) = joints.get(index) else {
             continue;
         };
         let mut m = parent_from_joint(joint);
-        let mut above = rig.parents[slot];
+        let mut above = rig.parents[index];
         while above < CACHED {
             m = multiplied(&parent_from_joint(&joints[above as usize]), &m);
             above = rig.parents[above as usize];
@@ -431,7 +433,7 @@ pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
         if word >> 16 > 0 {
             cached.push(m);
         }
-        all[slot] = m;
+        all[index] = m;
     }
     let points = all.iter().zip(&rig.binds);
     let points = points.map(|(m, bind)| multiplied(m, bind)).collect();
@@ -474,7 +476,7 @@ fn parent_from_joint(joint: &JointTransform) -> Rows {
 fn normal_rows(m: &Rows) -> Rows {
     let [x, y, z] = m.map(Vec4::truncate);
     let largest = x.abs().max(y.abs()).max(z.abs()).max_element();
-    // Not a NaN either.
+    // The comparison is false for NaN, too.
     if !matches!(largest.partial_cmp(&0.0), Some(std::cmp::Ordering::Greater)) {
         return [Vec4::ZERO; 3];
     }

@@ -1,11 +1,10 @@
-//! Every kernel, every override and every constant that Rust and WGSL share: each is written here
+//! Every kernel, every override and every constant that Rust and WGSL share. Each is written here
 //! and nowhere else.
 //!
-//! - A constant is a Rust `const`, and a line of WGSL in front of every kernel's text (`wgsl!` puts
-//!   it there).
-//! - A kernel declares its overrides in its shader, where they are read. `tests/engine/shaders.rs` holds
-//!   names, types and order of the declarations against the lists below, whose order gives the bits
-//!   of a variant.
+//! - A constant is a Rust `const`. `wgsl!` also puts it as a line of WGSL in front of every
+//!   kernel's text.
+//! - A kernel declares its overrides in its shader. `tests/engine/shaders.rs` checks their names,
+//!   types and order against the lists below. The order gives the bits of a variant.
 
 use super::{BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
 
@@ -43,8 +42,8 @@ macro_rules! constant {
     };
 }
 
-/// Defines constants for Rust, and the macro `constants_wgsl!` that gives their declarations in
-/// WGSL.
+/// Defines constants for Rust, and the macro `constants_wgsl!` that expands to their WGSL
+/// declarations.
 macro_rules! shared_constants {
     ($($(#[doc = $doc:literal])+ $name:ident: $ty:ident = $value:expr;)*) => {
         $($(#[doc = $doc])+ pub const $name: $ty = $value;)*
@@ -67,60 +66,61 @@ macro_rules! shared_constants {
 }
 
 shared_constants! {
-    /// An offset of something that is not there.
+    /// The offset of an array that does not exist.
     NONE: u32 = 0xffffffff;
     /// Invocations per workgroup of every kernel.
     WORKGROUP_SIZE: u32 = 64;
 
-    /// Flag of an item or a pose: no frame before this one wrote positions, so previous positions
-    /// are the new ones.
+    /// Flag of an item or a pose: it has no previous frame, so previous positions equal the new
+    /// ones.
     FRESH: u32 = 1;
-    /// Flag of an item: geomBindTransform and the way out of skeleton space mirror its points, so
-    /// smooth normals are negated.
+    /// Flag of an item: geomBindTransform and `out_from_skel` together mirror its points, so smooth
+    /// normals are negated.
     MIRRORED: u32 = 2;
     /// Flag of an item: palette indices have 8 bits, four to a word of an influence record;
     /// otherwise they have 16.
     NARROW_JOINTS: u32 = 4;
-    /// Flag of an item or a pose: normals are written as octahedral directions, a word each.
+    /// Flag of an item or a pose: normals are written as octahedral directions, one word each.
     OCTAHEDRAL: u32 = 8;
 
-    /// Most instances that one item of multi_pose_lbs skins.
+    /// Largest number of instances that one item of multi_pose_lbs skins.
     POSES_PER_ITEM: u32 = 4;
     /// Largest component of an octahedral direction of 16 bits.
     FINE_NORMAL: i32 = 32767;
-    /// What the weight 1 is as a fraction of 16 bits.
+    /// The weight 1 as a fraction of 16 bits.
     FINE_ONE: u32 = 65535;
-    /// A step of such a fraction.
+    /// The step of such a fraction.
     FINE_STEP: f32 = 1.0 / 65535.0;
     /// Largest component of an octahedral direction of 11 bits.
     COMPACT_NORMAL: i32 = 1023;
-    /// What the weights of a compact record add up to.
+    /// The sum of the weights of a compact record.
     COMPACT_ONE: u32 = 1023;
-    /// A step of such a weight.
+    /// The step of such a weight.
     COMPACT_STEP: f32 = 1.0 / 1023.0;
 
     /// Weights of sub-shapes nearer to zero than this count as zero.
     WEIGHT_EPSILON: f32 = 1e-6;
     /// Vectors and dual quaternions shorter than this are not normalized.
     SHORTEST: f32 = 1e-10;
-    /// A sum of quaternions shorter than this share of its weights' sum is what rounding left of
-    /// weights that cancel.
+    /// If a sum of quaternions is shorter than this share of the sum of its weights, it is only
+    /// rounding: the weights cancel.
     CANCELLED: f32 = 1e-6;
 
-    /// Marks the number of a cached matrix in a table of parents; otherwise the entry is a joint.
-    /// NONE, for a root, has the bit too.
+    /// In a table of parents, marks the index of a cached matrix; without it the entry is a joint.
+    /// NONE, for a root, has this bit too.
     CACHED: u32 = 0x80000000;
-    /// Matrices that carry normals are scaled down so that no element is larger.
+    /// Matrices for normals are scaled down so that no element is larger than this.
     LARGEST_NORMAL_ELEMENT: f32 = 1e15;
-    /// Matrices whose largest element is 1 are singular if their determinant is nearer to zero.
+    /// A matrix whose largest element is 1 is singular if its determinant is nearer to zero than
+    /// this.
     SMALLEST_DETERMINANT: f32 = 1e-37;
 
-    /// A sum of cross products smaller than this has no direction: products left f32.
+    /// A sum of cross products smaller than this has no direction: its products underflow f32.
     SMALLEST_AREA: f32 = 1e-30;
     /// A sum of cross products larger than this has no direction either.
     LARGEST_AREA: f32 = 1e38;
 
-    /// Positions that one invocation of bounds reads.
+    /// Number of positions that one invocation of the kernel `bounds` reads.
     POSITIONS_PER_INVOCATION: u32 = 16;
     /// Words of the keys of a box: three maxima, three negated minima, two unused.
     WORDS_PER_BOX: u32 = 8;
@@ -128,8 +128,8 @@ shared_constants! {
 
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);
 
-/// Most results of an item that shares a workgroup with other items. In a workgroup of its own,
-/// half of the invocations or more would be idle.
+/// Largest number of results of an item that shares a workgroup with other items. In a workgroup of
+/// its own, at least half of the invocations would be idle.
 pub const MAX_SHARED_RESULTS: u32 = WORKGROUP_SIZE / 2;
 
 /// Defines a module with the bits of a kernel's boolean overrides, in the order of the list.
@@ -162,7 +162,7 @@ override_bits! {
     WITH_SOURCES,
     /// Results have tangents.
     WITH_TANGENTS,
-    /// Positions of the frame before are kept.
+    /// Previous positions are written.
     WITH_PREVIOUS,
     /// Several items share a workgroup.
     SHARED_WORKGROUPS,
@@ -173,7 +173,7 @@ override_bits! {
     multi_pose_bits:
     /// Results have normals.
     WITH_NORMALS,
-    /// Positions of the frame before are kept.
+    /// Previous positions are written.
     WITH_PREVIOUS,
     /// Palette indices have 8 bits.
     NARROW,

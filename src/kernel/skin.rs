@@ -9,7 +9,7 @@ use super::registry::{self, skin_bits};
 use super::{Access, Binding, Dispatch, Kernel, StructLayout};
 
 gpu_struct! {
-    /// Where what an instance's pose says lies, in elements of the bound buffers.
+    /// Where the data of an instance's pose lies, in elements of the bound buffers.
     pub struct PoseOffsets {
         /// First row of its palette.
         palette: u32,
@@ -18,33 +18,33 @@ gpu_struct! {
         /// First of its rigid motions, three vec4s per palette index; [`super::NONE`] for linear
         /// blend skinning.
         motions: u32,
-        /// Rows of one matrix for all points, in place of sums of the palette's; [`super::NONE`] to
-        /// sum up.
+        /// First row of one matrix that all points use in place of a sum of the palette's matrices;
+        /// [`super::NONE`] to compute the sum.
         bind: u32,
         /// The same for normals.
         normal_bind: u32,
-        /// Three rows out of skeleton space for points, then three for normals.
+        /// First row of `out_from_skel`: three rows for points, then three for normals.
         post: u32,
-        /// The first of its sub-shapes' weights.
+        /// First of the weights of its sub-shapes.
         sub_weights: u32,
     }
 }
 
 gpu_struct! {
-    /// Where one kind of results goes, in words of its output binding.
+    /// Where one kind of result goes, in words of its output binding.
     pub struct ResultPlace {
         /// The first result.
         first: u32,
-        /// From one result to the next.
+        /// Words from one result to the next.
         stride: u32,
     }
 }
 
 gpu_struct! {
-    /// Where the results of an item go. A place counts only if the item makes that kind of result.
+    /// Where the results of an item go. A place is used only if the item computes that kind of
+    /// result.
     pub struct ResultPlaces {
-        /// The first position of the whole instance, which neighbours of smooth normals are counted
-        /// from.
+        /// First position of the whole instance. Neighbours of smooth normals are counted from it.
         first_point: u32,
         /// Positions.
         points: ResultPlace,
@@ -52,8 +52,8 @@ gpu_struct! {
         normals: ResultPlace,
         /// Tangents, four floats each.
         tangents: ResultPlace,
-        /// Where positions are copied before they are overwritten. Its `first` is [`super::NONE`]
-        /// if nobody wants them.
+        /// Where positions are copied to before they are overwritten. Its `first` is
+        /// [`super::NONE`] if previous positions are not wanted.
         previous: ResultPlace,
     }
 }
@@ -66,8 +66,8 @@ gpu_struct! {
         /// [`SkinItem::FRESH`], [`SkinItem::MIRRORED`], [`SkinItem::NARROW_JOINTS`] and
         /// [`SkinItem::OCTAHEDRAL`].
         flags: u32,
-        /// The static data, which all instances share. An item that does not want rest normals,
-        /// tangents, influences or all blend entries of the slice differs in those.
+        /// The static data, which all instances share. If an item does not need the rest normals,
+        /// tangents, influences or all blend entries of the slice, its offsets differ there.
         slice: SliceOffsets,
         /// The pose.
         pose: PoseOffsets,
@@ -87,7 +87,7 @@ impl SkinItem {
     pub const OCTAHEDRAL: u32 = registry::OCTAHEDRAL;
 }
 
-/// The structs of kernels that take a [`SkinItem`].
+/// The structs of kernels that read a [`SkinItem`].
 pub(super) const ITEM_STRUCTS: &[StructLayout] = &[
     Dispatch::LAYOUT,
     SliceOffsets::LAYOUT,

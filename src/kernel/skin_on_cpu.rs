@@ -14,8 +14,8 @@ use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
 use crate::mesh::RenderVertices;
 
-/// Points per task: few enough to stay in the first cache, and enough that starting a task costs
-/// little. Blending takes as many.
+/// Number of points per task: few enough to stay in the first cache, and enough to make starting a
+/// task cheap. Blending uses blocks of the same size.
 const CHUNK: usize = super::blend_shapes::BLOCK;
 
 /// One prim to skin in one pose, and where its results go; for [`skin_batch_on_cpu`].
@@ -25,9 +25,9 @@ pub struct CpuJob<'a> {
     pub skin: &'a PackedSkin,
     /// A pose of this skin.
     pub pose: &'a PackedPose,
-    /// Positions: [`PackedSkin::output_count`] of them.
+    /// Positions. The length is [`PackedSkin::output_count`].
     pub points: &'a mut [Vec3],
-    /// Normals: [`PackedSkin::output_normal_count`] of them. `None` computes none.
+    /// Normals. The length is [`PackedSkin::output_normal_count`]. `None` computes none.
     pub normals: Option<&'a mut [Vec3]>,
     /// Tangents: one per render vertex of a skin that has tangents. `None` computes none.
     pub tangents: Option<&'a mut [Vec4]>,
@@ -45,7 +45,7 @@ impl<'a> CpuJob<'a> {
         }
     }
 
-    /// Does the job; see [`skin_on_cpu`].
+    /// Runs the job; see [`skin_on_cpu`].
     ///
     /// # Panics
     /// As [`skin_on_cpu`].
@@ -89,11 +89,11 @@ impl<'a> CpuJob<'a> {
 /// Deforms one prim: applies blend shapes, skins, and applies `out_from_skel` (rules 13 to 27).
 ///
 /// It writes [`PackedSkin::output_count`] positions and [`PackedSkin::output_normal_count`]
-/// normals, in the space that `out_from_skel` of the pose leads to. A prim that only blends stays
-/// in prim space.
+/// normals, in the space of the pose (`out_from_skel`). A prim that only blends stays in prim
+/// space.
 ///
 /// # Panics
-/// If an output has another length, if the skin has no normals but the caller wants some, or if the
+/// If an output has another length, if the skin has no normals but `normals` is given, or if the
 /// pose was packed for another skin.
 pub fn skin_on_cpu(
     skin: &PackedSkin,
@@ -106,7 +106,7 @@ pub fn skin_on_cpu(
     job.run();
 }
 
-/// Does many jobs in parallel: many prims, or one prim in many poses.
+/// Runs many jobs in parallel: many prims, or one prim in many poses.
 ///
 /// # Panics
 /// As [`skin_on_cpu`].
@@ -114,9 +114,9 @@ pub fn skin_batch_on_cpu(jobs: &mut [CpuJob<'_>]) {
     jobs.par_iter_mut().for_each(CpuJob::run);
 }
 
-/// Deforms some points of a prim only: for picking, or to attach things to a surface. Indices count
-/// the points of the prim, not render vertices. The positions have the same bits as those of
-/// [`skin_on_cpu`], and are in the same space.
+/// Deforms only some points of a prim, for picking or to attach things to a surface. `indices` are
+/// indices of the prim's points, not of render vertices. Positions have the same bits as those of
+/// [`skin_on_cpu`] and are in the same space.
 ///
 /// # Panics
 /// If `out` is not as long as `indices`, if an index is not below [`PackedSkin::point_count`], or
@@ -136,7 +136,7 @@ pub fn points_on_cpu(skin: &PackedSkin, pose: &PackedPose, indices: &[u32], out:
         .for_each(|(out, indices)| plan.run_chosen(indices, out));
 }
 
-/// What all chunks of one job share.
+/// Data that all chunks of one job share.
 struct Plan<'a> {
     skin: &'a PackedSkin,
     /// Active sub-shapes; `None` if there is nothing to blend.
@@ -144,24 +144,25 @@ struct Plan<'a> {
     /// The matrices of the palette. For linear blend skinning they are multiplied by
     /// `out_from_skel` without its translation.
     points: Vec<Columns>,
-    /// What the sum of the matrices of a point begins with: the translation of `out_from_skel`.
+    /// The matrix that the sum of each point begins with: the translation of `out_from_skel`.
     start: Columns,
     normals: Vec<[Vec4; 3]>,
     post_normal: Option<Columns>,
-    /// For dual quaternion skinning.
+    /// `None` for linear blend skinning.
     rigid: Option<Rigid<'a>>,
-    /// The rigid motions without their translations, for tangents; empty if nobody wants tangents.
+    /// The rigid motions without their translations, for tangents; empty if tangents are not
+    /// wanted.
     turns: Vec<[Vec4; 3]>,
     mirrors: bool,
 }
 
-/// What dual quaternion skinning does after the linear part.
+/// The second part of dual quaternion skinning, after the linear part.
 struct Rigid<'a> {
     motions: &'a [[Vec4; 3]],
     post: Columns,
     post_normal: Columns,
-    /// Whether points have a linear part of their own; if not, the last matrix of the palette
-    /// serves all points.
+    /// Whether points have a linear part of their own. If not, all points use the last matrix of
+    /// the palette.
     scales_points: bool,
     scales_normals: bool,
 }
@@ -173,14 +174,15 @@ impl<'a> Plan<'a> {
         with_normals: bool,
         with_tangents: bool,
     ) -> Self {
-        // Where a shape has normal offsets, normals are normalised, active or not (rule 19).
+        // If any shape has normal offsets, normals are normalised, whether that shape is active or
+        // not (rule 19).
         let active = skin
             .blend()
             .map(|blend| Active::new(blend, pose.channel_weights()))
             .filter(|active| with_normals || !active.is_empty());
         let post = columns(pose.post());
-        // Weights need not sum to 1, so the translation out of skeleton space cannot go through
-        // them: it is what each point's sum begins with.
+        // Weights need not sum to 1, so the translation of `out_from_skel` cannot be part of the
+        // matrices. Each point's sum begins with it instead.
         let outward = [post[0], post[1], post[2], Vec4::ZERO];
         let is_identity =
             |m: &Rows| columns(m) == columns(&crate::math::rows(glam::DMat4::IDENTITY));
@@ -299,8 +301,7 @@ impl<'a> Plan<'a> {
         self.skin(records, (blended, blended_normals), points, normals);
     }
 
-    /// Skins points, and normals if the caller wants them. The values of `rest` are blended
-    /// already.
+    /// Skins points, and normals if the caller wants them. `rest` has the values after blending.
     fn skin(
         &self,
         records: Records<'_>,
@@ -410,7 +411,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Render vertices, which take the results of their points and have tangents of their own.
+/// Render vertices copy the results of their points and have tangents of their own.
 impl Plan<'_> {
     /// Deforms each point once, and copies the results to the vertices that show it.
     fn show(&self, vertices: &RenderVertices, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {

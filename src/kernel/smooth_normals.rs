@@ -9,8 +9,8 @@ use super::{Access, Binding, Dispatch, Kernel, SkinItem};
 use crate::error::Invalid;
 use crate::skel::MeshTopology;
 
-/// The kernel. It runs after [`super::SKIN`] and [`super::MULTI_POSE_LBS`], and takes the items of
-/// the former.
+/// The kernel of smooth normals. It runs after [`super::SKIN`] and [`super::MULTI_POSE_LBS`], and
+/// reads the items of [`super::SKIN`].
 pub const SMOOTH_NORMALS: Kernel = Kernel {
     name: "smooth_normals",
     wgsl: wgsl![
@@ -33,10 +33,10 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
     numbers: &["NORMALS_BINDING"],
 };
 
-/// The neighbours of each point at its face corners, in compressed sparse rows. A kernel gathers
-/// them and needs no atomics.
+/// The neighbours of each point at its face corners, in compressed sparse rows. The kernel gathers
+/// them, so it needs no atomics.
 ///
-/// Left out are faces that are holes or have fewer than three corners, and corners whose two edges
+/// It leaves out faces that are holes or have fewer than three corners, and corners whose two edges
 /// are the same or have no length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SmoothNormals {
@@ -57,7 +57,7 @@ impl SmoothNormals {
             let expected = format!("indices of {point_count} points");
             return Err(Invalid::new(prim, INDICES, expected, found).coded("mesh-topology"));
         }
-        // Two words each.
+        // Each corner takes two words.
         let words = topology.corner_count() as u64 * 2;
         Invalid::unless_u32_counts(prim, INDICES, "words of neighbours", words)?;
 
@@ -80,8 +80,8 @@ impl SmoothNormals {
         Ok(made)
     }
 
-    /// Leaves out corners with a neighbour that has no render vertex, for there is no result of it
-    /// to read.
+    /// Drops corners with a neighbour that has no render vertex, because that neighbour has no
+    /// result to read.
     pub(super) fn keep_shown(&mut self, shown: &[bool]) {
         let is_shown = |pair: &[u32; 2]| pair.iter().all(|point| shown[*point as usize]);
         if self.neighbors.iter().all(is_shown) {
@@ -111,9 +111,9 @@ impl SmoothNormals {
         &self.neighbors
     }
 
-    /// The mirror of [`SMOOTH_NORMALS`]: the normal of one point. Every corner adds the cross
-    /// product of its two edges, so large faces count for more. A point without faces, or whose
-    /// faces have no area, has a normal of zero.
+    /// Computes the normal of one point, as the mirror of [`SMOOTH_NORMALS`]. Every corner adds the
+    /// cross product of its two edges, so large faces count for more. The normal is zero at a point
+    /// without faces, or if its faces have no area.
     pub(super) fn of_point(&self, points: &[Vec3], point: usize) -> Vec3 {
         let p = points[point];
         let corners = self.rows[point] as usize..self.rows[point + 1] as usize;
@@ -125,12 +125,12 @@ impl SmoothNormals {
     }
 }
 
-/// Scales a vector to unit length, even a very short one: areas shrink with the square of a mesh's
-/// unit.
+/// Scales a vector to unit length, even a very short one: areas shrink with the square of the
+/// mesh's unit.
 fn unit(v: Vec3) -> Vec3 {
     let v_abs = v.abs();
     let size = v_abs.x + v_abs.y + v_abs.z;
-    // Not so for NaN.
+    // The comparison is false for NaN.
     if size > SMALLEST_AREA && size < LARGEST_AREA {
         (v / size).normalize()
     } else {
@@ -152,7 +152,7 @@ fn for_each_corner(topology: &MeshTopology, mut f: impl FnMut(u32, [u32; 2])) {
         for (i, point) in points.iter().enumerate() {
             let next = points[(i + 1) % points.len()];
             let previous = points[(i + points.len() - 1) % points.len()];
-            // No area, and not the rounding of one.
+            // Such a corner has no area; skipping it avoids the rounding of one.
             if next == previous || next == *point || previous == *point {
                 continue;
             }

@@ -1,8 +1,8 @@
-//! The few helpers for f64 transforms that glam does not have.
+//! Helpers for f64 transforms that glam does not have.
 //!
-//! sinew has column vectors (`p' = M * p`) everywhere, as glam does. Readers convert USD's
+//! sinew uses column vectors (`p' = M * p`) everywhere, as glam does. Readers convert USD's
 //! matrices, which are for row vectors. *Packed rows* are the upper three rows of an affine matrix
-//! in f32: the form of palettes.
+//! in f32; palettes consist of them.
 
 pub(crate) mod polar_decomposition;
 
@@ -43,7 +43,7 @@ pub fn multiplied(a: &Rows, b: &Rows) -> Rows {
     })
 }
 
-/// Whether the matrix of these packed rows mirrors.
+/// Whether the matrix of these packed rows mirrors (has a negative determinant).
 #[must_use]
 pub fn mirrors(m: &Rows) -> bool {
     let [x, y, z] = m.map(|row| row.truncate().as_dvec3());
@@ -52,9 +52,9 @@ pub fn mirrors(m: &Rows) -> bool {
 
 /// The inverse transpose of the upper 3x3 matrix, which transforms normals.
 ///
-/// For a singular matrix it is the matrix of cofactors instead. That has the direction of the
-/// inverse transpose, if one exists, so a joint that is scaled to zero flattens normals and does
-/// not make them NaN.
+/// For a singular matrix it is the matrix of cofactors. Cofactors have the direction of the inverse
+/// transpose wherever that exists, so a joint that is scaled to zero flattens normals instead of
+/// making them NaN.
 #[inline]
 #[must_use]
 pub fn normal_matrix(m: DMat4) -> DMat3 {
@@ -104,11 +104,11 @@ pub fn make_transform(translate: DVec3, rotate: DQuat, scale: DVec3) -> DMat4 {
 /// A transform as translation, rotation and scale: `T * R * S`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trs {
-    /// In units of the target space.
+    /// In the units of the target space.
     pub translation: DVec3,
-    /// Unit length.
+    /// Of unit length.
     pub rotation: DQuat,
-    /// Along the axes before the rotation.
+    /// Along the axes before the rotation. Negative scales mirror.
     pub scale: DVec3,
 }
 
@@ -119,7 +119,7 @@ impl Default for Trs {
 }
 
 impl Trs {
-    /// The transform that moves nothing.
+    /// The identity transform.
     pub const IDENTITY: Self = Self {
         translation: DVec3::ZERO,
         rotation: DQuat::IDENTITY,
@@ -132,9 +132,9 @@ impl Trs {
         DMat4::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
     }
 
-    /// The components of an affine matrix, with the rotation of [`nearest_rotation`]. Shear is
-    /// lost. If the matrix mirrors, all three scales are negative. If it flattens to a plane, the
-    /// rotation is that of the plane; if it flattens further, there is none.
+    /// Decomposes an affine matrix, with the rotation of [`nearest_rotation`]. Shear is lost. If
+    /// the matrix mirrors, all three scales are negative. If it flattens space to a plane, the
+    /// rotation is that of the plane. If it flattens further, the rotation is the identity.
     #[must_use]
     pub fn from_matrix(m: &DMat4) -> Self {
         let basis = DMat3::from_mat4(*m);
@@ -158,7 +158,8 @@ pub fn is_finite(m: &DMat4) -> bool {
 /// Whether every element of every matrix is a finite number.
 #[must_use]
 pub fn all_finite(matrices: &[DMat4]) -> bool {
-    // Zero times what is not finite is not a number, and stays so in any sum. Four sums, for they do not wait for one another.
+    // Zero times infinity or NaN is NaN, and a sum with NaN stays NaN. There are four sums because
+    // they do not wait for one another.
     let sum = matrices.iter().fold(DVec4::ZERO, |sum, m| {
         let zeros = |v: DVec4| v * 0.0;
         sum + ((zeros(m.x_axis) + zeros(m.y_axis)) + (zeros(m.z_axis) + zeros(m.w_axis)))
@@ -166,7 +167,7 @@ pub fn all_finite(matrices: &[DMat4]) -> bool {
     sum == DVec4::ZERO
 }
 
-/// How far rounding in products of f32 matrices may move a zero.
+/// How far rounding in products of f32 matrices may move an element that should be zero.
 const PROJECTS: f64 = 1e-5;
 
 /// Whether a matrix is affine. False for a finite matrix with a projective last row; true for one

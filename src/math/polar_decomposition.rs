@@ -1,17 +1,17 @@
-//! Matrices split into a rotation and a stretch (polar decompositions), and the eigenvectors that
-//! this takes. All in f64.
+//! Polar decompositions: split a matrix into a rotation and a stretch. Also the eigenvectors that
+//! they need. All in f64.
 //!
 //! - [`nearest_rotation`]: the rotation of any matrix, for retargeting, lenses and [`super::Trs`].
 //! - [`split_joint`], [`split_normal_matrix`]: joints for dual quaternion skinning, once per joint
 //!   and pose (rules 25 to 27). `_ConvertToDualQuaternions` and `_ConvertToQuaternions` of
 //!   usdSkel/utils.cpp decide the degenerate cases.
 //!
-//! The f64 reference splits joints by code of its own (`skel::dual_quaternion`) on purpose: what
-//! tests compare with it shares nothing with it.
+//! The f64 reference splits joints with its own code (`skel::dual_quaternion`) on purpose: tests
+//! compare it with this code, so the two must share nothing.
 
 use glam::{DMat3, DMat4, DQuat, DVec3, DVec4, Vec3Swizzles, Vec4Swizzles};
 
-/// Columns count as orthogonal when their cosines are below this.
+/// Columns are orthogonal if the cosines of their angles are below this.
 const ORTHOGONAL: f64 = 1e-13;
 
 /// The rotation nearest to a matrix: the orthogonal factor of its polar decomposition, without
@@ -34,7 +34,7 @@ pub fn nearest_rotation(m: DMat3) -> Option<DQuat> {
     if determinant < 0.0 {
         (x, determinant) = (x * -1.0, -determinant);
     }
-    // A column this much shorter than the rest is flat but for rounding.
+    // If one column is this much shorter than the others, the matrix is flat except for rounding.
     if determinant < 1e-15 {
         return None;
     }
@@ -43,7 +43,7 @@ pub fn nearest_rotation(m: DMat3) -> Option<DQuat> {
     if skew <= ORTHOGONAL {
         return Some(DQuat::from_mat3(&DMat3::from_cols(a, b, c)).normalize());
     }
-    // Higham's iteration, scaled by the determinant; it settles quadratically.
+    // Higham's iteration, scaled by the determinant; it converges quadratically.
     for _ in 0..50 {
         let inverse = x.inverse().transpose();
         let scale = x.determinant().abs().cbrt().recip();
@@ -73,8 +73,7 @@ pub(super) fn unflattened(m: DMat3) -> DMat3 {
 /// The eigenvectors (as columns) and eigenvalues of a symmetric matrix, by cyclic Jacobi rotations.
 ///
 /// Each rotation turns by 45 degrees at most, so a matrix that is nearly diagonal keeps the order
-/// of its axes. `GfMatrix4d::Factor` gives the same order, so scales come out in the order of the
-/// axes.
+/// of its axes. `GfMatrix4d::Factor` gives the same order, so scales have the order of the axes.
 #[must_use]
 pub fn principal_axes(mut m: DMat3) -> (DMat3, DVec3) {
     let mut axes = DMat3::IDENTITY;
@@ -86,7 +85,7 @@ pub fn principal_axes(mut m: DMat3) -> (DMat3, DVec3) {
         for (p, q) in [(0, 1), (0, 2), (1, 2)] {
             let off = m.col(q)[p];
             let (a, b) = (m.col(p)[p], m.col(q)[q]);
-            // Too small to change either neighbour.
+            // The element is too small to change either of its diagonal elements.
             if a.abs() + off.abs() == a.abs() && b.abs() + off.abs() == b.abs() {
                 m.col_mut(q)[p] = 0.0;
                 m.col_mut(p)[q] = 0.0;
@@ -108,15 +107,15 @@ pub fn principal_axes(mut m: DMat3) -> (DMat3, DVec3) {
     (axes, DVec3::new(m.x_axis.x, m.y_axis.y, m.z_axis.z))
 }
 
-/// Determinants below it make a joint singular; stretches squared below it are clamped
+/// A joint whose determinant is below this is singular. Squared stretches below this are clamped
 /// (`GfMatrix4d::Factor`).
 const FACTOR_EPSILON: f64 = 1e-10;
 
-/// Where `GfOrthogonalizeBasis` stops, and where it takes axes for collinear
+/// `GfOrthogonalizeBasis` stops at this change, and treats axes as collinear below it
 /// (GF_MIN_ORTHO_TOLERANCE).
 const ORTHO_TOLERANCE: f64 = 1e-6;
 
-/// Residuals closer to identity do not count as scale.
+/// A residual that is closer to the identity than this has no scale.
 const SCALE_TOLERANCE: f64 = 1e-6;
 
 /// A rigid motion as a dual quaternion, each half as (x, y, z, w).
@@ -147,11 +146,11 @@ pub(crate) fn split_joint(joint: DMat4) -> (RigidMotion, DMat3) {
     (RigidMotion { real, dual }, rotation.inverse() * linear)
 }
 
-/// Splits the inverse transpose of a joint's matrix, which carries normals, into a rotation and a
-/// residual.
+/// Splits the inverse transpose of a joint's matrix, which transforms normals, into a rotation and
+/// a residual.
 ///
-/// The inverse of a singular matrix is FLT_MAX times the identity in usd-core. Such a joint
-/// therefore does not turn normals, and its residual outweighs those of all other joints.
+/// usd-core takes FLT_MAX times the identity as the inverse of a singular matrix. So such a joint
+/// does not rotate normals, and its residual outweighs those of all other joints.
 pub(crate) fn split_normal_matrix(joint: DMat4) -> (DVec4, DMat3) {
     let linear = DMat3::from_mat4(joint);
     if linear.determinant() == 0.0 {
@@ -172,7 +171,7 @@ pub(crate) fn is_scale(residual: DMat3) -> bool {
         .any(|e| e.abs() >= SCALE_TOLERANCE)
 }
 
-/// The rotation of a matrix: its orthogonal polar factor, negated where the matrix mirrors. Where a
+/// The rotation of a matrix: its orthogonal polar factor, negated if the matrix mirrors. If a
 /// stretch is so small that usd-core clamps it, the result is not quite a rotation.
 fn rotation_of(m: DMat3) -> DMat3 {
     let (stretches_squared, axes) = symmetric_eigen(m.transpose() * m);
@@ -191,8 +190,8 @@ fn rotation_of(m: DMat3) -> DMat3 {
 
 /// The eigenvalues of a symmetric matrix, and the eigenvector of each, by cyclic Jacobi rotations.
 ///
-/// This is not [`principal_axes`], which the f64 reference uses: a fault in either solver makes the
-/// two disagree.
+/// It is not [`principal_axes`], which the f64 reference uses: a fault in one of the two makes them
+/// disagree.
 fn symmetric_eigen(m: DMat3) -> ([f64; 3], [DVec3; 3]) {
     let mut a = m.to_cols_array_2d();
     let mut axes = [DVec3::X, DVec3::Y, DVec3::Z];
@@ -205,7 +204,7 @@ fn symmetric_eigen(m: DMat3) -> ([f64; 3], [DVec3; 3]) {
             if a[p][q] == 0.0 {
                 continue;
             }
-            // The smaller root of t^2 + 2 theta t - 1 turns the element at (p, q) to zero.
+            // The smaller root of t^2 + 2 theta t - 1 makes the element at (p, q) zero.
             let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
             let t = 1.0f64.copysign(theta) / (theta.abs() + theta.hypot(1.0));
             let cos = t.hypot(1.0).recip();
@@ -225,10 +224,10 @@ fn symmetric_eigen(m: DMat3) -> ([f64; 3], [DVec3; 3]) {
     ([a[0][0], a[1][1], a[2][2]], axes)
 }
 
-/// `GfOrthogonalizeBasis`: orthogonal unit axes near those of the matrix, no axis before another.
-/// Collinear axes stay as they are.
+/// Orthogonal unit axes near those of the matrix (`GfOrthogonalizeBasis`). All axes are treated
+/// alike. Collinear axes stay as they are.
 fn orthonormalized(m: DMat3) -> DMat3 {
-    // GfVec3d::Normalize leaves what is shorter than this short.
+    // GfVec3d::Normalize divides a shorter vector by this length, so it stays short.
     let unit = |v: DVec3| v / v.length().max(1e-10);
     let apart = |a: DVec3, b: DVec3| a.distance_squared(b) > ORTHO_TOLERANCE * ORTHO_TOLERANCE;
     let (mut x, mut y, mut z) = (unit(m.x_axis), unit(m.y_axis), unit(m.z_axis));
@@ -251,9 +250,9 @@ fn orthonormalized(m: DMat3) -> DMat3 {
     DMat3::from_cols(x, y, z)
 }
 
-/// `GfMatrix3d::ExtractRotationQuaternion`. The sign of its result matters where the pivot joint of
-/// a blend is singular. Its result for a matrix that mirrors matters for normals of mirrored
-/// joints.
+/// The quaternion of a rotation, as `GfMatrix3d::ExtractRotationQuaternion` computes it. The sign
+/// matters if the pivot joint of a blend is singular. The result for a matrix that mirrors matters
+/// for normals of mirrored joints.
 fn quaternion(m: DMat3) -> DVec4 {
     let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
     let skew = DVec3::new(y.z - z.y, z.x - x.z, x.y - y.x);
@@ -270,7 +269,7 @@ fn quaternion(m: DMat3) -> DVec4 {
         let four_w = 2.0 * (trace + 1.0).sqrt();
         return (skew / four_w).extend((four_w * 0.25).clamp(-1.0, 1.0));
     }
-    // Twice the diagonal element less the trace: that element less the two others.
+    // Twice the diagonal element minus the trace is that element minus the other two.
     let four_i = 2.0 * (2.0 * diagonal[largest] - trace + 1.0).sqrt();
     let sums = DVec3::new(y.z + z.y, z.x + x.z, x.y + y.x) / four_i;
     let mut imaginary = match largest {
@@ -287,7 +286,7 @@ mod tests {
     use super::*;
     use crate::math::Trs;
 
-    /// Rotations of all quadrants, also about one axis alone.
+    /// Rotations of all quadrants, including rotations about one axis.
     fn rotations() -> Vec<DQuat> {
         let mut out = vec![DQuat::IDENTITY];
         for axis in [
@@ -351,10 +350,11 @@ mod tests {
             r * DMat3::from_diagonal(DVec3::new(3.0, 0.01, 2.0)),
             q
         ));
-        // A symmetric stretch keeps the rotation, shear and all.
+        // A symmetric stretch, even with shear, does not change the rotation.
         let stretch = DMat3::from_cols_array(&[2.0, 0.3, 0.1, 0.3, 1.0, -0.2, 0.1, -0.2, 0.7]);
         assert!(same(r * stretch, q));
-        // One mirrored axis is all three, after half a turn about that axis.
+        // Mirroring along one axis equals mirroring along all three after half a turn about that
+        // axis.
         let mirrored = r * DMat3::from_diagonal(DVec3::new(-1.0, 1.0, 1.0));
         assert!(same(
             mirrored,

@@ -1,4 +1,4 @@
-//! Meshes cut into triangles, with vertices as renderers need them.
+//! Splits meshes into triangles and into the vertices that renderers need.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use super::triangulate::triangulate;
 use crate::error::Invalid;
 use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
-/// The values of a mesh at rest that a [`RenderMesh`] is made from.
+/// The rest values of a mesh from which a [`RenderMesh`] is built.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RenderInputs<'a> {
-    /// Rest points in prim space. They decide how faces that are not convex are cut.
+    /// Rest points in prim space. They decide how faces that are not convex are triangulated.
     pub points: &'a [Vec3],
     /// Rest normals in prim space, of any interpolation.
     pub normals: Option<PrimvarSlice<'a, Vec3>>,
@@ -19,7 +19,7 @@ pub struct RenderInputs<'a> {
     pub uvs: Option<PrimvarSlice<'a, Vec2>>,
     /// Linear colours.
     pub colors: Option<PrimvarSlice<'a, Vec3>>,
-    /// Opacities, 1 for opaque.
+    /// Opacities; 1 is opaque.
     pub opacities: Option<PrimvarSlice<'a, f32>>,
 }
 
@@ -50,14 +50,14 @@ pub struct RenderInputs<'a> {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderMesh {
-    /// The point of each vertex. Vertices are in the order in which triangles use them first.
-    /// Points that no triangle uses have none.
+    /// The point of each vertex. Vertices are in the order in which triangles first use them. A
+    /// point that no triangle uses has no vertex.
     pub points: Vec<u32>,
-    /// The rest normal of each vertex, by the skin's numbers: a point, or a face corner. `None` if
-    /// there are no normals, or if they are one per face or one for the mesh, which skinning does
-    /// not change.
+    /// The rest normal of each vertex, as an index into the normals of the skin: that of a point,
+    /// or of a face corner. `None` if there are no normals, or if there is one per face or one for
+    /// the whole mesh: skinning does not change those.
     pub skin_normals: Option<Vec<u32>>,
-    /// The first face corner that each vertex stands for.
+    /// The first face corner that each vertex was created for.
     pub corners: Vec<u32>,
     /// Rest normals of vertices in prim space.
     pub normals: Option<Vec<Vec3>>,
@@ -67,26 +67,26 @@ pub struct RenderMesh {
     pub colors: Option<Vec<Vec3>>,
     /// Opacities of vertices.
     pub opacities: Option<Vec<f32>>,
-    /// The vertices of each triangle, in the order of the faces. They run counter-clockwise as seen
+    /// The vertices of each triangle, in the order of the faces. They are counter-clockwise as seen
     /// from outside, also for a left-handed mesh.
     pub triangles: Vec<[u32; 3]>,
-    /// The face of each triangle, ascending.
+    /// The face of each triangle; ascending.
     pub face_of_triangle: Vec<u32>,
-    /// The sides of faces, as pairs of vertices. Each pair of points comes once, however many
-    /// vertices the points have.
+    /// The sides of faces, as pairs of vertices. Each pair of points is listed once, even if the
+    /// points have several vertices.
     pub edges: Vec<[u32; 2]>,
 }
 
 impl RenderMesh {
-    /// Cuts faces into triangles, and splits points into vertices. Holes and faces of fewer than
-    /// three corners are left out. `prim` is the path of the mesh, for messages. The same input
-    /// gives the same output.
+    /// Splits faces into triangles, and points into vertices. Holes and faces of fewer than three
+    /// corners are left out. `prim` is the path of the mesh, for messages. The same input gives the
+    /// same output.
     ///
     /// The time is proportional to the number of corners, except for faces that are not convex.
     ///
     /// # Errors
-    /// Faces that use points which are not there; points that are not finite; primvars of the wrong
-    /// length.
+    /// Faces that refer to points that do not exist; points that are not finite; primvars of the
+    /// wrong length.
     pub fn new(
         prim: &str,
         topology: &MeshTopology,
@@ -169,7 +169,7 @@ struct Builder<'a> {
     inputs: &'a RenderInputs<'a>,
     mesh: RenderMesh,
     vertices: HashMap<(u32, Look), u32>,
-    /// The points of edges so far, the lower first.
+    /// The points of the edges found so far, the lower first.
     sides: HashSet<[u32; 2]>,
     /// Whether values can differ between the corners of a point.
     splits: bool,
@@ -230,7 +230,7 @@ impl<'a> Builder<'a> {
         let mut look = Look::default();
         let mut write = |from: usize, values: &[f32]| {
             for (to, value) in look.0[from..].iter_mut().zip(values) {
-                // Both zeros are one.
+                // -0 and 0 count as equal.
                 *to = (value + 0.0).to_bits();
             }
         };
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
         look
     }
 
-    /// Adds those sides of a face that no face before it has.
+    /// Adds the sides of a face that no earlier face has.
     fn sides(&mut self, face: usize, corners: std::ops::Range<usize>) {
         for corner in corners.clone() {
             let next = match corner + 1 == corners.end {
@@ -272,7 +272,7 @@ impl<'a> Builder<'a> {
             Some(PrimvarInterpolation::FaceVarying) => Some(mesh.corners.clone()),
             _ => None,
         };
-        // A mesh without faces has what was asked for too: none of each.
+        // A mesh without faces still has the requested arrays; they are empty.
         let inputs = self.inputs;
         mesh.normals = inputs.normals.map(|_| mesh.normals.unwrap_or_default());
         mesh.uvs = inputs.uvs.map(|_| mesh.uvs.unwrap_or_default());

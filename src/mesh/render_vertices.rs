@@ -1,4 +1,4 @@
-//! Render vertices: which point of a prim each vertex of a renderer shows.
+//! Render vertices: the point of a prim that each vertex of a renderer shows.
 
 use glam::Vec4;
 
@@ -37,10 +37,10 @@ impl RenderVertices {
         }
     }
 
-    /// Sets the rest tangent of each vertex, in prim space. w is the handedness, 1 or -1, and is
-    /// copied to the result. Results are unit vectors. The matrices of points transform them, not
-    /// those of normals. Blend shapes do not change tangents, because UsdSkel has no offsets for
-    /// them.
+    /// Sets the rest tangent of each vertex, in prim space. `w` is the handedness, 1 or -1, and is
+    /// copied to the result. The matrices for points transform tangents, not those for normals.
+    /// Results have unit length. Blend shapes do not change tangents, because UsdSkel has no
+    /// offsets for them.
     #[must_use]
     pub fn with_tangents(self, tangents: Vec<Vec4>) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl RenderVertices {
         }
     }
 
-    /// Forgets the rest normals of vertices.
+    /// Removes the rest normals of vertices.
     pub(crate) fn drop_normals(&mut self) {
         self.normals = None;
     }
@@ -78,7 +78,7 @@ impl RenderVertices {
         self.tangents.as_deref()
     }
 
-    /// Checks the vertices against a skin. `normal_points` has the point of each normal if normals
+    /// Checks the vertices against a skin. `normal_points` is the point of each normal, if normals
     /// are one per face corner.
     pub(crate) fn check(
         &self,
@@ -90,7 +90,7 @@ impl RenderVertices {
         const WHAT: &str = "render vertices";
         let wrong =
             |expected: String, found: String| Err(Invalid::new(prim, WHAT, expected, found));
-        // Kernels count floats, three or four per vertex.
+        // Kernels count floats: three or four per vertex.
         Invalid::unless_u32_counts(
             prim,
             WHAT,
@@ -116,7 +116,7 @@ impl RenderVertices {
                     let found = format!("{} normals", normals.len());
                     return wrong(format!("{} normals", self.count()), found);
                 }
-                // A normal takes the influences of its vertex's point.
+                // A normal uses the influences of its vertex's point.
                 let point_of = |normal: u32| match of_corners {
                     Some(points) => points.get(normal as usize).copied(),
                     None => Some(normal),

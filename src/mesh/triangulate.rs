@@ -1,17 +1,17 @@
-//! Cuts faces into triangles.
+//! Splits faces into triangles.
 
 use glam::{DVec2, DVec3, Vec3};
 
-/// Faces of more corners become a fan even if they are not convex. Ear cutting takes quadratic time
-/// at worst, and a file may have a face of millions of corners.
+/// A face with more corners becomes a fan even if it is not convex. Ear clipping takes quadratic
+/// time in the worst case, and a file may have a face with millions of corners.
 const MOST_CORNERS_TO_CUT: usize = 4096;
 
-/// Cuts one face into triangles, as numbers of its corners, with the orientation of the face. There
-/// are always `points.len() - 2`, so no corner is left out, and no gap opens to neighbouring faces
-/// when points move.
+/// Splits one face into triangles with the orientation of the face, as indices of its corners.
+/// There are always `points.len() - 2`: no corner is left out, and no gap opens to neighbouring
+/// faces when points move.
 ///
 /// The triangles are a fan from the first corner, as in Hydra's HdMeshUtil, if the fan stays inside
-/// the face. Otherwise ears are cut from the outline of the face as seen along its normal.
+/// the face. Otherwise ears are clipped from the outline of the face, seen along its normal.
 pub(super) fn triangulate(points: &[Vec3], out: &mut Vec<[usize; 3]>) {
     out.clear();
     let corners = points.len();
@@ -39,13 +39,13 @@ fn doubled_area(a: DVec2, b: DVec2, c: DVec2) -> f64 {
     (b - a).perp_dot(c - a)
 }
 
-/// A face as seen along its normal, counter-clockwise and within the unit square. `None` if it has
-/// no area.
+/// A face seen along its normal, counter-clockwise and within the unit square. `None` if it has no
+/// area.
 fn outline(points: &[Vec3]) -> Option<Vec<DVec2>> {
     let first = points[0].as_dvec3();
     let from_first: Vec<DVec3> = points.iter().map(|p| p.as_dvec3() - first).collect();
     let size = from_first.iter().fold(0.0f64, |s, p| s.max(p.length()));
-    // Newell's normal; sums of products of tiny numbers would vanish.
+    // Newell's normal. The points are scaled first, because products of tiny numbers underflow.
     let scaled: Vec<DVec3> = from_first.iter().map(|p| *p / size).collect();
     let next = scaled.iter().cycle().skip(1);
     let normal = scaled
@@ -64,7 +64,7 @@ fn outline(points: &[Vec3]) -> Option<Vec<DVec2>> {
     unit.iter().all(|p| p.is_finite()).then_some(unit)
 }
 
-/// Cuts ears from an outline. Returns false if that fails, which happens only if the outline
+/// Clips ears from an outline. Returns false if that fails, which happens only if the outline
 /// crosses itself.
 fn cut_ears(outline: &[DVec2], out: &mut Vec<[usize; 3]>) -> bool {
     let flat: Vec<f64> = outline.iter().flat_map(|p| p.to_array()).collect();
@@ -74,7 +74,7 @@ fn cut_ears(outline: &[DVec2], out: &mut Vec<[usize; 3]>) -> bool {
     out.clear();
     for ear in ears.chunks_exact(3) {
         let mut triangle = [ear[0], ear[1], ear[2]];
-        // Corners in the face's order turn as the face does.
+        // Corners in the order of the face have the orientation of the face.
         triangle.sort_unstable();
         if triangle[2] >= outline.len() {
             return false;
@@ -89,8 +89,8 @@ fn cut_ears(outline: &[DVec2], out: &mut Vec<[usize; 3]>) -> bool {
     out.len() == outline.len() - 2 && (sum - whole).abs() <= 1e-9 * whole.abs().max(1.0)
 }
 
-/// Adds the corners that ear cutting left out because they lie on a straight line, by splitting the
-/// triangle at that line.
+/// Adds the corners that ear clipping left out because they lie on a straight line, by splitting
+/// the triangle at that line.
 fn put_back(corners: usize, triangles: &mut Vec<[usize; 3]>) {
     let mut used = vec![false; corners];
     for corner in triangles.iter().flatten() {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn flat(points: &[[f32; 2]]) -> Vec<Vec3> {
-        // Not in a plane of the axes, and far from small.
+        // The plane is not one of the axes', and coordinates are large.
         let place = |p: &[f32; 2]| Vec3::new(p[0], p[1], p[0] + 2.0 * p[1]) * 64.0;
         points.iter().map(place).collect()
     }

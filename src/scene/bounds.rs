@@ -1,4 +1,4 @@
-//! The data that bounds of prims with an extentsHint are computed from (UsdGeomBBoxCache).
+//! The data from which bounds of prims with an extentsHint are computed (UsdGeomBBoxCache).
 
 use crate::sampled::Sampled;
 use crate::skel::SkeletonInstance;
@@ -18,7 +18,7 @@ impl Purpose {
     /// Number of purposes.
     pub const COUNT: usize = 4;
 
-    /// The purpose of a token; `None` for one that no extentsHint holds.
+    /// The purpose that a token names; `None` for a token that no extentsHint lists.
     #[must_use]
     pub fn from_token(token: &str) -> Option<Self> {
         Some(match token {
@@ -34,12 +34,11 @@ impl Purpose {
 /// The bounding box of a prim in prim space, over time.
 #[derive(Clone, Debug)]
 pub enum Extent {
-    /// The authored extent: `[low, high]`. An array of another length counts as no extent.
+    /// The authored extent: `[low, high]`. An array of another length is no extent.
     Corners(Sampled<Vec<Vec3>>),
     /// The box around the joint pivots of a Skeleton (rule 34).
     Joints(SkeletonInstance),
-    /// An extent that nobody knows, such as that of a volume or a point instancer without an
-    /// authored one.
+    /// An unknown extent, such as that of a volume or a point instancer without an authored one.
     Unknown,
 }
 
@@ -48,19 +47,19 @@ pub enum Extent {
 pub struct BoundsNode {
     /// Index into [`super::Scene::prims`].
     pub prim: usize,
-    /// Parent's index into [`BoundsTree::nodes`], below this node's own.
+    /// Index of the parent into [`BoundsTree::nodes`]; it is less than that of this node.
     pub parent: Option<usize>,
     /// One past the last node below this one. Nodes are in depth-first order.
     pub end: usize,
-    /// Whether the kind is component or subcomponent: the bounds of all prims below are united in
-    /// the space of this prim.
+    /// Whether the kind is component or subcomponent: then the bounds of all prims below are united
+    /// in the space of this prim.
     pub component: bool,
     /// The purpose, as computed by UsdGeomImageable::ComputePurpose. `None` for an unknown token.
     pub purpose: Option<Purpose>,
     /// Visibility of the prim itself, not of its ancestors.
     pub invisible: Sampled<bool>,
-    /// The extent as the file has it, before any bake. It encloses everything below. `None` for
-    /// prims that are not Boundable, and for SkelRoots without an authored extent.
+    /// The extent in the file, before any bake. It encloses everything below. `None` for prims that
+    /// are not Boundable, and for SkelRoots without an authored extent.
     pub extent: Option<Extent>,
 }
 
@@ -70,7 +69,7 @@ pub struct HintedPrim {
     /// Index into [`BoundsTree::nodes`].
     pub node: usize,
     /// The prim in whose space the bounds are united, as an index into [`super::Scene::prims`]. For
-    /// a group or assembly that is the nearest component or subcomponent above, or `None` for the
+    /// a group or assembly it is the nearest component or subcomponent above, or `None` for the
     /// world, as in Pixar's code. For any other prim it is the prim itself.
     pub space: Option<usize>,
 }

@@ -24,9 +24,9 @@ pub struct StageCamera {
     pub horizontal_aperture: Sampled<f32>,
     /// Height of the film back, in tenths of stage units.
     pub vertical_aperture: Sampled<f32>,
-    /// How far the film back is moved to the right, in tenths of stage units.
+    /// How far the film back is shifted to the right, in tenths of stage units.
     pub horizontal_offset: Sampled<f32>,
-    /// How far the film back is moved up, in tenths of stage units.
+    /// How far the film back is shifted up, in tenths of stage units.
     pub vertical_offset: Sampled<f32>,
     /// Near and far distance in stage units.
     pub clipping_range: Sampled<Vec2>,
@@ -36,21 +36,21 @@ pub struct StageCamera {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frustum {
     pub perspective: bool,
-    /// Lower left and upper right corner of the window: in the plane at distance 1 for a
-    /// perspective camera, in stage units for an orthographic one.
+    /// Lower left and upper right corner of the window: for a perspective camera in the plane at
+    /// distance 1, for an orthographic camera in stage units.
     pub window: [DVec2; 2],
     /// Near and far distance in stage units.
     pub near_far: DVec2,
 }
 
 impl StageCamera {
-    /// The transform from camera space to the world at a time, with any scale.
+    /// The transform from camera space to the world at a time. It may contain scale.
     #[must_use]
     pub fn world_from_camera(&self, time: Time) -> DMat4 {
         self.place.world_from_prim(time)
     }
 
-    /// The view at a time (GfCamera::GetFrustum). Attributes without a value have the fallback of
+    /// The view at a time (GfCamera::GetFrustum). An attribute without a value has the fallback of
     /// the schema.
     #[must_use]
     pub fn frustum(&self, time: Time) -> Frustum {
@@ -65,7 +65,7 @@ impl StageCamera {
             number(&self.vertical_offset, 0.0),
         );
         let focal_length = number(&self.focal_length, 50.0);
-        // A lens without a length is no lens: GfCamera leaves the window as it is.
+        // With a focal length of 0, GfCamera does not scale the window.
         let scale = match self.perspective && focal_length != 0.0 {
             true => LENS_UNIT / (focal_length * LENS_UNIT),
             false => LENS_UNIT,

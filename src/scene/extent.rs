@@ -10,8 +10,8 @@ use crate::sampled::Time;
 use crate::skel::utils::{compute_joints_extent, concat_joint_transforms, extents_padding};
 
 impl Scene {
-    /// The extent of a SkelRoot at a time, as Pixar's tools compute it (rule 33). It is in the
-    /// space of the SkelRoot, or in the space that `transform` leads to.
+    /// Computes the extent of a SkelRoot at a time as Pixar's tools do (rule 33). It is in the
+    /// space of the SkelRoot, or transformed by `transform`.
     ///
     /// It encloses the joint pivots of every Skeleton that prims below are bound to (or of every
     /// Skeleton below, if no prim is bound), grown by a padding per Skeleton. The padding is the
@@ -19,12 +19,12 @@ impl Scene {
     /// rest. It is 0 if no extents or no restTransforms are authored. So points may leave the
     /// result; exact extents need deformed points.
     ///
-    /// A Skeleton without a pose or without joints adds nothing. `transform` does not apply to a
-    /// Skeleton that resets the transform stack, as in Pixar's code. `None` if nothing adds
+    /// A Skeleton without a pose or without joints adds nothing. `transform` is not applied to a
+    /// Skeleton that resets the transform stack, as in Pixar's code. `None` if no Skeleton adds
     /// anything.
     ///
     /// # Errors
-    /// A path that is no SkelRoot of this scene.
+    /// There is no SkelRoot of this scene at the path.
     pub fn skel_root_extent(
         &self,
         path: &str,
@@ -66,7 +66,8 @@ impl Scene {
     }
 
     fn padding(&self, prim: &RestExtent) -> f32 {
-        // Paddings are meant not to change: from the earliest time, as in UsdSkelSkinningQuery.
+        // Paddings use the earliest time, as in UsdSkelSkinningQuery, because they should not
+        // change over time.
         let earliest = Time::At(f64::MIN);
         let placed = self.skeletons().find(|s| s.prim == prim.skeleton);
         let (Some(placed), Some(extent)) = (placed, prim.extent.at(earliest)) else {
@@ -83,9 +84,9 @@ impl Scene {
         extents_padding(&rest, [*low, *high], geom_bind)
     }
 
-    /// The transform from the space of a prim to that of `ancestor`, and whether a prim between
-    /// them resets the transform stack, which ends the product. If `ancestor` is not above the
-    /// prim, the transform leads to the world, as in Pixar's code.
+    /// The transform from the space of a prim to that of `ancestor`. Also whether a prim between
+    /// them resets the transform stack, which ends the product there. If `ancestor` is not above
+    /// the prim, the transform leads to the world, as in Pixar's code.
     fn relative(&self, prim: usize, ancestor: usize, time: Time) -> (DMat4, bool) {
         let mut m = DMat4::IDENTITY;
         let mut at = Some(prim);

@@ -1,4 +1,4 @@
-//! How the extent of a prim is computed.
+//! The rules by which the extent of a prim is computed.
 
 use glam::Vec3;
 
@@ -20,7 +20,7 @@ impl ExtentRule {
     #[must_use]
     pub fn corners(self, points: &[Vec3], widths: &[f32]) -> Option<[Vec3; 2]> {
         if points.is_empty() {
-            // UsdGeomPointBased's own answer is an empty range, which a float3[2] cannot say.
+            // UsdGeomPointBased returns an empty range here, which a float3[2] cannot express.
             return Some([Vec3::ZERO; 2]);
         }
         let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
@@ -47,12 +47,13 @@ impl ExtentRule {
 
 /// The corners of the bounding box, and whether all points are finite. If not, ignore the corners.
 fn bounds(points: &[Vec3]) -> ([Vec3; 2], bool) {
-    // Four points side by side are twelve numbers, each with an extreme of its own: what compilers make vectors of.
+    // Four points side by side are twelve numbers with an extreme each: compilers turn that into
+    // vector instructions.
     const WIDTH: usize = 12;
     let (lanes, rest) = bytemuck::cast_slice::<Vec3, f32>(points).as_chunks::<WIDTH>();
     let mut low = [f32::INFINITY; WIDTH];
     let mut high = [f32::NEG_INFINITY; WIDTH];
-    // Stays 0 as long as there is neither an infinity nor a NaN.
+    // Stays 0 unless a number is infinite or NaN.
     let mut nothing = [0.0_f32; WIDTH];
     for values in lanes {
         for i in 0..WIDTH {
@@ -74,7 +75,7 @@ fn bounds(points: &[Vec3]) -> ([Vec3; 2], bool) {
         .chain(parts[2])
         .fold(corners[1], |a, p| a.max(*p));
     let finite = nothing.iter().all(|n| *n == 0.0) && parts[2].iter().all(|p| p.is_finite());
-    // Which of two zeros is the lower is left to their order, so that they have to be met in order.
+    // Which of -0 and 0 is the lower depends on their order, so they must be visited in order.
     let zero = |c: &Vec3| c.to_array().contains(&0.0);
     if finite && corners.iter().any(zero) {
         corners = points
@@ -90,7 +91,7 @@ fn bounds(points: &[Vec3]) -> ([Vec3; 2], bool) {
 mod tests {
     use super::*;
 
-    /// What the extent is by definition, one point after the other.
+    /// The extent by its definition, one point after the other.
     fn one_by_one(points: &[Vec3]) -> Option<[Vec3; 2]> {
         let start = [Vec3::INFINITY, Vec3::NEG_INFINITY];
         let join = |[low, high]: [Vec3; 2], p: &Vec3| [low.min(*p), high.max(*p)];

@@ -1,7 +1,8 @@
 //! The data of a stage that renderers need: meshes, skinned or not, their materials, and cameras.
+//! Skinning does not need it.
 //!
-//! Skinning does not need it. Everything is plain data in stage units. A reader has checked it:
-//! primvars have the lengths that faces ask for, and indices are in range.
+//! Everything is plain data in stage units. The reader has checked it: primvars have the lengths
+//! that faces need, and indices are in range.
 
 use std::sync::Arc;
 
@@ -14,33 +15,33 @@ use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
 /// Everything of a stage that a renderer draws.
 ///
-/// Left out are prims that are not meshes, prims of purpose `proxy` or `guide`, and instances of
-/// PointInstancers. Warnings say what is missing for that reason.
+/// It leaves out prims that are not meshes, prims of purpose `proxy` or `guide`, and instances of
+/// PointInstancers. Warnings list the prims that are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Geometry {
-    /// In the stage's order.
+    /// Meshes, in the order of the stage.
     pub meshes: Vec<DrawnMesh>,
     /// Materials. [`DrawnMesh::material`] and [`Subset::material`] are indices into it.
     pub materials: Vec<Material>,
     /// Images. [`super::TextureUse::texture`] is an index into it.
     pub textures: Vec<Texture>,
-    /// In the stage's order.
+    /// Cameras, in the order of the stage.
     pub cameras: Vec<StageCamera>,
     /// Meshes that cannot be drawn, with the reason.
     pub errors: Vec<Invalid>,
-    /// What is missing or doubtful in the picture.
+    /// Warnings: parts of the picture that are missing or doubtful.
     pub warnings: Vec<Warning>,
 }
 
 /// A mesh (UsdGeomMesh) of purpose `default` or `render`.
 #[derive(Clone, Debug)]
 pub struct DrawnMesh {
-    /// Prim path; an instance proxy's below an instance.
+    /// Prim path. Below an instance it is the path of the instance proxy.
     pub path: String,
     /// Index into [`super::Scene::bindings`], if the mesh is skinned or blended.
     pub binding: Option<usize>,
     /// Index into [`Geometry::meshes`] of the first mesh with the same topology, points, normals,
-    /// uvs and subsets, or its own.
+    /// uvs and subsets. It may be this mesh itself.
     pub definition: usize,
     /// Its transform and its visibility, over time.
     pub place: Placement,
@@ -48,13 +49,13 @@ pub struct DrawnMesh {
     pub topology: Arc<MeshTopology>,
     /// Rest points in prim space, the same number at every time.
     pub points: Sampled<Vec<Vec3>>,
-    /// `primvars:normals`, or `normals` if there are none.
+    /// The values of `primvars:normals`, or of `normals` if there are none.
     pub normals: Option<Primvar<Vec3>>,
-    /// The number of these normals in [`super::SkinBinding::normals`], if the mesh is bound and
-    /// deforms them ([`super::SkinPart::normals`]).
+    /// Index of these normals into [`super::SkinBinding::normals`], if the mesh is bound and its
+    /// skin deforms them ([`super::SkinPart::normals`]).
     pub skin_normals: Option<usize>,
-    /// Texture coordinates: those that the textures of the material read, or else `st`, or else the
-    /// first ones of the mesh. (0, 0) is the lower left corner.
+    /// Texture coordinates: the primvar that the material's textures read, or else `st`, or else
+    /// the first one of the mesh. (0, 0) is the lower left corner.
     pub uvs: Option<Primvar<Vec2>>,
     /// Linear colours, for a mesh without a material.
     pub display_color: Option<Primvar<Vec3>>,
@@ -90,12 +91,12 @@ pub struct Primvar<T> {
     pub interpolation: PrimvarInterpolation,
     /// Values over time.
     pub values: Sampled<Vec<T>>,
-    /// The number of the value of each element. Without indices, there is one value per element.
+    /// The index of the value of each element. Without indices, there is one value per element.
     pub indices: Option<Arc<Vec<u32>>>,
 }
 
 impl<T> Primvar<T> {
-    /// The primvar at one time, with the values of [`Primvar::at`].
+    /// The primvar at one time. `values` are those of [`Primvar::at`].
     #[must_use]
     pub fn slice<'a>(&'a self, values: &'a [T]) -> PrimvarSlice<'a, T> {
         PrimvarSlice {
@@ -105,7 +106,7 @@ impl<T> Primvar<T> {
         }
     }
 
-    /// The first values that are authored.
+    /// The first authored values.
     #[must_use]
     pub fn first(&self) -> Option<PrimvarSlice<'_, T>> {
         self.values.first().map(|v| self.slice(v))
@@ -116,7 +117,7 @@ impl<T> Primvar<T>
 where
     Vec<T>: Lerp,
 {
-    /// The values at a time.
+    /// The values at a time; `None` if there are none then.
     #[must_use]
     pub fn at(&self, time: Time) -> Option<Arc<Vec<T>>> {
         self.values.at(time)
@@ -125,7 +126,7 @@ where
 
 impl DrawnMesh {
     /// The transform from prim space to the world at a time, in stage units. Skinned points do not
-    /// need it: their pose places them.
+    /// need it, because their pose leads to the space of the results.
     #[must_use]
     pub fn world_from_prim(&self, time: Time) -> DMat4 {
         self.place.world_from_prim(time)
@@ -137,7 +138,7 @@ impl DrawnMesh {
         self.place.is_visible(time)
     }
 
-    /// Number of points, which is the same at every time.
+    /// Number of points, the same at every time.
     #[must_use]
     pub fn point_count(&self) -> usize {
         self.points.first().map_or(0, |p| p.len())

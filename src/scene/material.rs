@@ -15,7 +15,7 @@ pub struct Material {
     pub color_source: ColorSource,
     pub emissive_color: Input<Vec3>,
     pub opacity: Input<f32>,
-    /// If above 0: faces are opaque where opacity is at least this, and invisible elsewhere.
+    /// If above 0, faces are opaque where the opacity is at least this, and invisible elsewhere.
     pub opacity_threshold: f32,
     pub roughness: Input<f32>,
     pub metallic: Input<f32>,
@@ -27,7 +27,7 @@ pub struct Material {
 }
 
 impl Material {
-    /// A material with the fallbacks of the specification.
+    /// A material with the fallback values of the specification.
     #[must_use]
     pub fn new(path: impl Into<String>) -> Self {
         Self {
@@ -73,7 +73,7 @@ pub enum ColorSource {
 /// An input of a surface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input<T> {
-    /// The value without a texture, or if its image cannot be read.
+    /// The value if there is no texture, or if the texture's image cannot be read.
     pub value: T,
     pub texture: Option<TextureUse>,
 }
@@ -95,20 +95,20 @@ impl<T> Input<T> {
 pub struct TextureUse {
     /// Index into [`super::Geometry::textures`].
     pub texture: usize,
-    /// The primvar with texture coordinates (UsdPrimvarReader_float2); `st` if none is named.
+    /// The primvar of the texture coordinates (UsdPrimvarReader_float2); `st` if none is named.
     pub uv_primvar: String,
-    /// The matrix that texture coordinates, as (u, v, 1), are multiplied by (UsdTransform2d).
+    /// The matrix by which texture coordinates (u, v, 1) are multiplied (UsdTransform2d).
     pub transform: Mat3,
     pub wrap_s: TextureWrap,
     pub wrap_t: TextureWrap,
-    /// The factor of texels, RGBA.
+    /// The factor by which texels are multiplied, RGBA.
     pub scale: Vec4,
-    /// The summand after that, RGBA.
+    /// The value that is added after that, RGBA.
     pub bias: Vec4,
     /// The channels that the input reads.
     pub channel: TextureChannel,
-    /// Whether texels are sRGB (sourceColorSpace). `None` for `auto`: images of 8 bits with three
-    /// or four channels are.
+    /// Whether texels are sRGB (sourceColorSpace). `None` for `auto`: then images of 8 bits with
+    /// three or four channels are sRGB.
     pub srgb: Option<bool>,
 }
 
@@ -123,7 +123,7 @@ pub enum TextureChannel {
     A,
 }
 
-/// What lies beyond the edges of an image.
+/// The texels beyond the edges of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextureWrap {
     Repeat,
@@ -131,7 +131,7 @@ pub enum TextureWrap {
     Clamp,
     /// Transparent black.
     Black,
-    /// What the metadata of the image says; `Black` if it says nothing, which is the usual case.
+    /// The setting in the metadata of the image; `Black` if there is none, which is the usual case.
     #[default]
     UseMetadata,
 }
@@ -139,11 +139,11 @@ pub enum TextureWrap {
 /// An encoded image: PNG, JPEG, or any other format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texture {
-    /// The asset path as the file has it.
+    /// The asset path as authored in the file.
     pub asset: String,
     /// The path or package entry where the asset was found.
     pub resolved: String,
-    /// The bytes of the file. Empty if it could not be read, of which there is a warning. v = 0 is
-    /// the lower edge of the image.
+    /// The bytes of the file. Empty if it could not be read; there is a warning then. v = 0 is the
+    /// lower edge of the image.
     pub bytes: Arc<[u8]>,
 }

@@ -1,4 +1,4 @@
-//! A [`Scene`]: everything skinning needs from a file, as plain data that threads can share.
+//! A [`Scene`]: everything that skinning needs from a file, as plain data that threads can share.
 
 mod bounds;
 mod camera;
@@ -32,7 +32,8 @@ pub use placement::{PlacedPrim, Placement};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use relation::Relation;
 pub use skin_binding::{
-    InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding, SkinPart, StaticSkins,
+    InfluenceSource, NormalsProperty, NormalsSource, ShapeChannel, SkinBinding, SkinPart,
+    StaticSkins,
 };
 pub use xform::{OpKind, OpValue, XformOp, XformStack};
 
@@ -47,14 +48,15 @@ pub struct TimeLine {
     pub frames_per_second: f64,
 }
 
-/// A prim whose transform matters: a bound prim, a Skeleton, a SkelRoot, a prim that an extentsHint
-/// encloses, or an ancestor of one of these.
+/// A prim whose transform is needed: a bound prim, a Skeleton, a SkelRoot, a prim that an
+/// extentsHint encloses, or an ancestor of one of these.
 #[derive(Clone, Debug)]
 pub struct ScenePrim {
     pub path: String,
     /// Index of the parent, which is less than that of this prim.
     pub parent: Option<usize>,
-    /// The first prim that stands for the same prim of an instanced prototype, or the prim itself.
+    /// Index of the first prim that represents the same prim of an instanced prototype. It may be
+    /// this prim itself.
     pub definition: usize,
     /// Its local transform: from prim space to the space of the parent.
     pub xform: XformStack,
@@ -68,7 +70,7 @@ pub struct SkelRoot {
     pub prim: usize,
 }
 
-/// What a skinnable prim that is bound to a Skeleton adds to the extent of its SkelRoot (rule 33).
+/// The part of a SkelRoot's extent that a skinnable prim bound to a Skeleton adds (rule 33).
 #[derive(Clone, Debug)]
 pub struct RestExtent {
     /// Prim path.
@@ -92,7 +94,7 @@ pub struct PlacedSkeleton {
     pub instance: SkeletonInstance,
 }
 
-/// A scene to skin: what every reader produces.
+/// A scene to skin. Every reader produces one.
 #[derive(Debug)]
 pub struct Scene {
     /// The file that it was read from.
@@ -105,7 +107,7 @@ pub struct Scene {
     pub meters_per_unit: f64,
     /// Prims whose transforms matter. Parents come before their children.
     pub prims: Vec<ScenePrim>,
-    /// Every SkelRoot, nested ones too.
+    /// Every SkelRoot, including nested ones.
     pub skel_roots: Vec<SkelRoot>,
     /// Every pair of a Skeleton and an animation that prims are bound to.
     pub instances: Vec<PlacedSkeleton>,
@@ -115,13 +117,14 @@ pub struct Scene {
     pub animations: Vec<Arc<SkelAnimation>>,
     /// Every bound prim: all prims that are skinned or blended.
     pub bindings: Vec<SkinBinding>,
-    /// Of every skinnable prim that a Skeleton reaches, those that are not skinned too.
+    /// The rest extent of every skinnable prim that is bound to a Skeleton, including prims that
+    /// are not skinned.
     pub rest_extents: Vec<RestExtent>,
-    /// What the extentsHints above bound prims enclose.
+    /// The prims that extentsHints above bound prims enclose.
     pub bounds: BoundsTree,
     /// Prims that cannot be skinned, with the reason.
     pub errors: Vec<Invalid>,
-    /// What was overlooked, and why.
+    /// Warnings: problems that did not stop the reading.
     pub warnings: Vec<Warning>,
 }
 
@@ -143,7 +146,7 @@ impl Scene {
     /// [`BoundSkin::index`] and call [`Scene::bound`].
     ///
     /// # Errors
-    /// A path that is no bound prim of this scene.
+    /// There is no bound prim of this scene at the path.
     pub fn resolve(&self, path: &str) -> Result<BoundSkin<'_>> {
         if let Some(index) = self.bindings.iter().position(|b| b.path == path) {
             return Ok(self.bound(index));
@@ -171,14 +174,14 @@ impl Scene {
         (0..self.bindings.len()).map(|index| self.bound(index))
     }
 
-    /// The poses of this scene's prims at a time; skinned points end up in `space`.
+    /// The poses of this scene's prims at a time. Skinned points are in `space`.
     #[must_use]
     pub fn at(&self, time: Time, space: OutSpace) -> PoseCache<'_> {
         PoseCache::new(self, time, space)
     }
 
-    /// world_from_prim at a time: the prim's transform and its ancestors', up to one that resets
-    /// the stack.
+    /// The transform from prim space to the world at a time. It multiplies the transforms of the
+    /// prim and its ancestors, up to one that resets the transform stack.
     #[must_use]
     pub fn world_from_prim(&self, prim: usize, time: Time) -> DMat4 {
         let chain = self.chain(prim);
@@ -186,9 +189,9 @@ impl Scene {
         chain.iter().map(local).fold(DMat4::IDENTITY, |m, l| l * m)
     }
 
-    /// World transforms of a skeleton's joints at a time, in the order of
-    /// [`crate::skel::Skeleton::joints`]; `instance` counts [`Scene::instances`]. Column `w_axis`
-    /// is a joint's place, in the stage's units.
+    /// The transforms of a skeleton's joints from joint space to the world at a time, in the order
+    /// of [`crate::skel::Skeleton::joints`]. `instance` is an index into [`Scene::instances`].
+    /// Column `w_axis` is the place of a joint, in stage units.
     ///
     /// # Errors
     /// Rest transforms that are needed but missing (rule 9).
@@ -220,7 +223,7 @@ impl Scene {
     }
 }
 
-/// A bound prim within its scene: resolves skins and poses.
+/// A bound prim of a scene. It computes the skin and the poses of the prim.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundSkin<'a> {
     scene: &'a Scene,
@@ -229,13 +232,13 @@ pub struct BoundSkin<'a> {
 }
 
 impl<'a> BoundSkin<'a> {
-    /// The scene that it is in.
+    /// The scene that the prim belongs to.
     #[must_use]
     pub fn scene(&self) -> &'a Scene {
         self.scene
     }
 
-    /// Index into [`Scene::bindings`]: what [`Scene::bound`] takes.
+    /// Index into [`Scene::bindings`], for [`Scene::bound`].
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
@@ -247,23 +250,23 @@ impl<'a> BoundSkin<'a> {
         self.binding
     }
 
-    /// The skeleton it is bound to.
+    /// The skeleton that the prim is bound to.
     #[must_use]
     pub fn skeleton(&self) -> &'a PlacedSkeleton {
         &self.scene.instances[self.binding.instance]
     }
 
-    /// The rest data at a time; the same for all time codes unless
+    /// The validated rest data at a time. It is the same at all time codes unless
     /// [`SkinBinding::rest_is_animated`].
     ///
     /// # Errors
-    /// Attributes that break UsdSkel's rules, with the file's name.
+    /// An attribute that breaks a UsdSkel rule. The error names the file.
     pub fn skin(&self, time: Time) -> Result<Arc<Skin>, Invalid> {
         self.skin_part(time, SkinPart::default())
     }
 
-    /// The rest data of a part of the deformation. [`BoundSkin::pose`] poses it too, or
-    /// [`PoseCache::blend_pose`] if the part only blends.
+    /// The validated rest data of a part of the deformation. Its pose is that of
+    /// [`BoundSkin::pose`], or of [`PoseCache::blend_pose`] if the part only blends.
     ///
     /// # Errors
     /// As [`BoundSkin::skin`].
@@ -273,7 +276,7 @@ impl<'a> BoundSkin<'a> {
             .map_err(|e| e.in_file(&self.scene.file))
     }
 
-    /// The pose at a time, with results in the prim's own space as Pixar's bake has them (rule 30).
+    /// The pose at a time. Results are in the prim's own space, as in Pixar's bake (rule 30).
     ///
     /// # Errors
     /// Skeletons without the bind or rest transforms that they need (rules 9, 10); a prim whose
@@ -290,8 +293,8 @@ impl<'a> BoundSkin<'a> {
         self.scene.world_from_joints(self.binding.instance, time)
     }
 
-    /// The transform that a rigid prim gets in place of its own at a time: parent_from_prim, or
-    /// world_from_prim where the prim resets its transform stack (rule 28).
+    /// The transform that replaces a rigid prim's own transform at a time: from prim space to its
+    /// parent's space, or to the world if the prim resets its transform stack (rule 28).
     ///
     /// # Errors
     /// As [`PoseCache::rigid_transform`].

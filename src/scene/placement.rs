@@ -11,16 +11,17 @@ use crate::sampled::{Sampled, Time};
 #[derive(Clone, Debug, Default)]
 pub struct PlacedPrim {
     pub path: String,
-    /// Parent's index, below this prim's own.
+    /// Index of the parent; it is less than that of this prim.
     pub parent: Option<usize>,
-    /// Its own transform, parent_from_prim.
+    /// Its own transform, from prim space to the parent's space.
     pub xform: XformStack,
     /// Whether the visibility of the prim itself is `invisible`. Prims below are then invisible
     /// too.
     pub invisible: Sampled<bool>,
 }
 
-/// One prim in a hierarchy that many placements share: gives its transform and its visibility.
+/// One prim of a hierarchy that many placements share. It computes the prim's transform and
+/// visibility.
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
     prims: Arc<[PlacedPrim]>,
@@ -28,8 +29,8 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The placement of `prims[prim]`. Parents come before their children. If there is no such
-    /// prim, it is at the origin of the world.
+    /// The placement of `prims[prim]`. Parents must come before their children. If there is no such
+    /// prim, the placement is the origin of the world.
     #[must_use]
     pub fn new(prims: Arc<[PlacedPrim]>, prim: usize) -> Self {
         Self { prims, prim }
@@ -65,7 +66,7 @@ impl Placement {
         std::iter::successors(self.prims.get(self.prim), above)
     }
 
-    /// The part of that chain whose transforms count: up to a prim that resets the transform stack.
+    /// The part of that chain whose transforms apply: up to a prim that resets the transform stack.
     fn moving(&self) -> impl Iterator<Item = &PlacedPrim> {
         self.chain().scan(false, |done, p| {
             let counts = !std::mem::replace(done, p.xform.resets);

@@ -23,11 +23,11 @@ pub enum OutSpace {
     World,
 }
 
-/// The poses of a scene's prims at one time, leading to one space.
+/// The poses of a scene's prims at one time, in one space.
 ///
 /// It evaluates each skeleton and each transform once, so posing many prims of one character costs
-/// little more than posing one. Scene, time and space are fixed when it is made: for another frame
-/// make another one.
+/// little more than posing one. Scene, time and space are fixed: create another cache for another
+/// frame.
 ///
 /// Every method takes a prim of that scene and panics if the prim belongs to another one.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct PoseCache<'a> {
 }
 
 impl<'a> PoseCache<'a> {
-    /// The poses of `scene` at `time`; skinned points end up in `space`.
+    /// Creates a cache for the poses of `scene` at `time`. Skinned points are in `space`.
     #[must_use]
     pub fn new(scene: &'a Scene, time: Time, space: OutSpace) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl<'a> PoseCache<'a> {
         self.time
     }
 
-    /// The space that every pose leads to.
+    /// The space of the results of every pose.
     #[must_use]
     pub fn space(&self) -> OutSpace {
         self.space
@@ -87,7 +87,7 @@ impl<'a> PoseCache<'a> {
         Ok(pose)
     }
 
-    /// The pose of blend shapes alone, which leaves a prim in its own space (rule 20).
+    /// The pose of only the blend shapes. The prim stays in its own space (rule 20).
     #[must_use]
     pub fn blend_pose(&mut self, bound: BoundSkin<'_>) -> Pose {
         self.assert_own(bound);
@@ -124,7 +124,7 @@ impl<'a> PoseCache<'a> {
         self.world(bound.skeleton().prim)
     }
 
-    /// See [`BoundSkin::rigid_transform`].
+    /// The transform of a rigid prim, as [`BoundSkin::rigid_transform`].
     ///
     /// # Errors
     /// As [`BoundSkin::pose`], for the parent's transform instead of the prim's; influences
@@ -140,8 +140,8 @@ impl<'a> PoseCache<'a> {
     }
 
     /// The transform of a rigid prim from prim space to the space of this cache: skinning by
-    /// constant influences as one matrix (rule 28). It applies to rest points, or to blended ones.
-    /// A renderer can draw such prims as instances.
+    /// constant influences as one matrix (rule 28). It applies to rest points, or to blended
+    /// points. A renderer can draw such prims as instances.
     ///
     /// # Errors
     /// As [`PoseCache::pose`]; influences that are broken, or not constant.

@@ -5,8 +5,8 @@ use super::Scene;
 /// The transforms between two prims: both chains of ancestors, up to the first ancestor that they
 /// have in common.
 ///
-/// Transforms above that ancestor cancel out, and are left out. So the result is exact far from the
-/// origin, and has the same bits for instances at different places.
+/// Transforms above that ancestor cancel out, so they are left out. The result is therefore exact
+/// far from the origin, and has the same bits for instances at different places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
     /// The target prim and its ancestors, as indices into [`Scene::prims`].
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(way(&[], 3, 4), (vec![3, 2], vec![4]));
         assert_eq!(way(&[], 3, 2), (vec![3], vec![]), "one above the other");
         assert_eq!(way(&[], 3, 3), (vec![], vec![]));
-        // A prim that resets stands in the world, so the other's whole chain counts.
+        // A prim that resets stands in the world, so all ancestors of the other prim count.
         assert_eq!(way(&[2], 3, 4), (vec![3, 2], vec![4, 1, 0]));
         assert_eq!(
             way(&[1], 3, 4),

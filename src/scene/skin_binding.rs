@@ -21,7 +21,7 @@ pub struct InfluenceSource {
     pub count: usize,
     /// `count` joints per row, in the prim's own joint order.
     pub indices: Sampled<Vec<i32>>,
-    /// As many weights, not normalised (rule 21).
+    /// One weight per joint index, not normalised (rule 21).
     pub weights: Sampled<Vec<f32>>,
 }
 
@@ -47,8 +47,8 @@ impl NormalsProperty {
     }
 }
 
-/// Rest normals that skinning changes: those with the interpolation vertex, varying or faceVarying
-/// (rule 24).
+/// Rest normals that skinning changes: their interpolation is vertex, varying or faceVarying (rule
+/// 24).
 #[derive(Clone, Debug)]
 pub struct NormalsSource {
     /// The property that holds them.
@@ -64,7 +64,7 @@ impl NormalsSource {
         self.values.is_animated() || self.corners.as_ref().is_some_and(Sampled::is_animated)
     }
 
-    /// The normals at a time, or `None` if their number does not fit the prim: such normals do not
+    /// The normals at a time; `None` if their number does not fit the prim. Such normals do not
     /// change while the points are skinned (rule 24).
     fn at(&self, prim: &str, time: Time, point_count: usize) -> Option<RestNormals> {
         let values = self.values.at(time)?;
@@ -82,18 +82,19 @@ impl NormalsSource {
     }
 }
 
-/// An element of the skel:blendShapes of a prim.
+/// A channel of a prim: an element of its skel:blendShapes, with its target.
 #[derive(Clone, Debug)]
-pub struct ShapeSlot {
+pub struct ShapeChannel {
     /// Token in skel:blendShapes.
     pub token: String,
     /// Target path, as authored.
     pub target: String,
-    /// The shape, or why it is broken. `None` if the target is missing (rule 17).
+    /// The shape, or the reason why it is invalid. `None` if the target is missing (rule 17).
     pub shape: Option<Result<Arc<BlendShape>, Invalid>>,
 }
 
-/// A bound prim. Every field is as read; [`BoundSkin::skin`](super::BoundSkin::skin) validates.
+/// A bound prim. Its fields are as read from the file; [`BoundSkin::skin`](super::BoundSkin::skin)
+/// validates them.
 #[derive(Clone, Debug)]
 pub struct SkinBinding {
     /// Prim path.
@@ -107,11 +108,12 @@ pub struct SkinBinding {
     /// Index into [`super::Scene::instances`].
     pub instance: usize,
     /// Index into [`super::Scene::bindings`] of the first binding with the same rest data, Skeleton
-    /// and animation. It is another binding if instances share a prototype.
+    /// and animation. It may be this binding itself; it is another one if instances share a
+    /// prototype.
     pub definition: usize,
     /// Rest points in prim space.
     pub points: Sampled<Vec<Vec3>>,
-    /// Rest normals that skinning changes: first those of `normals`, then those of
+    /// Rest normals that skinning changes: those of `normals` first, then those of
     /// `primvars:normals`.
     pub normals: Vec<NormalsSource>,
     /// Influences; `None` if the prim only blends.
@@ -124,24 +126,24 @@ pub struct SkinBinding {
     /// the identity.
     pub geom_bind: Sampled<DMat4>,
     /// Blend shapes in the order of skel:blendShapes. Weights of a pose have the same order.
-    pub shapes: Vec<ShapeSlot>,
+    pub shapes: Vec<ShapeChannel>,
     /// The map from the channels of the animation to `shapes`.
     pub channel_mapper: Option<AnimMapper>,
     /// Widths of points and curves, for their extents.
     pub widths: Sampled<Vec<f32>>,
     /// How to compute its extent from its points.
     pub extent_rule: ExtentRule,
-    /// Why this prim is not deformed; `None` if it is.
+    /// The reason why this prim is not deformed; `None` if it is deformed.
     pub unsupported: Option<String>,
-    /// The validated skins of a prim whose rest data never changes, shared by instances of one
-    /// prototype. Put `Arc::default()` here if you change other fields after a skin was asked for.
+    /// The validated skins of a prim whose rest data never changes. Instances of one prototype
+    /// share them. If you change other fields after a skin was built, set this to `Arc::default()`.
     pub static_skins: Arc<StaticSkins>,
 }
 
 /// The skins of a prim whose rest data never changes, each built at most once; opaque.
 ///
-/// There is one for each part, and for the default time and time codes apart: an attribute may have
-/// a default and one sample, which differ.
+/// There is one for each [`SkinPart`], and separately for the default time and for time codes: an
+/// attribute may have a default and one sample with different values.
 #[derive(Debug, Default)]
 pub struct StaticSkins([[BuiltSkin; SkinPart::COUNT]; 2]);
 
@@ -157,21 +159,22 @@ impl StaticSkins {
 /// The part of a prim's deformation that a [`Skin`] is built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SkinPart {
-    /// Leave out the influences. The points of a rigid prim only blend, and its influences become a
-    /// transform (rule 28).
+    /// Whether to leave out the influences. The points of a rigid prim only blend, and its
+    /// influences become a transform (rule 28).
     pub blend_only: bool,
-    /// Which of [`SkinBinding::normals`] go along; none if there are not as many.
+    /// Index into [`SkinBinding::normals`] of the normals to deform. If there are not so many, the
+    /// skin has no normals.
     pub normals: usize,
 }
 
 impl SkinPart {
-    /// Blending alone or not, times the two kinds of normals or none.
+    /// With influences or blending only, times two kinds of normals or none.
     const COUNT: usize = 6;
 }
 
 impl SkinBinding {
-    /// Whether rest points, normals or influences change over time, so that each time needs a skin
-    /// of its own.
+    /// Whether rest points, normals or influences change over time. Then each time needs its own
+    /// skin.
     #[must_use]
     pub fn rest_is_animated(&self) -> bool {
         self.points.is_animated()
@@ -190,8 +193,8 @@ impl SkinBinding {
             .is_some_and(|i| i.interpolation == InfluenceInterpolation::Constant)
     }
 
-    /// The validated rest data at a time. `instance` has to be the binding's own, because skins
-    /// that never change are remembered: [`super::BoundSkin`] sees to it.
+    /// The validated rest data at a time. `instance` must be the binding's own, because skins that
+    /// never change are cached; [`super::BoundSkin`] ensures that.
     pub(super) fn skin(
         &self,
         instance: &SkeletonInstance,
@@ -204,7 +207,7 @@ impl SkinBinding {
         self.static_skins
             .of(part, time)
             .get_or_init(|| {
-                // Points that are blocked at time codes rest where their default is.
+                // If points are blocked at time codes, the prim rests at its default points.
                 let time = if self.points.at(time).is_some() {
                     time
                 } else {
@@ -215,8 +218,8 @@ impl SkinBinding {
             .clone()
     }
 
-    /// The validated influences at a time; `None` for a prim that only blends. `point_count`
-    /// matters for influences per point only.
+    /// The validated influences at a time; `None` if the prim only blends. `point_count` is used
+    /// only if there are influences per point.
     ///
     /// # Errors
     /// Influences without a value at this time; see [`JointInfluences::new`].
@@ -282,8 +285,8 @@ impl SkinBinding {
             false => self.influences_at(instance, time, points.len())?,
         };
         let mut shapes: Vec<Option<Arc<BlendShape>>> = Vec::with_capacity(self.shapes.len());
-        for slot in &self.shapes {
-            shapes.push(match &slot.shape {
+        for channel in &self.shapes {
+            shapes.push(match &channel.shape {
                 Some(Ok(shape)) => Some(shape.clone()),
                 _ => None,
             });
@@ -333,15 +336,15 @@ impl SkinBinding {
             let authored = animation.channel_weights(time);
             mapper.remap(&authored, &mut weights);
         }
-        for (slot, weight) in self.shapes.iter().zip(&weights) {
-            if let Some(Err(broken)) = &slot.shape
+        for (channel, weight) in self.shapes.iter().zip(&weights) {
+            if let Some(Err(broken)) = &channel.shape
                 && f64::from(weight.abs()) > WEIGHT_EPSILON
             {
                 return (vec![0.0; weights.len()], Some(broken.clone()));
             }
         }
         for w in &mut weights {
-            // A weight that is no number would take the whole prim with it.
+            // A weight that is not finite would make the whole prim not finite.
             if !w.is_finite() {
                 *w = 0.0;
             }

@@ -6,7 +6,8 @@ use half::f16;
 use crate::math;
 use crate::sampled::{Half3, Sampled, Time};
 
-/// The value of an op, in the authored precision, because usd-core interpolates in that precision.
+/// The value of an op, in the authored precision. usd-core interpolates in that precision, so it
+/// matters.
 #[derive(Clone, Debug)]
 pub enum OpValue {
     Matrix(Sampled<DMat4>),
@@ -85,12 +86,12 @@ pub enum OpKind {
     TranslateAxis(usize),
     ScaleAxis(usize),
     RotateAxis(usize),
-    /// Euler degrees, the axes in order of application.
+    /// Euler angles in degrees, with the axes in the order of application.
     RotateEuler([usize; 3]),
 }
 
 impl OpKind {
-    /// Kind of an op named `xformOp:KIND[:SUFFIX]`.
+    /// The kind of an op named `xformOp:KIND[:SUFFIX]`; `None` if there is no such kind.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let kind = name.strip_prefix("xformOp:")?.split(':').next()?;
@@ -120,7 +121,7 @@ impl OpKind {
 /// An op of a transform stack.
 #[derive(Clone, Debug)]
 pub struct XformOp {
-    /// The kind, which says what the value means.
+    /// The kind of the op, which determines what the value means.
     pub kind: OpKind,
     /// Attribute name. An op and its inverse have the same one, and cancel out if they are
     /// neighbours.
@@ -132,7 +133,7 @@ pub struct XformOp {
 }
 
 impl XformOp {
-    /// The matrix of the op at a time. It is the identity if the op has no value then, as in
+    /// The matrix of the op at a time. If the op has no value then, it is the identity, as in
     /// usd-core.
     fn matrix(&self, time: Time) -> DMat4 {
         let rotate = |axis: usize, degrees: f64| {
@@ -172,7 +173,7 @@ impl XformOp {
                 .map(|v| math::make_transform(DVec3::ZERO, DQuat::IDENTITY, along(a, v, 1.0))),
             OpKind::RotateAxis(a) => self.value.scalar(time).map(|v| rotate(a, v)),
             OpKind::RotateEuler(order) => self.value.vec3(time).map(|v| {
-                // rotateXYZ turns about X first, so X stands rightmost.
+                // rotateXYZ rotates about X first, so X is the rightmost factor.
                 order
                     .iter()
                     .fold(DMat4::IDENTITY, |m, &axis| rotate(axis, v[axis]) * m)
@@ -187,9 +188,9 @@ impl XformOp {
     }
 }
 
-/// The rotation of a quaternion as in GfRotation::SetQuat: the real part gives the angle, and the
-/// direction of the imaginary part gives the axis. It matters for quaternions whose length is not
-/// quite 1, such as those in half precision.
+/// The rotation of a quaternion as GfRotation::SetQuat computes it: the angle from the real part,
+/// the axis from the direction of the imaginary part. That matters for quaternions whose length is
+/// not quite 1, such as those in half precision.
 fn as_rotation(q: DQuat) -> DQuat {
     let axis = q.xyz().normalize_or_zero();
     let w = q.w.clamp(-1.0, 1.0);
@@ -217,7 +218,7 @@ impl XformStack {
         let mut m = DMat4::IDENTITY;
         let mut ops = self.ops.iter().peekable();
         while let Some(op) = ops.next() {
-            // An op beside its own inverse cancels exactly, even where it is singular.
+            // An op next to its own inverse cancels exactly, even if it is singular.
             if ops
                 .next_if(|next| next.name == op.name && next.invert != op.invert)
                 .is_some()

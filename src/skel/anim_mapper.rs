@@ -1,14 +1,13 @@
 //! Maps values per joint (or per channel) from one order of tokens to another (UsdSkelAnimMapper).
 //!
-//! Like Pixar's, a mapper is of one of two kinds. They differ if a token is listed twice, or if
-//! there are more values than source tokens:
+//! As in Pixar's code, a mapper is of one of two kinds. They differ if a token is listed twice, or
+//! if there are more values than source tokens:
 //!
 //! - *Ordered*: the target order contains the whole source order in one piece, which begins where
-//!   the first source token occurs first. Values are copied there as one block. Values beyond the
+//!   the first source token first occurs. Values are copied there as one block. Values after the
 //!   source order are copied too, as far as the target order reaches.
 //! - *Indexed*: every other case. A source token maps to the *last* equal token of the target. Of
-//!   equal source tokens, the value of the last one counts. Values beyond the source order are
-//!   dropped.
+//!   equal source tokens, the last one gives the value. Values after the source order are dropped.
 //!
 //! Tokens are compared as a whole, never by the last name of a path (rule 11).
 
@@ -18,7 +17,7 @@ use glam::DMat4;
 
 use super::utils::UtilError;
 
-/// A map from the elements of a source order to those of a target order.
+/// Maps the elements of a source order to those of a target order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnimMapper {
     source_len: usize,
@@ -30,14 +29,14 @@ pub struct AnimMapper {
 enum Map {
     /// One of the orders is empty.
     Null,
-    /// The source is the part of the target that starts here.
+    /// The source order is the part of the target order that starts here.
     Ordered { offset: usize },
-    /// Target of each source element; none where the target lacks it.
+    /// Target index of each source element; `None` if the target lacks it.
     Indexed(Vec<Option<u32>>),
 }
 
 impl AnimMapper {
-    /// Maps values of `source` order to `target` order.
+    /// Creates the mapper from `source` order to `target` order.
     #[must_use]
     pub fn new<S: AsRef<str>, T: AsRef<str>>(source: &[S], target: &[T]) -> Self {
         let (source_len, target_len) = (source.len(), target.len());
@@ -57,7 +56,7 @@ impl AnimMapper {
         }
     }
 
-    /// The mapper of an order of `len` elements to itself, even of none.
+    /// The mapper of an order of `len` elements to itself, also if `len` is 0.
     #[must_use]
     pub fn identity(len: usize) -> Self {
         Self {
@@ -67,16 +66,16 @@ impl AnimMapper {
         }
     }
 
-    /// Whether one of the orders is empty, so that nothing is mapped. A mapper of two orders
-    /// without a common token is *not* null, as in Pixar's code (not as in its documentation): see
+    /// Whether one of the orders is empty, so that nothing is mapped. If two orders have no common
+    /// token, their mapper is *not* null, as in Pixar's code (but unlike its documentation): see
     /// [`AnimMapper::reaches_nothing`].
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.map == Map::Null
     }
 
-    /// Whether no element of the source has a place in the target: the mapper is null, or the
-    /// orders have no common token. Pixar's mapper has no such method.
+    /// Whether no source element has a place in the target: the mapper is null, or the orders have
+    /// no common token. Pixar's mapper has no such method.
     #[must_use]
     pub fn reaches_nothing(&self) -> bool {
         self.targets().all(|t| t.is_none())
@@ -88,8 +87,8 @@ impl AnimMapper {
         self.map == Map::Ordered { offset: 0 } && self.source_len == self.target_len
     }
 
-    /// Whether the source leaves some element of the target without a value. True for every null
-    /// mapper, also if the target is empty.
+    /// Whether some target element has no source element. True for every null mapper, also if the
+    /// target is empty.
     #[must_use]
     pub fn is_sparse(&self) -> bool {
         match &self.map {
@@ -117,7 +116,7 @@ impl AnimMapper {
         self.target_len
     }
 
-    /// Target index of each source element.
+    /// Target index of each source element; `None` if the target lacks it.
     pub fn targets(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         (0..self.source_len).map(|i| match &self.map {
             Map::Null => None,
@@ -160,8 +159,8 @@ impl AnimMapper {
         Ok(())
     }
 
-    /// Pixar's RemapTransforms: [`AnimMapper::remap_resized`] with identity for transforms that are
-    /// added.
+    /// Pixar's RemapTransforms: [`AnimMapper::remap_resized`], with the identity for transforms
+    /// that are added.
     ///
     /// # Errors
     /// An `element_size` of 0.
@@ -174,7 +173,7 @@ impl AnimMapper {
         self.remap_resized(source, target, element_size, &DMat4::IDENTITY)
     }
 
-    /// Maps values to `target`, which has exactly `element_size` values per token of the target
+    /// Copies values to `target`, which must have `element_size` values per token of the target
     /// order.
     fn copy<V: Clone>(&self, source: &[V], target: &mut [V], element_size: usize) {
         match &self.map {
@@ -196,8 +195,8 @@ impl AnimMapper {
     }
 }
 
-/// Where the target contains the whole source order in one piece, if it does so where the first
-/// source token occurs first.
+/// The place where the target contains the whole source order in one piece, if that piece begins
+/// where the first source token first occurs.
 fn ordered_offset<S: AsRef<str>, T: AsRef<str>>(source: &[S], target: &[T]) -> Option<usize> {
     let first = source.first()?.as_ref();
     let offset = target.iter().position(|t| t.as_ref() == first)?;

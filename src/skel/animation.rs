@@ -8,32 +8,33 @@ use crate::math;
 use crate::sampled::{Half3, Sampled, Time};
 use crate::skel::AnimMapper;
 
-/// A SkelAnimation prim's data.
+/// The data of a SkelAnimation prim.
 #[derive(Clone, Debug, Default)]
 pub struct SkelAnimation {
     /// Prim path.
     pub path: String,
-    /// The order of joints in the components. It may be some of a skeleton's joints only.
+    /// The joints that the components are for, in their order. They may be only some of a
+    /// skeleton's joints.
     pub joints: Vec<String>,
-    /// Joint-local translations.
+    /// Translations in the parent joint's space, one per joint.
     pub translations: Sampled<Vec<Vec3>>,
-    /// Joint-local rotations, used as authored (never normalised).
+    /// Rotations in the parent joint's space, one per joint, used as authored (never normalised).
     pub rotations: Sampled<Vec<Quat>>,
-    /// Joint-local scales, half precision.
+    /// Scales, one per joint, in half precision.
     pub scales: Sampled<Vec<Half3>>,
-    /// The same scales in single precision, from files that have them (glTF). If they are there,
-    /// they are used.
+    /// The scales in single precision, from files that have them (glTF). If present, they replace
+    /// `scales`.
     pub float_scales: Option<Sampled<Vec<Vec3>>>,
-    /// Blend shape channels.
+    /// Tokens of the blend shape channels.
     pub blend_shapes: Vec<String>,
     /// One weight per channel.
     pub blend_shape_weights: Sampled<Vec<f32>>,
 }
 
 impl SkelAnimation {
-    /// Joint-local transforms in the joint order of this animation. `None` if the animation is
-    /// ignored at this time (rule 8): a component has no value, has another length than `joints` or
-    /// is not finite, or there are no joints.
+    /// The transforms from joint space to the parent's space, in the joint order of this animation.
+    /// `None` if the animation is ignored at this time (rule 8): if a component has no value, has
+    /// another length than `joints` or is not finite, or if there are no joints.
     #[must_use]
     pub fn joint_local_transforms(&self, time: Time) -> Option<Vec<DMat4>> {
         let n = self.joints.len();
@@ -58,9 +59,8 @@ impl SkelAnimation {
         local.iter().all(math::is_finite).then_some(local)
     }
 
-    /// Weights at a time, in the order of `blend_shapes`. If fewer are authored, the rest are 0
-    /// (rule 11). If more are authored, all are returned, because an [`AnimMapper`] may pass them
-    /// on.
+    /// The weight of each channel at a time, in the order of `blend_shapes`. Missing weights are 0
+    /// (rule 11). Surplus weights are returned too, because an [`AnimMapper`] may pass them on.
     #[must_use]
     pub fn channel_weights(&self, time: Time) -> Vec<f32> {
         let authored = self.blend_shape_weights.at(time);
@@ -69,7 +69,7 @@ impl SkelAnimation {
         weights
     }
 
-    /// Every authored time that the joints depend on.
+    /// Every authored time of the components of joints.
     pub fn joint_times(&self) -> impl Iterator<Item = f64> + '_ {
         self.translations
             .times()
@@ -78,11 +78,12 @@ impl SkelAnimation {
     }
 }
 
-/// Joint-local transforms of `skeleton` at `time`, driven by `animation`.
+/// Computes the transforms from joint space to the parent's space, for the joints of `skeleton` at
+/// `time`, driven by `animation`.
 ///
-/// A joint that the animation does not have takes its rest transform (rule 9). If the animation is
-/// ignored, or is for another skeleton, all joints do (rules 8 and 9). `None` if rest transforms
-/// are needed and the skeleton has none.
+/// A joint that the animation lacks takes its rest transform (rule 9). If the animation is ignored,
+/// or has no joint of this skeleton, all joints take it (rules 8 and 9). `None` if a rest transform
+/// is needed and the skeleton has none.
 #[must_use]
 pub fn joint_local_transforms(
     skeleton: &Skeleton,
@@ -105,7 +106,7 @@ pub fn joint_local_transforms(
     let mut out = if mapper.is_sparse() {
         rest()?
     } else {
-        // A full animation needs no restTransforms (rule 9).
+        // An animation of all joints needs no restTransforms (rule 9).
         vec![DMat4::IDENTITY; skeleton.joints().len()]
     };
     mapper.remap(&local, &mut out);

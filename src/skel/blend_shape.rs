@@ -4,34 +4,33 @@ use glam::Vec3;
 
 use crate::error::{Invalid, Warning};
 
-/// usd-core's epsilon for weights. Two weights that are closer than this are equal (rule 13), and a
-/// sub-shape's weight that is nearer to zero is dropped (rule 16).
+/// usd-core's epsilon for weights. Two weights that differ by less are equal (rule 13). A sub-shape
+/// whose weight is nearer to zero is dropped (rule 16).
 pub const WEIGHT_EPSILON: f64 = 1e-6;
 
-/// One shape that a blend shape passes through as its weight grows: an in-between, or the primary
-/// shape at weight 1.
+/// One of the shapes of a blend shape: an in-between, or the primary shape at weight 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubShape {
-    /// The channel weight at which this shape alone gives the result.
+    /// The channel weight at which this shape alone is the result.
     pub weight: f32,
-    /// One offset per entry of `point_indices`, or per point, in the prim's own space; empty where
-    /// the file has none, which moves no point.
+    /// One point offset per entry of `point_indices`, or per point, in prim space. Empty if the
+    /// file has none; then no point moves.
     pub offsets: Vec<Vec3>,
-    /// As many normal offsets, or none. An in-between does not use those of the primary shape (rule
-    /// 19).
+    /// One normal offset per point offset; `None` if the file has none. An in-between does not use
+    /// those of the primary shape (rule 19).
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
 /// An in-between as authored, before its weight is checked.
 #[derive(Clone, Debug)]
 pub struct Inbetween {
-    /// Attribute name below `inbetweens:`.
+    /// The attribute's name after `inbetweens:`.
     pub name: String,
-    /// `weight` metadata.
+    /// The `weight` metadata.
     pub weight: Option<f32>,
-    /// Point offsets.
+    /// Point offsets in prim space.
     pub offsets: Vec<Vec3>,
-    /// `inbetweens:NAME:normalOffsets`.
+    /// Normal offsets: the attribute `inbetweens:NAME:normalOffsets`.
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
@@ -47,10 +46,9 @@ pub struct BlendShape {
 impl BlendShape {
     /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13),
     /// and normal offsets of the wrong number (rule 19), are dropped with a warning.
-    ///
     /// # Errors
-    /// Offsets of the wrong number (as many as `point_indices`, or as points without those, or none
-    /// are right), an index out of range, offsets that are not finite (rule 18).
+    /// Another number of offsets than of `point_indices`, or than of points if there are no indices
+    /// (an empty array is allowed); an index out of range; offsets that are not finite (rule 18).
     pub fn new(
         path: impl Into<String>,
         point_indices: Option<&[i64]>,
@@ -89,7 +87,7 @@ impl BlendShape {
             None => format!("{entries} offsets, as many as points"),
         };
         let check = |property: String, offsets: &[Vec3]| {
-            // Offsets that are not there move nothing and are no error (seen on usd-core).
+            // Missing offsets move nothing and are no error, as observed in usd-core.
             if offsets.len() != entries && !offsets.is_empty() {
                 return Err(
                     Invalid::new(&path, property, expected(), offsets.len().to_string())
@@ -180,7 +178,7 @@ impl BlendShape {
         self.sub_shapes.iter().any(|s| s.normal_offsets.is_some())
     }
 
-    /// Point that the `entry`-th offset belongs to.
+    /// The point of the `entry`-th offset.
     ///
     /// # Panics
     /// If `entry` is out of range of `point_indices`.
@@ -191,7 +189,7 @@ impl BlendShape {
             .map_or(entry, |i| i[entry] as usize)
     }
 
-    /// Sub-shape weights for a channel weight, one per sub-shape.
+    /// Splits a channel weight among the sub-shapes: one weight per sub-shape (rules 13 to 16).
     #[must_use]
     pub fn sub_shape_weights(&self, weight: f64) -> Vec<f64> {
         let weights: Vec<f64> = self
@@ -228,13 +226,13 @@ fn inbetween_weight(between: &Inbetween, taken: &[SubShape]) -> Result<f32, Stri
     Ok(weight)
 }
 
-/// Splits a channel weight among sub-shapes: at most two pairs of a sub-shape and its weight (rules
-/// 13 to 16).
+/// Splits a channel weight among sub-shapes: at most two pairs of a sub-shape's index and its
+/// weight (rules 13 to 16).
 ///
-/// `weights` are the weights of the sub-shapes, ascending, without the *null shape*, which is at 0
-/// and adds nothing. A single primary shape takes the channel weight as it is. Otherwise the two
-/// shapes on either side of the channel weight share it, the null shape among them; beyond the
-/// first or last shape, the two nearest shapes extrapolate. Weights nearer to zero than
+/// `weights` are the weights of the sub-shapes, ascending. The *null shape*, which is at 0 and adds
+/// nothing, is not listed. A single primary shape gets the channel weight as it is. Otherwise the
+/// two shapes on either side of the channel weight share it; the null shape counts as one of them.
+/// Beyond the first or last shape, the two nearest shapes extrapolate. Weights nearer to zero than
 /// [`WEIGHT_EPSILON`] are dropped.
 #[must_use]
 pub fn resolve_weight(weights: &[f64], weight: f64) -> [Option<(usize, f64)>; 2] {
@@ -245,12 +243,12 @@ pub fn resolve_weight(weights: &[f64], weight: f64) -> [Option<(usize, f64)>; 2]
     if weights.is_empty() {
         return [None, None];
     }
-    // Shapes with the null shape put in its place; `None` is the null shape.
+    // All shapes in the order of their weights, with the null shape as `None`.
     let nulls_place = weights.partition_point(|w| *w < 0.0);
-    let shape_at = |slot: usize| match slot.cmp(&nulls_place) {
-        std::cmp::Ordering::Less => (Some(slot), weights[slot]),
+    let shape_at = |place: usize| match place.cmp(&nulls_place) {
+        std::cmp::Ordering::Less => (Some(place), weights[place]),
         std::cmp::Ordering::Equal => (None, 0.0),
-        std::cmp::Ordering::Greater => (Some(slot - 1), weights[slot - 1]),
+        std::cmp::Ordering::Greater => (Some(place - 1), weights[place - 1]),
     };
     let count = weights.len() + 1;
     let mut upper = 1;

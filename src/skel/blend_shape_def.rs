@@ -1,20 +1,20 @@
-//! Blend shapes to be written, as plain data. They are checked against the rules before they are
-//! written.
+//! Definitions of blend shapes for writing, as plain data. They are checked against the rules
+//! before they are written.
 
 use glam::Vec3;
 
 use super::{BlendShape, Inbetween};
 use crate::error::Invalid;
 
-/// An in-between of a blend shape, to be written (UsdSkelInbetweenShape).
+/// An in-between of a blend shape, for writing (UsdSkelInbetweenShape).
 #[derive(Clone, Debug, PartialEq)]
 pub struct InbetweenDef {
-    /// Its name below `inbetweens:`.
+    /// Its name, which follows `inbetweens:` in the attribute's name.
     pub name: String,
-    /// The channel weight at which it alone gives the result: not 0, not 1, and not that of another
-    /// in-between (rule 13). It may be below 0 or above 1.
+    /// The channel weight at which it alone is the result. It must not be 0 or 1, or the weight of
+    /// another in-between (rule 13). It may be below 0 or above 1.
     pub weight: f32,
-    /// As many as the blend shape's own offsets, from the rest points, in the prim's space.
+    /// Offsets from the rest points, in prim space; as many as the blend shape has.
     pub offsets: Vec<Vec3>,
     /// As many normal offsets, or none. An in-between does not use those of the blend shape (rule
     /// 19).
@@ -22,7 +22,7 @@ pub struct InbetweenDef {
 }
 
 impl InbetweenDef {
-    /// The same as a reader has it.
+    /// The same in-between as a reader returns it.
     #[must_use]
     pub fn as_read(&self) -> Inbetween {
         Inbetween {
@@ -34,24 +34,24 @@ impl InbetweenDef {
     }
 }
 
-/// A blend shape to be written (UsdSkelBlendShape).
+/// A blend shape, for writing (UsdSkelBlendShape).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlendShapeDef {
     /// Name of its prim, and its token in skel:blendShapes.
     pub name: String,
-    /// The points that the offsets belong to; all points in order where there are none.
+    /// The points that the offsets belong to; `None` for all points in order.
     pub point_indices: Option<Vec<u32>>,
-    /// Offsets from the rest points, in the prim's own space.
+    /// Offsets from the rest points, in prim space.
     pub offsets: Vec<Vec3>,
-    /// As many normal offsets, or none.
+    /// One normal offset per point offset, or none.
     pub normal_offsets: Option<Vec<Vec3>>,
-    /// Shapes at other channel weights than 1, of different names and weights.
+    /// Shapes at other channel weights than 1. Names and weights must be unique.
     pub inbetweens: Vec<InbetweenDef>,
 }
 
 impl BlendShapeDef {
-    /// Makes the sparse shape that moves `rest` points to `sculpted` ones. Only points that move by
-    /// more than `tolerance` get offsets.
+    /// Creates the sparse shape that moves `rest` points to `sculpted` ones. Only points that move
+    /// by more than `tolerance` get offsets.
     ///
     /// # Errors
     /// Another number of sculpted points than rest points.
@@ -68,7 +68,7 @@ impl BlendShapeDef {
             return Err(Invalid::new(name, "points", expected, found));
         }
         let offsets = rest.iter().zip(sculpted).map(|(r, s)| *s - *r);
-        // What is no number counts as moved, and is refused with the offsets.
+        // A NaN counts as moved, so that validation refuses it.
         let moved = |offset: &Vec3| offset.is_nan() || offset.length() > tolerance;
         let (point_indices, offsets) = (0..).zip(offsets).filter(|(_, o)| moved(o)).unzip();
         Ok(Self {
@@ -79,8 +79,8 @@ impl BlendShapeDef {
         })
     }
 
-    /// Validates the shape for a prim of `point_count` points. What is a warning for a reader is an
-    /// error here.
+    /// Validates the shape for a prim of `point_count` points. Problems that are warnings for a
+    /// reader are errors here.
     ///
     /// # Errors
     /// As [`BlendShape::new`]; in-betweens at 0, at 1, at one weight or of one name; normal offsets
@@ -92,7 +92,7 @@ impl BlendShapeDef {
                     path,
                     format!("inbetweens:{}", between.name),
                     "in-betweens of different names",
-                    "two of this one",
+                    "two of this name",
                 ));
             }
         }

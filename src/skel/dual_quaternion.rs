@@ -1,14 +1,15 @@
 //! Dual quaternion skinning of one point or normal in f64, as in `_SkinPointsDQS` and
-//! `_SkinNormalsDQS` of usdSkel/utils.cpp (rules 25 to 27). The reference uses it, and rigid prims
-//! do. It shares no code with the kernels' `math::polar_decomposition`, on purpose: tests compare
+//! `_SkinNormalsDQS` of usdSkel/utils.cpp (rules 25 to 27). The f64 reference and rigid prims use
+//! it. It shares no code with the kernels' `math::polar_decomposition` on purpose: tests compare
 //! the two.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-/// `GfMatrix4d::Factor`'s epsilon: smaller determinants are singular, smaller eigenvalues clamped.
+/// The epsilon of `GfMatrix4d::Factor`: a smaller determinant is singular, and smaller eigenvalues
+/// are clamped.
 const SINGULAR: f64 = 1e-10;
 
-/// Shorter lengths count as none (GF_MIN_VECTOR_LENGTH).
+/// Vectors shorter than this have no direction (GF_MIN_VECTOR_LENGTH).
 const MIN_LENGTH: f64 = 1e-10;
 
 const ZERO: DQuat = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
@@ -25,7 +26,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Of a skinning transform.
+    /// Splits a skinning transform, for points.
     pub fn of_points(matrix: DMat4) -> Self {
         let linear = DMat3::from_mat4(matrix);
         if linear.determinant().abs() < SINGULAR {
@@ -45,8 +46,8 @@ impl Parts {
         }
     }
 
-    /// Of the inverse transpose of a skinning transform, which carries normals. That of a singular
-    /// one is a huge multiple of identity, as usd-core's inverse is.
+    /// Splits the inverse transpose of a skinning transform, for normals. If the transform is
+    /// singular, its inverse is a huge multiple of the identity, as in usd-core.
     pub fn of_normals(matrix: DMat4) -> Self {
         let linear = DMat3::from_mat4(matrix);
         let carrier = if linear.determinant() == 0.0 {
@@ -54,7 +55,8 @@ impl Parts {
         } else {
             linear.inverse().transpose()
         };
-        // Of a mirrored joint this is no rotation, and its quaternion not of unit length: so be it.
+        // For a mirrored joint this is no rotation, and its quaternion does not have unit length;
+        // usd-core does the same.
         let basis = orthonormalized(carrier);
         Self {
             real: quaternion(basis),
@@ -63,7 +65,8 @@ impl Parts {
         }
     }
 
-    /// Whether the residual is more than rounding: any element off by 1e-6 in f32.
+    /// Whether the residual is more than rounding: in f32, some element differs from the identity
+    /// by more than 1e-6.
     pub fn has_scale(&self) -> bool {
         let identity = DMat3::IDENTITY.to_cols_array();
         let mut pairs = self.residual.to_cols_array().into_iter().zip(identity);
@@ -79,7 +82,8 @@ pub(super) struct Blend {
 }
 
 impl Blend {
-    /// Sums weighted parts, each turned into the hemisphere of the pivot.
+    /// Sums weighted parts. Each quaternion is first negated if it lies in the other hemisphere
+    /// than the pivot.
     pub fn new(weighted: &[(Parts, f64)]) -> Self {
         let pivot = pivot(weighted);
         let (mut real, mut dual) = (ZERO, ZERO);
@@ -94,7 +98,7 @@ impl Blend {
         }
         let length = real.length();
         if length < MIN_LENGTH {
-            // A sum of nothing moves nothing.
+            // A sum of zero moves nothing.
             return Self {
                 real: DQuat::IDENTITY,
                 dual: ZERO,
@@ -116,7 +120,8 @@ impl Blend {
     }
 }
 
-/// Rotation of the first joint of the largest weight, whose hemisphere counts.
+/// The rotation of the largest weight, the first of equal ones. It is the pivot that chooses the
+/// hemisphere.
 pub(super) fn pivot(weighted: &[(Parts, f64)]) -> DQuat {
     let mut found: Option<&(Parts, f64)> = None;
     for candidate in weighted {
@@ -134,8 +139,8 @@ fn product(a: DQuat, b: DQuat) -> DQuat {
     DQuat::from_xyzw(i.x, i.y, i.z, a.w * b.w - u.dot(v))
 }
 
-/// The rotation of `matrix` without scale and shear: its polar factor, or that of the negated
-/// matrix where it mirrors (`GfMatrix4d::Factor` turns all three scales).
+/// The rotation of `matrix` without scale and shear: its orthogonal polar factor, or that of the
+/// negated matrix if it mirrors (`GfMatrix4d::Factor` negates all three scales).
 fn rotation_of(matrix: DMat3) -> DMat3 {
     let sign = matrix.determinant().signum();
     let (vectors, values) = crate::math::principal_axes(matrix.transpose() * matrix);
@@ -149,7 +154,7 @@ fn rotation_of(matrix: DMat3) -> DMat3 {
         * vectors.transpose()
 }
 
-/// `GfOrthogonalizeBasis` of the columns: all three give way alike, until nothing moves by 1e-6.
+/// `GfOrthogonalizeBasis` of the columns. It changes all three alike, until none changes by 1e-6.
 fn orthonormalized(m: DMat3) -> DMat3 {
     const TOLERANCE: f64 = 1e-6;
     let unit = |v: DVec3| v / v.length().max(MIN_LENGTH);
@@ -177,8 +182,8 @@ fn orthonormalized(m: DMat3) -> DMat3 {
     DMat3::from_cols(axes[0], axes[1], axes[2])
 }
 
-/// `GfMatrix3d::ExtractRotationQuaternion`: its sign matters where the pivot is singular, and its
-/// formulas where the matrix is no rotation.
+/// `GfMatrix3d::ExtractRotationQuaternion`. Its sign matters if the pivot is singular, and its
+/// formula matters if the matrix is no rotation.
 fn quaternion(m: DMat3) -> DQuat {
     // usd-core's rows are glam's columns.
     let at = |i: usize, j: usize| m.col(i % 3)[j % 3];
@@ -204,8 +209,9 @@ fn quaternion(m: DMat3) -> DQuat {
     DQuat::from_xyzw(v.x, v.y, v.z, r.clamp(-1.0, 1.0))
 }
 
-/// Joint scale and shear of a point or normal (after geomBindTransform), by linear blending, where
-/// any joint of the prim's order has some (rule 25). [`Blend`] takes what this gives.
+/// Applies the residual scale and shear of joints to a point or normal by linear blending (after
+/// geomBindTransform), if any joint of the prim's order has some (rule 25). [`Blend`] transforms
+/// the result.
 pub(super) fn scaled(weighted: &[(Parts, f64)], has_scale: bool, v: DVec3) -> DVec3 {
     match has_scale {
         true => weighted.iter().map(|(j, w)| j.residual * v * *w).sum(),

@@ -8,14 +8,14 @@ use crate::error::Invalid;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InfluenceInterpolation {
-    /// `count` influences for every point.
+    /// `count` influences per point.
     Vertex,
-    /// One set of influences for the whole prim.
+    /// One set of `count` influences for the whole prim.
     Constant,
 }
 
-/// The validated joint influences of a prim. Joint indices count the joint order of the prim: its
-/// `skel:joints` if authored, else the order of the skeleton.
+/// The validated joint influences of a prim. Joint indices refer to the joint order of the prim:
+/// its `skel:joints` if authored, else the order of the skeleton.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointInfluences {
     interpolation: InfluenceInterpolation,
@@ -25,14 +25,14 @@ pub struct JointInfluences {
 }
 
 impl JointInfluences {
-    /// Checks the arrays against each other, and against the numbers of points and joints.
+    /// Validates influences against each other, and against the numbers of points and joints.
     ///
     /// - `count`: elementSize. Influences per point, or in all if they are constant.
     /// - `joint_count`: size of the prim's joint order (rule 22).
     ///
     /// # Errors
-    /// Sizes that do not agree (rules 3, 4), an index out of range even at weight zero (rule 22,
-    /// with the point), a weight that is not finite.
+    /// Array sizes that do not agree (rules 3, 4); an index out of range, even at weight zero (rule
+    /// 22; the error names the point); a weight that is not finite.
     pub fn new(
         prim: &str,
         interpolation: InfluenceInterpolation,
@@ -131,7 +131,7 @@ impl JointInfluences {
         })
     }
 
-    /// Vertex or constant.
+    /// Whether influences are one set per point or one for the prim.
     #[must_use]
     pub fn interpolation(&self) -> InfluenceInterpolation {
         self.interpolation
@@ -158,7 +158,7 @@ impl JointInfluences {
     /// Joints and weights of one point.
     ///
     /// # Panics
-    /// Where `point` is out of range.
+    /// If `point` is out of range.
     pub fn of_point(&self, point: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
         let row = match self.interpolation {
             InfluenceInterpolation::Vertex => point,
@@ -171,8 +171,8 @@ impl JointInfluences {
             .zip(self.weights[range].iter().copied())
     }
 
-    /// The same with the weights of every point summing to 1 ([`utils::normalize_weights`]); those
-    /// of a point that sum to 0 become zeros.
+    /// The same influences with the weights of each point divided by their sum
+    /// ([`utils::normalize_weights`]). If the sum is 0, the weights become 0.
     #[must_use]
     pub fn normalized(mut self) -> Self {
         utils::normalize_weights(&mut self.weights, self.count, WEIGHT_SUM_EPSILON)
@@ -180,7 +180,8 @@ impl JointInfluences {
         self
     }
 
-    /// The same with the largest weights of every point first ([`utils::sort_influences`]).
+    /// The same influences with the largest weights of each point first
+    /// ([`utils::sort_influences`]).
     #[must_use]
     pub fn sorted(mut self) -> Self {
         utils::sort_influences(&mut self.joints, &mut self.weights, self.count)
@@ -188,8 +189,9 @@ impl JointInfluences {
         self
     }
 
-    /// The same with `count` influences per point ([`utils::resize_influences`]): filled up with
-    /// joint 0 at weight 0, or the first ones alone, normalised. Sort before, to keep the largest.
+    /// The same influences with `count` per point ([`utils::resize_influences`]). If there are too
+    /// few, joint 0 at weight 0 is added. If there are too many, the first are kept and normalised;
+    /// call [`JointInfluences::sorted`] before, to keep the largest.
     ///
     /// # Errors
     /// A `count` of 0.
@@ -199,8 +201,8 @@ impl JointInfluences {
         Ok(self)
     }
 
-    /// Constant influences as vertex ones of `point_count` points
-    /// ([`utils::expand_constant_influences_to_varying`]); vertex ones as they are.
+    /// Repeats constant influences for each of `point_count` points
+    /// ([`utils::expand_constant_influences_to_varying`]). Vertex influences stay as they are.
     #[must_use]
     pub fn expanded(mut self, point_count: usize) -> Self {
         if self.interpolation == InfluenceInterpolation::Constant {

@@ -1,14 +1,15 @@
-//! Faces of a mesh (UsdGeomMesh). Triangles, render vertices and smooth normals are made from them.
+//! The faces of a mesh (UsdGeomMesh). Triangles, render vertices and smooth normals are computed
+//! from them.
 
 use crate::error::Invalid;
 
 /// Validated faces: faceVertexCounts, faceVertexIndices and orientation of a UsdGeomMesh.
 ///
-/// Faces of fewer than three corners are kept, so that corners have the numbers of the file, but
-/// they are not drawn.
+/// Faces of fewer than three corners are kept, so that corner indices are those of the file. They
+/// are not drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshTopology {
-    /// First corner of each face, and one past the last corner of all.
+    /// First corner of each face, and the number of all corners at the end.
     first_corners: Vec<u32>,
     points: Vec<u32>,
     left_handed: bool,
@@ -16,11 +17,13 @@ pub struct MeshTopology {
 }
 
 impl MeshTopology {
-    /// - `counts`: corners of each face.
-    /// - `indices`: the point of each corner, all faces one behind the other.
-    /// - `left_handed`: whether corners run clockwise seen from outside (orientation `leftHanded`).
+    /// Validates the faces of a mesh.
     ///
-    /// `prim` is its path, for messages.
+    /// - `prim`: path of the mesh, for messages.
+    /// - `counts`: number of corners of each face.
+    /// - `indices`: the point of each corner, one face after the other.
+    /// - `left_handed`: whether corners run clockwise as seen from outside (orientation
+    ///   `leftHanded`).
     ///
     /// # Errors
     /// Counts that are negative or do not add up to the indices, and indices that name no point.
@@ -40,7 +43,7 @@ impl MeshTopology {
                 Invalid::new(prim, "faceVertexCounts", "counts of 0 or more", found)
                     .coded("mesh-topology")
             })?;
-            // Beyond the indices' own number nothing is right any more, and u32 holds that number.
+            // A sum beyond u32 is an error below.
             first_corners.push(u32::try_from(corners).unwrap_or(u32::MAX));
         }
         if corners != indices.len() as u64 || corners > u64::from(u32::MAX) {
@@ -68,8 +71,8 @@ impl MeshTopology {
         })
     }
 
-    /// The same faces with some that are not drawn (holeIndices). Indices of no face count for
-    /// nothing.
+    /// The same faces, with those of `holes` not drawn (holeIndices). Indices that name no face are
+    /// ignored.
     #[must_use]
     pub fn with_holes(mut self, holes: &[i32]) -> Self {
         let faces = self.face_count();
@@ -95,28 +98,28 @@ impl MeshTopology {
         self.points.len()
     }
 
-    /// Point of each corner.
+    /// The point of each corner.
     #[must_use]
     pub fn corner_points(&self) -> &[u32] {
         &self.points
     }
 
-    /// Corners of a face.
+    /// The range of corners of a face.
     ///
     /// # Panics
-    /// Where there is no such face.
+    /// If there is no such face.
     #[must_use]
     pub fn corners(&self, face: usize) -> std::ops::Range<usize> {
         self.first_corners[face] as usize..self.first_corners[face + 1] as usize
     }
 
-    /// Whether corners run clockwise seen from outside.
+    /// Whether corners run clockwise as seen from outside.
     #[must_use]
     pub fn is_left_handed(&self) -> bool {
         self.left_handed
     }
 
-    /// Faces that are not drawn, in order.
+    /// Faces that are not drawn; ascending.
     #[must_use]
     pub fn holes(&self) -> &[u32] {
         &self.holes

@@ -13,8 +13,8 @@ use crate::error::Invalid;
 pub struct RestNormals {
     /// The normals.
     pub values: Arc<Vec<Vec3>>,
-    /// Point that each normal belongs to, for faceVarying ones; `None` for one normal per point.
-    /// faceVarying normals never blend (rule 19).
+    /// The point of each normal, if normals are faceVarying; `None` if there is one normal per
+    /// point. faceVarying normals never blend (rule 19).
     pub points: Option<Arc<Vec<u32>>>,
 }
 
@@ -28,9 +28,9 @@ impl RestNormals {
         }
     }
 
-    /// One normal per face corner, with the influences of the corner's point. A corner whose index
-    /// is out of range has those of the first point, as in `UsdSkelSkinFaceVaryingNormals` (rule
-    /// 24).
+    /// One normal per face corner, with the influences of the corner's point. If the index of a
+    /// corner is out of range, its normal has the influences of the first point, as in
+    /// `UsdSkelSkinFaceVaryingNormals` (rule 24).
     ///
     /// # Errors
     /// Another number of normals than of corners, or corners of a prim without points. (Pixar's
@@ -45,7 +45,9 @@ impl RestNormals {
             () if values.len() != face_vertex_indices.len() => {
                 format!("{} faceVarying normals", face_vertex_indices.len())
             }
-            () if point_count == 0 && !values.is_empty() => "no normals of no points".into(),
+            () if point_count == 0 && !values.is_empty() => {
+                "no normals, because there are no points".into()
+            }
             () => {
                 let points = face_vertex_indices.iter().map(|&i| {
                     let point = u32::try_from(i).ok();
@@ -65,10 +67,11 @@ impl RestNormals {
         ))
     }
 
-    /// Checks the arrays against each other and the number of points.
+    /// Checks the arrays against each other and against the number of points.
     ///
     /// # Errors
-    /// Normals of the wrong number, of a point that is not there, or that are not finite.
+    /// Another number of normals; a normal of a point that does not exist; normals that are not
+    /// finite.
     pub(super) fn check(&self, prim: &str, point_count: usize) -> Result<(), Invalid> {
         let found = self.values.len();
         let (count, kind) = match &self.points {

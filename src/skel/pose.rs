@@ -19,7 +19,7 @@ pub struct SkeletonInstance {
 }
 
 impl SkeletonInstance {
-    /// Maps the animation's joint order to the skeleton's once.
+    /// Creates an instance, and maps the animation's joint order to the skeleton's.
     #[must_use]
     pub fn new(skeleton: Arc<Skeleton>, animation: Option<Arc<SkelAnimation>>) -> Self {
         let animation = animation.map(|a| {
@@ -32,7 +32,7 @@ impl SkeletonInstance {
         }
     }
 
-    /// The skeleton's definition.
+    /// The skeleton.
     #[must_use]
     pub fn skeleton(&self) -> &Arc<Skeleton> {
         &self.skeleton
@@ -44,7 +44,7 @@ impl SkeletonInstance {
         self.animation.as_ref().map(|(a, _)| a)
     }
 
-    /// Joint-local transforms.
+    /// Transforms from joint space to the parent's space, at a time; one per joint of the skeleton.
     ///
     /// # Errors
     /// Rest transforms that are needed but missing (rule 9).
@@ -64,7 +64,7 @@ impl SkeletonInstance {
         })
     }
 
-    /// Joint transforms in skeleton space.
+    /// Transforms from joint space to skeleton space, at a time; one per joint of the skeleton.
     ///
     /// # Errors
     /// Rest transforms that are needed but missing (rule 9).
@@ -103,15 +103,15 @@ pub struct Pose {
     pub skinning: Option<Arc<Vec<DMat4>>>,
     /// geomBindTransform: from prim space to the space of the skeleton's bind transforms.
     pub geom_bind: DMat4,
-    /// Weight of each blend shape.
+    /// The weight of each blend shape, in the order of the skin's shapes.
     pub channel_weights: Vec<f32>,
-    /// From skeleton space to the space of the results, which for a bake is prim space. A prim that
-    /// only blends stays in prim space (rule 20).
+    /// The transform from skeleton space to the space of the results, which is prim space for a
+    /// bake. It is not used for a prim that only blends: that stays in prim space (rule 20).
     pub out_from_skel: DMat4,
 }
 
 impl Pose {
-    /// A pose from the transform of each joint in the space of its parent (of a root, in skeleton
+    /// A pose from the transform of each joint to its parent's space (for a root, to skeleton
     /// space).
     ///
     /// `geom_bind` and `out_from_skel` are the identity, and there are no channel weights; see
@@ -127,7 +127,7 @@ impl Pose {
         Ok(out)
     }
 
-    /// A pose from the transform of each joint in skeleton space; otherwise as
+    /// A pose from the transform of each joint to skeleton space; otherwise as
     /// [`Pose::from_local`].
     ///
     /// # Errors
@@ -141,12 +141,12 @@ impl Pose {
         Ok(out)
     }
 
-    /// Replaces the transforms of the joints by new ones, each in the space of its parent, and
-    /// changes nothing else. It allocates nothing if the pose had as many joints before and nothing
-    /// else holds the `Arc` in [`Pose::skinning`].
+    /// Replaces the transforms of all joints, each given in the space of its parent. Nothing else
+    /// changes. If the pose had as many joints before, and nothing else holds the `Arc` in
+    /// [`Pose::skinning`], nothing is allocated.
     ///
     /// # Errors
-    /// As [`Pose::from_local`]. The pose does not change then.
+    /// As [`Pose::from_local`]. After an error the pose is unchanged.
     pub fn set_local(
         &mut self,
         skeleton: &Skeleton,
@@ -158,7 +158,7 @@ impl Pose {
         out.clear();
         for (parent, local) in skeleton.topology().parents().zip(parent_from_joint) {
             out.push(match parent {
-                // Parents come first, so theirs is already there.
+                // Parents come first, so the parent's transform is computed already.
                 Some(parent) => out[parent] * *local,
                 None => *local,
             });
@@ -169,11 +169,10 @@ impl Pose {
         Ok(())
     }
 
-    /// Replaces the transforms of the joints by new ones in skeleton space, and changes nothing
-    /// else.
+    /// Replaces the transforms of all joints, each given in skeleton space. Nothing else changes.
     ///
     /// # Errors
-    /// As [`Pose::from_skel_space`]. The pose does not change then.
+    /// As [`Pose::from_skel_space`]. After an error the pose is unchanged.
     pub fn set_skel_space(
         &mut self,
         skeleton: &Skeleton,
@@ -188,14 +187,14 @@ impl Pose {
         Ok(())
     }
 
-    /// The skinning transforms, to overwrite. If something else holds their `Arc`, they are
-    /// replaced first.
+    /// The skinning transforms, to be overwritten. If something else holds their `Arc`, this
+    /// allocates new ones.
     fn own_skinning(&mut self) -> &mut Vec<DMat4> {
         let skinning = self.skinning.get_or_insert_default();
         if Arc::get_mut(skinning).is_none() {
             *skinning = Arc::default();
         }
-        // Nothing to clone, for it is nobody else's by now.
+        // It clones nothing, because this pose is now the only owner.
         Arc::make_mut(skinning)
     }
 
@@ -217,16 +216,16 @@ impl Pose {
         self
     }
 
-    /// The same pose with a geomBindTransform: from the space of the mesh to skeleton space in the
-    /// bind pose.
+    /// The same pose with a geomBindTransform: the transform from prim space to skeleton space in
+    /// the bind pose.
     #[must_use]
     pub fn with_geom_bind(mut self, geom_bind: DMat4) -> Self {
         self.geom_bind = geom_bind;
         self
     }
 
-    /// The same pose with results in another space than skeleton space. With `world_from_skel` they
-    /// are in world space.
+    /// The same pose with results in another space than skeleton space: with `world_from_skel`, in
+    /// world space.
     #[must_use]
     pub fn with_out_from_skel(mut self, out_from_skel: DMat4) -> Self {
         self.out_from_skel = out_from_skel;
@@ -270,7 +269,7 @@ mod tests {
         let a = Pose::from_local(&skeleton, &local).unwrap();
         let b = Pose::from_skel_space(&skeleton, &skel).unwrap();
         assert_eq!(a.skinning, b.skinning);
-        // Into buffers that are there: the same buffer, unless something else has it.
+        // The buffer is reused, unless something else holds it.
         let mut reused = Pose::from_local(&skeleton, &[DMat4::IDENTITY; 2]).unwrap();
         let buffer = |pose: &Pose| pose.skinning.as_ref().unwrap().as_ptr();
         let there = buffer(&reused);

@@ -4,8 +4,8 @@
 use super::MeshTopology;
 use crate::error::Invalid;
 
-/// The elements of a mesh that a primvar has values for. On a mesh of polygons, `varying` is the
-/// same as `vertex`.
+/// The elements of a mesh that a primvar has values for. On polygon meshes `varying` is the same as
+/// `vertex`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrimvarInterpolation {
     /// One for the whole mesh.
@@ -32,7 +32,7 @@ impl PrimvarInterpolation {
         })
     }
 
-    /// How many values a mesh needs.
+    /// Number of values that a mesh needs.
     #[must_use]
     pub fn count(self, topology: &MeshTopology, points: usize) -> usize {
         match self {
@@ -43,7 +43,7 @@ impl PrimvarInterpolation {
         }
     }
 
-    /// The element that has a value, in words.
+    /// The name of the interpolation and its element, for messages.
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl PrimvarInterpolation {
         }
     }
 
-    /// The number of the value that a corner of a face takes.
+    /// The index of the value that a corner of a face takes.
     #[must_use]
     pub(crate) fn element(self, face: usize, corner: usize, point: u32) -> usize {
         match self {
@@ -73,7 +73,7 @@ pub struct PrimvarSlice<'a, T> {
     pub interpolation: PrimvarInterpolation,
     /// The values.
     pub values: &'a [T],
-    /// The number of the value of each element. Without indices, there is one value per element.
+    /// The index of the value of each element. Without indices, there is one value per element.
     pub indices: Option<&'a [u32]>,
 }
 
@@ -91,7 +91,8 @@ impl<'a, T> PrimvarSlice<'a, T> {
     /// Checks that each element has a value. `prim` and `property` are for messages.
     ///
     /// # Errors
-    /// Another number of values, or of indices, than the mesh asks for; indices of no value.
+    /// A number of values, or of indices, that does not fit the mesh (a constant primvar may have
+    /// more than one value); an index without a value.
     pub fn check(
         &self,
         prim: &str,
@@ -104,7 +105,8 @@ impl<'a, T> PrimvarSlice<'a, T> {
         };
         let wanted = self.interpolation.count(topology, points);
         let there = self.indices.map_or(self.values.len(), <[u32]>::len);
-        // One constant is asked for; arrays of several are common, and the first is meant.
+        // A constant primvar needs one value. Arrays with several are common; the first value is
+        // used.
         let enough =
             there == wanted || self.interpolation == PrimvarInterpolation::Constant && there > 0;
         if !enough {

@@ -1,7 +1,7 @@
-//! The reference: skinning in f64, straight from the definitions, over the model as it is.
+//! The reference: skinning in f64, straight from the definitions.
 //!
-//! It is slow and simple on purpose. It shares no code with the kernels, so comparing the two
-//! proves something.
+//! It is slow and simple on purpose. It shares no code with the kernels, so agreement between the
+//! two is evidence that both are right.
 
 use glam::{DMat3, DMat4, DVec3};
 
@@ -11,9 +11,9 @@ use super::{JointInfluences, MeshTopology, Pose, Skin, SkinningMethod};
 /// Deformed points and normals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deformed {
-    /// As many as the skin's points, in the space that the pose leads to.
+    /// Points in the space of the pose (`out_from_skel`), one per point of the skin.
     pub points: Vec<DVec3>,
-    /// As many as the skin's normals, of unit length.
+    /// Normals of unit length in the same space, one per normal of the skin.
     pub normals: Option<Vec<DVec3>>,
 }
 
@@ -45,14 +45,14 @@ pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
     }
     let out_normal = crate::math::normal_matrix(pose.out_from_skel);
     for n in normals.iter_mut().flatten() {
-        // Rule 23: normalised in skeleton space, and not again on the way out of it.
+        // Rule 23: normalised in skeleton space; `out_from_skel` does not normalise again.
         *n = out_normal * normalized(*n);
     }
     Deformed { points, normals }
 }
 
 /// The influences, and the skinning transform of each joint in the joint order of the prim. `None`
-/// for a prim that only blends.
+/// if the prim only blends.
 fn posed<'a>(skin: &'a Skin, pose: &Pose) -> Option<(&'a JointInfluences, Vec<DMat4>)> {
     let (influences, skinning) = (skin.influences()?, pose.skinning.as_ref()?);
     let joints = (0..skin.own_joint_count() as u32).map(|j| {
@@ -62,7 +62,7 @@ fn posed<'a>(skin: &'a Skin, pose: &Pose) -> Option<(&'a JointInfluences, Vec<DM
     Some((influences, joints.collect()))
 }
 
-/// The point whose influences a normal has (rule 24).
+/// The point whose influences a normal uses (rule 24).
 fn point_of_normal(skin: &Skin, normal: usize) -> usize {
     skin.normal_points()
         .map_or(normal, |points| points[normal] as usize)
@@ -127,11 +127,11 @@ fn weighted(influences: &JointInfluences, parts: &[Parts], point: usize) -> Vec<
         .collect()
 }
 
-/// Deforms vectors at points of the skin, such as tangents. The linear part of the transform that
-/// moves the point, which is its derivative, transforms the vector; so does `out_from_skel`. Blend
-/// shapes do not change vectors. Results have unit length, or are zero.
+/// Transforms vectors at points of the skin, such as tangents, by the linear part (the derivative)
+/// of the transform that moves the point, and by `out_from_skel`. Blend shapes do not change
+/// vectors. Results have unit length, or are zero.
 ///
-/// `vectors` are pairs of a point and a vector in prim space.
+/// `vectors` are pairs of a point's index and a vector in prim space.
 ///
 /// # Panics
 /// As [`deform`], and for a point that the skin does not have.
@@ -151,7 +151,7 @@ pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Vec<DVec3>
                 .sum(),
             SkinningMethod::DualQuaternion => {
                 let weighted = weighted(influences, &parts, *point);
-                // Affine, so its differences are its derivative.
+                // The transform is affine, so a difference of two points gives its derivative.
                 let moved = |p| Blend::new(&weighted).transform(scaled(&weighted, has_scale, p));
                 moved(bound) - moved(DVec3::ZERO)
             }
@@ -165,7 +165,7 @@ pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Vec<DVec3>
 /// product of its edges to the normal of its point. The sum is normalised; it may be zero.
 ///
 /// # Panics
-/// If the topology uses more points.
+/// If the topology refers to more points.
 #[must_use]
 pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
     let mut sums = vec![DVec3::ZERO; points.len()];
@@ -187,17 +187,17 @@ pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
 /// [`hemisphere_ties`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct HemisphereTies {
-    /// As many as the skin's points.
+    /// One flag per point of the skin.
     pub points: Vec<bool>,
-    /// As many as the skin's normals.
+    /// One flag per normal of the skin.
     pub normals: Vec<bool>,
 }
 
 /// Finds the points and normals for which rounding may decide the result of dual quaternion
 /// skinning. There, some joint is within `tolerance` of half a turn from the joint of the largest
-/// weight: the dot product of their unit quaternions is nearly zero, so both ways round are equally
-/// long. Comparisons of implementations have to leave them out. A skin with another method has
-/// none.
+/// weight: the dot product of their unit quaternions is nearly zero, so both directions of rotation
+/// are equally long. Leave them out when you compare implementations. A skin with another method
+/// has none.
 ///
 /// # Panics
 /// As [`deform`].
@@ -238,9 +238,9 @@ fn normalized(n: DVec3) -> DVec3 {
 }
 
 fn blend(skin: &Skin, pose: &Pose, points: &mut [DVec3], mut normals: Option<&mut [DVec3]>) {
-    for (slot, shape) in skin.shapes().iter().enumerate() {
+    for (channel, shape) in skin.shapes().iter().enumerate() {
         let Some(shape) = shape else { continue };
-        let weights = shape.sub_shape_weights(f64::from(pose.channel_weights[slot]));
+        let weights = shape.sub_shape_weights(f64::from(pose.channel_weights[channel]));
         for (sub, weight) in shape.sub_shapes().iter().zip(weights) {
             if weight == 0.0 {
                 continue;
@@ -257,7 +257,7 @@ fn blend(skin: &Skin, pose: &Pose, points: &mut [DVec3], mut normals: Option<&mu
             }
         }
     }
-    // Rule 19: once a bound shape has normal offsets every normal is normalised, touched or not.
+    // Rule 19: if any bound shape has normal offsets, every normal is normalised.
     if let (Some(normals), true) = (normals, skin.blends_normals()) {
         for n in normals {
             *n = normalized(*n);

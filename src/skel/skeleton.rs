@@ -7,27 +7,27 @@ use super::Topology;
 use crate::error::Invalid;
 use crate::math;
 
-/// A validated Skeleton: joints, hierarchy, bind pose and, where authored, rest pose.
+/// A validated Skeleton: joints, hierarchy, bind pose and, if authored, rest pose.
 #[derive(Clone, Debug)]
 pub struct Skeleton {
     path: String,
     joints: Vec<String>,
     joint_names: Option<Vec<String>>,
     topology: Topology,
-    /// The inverse of each bind transform.
+    /// The inverse of each bind transform, or why there are none.
     inverse_bind: Result<Vec<DMat4>, Invalid>,
     bind: Vec<DMat4>,
     rest: Option<Vec<DMat4>>,
 }
 
 impl Skeleton {
-    /// Builds a skeleton from its attributes' values, in column-vector form.
+    /// Creates a skeleton from the values of its attributes, as column-vector matrices.
     ///
-    /// - `bind`: bindTransforms, in world space in the bind pose. Missing or singular ones, or a
-    ///   wrong number of them, are an error of [`Skeleton::inverse_bind`] only, because a prim that
-    ///   only blends does not need them (rule 10).
-    /// - `rest`: restTransforms, joint-local. They count as missing if their number is wrong or one
-    ///   is not finite.
+    /// - `bind`: bindTransforms, from joint space to world space in the bind pose. If they are
+    ///   missing, singular or of the wrong number, only [`Skeleton::inverse_bind`] fails, because a
+    ///   prim that only blends does not need them (rule 10).
+    /// - `rest`: restTransforms, from joint space to the parent's space. They count as missing if
+    ///   their number is wrong or if one is not finite.
     ///
     /// # Errors
     /// Joints whose parents come after them (rule 7).
@@ -61,19 +61,20 @@ impl Skeleton {
         })
     }
 
-    /// Builds a skeleton from a host's own arrays.
+    /// Creates a skeleton from plain arrays.
     ///
     /// - `path`: a name for messages.
     /// - `joints`: a name for each joint. Animations and the joint orders of meshes refer to joints
     ///   by name.
-    /// - `parents`: the parent of each joint, which comes before it; `None` for a root.
-    /// - `bind`: the transform of each joint in skeleton space, in the pose in which meshes are
+    /// - `parents`: the index of each joint's parent, which must come before the joint; `None` for
+    ///   a root.
+    /// - `bind`: the transform of each joint to skeleton space, in the pose in which meshes are
     ///   bound.
-    /// - `rest`: the transform of each joint in the space of its parent at rest, for joints that an
-    ///   animation does not have.
+    /// - `rest`: the transform of each joint to its parent's space at rest, for joints that an
+    ///   animation lacks.
     ///
     /// # Errors
-    /// Arrays whose sizes do not agree; parents that are not there or come after their children;
+    /// Arrays whose sizes do not agree; parents that do not exist or come after their children;
     /// bind transforms that are not finite or singular; rest transforms that are not finite.
     pub fn from_parents(
         path: impl Into<String>,
@@ -118,9 +119,9 @@ impl Skeleton {
         })
     }
 
-    /// The same skeleton with the names that joints had in the program that made the file
-    /// (jointNames). They need not be valid paths, and not unique. They count as missing if their
-    /// number is not that of the joints.
+    /// The same skeleton with jointNames: the names that joints had in the program that wrote the
+    /// file. They need not be valid paths or unique. If their number is not that of the joints,
+    /// they count as missing.
     #[must_use]
     pub fn with_joint_names(mut self, names: Option<Vec<String>>) -> Self {
         self.joint_names = names.filter(|n| n.len() == self.joints.len());
@@ -139,7 +140,7 @@ impl Skeleton {
         &self.joints
     }
 
-    /// jointNames, where they are authored and of the right number.
+    /// jointNames, if they are authored and their number is right.
     #[must_use]
     pub fn joint_names(&self) -> Option<&[String]> {
         self.joint_names.as_deref()
@@ -151,19 +152,21 @@ impl Skeleton {
         &self.topology
     }
 
-    /// bindTransforms as authored (world space at bind time); empty where missing.
+    /// bindTransforms as authored, from joint space to world space in the bind pose; empty if they
+    /// are missing.
     #[must_use]
     pub fn bind(&self) -> &[DMat4] {
         &self.bind
     }
 
-    /// restTransforms (joint-local), where they are authored and of the right size.
+    /// restTransforms, from joint space to the parent's space, if they are authored and their
+    /// number is right.
     #[must_use]
     pub fn rest(&self) -> Option<&[DMat4]> {
         self.rest.as_deref()
     }
 
-    /// Inverse bind transforms.
+    /// The inverse of each bind transform.
     ///
     /// # Errors
     /// bindTransforms that are missing, of the wrong number, not finite or singular (rule 10).

@@ -1,4 +1,4 @@
-//! The part of a prim's deformation that does not change with time.
+//! The data of a prim's deformation that does not change with time.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Skin {
     influences: Option<JointInfluences>,
     method: SkinningMethod,
     /// The joint of the skeleton for each joint of the prim's skel:joints; `None` if the prim has
-    /// no joint order of its own. A joint that the skeleton lacks maps to nothing, and does not
+    /// no joint order of its own. A joint that the skeleton lacks is `None` in it, and does not
     /// move (rule 11).
     joint_map: Option<Vec<Option<u32>>>,
     joint_count: usize,
@@ -28,18 +28,19 @@ impl Skin {
     /// A skin with linear blend skinning. [`Skin::with_method`] changes the method.
     ///
     /// - `points`, `normals`: rest values in prim space.
-    /// - `influences`: `None` where the prim only blends.
-    /// - `joint_map`: from the prim's skel:joints to the skeleton's joints, where it has its own.
-    /// - `joint_count`: joints of the skeleton.
+    /// - `influences`: `None` if the prim only blends.
+    /// - `joint_map`: the skeleton's joint for each joint of the prim's skel:joints, if it has
+    ///   them.
+    /// - `joint_count`: number of joints of the skeleton.
     /// - `shapes`: one element per blend shape of the prim. `None` for a blend shape that is
     ///   missing, which adds nothing (rule 17).
     ///
     /// # Errors
-    /// Points or normals that are not finite, normals of the wrong number or of points that are not
-    /// there.
+    /// Points or normals that are not finite; another number of normals; normals of points that do
+    /// not exist.
     ///
     /// # Panics
-    /// Where `influences` or `shapes` were validated for other points or joints.
+    /// If `influences` or `shapes` were validated for other points or joints.
     pub fn new(
         prim: &str,
         points: Arc<Vec<Vec3>>,
@@ -83,8 +84,8 @@ impl Skin {
     /// The same skin with another method.
     ///
     /// A prim that one joint moves as a whole (one constant influence, whose weight is 1 within
-    /// 1e-6) keeps linear blend skinning: Pixar's `UsdSkelSkinTransform` uses the matrix of that
-    /// joint as it is, singular or not.
+    /// 1e-6) keeps linear blend skinning, because Pixar's `UsdSkelSkinTransform` then uses the
+    /// matrix of that joint as it is, even if it is singular.
     #[must_use]
     pub fn with_method(mut self, method: SkinningMethod) -> Self {
         let moved_by_one_joint = self.influences.as_ref().is_some_and(|i| {
@@ -118,7 +119,7 @@ impl Skin {
         self.normals.as_ref()?.points.as_deref().map(Vec::as_slice)
     }
 
-    /// Number of normals; 0 without any.
+    /// Number of normals; 0 if there are none.
     #[must_use]
     pub fn normal_count(&self) -> usize {
         self.normals.as_ref().map_or(0, |n| n.values.len())
@@ -130,19 +131,19 @@ impl Skin {
         self.method
     }
 
-    /// Influences, or `None` for a prim that only blends.
+    /// Influences; `None` if the prim only blends.
     #[must_use]
     pub fn influences(&self) -> Option<&JointInfluences> {
         self.influences.as_ref()
     }
 
-    /// Joints of the skeleton.
+    /// Number of joints of the skeleton.
     #[must_use]
     pub fn joint_count(&self) -> usize {
         self.joint_count
     }
 
-    /// Number of joints in the joint order of the prim, which joint indices of influences refer to.
+    /// Number of joints in the prim's joint order, which the joint indices of influences refer to.
     #[must_use]
     pub fn own_joint_count(&self) -> usize {
         self.joint_map.as_ref().map_or(self.joint_count, Vec::len)
@@ -154,10 +155,11 @@ impl Skin {
         self.joint_map.is_some()
     }
 
-    /// Skeleton joint of an influence's joint index; `None` for a joint that the skeleton lacks.
+    /// The skeleton's joint for the joint index of an influence; `None` if the skeleton lacks that
+    /// joint.
     ///
     /// # Panics
-    /// Where `joint` is out of range of the prim's order.
+    /// If `joint` is out of range of the prim's order.
     #[must_use]
     pub fn skeleton_joint(&self, joint: u32) -> Option<u32> {
         match &self.joint_map {
@@ -166,14 +168,14 @@ impl Skin {
         }
     }
 
-    /// Blend shapes; `None` for one that is missing.
+    /// Blend shapes, in the order of skel:blendShapes; `None` for a missing one.
     #[must_use]
     pub fn shapes(&self) -> &[Option<Arc<BlendShape>>] {
         &self.shapes
     }
 
-    /// Whether blend shapes change normals: whether some shape has normal offsets, and normals are
-    /// one per point (rule 19).
+    /// Whether blend shapes change normals: some shape has normal offsets, and normals are one per
+    /// point (rule 19).
     #[must_use]
     pub fn blends_normals(&self) -> bool {
         let per_point = self.normals.as_ref().is_some_and(|n| n.points.is_none());
@@ -182,8 +184,8 @@ impl Skin {
 }
 
 /// Maps the joint order of a prim to a skeleton: for each token of `own` the joint of the skeleton
-/// with that token, or `None` (rule 11). If tokens repeat, the result is that of Pixar's map from
-/// the skeleton's order to the prim's.
+/// with that token, or `None` (rule 11). If tokens repeat, the result equals Pixar's map from the
+/// skeleton's order to the prim's.
 #[must_use]
 pub fn joint_map(own: &[String], skeleton: &[String]) -> Vec<Option<u32>> {
     let joints: Vec<_> = (0..skeleton.len() as u32).map(Some).collect();

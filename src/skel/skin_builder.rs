@@ -10,10 +10,10 @@ use super::{
 };
 use crate::error::Invalid;
 
-/// Builds a [`Skin`] from a host's own arrays, without any file.
+/// Builds a [`Skin`] from plain arrays, without a file.
 ///
-/// Points, normals and offsets are in the space and the units of the mesh. Weights are used as they
-/// are; they should sum to 1 per point ([`super::utils::normalize_weights`]).
+/// Points, normals and offsets are in prim space, in any unit. Weights are used as they are; they
+/// should sum to 1 per point ([`super::utils::normalize_weights`]).
 ///
 /// ```
 /// use glam::{DMat4, DVec3, Vec3};
@@ -55,7 +55,7 @@ struct Influences {
 }
 
 impl SkinBuilder {
-    /// A skin with these rest points. `name` is for messages.
+    /// Starts a skin with these rest points, in prim space. `name` is for messages.
     #[must_use]
     pub fn new(name: impl Into<String>, points: impl Into<Arc<Vec<Vec3>>>) -> Self {
         Self {
@@ -69,8 +69,8 @@ impl SkinBuilder {
         }
     }
 
-    /// Sets rest normals, one per point. Without any,
-    /// [`crate::kernel::PackedSkin::with_smooth_normals`] can compute normals from the deformed
+    /// Sets rest normals in prim space, one per point. Without normals,
+    /// [`crate::kernel::PackedSkin::with_smooth_normals`] can compute them from the deformed
     /// points.
     #[must_use]
     pub fn normals(mut self, normals: impl Into<Arc<Vec<Vec3>>>) -> Self {
@@ -78,8 +78,8 @@ impl SkinBuilder {
         self
     }
 
-    /// Sets rest normals, one per face corner, and the point of each corner. Blend shapes do not
-    /// change them (rule 19).
+    /// Sets rest normals in prim space, one per face corner, and the point of each corner. Blend
+    /// shapes do not change them (rule 19).
     #[must_use]
     pub fn corner_normals(
         mut self,
@@ -93,8 +93,8 @@ impl SkinBuilder {
         self
     }
 
-    /// Sets `count` influences per point, point by point. `joints` are numbers of joints of the
-    /// skeleton, or of [`SkinBuilder::joint_order`]. `count` may be any number.
+    /// Sets `count` influences per point, one point after the other. `joints` are joint indices of
+    /// the skeleton, or of [`SkinBuilder::joint_order`] if that is set. `count` is not limited.
     #[must_use]
     pub fn influences(mut self, count: usize, joints: &[u32], weights: &[f32]) -> Self {
         self.influences = Some(Influences {
@@ -126,7 +126,7 @@ impl SkinBuilder {
         self
     }
 
-    /// Sets the same influences for all points, as (joint, weight): a rigid mesh.
+    /// Sets the same influences for all points, as (joint, weight): the mesh is rigid.
     #[must_use]
     pub fn constant_influences(mut self, influences: &[(u32, f32)]) -> Self {
         self.influences = Some(Influences {
@@ -146,15 +146,15 @@ impl SkinBuilder {
         self
     }
 
-    /// Sets how joint transforms are combined. The default is linear blend skinning.
+    /// Sets the skinning method. The default is linear blend skinning.
     #[must_use]
     pub fn method(mut self, method: SkinningMethod) -> Self {
         self.method = method;
         self
     }
 
-    /// Adds a blend shape, sparse or dense, with its in-betweens. The n-th blend shape has the n-th
-    /// weight of a pose.
+    /// Adds a blend shape, sparse or dense, with its in-betweens. The n-th blend shape uses the
+    /// n-th channel weight of a pose.
     #[must_use]
     pub fn shape(mut self, shape: BlendShapeDef) -> Self {
         self.shapes.push(shape);
@@ -164,8 +164,8 @@ impl SkinBuilder {
     /// Builds the skin, and checks all arrays against each other.
     ///
     /// # Errors
-    /// Arrays whose sizes do not agree, indices out of range, values that are not finite; malformed
-    /// shapes and in-betweens; neither influences nor shapes, which is nothing to deform by.
+    /// Arrays whose sizes do not agree; indices out of range; values that are not finite; malformed
+    /// shapes or in-betweens; a skin without influences and without shapes.
     pub fn build(self, skeleton: &Skeleton) -> Result<Skin, Invalid> {
         let joint_count = skeleton.joints().len();
         let points = self.points.len();
@@ -202,8 +202,8 @@ impl SkinBuilder {
     }
 }
 
-/// Joint indices as i32. An index that i32 does not hold becomes one that no skeleton has, and is
-/// reported as such.
+/// Joint indices as i32. An index that does not fit i32 becomes one that no skeleton has, so that
+/// validation reports it.
 fn signed<'a>(joints: impl Iterator<Item = &'a u32>) -> Vec<i32> {
     let signed = joints.map(|j| i32::try_from(*j).unwrap_or(i32::MAX));
     signed.collect()

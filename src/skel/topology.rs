@@ -11,10 +11,10 @@ pub struct Topology {
 /// Why a topology is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
-    /// A joint that is its own parent; joint paths cannot say so, parent indices can.
+    /// A joint is its own parent. That is possible with parent indices, but not with joint paths.
     #[error("joint {joint} ({name}) has itself as its parent")]
     OwnParent { joint: usize, name: String },
-    /// Rule 7: parents come before their children.
+    /// A joint comes before its parent (rule 7).
     #[error("joint {joint} ({name}) comes before its parent, joint {parent} ({parent_name})")]
     ParentAfterChild {
         joint: usize,
@@ -31,7 +31,7 @@ impl Topology {
     pub fn from_joints<S: AsRef<str>>(joints: &[S]) -> Self {
         let mut index: HashMap<&str, u32> = HashMap::with_capacity(joints.len());
         for (i, j) in joints.iter().enumerate() {
-            // usd-core fills its map in order, so the last of equal paths serves.
+            // usd-core fills its map in order, so the last of equal paths is used.
             index.insert(j.as_ref(), i as u32);
         }
         let parents = joints
@@ -53,9 +53,9 @@ impl Topology {
         Self { parents }
     }
 
-    /// A topology with these parents, `None` for a root (UsdSkelTopology's other constructor, where
+    /// A topology with these parents; `None` for a root (UsdSkelTopology's other constructor, where
     /// a negative index is a root). It does not check them: call [`Topology::validate`] before any
-    /// method but those that list parents.
+    /// method that does more than list parents.
     #[must_use]
     pub fn from_parents(parents: Vec<Option<u32>>) -> Self {
         Self { parents }
@@ -73,16 +73,16 @@ impl Topology {
         self.parents.is_empty()
     }
 
-    /// Parent of `joint`, or `None` for a root.
+    /// The parent of `joint`; `None` for a root.
     ///
     /// # Panics
-    /// Where `joint` is out of range.
+    /// If `joint` is out of range.
     #[must_use]
     pub fn parent(&self, joint: usize) -> Option<usize> {
         self.parents[joint].map(|p| p as usize)
     }
 
-    /// Parents in joint order.
+    /// The parent of each joint; `None` for a root.
     pub fn parents(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         self.parents.iter().map(|p| p.map(|p| p as usize))
     }
@@ -100,10 +100,10 @@ impl Topology {
     }
 
     /// Checks that every parent comes before its children (rule 7; UsdSkelTopology::Validate),
-    /// which also excludes cycles. `joints` are names for the report, and may be empty.
+    /// which also excludes cycles. `joints` are names for the error, and may be empty.
     ///
     /// # Errors
-    /// The first joint that breaks the rule, and how.
+    /// The first joint that breaks the rule.
     pub fn validate<S: AsRef<str>>(&self, joints: &[S]) -> Result<(), TopologyError> {
         let name = |i: usize| joints.get(i).map_or("?", AsRef::as_ref).to_owned();
         for (joint, parent) in self.parents().enumerate() {
@@ -127,7 +127,7 @@ impl Topology {
     }
 }
 
-/// The part of SdfPath's grammar that joint tokens use: identifiers joined by single slashes.
+/// Whether a token is a prim path as far as joint tokens go: identifiers joined by single slashes.
 pub fn is_prim_path(token: &str) -> bool {
     let body = token.strip_prefix('/').unwrap_or(token);
     !body.is_empty()
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_last_of_equal_paths_is_the_parent() {
-        // As usd-core 26.11's UsdSkelTopology answers.
+        // The results of usd-core 26.11's UsdSkelTopology.
         let parents = |j: &[&str]| Topology::from_joints(j).parents().collect::<Vec<_>>();
         assert_eq!(parents(&["A", "A", "A/B"]), [None, None, Some(1)]);
         assert_eq!(parents(&["A", "A/B", "A"]), [None, Some(2), None]);

@@ -168,7 +168,7 @@ fn corners(rng: &mut Rng, points: usize) -> RestNormals {
     RestNormals::face_varying("/Case", Arc::new(values.collect()), &indices, points).expect("valid")
 }
 
-/// Every fourth slot is empty, dense shapes alternate with sparse ones (with indices that repeat),
+/// Every fourth channel is empty, dense shapes alternate with sparse ones (with indices that repeat),
 /// and some have in-betweens on both sides of [0, 1].
 fn shape(rng: &mut Rng, points: usize, number: usize) -> Option<Arc<BlendShape>> {
     if number % 4 == 3 {

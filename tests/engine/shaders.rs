@@ -78,20 +78,20 @@ type Variant = (Module, ModuleInfo);
 fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
     let (module, info) = validated(kernel)?;
     // Outputs in buffers of their own, all in one, and two that share; numbers of influences where they are last.
-    let slots: &[[u8; 3]] = match kernel.numbers.last() {
+    let bindings: &[[u8; 3]] = match kernel.numbers.last() {
         None => &[[0; 3]],
         Some(&"INFLUENCES") => &[[1, 3, 0], [0, 0, 1], [0, 1, 4], [1, 2, 8]],
         Some(_) => &[[1, 2, 3], [0, 0, 0], [0, 1, 1]],
     };
-    let all =
-        (0..1u32 << kernel.overrides.len()).flat_map(|bits| slots.iter().map(move |s| (bits, s)));
-    all.map(|(bits, slots)| {
+    let all = (0..1u32 << kernel.overrides.len())
+        .flat_map(|bits| bindings.iter().map(move |s| (bits, s)));
+    all.map(|(bits, bindings)| {
         let mut constants = naga::back::PipelineConstants::default();
         for (i, name) in kernel.overrides.iter().enumerate() {
             constants.insert((*name).to_owned(), f64::from(bits >> i & 1));
         }
-        for (name, slot) in kernel.numbers.iter().zip(slots) {
-            constants.insert((*name).to_owned(), f64::from(*slot));
+        for (name, binding) in kernel.numbers.iter().zip(bindings) {
+            constants.insert((*name).to_owned(), f64::from(*binding));
         }
         let stage = (naga::ShaderStage::Compute, kernel.entry);
         let (module, _) = naga::back::pipeline_constants::process_overrides(

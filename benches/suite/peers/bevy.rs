@@ -239,11 +239,13 @@ fn vertices(skin: &PackedSkin, count: usize) -> Vec<u32> {
     let mut out = Vec::with_capacity(count * 12);
     for (point, p) in skin.points().iter().take(count).enumerate() {
         let normal = skin.normals().map_or(Vec3::Z, |n| n[point]);
-        let (slots, weights) = rig::largest::<4>(skin, point);
+        let (palette_indices, weights) = rig::largest::<4>(skin, point);
         out.extend(p.to_array().map(f32::to_bits));
         out.extend(normal.to_array().map(f32::to_bits));
         out.extend(weights.map(f32::to_bits));
-        out.extend([0, 2].map(|i| u32::from(slots[i]) | u32::from(slots[i + 1]) << 16));
+        out.extend(
+            [0, 2].map(|i| u32::from(palette_indices[i]) | u32::from(palette_indices[i + 1]) << 16),
+        );
     }
     out
 }

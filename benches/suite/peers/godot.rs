@@ -177,7 +177,7 @@ fn vertices(skin: &PackedSkin, count: usize) -> Vec<u32> {
 }
 
 fn bones(skin: &PackedSkin, count: usize) -> Vec<u32> {
-    let words = |out: &mut Vec<u32>, slots: &[u16], weights: &[f32]| {
+    let words = |out: &mut Vec<u32>, palette_indices: &[u16], weights: &[f32]| {
         let pairs = |values: &[u16]| {
             values
                 .chunks(2)
@@ -188,18 +188,18 @@ fn bones(skin: &PackedSkin, count: usize) -> Vec<u32> {
             .iter()
             .map(|w| (w * 65535.0).round() as u16)
             .collect();
-        out.extend(pairs(slots));
+        out.extend(pairs(palette_indices));
         out.extend(pairs(&weights));
     };
     let mut out = Vec::new();
     if skin.influences().is_some() {
         for point in 0..count {
             if influences(skin) == 8 {
-                let (slots, weights) = rig::largest::<8>(skin, point);
-                words(&mut out, &slots, &weights);
+                let (palette_indices, weights) = rig::largest::<8>(skin, point);
+                words(&mut out, &palette_indices, &weights);
             } else {
-                let (slots, weights) = rig::largest::<4>(skin, point);
-                words(&mut out, &slots, &weights);
+                let (palette_indices, weights) = rig::largest::<4>(skin, point);
+                words(&mut out, &palette_indices, &weights);
             }
         }
     }

@@ -174,7 +174,7 @@ fn influences(skin: &PackedSkin) -> Vec<f32> {
     };
     (0..records)
         .flat_map(|point| influences.of_point(point))
-        .flat_map(|(slot, weight)| [f32::from(slot), weight])
+        .flat_map(|(palette_index, weight)| [f32::from(palette_index), weight])
         .collect()
 }
 

@@ -48,7 +48,7 @@ pub fn of_skins(
     skins.map(|(skin, dense)| f(skin, dense.points)).collect()
 }
 
-/// A point's slots and weights, as many as an engine's vertex holds: the largest, adding up to 1.
+/// A point's palette indices and weights, as many as an engine's vertex holds: the largest, adding up to 1.
 pub fn largest<const N: usize>(skin: &PackedSkin, point: usize) -> ([u16; N], [f32; N]) {
     let Some(influences) = skin.influences() else {
         return ([0; N], [0.0; N]);
@@ -56,7 +56,7 @@ pub fn largest<const N: usize>(skin: &PackedSkin, point: usize) -> ([u16; N], [f
     let kept = influences.largest::<N>(point);
     let sum: f32 = kept.weights.iter().sum();
     let scale = if sum != 0.0 { 1.0 / sum } else { 0.0 };
-    (kept.slots, kept.weights.map(|w| w * scale))
+    (kept.palette_indices, kept.weights.map(|w| w * scale))
 }
 
 /// Dense targets: every sub-shape holds an offset for every point.

@@ -173,8 +173,8 @@ pub fn measure(
 
 fn skin_indices(skin: &PackedSkin, count: usize) -> Vec<u32> {
     let pairs = |point| {
-        let (slots, _) = rig::largest::<4>(skin, point);
-        [0, 2].map(|i| u32::from(slots[i]) | u32::from(slots[i + 1]) << 16)
+        let (palette_indices, _) = rig::largest::<4>(skin, point);
+        [0, 2].map(|i| u32::from(palette_indices[i]) | u32::from(palette_indices[i + 1]) << 16)
     };
     (0..count).flat_map(pairs).collect()
 }

@@ -167,7 +167,7 @@ pub fn face(points: usize, shapes: usize, patches: Patches, seed: u64) -> Mesh {
             }
         })
         .collect();
-    let slots = shapes
+    let validated = shapes
         .iter()
         .map(|s| Some(Arc::new(s.validate("/Mesh", points).expect("valid"))));
     let skin = Skin::new(
@@ -177,7 +177,7 @@ pub fn face(points: usize, shapes: usize, patches: Patches, seed: u64) -> Mesh {
         None,
         None,
         0,
-        slots.collect(),
+        validated.collect(),
     );
     Mesh {
         skin: Arc::new(skin.expect("valid")),

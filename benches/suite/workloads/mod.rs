@@ -240,8 +240,8 @@ impl Workload {
         let rng = &mut Rng::new(SEED + frame as u64);
         let mut weights = vec![0.0; self.size.shapes];
         for i in 0..self.size.active {
-            let slot = (i * self.size.shapes / self.size.active + set) % self.size.shapes;
-            weights[slot] = rng.range(0.1, 0.95);
+            let channel = (i * self.size.shapes / self.size.active + set) % self.size.shapes;
+            weights[channel] = rng.range(0.1, 0.95);
         }
         weights
     }

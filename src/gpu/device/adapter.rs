@@ -1,26 +1,27 @@
-//! Adapters, and a headless device where no renderer brings one.
+//! Adapters, and a headless device for hosts without a renderer.
 
 use std::sync::{Arc, Mutex};
 
 use super::error::GpuError;
 use super::limits::wanted_features;
 
-/// Which adapter [`GpuDevice::new`] takes.
+/// The adapter that [`GpuDevice::new`] opens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdapterChoice {
-    /// A hardware adapter, a discrete one first. Software adapters are slower than the CPU backend,
-    /// so they are taken only when asked for; without hardware this fails.
+    /// A hardware adapter, a discrete one first. An error if there is none: software adapters are
+    /// slower than the CPU backend, so they are used only on request.
     #[default]
     Auto,
-    /// The same as [`AdapterChoice::Auto`], for callers who want to say it.
+    /// The same as [`AdapterChoice::Auto`], under a name that says it.
     Hardware,
-    /// The first adapter whose name contains this text, upper or lower case, software or not.
+    /// The first adapter, hardware or software, whose name contains this text. Case does not
+    /// matter.
     Named(String),
     /// A hardware adapter if there is one, else a software adapter.
     Any,
 }
 
-/// What is known about an adapter.
+/// Describes an adapter.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct AdapterReport {
     /// Name, such as `NVIDIA H100`.
@@ -49,7 +50,7 @@ impl AdapterReport {
     }
 }
 
-/// Lists every adapter of this machine; empty without a driver.
+/// Lists every adapter of this machine. The list is empty without a driver.
 #[must_use]
 pub fn list_adapters() -> Vec<AdapterReport> {
     adapters()
@@ -58,7 +59,7 @@ pub fn list_adapters() -> Vec<AdapterReport> {
         .collect()
 }
 
-/// Finds the adapter that [`AdapterChoice::Auto`] takes of a list, if any.
+/// The adapter that [`AdapterChoice::Auto`] would take from a list; `None` if all are software.
 #[must_use]
 pub fn auto_adapter(adapters: &[AdapterReport]) -> Option<&AdapterReport> {
     let kinds = ["DiscreteGpu", "IntegratedGpu", "VirtualGpu", "Other"];
@@ -90,11 +91,11 @@ pub struct GpuDevice {
 }
 
 impl GpuDevice {
-    /// Opens a device with the adapter's own limits, and timestamps where it has them.
+    /// Opens a device with the adapter's own limits, and with timestamps if the adapter has them.
     ///
     /// # Errors
-    /// [`GpuError::NoAdapter`] where none answers the choice, [`GpuError::NoDevice`] where the
-    /// adapter gives none.
+    /// [`GpuError::NoAdapter`] if no adapter fits the choice; [`GpuError::NoDevice`] if the
+    /// adapter's driver refuses to open a device.
     pub fn new(choice: &AdapterChoice) -> Result<Self, GpuError> {
         let adapters = adapters();
         let rank = |kind: wgpu::DeviceType| match kind {
@@ -137,8 +138,8 @@ impl GpuDevice {
             let fault = Arc::clone(fault);
             move |error: GpuError| {
                 log::error!("{error}");
-                if let Ok(mut slot) = fault.lock() {
-                    slot.get_or_insert(error);
+                if let Ok(mut first) = fault.lock() {
+                    first.get_or_insert(error);
                 }
             }
         };
@@ -146,7 +147,7 @@ impl GpuDevice {
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| uncaptured(error.into())));
         let lost = keep(&fault);
         device.set_device_lost_callback(move |reason, text| {
-            // A device that is dropped is not lost.
+            // Dropping a device is not losing it.
             if reason != wgpu::DeviceLostReason::Destroyed {
                 lost(GpuError::Lost(text));
             }
@@ -177,14 +178,14 @@ impl GpuDevice {
         &self.report
     }
 
-    /// Reports the first failure that wgpu told only its callbacks: a lost device, or an error
-    /// outside of any call of ours.
+    /// Returns the first error that wgpu reported to a callback only: a lost device, or an error
+    /// outside of any call of this crate.
     ///
     /// # Errors
     /// That failure.
     pub fn check(&self) -> Result<(), GpuError> {
         match self.fault.lock() {
-            Ok(slot) => slot.clone().map_or(Ok(()), Err),
+            Ok(first) => first.clone().map_or(Ok(()), Err),
             Err(_) => Err(GpuError::Lost("a driver callback failed".into())),
         }
     }

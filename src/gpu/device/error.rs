@@ -1,45 +1,44 @@
-//! What can go wrong on the GPU side.
+//! Errors of the GPU side.
 
-/// A failure of the GPU side.
+/// An error of the GPU side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// No adapter fits the choice.
     #[error("no GPU adapter for '{wanted}' (available: {})", list(available))]
     NoAdapter {
-        /// What was asked for.
+        /// The requested adapter, in words.
         wanted: String,
         /// Names of the adapters of this machine.
         available: Vec<String>,
     },
-    /// The adapter gave no device.
-    #[error("the adapter gives no device: {0}")]
+    /// The adapter's driver refused to open a device.
+    #[error("the adapter cannot open a device: {0}")]
     NoDevice(String),
-    /// Something is larger than this device (or the options) allow.
-    #[error("{what}: {asked} asked for, the limit is {limit}")]
+    /// Something is larger than this device, or the options, allow.
+    #[error("{what}: {asked} requested, the limit is {limit}")]
     Limit {
-        /// What is too large.
+        /// The thing that is too large.
         what: String,
         /// Its size.
         asked: u64,
         /// The largest allowed.
         limit: u64,
     },
-    /// A pose or an id that does not belong to what it is given to.
+    /// A pose or an id does not belong to the skin, palette or crowd that it is used with.
     #[error("{0}")]
     Mismatch(String),
-    /// The device is lost: driver reset, unplugged, destroyed. Nothing on it works any more; open
-    /// another and make crowds again with [`crate::gpu::Crowd::rebuild`].
+    /// The device is lost: driver reset, unplugged, destroyed. Nothing on it works any more. Open
+    /// another device and recreate crowds with [`crate::gpu::Crowd::rebuild`].
     #[error("the GPU device is lost: {0}")]
     Lost(String),
-    /// There is no memory for a buffer. The device and the crowd go on without what was asked for.
+    /// There is no memory for a buffer. The device and the crowd still work, without that buffer.
     #[error("the GPU is out of memory: {0}")]
     OutOfMemory(String),
-    /// The most readings that may be under way are under way. Take some results, or drop their
-    /// tickets.
+    /// As many readings as possible are under way. Take the results of some, or drop their tickets.
     #[error("{0}")]
     Busy(String),
-    /// wgpu refused a command, which is a bug of sinew's.
+    /// wgpu refused a command, which is a bug in sinew.
     #[error("GPU validation: {0}")]
     Validation(String),
     /// Results could not be mapped for reading.
@@ -55,7 +54,7 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// wgpu reports the loss of a device to its callback alone, so no [`GpuError::Lost`] comes of this.
+/// Never returns [`GpuError::Lost`]: wgpu reports a lost device only to the device's callback.
 impl From<wgpu::Error> for GpuError {
     fn from(error: wgpu::Error) -> Self {
         let text = error.to_string();
@@ -68,14 +67,14 @@ impl From<wgpu::Error> for GpuError {
 
 /// Runs `f` and catches the errors that it causes on `device`, where wgpu would panic.
 ///
-/// For calls that create something or submit. Commands that are recorded into an encoder report
-/// their errors when the encoder is finished, so recording is not guarded. Scopes resolve at once
-/// on native backends, so nothing blocks.
+/// Use it for calls that create something or submit. Recording commands needs no guard, because an
+/// encoder reports their errors when it is finished. On native backends error scopes resolve at
+/// once, so this never blocks.
 pub fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
     match caught(device, f) {
         (out, None) => Ok(out),
         (_, Some(error)) => Err(match error.into() {
-            // On a lost device everything else is wrong as well.
+            // On a lost device, other errors only follow from the loss.
             GpuError::Validation(text) if is_lost(device) => GpuError::Lost(text),
             error => error,
         }),
@@ -87,7 +86,7 @@ fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::E
     let scopes = [OutOfMemory, Internal, Validation].map(|filter| device.push_error_scope(filter));
     let out = f();
     let mut first = None;
-    // Scopes nest, so the innermost is popped first. Being out of memory explains the validation
+    // Scopes nest, so the innermost is popped first. If memory is out, that explains the validation
     // errors that follow from it.
     for scope in scopes.into_iter().rev() {
         first = pollster::block_on(scope.pop()).or(first);
@@ -95,8 +94,8 @@ fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::E
     (out, first)
 }
 
-/// Whether a device is lost. wgpu reports no errors of a lost device, but a new buffer of it cannot
-/// be written.
+/// Whether a device is lost. wgpu reports no errors on a lost device, so this tries to write to a
+/// new buffer, which fails only on a lost device.
 pub fn is_lost(device: &wgpu::Device) -> bool {
     let ask = || {
         device.create_buffer(&wgpu::BufferDescriptor {

@@ -1,13 +1,13 @@
-//! What this crate needs of a device, and the limits that work is cut to.
+//! What this crate needs from a device, and the limits that its work is split to.
 
 use super::error::GpuError;
 use crate::kernel::{Access, KERNELS, Kernel, WORKGROUP_SIZE};
 
-/// The smallest binding, in bytes, that work is cut to.
+/// The smallest binding, in bytes, that work can be split to.
 const LEAST_BINDING: u64 = 64 << 10;
 
-/// The limits that this crate's pipelines need, all within WebGPU's defaults; all other limits are
-/// the lowest of any device. Ask for them together with your own:
+/// The limits that this crate's pipelines need, all within WebGPU's defaults. All other limits are
+/// the lowest that any device has. Combine them with your own:
 ///
 /// ```
 /// let mine = sinew::wgpu::Limits { max_vertex_buffers: 4, ..Default::default() };
@@ -15,8 +15,8 @@ const LEAST_BINDING: u64 = 64 << 10;
 /// assert!(limits.max_storage_buffers_per_shader_stage >= 8);
 /// ```
 ///
-/// Larger bindings and buffers make fewer dispatches of large crowds. Smaller bindings work too,
-/// down to 64 KiB, with more dispatches.
+/// With larger bindings and buffers, large crowds need fewer dispatches. Bindings down to 64 KiB
+/// work.
 #[must_use]
 pub fn needed_limits() -> wgpu::Limits {
     let count = |uniform: bool| {
@@ -61,7 +61,7 @@ pub fn needed_features() -> wgpu::Features {
     wgpu::Features::empty()
 }
 
-/// The features that are used if a device has them: `TIMESTAMP_QUERY`, for
+/// The features that this crate uses if a device has them: `TIMESTAMP_QUERY`, for
 /// [`crate::gpu::Crowd::last_gpu_time`], and `PIPELINE_CACHE`, for
 /// [`crate::gpu::SkinnerOptions::pipeline_cache`].
 #[must_use]
@@ -69,7 +69,8 @@ pub fn wanted_features() -> wgpu::Features {
     wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE
 }
 
-/// Whether pipelines can be made with these limits. The error names the first that is too low.
+/// Checks that pipelines can be created with these limits. The error names the first limit that is
+/// too low.
 pub fn check(device: &wgpu::Limits) -> Result<(), GpuError> {
     let least = wgpu::Limits {
         max_storage_buffer_binding_size: LEAST_BINDING as _,
@@ -88,25 +89,25 @@ pub fn check(device: &wgpu::Limits) -> Result<(), GpuError> {
     result
 }
 
-/// Limits that a skinner cuts work to.
+/// Limits that a skinner splits its work to.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkLimits {
     /// Largest binding, in bytes.
     pub binding_bytes: u64,
     /// Largest buffer, in bytes.
     pub buffer_bytes: u64,
-    /// Most bytes of one crowd's outputs.
+    /// Largest total size of one crowd's outputs, in bytes.
     pub output_bytes: u64,
     /// Most workgroups in one dimension of a dispatch.
     pub workgroups: u32,
     /// Alignment of any binding's offset.
     pub alignment: u64,
-    /// Whether instances walk lists of the blend entries that they use.
+    /// Whether instances may walk lists of only the blend entries that they use.
     pub active_lists: bool,
 }
 
 impl WorkLimits {
-    /// Binds a buffer from a byte on, as far as a binding reaches.
+    /// Binds a buffer from byte `first` on, as far as one binding may reach.
     pub fn window<'a>(&self, buffer: &'a wgpu::Buffer, first: u64) -> wgpu::BindingResource<'a> {
         let size = (buffer.size() - first).min(self.binding_bytes) & !3;
         wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -117,15 +118,15 @@ impl WorkLimits {
     }
 }
 
-/// Most bytes of one crowd's outputs if the host does not say: 8 GiB, or 4 GiB if the GPU shares
-/// memory with the CPU, or more if the device's buffers can be so large that a few of them hold
-/// more. wgpu does not tell how much memory an adapter has.
+/// Default limit of one crowd's outputs, in bytes: 8 GiB, or 4 GiB if the GPU shares memory with
+/// the CPU; more if the device allows buffers so large that a few of them hold more. wgpu does not
+/// report how much memory an adapter has.
 pub fn output_bytes_of(adapter: wgpu::DeviceType, largest_buffer: u64) -> u64 {
     let (least, buffers) = match adapter {
         wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu => (4 << 30, 2),
         _ => (8 << 30, 4),
     };
-    // Some drivers report buffers beyond any memory.
+    // Some drivers report buffers larger than their memory.
     (largest_buffer.min(4 << 30) * buffers).max(least)
 }
 

@@ -1,4 +1,4 @@
-//! Reads a mapped buffer, and says why that failed.
+//! Maps buffers for reading, and explains failures.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::error::{GpuError, is_lost};
 /// How long the driver may take to call back after the device has finished.
 pub const CALLBACK: Duration = Duration::from_secs(10);
 
-/// The error of a buffer that could not be mapped: [`GpuError::Lost`] if the device is lost.
+/// The error for a buffer that could not be mapped: [`GpuError::Lost`] if the device is lost.
 pub fn failure(device: &wgpu::Device, text: String) -> GpuError {
     match is_lost(device) {
         true => GpuError::Lost(text),
@@ -15,7 +15,7 @@ pub fn failure(device: &wgpu::Device, text: String) -> GpuError {
     }
 }
 
-/// Maps the first `bytes` of a buffer, waits, and hands them to `f`.
+/// Maps the first `bytes` of a buffer, waits until they are mapped, and passes them to `f`.
 pub fn map_and<T>(
     device: &wgpu::Device,
     buffer: &wgpu::Buffer,
@@ -32,7 +32,7 @@ pub fn map_and<T>(
     device
         .poll(wgpu::PollType::wait_indefinitely())
         .map_err(|e| failed(&e))?;
-    // Another thread that polls the same device may be the one to call back, a little later.
+    // Another thread that polls the same device may deliver this callback a little later.
     match receiver.recv_timeout(CALLBACK) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => return Err(failed(&error)),

@@ -1,4 +1,4 @@
-//! Pipelines of one kernel, by variant.
+//! The pipelines of one kernel, by variant.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,17 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::error::{GpuError, guarded};
 use crate::kernel::{Access, Kernel};
 
-/// The constants of a pipeline.
+/// The override constants of a pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// The kernel's boolean overrides: the first is bit 0.
     pub bits: usize,
-    /// The kernel's numeric overrides: output bindings of kinds of results, and counts.
+    /// The kernel's numeric overrides: the output binding of each kind of result, and counts.
     pub numbers: [u8; 3],
 }
 
-/// A pipeline that frames may need: a kernel with its constants. [`crate::gpu::pipeline_variants`]
-/// lists those of a skin.
+/// A pipeline that frames may need: a kernel with its override constants.
+/// [`crate::gpu::pipeline_variants`] lists the pipelines of a skin.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineVariant {
     pub(in crate::gpu) kernel: &'static Kernel,
@@ -29,8 +29,8 @@ impl PartialEq for PipelineVariant {
     }
 }
 
-/// Layout and variants of one kernel. Its module and each variant are compiled when they are asked
-/// for first.
+/// The layout and the pipelines of one kernel. Its shader module and each pipeline are compiled on
+/// first use.
 #[derive(Debug)]
 pub struct Pipelines {
     pub layout: wgpu::BindGroupLayout,
@@ -47,7 +47,7 @@ struct Made {
 }
 
 impl Pipelines {
-    /// Compiles nothing yet.
+    /// Creates the layout and compiles nothing yet.
     pub fn new(
         device: &wgpu::Device,
         kernel: &'static Kernel,
@@ -116,7 +116,7 @@ impl Pipelines {
         Ok(module)
     }
 
-    /// Returns a variant, and compiles it if it is new.
+    /// Returns the pipeline of a variant. Compiles it on first use.
     pub fn get(
         &self,
         device: &wgpu::Device,

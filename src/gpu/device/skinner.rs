@@ -1,4 +1,4 @@
-//! A device with its pipelines, and the limits that work is cut to.
+//! A device with its pipelines, and the limits that its work is split to.
 
 use std::sync::Arc;
 
@@ -10,51 +10,53 @@ use crate::kernel::{KERNELS, Kernel};
 /// How a [`Skinner`] uses its device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkinnerOptions {
-    /// Largest binding in bytes, where less than the device's own limit is wanted.
+    /// Largest binding in bytes, if it should be less than the device's own limit.
     pub max_binding_bytes: Option<u64>,
-    /// Most workgroups in one dimension, likewise.
+    /// Largest number of workgroups in one dimension of a dispatch, if it should be less than the
+    /// device's own limit.
     pub max_workgroups_per_dimension: Option<u32>,
-    /// Most bytes of one crowd's outputs: adding more instances than that is an error before
-    /// anything is allocated. By default 8 GiB, or 4 GiB if the GPU shares memory with the CPU, or
-    /// up to twice that on a device with buffers of 4 GiB, because wgpu does not tell how much
-    /// memory there is.
+    /// Largest total size of one crowd's outputs, in bytes. Adding more instances is an error
+    /// before anything is allocated. The default is 8 GiB, or 4 GiB if the GPU shares memory with
+    /// the CPU, or up to twice that on a device with buffers of 4 GiB. wgpu does not report how
+    /// much memory there is.
     pub max_output_bytes: Option<u64>,
-    /// Walk all blend entries of a point every frame, those of shapes without weight too, and make
-    /// no lists of the others. Results are the same to the bit; for measuring.
+    /// Lets every instance walk all blend entries of its skin in every frame, including those of
+    /// shapes without weight. Results are the same to the bit. For measuring.
     pub never_active_lists: bool,
     /// Measure GPU times, on a device that was opened with `TIMESTAMP_QUERY`.
     pub timestamps: bool,
-    /// Where compiled shaders are kept between runs, on a device that was opened with
-    /// `PIPELINE_CACHE` (Vulkan). Making one of bytes that an earlier run saved is `unsafe` in
-    /// wgpu, which has drivers believe them, so it is left to the host:
-    /// `device.create_pipeline_cache` before, `cache.get_data` once pipelines are made. Desktop
-    /// drivers keep a cache of their own; those of phones do not.
+    /// A cache for compiled shaders that outlives the process, on a device that was opened with
+    /// `PIPELINE_CACHE` (Vulkan). The host creates it with `device.create_pipeline_cache` and saves
+    /// `cache.get_data` after pipelines were compiled. Creating it is `unsafe` in wgpu, because
+    /// drivers trust the saved bytes; so sinew leaves it to the host. Desktop drivers have a cache
+    /// of their own; drivers of phones do not.
     pub pipeline_cache: Option<wgpu::PipelineCache>,
 }
 
-/// Pipelines on one device; a [`crate::gpu::Crowd`] holds what they work on. Clones share them.
-/// Each variant of a kernel is compiled when a frame needs it first, or ahead by
-/// [`Skinner::prewarm`].
+/// Compiles the pipelines on one device and shares them between its clones. A [`crate::gpu::Crowd`]
+/// holds the data that they work on. Each pipeline is compiled when a frame first needs it, or
+/// before that by [`Skinner::prewarm`].
 #[derive(Clone, Debug)]
 pub struct Skinner {
     pub(in crate::gpu) device: wgpu::Device,
     pub(in crate::gpu) queue: wgpu::Queue,
     pub(in crate::gpu) limits: WorkLimits,
     pub(in crate::gpu) timestamps: bool,
-    /// Of every kernel.
+    /// The pipelines of every kernel.
     pipelines: Arc<Vec<Pipelines>>,
-    /// Bound as outputs that nothing is written to; no two bindings share one.
+    /// Buffers that are bound as outputs which nothing is written to. No two bindings may share
+    /// one.
     pub(in crate::gpu) unused: [wgpu::Buffer; 4],
 }
 
 impl Skinner {
-    /// Prepares pipelines on a device of the host's; each is compiled when a frame needs it first.
-    /// What the device needs is in [`super::needed_limits`] and [`super::needed_features`];
-    /// WebGPU's default limits are enough.
+    /// Creates a skinner on the host's device. [`super::needed_limits`] and
+    /// [`super::needed_features`] list what the device needs; WebGPU's default limits are enough.
+    /// Pipelines are compiled later, when a frame first needs them.
     ///
     /// # Errors
-    /// [`GpuError::Limit`] names a limit that is too low; a device that refuses the layouts, or is
-    /// lost.
+    /// [`GpuError::Limit`] names a limit that is too low; [`GpuError::Validation`] if the device
+    /// refuses the layouts; [`GpuError::Lost`].
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -69,7 +71,7 @@ impl Skinner {
             .min_storage_buffer_offset_alignment
             .max(of_device.min_uniform_buffer_offset_alignment)
             .max(16);
-        // Shaders count bytes in 32 bits on some backends.
+        // Some backends count a shader's bytes in 32 bits.
         let most = binding
             .min(of_device.max_buffer_size)
             .min(u64::from(u32::MAX))
@@ -117,26 +119,27 @@ impl Skinner {
         })
     }
 
-    /// The device that it was made for.
+    /// The device that the skinner uses.
     #[must_use]
     pub fn device(&self) -> &wgpu::Device {
         &self.device
     }
 
-    /// That device's queue.
+    /// The queue of that device.
     #[must_use]
     pub fn queue(&self) -> &wgpu::Queue {
         &self.queue
     }
 
-    /// Number of pipelines that are compiled. A frame that made it grow took longer than others.
+    /// Number of compiled pipelines. If a frame increases it, that frame took longer than others.
     #[must_use]
     pub fn compiled(&self) -> usize {
         self.pipelines.iter().map(Pipelines::count).sum()
     }
 
-    /// Compiles pipelines ahead, so that no frame waits for them; [`crate::gpu::pipeline_variants`]
-    /// lists those of a skin. Those that are compiled already cost nothing.
+    /// Compiles pipelines now, so that no frame has to wait for them.
+    /// [`crate::gpu::pipeline_variants`] lists the pipelines of a skin. A pipeline that is compiled
+    /// already costs nothing.
     ///
     /// ```no_run
     /// # fn load(skinner: &sinew::gpu::Skinner, skin: &sinew::kernel::PackedSkin) -> Result<(), sinew::gpu::GpuError> {
@@ -147,7 +150,7 @@ impl Skinner {
     /// ```
     ///
     /// # Errors
-    /// A pipeline that the driver refuses; no memory.
+    /// A pipeline that the driver refuses; out of memory.
     pub fn prewarm(&self, variants: &[PipelineVariant]) -> Result<(), GpuError> {
         for wanted in variants {
             let pipelines = self.pipelines(wanted.kernel);

@@ -1,4 +1,4 @@
-//! GPU times by timestamps.
+//! GPU times, measured by timestamps.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ pub struct GpuTimes {
 }
 
 impl GpuTimes {
-    /// Each pass with the name of its kernel, in the order in which they run. A pass without work
-    /// took no time.
+    /// The time of each pass, by the name of its kernel, in the order in which passes run. A pass
+    /// without work has time zero.
     #[must_use]
     pub fn passes(&self) -> &[(&'static str, Duration)] {
         &self.passes
     }
 
-    /// The time of the passes of one kernel; zero if there is none.
+    /// The time of the passes of one kernel; zero if there are none.
     #[must_use]
     pub fn of(&self, kernel: &str) -> Duration {
         let mine = self.passes.iter().filter(|(name, _)| *name == kernel);
@@ -46,7 +46,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Timestamps for passes of these names.
+    /// Creates timestamps for passes with these names.
     pub fn new(device: &wgpu::Device, names: Vec<&'static str>) -> Self {
         let queries = 2 * names.len() as u32;
         let buffer = |usage| {
@@ -75,12 +75,12 @@ impl Timing {
         self.wrote[pass] = has_work;
     }
 
-    /// Whether a frame had work.
+    /// Whether any frame had work.
     pub fn has_any(&self) -> bool {
         self.wrote.contains(&true)
     }
 
-    /// The timestamps around a pass, by its place among the names.
+    /// The timestamp writes around a pass. `pass` is its index among the names.
     pub fn around(&self, pass: usize) -> wgpu::ComputePassTimestampWrites<'_> {
         let first = pass as u32 * 2;
         wgpu::ComputePassTimestampWrites {
@@ -90,12 +90,13 @@ impl Timing {
         }
     }
 
-    /// Records how the timestamps become readable.
+    /// Records copies that make the timestamps readable.
     pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         for (pass, _) in self.wrote.iter().enumerate().filter(|(_, wrote)| **wrote) {
             let first = pass as u32 * 2;
-            // Each pass by itself: resolving a query that was never written is an error on some
-            // backends. Destinations must be 256-aligned, so the buffer's start serves in turn.
+            // One pass at a time, because resolving a query that was never written is an error on
+            // some backends. Destinations must be 256-aligned, so each pass uses the start of the
+            // buffer in turn.
             encoder.resolve_query_set(&self.set, first..first + 2, &self.resolved, 0);
             encoder.copy_buffer_to_buffer(
                 &self.resolved,

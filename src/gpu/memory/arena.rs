@@ -1,4 +1,4 @@
-//! A growable buffer whose ranges are taken, given back and taken again.
+//! A growable buffer whose ranges can be allocated and freed.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use super::growable_buffer::GrowableBuffer;
 use crate::gpu::device::error::{GpuError, guarded};
 use crate::gpu::device::skinner::Skinner;
 
-/// A buffer that grows up to a limit, and which of its bytes are taken. Growing keeps the bytes.
+/// A buffer that grows up to a limit, and an allocator for its bytes. Growing keeps the contents.
 #[derive(Debug)]
 pub struct Arena {
     held: GrowableBuffer,
     ranges: RangeAllocator<u64>,
-    /// End of the last byte that was ever taken.
+    /// End of the last byte that was ever allocated.
     high: u64,
     /// Ranges appended since [`Arena::take_appended`].
     appended: Vec<Range<u64>>,
@@ -47,12 +47,12 @@ impl Arena {
         self.held.replaced()
     }
 
-    /// End of the last byte that was ever taken.
+    /// End of the last byte that was ever allocated.
     pub fn high(&self) -> u64 {
         self.high
     }
 
-    /// Whether a range of so many bytes is free.
+    /// Whether a range of `bytes` bytes is free.
     pub fn has_room(&mut self, bytes: u64) -> bool {
         match bytes {
             0 => true,
@@ -66,7 +66,7 @@ impl Arena {
         }
     }
 
-    /// Takes a range and returns its first byte.
+    /// Allocates a range and returns its first byte.
     pub fn take(&mut self, skinner: &Skinner, bytes: u64) -> Result<u64, GpuError> {
         if bytes == 0 {
             return Ok(0);
@@ -83,26 +83,26 @@ impl Arena {
         Ok(range.start)
     }
 
-    /// Gives back what [`Arena::take`] gave.
+    /// Frees a range that [`Arena::take`] allocated.
     pub fn give_back(&mut self, first: u64, bytes: u64) {
         if bytes > 0 {
             self.ranges.free_range(first..first + bytes);
         }
     }
 
-    /// Gives all ranges back. The buffer keeps its size.
+    /// Frees all ranges. The buffer keeps its size.
     pub fn clear(&mut self) {
         self.ranges.reset();
         self.high = 0;
     }
 
-    /// Makes the buffer hold `bytes` more than were ever taken, up to its limit.
+    /// Grows the buffer to hold `bytes` more than were ever allocated, up to its limit.
     pub fn reserve(&mut self, skinner: &Skinner, bytes: u64) -> Result<(), GpuError> {
         let wanted = self.high.saturating_add(bytes).min(self.held.limit());
         self.held.reserve(skinner, wanted, Some(self.high))
     }
 
-    /// Takes a range, writes data to it and returns its first byte.
+    /// Allocates a range, writes data to it and returns its first byte.
     pub fn append(&mut self, skinner: &Skinner, parts: &[&[u8]]) -> Result<u64, GpuError> {
         let bytes: u64 = parts.iter().map(|p| p.len() as u64).sum();
         let first = self.take(skinner, bytes)?;

@@ -1,8 +1,8 @@
-//! Copies of what buffers hold, and which of their elements the GPU does not have yet.
+//! CPU copies of buffers, with the ranges that still have to be uploaded.
 
 use std::ops::Range;
 
-/// Ranges of elements that changed, joined where they touch.
+/// Ranges of elements that changed, joined if they touch.
 #[derive(Debug, Default)]
 pub struct DirtyRanges {
     ranges: Vec<Range<u32>>,
@@ -19,7 +19,8 @@ impl DirtyRanges {
                 last.end = last.end.max(range.end);
             }
             _ => {
-                // Poses that are set time and again between frames do not make it grow for ever.
+                // Poses that are set again and again between frames must not make it grow without
+                // end.
                 if self.ranges.len() == self.ranges.capacity() {
                     self.join(0);
                 }
@@ -28,7 +29,7 @@ impl DirtyRanges {
         }
     }
 
-    /// Marks all of so many elements.
+    /// Marks all of `count` elements.
     pub fn mark_all(&mut self, count: usize) {
         self.ranges.clear();
         self.mark(0..count as u32);
@@ -58,7 +59,7 @@ impl DirtyRanges {
     }
 }
 
-/// A copy of what a buffer holds, or will hold after the next upload.
+/// A CPU copy of what a buffer holds, or will hold after the next upload.
 #[derive(Debug)]
 pub struct Mirrored<T> {
     values: Vec<T>,
@@ -72,7 +73,7 @@ impl<T> Default for Mirrored<T> {
 }
 
 impl<T> From<Vec<T>> for Mirrored<T> {
-    /// Nothing of it is uploaded.
+    /// The copy starts with everything marked for upload.
     fn from(values: Vec<T>) -> Self {
         let mut out = Self {
             values,
@@ -92,12 +93,12 @@ impl<T> Mirrored<T> {
         &self.values
     }
 
-    /// Marks everything, so that the next upload has all of it.
+    /// Marks everything, so that the next upload contains all of it.
     pub fn mark_all(&mut self) {
         self.dirty.mark_all(self.values.len());
     }
 
-    /// Notes that everything is uploaded.
+    /// Clears the marks, after everything was uploaded.
     pub fn set_uploaded(&mut self) {
         self.dirty.clear();
     }
@@ -110,17 +111,17 @@ impl<T> Mirrored<T> {
 }
 
 impl<T: bytemuck::NoUninit> Mirrored<T> {
-    /// Appends values. They are uploaded after [`Mirrored::mark_all`].
+    /// Appends values without marking them; call [`Mirrored::mark_all`] before the next upload.
     pub fn extend_from_slice(&mut self, values: &[T]) {
         self.values.extend_from_slice(values);
     }
 
-    /// Bytes of everything.
+    /// Size of all values in bytes.
     pub fn bytes(&self) -> u64 {
         size_of_val(&self.values[..]) as u64
     }
 
-    /// Overwrites values from `first` on, and marks them if that changes a bit.
+    /// Overwrites values from `first` on, and marks them if any bit changes.
     pub fn write(&mut self, first: u32, parts: &[&[T]]) {
         let mut at = first as usize;
         let mut differs = false;
@@ -138,8 +139,8 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
         }
     }
 
-    /// What the GPU lacks: the byte of a buffer that each changed range goes to, and its bytes. The
-    /// copy begins at byte `first` of the buffer.
+    /// The ranges that still have to be uploaded: for each the byte of the buffer where it goes,
+    /// and its bytes. The copy begins at byte `first` of the buffer.
     pub fn changes(&self, first: u64) -> impl Iterator<Item = (u64, &[u8])> + Clone {
         self.dirty.ranges().iter().map(move |range| {
             let at = first + u64::from(range.start) * size_of::<T>() as u64;
@@ -150,8 +151,7 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
 }
 
 impl Mirrored<u32> {
-    /// Changes the value of type `U` that lies in the words from `first` on, and marks those words
-    /// if that changes them.
+    /// Overwrites the value of type `U` at word `first`, and marks its words if they change.
     pub fn patch<U: bytemuck::Pod + PartialEq>(
         &mut self,
         first: usize,

@@ -51,12 +51,12 @@ impl GrowableBuffer {
         self.buffer.size()
     }
 
-    /// Most bytes that it may hold.
+    /// Largest size in bytes that it may grow to.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// The error of asking for more than its limit.
+    /// The error for a request beyond its limit.
     pub fn beyond_limit(&self, asked: u64) -> GpuError {
         GpuError::Limit {
             what: self.label.into(),
@@ -65,7 +65,7 @@ impl GrowableBuffer {
         }
     }
 
-    /// Makes room for `bytes` in all. If that replaces the buffer, a submit of its own copies the
+    /// Makes room for `bytes` in all. If that replaces the buffer, a separate submit copies the
     /// first `keep` bytes.
     pub fn reserve(
         &mut self,
@@ -73,7 +73,7 @@ impl GrowableBuffer {
         bytes: u64,
         keep: Option<u64>,
     ) -> Result<(), GpuError> {
-        // Whatever fails, the old buffer stays.
+        // If this fails, the old buffer stays.
         let Some(grown) = self.grown(skinner, bytes)? else {
             return Ok(());
         };
@@ -91,7 +91,7 @@ impl GrowableBuffer {
         Ok(())
     }
 
-    /// Does the same as [`GrowableBuffer::reserve`] and records the copy into `encoder`.
+    /// As [`GrowableBuffer::reserve`], but records the copy into `encoder`.
     pub fn reserve_in(
         &mut self,
         skinner: &Skinner,

@@ -1,4 +1,4 @@
-//! Buffers that grow, and the ways into and out of them.
+//! Growable buffers, uploads into them and readings from them.
 
 pub mod arena;
 pub mod dirty_ranges;

@@ -1,4 +1,4 @@
-//! Staging buffers in which results come back a few frames later.
+//! Staging buffers that bring results back to the CPU a few frames later.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crate::gpu::device::error::{GpuError, guarded};
 use crate::gpu::device::mapping::{CALLBACK, failure};
 use crate::gpu::device::skinner::Skinner;
 
-/// Bytes of a buffer to be read.
+/// A range of a buffer that is to be read.
 #[derive(Debug)]
 pub struct Copied<'a> {
     pub from: &'a wgpu::Buffer,
@@ -17,7 +17,7 @@ pub struct Copied<'a> {
     pub bytes: u64,
 }
 
-/// How a staging buffer comes back.
+/// How a reading ended.
 #[derive(Debug)]
 enum Outcome {
     Mapped,
@@ -28,7 +28,7 @@ enum Outcome {
 
 type Arrival = (u64, wgpu::Buffer, Outcome);
 
-/// Sends the staging buffer back, whatever becomes of the encoder.
+/// Sends the staging buffer back to the ring, also if the encoder is dropped.
 struct Returning {
     number: u64,
     buffer: wgpu::Buffer,
@@ -48,14 +48,14 @@ impl Returning {
 impl Drop for Returning {
     fn drop(&mut self) {
         let outcome = std::mem::replace(&mut self.outcome, Outcome::NotSubmitted);
-        // The ring may be gone by now.
+        // The ring may be dropped by now.
         let _ = self
             .sender
             .send((self.number, self.buffer.clone(), outcome));
     }
 }
 
-/// The readings that are under way, and free buffers for others.
+/// The readings that are under way, and free staging buffers.
 #[derive(Debug)]
 pub struct ReadbackRing {
     device: wgpu::Device,
@@ -66,7 +66,7 @@ pub struct ReadbackRing {
     /// Bytes of each reading whose results were not taken yet.
     under_way: HashMap<u64, u64>,
     arrived: HashMap<u64, (wgpu::Buffer, Outcome)>,
-    /// Readings that nobody will take.
+    /// Readings whose results nobody will take.
     discarded: HashSet<u64>,
 }
 
@@ -84,14 +84,15 @@ impl ReadbackRing {
         }
     }
 
-    /// Readings whose buffers are not free yet.
+    /// Number of readings whose buffers are not free yet.
     pub fn len(&mut self) -> usize {
         self.receive();
         self.under_way.len() + self.discarded.len()
     }
 
-    /// Records copies, one behind the other, to a buffer that is mapped once they are submitted and
-    /// done; returns the reading's number, which no other ring has.
+    /// Records copies of ranges, one after the other, into a staging buffer. The buffer is mapped
+    /// once the copies are submitted and done. Returns the number of the reading, which is unique
+    /// over all rings.
     pub fn record(
         &mut self,
         skinner: &Skinner,
@@ -134,7 +135,8 @@ impl ReadbackRing {
         Ok(number)
     }
 
-    /// The smallest free buffer that is large enough, or a new one in place of those that are not.
+    /// The smallest free buffer that is large enough. If there is none, all free buffers are dropped
+    /// and a new one is created.
     fn buffer(&mut self, skinner: &Skinner, bytes: u64) -> Result<wgpu::Buffer, GpuError> {
         let fits = self
             .free
@@ -160,7 +162,7 @@ impl ReadbackRing {
         receiver.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Collects what has come back.
+    /// Receives the staging buffers that arrived.
     fn receive(&mut self) {
         while let Ok(arrival) = self.receiver().try_recv() {
             self.keep(arrival);
@@ -185,7 +187,7 @@ impl ReadbackRing {
         self.free.push(buffer);
     }
 
-    /// Hands the bytes of a reading to `f`, once they are here; `None` before that.
+    /// Passes the bytes of a reading to `f` if they have arrived; `None` otherwise.
     pub fn take<T>(
         &mut self,
         skinner: &Skinner,
@@ -215,7 +217,7 @@ impl ReadbackRing {
         Some(result)
     }
 
-    /// Waits for a reading that is submitted, then as [`ReadbackRing::take`].
+    /// Waits for a submitted reading; then the same as [`ReadbackRing::take`].
     pub fn wait<T>(
         &mut self,
         skinner: &Skinner,
@@ -228,8 +230,7 @@ impl ReadbackRing {
             .unwrap_or_else(|| Err(stopped()))
     }
 
-    /// Waits for a reading that is submitted: until that submission is done, or all are where it is
-    /// not known.
+    /// Waits until a reading has arrived. Without a submission it waits for all submissions.
     pub fn arrive(
         &mut self,
         skinner: &Skinner,
@@ -244,7 +245,7 @@ impl ReadbackRing {
         })?;
         polled.map_err(|error| failure(&skinner.device, error.to_string()))?;
         self.receive();
-        // Another thread that polls the same device may be the one to call back, a little later.
+        // Another thread that polls the same device may deliver this callback a little later.
         while self.under_way.get(&number).is_some_and(|bytes| *bytes > 0)
             && !self.arrived.contains_key(&number)
         {
@@ -256,7 +257,7 @@ impl ReadbackRing {
         Ok(())
     }
 
-    /// Gives a reading up. Its buffer is free as soon as it comes back.
+    /// Discards a reading. Its buffer is free as soon as it arrives.
     pub fn discard(&mut self, number: u64) {
         self.receive();
         let bytes = self.under_way.remove(&number);

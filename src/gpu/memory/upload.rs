@@ -1,7 +1,7 @@
 //! Uploads that are recorded into the caller's encoder.
 //!
-//! `Queue::write_buffer` lands before every encoder of a submit, so two frames recorded into one
-//! submit would both see the last pose; copies inside the encoder keep their order.
+//! `Queue::write_buffer` takes effect before every encoder of a submit, so two frames in one submit
+//! would both see the last pose. Copies inside the encoder keep their order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::gpu::device::error::{GpuError, alive, guarded};
 use crate::gpu::device::skinner::Skinner;
 
-/// Upload buffers that come back to be used again once the GPU has read them.
+/// Staging buffers for uploads. They are reused once the GPU has read them.
 #[derive(Debug)]
 pub struct Staging {
     free: Vec<wgpu::Buffer>,
     sender: Sender<wgpu::Buffer>,
     /// A mutex because a receiver is not `Sync`; nothing else locks it.
     receiver: Mutex<Receiver<wgpu::Buffer>>,
-    /// An encoder with uploads was dropped.
+    /// Whether an encoder with uploads was dropped.
     dropped: Arc<AtomicBool>,
 }
 
-/// Notes if an encoder is dropped and never submitted.
+/// Records that an encoder was dropped without being submitted.
 struct Awaited {
     dropped: Arc<AtomicBool>,
     is_submitted: bool,
@@ -41,10 +41,10 @@ impl Drop for Awaited {
     }
 }
 
-/// Number of free buffers that are kept.
+/// Largest number of free buffers that are kept.
 const MOST_FREE: usize = 8;
 
-/// One copy: bytes of the staging buffer to a place in another.
+/// One copy of bytes to a range of another buffer, through a staging buffer.
 #[derive(Clone, Copy)]
 pub struct Upload<'a> {
     pub to: &'a wgpu::Buffer,
@@ -63,8 +63,8 @@ impl Staging {
         }
     }
 
-    /// Whether an encoder with uploads was dropped since the last call, so that they never came to
-    /// the GPU.
+    /// Whether an encoder with uploads was dropped since the last call, so that its uploads never
+    /// reached the GPU.
     pub fn take_dropped(&mut self) -> bool {
         self.dropped.swap(false, Ordering::AcqRel)
     }
@@ -83,7 +83,7 @@ impl Staging {
         let mut uploads = uploads.filter(|upload| !upload.bytes.is_empty());
         let mut recorded = 0;
         loop {
-            // As many as a buffer holds; one always, since it goes into a buffer too.
+            // As many uploads as one buffer holds. A single upload always fits.
             let (mut count, mut total) = (0, 0);
             for upload in uploads.clone() {
                 let with = total + upload.bytes.len() as u64;
@@ -93,8 +93,7 @@ impl Staging {
                 (count, total) = (count + 1, with);
             }
             if count == 0 {
-                // Buffers that are mapped tell a lost device, but a frame without uploads maps
-                // none.
+                // Mapping a buffer detects a lost device, but a frame without uploads maps none.
                 if recorded == 0 {
                     alive(&skinner.device)?;
                 }
@@ -114,7 +113,7 @@ impl Staging {
         total: u64,
     ) -> Result<(), GpuError> {
         let device = &skinner.device;
-        // The smallest that is large enough.
+        // The smallest free buffer that is large enough.
         let fits = self.free.iter().enumerate();
         let fits = fits.filter(|(_, buffer)| buffer.size() >= total);
         let staging = match fits.min_by_key(|(_, buffer)| buffer.size()) {
@@ -160,7 +159,7 @@ impl Staging {
         encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Write, .., move |result| {
             awaited.submitted();
             if result.is_ok() {
-                // The crowd may be gone by now.
+                // The crowd may be dropped by now.
                 let _ = sender.send(back);
             }
         });

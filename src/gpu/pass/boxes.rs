@@ -1,4 +1,4 @@
-//! Turns the reduced corners of all instances into boxes of floats.
+//! Turns the reduced corners of all instances into bounding boxes of floats.
 
 use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;

@@ -1,4 +1,4 @@
-//! A frame that is planned once and encoded as often as its plan serves.
+//! A frame that is planned once and encoded again as long as its plan is valid.
 
 use super::{Pass, all};
 use crate::gpu::device::error::{GpuError, guarded};
@@ -12,10 +12,10 @@ use crate::gpu::plan::tables::{Bytes, ItemTables, Laid, Layout};
 use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::{Stores, Versions};
 
-/// Bytes between two changed ranges of the tables that are uploaded with them.
+/// Two changed ranges of the tables with at most this many bytes between them are uploaded as one.
 const GAP: u32 = 4096;
 
-/// One dispatch with all that it binds.
+/// One dispatch with everything that it binds.
 #[derive(Debug)]
 struct Launch {
     pipeline: wgpu::ComputePipeline,
@@ -39,12 +39,12 @@ pub struct PlannedFrame {
     tables: ItemTables,
     /// Instances with blend shapes.
     blended: Vec<InstanceId>,
-    /// What the stores were when it was made.
+    /// The versions of the stores for which this plan was made.
     versions: Versions,
 }
 
 impl PlannedFrame {
-    /// Plans a frame without touching the device.
+    /// Plans a frame, without calling the device.
     pub fn plan(skinner: &Skinner, stores: &Stores) -> Result<Self, GpuError> {
         let poses = place_poses(&skinner.limits, stores)?;
         let scene = Scene::new(&skinner.limits, stores, &poses)?;
@@ -68,7 +68,7 @@ impl PlannedFrame {
         })
     }
 
-    /// Makes room for it on the device, and binds everything.
+    /// Reserves the buffers of the plan on the device, and creates its bind groups.
     pub fn bind(
         &mut self,
         skinner: &Skinner,
@@ -102,7 +102,7 @@ impl PlannedFrame {
         Ok(())
     }
 
-    /// Whether the next frame may be encoded by it.
+    /// Whether the next frame may use this plan.
     pub fn is_current(&self, stores: &Stores) -> bool {
         self.versions == stores.versions() && !self.poses.is_outdated()
     }
@@ -121,13 +121,13 @@ impl PlannedFrame {
         self.passes.iter().map(|pass| pass.laid.len()).sum()
     }
 
-    /// Has everything uploaded again.
+    /// Marks everything for upload again.
     pub fn mark_all(&mut self) {
         self.tables.words_mut().mark_all();
         self.poses.mark_all();
     }
 
-    /// Changes the items that depend on more than the plan, and joins what has changed.
+    /// Updates the items that depend on more than the plan, and joins the changed ranges.
     pub fn update(&mut self, stores: &Stores) {
         for planned in &self.passes {
             planned.pass.update(stores, &mut self.tables);
@@ -136,7 +136,7 @@ impl PlannedFrame {
         self.poses.join();
     }
 
-    /// What the GPU lacks of tables and poses.
+    /// The ranges of tables and poses that still have to be uploaded.
     pub fn uploads<'a>(
         &'a self,
         stores: &'a Stores,
@@ -158,7 +158,7 @@ impl PlannedFrame {
         to_tables.chain(to_pages)
     }
 
-    /// Notes that everything is uploaded.
+    /// Clears the marks, after everything was uploaded.
     pub fn set_uploaded(&mut self) {
         self.tables.words_mut().set_uploaded();
         self.poses.set_uploaded();
@@ -196,7 +196,7 @@ impl PlannedFrame {
     }
 }
 
-/// Binds the dispatch record, the items, if there are some, and what the pass binds behind them.
+/// Binds the dispatch record, the items if there are any, and then what the pass binds.
 fn launch(
     skinner: &Skinner,
     stores: &Stores,

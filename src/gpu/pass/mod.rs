@@ -1,4 +1,4 @@
-//! The passes of a frame. Each is one file: its kernel, the items that it adds to a frame, what it
+//! The passes of a frame, one file each: its kernel, the items that it adds to a frame, and what it
 //! binds.
 
 mod bounds;
@@ -39,14 +39,14 @@ pub trait Pass: Debug + Send + Sync {
     /// Its kernel.
     fn kernel(&self) -> &'static Kernel;
 
-    /// Adds its items for a frame. A pass is asked once.
+    /// Adds its items for a frame. Called once per plan.
     fn plan(&mut self, scene: &Scene<'_>);
 
     /// Lays out its items and its dispatches.
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid>;
 
-    /// What a dispatch binds behind its record and its items, in the order of the kernel's
-    /// bindings.
+    /// The resources that a dispatch binds after its record and its items, in the order of the
+    /// kernel's bindings.
     fn bind<'a>(
         &self,
         skinner: &'a Skinner,
@@ -54,17 +54,17 @@ pub trait Pass: Debug + Send + Sync {
         key: &GroupKey,
     ) -> Vec<wgpu::BindingResource<'a>>;
 
-    /// Changes the items that depend on more than the plan, before each frame.
+    /// Updates the items that depend on more than the plan. Called before each frame.
     fn update(&self, _stores: &Stores, _tables: &mut ItemTables) {}
 
-    /// Records what comes before its dispatches.
+    /// Records commands that have to run before its dispatches.
     fn prepare(&self, _stores: &Stores, _encoder: &mut wgpu::CommandEncoder) {}
 
-    /// The pipelines that it needs for instances of a skin, whatever their poses are.
+    /// The pipelines that instances of a skin need for this pass, for any pose.
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant>;
 }
 
-/// What pipelines are compiled ahead for.
+/// The skin, target and uses for which pipelines are compiled in advance.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     pub skin: &'a PackedSkin,
@@ -72,7 +72,7 @@ pub struct Wanted<'a> {
     pub uses: Prewarm,
 }
 
-/// What else than skinning [`pipeline_variants`] lists pipelines for.
+/// Uses of a crowd, apart from skinning, for which [`pipeline_variants`] lists pipelines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prewarm {
@@ -90,11 +90,11 @@ impl Prewarm {
     };
 }
 
-/// Lists the pipelines that frames with instances of a skin need, whatever their poses are, for
+/// Lists the pipelines that frames with instances of a skin need, for any pose. Pass the list to
 /// [`Skinner::prewarm`].
 ///
-/// A skin that is cut because no binding holds it may need more, for pieces of less than a
-/// workgroup.
+/// If a skin does not fit one binding, frames split it, and a piece of less than a workgroup may
+/// need another pipeline that is not listed.
 #[must_use]
 pub fn pipeline_variants(
     skin: &PackedSkin,

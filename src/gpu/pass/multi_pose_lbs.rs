@@ -25,11 +25,11 @@ use crate::kernel::{
     SkinItem,
 };
 
-/// Most influences that the kernel holds in registers.
+/// Largest number of influences per point that the kernel holds in registers.
 const MOST_IN_REGISTERS: u32 = 8;
 
-/// The pipeline of items, which depends on how values are encoded, on the number of influences, and
-/// on which kinds of results go to which output bindings.
+/// The pipeline for items with these encoded values, this number of influences, and these output
+/// bindings of kinds of results.
 fn variant(
     values: &ValueLayout,
     influences: u32,
@@ -48,7 +48,7 @@ fn variant(
         numbers: [
             binding(normals, NORMALS),
             binding(previous, PREVIOUS),
-            // 0 stands for any number.
+            // 0 stands for any number of influences.
             match influences {
                 0..=MOST_IN_REGISTERS => influences as u8,
                 _ => 0,
@@ -57,7 +57,7 @@ fn variant(
     }
 }
 
-/// What instances have to have in common to share an item.
+/// Instances can share an item if they have the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct ItemKey {
     group: GroupKey,
@@ -70,11 +70,11 @@ struct ItemKey {
     previous_stride: Option<u32>,
 }
 
-/// The place of an instance in an item.
+/// Place of an item, and of a pose in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PoseAt {
     item: ItemPlace,
-    /// Number of the pose among the item's.
+    /// Index of the pose among the item's poses.
     pose: usize,
 }
 
@@ -84,7 +84,7 @@ pub struct MultiPoseLbs {
     at: ItemsAt,
     /// The last item of each key.
     open: HashMap<ItemKey, PoseAt>,
-    /// Poses whose positions of the frame before are written.
+    /// Poses that also write previous positions.
     previous: Vec<(InstanceId, PoseAt)>,
 }
 
@@ -166,7 +166,7 @@ impl Pass for MultiPoseLbs {
 }
 
 impl MultiPoseLbs {
-    /// Adds a slice of an instance. Returns its place, unless there is nothing to do.
+    /// Adds a slice of an instance. Returns its place, or `None` if the slice has no results.
     fn add(
         &mut self,
         scene: &Scene<'_>,

@@ -1,4 +1,4 @@
-//! Makes the palettes of rigs from local transforms.
+//! Computes the palettes of rigs from local transforms.
 
 use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;

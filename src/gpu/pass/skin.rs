@@ -1,4 +1,4 @@
-//! Blends and skins: points, render vertices or faceVarying normals, by linear blend or dual
+//! Blends and skins points, render vertices or faceVarying normals, by linear blend or dual
 //! quaternion skinning.
 
 use std::mem::offset_of;
@@ -25,11 +25,11 @@ use crate::kernel::{
 };
 use crate::skel::SkinningMethod;
 
-/// An item whose list of blend entries changes.
+/// An item whose list of blend entries may change from frame to frame.
 #[derive(Clone, Copy, Debug)]
 struct Blended {
     id: InstanceId,
-    /// Number of the slice among its skin's.
+    /// Index of the slice in its skin.
     slice: usize,
     at: ItemPlace,
 }
@@ -38,7 +38,7 @@ struct Blended {
 pub struct SkinPass {
     items: Groups<SkinItem>,
     at: ItemsAt,
-    /// Items that write the positions of the frame before.
+    /// Items that write previous positions.
     previous: Vec<(InstanceId, ItemPlace)>,
     /// Items that walk a list of blend entries.
     blended: Vec<Blended>,
@@ -115,7 +115,7 @@ impl Pass for SkinPass {
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
         let Wanted { skin, target, .. } = wanted;
-        // Packed skins have no pose without joints, and go to the other kernel with them.
+        // The other kernel skins packed skins. Such a skin has no pose without joints.
         if skin.packing() != Packing::Exact {
             return Vec::new();
         }
@@ -195,7 +195,7 @@ impl Shape {
         self.count <= MAX_SHARED_RESULTS
     }
 
-    /// The pipeline for an item that writes the kinds `with` to output bindings.
+    /// The pipeline for an item that writes the kinds in `with` to these output bindings.
     fn variant(&self, with: &[bool; KINDS], dual: bool, bindings: &[u8; KINDS]) -> Variant {
         let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
         let bits = needs(with[NORMALS] && self.has_rest_normals, WITH_NORMALS)
@@ -205,7 +205,7 @@ impl Shape {
             | needs(with[TANGENTS] && self.has_tangents, WITH_TANGENTS)
             | needs(with[PREVIOUS], WITH_PREVIOUS)
             | needs(self.is_small(), SHARED_WORKGROUPS);
-        // Bindings of kinds that are left out make no variant of their own.
+        // Bindings of kinds that are not written do not make another variant.
         let number = |kind: usize, bit: usize| if bits & bit > 0 { bindings[kind] } else { 0 };
         Variant {
             bits,
@@ -222,13 +222,13 @@ fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
 }
 
-/// [`SkinItem::FRESH`] for an instance without a frame before this one, else 0.
+/// [`SkinItem::FRESH`] for a fresh instance, else 0.
 pub fn fresh_flag(stores: &Stores, id: InstanceId) -> u32 {
     let instance = stores.instances.get(id);
     flag(instance.is_ok_and(|i| i.fresh), SkinItem::FRESH)
 }
 
-/// What items say of the pose of an instance.
+/// The offsets of an instance's pose, as its items hold them.
 pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
     let Shown {
         skin, pose, place, ..
@@ -240,12 +240,12 @@ pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
         ..PoseOffsets::default()
     };
     if pose.is_skinned() {
-        let count = skin.packed().palette_slots() as u32;
+        let count = skin.packed().palette_entry_count() as u32;
         (out.palette, out.post) = (place.palette, place.post);
         out.normal_palette = out.palette + count * 3;
         if let Some(palette) = pose.palette().filter(|palette| palette.rigid().is_some()) {
             out.motions = out.palette + (palette.blocks() as u32 - count) * 3;
-            // The last matrix is geomBindTransform alone.
+            // The last matrix of the palette is geomBindTransform alone.
             if !pose.scales_points() {
                 out.bind = out.normal_palette - 3;
             }
@@ -270,7 +270,7 @@ pub fn item_flags(shown: &Shown<'_>, slice: &Slice) -> u32 {
         | slice.flags
 }
 
-/// The item of a slice of an instance; the number of its first workgroup is left out.
+/// The item of a slice of an instance, without the number of its first workgroup.
 pub fn slice_item(
     shown: &Shown<'_>,
     pose: &PoseOffsets,

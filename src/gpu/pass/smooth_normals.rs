@@ -17,8 +17,8 @@ pub struct SmoothNormals {
     items: Groups<SkinItem>,
 }
 
-/// Normals share the binding of positions, which is the first, or have one of their own, which is
-/// the second.
+/// The pipeline for these output bindings. Normals go to the binding of positions, which is the
+/// first, or to the second.
 fn variant(bindings: &[u8; KINDS]) -> Variant {
     Variant {
         bits: 0,

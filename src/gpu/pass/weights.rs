@@ -1,4 +1,4 @@
-//! Makes the weights of sub-shapes from those of blend shape channels.
+//! Computes the weights of sub-shapes from the weights of blend shape channels.
 
 use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
@@ -31,8 +31,8 @@ impl Pass for Weights {
             };
             let make = |first_workgroup| WeightsItem {
                 first_workgroup,
-                slot_count: shapes.channel_count,
-                slots: shapes.channels,
+                channel_count: shapes.channel_count,
+                sub_shape_ranges: shapes.channels,
                 positions: shapes.positions,
                 channels: shown.place.channels,
                 sub_weights: shown.place.sub_weights,

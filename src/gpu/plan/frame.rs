@@ -1,4 +1,4 @@
-//! What a frame has: the instances that are shown, and where their poses lie.
+//! The contents of a frame: the instances that are shown, and where their poses lie.
 
 use super::pose_pages::{Placing, PosePages, PosePlace};
 use crate::gpu::device::error::GpuError;
@@ -20,13 +20,13 @@ pub struct Shown<'a> {
     pub place: PosePlace,
 }
 
-/// What passes make their items of.
+/// The data from which passes make their items.
 #[derive(Debug)]
 pub struct Scene<'a> {
     pub limits: &'a WorkLimits,
     pub stores: &'a Stores,
     pub poses: &'a PosePages,
-    /// In the order in which they were added.
+    /// All shown instances, in the order in which they were added.
     pub shown: Vec<Shown<'a>>,
 }
 
@@ -82,7 +82,7 @@ pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, Gp
         let Some((pose, source)) = stores.poses.get(id.index()) else {
             let (prim, index) = (skin.packed().prim(), id.index());
             return Err(GpuError::Mismatch(format!(
-                "{prim}: no pose to skin instance {index} by"
+                "{prim}: instance {index} has no pose"
             )));
         };
         let rig = match source {
@@ -91,7 +91,7 @@ pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, Gp
         };
         if let Some((_, rig)) = rig.filter(|(_, rig)| !rig.is_posed) {
             let path = rig.packed.path();
-            let text = format!("{path}: no local transforms to pose the rig by");
+            let text = format!("{path}: the rig has no local transforms");
             return Err(GpuError::Mismatch(text));
         }
         let shared = match source {

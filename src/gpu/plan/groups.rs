@@ -1,4 +1,4 @@
-//! Items of a pass, in groups that one dispatch each can do, and the dispatches that cover them.
+//! Groups of a pass's items, one per dispatch, and the dispatches that cover them.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::pipelines::Variant;
 use crate::kernel::{Dispatch, WORKGROUP_SIZE};
 
-/// What items have to have in common to be one group: what their dispatch binds, and their
-/// pipeline. Numbers that a kernel does not use are 0.
+/// Items with the same key form one group: their dispatch binds the same things and uses the same
+/// pipeline. A number that a kernel does not use is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GroupKey {
     pub skin_page: usize,
@@ -15,21 +15,21 @@ pub struct GroupKey {
     pub out_set: usize,
     /// Groups of a higher level need the results of those of a lower one.
     pub level: usize,
-    /// The pipeline. It is that of each item, so that no neighbour changes how an item is compiled.
+    /// The pipeline. Each item has its own, so no neighbour changes how an item is compiled.
     pub variant: Variant,
-    /// Whether items share workgroups, since each of them has less than one.
+    /// Whether items share workgroups, because each of them needs less than one.
     pub shares_workgroups: bool,
 }
 
-/// Where an item went.
+/// The group of an item, and its index in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemPlace {
     pub group: usize,
-    /// Number of the item in its group.
+    /// Index of the item in its group.
     pub number: usize,
 }
 
-/// Items of one table.
+/// The items of one table.
 #[derive(Debug)]
 pub struct Group<T> {
     pub key: GroupKey,
@@ -46,7 +46,7 @@ impl<T> Group<T> {
         }
     }
 
-    /// Cuts its workgroups into rectangles within the limit of each dimension.
+    /// Splits its workgroups into rectangles within the limit of each dimension.
     pub fn dispatches(&self, per_dimension: u32) -> Vec<Rectangle> {
         let items = self.items.len() as u32;
         let mut out = cut(self.workgroups(), items, per_dimension);
@@ -61,9 +61,9 @@ impl<T> Group<T> {
 #[derive(Debug)]
 pub struct Groups<T> {
     groups: Vec<Group<T>>,
-    /// The last group of each key.
+    /// The newest group of each key.
     open: HashMap<GroupKey, usize>,
-    /// The group of the last item.
+    /// The group of the item that was added last.
     last: Option<usize>,
 }
 
@@ -82,7 +82,7 @@ impl<T> Groups<T> {
         &self.groups
     }
 
-    /// Frees the items, once they are in the tables.
+    /// Frees the items, after they were copied to the tables.
     pub fn free_items(&mut self) {
         self.groups
             .iter_mut()
@@ -94,14 +94,14 @@ impl<T> Groups<T> {
         self.groups.sort_by_key(|group| group.key.level);
     }
 
-    /// Changes an item that was pushed.
+    /// An item that was added before.
     pub fn item_mut(&mut self, at: ItemPlace) -> &mut T {
         &mut self.groups[at.group].items[at.number]
     }
 
-    /// Adds an item of so many invocations. `make` gets the number of its first workgroup, or of
-    /// its first invocation if items share workgroups. Returns its place, unless it has no
-    /// invocations.
+    /// Adds an item with this number of invocations. `make` gets the number of its first workgroup,
+    /// or of its first invocation if items share workgroups. Returns its place, or `None` if it has
+    /// no invocations.
     pub fn push(
         &mut self,
         limits: &WorkLimits,
@@ -116,12 +116,12 @@ impl<T> Groups<T> {
         if units == 0 {
             return None;
         }
-        // Tables fit a binding.
+        // A table has to fit one binding.
         let max_items = (limits.binding_bytes as usize / size_of::<T>()).max(1);
         let has_room = |group: &Group<T>| {
             group.items.len() < max_items && group.units <= u32::MAX / 4 && units <= u32::MAX / 4
         };
-        // Neighbours mostly have the same key.
+        // Items that are added one after the other often have the same key.
         let last = self.last.filter(|&index| self.groups[index].key == key);
         let index = match last.or_else(|| self.open.get(&key).copied()) {
             Some(index) if has_room(&self.groups[index]) => index,
@@ -154,7 +154,7 @@ pub struct Rectangle {
     pub height: u32,
 }
 
-/// Cuts workgroups, of `item_count` items, into rectangles within the limit of each dimension.
+/// Splits the workgroups of `item_count` items into rectangles within the limit of each dimension.
 pub fn cut(workgroups: u32, item_count: u32, per_dimension: u32) -> Vec<Rectangle> {
     let per_dispatch = u64::from(per_dimension).pow(2).min(u64::from(u32::MAX)) as u32;
     let mut out = Vec::new();

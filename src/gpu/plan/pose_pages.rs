@@ -1,4 +1,5 @@
-//! Poses as the GPU has them: kept from frame to frame, with what has changed since.
+//! The poses of a frame as the GPU reads them. They are kept from frame to frame, with marks for
+//! changed ranges.
 
 use std::collections::HashMap;
 
@@ -14,26 +15,26 @@ use crate::math::Rows;
 
 const BLOCK: u64 = size_of::<Rows>() as u64;
 
-/// Bytes between two ranges that changed which are uploaded with them, because a copy costs more
-/// than these.
+/// Two changed ranges with at most this many bytes between them are uploaded as one, because a copy
+/// costs more than these bytes.
 const GAP: u32 = 16 << 10;
 
-/// The poses of one page: what its buffers hold, or will hold after the next frame.
+/// The poses of one page: a copy of what its buffers hold, or will hold after the next frame.
 #[derive(Debug, Default)]
 pub struct PosePage {
     palettes: Mirrored<Rows>,
-    /// Matrices out of skeleton space, for points and for normals. They lie behind the palettes in
-    /// the same buffer, so that a crowd that moves as a whole changes one range.
+    /// `out_from_skel` matrices for points and for normals. They lie after the palettes in the same
+    /// buffer, so that one changed range covers a crowd that moves as a whole.
     posts: Mirrored<[Rows; 2]>,
     channels: Mirrored<f32>,
-    /// Palettes that the GPU makes. They lie behind everything that is uploaded.
+    /// Palettes that the GPU computes. They lie after everything that is uploaded.
     rigs: RigPalettes,
-    /// Number of sub-shape weights, which the weights kernel writes.
+    /// Number of sub-shape weights. The weights kernel writes them.
     sub_weights: u32,
 }
 
 impl PosePage {
-    /// Bytes of palettes and matrices out of skeleton space.
+    /// Size of the palettes and `out_from_skel` matrices, in bytes.
     fn palette_bytes(&self) -> u64 {
         self.palettes.bytes() + self.posts.bytes() + self.rigs.palette_bytes()
     }
@@ -49,33 +50,34 @@ impl PosePage {
         }
     }
 
-    /// The palettes that the GPU makes.
+    /// The palettes that the GPU computes.
     pub fn rigs(&self) -> &RigPalettes {
         &self.rigs
     }
 
-    /// Row of the first matrix out of skeleton space.
+    /// Row of the first `out_from_skel` matrix.
     fn first_post(&self) -> u32 {
         self.palettes.len() as u32 * 3
     }
 
-    /// Row of the first palette that the GPU makes.
+    /// Row of the first palette that the GPU computes.
     pub fn first_of_rigs(&self) -> u32 {
         self.first_post() + self.posts.len() as u32 * 6
     }
 
-    /// What the GPU lacks of palettes and matrices out of skeleton space: byte offsets, and bytes.
+    /// The ranges of palettes and `out_from_skel` matrices that still have to be uploaded: byte
+    /// offsets and bytes.
     pub fn palette_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
         let posts = self.palettes.bytes();
         self.palettes.changes(0).chain(self.posts.changes(posts))
     }
 
-    /// The same of channel weights.
+    /// The same for channel weights.
     pub fn channel_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
         self.channels.changes(0)
     }
 
-    /// The same of local transforms.
+    /// The same for local transforms.
     pub fn joint_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
         self.rigs.joints().changes(0)
     }
@@ -102,13 +104,13 @@ impl PosePage {
     }
 }
 
-/// Where a pose lies, for the items of its instance.
+/// Where a pose lies, as the items of its instance refer to it.
 #[derive(Clone, Copy, Debug)]
 pub struct PosePlace {
     pub page: usize,
     /// First row of its palette.
     pub palette: u32,
-    /// First row of its matrices out of skeleton space.
+    /// First row of its `out_from_skel` matrices.
     pub post: u32,
     /// First channel weight.
     pub channels: u32,
@@ -116,12 +118,11 @@ pub struct PosePlace {
     pub sub_weights: u32,
 }
 
-/// Where a pose lies.
+/// Where a pose lies, with what is needed to update it.
 #[derive(Clone, Copy, Debug)]
 struct Site {
     page: usize,
-    /// Number of its matrices out of skeleton space among those of the page; [`NONE`] for a prim
-    /// that only blends.
+    /// Index of its `out_from_skel` matrices in the page; [`NONE`] for a prim that only blends.
     post: u32,
     /// First channel weight.
     channels: u32,
@@ -129,14 +130,14 @@ struct Site {
     sub_weights: u32,
     /// First block of its palette in the page, or [`NONE`].
     palette: u32,
-    /// Whether other instances may have the palette too.
+    /// Whether other instances may use the same palette.
     is_shared: bool,
-    /// Its place among the palettes that the GPU makes, or [`NONE`].
+    /// Index of its place among the palettes that the GPU computes, or [`NONE`].
     rig: u32,
     shape: Shape,
 }
 
-/// The properties of a pose that items depend on. A pose of another shape needs another plan.
+/// The properties of a pose that items depend on. If they change, the frame needs another plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     blocks: usize,
@@ -154,16 +155,16 @@ impl Shape {
     }
 }
 
-/// All pages, and where every pose lies.
+/// All pages, and the place of every pose.
 #[derive(Debug, Default)]
 pub struct PosePages {
     pages: Vec<PosePage>,
-    /// By instance index; `None` for instances that frames leave out.
+    /// By instance index; `None` for instances that are not shown.
     sites: Vec<Option<Site>>,
-    /// Page and first block of each shared palette; a palette may be in several pages.
+    /// Page and first block of each shared palette. A palette may lie in several pages.
     shared: HashMap<PaletteId, Vec<(usize, u32)>>,
     rigs: RigPlaces,
-    /// Whether a pose has another shape than items were made for, which needs another plan.
+    /// Whether a pose changed its shape, so that the frame needs another plan.
     is_outdated: bool,
 }
 
@@ -172,15 +173,15 @@ impl PosePages {
         &self.pages
     }
 
-    /// Whether a pose has another shape than items were made for, which needs another plan.
+    /// Whether a pose changed its shape, so that the frame needs another plan.
     pub fn is_outdated(&self) -> bool {
         self.is_outdated
     }
 
-    /// Takes another pose of an instance, by index. A shared palette is taken by
-    /// [`PosePages::update_palette`].
+    /// Updates the pose of an instance, by index. [`PosePages::update_palette`] updates a shared
+    /// palette.
     pub fn update(&mut self, index: u32, new: &PackedPose) {
-        // Instances that are hidden have none.
+        // Hidden instances have no site.
         let Some(Some(site)) = self.sites.get(index as usize) else {
             return;
         };
@@ -201,14 +202,14 @@ impl PosePages {
         }
     }
 
-    /// Takes other joints of a palette that instances share.
+    /// Updates a palette that instances share.
     pub fn update_palette(&mut self, id: PaletteId, palette: &Palette) {
         for (page, first) in self.shared.get(&id).into_iter().flatten() {
             self.pages[*page].palettes.write(*first, &palette.parts());
         }
     }
 
-    /// Takes other local transforms of a rig.
+    /// Updates the local transforms of a rig.
     pub fn update_joints(&mut self, rig: RigId, joints: &[JointTransform]) {
         for place in self.rigs.of_rig(rig.index()) {
             self.pages[place.page].rigs.update(place, joints);
@@ -237,35 +238,35 @@ impl PosePages {
         })
     }
 
-    /// Sorts and joins what has changed.
+    /// Sorts and joins the changed ranges.
     pub fn join(&mut self) {
         self.pages.iter_mut().for_each(PosePage::join);
     }
 
-    /// Notes that everything is uploaded.
+    /// Clears the marks, after everything was uploaded.
     pub fn set_uploaded(&mut self) {
         self.pages.iter_mut().for_each(PosePage::set_uploaded);
     }
 
-    /// Has everything uploaded again.
+    /// Marks everything for upload again.
     pub fn mark_all(&mut self) {
         self.pages.iter_mut().for_each(PosePage::mark_all);
     }
 }
 
-/// Pages that are being filled.
+/// Pages that are being filled with poses.
 #[derive(Debug)]
 pub struct Placing<'a> {
     limits: &'a WorkLimits,
     poses: PosePages,
     /// First block of each shared palette of the current page.
     shared: HashMap<PaletteId, u32>,
-    /// Rigs of the current page by index, and their places.
+    /// Index of the place of each rig in the current page, by rig index.
     rigs: HashMap<u32, u32>,
 }
 
 impl<'a> Placing<'a> {
-    /// Pages for instances of so many indices.
+    /// Creates pages for `index_count` instance indices.
     pub fn new(limits: &'a WorkLimits, index_count: usize) -> Self {
         Self {
             limits,
@@ -279,7 +280,7 @@ impl<'a> Placing<'a> {
         }
     }
 
-    /// The pages, nothing of them uploaded.
+    /// The finished pages, with everything marked for upload.
     pub fn finish(mut self) -> PosePages {
         for page in &mut self.poses.pages {
             page.rigs.settle();
@@ -291,7 +292,7 @@ impl<'a> Placing<'a> {
     /// Finds room for the pose of an instance, by index.
     ///
     /// - `shared`: the palette, if instances share it.
-    /// - `rig`: what moves the instance, if the GPU makes its palette.
+    /// - `rig`: the rig that the instance moves with, if the GPU computes its palette.
     /// - `sub_shapes`: the number of sub-shapes of the skin's blend shapes.
     pub fn place(
         &mut self,
@@ -347,7 +348,7 @@ impl<'a> Placing<'a> {
         Ok(())
     }
 
-    /// Finds the page of the next pose: the last one, or a new one if that is full.
+    /// Finds the page of the next pose: the last page, or a new one if that is full.
     fn open_page(
         &mut self,
         pose: &PackedPose,
@@ -474,7 +475,8 @@ mod tests {
         assert_eq!(poses.pages()[0].bytes().palettes, (2 * 4 + 4 * 2) * BLOCK);
         poses.set_uploaded();
 
-        // The shared palette is written once, and matrices out of skeleton space where they differ.
+        // The shared palette is written once; `out_from_skel` matrices are written where they
+        // differ.
         let other = palette(3.0);
         poses.update_palette(id, &other);
         for index in [0, 1, 3] {
@@ -490,7 +492,7 @@ mod tests {
         poses.update(4, &own);
         assert_eq!(changes(&poses), []);
 
-        // A pose without joints has other items.
+        // A pose without joints has another shape, so items change.
         poses.update(
             4,
             &PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()),

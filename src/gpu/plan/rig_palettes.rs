@@ -1,4 +1,4 @@
-//! Palettes that the GPU makes of local transforms, and where they lie.
+//! Palettes that the GPU computes from local transforms, and where they lie.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::gpu::store::rigs::{HeldRig, RigTables};
 use crate::kernel::{JointTransform, NONE, PackedRig, PoseRigItem};
 use crate::math::Rows;
 
-/// The palettes of one page. Those that are made by one rig's tables lie one behind the other.
+/// The palettes of one page. Palettes that share a rig's tables lie one after the other.
 #[derive(Debug, Default)]
 pub struct RigPalettes {
     batches: Vec<Batch>,
-    /// The batch of each [`PackedRig`], by the address; a batch keeps it alive.
+    /// The batch of each [`PackedRig`], by its address. The batch keeps the rig alive.
     open: HashMap<usize, usize>,
     blocks: u32,
     cached: u32,
@@ -28,7 +28,7 @@ struct Batch {
     rig: Arc<PackedRig>,
     tables: RigTables,
     copies: u32,
-    /// Until all are known.
+    /// The local transforms of its copies, until [`RigPalettes::settle`] moves them.
     joints: Vec<JointTransform>,
     first_joint: u32,
     first_block: u32,
@@ -41,7 +41,7 @@ pub struct RigPlace {
     pub page: usize,
     batch: usize,
     copy: u32,
-    /// The same rig in another page, or [`NONE`].
+    /// Index of the place of the same rig in another page, or [`NONE`].
     next: u32,
 }
 
@@ -54,7 +54,7 @@ pub struct RigPlaces {
 }
 
 impl RigPlaces {
-    /// Adds a rig to a page; the number of its place.
+    /// Adds a rig to a page and returns the index of its place.
     pub fn add(
         &mut self,
         page: usize,
@@ -103,7 +103,7 @@ impl RigPalettes {
         u64::from(self.cached) * size_of::<Rows>() as u64
     }
 
-    /// Bytes of the largest of its other buffers, with one rig more.
+    /// Size of the largest of its other buffers in bytes, if `more` were added.
     pub fn largest_with(&self, more: Option<&PackedRig>) -> u64 {
         let (joints, cached) = more.map_or((0, 0), |rig| (rig.joint_count(), rig.cached()));
         let joints = self.joint_bytes() + (joints * size_of::<JointTransform>()) as u64;
@@ -133,7 +133,7 @@ impl RigPalettes {
         (number, batch.copies - 1)
     }
 
-    /// Lays the batches one behind the other; nothing is added afterwards.
+    /// Lays out the batches one after the other. Nothing may be added afterwards.
     pub fn settle(&mut self) {
         let mut joints = Vec::with_capacity(self.joint_count as usize);
         let (mut block, mut cached) = (0, 0);
@@ -148,20 +148,21 @@ impl RigPalettes {
         self.joints = joints.into();
     }
 
-    /// First row of a palette, counted from the first of all that are posed.
+    /// First row of a palette, counted from the first palette that the GPU computes.
     pub fn palette_row(&self, place: RigPlace) -> u32 {
         let batch = &self.batches[place.batch];
         (batch.first_block + place.copy * batch.rig.blocks() as u32) * 3
     }
 
-    /// Takes other local transforms.
+    /// Updates the local transforms of a place.
     pub fn update(&mut self, place: RigPlace, joints: &[JointTransform]) {
         let batch = &self.batches[place.batch];
         let first = batch.first_joint + place.copy * batch.rig.joint_count() as u32;
         self.joints.write(first, &[joints]);
     }
 
-    /// Adds the items that make these palettes, in page `page`, the first at row `first_row`.
+    /// Adds the items that compute these palettes. The palettes lie in page `page`, the first of
+    /// them at row `first_row`.
     pub fn push_items(
         &self,
         limits: &WorkLimits,
@@ -186,7 +187,7 @@ impl RigPalettes {
                         first_workgroup,
                         copies: batch.copies,
                         count,
-                        slots: rig.slots() as u32,
+                        entry_count: rig.entry_count() as u32,
                         // In pairs of floats.
                         joints: batch.first_joint * 5,
                         order,
@@ -203,7 +204,7 @@ impl RigPalettes {
         }
     }
 
-    /// Local transforms, and which of them the GPU lacks.
+    /// Local transforms, with marks for those that still have to be uploaded.
     pub fn joints(&self) -> &Mirrored<JointTransform> {
         &self.joints
     }

@@ -18,7 +18,7 @@ pub struct ItemTables {
     words: Mirrored<u32>,
 }
 
-/// Tables that are being laid out.
+/// Tables while they are laid out.
 #[derive(Debug)]
 pub struct Layout<'a> {
     limits: &'a WorkLimits,
@@ -37,7 +37,7 @@ pub struct Laid {
     pub size: (u32, u32),
 }
 
-/// Where the items of each group of a pass lie, for changes of single items.
+/// The byte where the items of each group of a pass begin, to change single items later.
 #[derive(Debug, Default)]
 pub struct ItemsAt(Vec<u64>);
 
@@ -49,7 +49,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Puts the items of a pass, which are whole words, and their dispatches. Frees the items.
+    /// Adds the items of a pass, which are whole words, and their dispatches. Frees the items.
     pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> (Vec<Laid>, ItemsAt) {
         let mut out = Vec::new();
         let mut at = Vec::with_capacity(groups.all().len());
@@ -64,7 +64,7 @@ impl<'a> Layout<'a> {
         (out, ItemsAt(at))
     }
 
-    /// Puts the dispatches of a kernel without items.
+    /// Adds the dispatches of a kernel without items.
     pub fn lay_invocations(&mut self, invocations: u32) -> Vec<Laid> {
         let workgroups = invocations.div_ceil(WORKGROUP_SIZE);
         let rectangles = cut(workgroups, invocations, self.limits.workgroups);
@@ -72,7 +72,7 @@ impl<'a> Layout<'a> {
         rectangles.into_iter().map(lay).collect()
     }
 
-    /// The tables, nothing of them uploaded.
+    /// The finished tables, with everything marked for upload.
     pub fn finish(self) -> ItemTables {
         ItemTables {
             words: self.words.into(),
@@ -101,7 +101,7 @@ impl<'a> Layout<'a> {
 }
 
 impl ItemTables {
-    /// The words, and which of them the GPU lacks.
+    /// The words, with marks for those that still have to be uploaded.
     pub fn words(&self) -> &Mirrored<u32> {
         &self.words
     }
@@ -110,7 +110,7 @@ impl ItemTables {
         &mut self.words
     }
 
-    /// Changes a value of type `U` that lies `offset` bytes into an item of type `T`.
+    /// Overwrites the value of type `U` that lies `offset` bytes into an item of type `T`.
     pub fn patch<T, U: bytemuck::Pod + PartialEq>(
         &mut self,
         items: &ItemsAt,

@@ -1,11 +1,11 @@
-//! Lists of the blend entries that instances use, which they walk in place of the whole list of
-//! their skin.
+//! Lists of the blend entries that instances use. An instance walks such a list instead of the
+//! whole list of its skin.
 //!
-//! A list has the entries of some channels and serves every pose that gives no other channel a
-//! weight, of any instance of the skin. It lies in the page of its slice, in room that stays the
-//! skin's, so that nothing else is ever written where an encoded frame reads a list. The whole
-//! list, which came with the skin, is right for every pose: instances walk it if a list does not
-//! pay or has no room.
+//! A list has the entries of some channels. It is valid for every pose that gives no other channel
+//! a weight, for any instance of the skin. It lies in the page of its slice, in room that stays the
+//! skin's, so nothing else is ever written where an encoded frame reads a list. The whole list,
+//! which was uploaded with the skin, is valid for every pose. Instances walk it if a shorter list
+//! would not pay or has no room.
 
 use slotmap::SecondaryMap;
 
@@ -17,19 +17,20 @@ use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::upload::Upload;
 use crate::kernel::PackedBlend;
 
-/// Most words of lists that one frame makes, unless it makes a single list. Instances whose lists
-/// are not made yet walk the whole list of their skin, and the next frame makes theirs.
+/// Largest number of words of lists that one frame builds, unless it builds a single list.
+/// Instances whose lists are not built yet walk the whole list of their skin, and a later frame
+/// builds theirs.
 const WORDS_PER_FRAME: usize = 1 << 20;
 
 /// The lists of a skin.
 #[derive(Debug, Default)]
 struct SkinLists {
-    /// Entries of each channel.
+    /// Number of entries of each channel.
     channels: Vec<u32>,
-    /// First sub-shape of each channel, and how many.
+    /// First sub-shape and number of sub-shapes of each channel.
     sub_shapes: Vec<[u32; 2]>,
     lists: Vec<List>,
-    /// Room of the lists in the pages.
+    /// The room of the lists in the pages.
     held: HeldRanges,
 }
 
@@ -38,13 +39,13 @@ struct List {
     /// A bit for each channel.
     channels: Vec<u64>,
     sub_shapes: Vec<u32>,
-    /// Number of entries of the skin that are in it.
+    /// Number of the skin's entries that it contains.
     entries: usize,
-    /// In each slice's page; `None` for slices that blend nothing.
+    /// Its room in the page of each slice; `None` for a slice without blend entries.
     rooms: Vec<Option<Room>>,
     /// The [`Version`] that was uploaded.
     uploaded: Option<Version>,
-    /// Number of instances of the coming frame that walk it.
+    /// Number of instances of the coming frame that walk this list.
     users: usize,
 }
 
@@ -55,8 +56,8 @@ struct Room {
     count: usize,
 }
 
-/// Counts dropped encoders and replaced pages: a list that was uploaded before the last of them has
-/// to be uploaded again.
+/// A count of dropped encoders and replaced pages. A list of an older version has to be uploaded
+/// again.
 type Version = u64;
 
 /// Words of a list that the next frame uploads.
@@ -67,18 +68,18 @@ struct Pending {
     words: Vec<u32>,
 }
 
-/// The lists of a crowd's skins, and which of them each instance walks.
+/// The lists of a crowd's skins, and the list that each instance walks.
 #[derive(Debug, Default)]
 pub struct BlendLists {
     of_skins: SecondaryMap<SkinId, SkinLists>,
-    /// Number of the list that an instance walks, among its skin's.
+    /// Index of the list that an instance walks, among the lists of its skin.
     of_instances: SecondaryMap<InstanceId, u32>,
     pending: Vec<Pending>,
-    /// Free buffers for the words of lists.
+    /// Buffers for the words of lists, for reuse.
     free: Vec<Vec<u32>>,
-    /// Instances whose list does not serve their pose, and the entries that they need.
+    /// Instances whose list is not valid for their pose, and the number of entries that they need.
     wanting: Vec<(InstanceId, usize)>,
-    /// How often commands were lost that may have uploaded lists.
+    /// How often uploads of lists may have been lost with an encoder.
     lost: u64,
 }
 
@@ -91,15 +92,15 @@ impl SkinLists {
                 .sum()
         };
         Self {
-            channels: blend.slots().iter().map(entries).collect(),
-            sub_shapes: blend.slots().to_vec(),
+            channels: blend.sub_shape_ranges().iter().map(entries).collect(),
+            sub_shapes: blend.sub_shape_ranges().to_vec(),
             lists: Vec::new(),
             held: HeldRanges::default(),
         }
     }
 
-    /// Entries of the channels that have a weight. More than the active sub-shapes': between its
-    /// in-betweens a channel may move without another list.
+    /// Number of entries of the channels that have a weight. It includes sub-shapes without weight,
+    /// so that a channel can move through its in-betweens without another list.
     fn needed(&self, weights: &[f32]) -> usize {
         let active = self
             .channels
@@ -113,18 +114,18 @@ impl SkinLists {
         self.channels.iter().map(|n| *n as usize).sum()
     }
 
-    /// Whether a list of so many entries is worth having.
+    /// Whether a list with this many entries is cheaper than the whole list.
     fn pays(&self, needed: usize) -> bool {
         needed * 2 < self.all()
     }
 
-    /// Entries of the longest list that is worth keeping where so many are needed. A face that
-    /// comes to rest keeps a short one.
+    /// Largest number of entries of a list that is kept if `needed` are needed: a face that comes
+    /// to rest gets a short list again.
     fn most(&self, needed: usize) -> usize {
         needed * 2 + self.all() / 16
     }
 
-    /// The list that serves these weights best, without walking much that adds nothing.
+    /// The shortest list that is valid for these weights and not much longer than needed.
     fn serving(&self, weights: &[f32], needed: usize) -> Option<u32> {
         let most = self.most(needed);
         let serves = |list: &&List| list.entries <= most && list.covers(weights);
@@ -133,7 +134,7 @@ impl SkinLists {
         best.map(|(number, _)| number)
     }
 
-    /// Sub-shapes of channels.
+    /// The sub-shapes of channels.
     fn sub_shapes(&self, channels: &[u64]) -> Vec<u32> {
         let has = |channel: usize| channels[channel / 64] >> (channel % 64) & 1 == 1;
         let all = self.sub_shapes.iter().enumerate();
@@ -170,26 +171,26 @@ impl List {
 }
 
 impl BlendLists {
-    /// Prepares for the lists of a skin that was added.
+    /// Prepares the lists of a new skin.
     pub fn add_skin(&mut self, id: SkinId, blend: &PackedBlend) {
         self.of_skins.insert(id, SkinLists::new(blend));
     }
 
-    /// Gives back the room of the lists of a skin that was removed.
+    /// Frees the room of the lists of a removed skin.
     pub fn remove_skin(&mut self, id: SkinId, pages: &mut SkinPages) {
         if let Some(lists) = self.of_skins.remove(id) {
             pages.give_back(lists.held);
         }
     }
 
-    /// Notes that recorded uploads may never come to the GPU.
+    /// Records that uploads were lost with an encoder: all lists have to be uploaded again.
     pub fn lose(&mut self) {
         self.lost += 1;
         self.pending.clear();
     }
 
-    /// Gives each instance of a frame that blends a list that serves its pose, as far as there is
-    /// room, and makes the words of lists that the GPU lacks.
+    /// Chooses for each blended instance of a frame a list that is valid for its pose, if there is
+    /// room, and builds the words of lists that still have to be uploaded.
     pub fn choose(
         &mut self,
         skinner: &Skinner,
@@ -241,7 +242,7 @@ impl BlendLists {
             };
             let before = self.of_instances.remove(id);
             let mut number = lists.serving(weights, needed);
-            // An entry is a word, and so is the row of a point.
+            // One word per entry, and one per point for its row.
             let words = needed + held.packed().point_count();
             if number.is_none() && (made == 0 || made + words <= WORDS_PER_FRAME) {
                 number = lists.make(skinner, pages, held.slices(), weights, needed, before);
@@ -255,7 +256,7 @@ impl BlendLists {
         self.fill(pages, skins);
     }
 
-    /// Makes the words of lists that the GPU lacks.
+    /// Builds the words of lists that still have to be uploaded.
     fn fill(&mut self, pages: &SkinPages, skins: &SkinStore) {
         let version: Version = self.lost + pages.replaced();
         for (id, lists) in &mut self.of_skins {
@@ -283,15 +284,15 @@ impl BlendLists {
         }
     }
 
-    /// First word of the list that an instance walks in a slice of its skin; `None` for the whole
-    /// list.
+    /// First word of the list that an instance walks in a slice of its skin; `None` if it walks the
+    /// whole list.
     pub fn first_word(&self, id: InstanceId, skin: SkinId, slice: usize) -> Option<u32> {
         let number = *self.of_instances.get(id)?;
         let list = self.of_skins.get(skin)?.lists.get(number as usize)?;
         list.rooms.get(slice)?.map(|room| room.first)
     }
 
-    /// The words of lists that the GPU lacks.
+    /// The words of lists that still have to be uploaded.
     pub fn uploads<'a>(&'a self, pages: &'a SkinPages) -> impl Iterator<Item = Upload<'a>> + Clone {
         self.pending.iter().map(|pending| Upload {
             to: pages.buffer(pending.page),
@@ -300,17 +301,17 @@ impl BlendLists {
         })
     }
 
-    /// Notes that everything is uploaded.
+    /// Records that all lists were uploaded.
     pub fn set_uploaded(&mut self) {
         self.free
             .extend(self.pending.drain(..).map(|pending| pending.words));
-        // A crowd's first frame makes more than later ones need.
+        // The first frame of a crowd builds more lists than later frames need.
         self.free.truncate(4);
     }
 }
 
 impl SkinLists {
-    /// Makes a list for these weights, in the room of a list without users or in new room; `None`
+    /// Builds a list for these weights, in the room of a list without users or in new room. `None`
     /// if there is no room.
     fn make(
         &mut self,
@@ -326,7 +327,7 @@ impl SkinLists {
             channels[channel / 64] |= 1 << (channel % 64);
         }
         let mut entries = needed;
-        // Channels that come and go stay, as long as they are few.
+        // Keeps channels that come and go, as long as they are few.
         if let Some(before) = before.and_then(|number| self.lists.get(number as usize)) {
             let both: Vec<u64> = channels
                 .iter()
@@ -371,7 +372,7 @@ impl SkinLists {
     }
 }
 
-/// Takes room for so many words, or some more, in the pages of slices; `None` if a page has none.
+/// Takes room for `wanted` words, or some more, in the pages of slices; `None` if a page has none.
 fn take_rooms(
     skinner: &Skinner,
     held: &mut HeldRanges,

@@ -12,38 +12,39 @@ use crate::gpu::memory::growable_buffer::GrowableBuffer;
 use crate::gpu::memory::readback_ring::{Copied, ReadbackRing};
 use crate::kernel::registry::WORDS_PER_BOX;
 
-/// Where the boxes of [`crate::gpu::Crowd::enable_bounds`] go.
+/// Where the boxes of [`crate::gpu::Crowd::enable_bounds`] are available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BoundsUse {
-    /// They stay on the GPU, for culling there.
+    /// Only on the GPU, for culling there.
     #[default]
     OnGpu,
-    /// They are also copied back, a few frames later and without waiting, for
+    /// On the GPU, and on the CPU a few frames later: they are copied back without waiting, for
     /// [`crate::gpu::Crowd::latest_bounds`].
     ReadBack,
 }
 
-/// Frames whose boxes may be on their way back; those beyond are not read.
+/// Largest number of frames whose boxes are being read back at a time. Boxes of other frames are
+/// not read.
 const MOST_FRAMES: usize = 4;
 
-/// Bytes of the keys of one instance index, and of its box.
+/// Size of the keys of one instance index, and of its box, in bytes.
 const BOX_BYTES: u64 = WORDS_PER_BOX as u64 * 4;
 
 /// The bounding boxes of a crowd's instances.
 #[derive(Debug)]
 pub struct BoundsStore {
-    /// Tells this store from others before and after it.
+    /// Distinguishes this store from those created before and after it.
     number: u64,
-    /// Corners as integers that atomics compare, by instance index.
+    /// Corners as integers for atomic maxima, by instance index.
     keys: GrowableBuffer,
     /// The boxes, by instance index.
     boxes: GrowableBuffer,
     wanted: BoundsUse,
     ring: ReadbackRing,
-    /// Numbers of readings and of their frames, the oldest first.
+    /// Readings that are under way, the oldest first: number of the reading, and its frame.
     on_their_way: VecDeque<(u64, u64)>,
     latest: Vec<[Vec4; 2]>,
-    /// Frame of `latest`.
+    /// The frame that `latest` belongs to.
     latest_frame: u64,
 }
 
@@ -65,7 +66,7 @@ impl BoundsStore {
         })
     }
 
-    /// Tells this store from others before and after it; never 0.
+    /// A number that distinguishes this store from those created before and after it; never 0.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -90,14 +91,14 @@ impl BoundsStore {
         self.keys.size() + self.boxes.size()
     }
 
-    /// Makes room for the boxes of so many instance indices.
+    /// Makes room for the boxes of `count` instance indices.
     pub fn reserve(&mut self, skinner: &Skinner, count: u32) -> Result<(), GpuError> {
         let bytes = u64::from(count) * BOX_BYTES;
         self.keys.reserve(skinner, bytes, None)?;
         self.boxes.reserve(skinner, bytes, None)
     }
 
-    /// Has the boxes of this frame come back, unless too many are on their way.
+    /// Records a reading of this frame's boxes, unless too many are under way.
     pub fn read_back(
         &mut self,
         skinner: &Skinner,
@@ -119,7 +120,7 @@ impl BoundsStore {
         Ok(())
     }
 
-    /// Takes what has come back.
+    /// Receives the boxes that arrived.
     fn receive(&mut self, skinner: &Skinner) -> Result<(), GpuError> {
         let mut waiting = VecDeque::new();
         while let Some((number, frame)) = self.on_their_way.pop_front() {
@@ -131,7 +132,7 @@ impl BoundsStore {
                 Some(Ok(boxes)) if frame >= self.latest_frame => {
                     (self.latest, self.latest_frame) = (boxes, frame);
                 }
-                // It is older than the newest, or its encoder was dropped.
+                // It is older than the newest boxes, or its encoder was dropped.
                 Some(Ok(_) | Err(GpuError::Mismatch(_))) => {}
                 Some(Err(error)) => {
                     self.on_their_way.extend(waiting);
@@ -143,8 +144,8 @@ impl BoundsStore {
         Ok(())
     }
 
-    /// The newest box of an instance that has come back, if one has and is not empty. `since` is
-    /// the first frame that the instance can be part of.
+    /// The newest box of an instance that arrived; `None` if none did, or if it is empty. `since`
+    /// is the first frame that the instance can be part of.
     pub fn latest(
         &mut self,
         skinner: &Skinner,
@@ -155,7 +156,7 @@ impl BoundsStore {
             return Err(not_read_back());
         }
         self.receive(skinner)?;
-        // An older box of this index is another instance's.
+        // An older box at this index belongs to another instance.
         if self.latest_frame < since {
             return Ok(None);
         }
@@ -165,7 +166,7 @@ impl BoundsStore {
     }
 }
 
-/// The error of asking for boxes that stay on the GPU.
+/// The error for reading boxes that stay on the GPU.
 pub fn not_read_back() -> GpuError {
     GpuError::Mismatch("bounds are not read back".into())
 }

@@ -1,5 +1,5 @@
-//! The instances of a crowd: what they are instances of, where their results go, which frames they
-//! are part of.
+//! The instances of a crowd: their skins, where their results go, and which frames they are part
+//! of.
 
 use std::sync::Arc;
 
@@ -11,24 +11,25 @@ use super::target::OutputTarget;
 use crate::gpu::device::error::GpuError;
 
 slotmap::new_key_type! {
-    /// An instance of a [`crate::gpu::Crowd`]. After the instance is removed the id is refused,
-    /// whatever is added later. Ids do not know their crowd: another crowd refuses most of them,
-    /// and takes some for one of its own.
+    /// Identifies an instance of a [`crate::gpu::Crowd`]. After the instance is removed the id is
+    /// refused, whatever is added later. An id does not know its crowd: another crowd refuses most
+    /// foreign ids, but takes some for ids of its own.
     pub struct InstanceId;
 }
 
 impl InstanceId {
-    /// The instance index: a small number that no two instances share at a time. It is below
-    /// [`crate::gpu::Crowd::index_count`], and is used again after a removal. For tables of a
-    /// host's own.
+    /// The instance index: a small number that no two instances share at the same time. It is below
+    /// [`crate::gpu::Crowd::index_count`] and is reused after a removal. A host can index its own
+    /// tables by it.
     #[must_use]
     pub fn index(self) -> u32 {
-        // slotmap has the index in the low half and counts from 1.
+        // slotmap keeps the index in the low half and counts from 1.
         (self.data().as_ffi() as u32).saturating_sub(1)
     }
 }
 
-/// Most instances of a crowd: item tables and indices stay far below what u32 addresses.
+/// Largest number of instances of a crowd: item tables and indices then stay far below what u32
+/// addresses.
 const MAX_INSTANCES: u64 = 1 << 24;
 
 /// One instance.
@@ -38,7 +39,7 @@ pub struct Instance {
     pub target: Arc<OutputTarget>,
     /// Where the results of each slice of the skin go.
     pub out: Vec<OutPlace>,
-    /// Whether frames leave it out.
+    /// Whether frames skip it.
     pub hidden: bool,
     /// An instance is *fresh* until one frame has written its previous positions.
     pub fresh: bool,
@@ -52,9 +53,9 @@ pub struct Instance {
 #[derive(Debug, Default)]
 pub struct InstanceStore {
     instances: SlotMap<InstanceId, Instance>,
-    /// Instances in the order in which they were added; some may be removed since.
+    /// Instances in the order in which they were added, including some that were removed.
     order: Vec<InstanceId>,
-    /// One more than the largest index that there has been.
+    /// One more than the largest index that was ever used.
     index_count: u32,
     /// The default target, which most instances share.
     default_target: Arc<OutputTarget>,
@@ -67,7 +68,7 @@ pub struct InstanceStore {
 }
 
 impl InstanceStore {
-    /// Makes a target that equals the default one share its memory.
+    /// Returns the shared default target if `target` equals it.
     pub fn shared(&self, target: OutputTarget) -> Arc<OutputTarget> {
         match target == *self.default_target {
             true => Arc::clone(&self.default_target),
@@ -75,7 +76,7 @@ impl InstanceStore {
         }
     }
 
-    /// Checks that so many more instances may be added.
+    /// Checks that `count` more instances may be added.
     pub fn check_room(&self, prim: &str, count: u64) -> Result<(), GpuError> {
         let asked = (self.instances.len() as u64).checked_add(count);
         match asked {
@@ -88,7 +89,7 @@ impl InstanceStore {
         }
     }
 
-    /// Makes room for so many more.
+    /// Makes room for `count` more instances.
     pub fn reserve(&mut self, count: usize) {
         self.order.reserve(count);
         self.instances.reserve(count);
@@ -118,7 +119,7 @@ impl InstanceStore {
     pub fn remove(&mut self, id: InstanceId) -> Result<Instance, GpuError> {
         let gone = self.instances.remove(id).ok_or_else(foreign)?;
         self.version += 1;
-        // Holes cost a look each, so they go once they are half of all.
+        // Removed instances cost a lookup each, so they are dropped once they are half of all.
         if self.order.len() > 2 * self.instances.len() {
             let instances = &self.instances;
             self.order.retain(|id| instances.contains_key(*id));
@@ -126,7 +127,7 @@ impl InstanceStore {
         Ok(gone)
     }
 
-    /// Removes all.
+    /// Removes all instances.
     pub fn clear(&mut self) {
         self.instances.clear();
         self.order.clear();
@@ -137,7 +138,7 @@ impl InstanceStore {
         self.instances.get(id).ok_or_else(foreign)
     }
 
-    /// The same without an error, for places where there may be no instance.
+    /// The instance of an id, if there is one.
     pub fn find(&self, id: InstanceId) -> Option<&Instance> {
         self.instances.get(id)
     }
@@ -150,7 +151,7 @@ impl InstanceStore {
         self.instances.len()
     }
 
-    /// One more than the largest index that there has been.
+    /// One more than the largest index that was ever used.
     pub fn index_count(&self) -> u32 {
         self.index_count
     }
@@ -171,12 +172,12 @@ impl InstanceStore {
         self.order.iter().filter_map(found)
     }
 
-    /// The ids of all instances, in order.
+    /// The ids of all instances, in the order in which they were added.
     pub fn ids(&self) -> Vec<InstanceId> {
         self.in_order().map(|(id, _)| id).collect()
     }
 
-    /// Those that frames have.
+    /// The instances that are not hidden.
     pub fn shown(&self) -> impl Iterator<Item = (InstanceId, &Instance)> + Clone + '_ {
         self.in_order().filter(|(_, instance)| !instance.hidden)
     }
@@ -190,7 +191,7 @@ impl InstanceStore {
         Ok(())
     }
 
-    /// Has results go elsewhere; returns where they went. The instance is fresh again.
+    /// Changes where results go, and returns where they went before. The instance is fresh again.
     pub fn send(
         &mut self,
         id: InstanceId,
@@ -219,30 +220,30 @@ impl InstanceStore {
         self.unsettle();
     }
 
-    /// Has the next frames update which instances are fresh, as after another plan.
+    /// Makes the next frames update which instances are fresh, because the plan is new.
     pub fn unsettle(&mut self) {
         self.unsettled = 2;
     }
 
-    /// Whether items must be told anew which instances are fresh.
+    /// Whether items must be updated with which instances are fresh.
     pub fn is_unsettled(&self) -> bool {
         self.unsettled > 0
     }
 
-    /// Notes that a frame was encoded, and what it wrote.
+    /// Records that a frame was encoded, and which instances it wrote.
     pub fn set_encoded(&mut self) {
         self.frames += 1;
         if self.unsettled > 0 {
             self.unsettled -= 1;
             for instance in self.instances.values_mut() {
                 instance.written |= !instance.hidden;
-                // The positions of a hidden instance are of an earlier frame than the last.
+                // The last positions of a hidden instance are older than the last frame.
                 instance.fresh = instance.hidden;
             }
         }
     }
 
-    /// The same instances before any frame.
+    /// Copies the instances as they were before any frame.
     pub fn again(&self) -> Self {
         let mut out = Self {
             instances: self.instances.clone(),

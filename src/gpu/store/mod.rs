@@ -1,5 +1,5 @@
-//! What a crowd holds on its device. Each store owns its state and knows no crowd; passes read
-//! stores.
+//! The data that a crowd holds on its device. Each store owns its state and knows no crowd; passes
+//! read the stores.
 
 pub mod blend_lists;
 pub mod bounds;
@@ -40,12 +40,12 @@ pub struct Stores {
     pub rigs: RigStore,
     pub pose_buffers: PoseBuffers,
     pub outputs: OutputStore,
-    /// If bounding boxes are enabled.
+    /// `None` unless bounding boxes are enabled.
     pub bounds: Option<BoundsStore>,
 }
 
-/// Counts what a plan and its bind groups depend on. A plan serves as long as the versions are
-/// those that it was made for.
+/// Counters of everything that a plan and its bind groups depend on. A plan is valid as long as
+/// they have not changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
     instances: u64,
@@ -74,7 +74,7 @@ impl Stores {
             + self.bounds.as_ref().map_or(0, BoundsStore::buffer_bytes)
     }
 
-    /// Makes everything again on another device. Results go to the crowd's own buffers.
+    /// Creates the same stores on another device. Results go to the crowd's own buffers.
     pub fn rebuild(&self, skinner: &Skinner) -> Result<Self, GpuError> {
         let mut out = Self {
             palettes: self.palettes.clone(),

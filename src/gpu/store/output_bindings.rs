@@ -1,10 +1,10 @@
-//! Sets of output buffers that one dispatch binds: the crowd's own, the caller's, or some of both.
+//! Sets of output buffers that one dispatch binds: the crowd's own, the caller's, or both.
 
 use super::skins::Slice;
 use super::target::{Attribute, KINDS, RequestedKinds, in_buffers};
 use crate::gpu::device::error::GpuError;
 
-/// One kind of result of one slice: words of the buffer that its set binds.
+/// Where one kind of result of one slice lies, in words of the buffer that its set binds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     pub first: u32,
@@ -14,38 +14,38 @@ pub struct Place {
 /// Where a slice's results go.
 #[derive(Clone, Copy, Debug)]
 pub struct OutPlace {
-    /// Number of the crowd's own page.
+    /// Index of the crowd's own page.
     pub page: usize,
-    /// Number of its [`OutSet`].
+    /// Index of its [`OutSet`].
     pub set: usize,
     pub kinds: [Option<Place>; KINDS],
-    /// Float of the instance's first position, if its normals are computed.
+    /// First float of the instance's positions, if its normals are computed.
     pub first_point: u32,
 }
 
 /// A buffer of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OutBuffer {
-    /// Nothing is written.
+    /// A buffer that nothing is written to.
     Unused,
-    /// The crowd's own, of this page and kind.
+    /// The crowd's own buffer of this page and kind.
     Own(usize, usize),
-    /// The caller's, bound from this byte on.
+    /// A caller's buffer, bound from this byte on.
     Of(wgpu::Buffer, u64),
 }
 
-/// The buffers that one dispatch writes to, and which of them each kind goes to.
+/// The output buffers that one dispatch binds, and the output binding of each kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OutSet {
     pub buffers: [OutBuffer; KINDS],
-    /// The output binding of each kind; 0 for what is left out.
+    /// The output binding of each kind; 0 for a kind that is left out.
     pub bindings: [u8; KINDS],
 }
 
-/// The output bindings of kinds that all go to the crowd's own buffers.
+/// The output bindings if all kinds go to the crowd's own buffers.
 const OWN_BINDINGS: [u8; KINDS] = [0, 1, 2, 3];
 
-/// Sets in use, with their numbers of slices.
+/// The sets in use, each with the number of slices that use it.
 #[derive(Debug, Default)]
 pub struct OutSets {
     sets: Vec<(OutSet, usize)>,
@@ -57,7 +57,7 @@ impl OutSets {
     }
 
     pub fn take(&mut self, set: OutSet) -> usize {
-        // The newest first: neighbours mostly share theirs.
+        // The newest first: slices that are added one after the other often share a set.
         let found = self.sets.iter().rposition(|(other, _)| *other == set);
         let free = || self.sets.iter().position(|(_, users)| *users == 0);
         let number = found.or_else(free).unwrap_or(self.sets.len());
@@ -75,7 +75,7 @@ impl OutSets {
         let (set, users) = &mut self.sets[number];
         *users -= 1;
         if *users == 0 {
-            // A caller's buffers are not held longer than used.
+            // Drops the caller's buffers once no slice uses them.
             *set = OutSet::of_page(0);
         }
     }
@@ -86,7 +86,7 @@ impl OutSets {
 }
 
 impl OutSet {
-    /// All kinds in the crowd's own buffers.
+    /// The set of the crowd's own buffers of a page.
     pub fn of_page(page: usize) -> Self {
         Self {
             buffers: std::array::from_fn(|kind| OutBuffer::Own(page, kind)),
@@ -95,7 +95,7 @@ impl OutSet {
     }
 }
 
-/// The caller's buffers that some slices go to, each with the byte that its binding begins at.
+/// The caller's buffers that some slices write to, each with the byte at which its binding begins.
 pub fn callers_buffers<'a>(
     unit: &[Slice],
     prim: &str,
@@ -119,7 +119,8 @@ pub fn callers_buffers<'a>(
         if buffer.size() <= limit {
             return Ok((buffer, 0));
         }
-        // Windows of a limit's size at every half, so that most neighbours share one.
+        // Bindings as large as the limit, beginning at every half of it, so that neighbours can
+        // share one.
         let step = (limit / 2).next_multiple_of(256).max(256);
         let at_step = from / step * step;
         let window = if to - at_step <= limit {
@@ -140,7 +141,8 @@ pub fn callers_buffers<'a>(
     windows.collect()
 }
 
-/// A set with some of the caller's buffers, and the byte that each kind's binding begins at.
+/// The set that binds some of the caller's buffers, and the byte at which the binding of each kind
+/// begins.
 pub fn mixed(
     page: usize,
     unit: &[Slice],
@@ -167,9 +169,9 @@ pub fn mixed(
     (OutSet { buffers, bindings }, windows)
 }
 
-/// The output binding of each kind: those that share a buffer share a binding, because WebGPU binds
-/// no writable bytes twice. faceVarying normals leave the first binding, which is that of
-/// positions, alone. `has` says which kinds there are.
+/// The output binding of each kind. Kinds that share a buffer share a binding, because WebGPU binds
+/// no writable bytes twice. The first binding is for positions; faceVarying normals do not use it.
+/// `has` says which kinds the results have.
 pub fn bindings_of(
     has_points: bool,
     has: &[bool; KINDS],
@@ -202,7 +204,7 @@ pub fn bindings_of(
     bindings
 }
 
-/// The error of results that no binding holds.
+/// The error for results that do not fit one binding.
 pub fn beyond(prim: &str, what: &str, asked: u64, limit: u64) -> GpuError {
     GpuError::Limit {
         what: format!("{prim}: bytes of {what}, in one binding"),

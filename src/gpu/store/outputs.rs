@@ -1,5 +1,5 @@
-//! Where results go: pages of the crowd's own output buffers, and places in them or in the
-//! caller's.
+//! Where results lie: pages of the crowd's own output buffers, and the places in them or in the
+//! caller's buffers.
 
 use super::instances::Instance;
 use super::output_bindings::{
@@ -11,20 +11,20 @@ use crate::gpu::device::error::{GpuError, guarded};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::arena::Arena;
 
-/// A run of an instance's results on the GPU, in a buffer that a renderer can bind as vertices or
-/// as storage: f32 triples, four floats to a tangent, or a word to a normal (see
-/// [`crate::gpu::NormalFormat`]).
+/// A run of an instance's results on the GPU, in a buffer that a renderer can bind as a vertex
+/// buffer or as storage. An element is three floats; four for a tangent; for a normal also one word
+/// (see [`crate::gpu::NormalFormat`]).
 #[derive(Clone, Copy, Debug)]
 pub struct OutputSlice<'a> {
-    /// The buffer. Only adding instances replaces one of the crowd's own, and then
-    /// [`crate::gpu::Crowd::outputs_generation`] grows.
+    /// The buffer. A buffer of the crowd's own is replaced only when instances are added;
+    /// [`crate::gpu::Crowd::outputs_generation`] then grows.
     pub buffer: &'a wgpu::Buffer,
     /// Byte of the first element.
     pub offset: u64,
-    /// Bytes from one element to the next. In the crowd's own buffers 12, or 16 for tangents, or 4
-    /// for octahedral normals.
+    /// Bytes from one element to the next. In the crowd's own buffers this is 12, 16 for tangents,
+    /// and 4 for octahedral normals.
     pub stride: u64,
-    /// First point, render vertex, or faceVarying normal of the run.
+    /// Index of the run's first point, render vertex or faceVarying normal.
     pub first: usize,
     /// Number of elements.
     pub count: usize,
@@ -34,10 +34,10 @@ pub struct OutputSlice<'a> {
 #[derive(Debug)]
 struct OutPage {
     kinds: [Arena; KINDS],
-    /// By kind the buffer that frames wrote to, if it was replaced since the last frame, and its
-    /// bytes.
+    /// By kind, the buffer that frames wrote to, if it was replaced since the last frame, and its
+    /// size in bytes.
     left: [Option<(wgpu::Buffer, u64)>; KINDS],
-    /// Whether some frame was encoded.
+    /// Whether any frame was encoded.
     encoded: bool,
 }
 
@@ -46,7 +46,7 @@ struct OutPage {
 pub struct OutBytes([u64; KINDS]);
 
 impl OutBytes {
-    /// What a slice's results take of the crowd's own buffers.
+    /// Bytes that the results of a slice take of the crowd's own buffers.
     fn of(slice: &Slice, wanted: &RequestedKinds<'_>) -> Self {
         Self(std::array::from_fn(|kind| match wanted[kind] {
             Some(requested) if *requested.attribute == Attribute::Own && slice.has(kind) => {
@@ -56,7 +56,7 @@ impl OutBytes {
         }))
     }
 
-    /// What an instance's results take of the crowd's own buffers.
+    /// Bytes that the results of an instance take of the crowd's own buffers.
     fn of_skin(skin: &HeldSkin, wanted: &RequestedKinds<'_>) -> Self {
         let all = skin.slices().iter().map(|s| Self::of(s, wanted));
         all.fold(Self::default(), Self::add)
@@ -93,7 +93,7 @@ impl OutPage {
         kinds.all(|(arena, bytes)| arena.has_room(bytes))
     }
 
-    /// Makes its buffers hold so much more, as far as the limit lets them.
+    /// Makes room for `bytes` more in each buffer, within its limit.
     pub fn reserve(&mut self, skinner: &Skinner, bytes: [u64; KINDS]) -> Result<(), GpuError> {
         let mut kinds = bytes.into_iter().enumerate();
         kinds.try_for_each(|(kind, bytes)| self.noting(kind, |arena| arena.reserve(skinner, bytes)))
@@ -104,7 +104,7 @@ impl OutPage {
         self.left = Default::default();
     }
 
-    /// Times that growing replaced a buffer.
+    /// How often any buffer was replaced by a larger one.
     pub fn replaced(&self) -> u64 {
         self.kinds.iter().map(Arena::replaced).sum()
     }
@@ -113,7 +113,7 @@ impl OutPage {
         self.kinds.iter().map(|arena| arena.buffer().size()).sum()
     }
 
-    /// Runs `f`, which may replace a buffer, and notes the old one.
+    /// Runs `f`, and remembers the old buffer if `f` replaces it.
     fn noting<T>(&mut self, kind: usize, f: impl FnOnce(&mut Arena) -> T) -> T {
         let arena = &mut self.kinds[kind];
         let (buffer, high, replaced) = (arena.buffer().clone(), arena.high(), arena.replaced());
@@ -124,8 +124,8 @@ impl OutPage {
         out
     }
 
-    /// Copies what frames left in buffers that were replaced since. Growing has copied that of
-    /// submitted frames, but not that of frames which come before this one in the same encoder.
+    /// Records copies from replaced buffers to the new ones. Growing has copied the results of
+    /// submitted frames, but not those of frames that come earlier in the same encoder.
     fn carry_over(&self, encoder: &mut wgpu::CommandEncoder) {
         let left = self.left.iter().zip(&self.kinds);
         for ((from, bytes), arena) in left.filter_map(|(l, a)| Some((l.as_ref()?, a))) {
@@ -133,7 +133,7 @@ impl OutPage {
         }
     }
 
-    /// Notes that a frame was encoded.
+    /// Records that a frame was encoded.
     pub fn set_encoded(&mut self) {
         self.encoded = true;
         self.left = Default::default();
@@ -163,12 +163,13 @@ pub struct OutputStore {
     sets: OutSets,
     /// Bytes that instances take of the crowd's own buffers.
     bytes: u64,
-    /// What [`OutputStore::generation`] had counted of pages that are gone.
+    /// Replacements of the buffers of pages that were dropped, for [`OutputStore::generation`].
     retired: u64,
 }
 
 impl OutputStore {
-    /// Checks that so many more instances of a skin are within the limit; returns the bytes of one.
+    /// Checks that `count` more instances of a skin are within the limit, and returns the bytes of
+    /// one.
     pub fn check_room(
         &self,
         skinner: &Skinner,
@@ -190,8 +191,7 @@ impl OutputStore {
         }
     }
 
-    /// Makes room for so many more instances, each of so many bytes, so that buffers are replaced
-    /// once.
+    /// Makes room for `count` more instances of `bytes` each, so that buffers grow only once.
     pub fn reserve(
         &mut self,
         skinner: &Skinner,
@@ -209,7 +209,7 @@ impl OutputStore {
         Ok(())
     }
 
-    /// Finds room for the results of one instance: all of it, or none if there is an error.
+    /// Finds room for the results of one instance. After an error, no room is taken.
     pub fn place(
         &mut self,
         skinner: &Skinner,
@@ -230,14 +230,14 @@ impl OutputStore {
         Ok(out)
     }
 
-    /// Makes the room of an instance's results free again.
+    /// Frees the room of an instance's results.
     pub fn free(&mut self, skin: &HeldSkin, target: &OutputTarget, out: &[OutPlace]) {
         let wanted = target.kinds(skin.packed());
         self.bytes -= OutBytes::of_skin(skin, &wanted).total();
         give_back(&mut self.pages, &mut self.sets, skin, &wanted, out);
     }
 
-    /// Makes all room free. The first page is the fullest, so it is kept and the others go.
+    /// Frees all room. Keeps the first page, which is the fullest, and drops the others.
     pub fn clear(&mut self) {
         self.bytes = 0;
         self.retired = self.generation() + 1;
@@ -275,12 +275,12 @@ impl OutputStore {
         }
     }
 
-    /// Records copies of what frames before this one left in buffers that were replaced since.
+    /// Records copies of earlier frames' results from replaced buffers to the new ones.
     pub fn carry_over(&self, encoder: &mut wgpu::CommandEncoder) {
         self.pages.iter().for_each(|page| page.carry_over(encoder));
     }
 
-    /// Notes that a frame was encoded.
+    /// Records that a frame was encoded.
     pub fn set_encoded(&mut self) {
         self.pages.iter_mut().for_each(OutPage::set_encoded);
     }
@@ -312,7 +312,7 @@ impl OutputStore {
         found.collect()
     }
 
-    /// Fills every buffer of the crowd's own with one value.
+    /// Fills each of the crowd's own buffers with one value.
     pub fn fill(&self, skinner: &Skinner, value: f32) -> Result<(), GpuError> {
         guarded(&skinner.device, || {
             for arena in self.pages.iter().flat_map(|page| &page.kinds) {
@@ -324,7 +324,7 @@ impl OutputStore {
         })
     }
 
-    /// Every buffer of the crowd's own, with the byte behind its last output.
+    /// Each of the crowd's own buffers, with the byte after its last output.
     pub fn ends(&self) -> impl Iterator<Item = (&wgpu::Buffer, u64)> {
         let arenas = self.pages.iter().flat_map(|page| &page.kinds);
         arenas.map(|arena| (arena.buffer(), arena.high()))
@@ -343,7 +343,7 @@ fn place_unit(
     let bytes = unit.iter().map(|slice| OutBytes::of(slice, wanted));
     let bytes = bytes.fold(OutBytes::default(), OutBytes::add);
     let limit = skinner.limits.binding_bytes;
-    // Each slice fits by itself; computed normals want all of them side by side.
+    // Each slice fits alone, but computed normals need all slices side by side.
     let largest = bytes.0.iter().max().copied().unwrap_or(0);
     if largest > limit {
         return Err(beyond(
@@ -402,7 +402,7 @@ fn place_unit(
     Ok(())
 }
 
-/// Makes the room of an instance's results free again.
+/// Frees the room of an instance's results.
 fn give_back(
     pages: &mut [OutPage],
     sets: &mut OutSets,

@@ -9,8 +9,8 @@ use crate::gpu::device::error::GpuError;
 use crate::kernel::Palette;
 
 slotmap::new_key_type! {
-    /// A palette of a [`crate::gpu::Crowd`] or of [`crate::gpu::JointPalettes`]. After the palette
-    /// is removed the id is refused.
+    /// Identifies a palette of a [`crate::gpu::Crowd`] or of [`crate::gpu::JointPalettes`]. After
+    /// the palette is removed the id is refused.
     pub struct PaletteId;
 }
 
@@ -50,15 +50,15 @@ impl PaletteStore {
         Ok(&self.find(id)?.palette)
     }
 
-    /// Sets the joints of a palette. The new palette has to be of the same size and kind.
+    /// Sets the joints of a palette. The new palette must have the same size, method and normals.
     pub fn set(&mut self, id: PaletteId, palette: &Arc<Palette>) -> Result<(), GpuError> {
         let shared = self.palettes.get_mut(id).ok_or_else(foreign)?;
-        let kind = |p: &Palette| (p.slots(), p.method(), p.normals().is_some());
+        let kind = |p: &Palette| (p.entry_count(), p.method(), p.normals().is_some());
         let (expected, found) = (kind(&shared.palette), kind(palette));
         if expected != found {
-            let text = |(slots, method, normals): (usize, _, bool)| {
+            let text = |(entries, method, normals): (usize, _, bool)| {
                 let with = if normals { "with" } else { "without" };
-                format!("a {method:?} palette of {slots} joints {with} normals")
+                format!("a {method:?} palette of {entries} entries {with} normals")
             };
             let (expected, found) = (text(expected), text(found));
             let text = format!("expected {expected}, found {found}");
@@ -68,27 +68,27 @@ impl PaletteStore {
         Ok(())
     }
 
-    /// The indices of the instances that refer to a palette, in no order.
+    /// The indices of the instances that refer to a palette, in any order.
     pub fn users(&self, id: PaletteId) -> impl Iterator<Item = u32> + '_ {
         let shared = self.palettes.get(id);
         shared.into_iter().flat_map(|s| s.users.iter().copied())
     }
 
-    /// Notes that an instance refers to a palette.
+    /// Records that an instance refers to a palette.
     pub fn add_user(&mut self, id: PaletteId, index: u32) {
         if let Some(shared) = self.palettes.get_mut(id) {
             shared.users.insert(index);
         }
     }
 
-    /// Notes that an instance does not refer to a palette any more.
+    /// Records that an instance no longer refers to a palette.
     pub fn remove_user(&mut self, id: PaletteId, index: u32) {
         if let Some(shared) = self.palettes.get_mut(id) {
             shared.users.remove(&index);
         }
     }
 
-    /// Notes that no instance is left.
+    /// Records that no instance is left.
     pub fn remove_users(&mut self) {
         self.palettes.values_mut().for_each(|s| s.users.clear());
     }

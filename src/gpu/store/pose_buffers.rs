@@ -1,10 +1,10 @@
-//! The buffers that poses lie in, page by page.
+//! The buffers that hold poses, page by page.
 
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::growable_buffer::GrowableBuffer;
 
-/// Bytes that a page of poses needs of each buffer.
+/// Size that a page of poses needs of each buffer, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PoseBytes {
     pub palettes: u64,
@@ -17,15 +17,15 @@ pub struct PoseBytes {
 /// The buffers of one page.
 #[derive(Debug)]
 pub struct PoseBufferPage {
-    /// Palettes, then matrices out of skeleton space, then palettes that the GPU makes.
+    /// Palettes, then `out_from_skel` matrices, then palettes that the GPU computes.
     pub palettes: GrowableBuffer,
     /// Weights of blend shape channels.
     pub channels: GrowableBuffer,
-    /// Weights of sub-shapes, which the weights kernel makes of those.
+    /// Weights of sub-shapes, which the weights kernel computes from `channels`.
     pub sub_weights: GrowableBuffer,
     /// Local transforms of rigs.
     pub joints: GrowableBuffer,
-    /// Matrices that one dispatch of the pose kernel leaves to the next.
+    /// Matrices that one dispatch of the kernel `pose_rig` writes for the next one.
     pub cached: GrowableBuffer,
 }
 
@@ -36,7 +36,7 @@ pub struct PoseBuffers {
 }
 
 impl PoseBuffers {
-    /// Makes room for one page after the other.
+    /// Makes room for the poses of each page.
     pub fn reserve(
         &mut self,
         skinner: &Skinner,

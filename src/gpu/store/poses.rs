@@ -1,5 +1,5 @@
-//! The poses of a crowd's instances, packed into buffers that stay: nothing is allocated from frame
-//! to frame.
+//! The packed poses of a crowd's instances. Their buffers are kept, so nothing is allocated from
+//! frame to frame.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use crate::gpu::device::error::GpuError;
 use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::skel::Pose;
 
-/// What [`crate::gpu::Crowd::set_pose`] poses an instance by.
+/// A pose for [`crate::gpu::Crowd::set_pose`], or a reference to a palette or rig.
 #[derive(Clone, Copy, Debug)]
 pub enum InstancePose<'a> {
-    /// A packed pose. The instance has its palette to itself.
+    /// A packed pose. No other instance shares its palette.
     Packed(&'a PackedPose),
-    /// A pose, which is packed into the buffers of the instance's last pose. The instance has its
-    /// palette to itself.
+    /// A pose, which is packed into the buffers of the instance's last pose. No other instance
+    /// shares its palette.
     Pose(&'a Pose),
-    /// A packed pose whose palette is the one of this id, as other instances'. What the pose says
-    /// of its own palette is not used.
+    /// A packed pose over a palette that instances share. The palette of the pose itself is not
+    /// used.
     Shared {
         /// From [`crate::gpu::Crowd::add_palette`].
         palette: PaletteId,
-        /// Has the way out of skeleton space and the channel weights.
+        /// The pose, for its `out_from_skel` and its channel weights.
         pose: &'a PackedPose,
     },
-    /// The GPU makes the palette from the local transforms of a rig, as for other instances that
-    /// move with it.
+    /// A rig, whose palette the GPU computes from local transforms. Other instances may move with
+    /// the same rig.
     Rig {
         /// From [`crate::gpu::Crowd::add_rig`].
         rig: RigId,
-        /// From skeleton space to where the result is wanted.
+        /// The matrix from skeleton space to the space of the results.
         out_from_skel: &'a DMat4,
-        /// One for each of the skin's blend shape channels.
+        /// One weight for each of the skin's blend shape channels.
         channel_weights: &'a [f32],
     },
 }
@@ -65,14 +65,14 @@ pub enum Source {
     Rig(RigId),
 }
 
-/// The pose of the instance of one index.
+/// The pose of the instance at one index.
 #[derive(Clone, Debug, Default)]
 pub struct Posed {
-    /// Null if there is no instance.
+    /// Null if no instance has this index.
     id: InstanceId,
     pose: Option<PackedPose>,
     source: Source,
-    /// Whether the pose was packed anew by the parallel posing that is under way.
+    /// Whether the parallel posing that is under way has packed this pose.
     is_packed: bool,
 }
 
@@ -95,17 +95,18 @@ impl Posed {
     }
 }
 
-/// Poses that one thread packs before all are laid into their pages: few enough for its cache.
+/// Number of poses that threads pack before all are copied to their pages: few enough for a core's
+/// cache.
 const BLOCK: usize = 256;
 
-/// Number of poses up to which waking other threads does not pay.
+/// For up to this many poses, waking other threads does not pay.
 const FEW: usize = 32;
 
-/// Buffers that one thread poses with.
+/// Buffers that one thread packs poses with.
 #[derive(Debug)]
 struct Scratch {
     pose: Pose,
-    /// The first error, and whose it is.
+    /// The first error, and its instance.
     error: Option<(InstanceId, String)>,
 }
 
@@ -119,7 +120,7 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// Asks for a pose and packs it.
+    /// Asks the caller for a pose and packs it.
     fn pose_one<E: Display>(
         &mut self,
         instances: &InstanceStore,
@@ -142,13 +143,13 @@ impl Scratch {
         }
     }
 
-    /// Packs the pose. Joints that nobody gave are no part of it: their buffer is of the instance
-    /// before.
+    /// Packs the pose. If the caller set no joints, the pose has none; the empty buffer of joints is
+    /// kept for the next instance.
     fn pack(&mut self, skin: &PackedSkin, posed: &mut Posed) -> Result<(), GpuError> {
         let skinning = &mut self.pose.skinning;
         let is_given = skinning.as_ref().is_some_and(|s| !s.is_empty());
-        // A skeleton may have no joints at all.
-        let unused = match is_given || skin.palette_slots() == 1 {
+        // A skeleton may have no joints.
+        let unused = match is_given || skin.palette_entry_count() == 1 {
             true => None,
             false => skinning.take(),
         };
@@ -164,7 +165,7 @@ impl Scratch {
         let pose = &mut self.pose;
         (pose.geom_bind, pose.out_from_skel) = (DMat4::IDENTITY, DMat4::IDENTITY);
         pose.channel_weights.clear();
-        // The buffer stays, unless a host has put one of its own there.
+        // Keeps the buffer, unless the caller replaced it with one of its own.
         match pose.skinning.as_mut().and_then(Arc::get_mut) {
             Some(skinning) if skinning.capacity() > 0 => skinning.clear(),
             _ => pose.skinning = None,
@@ -172,18 +173,18 @@ impl Scratch {
     }
 }
 
-/// The poses of all instances, by instance index: apart from the instances, so that threads can
-/// share them.
+/// The poses of all instances, by instance index. They are not part of the instances, so that
+/// threads can share them.
 #[derive(Debug, Default)]
 pub struct PoseStore {
     poses: Vec<Posed>,
     scratch: Vec<Scratch>,
-    /// Counts changes of where palettes come from, which need another plan.
+    /// Counts changes of where palettes come from. Each needs another plan.
     version: u64,
 }
 
 impl PoseStore {
-    /// Makes room for the pose of an instance that was added.
+    /// Makes room for the pose of a new instance.
     pub fn add(&mut self, id: InstanceId) {
         let count = self.poses.len().max(id.index() as usize + 1);
         self.poses.resize_with(count, Posed::default);
@@ -193,13 +194,13 @@ impl PoseStore {
         };
     }
 
-    /// Forgets the pose of an instance that was removed.
+    /// Removes the pose of a removed instance.
     pub fn remove(&mut self, id: InstanceId, palettes: &mut PaletteStore, rigs: &mut RigStore) {
         self.bind(id.index(), Source::Own, palettes, rigs);
         self.poses[id.index() as usize] = Posed::default();
     }
 
-    /// Forgets all.
+    /// Removes all poses.
     pub fn clear(&mut self, palettes: &mut PaletteStore, rigs: &mut RigStore) {
         palettes.remove_users();
         rigs.remove_users();
@@ -212,18 +213,18 @@ impl PoseStore {
         self.poses.len()
     }
 
-    /// The pose of an instance, by index, if it has one, and where its palette comes from.
+    /// The pose of the instance at an index, if it has one, and where its palette comes from.
     pub fn get(&self, index: u32) -> Option<(&PackedPose, Source)> {
         let posed = self.poses.get(index as usize)?;
         Some((posed.pose.as_ref()?, posed.source))
     }
 
-    /// Counts changes of where palettes come from, which need another plan.
+    /// Counts changes of where palettes come from. Each needs another plan.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Sets a packed pose, which has to fit.
+    /// Sets a packed pose, after checking that it fits the skin.
     pub fn set_packed(
         &mut self,
         id: InstanceId,
@@ -241,7 +242,7 @@ impl PoseStore {
         self.poses[id.index() as usize].pack(skin, pose)
     }
 
-    /// Sets a packed pose over another palette, which has to fit.
+    /// Sets a packed pose over a shared palette, after checking that they fit the skin.
     pub fn set_shared(
         &mut self,
         id: InstanceId,
@@ -259,14 +260,14 @@ impl PoseStore {
         Ok(())
     }
 
-    /// Has an instance's pose take the palette that is shared by it and was set anew.
+    /// Updates the pose of an instance after its shared palette changed.
     pub fn replace_palette(&mut self, index: u32, skin: &PackedSkin, palette: &Arc<Palette>) {
         if let Some(pose) = &mut self.poses[index as usize].pose {
             pose.replace_palette(skin, palette);
         }
     }
 
-    /// Sets a pose over a palette that the GPU makes of a rig.
+    /// Sets a pose over the palette that the GPU computes for a rig.
     pub fn set_by_rig(
         &mut self,
         id: InstanceId,
@@ -276,7 +277,7 @@ impl PoseStore {
         channel_weights: &[f32],
     ) -> Result<(), GpuError> {
         let posed = &mut self.poses[id.index() as usize];
-        // A pose that is refused is none.
+        // If the new pose is refused, the instance keeps its last pose, or none if it had none.
         let mut pose = posed.pose.take();
         let had_one = pose.is_some();
         let there = pose.get_or_insert_default();
@@ -285,12 +286,12 @@ impl PoseStore {
         set.map_err(|wrong| GpuError::Mismatch(wrong.to_string()))
     }
 
-    /// The instance of an index.
+    /// The instance at an index.
     pub fn id(&self, index: u32) -> Option<InstanceId> {
         self.poses.get(index as usize).map(|posed| posed.id)
     }
 
-    /// Notes where the palette of an instance comes from.
+    /// Records where the palette of an instance comes from.
     pub fn bind(
         &mut self,
         index: u32,
@@ -316,9 +317,9 @@ impl PoseStore {
         self.version += 1;
     }
 
-    /// Poses all instances that are not hidden, in parallel, block by block; after each block
-    /// `each` is called for those that have another pose. They have their palettes to themselves
-    /// then, which `each` has to note by [`PoseStore::bind`].
+    /// Poses all instances that are not hidden, in parallel and block by block. After each block it
+    /// calls `each` for the instances with a new pose. Those have palettes of their own then, which
+    /// `each` has to record with [`PoseStore::bind`].
     pub fn update<E: Display>(
         &mut self,
         instances: &InstanceStore,
@@ -371,7 +372,7 @@ impl PoseStore {
         }
     }
 
-    /// The same poses.
+    /// Copies the poses.
     pub fn again(&self) -> Self {
         Self {
             poses: self.poses.clone(),

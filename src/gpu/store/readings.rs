@@ -1,4 +1,4 @@
-//! Results back on the CPU: a few frames later, or at once.
+//! Results that are read back to the CPU: a few frames later, or at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -14,51 +14,51 @@ use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::readback_ring::{Copied, ReadbackRing};
 use crate::kernel::unpack_normal;
 
-/// One instance's results.
+/// The results of one instance, on the CPU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deformed {
-    /// Points in the space that the pose leads to.
+    /// Points, or render vertices, in the space of the pose (`out_from_skel`).
     pub points: Vec<Vec3>,
-    /// Normals, where the instance has them written.
+    /// Normals in the same space; `None` if they are not written.
     pub normals: Option<Vec<Vec3>>,
-    /// Tangents with their handedness, where the instance has them written.
+    /// Tangents in the same space, with their handedness in `w`; `None` if they are not written.
     pub tangents: Option<Vec<Vec4>>,
-    /// Positions of the frame before, where the instance has them written.
+    /// Positions of the previous frame, in the space of its pose; `None` if they are not written.
     pub previous: Option<Vec<Vec3>>,
 }
 
-/// Bytes in one mapped buffer at most, where results are waited for: enough for many frames, little
-/// enough to be had anywhere.
+/// Largest size of one mapped buffer for readings that wait, in bytes: enough for many frames,
+/// little enough for any device.
 const BATCH: u64 = 256 << 20;
 
-/// Results that are on their way, from [`crate::gpu::Crowd::request_read`]. Dropping it gives its
-/// staging buffer back.
+/// Results that are being read back, from [`crate::gpu::Crowd::request_read`]. Dropping the ticket
+/// frees its staging buffer.
 #[derive(Debug)]
 pub struct ReadTicket {
     number: u64,
-    /// Known if the crowd itself submitted it.
+    /// The submission of its commands, if the crowd itself submitted them.
     submission: Option<wgpu::SubmissionIndex>,
-    /// Tells the crowd that somebody waits.
+    /// Tells the crowd that somebody still waits for the results.
     _alive: Arc<()>,
 }
 
-/// One run of results and where its elements go.
+/// One run of results, and which elements of a [`Deformed`] it fills.
 #[derive(Clone, Debug)]
 struct Piece {
     from: wgpu::Buffer,
     offset: u64,
-    /// Bytes of an element, and from one to the next.
+    /// Size of an element and distance from one to the next, in bytes.
     width: usize,
     stride: usize,
     count: usize,
-    /// Which of the results, of what kind, from which element on.
+    /// The instance, among those that are read, the kind of result, and the first element to fill.
     instance: usize,
     kind: usize,
     first: usize,
 }
 
 impl Piece {
-    /// Bytes to copy, gaps included.
+    /// Number of bytes to copy, gaps included.
     fn bytes(&self) -> u64 {
         match self.count {
             0 => 0,
@@ -75,7 +75,7 @@ impl Piece {
     }
 }
 
-/// Takes elements out of what was copied, piece by piece.
+/// Copies the elements of each piece from the read bytes to the results.
 fn scatter(pieces: &[Piece], mut copied: &[u8], out: &mut [Deformed]) {
     for piece in pieces {
         let (own, later) = copied.split_at(piece.bytes() as usize);
@@ -115,7 +115,7 @@ fn scatter(pieces: &[Piece], mut copied: &[u8], out: &mut [Deformed]) {
     }
 }
 
-/// What a ticket stands for.
+/// The reading of one ticket.
 #[derive(Debug)]
 struct Pending {
     alive: Weak<()>,
@@ -123,7 +123,7 @@ struct Pending {
     out: Vec<Deformed>,
 }
 
-/// Most readings that may be under way at a time.
+/// The largest number of readings that may be under way at a time.
 pub const MOST_READS: usize = 8;
 
 /// The readings of a crowd.
@@ -141,7 +141,7 @@ impl Readings {
         }
     }
 
-    /// Gives back the buffers of tickets that were dropped.
+    /// Frees the buffers of tickets that were dropped.
     pub fn sweep(&mut self) {
         let ring = &mut self.ring;
         self.pending.retain(|number, pending| {
@@ -200,7 +200,7 @@ impl Readings {
         self.take(skinner, ticket).unwrap_or_else(|| Err(stopped()))
     }
 
-    /// Has the device call back for what is done, without waiting.
+    /// Lets the device call back for finished work, without waiting.
     pub fn poll(&mut self, skinner: &Skinner) -> Result<(), GpuError> {
         let device = &skinner.device;
         let polled = guarded(device, || device.poll(wgpu::PollType::Poll))?;
@@ -209,7 +209,7 @@ impl Readings {
         Ok(())
     }
 
-    /// The results of a reading; `None` while they are on their way.
+    /// The results of a reading; `None` while they are under way.
     pub fn take(
         &mut self,
         skinner: &Skinner,
@@ -243,7 +243,7 @@ impl Readings {
         Ok(out)
     }
 
-    /// Reads what lies behind the last output of every output buffer.
+    /// Reads the values behind the last output of every output buffer.
     pub fn read_behind(
         &mut self,
         skinner: &Skinner,
@@ -267,7 +267,7 @@ impl Readings {
         Ok(out)
     }
 
-    /// Copies all pieces, as many per map as fit, and waits for each.
+    /// Copies all pieces, as many at a time as one mapped buffer holds, and waits for each batch.
     fn read_pieces(
         &mut self,
         skinner: &Skinner,
@@ -305,13 +305,13 @@ impl Readings {
 }
 
 impl ReadTicket {
-    /// Notes the submission that its commands are part of.
+    /// Records the submission that its commands are part of.
     pub(in crate::gpu) fn set_submission(&mut self, submission: wgpu::SubmissionIndex) {
         self.submission = Some(submission);
     }
 }
 
-/// Where the results of some instances are, and what they will fill.
+/// Where the results of some instances lie, and empty results to fill.
 fn pieces(
     stores: &Stores,
     instances: &[InstanceId],

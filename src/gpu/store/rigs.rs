@@ -1,4 +1,4 @@
-//! Skeletons that the GPU poses: their tables and their local transforms.
+//! Skeletons that the GPU poses: their tables and local transforms.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::gpu::device::skinner::Skinner;
 use crate::kernel::{JointTransform, NONE, PackedRig};
 
 slotmap::new_key_type! {
-    /// A posed skeleton of a [`crate::gpu::Crowd`]. After the rig is removed the id is refused.
+    /// Identifies a rig of a [`crate::gpu::Crowd`]. After the rig is removed the id is refused.
     pub struct RigId;
 }
 
 impl RigId {
-    /// A small number that no two rigs share at a time.
+    /// A small number that no two rigs share at the same time.
     pub fn index(self) -> u32 {
         (self.data().as_ffi() as u32).saturating_sub(1)
     }
@@ -26,14 +26,14 @@ impl RigId {
 #[derive(Clone, Copy, Debug)]
 pub struct RigTables {
     pub page: usize,
-    /// First words, as `PoseRigItem` has them.
+    /// First word of each table, as `PoseRigItem` refers to it.
     pub order: u32,
     pub parents: u32,
     pub binds: u32,
     pub normal_binds: u32,
 }
 
-/// Tables, and how many rigs use them.
+/// Tables that several rigs may use.
 #[derive(Debug)]
 struct SharedTables {
     tables: RigTables,
@@ -49,7 +49,7 @@ pub struct HeldRig {
     pub joints: Vec<JointTransform>,
     /// Whether local transforms were set.
     pub is_posed: bool,
-    /// Number of instances that it moves.
+    /// Number of instances that move with it.
     users: usize,
 }
 
@@ -57,7 +57,7 @@ pub struct HeldRig {
 #[derive(Debug, Default)]
 pub struct RigStore {
     rigs: SlotMap<RigId, HeldRig>,
-    /// Tables by the address of the [`PackedRig`] that they were made of; a rig keeps it alive.
+    /// Tables by the address of the [`PackedRig`] that they were built from. A rig keeps it alive.
     tables: HashMap<usize, SharedTables>,
 }
 
@@ -79,7 +79,7 @@ impl RigStore {
         }))
     }
 
-    /// Removes a rig that moves no instance.
+    /// Removes a rig that no instance moves with.
     pub fn remove(&mut self, pages: &mut SkinPages, id: RigId) -> Result<(), GpuError> {
         let rig = self.get(id)?;
         if rig.users > 0 {
@@ -104,7 +104,7 @@ impl RigStore {
         self.rigs.get(id).ok_or_else(foreign)
     }
 
-    /// Copies local transforms, after a check.
+    /// Checks local transforms and copies them.
     pub fn set_joints(&mut self, id: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
         let rig = self.rigs.get_mut(id).ok_or_else(foreign)?;
         let checked = rig.packed.check(joints);
@@ -114,26 +114,26 @@ impl RigStore {
         Ok(())
     }
 
-    /// Notes that it moves one instance more.
+    /// Records that one more instance moves with a rig.
     pub fn add_user(&mut self, id: RigId) {
         if let Some(rig) = self.rigs.get_mut(id) {
             rig.users += 1;
         }
     }
 
-    /// Notes that it moves one instance less.
+    /// Records that one instance fewer moves with a rig.
     pub fn remove_user(&mut self, id: RigId) {
         if let Some(rig) = self.rigs.get_mut(id) {
             rig.users -= 1;
         }
     }
 
-    /// Notes that no instance is left.
+    /// Records that no instance is left.
     pub fn remove_users(&mut self) {
         self.rigs.values_mut().for_each(|rig| rig.users = 0);
     }
 
-    /// Makes everything again in other pages.
+    /// Creates the same rigs in other pages.
     pub fn rebuild(&self, skinner: &Skinner, pages: &mut SkinPages) -> Result<Self, GpuError> {
         let mut out = Self::default();
         let mut rigs = self.rigs.clone();

@@ -1,4 +1,4 @@
-//! Pages of data that does not change with time: skins, tables of rigs, lists of blend entries.
+//! Pages of data that does not change with time: skins, tables of rigs and lists of blend entries.
 
 use std::ops::Range;
 
@@ -6,26 +6,26 @@ use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::arena::Arena;
 
-/// Buffers of static data, each of which one binding holds.
+/// Buffers of static data. One binding holds a whole buffer.
 #[derive(Debug, Default)]
 pub struct SkinPages {
     pages: Vec<Arena>,
 }
 
-/// Ranges of bytes that one skin or rig holds, each with the number of its page.
+/// The byte ranges that one skin or rig holds, each with the index of its page.
 #[derive(Clone, Debug, Default)]
 pub struct HeldRanges(Vec<(usize, Range<u64>)>);
 
 impl HeldRanges {
-    /// Adds bytes that were taken for the same owner.
+    /// Adds a range that was allocated for the same owner.
     pub fn hold(&mut self, page: usize, bytes: Range<u64>) {
         self.0.push((page, bytes));
     }
 }
 
 impl SkinPages {
-    /// Runs `f`, which appends data, and returns the ranges that it took. If it fails it takes
-    /// none.
+    /// Runs `f`, which appends data, and returns the ranges that it allocated. If `f` fails, they
+    /// are freed.
     pub fn holding<T>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, GpuError>,
@@ -45,7 +45,7 @@ impl SkinPages {
         }
     }
 
-    /// Puts data into the first page with room for it; returns its page and its first word.
+    /// Copies data into the first page with room for it, and returns the page and the first word.
     pub fn append(&mut self, skinner: &Skinner, parts: &[&[u8]]) -> Result<(usize, u32), GpuError> {
         let bytes = parts.iter().map(|p| p.len() as u64).sum();
         let page = match self.pages.iter_mut().position(|page| page.has_room(bytes)) {
@@ -57,11 +57,11 @@ impl SkinPages {
                 self.pages.len() - 1
             }
         };
-        // Pages hold less than 4 GiB, so a count of words fits u32.
+        // A page is less than 4 GiB, so u32 can count its words.
         Ok((page, (self.pages[page].append(skinner, parts)? / 4) as u32))
     }
 
-    /// Takes bytes of a page, if it has room; returns the first.
+    /// Allocates bytes of a page if it has room, and returns the first.
     pub fn take(&mut self, skinner: &Skinner, page: usize, bytes: u64) -> Option<u64> {
         let page = &mut self.pages[page];
         match page.has_room(bytes) {
@@ -70,12 +70,12 @@ impl SkinPages {
         }
     }
 
-    /// Gives back bytes of a page.
+    /// Frees bytes of a page.
     pub fn free(&mut self, page: usize, bytes: Range<u64>) {
         self.pages[page].give_back(bytes.start, bytes.end - bytes.start);
     }
 
-    /// Gives back everything that an owner holds.
+    /// Frees everything that an owner holds.
     pub fn give_back(&mut self, held: HeldRanges) {
         for (page, range) in held.0 {
             self.free(page, range);

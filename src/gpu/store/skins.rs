@@ -1,4 +1,4 @@
-//! The skins of a crowd: cut into slices that fit a binding, and appended to pages.
+//! The skins of a crowd: split into slices that fit a binding, and copied to pages.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::kernel::encoded_skin::{self, MultiPoseValues, SliceOffsets, TooLarge}
 use crate::kernel::{BlendIndex, NONE, PackedSkin};
 
 slotmap::new_key_type! {
-    /// A skin of a [`crate::gpu::Crowd`]. After the skin is removed the id is refused, whatever is
-    /// added later. Ids do not know their crowd: another crowd refuses most of them, and takes some
-    /// for one of its own.
+    /// Identifies a skin of a [`crate::gpu::Crowd`]. After the skin is removed the id is refused,
+    /// whatever is added later. An id does not know its crowd: another crowd refuses most foreign
+    /// ids, but takes some for ids of its own.
     pub struct SkinId;
 }
 
@@ -22,15 +22,16 @@ slotmap::new_key_type! {
 #[derive(Clone, Debug)]
 pub struct Slice {
     pub page: usize,
-    /// Its first result: a point, a render vertex or a faceVarying normal.
+    /// Index of its first result: a point, a render vertex or a faceVarying normal.
     pub first: usize,
     /// Where its arrays begin in the page.
     pub offsets: SliceOffsets,
-    /// What the flags of items say of its data.
+    /// The flags of its items that depend on its data.
     pub flags: u32,
-    /// Its blend entries, to make lists of some of them.
+    /// Its blend entries, for building lists of some of them.
     pub blend: Option<Arc<BlendIndex>>,
-    /// If the kernel `multi_pose_lbs` can skin it, how its values are encoded.
+    /// How its values are encoded for the kernel `multi_pose_lbs`; `None` if that kernel cannot
+    /// skin it.
     pub multi_pose: Option<MultiPoseValues>,
 }
 
@@ -40,7 +41,7 @@ impl Slice {
         self.offsets.points != NONE
     }
 
-    /// Whether it has normals, from rest normals or computed ones.
+    /// Whether it has normals, either skinned rest normals or computed ones.
     pub fn has_normals(&self) -> bool {
         self.offsets.normals != NONE || self.computes_normals()
     }
@@ -67,9 +68,9 @@ impl Slice {
 #[derive(Clone, Copy, Debug)]
 pub struct ShapeTables {
     pub page: usize,
-    /// First word of the channels, two words each.
+    /// First word of the table of channels: first sub-shape and number of sub-shapes of each.
     pub channels: u32,
-    /// First word of the positions.
+    /// First word of the weights at which sub-shapes apply fully.
     pub positions: u32,
     pub channel_count: u32,
     pub sub_shape_count: u32,
@@ -82,7 +83,7 @@ pub struct HeldSkin {
     held: HeldRanges,
     slices: Vec<Slice>,
     shapes: Option<ShapeTables>,
-    /// Number of instances of it.
+    /// Number of its instances.
     users: usize,
 }
 
@@ -100,16 +101,15 @@ impl HeldSkin {
         self.shapes
     }
 
-    /// Runs of slices whose results lie side by side: all slices if normals are computed from the
-    /// positions of neighbours, else each by itself.
+    /// Runs of slices whose results lie side by side: all slices together if normals are computed
+    /// from the positions of neighbours, else each slice alone.
     pub fn units(&self) -> std::slice::Chunks<'_, Slice> {
         let together = self.slices.iter().any(Slice::computes_normals);
         self.slices
             .chunks(if together { self.slices.len() } else { 1 })
     }
 
-    /// Uploads a skin, opening pages as needed. If that fails, the pages have the room that they
-    /// had.
+    /// Uploads a skin, into new pages if needed. After an error, no room is taken.
     fn upload(
         skinner: &Skinner,
         pages: &mut SkinPages,
@@ -144,7 +144,7 @@ impl SkinStore {
         Ok(self.skins.insert(held))
     }
 
-    /// Removes a skin that no instance uses, and gives its room back.
+    /// Removes a skin that no instance uses, and frees its room.
     pub fn remove(&mut self, pages: &mut SkinPages, id: SkinId) -> Result<(), GpuError> {
         let skin = self.get(id)?;
         if skin.users > 0 {
@@ -162,14 +162,14 @@ impl SkinStore {
         self.skins.get(id).ok_or_else(foreign)
     }
 
-    /// Notes one instance more.
+    /// Records one more instance.
     pub fn add_user(&mut self, id: SkinId) {
         if let Some(skin) = self.skins.get_mut(id) {
             skin.users += 1;
         }
     }
 
-    /// Notes one instance less.
+    /// Records one instance fewer.
     pub fn remove_user(&mut self, id: SkinId) {
         if let Some(skin) = self.skins.get_mut(id) {
             skin.users -= 1;
@@ -181,7 +181,7 @@ impl SkinStore {
         self.skins.values_mut().for_each(|skin| skin.users = 0);
     }
 
-    /// Uploads the same skins under the same ids, with as many users.
+    /// Uploads the same skins under the same ids, with the same numbers of users.
     pub fn rebuild(&self, skinner: &Skinner, pages: &mut SkinPages) -> Result<Self, GpuError> {
         let mut skins = self.skins.clone();
         for skin in skins.values_mut() {
@@ -197,7 +197,7 @@ fn foreign() -> GpuError {
     GpuError::Mismatch("a skin of another crowd, or one that was removed".into())
 }
 
-/// Encodes a skin slice by slice and appends each to a page.
+/// Encodes a skin slice by slice and appends each slice to a page.
 fn place(
     skinner: &Skinner,
     pages: &mut SkinPages,
@@ -225,7 +225,7 @@ fn place(
         page,
         channels,
         positions: channels + shapes.positions(),
-        channel_count: shapes.slot_count,
+        channel_count: shapes.channel_count,
         sub_shape_count: shapes.sub_shape_count,
     };
     Ok((slices, Some(tables)))

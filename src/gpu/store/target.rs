@@ -1,4 +1,4 @@
-//! Where an instance's results go: buffers of the crowd's own, or the caller's.
+//! Where an instance's results go: to the crowd's own buffers, or to the caller's.
 
 use crate::gpu::device::error::GpuError;
 use crate::kernel::PackedSkin;
@@ -6,17 +6,19 @@ use crate::kernel::PackedSkin;
 /// Where one kind of result goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Attribute {
-    /// A buffer of the crowd's, tight: 12 bytes each, 16 for tangents, 4 for octahedral normals.
+    /// The crowd's own buffer, without gaps: 12 bytes per element, 16 for tangents, 4 for
+    /// octahedral normals.
     #[default]
     Own,
-    /// The caller's buffer, of the crowd's device (wgpu panics on one of another `Instance`).
-    /// Nothing but the results is written: what lies between them stays.
+    /// A buffer of the caller, created on the crowd's device (wgpu panics for a buffer of another
+    /// `Instance`). Only the results are written; bytes between them stay as they are.
     In {
-        /// With usage `STORAGE`, and `COPY_SRC` where results are to be read back by the crowd.
+        /// The buffer. It needs usage `STORAGE`, and also `COPY_SRC` if the crowd should read its
+        /// results back.
         buffer: wgpu::Buffer,
-        /// Byte of the first; a multiple of 4.
+        /// Byte of the first element; a multiple of 4.
         offset: u64,
-        /// Bytes from one to the next; a multiple of 4.
+        /// Bytes from one element to the next; a multiple of 4.
         stride: u64,
     },
 }
@@ -27,38 +29,38 @@ pub enum NormalFormat {
     /// Three floats, 12 bytes.
     #[default]
     Floats,
-    /// A word of two signed 16-bit fractions, x in the low half: a direction as a point of an
-    /// octahedron that is folded into a square, at most 7e-5 off, where
-    /// [`crate::kernel::unpack_normal`] says how it unfolds. Its length is lost: 1, or 0 for no
-    /// direction.
+    /// One word: an octahedral direction, which is two signed 16-bit fractions, x in the low half.
+    /// [`crate::kernel::unpack_normal`] decodes it. The error is at most 7e-5. The length is lost:
+    /// it is 1, or 0 for no direction.
     Octahedral,
 }
 
 /// Where the results of an instance go, for [`crate::gpu::Crowd::add_instance_to`].
 ///
-/// Several kinds may share a buffer, as an interleaved vertex buffer has them. Instances that write
-/// to the same places write over each other.
+/// Several kinds may share one buffer, such as an interleaved vertex buffer. If two instances write
+/// to the same bytes, the result is undefined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputTarget {
-    /// Points, or render vertices where the skin has some: 3 floats each.
+    /// Points, or render vertices if the skin has them: 3 floats each.
     pub positions: Attribute,
-    /// Normals, 3 floats each or as `normal_format` says, or `None` to leave them out. One per face
-    /// corner where rest normals are and the skin has no render vertices. A skin without normals
-    /// may be asked for [`Attribute::Own`] ones, and has none.
+    /// Normals, in the format of `normal_format`; `None` to leave them out. There is one per point
+    /// or render vertex, or one per face corner if the rest normals are faceVarying and the skin
+    /// has no render vertices. A skin without normals accepts [`Attribute::Own`] and writes none.
     pub normals: Option<Attribute>,
-    /// How normals are written, in the crowd's own buffer as in the caller's.
+    /// The format of normals, in the crowd's own buffer and in the caller's.
     pub normal_format: NormalFormat,
-    /// Tangents, 4 floats each, or `None` to leave them out. A skin without tangents may be asked
-    /// for [`Attribute::Own`] ones, and has none.
+    /// Tangents, 4 floats each; `None` to leave them out. A skin without tangents accepts
+    /// [`Attribute::Own`] and writes none.
     pub tangents: Option<Attribute>,
-    /// The positions of the frame before, for motion vectors, 3 floats each: what the last encoded
-    /// frame wrote. The same as the positions in the first frame, after
-    /// [`crate::gpu::Crowd::reset_previous`], and when the instance was hidden.
+    /// The positions that the last encoded frame wrote, for motion vectors, 3 floats each; `None`
+    /// to leave them out. In the first frame, in the frame after
+    /// [`crate::gpu::Crowd::reset_previous`] and in the first frame after the instance was hidden,
+    /// they equal the new positions.
     pub previous: Option<Attribute>,
 }
 
 impl Default for OutputTarget {
-    /// The crowd's own buffers for everything but the positions of the frame before.
+    /// All results but the previous positions, in the crowd's own buffers.
     fn default() -> Self {
         Self {
             positions: Attribute::Own,
@@ -82,17 +84,17 @@ const NAMES: [&str; KINDS] = ["positions", "normals", "tangents", "previous posi
 /// Bytes of one element of each kind.
 const WIDTHS: [u64; KINDS] = [12, 12, 16, 12];
 
-/// Where one kind of result is to go, and the bytes of an element.
+/// Where one kind of result should go, and the size of an element in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Requested<'a> {
     pub attribute: &'a Attribute,
     pub width: u64,
 }
 
-/// Where each kind of result is to go; `None` for those that are left out.
+/// Where each kind of result should go; `None` for a kind that is left out.
 pub type RequestedKinds<'a> = [Option<Requested<'a>>; KINDS];
 
-/// Where one kind of result goes in a buffer of the caller's.
+/// A place for one kind of result in a caller's buffer.
 #[derive(Clone, Copy)]
 pub struct InBuffer<'a> {
     pub kind: usize,
@@ -103,7 +105,7 @@ pub struct InBuffer<'a> {
     pub width: u64,
 }
 
-/// The kinds that go to buffers of the caller's.
+/// The kinds that go to the caller's buffers.
 pub fn in_buffers<'a>(wanted: &RequestedKinds<'a>) -> impl Iterator<Item = InBuffer<'a>> {
     wanted.iter().enumerate().filter_map(|(kind, requested)| {
         let Requested { attribute, width } = (*requested)?;
@@ -124,7 +126,7 @@ pub fn in_buffers<'a>(wanted: &RequestedKinds<'a>) -> impl Iterator<Item = InBuf
     })
 }
 
-/// Bytes of a buffer that one kind of result may touch.
+/// The bytes of a buffer that one kind of result may touch.
 struct Span<'a> {
     kind: usize,
     width: u64,
@@ -135,7 +137,7 @@ struct Span<'a> {
 }
 
 impl OutputTarget {
-    /// By kind, with what the skin lacks left out.
+    /// The requested kinds, without those that the skin lacks.
     pub(in crate::gpu) fn kinds(&self, skin: &PackedSkin) -> RequestedKinds<'_> {
         let counts = counts(skin);
         let all = [
@@ -144,7 +146,7 @@ impl OutputTarget {
             self.tangents.as_ref(),
             self.previous.as_ref(),
         ];
-        // Zero points are no lack.
+        // A skin with zero points does not lack points.
         std::array::from_fn(|kind| {
             let attribute = all[kind].filter(|_| counts[kind].is_some())?;
             let width = match (kind, self.normal_format) {
@@ -167,7 +169,7 @@ impl OutputTarget {
         }
     }
 
-    /// Checks that the skin's results fit where they are to go.
+    /// Checks that the skin's results fit the places where they should go.
     pub(in crate::gpu) fn check(&self, skin: &PackedSkin) -> Result<(), GpuError> {
         let wrong = |kind: usize, text: String| {
             let text = format!("{}: {}: {text}", skin.prim(), NAMES[kind]);
@@ -199,7 +201,7 @@ impl OutputTarget {
                 return wrong(kind, format!("{text}, and are {offset} and {stride}"));
             }
             if stride < width {
-                let text = format!("a stride of {stride} bytes, and elements of {width}");
+                let text = format!("a stride of {stride} bytes is less than an element of {width}");
                 return wrong(kind, text);
             }
             let count = counts(skin)[kind].unwrap_or(0) as u64;
@@ -223,7 +225,7 @@ impl OutputTarget {
                 end,
             };
             if let Some(other) = spans.iter().find(|other| overlap(other, &span)) {
-                let text = format!("they would lie upon the {}", NAMES[other.kind]);
+                let text = format!("they would overlap the {}", NAMES[other.kind]);
                 return wrong(kind, text);
             }
             spans.push(span);
@@ -232,8 +234,8 @@ impl OutputTarget {
     }
 }
 
-/// Whether two kinds of results would write the same bytes. Spans of different strides that cross
-/// are taken for that.
+/// Whether two kinds of results would write the same bytes. Spans that cross and have different
+/// strides are always counted as overlapping.
 fn overlap(a: &Span<'_>, b: &Span<'_>) -> bool {
     if a.buffer != b.buffer || a.end <= b.offset || b.end <= a.offset {
         return false;
@@ -246,7 +248,7 @@ fn overlap(a: &Span<'_>, b: &Span<'_>) -> bool {
     from_a_to_b < a.width || from_a_to_b + b.width > a.stride
 }
 
-/// How many of each kind a skin's results have; `None` for what it lacks.
+/// Number of elements of each kind of a skin's results; `None` for a kind that the skin lacks.
 pub fn counts(skin: &PackedSkin) -> [Option<usize>; KINDS] {
     let normals = skin.has_output_normals();
     [

@@ -1,14 +1,14 @@
-//! Which point and which sub-shape each entry belongs to.
+//! The point and the sub-shape of each blend entry.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Most points of a block, as a power of two. The CPU blends a block at a time, which fits its
-/// first cache.
+/// Largest number of points in a block, as a power of two. The CPU blends one block at a time,
+/// which fits its first cache.
 pub(in crate::kernel) const BLOCK_BITS: u32 = 10;
 
-/// Most points of a block.
+/// Largest number of points in a block.
 pub(in crate::kernel) const BLOCK: usize = 1 << BLOCK_BITS;
 
 /// The mean length of stretches above which adding them as a whole is faster than adding their
@@ -24,29 +24,29 @@ const STRETCH: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlendIndex {
     point_count: usize,
-    /// Points of a block, as a power of two.
+    /// Number of points in a block, as a power of two.
     block_bits: u32,
-    /// `None` where no word of a list would hold a sub-shape and an entry of a single point.
+    /// `None` if a word of a list cannot hold a sub-shape and an entry of a single point.
     bits: Option<Bits>,
     /// First run of each sub-shape, and one more for the end.
     sub_shapes: Vec<u32>,
     /// By sub-shape, then by block.
     runs: Vec<Run>,
-    /// Each entry's point, counted from its block's first.
+    /// The point of each entry, counted from the first point of its block.
     places: Vec<u16>,
     stretches: Vec<Stretch>,
     /// First entry of each block, in the order by blocks, and one more for the end.
     blocks: Vec<u32>,
-    /// Entries of each sub-shape.
+    /// Number of entries of each sub-shape.
     counts: Vec<u32>,
 }
 
-/// How the words of a list are read.
+/// How to read the words of a list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bits {
-    /// Of a point within its block.
+    /// Number of bits of a point within its block.
     pub block: u32,
-    /// Of an entry's number within its block; the sub-shape has those above.
+    /// Number of bits of an entry's number within its block; the sub-shape stands above them.
     pub entry: u32,
 }
 
@@ -54,26 +54,25 @@ pub(super) struct Bits {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Run {
     block: u32,
-    /// Number of the first.
+    /// Index of its first entry.
     first: u32,
     count: u32,
-    /// Number of the first within the block, in the order by blocks.
+    /// Index of its first entry within the block, in the order by blocks.
     in_block: u32,
     first_stretch: u32,
-    /// 0 where stretches are too short to be worth it.
+    /// Number of stretches; 0 if they are too short to pay.
     stretches: u32,
 }
 
-/// Entries of a run whose points have consecutive numbers, as those of a patch of a mesh mostly
-/// have.
+/// Entries of a run whose points have consecutive indices, as in a patch of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stretch {
-    /// The first one's point.
+    /// The point of its first entry, counted from the first point of the block.
     pub place: u16,
     pub count: u16,
 }
 
-/// A run of a sub-shape that a caller chose, with a value of the caller's.
+/// A run of a chosen sub-shape, with a value of the caller's.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::kernel) struct Chosen<T> {
     pub of: T,
@@ -89,7 +88,7 @@ impl<T> Chosen<T> {
         self.first as usize..(self.first + self.count) as usize
     }
 
-    /// Whether [`BlendIndex::stretches_of`] has its entries.
+    /// Whether [`BlendIndex::stretches_of`] returns its entries.
     pub fn has_stretches(&self) -> bool {
         self.stretches > 0
     }
@@ -110,8 +109,7 @@ impl<T> ByBlock<T> {
 }
 
 impl BlendIndex {
-    /// The entries of these points alone, which are numbered anew in this order, and the number
-    /// that each entry had.
+    /// The entries of only these points, renumbered in this order, and the old index of each entry.
     pub(super) fn of_points(&self, points: &[u32]) -> (Self, Vec<u32>) {
         const ABSENT: u32 = u32::MAX;
         let mut places = vec![ABSENT; self.point_count];
@@ -146,7 +144,7 @@ impl BlendIndex {
         self.point_count
     }
 
-    /// Entries of each sub-shape.
+    /// Number of entries of each sub-shape.
     pub(in crate::kernel) fn counts(&self) -> &[u32] {
         &self.counts
     }
@@ -155,12 +153,13 @@ impl BlendIndex {
         self.point_count.div_ceil(self.block_points())
     }
 
-    /// Points of a block, but for the last one.
+    /// Number of points of every block but the last, which may have fewer.
     pub(in crate::kernel) fn block_points(&self) -> usize {
         1 << self.block_bits
     }
 
-    /// First entry of a block, in the order by blocks; of the one after the last, the end of all.
+    /// Index of a block's first entry, in the order by blocks. For the index after the last block
+    /// it is the number of entries.
     pub(in crate::kernel) fn first_of(&self, block: usize) -> u32 {
         self.blocks[block]
     }
@@ -182,7 +181,7 @@ impl BlendIndex {
         self.bits
     }
 
-    /// How many entries each point has.
+    /// Number of entries of each point.
     pub(in crate::kernel) fn entries_of_points(&self) -> Vec<u32> {
         let mut counts = vec![0; self.point_count];
         for run in &self.runs {
@@ -193,18 +192,18 @@ impl BlendIndex {
         counts
     }
 
-    /// Each entry's point, counted from its block's first.
+    /// The point of each entry, counted from the first point of its block.
     pub(super) fn places(&self) -> &[u16] {
         &self.places
     }
 
-    /// A run's entries once more, where it has stretches.
+    /// The stretches of a run; empty if it has none.
     pub(super) fn stretches_of<T>(&self, run: &Chosen<T>) -> &[Stretch] {
         let first = run.first_stretch as usize;
         &self.stretches[first..first + run.stretches as usize]
     }
 
-    /// Point and number of each entry of a sub-shape.
+    /// Point and index of each entry of a sub-shape.
     #[cfg(test)]
     pub(in crate::kernel) fn entries_of(
         &self,
@@ -225,7 +224,7 @@ impl BlendIndex {
         &self.runs[self.sub_shapes[sub_shape] as usize..self.sub_shapes[sub_shape + 1] as usize]
     }
 
-    /// The runs of these sub-shapes, which ascend: a counting sort by block.
+    /// The runs of these sub-shapes, by a counting sort by block. The sub-shapes must ascend.
     pub(in crate::kernel) fn choose<T: Copy>(
         &self,
         sub_shapes: impl Iterator<Item = (u32, T)> + Clone,
@@ -266,14 +265,14 @@ impl BlendIndex {
     }
 }
 
-/// An index being made from entries that come in order.
+/// Builds an index from entries that arrive in order.
 pub(super) struct Sorter(BlendIndex);
 
 impl Sorter {
-    /// `rows` has each point's number of entries.
+    /// Starts an index. `rows` has the number of entries of each point.
     pub fn new(sub_shapes: usize, rows: &[u32]) -> Self {
         let longest = rows.iter().copied().max().unwrap_or(0);
-        // Sub-shape numbers take what they need, entries have the rest.
+        // Sub-shape numbers take the bits that they need; entries get the rest.
         let sub_shape_bits = u32::BITS - (sub_shapes.saturating_sub(1) as u32).leading_zeros();
         let entry = (u32::BITS - sub_shape_bits).min(31);
         let fits = |bits: &u32| u64::from(longest) << *bits <= 1 << entry;
@@ -293,7 +292,7 @@ impl Sorter {
         })
     }
 
-    /// The next entry: sub-shapes ascend, and so do a sub-shape's points.
+    /// Adds the next entry. Sub-shapes ascend, and points ascend within a sub-shape.
     pub fn put(&mut self, point: usize, sub_shape: u32) {
         let index = &mut self.0;
         let block = (point >> index.block_bits) as u32;
@@ -354,7 +353,7 @@ fn add_stretches(places: &[u16], out: &mut Vec<Stretch>) -> u32 {
     count as u32
 }
 
-/// Where each of several consecutive ranges begins, and where the last one ends.
+/// The start of each of several consecutive ranges, and the end of the last one.
 fn sums(counts: Vec<u32>) -> Vec<u32> {
     let mut sum = 0;
     let mut out = vec![0];
@@ -365,16 +364,17 @@ fn sums(counts: Vec<u32>) -> Vec<u32> {
     out
 }
 
-/// Lists of the entries that a kernel walks: all of a skin, or those of some sub-shapes alone.
+/// Lists of the entries that a kernel walks: all entries of a skin, or only those of some
+/// sub-shapes.
 impl BlendIndex {
-    /// Whether lists can be made: whether a word can name every entry by its sub-shape and its
+    /// Whether lists can be built: whether a word can name every entry by its sub-shape and its
     /// number within a block.
     #[must_use]
     pub fn has_lists(&self) -> bool {
         self.bits().is_some()
     }
 
-    /// How many words a list of these sub-shapes takes.
+    /// Number of words of a list of these sub-shapes.
     #[must_use]
     pub fn list_words(&self, sub_shapes: &[u32]) -> usize {
         let entries = sub_shapes
@@ -383,21 +383,22 @@ impl BlendIndex {
         self.point_count() + 1 + entries.sum::<usize>()
     }
 
-    /// Writes a list of the entries of some sub-shapes, whose numbers ascend. A list is a row per
-    /// point and one more for the end, counted in words from the first word of the list; then a
-    /// word per entry, by point and then by sub-shape, which is the order of the sum. A list may
-    /// hold more than the active sub-shapes: those without weight add nothing, so the results have
-    /// the same bits.
+    /// Writes a list of the entries of some sub-shapes. Their indices must ascend.
+    ///
+    /// A list begins with a row per point and one more for the end, counted in words from the first
+    /// word of the list. A word per entry follows, sorted by point and then by sub-shape, which is
+    /// the order of the sum. A list may contain sub-shapes that are not active: their weight is 0
+    /// and adds nothing, so the results have the same bits.
     ///
     /// Returns how to read the words, for `blend_bits` of
     /// [`super::super::encoded_skin::SliceOffsets`].
     ///
     /// # Panics
-    /// If not [`BlendIndex::has_lists`], or for a sub-shape that the skin does not have.
+    /// If [`BlendIndex::has_lists`] is false, or for a sub-shape that the skin does not have.
     pub fn list(&self, sub_shapes: &[u32], out: &mut Vec<u32>) -> u32 {
         let bits = self.bits().expect("a skin whose words hold its entries");
         let points = self.point_count();
-        // Every word is written: what is there from before need not be cleared.
+        // Every word is overwritten, so old contents need not be cleared.
         out.resize(self.list_words(sub_shapes), 0);
         let (rows, mut entries) = out.split_at_mut(points + 1);
         let mut at = points as u32 + 1;
@@ -420,7 +421,7 @@ impl BlendIndex {
         bits.entry | bits.block << 8
     }
 
-    /// A block's rows and words; the first of its words is word `at` of the list.
+    /// Writes a block's rows and words. The first of its words is word `at` of the list.
     fn list_block(
         &self,
         runs: &[Chosen<u32>],
@@ -429,7 +430,7 @@ impl BlendIndex {
         rows: &mut [u32],
         words: &mut [u32],
     ) {
-        // A counting sort by point. Stretches are counted where they begin and where they are over.
+        // A counting sort by point. A stretch is counted where it begins and where it ends.
         let mut next = [0u32; BLOCK];
         let mut changes = [0i32; BLOCK + 1];
         for run in runs {

@@ -1,4 +1,5 @@
-//! Blend shapes as the kernels read them: offsets, sorted so that a point finds all that move it.
+//! Blend shapes as the kernels read them: offsets, sorted so that all offsets of a point are found
+//! together.
 
 mod index;
 mod on_cpu;
@@ -30,14 +31,14 @@ pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 /// neighbouring points take a quarter byte more.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackedBlend {
-    slots: Vec<[u32; 2]>,
+    sub_shape_ranges: Vec<[u32; 2]>,
     positions: Vec<f32>,
     index: Arc<BlendIndex>,
     offsets: Vec<Vec3>,
     normal_offsets: Option<Vec<Vec3>>,
 }
 
-/// What one entry adds to a point and to the normal of the point.
+/// The offset of one entry, for a point and for its normal.
 #[derive(Clone, Copy)]
 struct Offset {
     point: Vec3,
@@ -45,7 +46,7 @@ struct Offset {
 }
 
 impl PackedBlend {
-    /// `None` for a skin without any shape.
+    /// Packs the blend shapes of a skin; `None` if it has none.
     pub(super) fn pack(prim: &str, skin: &Skin) -> Result<Option<Self>, Invalid> {
         if skin.shapes().iter().all(Option::is_none) {
             return Ok(None);
@@ -62,7 +63,7 @@ impl PackedBlend {
                     .max(s.normal_offsets.as_ref().map_or(0, Vec::len)) as u64
             })
             .sum();
-        // Three floats per entry, and the kernel counts floats; its lists have a word per entry and point.
+        // The kernel counts floats, three per entry. Its lists have a word per entry and per point.
         let words = at_most * 3 + skin.points().len() as u64;
         Invalid::unless_u32_counts(prim, TARGETS, "blend shape offsets", words)?;
 
@@ -70,7 +71,7 @@ impl PackedBlend {
         for shape in skin.shapes() {
             let first = blend.positions.len() as u32;
             let subs = shape.as_ref().map_or(&[][..], |s| s.sub_shapes());
-            blend.slots.push([first, subs.len() as u32]);
+            blend.sub_shape_ranges.push([first, subs.len() as u32]);
             blend.positions.extend(subs.iter().map(|s| s.weight));
         }
 
@@ -97,7 +98,7 @@ impl PackedBlend {
         self.normal_offsets = None;
     }
 
-    /// The entries of these points alone, which are numbered anew in this order.
+    /// The entries of only these points, renumbered in this order.
     pub(super) fn of_points(&self, points: &[u32]) -> Cow<'_, Self> {
         let is_all = points.len() == self.index.point_count();
         if is_all && (0..).zip(points).all(|(i, p)| i == *p) {
@@ -106,7 +107,7 @@ impl PackedBlend {
         let (index, order) = self.index.of_points(points);
         let pick = |values: &[Vec3]| order.iter().map(|e| values[*e as usize]).collect();
         Cow::Owned(Self {
-            slots: self.slots.clone(),
+            sub_shape_ranges: self.sub_shape_ranges.clone(),
             positions: self.positions.clone(),
             index: Arc::new(index),
             offsets: pick(&self.offsets),
@@ -114,21 +115,21 @@ impl PackedBlend {
         })
     }
 
-    /// Which point and sub-shape each entry belongs to.
+    /// The point and the sub-shape of each entry.
     #[must_use]
     pub fn index(&self) -> &Arc<BlendIndex> {
         &self.index
     }
 
-    /// The first sub-shape and the number of sub-shapes of each blend shape. A blend shape that is
-    /// missing has none (rule 17).
+    /// Per blend shape its first sub-shape and its number of sub-shapes. A missing blend shape has
+    /// none (rule 17).
     #[must_use]
-    pub fn slots(&self) -> &[[u32; 2]] {
-        &self.slots
+    pub fn sub_shape_ranges(&self) -> &[[u32; 2]] {
+        &self.sub_shape_ranges
     }
 
-    /// The channel weight at which each sub-shape alone gives the result. Ascending within a blend
-    /// shape.
+    /// The weights of the sub-shapes: the channel weight at which a sub-shape alone is the result.
+    /// They ascend within a blend shape.
     #[must_use]
     pub fn positions(&self) -> &[f32] {
         &self.positions
@@ -180,7 +181,7 @@ fn for_each_entry(skin: &Skin, mut f: impl FnMut(usize, u32, Offset)) {
                 }
             };
             match indices {
-                // As many as indices, or none.
+                // There are as many offsets as indices, or none.
                 Some(_) if entries > 0 => sorted.iter().for_each(|entry| put(*entry as usize)),
                 _ => (0..entries).for_each(put),
             }

@@ -1,5 +1,5 @@
-//! Blending on the CPU, a block of points at a time and shape by shape. The kernel goes point by
-//! point instead; both add up the entries of a point in the same order.
+//! Blending on the CPU, one block of points at a time and shape by shape. The kernel goes point by
+//! point instead. Both add up the entries of a point in the same order.
 
 use glam::{Vec3, Vec4};
 
@@ -31,8 +31,8 @@ impl Active {
 }
 
 impl PackedBlend {
-    /// Blends the points of a chunk that begins at point `first`, a multiple of [`super::BLOCK`],
-    /// and is no longer than one. `rest` and `points` have one element per point.
+    /// Blends the points of a chunk that begins at point `first`, a multiple of [`super::BLOCK`].
+    /// The chunk is at most one block long. `rest` and `points` have one element per point.
     pub(in crate::kernel) fn blend_chunk(
         &self,
         active: &Active,
@@ -43,8 +43,8 @@ impl PackedBlend {
         self.add(&self.offsets, active, first, rest, points);
     }
 
-    /// As [`PackedBlend::blend_chunk`], for normals: every one is normalised, touched or not, once
-    /// a bound shape has normal offsets.
+    /// As [`PackedBlend::blend_chunk`], for normals. If any shape has normal offsets, every normal
+    /// is normalised, also one without an offset.
     pub(in crate::kernel) fn blend_chunk_normals(
         &self,
         active: &Active,
@@ -105,15 +105,15 @@ impl PackedBlend {
 #[derive(Clone, Copy)]
 struct Sums<'a> {
     index: &'a BlendIndex,
-    /// Three of each entry.
+    /// Three floats per entry.
     offsets: &'a [f32],
-    /// The block's, with their weights.
+    /// The runs of the block, with their weights.
     runs: &'a [Chosen<f32>],
 }
 
 impl Sums<'_> {
-    /// Adds to `rest`. All ways round multiply, then add, in the same order: the bits are the same
-    /// on every machine.
+    /// Adds the offsets to `rest`. All variants multiply, then add, in the same order, so the bits
+    /// are the same on every machine.
     fn of_block(self, rest: &[Vec3], out: &mut [Vec3]) {
         #[cfg(target_arch = "x86_64")]
         if crate::kernel::cpu::Avx2Fma::detect().is_some() {
@@ -143,7 +143,7 @@ impl Sums<'_> {
         }
     }
 
-    /// Stretch by stretch: as many floats at once as the machine has lanes for.
+    /// Adds stretch by stretch: as many floats at once as the machine has lanes.
     #[inline(always)]
     fn add_stretches(self, sums: &mut [f32]) {
         for run in self.runs {
@@ -168,7 +168,7 @@ impl Sums<'_> {
         }
     }
 
-    /// Entry by entry, four floats to a sum: one load and one store. The fourth goes nowhere.
+    /// Adds entry by entry, four floats per sum: one load and one store. The fourth is discarded.
     #[inline(always)]
     fn add_entries(self, rest: &[Vec3], out: &mut [Vec3]) {
         let mut sums = [Vec4::ZERO; BLOCK];

@@ -10,13 +10,14 @@ use crate::kernel::PackedSkin;
 use crate::kernel::testing::Rng;
 use crate::skel::{BlendShape, Inbetween, RestNormals};
 
-/// Shapes over random points in no order, some of them twice; every third with an in-between, some
-/// slots empty.
+/// Random shapes whose point indices are in no order, some twice. Every third shape has an
+/// in-between, and some channels are empty.
 fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSkin {
     skin_of(rng, points, shapes, normals, |_| 1)
 }
 
-/// The same over stretches of points, as many as `stretch` says for a shape's number.
+/// The same over stretches of consecutive points. `stretch` returns their length for the index of a
+/// shape.
 fn skin_of(
     rng: &mut Rng,
     points: usize,
@@ -73,14 +74,14 @@ fn skin_of(
 }
 
 fn weights(rng: &mut Rng, blend: &PackedBlend, active: usize) -> Vec<f32> {
-    let mut weights = vec![0.0; blend.slots().len()];
+    let mut weights = vec![0.0; blend.sub_shape_ranges().len()];
     for _ in 0..active {
-        weights[rng.below(blend.slots().len())] = rng.unit() * 3.0 - 1.0;
+        weights[rng.below(blend.sub_shape_ranges().len())] = rng.unit() * 3.0 - 1.0;
     }
     weights
 }
 
-/// What the shader does with a list.
+/// Blends a point from a list by the steps of the shader.
 fn walk(
     blend: &PackedBlend,
     sub_shapes: &[u32],
@@ -91,7 +92,7 @@ fn walk(
     let mut list = Vec::new();
     let bits = blend.index.list(sub_shapes, &mut list);
     let (entry_bits, block_bits) = (bits & 0xff, bits >> 8);
-    // As they are uploaded.
+    // The words as they are uploaded.
     let order = blend.index.by_blocks().into_iter();
     let offsets: Vec<Vec3> = order.map(|e| offsets[e as usize]).collect();
     let walk_point = |(point, value): (usize, &Vec3)| {
@@ -135,7 +136,8 @@ fn bits(values: &[Vec3]) -> Vec<[u32; 3]> {
         .collect()
 }
 
-/// All lists that hold the active sub-shapes, and the CPU, agree; returns whether anything moved.
+/// Checks that all lists with the active sub-shapes agree with the CPU. Returns whether anything
+/// moved.
 fn agree(rng: &mut Rng, blend: &PackedBlend, values: &[Vec3], active: usize) -> bool {
     let channels = weights(rng, blend, active);
     let mut sub_weights = vec![0.0; blend.positions().len()];
@@ -174,7 +176,7 @@ fn lists_and_blocks_agree_to_the_bit() {
     }
 }
 
-/// Blocks that are added stretch by stretch, and entry by entry, whatever their runs have.
+/// Blocks that are added stretch by stretch, and blocks that are added entry by entry.
 #[test]
 fn patches_of_points_agree_to_the_bit() {
     let rng = &mut Rng(9);
@@ -215,7 +217,7 @@ fn some_points_in_another_order() {
         let got = by_blocks(&some, &channels, &pick(packed.points()));
         assert_eq!(bits(&got), bits(&want));
         agree(rng, &some, &pick(packed.points()), 12);
-        // Normal offsets follow.
+        // Normal offsets come after the point offsets.
         let mut normal = blend.clone();
         normal.offsets = blend.normal_offsets.clone().expect("has normals");
         let mut some_normal = some.into_owned();
@@ -226,7 +228,7 @@ fn some_points_in_another_order() {
     }
 }
 
-/// Blocks have fewer points, down to one, where words would not hold a block's entries.
+/// Blocks have fewer points, down to one, if words could not hold a block's entries.
 #[test]
 fn many_shapes_make_small_blocks() {
     let all_on_one = |points: usize, shapes: usize| {
@@ -246,7 +248,7 @@ fn many_shapes_make_small_blocks() {
         assert_eq!(blend.index.block_points(), block_points, "{shapes} shapes");
         assert!(agree(&mut Rng(5), blend, packed.points(), 50));
     }
-    // No word holds these: the CPU blends them still.
+    // No word can hold these entries, but the CPU still blends them.
     let packed = all_on_one(3, (1 << 16) + 1);
     let blend = packed.blend().expect("has shapes");
     assert!(!blend.index.has_lists());

@@ -1,4 +1,4 @@
-//! Weights of blend shape channels split among their sub-shapes (rules 13 to 16):
+//! Splits the weights of blend shape channels among their sub-shapes (rules 13 to 16):
 //! `shaders/weights.wgsl` and its mirror.
 
 use super::PackedBlend;
@@ -7,15 +7,16 @@ use crate::kernel::registry::WEIGHT_EPSILON;
 use crate::kernel::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
-    /// The blend shapes of one prim. All offsets count elements of the bound buffer.
+    /// The blend shape tables of one prim. All offsets count elements of the bound buffer.
     pub struct WeightsItem {
         /// Number of its first workgroup.
         first_workgroup: u32,
         /// Number of blend shapes.
-        slot_count: u32,
-        /// First word of the table of blend shapes: two words each.
-        slots: u32,
-        /// First word of the weights at which sub-shapes hold.
+        channel_count: u32,
+        /// First word of the table of blend shapes: two words each, the first sub-shape and the
+        /// number of sub-shapes.
+        sub_shape_ranges: u32,
+        /// First of the weights at which sub-shapes apply fully.
         positions: u32,
         /// First channel weight.
         channels: u32,
@@ -48,7 +49,11 @@ pub const WEIGHTS: Kernel = Kernel {
 /// If `channels` has fewer elements than there are blend shapes, or `out` fewer than there are
 /// sub-shapes.
 pub fn sub_shape_weights(blend: &PackedBlend, channels: &[f32], out: &mut [f32]) {
-    for ([first, count], weight) in blend.slots().iter().zip(&channels[..blend.slots().len()]) {
+    for ([first, count], weight) in blend
+        .sub_shape_ranges()
+        .iter()
+        .zip(&channels[..blend.sub_shape_ranges().len()])
+    {
         let range = *first as usize..(*first + *count) as usize;
         split(&blend.positions()[range.clone()], *weight, &mut out[range]);
     }

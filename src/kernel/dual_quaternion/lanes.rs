@@ -7,13 +7,13 @@ use crate::kernel::registry::SHORTEST;
 
 /// An f32 of each of `N` points.
 pub(super) trait Lanes<const N: usize>: Copy {
-    /// What [`Lanes::less`] says of each lane.
+    /// The result of a comparison, for each lane.
     type Mask: Copy;
-    /// Proof that the machine has the instructions of these lanes. Every value was made with one,
-    /// so values are proof too.
+    /// Proof that the machine has the instructions of these lanes. Creating a value takes one, so a
+    /// value is proof too.
     type Cpu: Copy;
 
-    /// The proof that this value was made with.
+    /// The proof that this value was created with.
     fn cpu(self) -> Self::Cpu;
     fn splat(cpu: Self::Cpu, value: f32) -> Self;
     fn to_array(self) -> [f32; N];
@@ -24,7 +24,7 @@ pub(super) trait Lanes<const N: usize>: Copy {
     fn add(self, b: Self) -> Self;
     fn mul(self, b: Self) -> Self;
     fn div(self, b: Self) -> Self;
-    /// `self * b + c`, fused where the machine does it at no cost.
+    /// `self * b + c`, fused if the machine does that at no cost.
     fn mul_add(self, b: Self, c: Self) -> Self;
     /// `c - self * b`.
     fn mul_sub_from(self, b: Self, c: Self) -> Self;
@@ -32,9 +32,9 @@ pub(super) trait Lanes<const N: usize>: Copy {
     fn abs(self) -> Self;
     fn max(self, b: Self) -> Self;
     fn less(self, b: Self) -> Self::Mask;
-    /// Picks bits: lanes may hold any, not only numbers.
+    /// Selects bits: lanes may hold any bits, not only numbers.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// `-self` where the mask says so.
+    /// `-self` in the lanes of the mask.
     fn negated_where(self, mask: Self::Mask) -> Self;
 }
 
@@ -112,8 +112,8 @@ impl Lanes<4> for Vec4 {
     }
 }
 
-/// An array of `f(lane)`. It is a plain loop so that the compiler inlines it as a whole; a call
-/// that is left over would cost more than lanes gain.
+/// An array of `f(lane)`. It is a plain loop so that the compiler inlines all of it; a remaining
+/// call would cost more than the lanes gain.
 #[inline(always)]
 pub(super) fn lanes<T: Copy + Default, const N: usize>(f: impl Fn(usize) -> T) -> [T; N] {
     let mut out = [T::default(); N];
@@ -123,7 +123,7 @@ pub(super) fn lanes<T: Copy + Default, const N: usize>(f: impl Fn(usize) -> T) -
     out
 }
 
-/// A vector of each point.
+/// One vector per point.
 pub(super) type Vectors<L> = [L; 3];
 
 #[inline(always)]

@@ -7,9 +7,9 @@ use glam::{Vec3, Vec4};
 use super::lanes::Lanes;
 use crate::kernel::cpu::Avx2Fma;
 
-/// Eight lanes. A value is proof of AVX2 and FMA, for it takes an [`Avx2Fma`] or another value to
-/// make one; every `unsafe` below rests on that. Methods are inlined into callers with these target
-/// features, where the intrinsics become instructions.
+/// Eight lanes. A value proves that the machine has AVX2 and FMA, because creating one takes an
+/// [`Avx2Fma`] or another value; every `unsafe` below relies on that. Methods are inlined into
+/// callers with these target features, so the intrinsics become instructions.
 #[derive(Clone, Copy)]
 pub(super) struct Wide(__m256, Avx2Fma);
 

@@ -21,8 +21,8 @@ use lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
 #[cfg(target_arch = "x86_64")]
 use lanes_avx2::Wide;
 
-/// Moves the scaled points of a chunk by their rigid motions, and then by `post`. If no joint has
-/// scale, points come as they are at rest, and `bind` is applied first.
+/// Moves the points of a chunk by their rigid motions, and then by `post`. Scale is applied to them
+/// before. If no joint has scale, they are rest points, and `bind` is applied first.
 pub(super) fn move_points(
     records: Records<'_>,
     motions: &[[Vec4; 3]],
@@ -60,8 +60,8 @@ struct Matrices<'a> {
     post: &'a Columns,
 }
 
-/// The work on `N` values and their records. Each record has `K` influences; if `K` is 0, the
-/// records say how many.
+/// The work on `N` values and their records. Each record has `K` influences. If `K` is 0, the
+/// records contain the number.
 trait Apply {
     fn apply<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
         &self,
@@ -95,10 +95,10 @@ impl Apply for Points<'_> {
         let zero = L::splat(cpu, 0.0);
         let (mut real, mut dual, mut sum) = ([zero; 4], [zero; 4], zero);
         for k in 0..records.count() {
-            let slots = records.slots(k);
+            let indices = records.palette_indices(k);
             let weight = records.weight(&weights, k);
-            let r = L::transposed(cpu, lanes(|i| motions[slots[i]][0]));
-            let d = L::transposed(cpu, lanes(|i| motions[slots[i]][1]));
+            let r = L::transposed(cpu, lanes(|i| motions[indices[i]][0]));
+            let d = L::transposed(cpu, lanes(|i| motions[indices[i]][1]));
             let signed = weight.negated_where(dot(r, pivot).less(zero));
             real = weighted(r, signed, real);
             dual = weighted(d, signed, dual);
@@ -142,9 +142,9 @@ impl Apply for Normals<'_> {
         let zero = L::splat(cpu, 0.0);
         let (mut real, mut sum) = ([zero; 4], zero);
         for k in 0..records.count() {
-            let slots = records.slots(k);
+            let indices = records.palette_indices(k);
             let weight = records.weight(&weights, k);
-            let r = L::transposed(cpu, lanes(|i| motions[slots[i]][2]));
+            let r = L::transposed(cpu, lanes(|i| motions[indices[i]][2]));
             let signed = weight.negated_where(dot(r, pivot).less(zero));
             real = weighted(r, signed, real);
             sum = sum.add(weight.abs());
@@ -173,7 +173,7 @@ fn weighted<const N: usize, L: Lanes<N>>(q: [L; 4], weight: L, sum: [L; 4]) -> [
     ]
 }
 
-/// `2 / |real|^2`, or 0 if the sum of quaternions is so short that it has no direction: then it
+/// `2 / |real|^2`, or 0 if the sum of quaternions is so short that it has no direction. It then
 /// moves nothing.
 #[inline(always)]
 fn two_over_square<const N: usize, L: Lanes<N>>(real: [L; 4], weights: L) -> L {
@@ -213,7 +213,7 @@ impl<const N: usize, const K: usize, const W: usize, L: Lanes<N>> Block<'_, N, K
         }
     }
 
-    /// All weights, where `K` says how many.
+    /// All weights; only for `K` above 0.
     #[inline(always)]
     fn weights(&self) -> [L; K] {
         let mut out = [L::splat(self.cpu, 0.0); K];
@@ -237,7 +237,7 @@ impl<const N: usize, const K: usize, const W: usize, L: Lanes<N>> Block<'_, N, K
         out
     }
 
-    /// One of [`Block::weights`], or of the records where there are none.
+    /// One of [`Block::weights`], or for `K` = 0 a weight from the records.
     #[inline(always)]
     fn weight(&self, weights: &[L; K], k: usize) -> L {
         if K != 0 {
@@ -247,17 +247,18 @@ impl<const N: usize, const K: usize, const W: usize, L: Lanes<N>> Block<'_, N, K
         L::transposed(self.cpu, lanes(|lane| bits([of(lane), 0, 0, 0])))[0]
     }
 
-    /// The `k`-th influence's slots.
+    /// The palette index of the `k`-th influence of each value.
     #[inline(always)]
-    fn slots(&self, k: usize) -> [usize; N] {
+    fn palette_indices(&self, k: usize) -> [usize; N] {
         lanes(|lane| half(self.record(lane), k))
     }
 
-    /// Slots of the first joint of the largest weight, whose hemisphere counts.
+    /// The palette index of the largest weight, the first of equal ones. Its quaternion chooses the
+    /// hemisphere.
     #[inline(always)]
     fn pivot(&self, weights: &[L; K]) -> [usize; N] {
         let mut largest = self.weight(weights, 0);
-        // Numbers of influences as the bits of f32 lanes, which select leaves as they are.
+        // Influence numbers as the bits of f32 lanes; `select` does not change them.
         let mut pivot = L::splat(self.cpu, f32::from_bits(0));
         for k in 1..self.count() {
             let weight = self.weight(weights, k);
@@ -275,7 +276,7 @@ fn bits(words: [u32; 4]) -> Vec4 {
     Vec4::from_array(words.map(f32::from_bits))
 }
 
-/// `slot` of `linear_blend`, for a `k` that is no constant: one load.
+/// As `palette_index` of `linear_blend`, for a `k` that is not constant, with a single load.
 #[inline(always)]
 fn half(record: &[u32], k: usize) -> usize {
     let halves: &[u16] = bytemuck::cast_slice(record);
@@ -331,7 +332,7 @@ fn blocks<const N: usize, const K: usize, const W: usize, L: Lanes<N>>(
     let Some(last) = all.last() else {
         return;
     };
-    // Behind the last whole block, and where one record is that of all.
+    // For values after the last whole block, and if one record serves all values.
     let mut padded = [*last; N];
     let rest = &all[all.len() / N * N..];
     padded[..rest.len()].copy_from_slice(rest);
@@ -373,7 +374,7 @@ fn blocks_of_any_count<const N: usize, L: Lanes<N>>(
     });
 }
 
-/// Calls `each` with every `N` values and the number of the first. Lanes beyond the last value hold
+/// Calls `each` with every `N` values and the index of the first. Lanes after the last value hold
 /// zeros. `each` is called in one place only, so that its long code is inlined once.
 #[inline(always)]
 fn each_block<const N: usize>(values: &mut [Vec3], mut each: impl FnMut(usize, &mut [Vec3; N])) {

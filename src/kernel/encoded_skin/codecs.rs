@@ -7,8 +7,8 @@ use crate::kernel::registry::{COMPACT_ONE, COMPACT_STEP, FINE_ONE, FINE_STEP};
 
 /// A cubic grid of points.
 ///
-/// The step is a power of two, so `f32(q) * step` is exact. A point is then rounded once, with or
-/// without a fused multiply-add.
+/// The step is a power of two, so `f32(q) * step` is exact. The addition of `low` then rounds once,
+/// with or without a fused multiply-add.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Grid {
     /// The point at zero steps.
@@ -18,13 +18,13 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The finest grid on which coordinates of `bits` bits reach all of these finite points.
+    /// The finest grid that reaches all of these finite points with coordinates of `bits` bits.
     pub(super) fn around(points: &[Vec3], bits: u32) -> Self {
         let low = points.iter().copied().reduce(Vec3::min).unwrap_or_default();
         let high = points.iter().copied().reduce(Vec3::max).unwrap_or_default();
         let extent = (high.as_dvec3() - low.as_dvec3()).max_element();
         let steps = f64::from((1u32 << bits) - 1);
-        // Far above f32's smallest, so that the step is a normal number.
+        // Far above the smallest f32, so that the step is a normal number.
         let exponent = (extent / steps).max(1e-30).log2().ceil();
         Self {
             low,
@@ -32,13 +32,13 @@ impl Grid {
         }
     }
 
-    /// The steps nearest to a point, which is one of those that the grid was made for.
+    /// The steps nearest to a point. The grid must have been created for that point.
     pub(super) fn steps(&self, point: Vec3) -> [u32; 3] {
         let from_low = (point.as_dvec3() - self.low.as_dvec3()) / f64::from(self.step);
         from_low.round().as_uvec3().to_array()
     }
 
-    /// The point at so many steps along each axis.
+    /// The point at these steps along each axis.
     #[must_use]
     pub fn point(&self, steps: [u32; 3]) -> Vec3 {
         self.low + Vec3::from(steps.map(|q| q as f32)) * self.step
@@ -51,8 +51,8 @@ const fn nowhere(largest: i32) -> i32 {
     -largest - 1
 }
 
-/// Encodes a direction of any length as two components in `-largest..=largest`, the nearest that
-/// there are. A vector that is shorter than 1e-10 has no direction.
+/// Encodes a direction of any length as the nearest two components in `-largest..=largest`. A
+/// vector that is shorter than 1e-10 has no direction.
 pub(super) fn octahedral(direction: Vec3, largest: i32) -> [i32; 2] {
     let d = direction.as_dvec3();
     let size = d.abs().element_sum();
@@ -94,15 +94,16 @@ pub(super) fn direction_of(encoded: [i32; 2], largest: i32) -> Vec3 {
     DVec3::new(back(x), back(y), z).normalize().as_vec3()
 }
 
-/// Rounds the weights of one point, none of them negative, to fractions of `one`. The fractions add
-/// up to the fraction nearest to the sum of the weights. Each is less than one step off.
+/// Rounds the weights of one point to fractions of `one`. No weight may be negative. The sum of the
+/// fractions is the fraction nearest to the sum of the weights. The error of each is less than one
+/// step.
 pub(super) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
     let scaled = |w: f32| f64::from(w) * f64::from(one);
     let sum: f64 = weights.iter().map(|w| scaled(*w)).sum();
     out.clear();
     out.extend(weights.iter().map(|w| scaled(*w) as u32));
     let mut left = sum.round() as i64 - out.iter().map(|q| i64::from(*q)).sum::<i64>();
-    // Those that lost most first; of equals the first.
+    // Those that lost most come first; of equals, the first weight.
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|a, b| {
         let lost = |i: usize| scaled(weights[i]) - f64::from(out[i]);
@@ -116,12 +117,12 @@ pub(super) fn fractions(weights: &[f32], one: u32, out: &mut Vec<u32>) {
     }
 }
 
-// Kernels multiply by a step, which is the same number.
+// Kernels multiply by this step, so it must be the same number.
 const _: () = assert!(FINE_STEP == (1.0 / FINE_ONE as f64) as f32);
 const _: () = assert!(COMPACT_STEP == (1.0 / COMPACT_ONE as f64) as f32);
 
-/// The weight that a fraction stands for, as kernels compute it. The fraction `one` is exactly 1,
-/// for 1023 and for 65535.
+/// The weight of a fraction, as kernels compute it. The fraction `one` is exactly 1, for 1023 and
+/// for 65535.
 pub(super) fn fraction(q: u32, one: u32) -> f32 {
     q as f32 * (1.0 / f64::from(one)) as f32
 }
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     fn directions() -> impl Iterator<Item = Vec3> {
-        // A spiral around the sphere, which comes near poles, folds and axes.
+        // A spiral around the sphere that passes near poles, folds and axes.
         (0..20_000).map(|i| {
             let z = 1.0 - (f64::from(i) + 0.5) / 10_000.0;
             let (sin, cos) = (f64::from(i) * 2.399_963).sin_cos();
@@ -152,7 +153,7 @@ mod tests {
                     "{d} {encoded:?}"
                 );
                 let back = direction_of(encoded, largest);
-                // Edges of the square, where its sides meet, have two names.
+                // Points on the edges of the square, where its sides meet, have two encodings.
                 let again = direction_of(octahedral(back, largest), largest);
                 assert!(again.distance(back) < 1e-6, "{d}");
                 worst = worst.max(back.distance(d));

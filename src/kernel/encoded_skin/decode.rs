@@ -1,5 +1,4 @@
-//! An encoded slice read back by the steps of `shaders/skin.wgsl` and
-//! `shaders/multi_pose_lbs.wgsl`.
+//! Decodes a slice by the steps of `shaders/skin.wgsl` and `shaders/multi_pose_lbs.wgsl`.
 
 use glam::{Vec3, Vec4};
 
@@ -8,10 +7,10 @@ use super::{EncodedSlice, Packing};
 use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
 use crate::kernel::{NONE, SkinItem};
 
-/// What a kernel reads of a slice.
+/// The values of a slice, as a kernel reads them.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct DecodedSlice {
-    /// The point of each result, as a number within the slice.
+    /// The point of each result, as an index within the slice.
     pub sources: Vec<u32>,
     /// One per point; none for faceVarying normals.
     pub points: Vec<Vec3>,
@@ -19,16 +18,17 @@ pub(super) struct DecodedSlice {
     pub normals: Vec<Vec3>,
     /// One per result, if there are any.
     pub tangents: Vec<Vec4>,
-    /// Palette slots and weights of each result's point.
+    /// Palette indices and weights of the point of each result.
     pub influences: Vec<Vec<(u16, f32)>>,
-    /// Per result its point's entries in the order of the sum: sub-shape, offset, normal offset.
+    /// Per result, the entries of its point in the order of the sum: sub-shape, offset, normal
+    /// offset.
     pub blend: Vec<Vec<(u32, Vec3, Option<Vec3>)>>,
-    /// Per result its point's pairs of neighbours, as results of the skin.
+    /// Per result, the pairs of neighbours of its point, as indices of the skin's results.
     pub neighbors: Vec<Vec<[u32; 2]>>,
 }
 
 impl EncodedSlice {
-    /// Decodes the words, which may lie at word `at` of `buffer`.
+    /// Decodes the words, which begin at word `at` of `buffer`.
     pub(super) fn decode(&self, buffer: &[u32], at: u32) -> DecodedSlice {
         let offsets = self.offsets.moved_by(at);
         let read = Reader {
@@ -130,7 +130,7 @@ impl Reader<'_> {
     }
 
     fn normal(&self, normals: u32, records: u32, result: u32) -> Vec3 {
-        // `bits` of a word, of which `left` stand above them; the sign is the highest.
+        // `bits` bits of a word with `left` bits above them. The highest is the sign.
         let signed = |word: u32, left: u32, bits: u32| (word << left) as i32 >> (32 - bits);
         match self.packing() {
             Packing::Exact => self.vector(normals + result * 3),
@@ -152,7 +152,7 @@ impl Reader<'_> {
         let is_narrow = self.slice.flags & SkinItem::NARROW_JOINTS != 0;
         let (per_word, bits) = if is_narrow { (4, 8) } else { (2, 16) };
         let weights = record + count.div_ceil(per_word);
-        let slot = |i: u32| self.word(record + i / per_word) >> (i % per_word * bits);
+        let index = |i: u32| self.word(record + i / per_word) >> (i % per_word * bits);
         let weight = |i: u32| match self.packing() {
             Packing::Fine => {
                 let whole = self.word(weights + i / 2) >> (i % 2 * 16) & 0xffff;
@@ -160,19 +160,19 @@ impl Reader<'_> {
             }
             _ => self.float(weights + i),
         };
-        let of = |i| ((slot(i) & ((1 << bits) - 1)) as u16, weight(i));
+        let of = |i| ((index(i) & ((1 << bits) - 1)) as u16, weight(i));
         (0..count).map(of).collect()
     }
 
     fn compact_record(&self, record: u32) -> Vec<(u16, f32)> {
-        let [_, b, slots, d] = [0, 1, 2, 3].map(|i| self.word(record + i));
+        let [_, b, indices, d] = [0, 1, 2, 3].map(|i| self.word(record + i));
         let second = b >> 16 & 0x1ff;
         let third = b >> 25 | (d >> 22 & 3) << 7;
         let last = d >> 24;
         let first = COMPACT_ONE - second - third - last;
         let weights = [first, second, third, last].map(|q| fraction(q, COMPACT_ONE));
-        let slots = slots.to_le_bytes().map(u16::from);
-        slots.into_iter().zip(weights).collect()
+        let indices = indices.to_le_bytes().map(u16::from);
+        indices.into_iter().zip(weights).collect()
     }
 
     fn blend(&self, of: &super::SliceOffsets, point: u32) -> Vec<(u32, Vec3, Option<Vec3>)> {

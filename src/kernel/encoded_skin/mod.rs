@@ -1,17 +1,17 @@
 //! A skin as the words that kernels read, tested without a device.
 //!
-//! [`encode`] cuts a [`PackedSkin`] into [`EncodedSlice`]s. A slice is a run of results (points,
-//! render vertices, or faceVarying normals) whose static data fit one binding; whoever uploads it
-//! puts its words anywhere in a storage buffer of u32 and adds the place to its [`SliceOffsets`].
-//! [`encode_shapes`] makes the tables that the kernel of weights reads.
+//! [`encode`] splits a [`PackedSkin`] into [`EncodedSlice`]s. A slice is a run of results (points,
+//! render vertices, or faceVarying normals) whose static data fit one binding. The uploading code
+//! copies its words to any place of a storage buffer of u32, and adds that place to its
+//! [`SliceOffsets`]. [`encode_shapes`] encodes the tables that the kernel `weights` reads.
 //!
-//! | file | what it says |
+//! | file | content |
 //! |---|---|
-//! | `packing` | how many bits a value takes ([`Packing`]) |
+//! | `packing` | the number of bits of a value ([`Packing`]) |
 //! | `codecs` | numbers in fewer bits: grids, octahedral directions, fractions |
 //! | `values` | the words of a point, a normal, an influence record ([`ValueLayout`]) |
-//! | `slices` | the words of a slice, and how many they are |
-//! | `decode` | the way back, by the steps of the shaders; tests hold it against what the CPU mirror computes with |
+//! | `slices` | the words of a slice, and their number |
+//! | `decode` | decoding by the steps of the shaders; tests compare it with the CPU mirror's input |
 
 mod codecs;
 #[cfg(test)]

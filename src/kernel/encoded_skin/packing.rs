@@ -1,4 +1,4 @@
-//! Packing: skins that take fewer bytes on the GPU, and lose precision.
+//! Packing: skins that take fewer bytes on the GPU and lose precision.
 
 use glam::{Vec3, Vec4};
 
@@ -13,34 +13,34 @@ use crate::skel::SkinningMethod;
 /// How many bits the rest points, rest normals and weights of a skin take on the GPU.
 ///
 /// Sizes below are for a point with a normal and four influences, in a skeleton of at most 255
-/// joints. Errors are those of one value. The error of a weight moves a point by at most that error
-/// times the distance between the places that its joints alone would move it to.
+/// joints. An error is that of one value. The error of a weight moves a point by at most that error
+/// times the distance between the places where its joints alone would move it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// 44 bytes: values as they are. Palette indices take a byte if the skeleton has at most 255
-    /// joints.
+    /// 44 bytes: values are not rounded. Palette indices take a byte if the skeleton has at most
+    /// 255 joints.
     #[default]
     Exact,
     /// 24 bytes.
     ///
-    /// - Points lie on a cubic grid of 2^21 steps: an error of at most 4.8e-7 of the largest
+    /// - Points lie on a cubic grid of 2^21 steps: the error is at most 4.8e-7 of the largest
     ///   extent, and half a step of f32 there.
-    /// - Normals are octahedral directions of twice 16 bits: at most 5e-5.
-    /// - Weights are fractions of 65535 that keep their sum: less than 1.6e-5.
+    /// - Normals are octahedral directions of twice 16 bits: the error is at most 5e-5.
+    /// - Weights are fractions of 65535 that keep their sum: the error is less than 1.6e-5.
     Fine,
     /// 16 bytes, for points with at most four weights that are not zero, and at most 255 joints.
     ///
-    /// - Points lie on a cubic grid of 2^16 steps: an error of at most 1.6e-5 of the largest
+    /// - Points lie on a cubic grid of 2^16 steps: the error is at most 1.6e-5 of the largest
     ///   extent.
-    /// - Normals are octahedral directions of twice 11 bits: at most 1.5e-3.
-    /// - Weights are fractions of 1023 that add up to 1: less than 9.8e-4.
+    /// - Normals are octahedral directions of twice 11 bits: the error is at most 1.5e-3.
+    /// - Weights are fractions of 1023 that add up to 1: the error is less than 9.8e-4.
     Compact,
 }
 
 impl PackedSkin {
-    /// The same skin with values that take fewer bytes. Rounding happens here: both backends, and
-    /// everything that reads this skin, use the rounded values. [`Packing::Exact`] changes nothing,
-    /// and does not undo an earlier packing.
+    /// Returns this skin with values that take fewer bytes. Rounding happens here: both backends,
+    /// and everything else that reads the new skin, use the rounded values. [`Packing::Exact`]
+    /// changes nothing, and does not undo an earlier packing.
     ///
     /// A skin can be packed if it has linear blend skinning and a normal per point or none. It must
     /// not have blend shapes, constant influences, render vertices or faceVarying normals, and
@@ -58,17 +58,16 @@ impl PackedSkin {
             Err(Invalid::new(self.prim(), property, expected, found))
         };
         let (true, Some(influences)) = (self.suits_multi_pose_lbs(), &self.influences) else {
-            let expected =
-                "linear blend skinning of points alone, or with normals of theirs, to pack";
+            let expected = "linear blend skinning, with a normal per point or none, to pack";
             return refuse("points", expected, "a skin of another kind");
         };
         let influences = match packing {
             Packing::Exact | Packing::Fine => fine(self.prim(), influences)?,
-            Packing::Compact if self.palette_slots() > 256 => {
+            Packing::Compact if self.palette_entry_count() > 256 => {
                 return refuse(
                     "skel:joints",
                     "at most 255 joints to pack",
-                    &(self.palette_slots() - 1).to_string(),
+                    &(self.palette_entry_count() - 1).to_string(),
                 );
             }
             Packing::Compact => compact(self.prim(), influences)?,
@@ -138,7 +137,7 @@ fn checked(
     }
 }
 
-/// Influences with weights that are fractions of 65535.
+/// Rounds influences to weights that are fractions of 65535.
 fn fine(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
     let count = influences.count as usize;
     let mut packed = influences.clone();
@@ -160,8 +159,8 @@ fn fine(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, I
     Ok(packed)
 }
 
-/// Influences with four weights that are fractions of 1023, the largest first. Other weights have
-/// to be 0 as such fractions.
+/// Rounds influences to four weights that are fractions of 1023, the largest first. All other
+/// weights must round to 0.
 fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
     let points = influences.words.len() / influences.record_words() as usize;
     let mut words = Vec::with_capacity(points * record_words(4));
@@ -191,9 +190,9 @@ fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences
         let mut all: Vec<(u32, u16)> = whole
             .iter()
             .zip(influences.of_point(point))
-            .map(|(q, (slot, _))| (*q, slot))
+            .map(|(q, (index, _))| (*q, index))
             .collect();
-        // Stable: of equal weights the first authored stays first.
+        // The sort is stable: of equal weights, the first authored stays first.
         all.sort_by_key(|(q, _)| std::cmp::Reverse(*q));
         all.resize(4, (0, 0));
         let pair = |i: usize| u32::from(all[i].1) | u32::from(all[i + 1].1) << 16;
@@ -207,23 +206,23 @@ fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences
     })
 }
 
-/// How many bytes the kernels move per point of a skin, on average.
+/// Number of bytes that the kernels move per point of a skin, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PointBytes {
     /// Bytes of static data that are read: rest points, rest normals, influences and indices. Poses
-    /// of one skin share them: up to [`crate::kernel::POSES_PER_ITEM`] poses read them once.
+    /// of one skin share a reading, up to [`crate::kernel::POSES_PER_ITEM`] of them.
     pub read: f64,
-    /// Bytes of results that are written: positions of 12 bytes, normals of 12 and tangents of 16.
+    /// Bytes of results that are written: 12 per position, 12 per normal and 16 per tangent.
     pub written: f64,
 }
 
 impl PackedSkin {
-    /// How many bytes skinning moves per point, on average over the skin. Face corners and render
-    /// vertices count for their points. It leaves out palettes (96 bytes per joint and instance)
-    /// and blend entries, which depend on the active shapes.
+    /// Number of bytes that skinning moves per point, on average over the skin. Face corners and
+    /// render vertices count for their points. It leaves out palettes (96 bytes per joint and
+    /// instance) and blend entries, which depend on the active shapes.
     ///
-    /// An instance writes 12 bytes less if its target wants no normals, and 8 bytes less if it
-    /// wants octahedral ones.
+    /// An instance writes 12 bytes less if its target leaves normals out, and 8 bytes less if it
+    /// asks for octahedral ones.
     #[must_use]
     pub fn bytes_per_point(&self) -> PointBytes {
         let points = self.point_count();

@@ -1,4 +1,4 @@
-//! The words of a slice: how many they are, where each array begins, and what they hold.
+//! The words of a slice: their number, where each array begins, and the values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ gpu_struct! {
     /// Where the arrays of an encoded slice begin, in words of the buffer that holds it; [`NONE`]
     /// for an array that the slice does not have.
     ///
-    /// A slice has points, results and, for made lists, blend entries. Results refer to points of
-    /// the slice by `sources`.
+    /// A slice has points, results and, if it blends, blend entries. Results refer to points of the
+    /// slice by `sources`.
     pub struct SliceOffsets {
         /// Number of results.
         count: u32,
-        /// The point of each result, as a number within the slice. [`NONE`] if result i is of point
-        /// i.
+        /// The point of each result, as an index within the slice. [`NONE`] if result i belongs to
+        /// point i.
         sources: u32,
         /// Rest points, one per point. [`NONE`] for faceVarying normals.
         points: u32,
@@ -38,26 +38,26 @@ gpu_struct! {
         /// The list of blend entries: a row per point and one more for the end, counted in words
         /// from this one, then the entries.
         blend_list: u32,
-        /// How to read an entry. Bits 0 to 7: how many low bits of an entry are its number within
-        /// its block; its sub-shape stands above them. Bits 8 and up: how many points a block has,
-        /// as a power of two.
+        /// How to read an entry. Bits 0 to 7: the number of low bits of an entry that are its index
+        /// within its block; the sub-shape stands above them. Bits 8 and up: the number of points
+        /// in a block, as a power of two.
         blend_bits: u32,
-        /// A table with a word per block: where the block's first point offset lies, counted from
-        /// this word. The point offsets follow it.
+        /// A table with a word per block: the place of the block's first point offset, counted from
+        /// this word. The point offsets follow the table.
         blend_offsets: u32,
-        /// The word that the same table's entries are counted from for normal offsets.
+        /// The word from which the entries of the same table are counted for normal offsets.
         blend_normal_offsets: u32,
         /// Rows of neighbours for smooth normals: one per point and one more for the end, counted
         /// in corners.
         neighbor_rows: u32,
-        /// Two neighbours per corner (the next point of the face and the one before), as numbers of
+        /// Two neighbours per corner (the next point of the face and the one before), as indices of
         /// results of the whole skin.
         neighbors: u32,
     }
 }
 
 impl SliceOffsets {
-    /// A slice that has nothing.
+    /// A slice without arrays.
     const EMPTY: Self = Self {
         count: 0,
         sources: NONE,
@@ -101,18 +101,18 @@ impl SliceOffsets {
 /// A run of results of a skin and the static data that they need, encoded.
 #[derive(Clone, Debug)]
 pub struct EncodedSlice {
-    /// Number of its first result.
+    /// Index of its first result.
     pub first: usize,
-    /// What the kernels read.
+    /// The words that the kernels read.
     pub words: Vec<u32>,
     /// Where its arrays begin, counted from the first of the words.
     pub offsets: SliceOffsets,
-    /// What an item's flags say of these words: [`SkinItem::NARROW_JOINTS`] or nothing.
+    /// The flags of its items that depend on these words: [`SkinItem::NARROW_JOINTS`] or 0.
     pub flags: u32,
-    /// Its blend entries, to make lists of some of them; `None` without shapes.
+    /// Its blend entries, for lists of some of them; `None` without blend shapes.
     pub blend: Option<Arc<BlendIndex>>,
-    /// How its values are encoded, if `multi_pose_lbs` skins it; `None` for slices that `skin`
-    /// does.
+    /// How its values are encoded for the kernel `multi_pose_lbs`; `None` if the kernel `skin`
+    /// skins it.
     pub multi_pose: Option<MultiPoseValues>,
 }
 
@@ -128,12 +128,12 @@ pub struct MultiPoseValues {
 /// The tables of a skin's blend shapes that [`crate::kernel::WEIGHTS`] reads.
 #[derive(Clone, Debug)]
 pub struct EncodedShapes {
-    /// Per blend shape two words (its first sub-shape, and how many), then per sub-shape the weight
-    /// that it holds at, as f32.
+    /// Per blend shape two words (its first sub-shape, and its number of sub-shapes). Then per
+    /// sub-shape the weight at which it applies fully, as f32.
     pub words: Vec<u32>,
-    /// Blend shapes, empty ones too.
-    pub slot_count: u32,
-    /// Sub-shapes of all of them.
+    /// Number of blend shapes, including missing ones.
+    pub channel_count: u32,
+    /// Number of sub-shapes of all blend shapes.
     pub sub_shape_count: u32,
 }
 
@@ -141,30 +141,30 @@ impl EncodedShapes {
     /// The word at which the sub-shapes' weights begin.
     #[must_use]
     pub fn positions(&self) -> u32 {
-        self.slot_count * 2
+        self.channel_count * 2
     }
 }
 
-/// Something of a skin that no binding of the asked size holds.
+/// The error for a part of a skin that does not fit one binding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {asked} is more than {limit}")]
+#[error("{what}: {asked} is more than the limit of {limit}")]
 pub struct TooLarge {
-    /// The prim and what it has too much of.
+    /// The prim, and what is too large.
     pub what: String,
-    /// How much it has.
+    /// The size that it needs.
     pub asked: u64,
-    /// How much is possible.
+    /// The largest size that is possible.
     pub limit: u64,
 }
 
 /// Encodes a skin in slices of at most `binding_bytes` each: points or render vertices first, then
 /// faceVarying normals.
 ///
-/// Slices are made one by one, so that a large skin is not held twice.
+/// It yields one slice at a time, so that a large skin is not in memory twice.
 ///
 /// # Errors
-/// A result that alone needs more than `binding_bytes`; too many shapes for a word to hold a blend
-/// entry.
+/// A single result that needs more than `binding_bytes`; more sub-shapes than a word of a blend
+/// list can hold.
 pub fn encode(
     skin: &PackedSkin,
     binding_bytes: u64,
@@ -179,15 +179,16 @@ pub fn encode(
         .flat_map(move |results| Encoder::new(skin, results, binding_bytes))
 }
 
-/// Whether [`crate::kernel::MULTI_POSE_LBS`] skins it. Small skins share workgroups, which [`crate::kernel::SKIN`] does; that cannot read
-/// packed skins.
+/// Whether [`crate::kernel::MULTI_POSE_LBS`] skins it. Small skins are left to
+/// [`crate::kernel::SKIN`], whose items can share workgroups, unless they are packed: only
+/// `MULTI_POSE_LBS` reads packed skins.
 #[must_use]
 pub fn is_for_multi_pose_lbs(skin: &PackedSkin) -> bool {
     let is_small = skin.point_count() <= MAX_SHARED_RESULTS as usize;
     skin.suits_multi_pose_lbs() && (!is_small || skin.packing() != Packing::Exact)
 }
 
-/// Encodes the tables of a skin's blend shapes; `None` without any.
+/// Encodes the tables of a skin's blend shapes; `None` if it has none.
 ///
 /// # Errors
 /// Tables of more than `binding_bytes`.
@@ -198,7 +199,7 @@ pub fn encode_shapes(
     let Some(blend) = skin.blend() else {
         return Ok(None);
     };
-    let bytes = blend.slots().len() as u64 * 8 + blend.positions().len() as u64 * 4;
+    let bytes = blend.sub_shape_ranges().len() as u64 * 8 + blend.positions().len() as u64 * 4;
     if bytes > binding_bytes {
         return Err(TooLarge {
             what: format!("{}: shape tables", skin.prim()),
@@ -207,23 +208,23 @@ pub fn encode_shapes(
         });
     }
     let mut words = Vec::with_capacity((bytes / 4) as usize);
-    words.extend(blend.slots().as_flattened());
+    words.extend(blend.sub_shape_ranges().as_flattened());
     words.extend(blend.positions().iter().map(|p| p.to_bits()));
     Ok(Some(EncodedShapes {
         words,
-        slot_count: blend.slots().len() as u32,
+        channel_count: blend.sub_shape_ranges().len() as u32,
         sub_shape_count: blend.positions().len() as u32,
     }))
 }
 
-/// What a skin's results are.
+/// The kind of results of a slice.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Results<'a> {
     /// One per point, in order.
     Points,
-    /// Render vertices: the point of each.
+    /// Render vertices, with the point of each.
     Vertices(&'a [u32]),
-    /// faceVarying normals alone: the point of each.
+    /// Only faceVarying normals, with the point of each.
     Corners(&'a [u32]),
 }
 
@@ -255,7 +256,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// One of them, for messages.
+    /// The name of one result, for messages.
     fn name(self) -> &'static str {
         match self {
             Self::Points => "point",
@@ -265,12 +266,12 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Words of a skin's static data, by what they hold. This is the only place that says how many.
+/// Numbers of words of a skin's static data, by kind. No other place computes them.
 #[derive(Debug)]
 pub(super) struct Sizes {
     /// Words of an influence record.
     pub record: u64,
-    /// One record serves all points.
+    /// Whether one record serves all points.
     pub is_constant: bool,
     /// Words of a rest point.
     pub point: u64,
@@ -278,7 +279,7 @@ pub(super) struct Sizes {
     pub normal: u64,
     /// Words of a result's rest tangent.
     pub tangent: u64,
-    /// Words that say of which point a result is.
+    /// Words of a result's point index.
     pub source: u64,
     /// Words of a row of the blend list: one per point and one more.
     pub blend_row: u64,
@@ -286,11 +287,11 @@ pub(super) struct Sizes {
     pub neighbor_row: u64,
     /// Blend entries of each point; empty without shapes.
     entries: Vec<u32>,
-    /// Words of a blend entry in the list, and of what it adds.
+    /// Words of a blend entry: in the list, and of its offsets.
     entry: u64,
     /// Points that share a word of the table of blend offsets.
     block: usize,
-    /// Words of a result in an output buffer, of its widest kind.
+    /// Words of a result in an output buffer, for its widest kind.
     out: u64,
 }
 
@@ -311,19 +312,20 @@ impl Sizes {
             blend_row: words(blend.is_some(), 1),
             neighbor_row: words(has_points && skin.smooth_normals().is_some(), 1),
             entries: blend.map_or(Vec::new(), |b| b.index().entries_of_points()),
-            // A word of the list, and what it adds.
+            // One word of the list, and the offsets.
             entry: blend.map_or(0, |b| 4 + b.normal_offsets().map_or(0, |_| 3)),
             block: blend.map_or(1, |b| b.index().block_points()),
             out: if has_tangents { 4 } else { 3 },
         };
-        // Results of points that are not in order have to say which, if they need anything of them. faceVarying normals need
-        // nothing if influences are constant or missing.
+        // If results are not the points in order, each needs the index of its point, if it reads
+        // anything of the point. faceVarying normals read nothing if influences are constant or
+        // missing.
         let looks_up = results.sources().is_some() && sizes.per_point() > 0;
         sizes.source = words(looks_up, 1);
         sizes
     }
 
-    /// Words that a slice has once, however long it is.
+    /// Words that a slice has once, for any number of points.
     pub fn once(&self) -> u64 {
         let record = if self.is_constant { self.record } else { 0 };
         record + self.blend_row + self.neighbor_row
@@ -343,7 +345,7 @@ impl Sizes {
         self.source > 0
     }
 
-    /// Words of a point's blend entries and neighbours, if it is the `number`th point of its slice.
+    /// Words of a point's blend entries and neighbours, if it has index `number` in its slice.
     fn entries(&self, skin: &PackedSkin, point: usize, number: usize) -> u64 {
         let entries = self.entries.get(point).map_or(0, |count| {
             u64::from(*count) * self.entry + u64::from(number.is_multiple_of(self.block))
@@ -353,7 +355,7 @@ impl Sizes {
         entries + u64::from(corners) * 2
     }
 
-    /// Bytes of a slice of this result alone.
+    /// Size in bytes of a slice with only this result.
     fn bytes_of_one(&self, skin: &PackedSkin, point: usize) -> u64 {
         let entries = self.entries(skin, point, 0);
         4 * (self.once() + self.per_result() + self.per_point() + entries).max(self.out)
@@ -366,14 +368,15 @@ pub(super) struct Run {
     results: Range<usize>,
     /// In the order of first use.
     points: Vec<u32>,
-    /// Each result's point, as a number among `points`; empty if result i is of point i.
+    /// The point of each result, as an index into `points`; empty if result i belongs to point i.
     sources: Vec<u32>,
-    /// Words of everything, by [`Sizes`].
+    /// Words of the whole run, by [`Sizes`].
     pub words: u64,
 }
 
 impl Run {
-    /// The longest run from result `first` on whose words and whose results fit `binding_bytes`.
+    /// The longest run that begins at result `first` and whose words and results fit
+    /// `binding_bytes`.
     pub fn longest(
         skin: &PackedSkin,
         results: Results<'_>,
@@ -420,12 +423,12 @@ impl Run {
     }
 }
 
-/// Encodes slice after slice of one kind of results.
+/// Encodes the slices of one kind of results, one after the other.
 struct Encoder<'a> {
     skin: &'a PackedSkin,
     results: Results<'a>,
     sizes: Sizes,
-    /// A result that shows each point, for neighbours of smooth normals, which are numbers of
+    /// For each point one result that shows it: neighbours of smooth normals are indices of
     /// results. [`NONE`] for a point that no result shows; empty if results are points.
     shown_by: Vec<u32>,
     next: usize,
@@ -507,7 +510,7 @@ impl Iterator for Encoder<'_> {
         }
         let slice = self.slice();
         if slice.is_err() {
-            // Nothing comes after an error.
+            // After an error the iterator ends.
             self.next = count;
         }
         Some(slice)
@@ -532,14 +535,14 @@ struct Words {
 }
 
 impl Words {
-    /// Appends words and returns the number of the first.
+    /// Appends words and returns the index of the first.
     fn put(&mut self, values: impl Iterator<Item = u32>) -> u32 {
         let first = self.words.len() as u32;
         self.words.extend(values);
         first
     }
 
-    /// What each result has of its own: its point's number, a rest normal, a rest tangent.
+    /// Appends the data of each result: the index of its point, a rest normal, a rest tangent.
     fn put_results(&mut self, skin: &PackedSkin, results: Results<'_>, run: &Run) {
         if !run.sources.is_empty() {
             self.offsets.sources = self.put(run.sources.iter().copied());
@@ -577,8 +580,8 @@ impl Words {
         }
     }
 
-    /// What each point has: its rest position, its blend entries, its neighbours. Returns which
-    /// blend entries those are.
+    /// Appends the data of each point: its rest position, its blend entries, its neighbours.
+    /// Returns those blend entries.
     fn put_points(
         &mut self,
         skin: &PackedSkin,
@@ -586,7 +589,8 @@ impl Words {
         shown_by: &[u32],
     ) -> Option<Arc<BlendIndex>> {
         let points = || run.points.iter().map(|p| *p as usize);
-        // If influence records hold the points, this is not NONE all the same, for that would say that there are none.
+        // Set even if influence records hold the points, because NONE would mean that there are no
+        // points.
         self.offsets.points = self.words.len() as u32;
         points().for_each(|p| skin.encode_point(p, &mut self.words));
         let blend = skin.blend().map(|blend| {
@@ -610,7 +614,8 @@ impl Words {
         blend
     }
 
-    /// The list of all entries, where each block's offsets begin, and the offsets.
+    /// Appends the list of all entries, the table of where each block's offsets begin, and the
+    /// offsets.
     fn put_blend(&mut self, blend: &PackedBlend) {
         let index = blend.index();
         let all: Vec<u32> = (0..blend.positions().len() as u32).collect();
@@ -629,7 +634,7 @@ impl Words {
         let Some(offsets) = blend.normal_offsets() else {
             return;
         };
-        // The same table serves both kinds of offsets.
+        // One table serves both kinds of offsets.
         self.offsets.blend_normal_offsets = self.offsets.blend_offsets + order.len() as u32 * 3;
         put_offsets(offsets);
     }

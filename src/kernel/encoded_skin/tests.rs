@@ -1,4 +1,4 @@
-//! What kernels read of an encoded skin is, to the bit, what the CPU mirror computes with.
+//! The values that kernels read from an encoded skin equal those of the CPU mirror, to the bit.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::skel::{
     BlendShape, Inbetween, InfluenceInterpolation, JointInfluences, MeshTopology, RestNormals, Skin,
 };
 
-/// What kind of skin is encoded.
+/// The kind of skin that is encoded.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     points: usize,
     joints: usize,
-    /// Influences per point; 0 for none.
+    /// Number of influences per point; 0 for none.
     influences: usize,
     is_constant: bool,
     normals: Normals,
     shapes: usize,
-    /// Results are render vertices, with tangents.
+    /// Whether results are render vertices, with tangents.
     vertices: bool,
 }
 
@@ -106,7 +106,7 @@ fn skin(rng: &mut Rng, kind: &Kind) -> PackedSkin {
             .collect();
         let mut weights: Vec<f32> = (0..rows * count).map(|_| rng.unit()).collect();
         for row in weights.chunks_mut(count) {
-            // Sums of 1, which packing wants.
+            // Weights with a sum of 1, which packing needs.
             let sum: f32 = row.iter().sum();
             row.iter_mut().for_each(|w| *w /= sum);
         }
@@ -163,7 +163,7 @@ fn bits(values: &[Vec3]) -> Vec<[u32; 3]> {
         .collect()
 }
 
-/// What the CPU mirror has for the point and the normal of a result.
+/// The values that the CPU mirror has for the point and the normal of a result.
 struct Mirror<'a> {
     skin: &'a PackedSkin,
     /// Blend entries of each point, in the order of the sum.
@@ -185,7 +185,7 @@ impl<'a> Mirror<'a> {
         Self { skin, blend }
     }
 
-    /// Compares a slice with the mirror's values.
+    /// Compares a slice with the values of the mirror.
     fn check(&self, what: &str, slice: &EncodedSlice, found: &DecodedSlice) {
         let skin = self.skin;
         let is_corners = slice.offsets.points == NONE;
@@ -195,7 +195,7 @@ impl<'a> Mirror<'a> {
             (None, Some(corners)) if is_corners => corners[result] as usize,
             _ => result,
         };
-        // Runs of points are numbered from the first one's.
+        // Points of a slice are indexed from the slice's first point.
         let own: Vec<usize> = results.clone().map(point_of).collect();
         let value = |values: &[Vec3], i: usize| values[found.sources[i] as usize];
         if !is_corners {
@@ -240,7 +240,7 @@ impl<'a> Mirror<'a> {
         if let (Some(normals), false) = (skin.smooth_normals(), is_corners) {
             for (i, point) in own.iter().enumerate() {
                 let corners = normals.rows()[*point] as usize..normals.rows()[*point + 1] as usize;
-                // Neighbours are numbered as results; what result shows a point is a point again.
+                // Neighbours are indices of results, so each is mapped back to its point.
                 let shown = found.neighbors[i]
                     .iter()
                     .map(|pair| pair.map(|r| point_of(r as usize)));
@@ -252,14 +252,14 @@ impl<'a> Mirror<'a> {
     }
 }
 
-/// Encodes, decodes and compares; how many slices there are.
+/// Encodes and decodes a skin, compares the values, and returns the number of slices.
 fn round_trip(what: &str, skin: &PackedSkin, binding_bytes: u64) -> usize {
     let mirror = Mirror::new(skin);
     let (mut next, mut count, mut is_at_corners) = (0, 0, false);
     for slice in encode(skin, binding_bytes) {
         let slice = slice.expect(what);
         if slice.offsets.points == NONE && !is_at_corners {
-            // faceVarying normals are numbered anew, behind all points.
+            // faceVarying normals have indices of their own, after all points.
             assert_eq!(next, skin.output_count(), "{what}: points");
             (next, is_at_corners) = (0, true);
         }
@@ -276,7 +276,7 @@ fn round_trip(what: &str, skin: &PackedSkin, binding_bytes: u64) -> usize {
         let sizes = Sizes::new(skin, results);
         let planned = Run::longest(skin, results, &sizes, slice.first, binding_bytes);
         assert_eq!(slice.words.len() as u64, planned.words, "{what}: sizes");
-        // Somewhere in a buffer.
+        // Any place in a buffer.
         let mut buffer = vec![0xdead_beef; 77];
         buffer.extend(&slice.words);
         mirror.check(what, &slice, &slice.decode(&buffer, 77));
@@ -442,18 +442,18 @@ fn a_result_beyond_any_binding_is_named() {
 }
 
 #[test]
-fn shape_tables_hold_slots_and_weights() {
+fn shape_tables_hold_ranges_and_weights() {
     let rng = &mut Rng(17);
     let packed = skin(rng, &Kind { shapes: 6, ..PLAIN });
     let blend = packed.blend().expect("has shapes");
     let shapes = encode_shapes(&packed, u64::MAX)
         .expect("fit")
         .expect("has shapes");
-    let (slots, positions) = shapes.words.split_at(shapes.positions() as usize);
-    assert_eq!(slots, blend.slots().as_flattened());
+    let (ranges, positions) = shapes.words.split_at(shapes.positions() as usize);
+    assert_eq!(ranges, blend.sub_shape_ranges().as_flattened());
     let weights: Vec<f32> = positions.iter().map(|w| f32::from_bits(*w)).collect();
     assert_eq!(weights, blend.positions());
-    assert_eq!(shapes.slot_count as usize, packed.channel_count());
+    assert_eq!(shapes.channel_count as usize, packed.channel_count());
     assert_eq!(shapes.sub_shape_count as usize, weights.len());
     let bytes = shapes.words.len() as u64 * 4;
     assert!(encode_shapes(&packed, bytes).is_ok());

@@ -5,12 +5,12 @@ use super::codecs::{direction_of, octahedral};
 use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
 use crate::kernel::{PackedInfluences, PackedSkin};
 
-/// How many words each kind of value of a skin takes.
+/// Number of words of each kind of value of a skin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueLayout {
     /// How many bits values take.
     pub packing: Packing,
-    /// Palette indices have 8 bits, four to a word; otherwise they have 16.
+    /// Whether palette indices have 8 bits, four to a word; otherwise they have 16, two to a word.
     pub narrow: bool,
     /// Words of a rest point; 0 if the influence record holds it.
     pub point_words: u32,
@@ -21,15 +21,15 @@ pub struct ValueLayout {
 }
 
 impl PackedSkin {
-    /// How many words each kind of its values takes when it is encoded.
+    /// Number of words that each kind of its values takes when it is encoded.
     #[must_use]
     pub fn value_layout(&self) -> ValueLayout {
-        let narrow = self.palette_slots() <= 256;
+        let narrow = self.palette_entry_count() <= 256;
         let count = self.influences().map_or(0, PackedInfluences::count);
-        let slots = count.div_ceil(if narrow { 4 } else { 2 });
+        let indices = count.div_ceil(if narrow { 4 } else { 2 });
         let (point_words, normal_words, record_words) = match self.packing() {
-            Packing::Exact => (3, 3, slots + count),
-            Packing::Fine => (2, 1, slots + count.div_ceil(2)),
+            Packing::Exact => (3, 3, indices + count),
+            Packing::Fine => (2, 1, indices + count.div_ceil(2)),
             Packing::Compact => (0, 0, 4),
         };
         ValueLayout {
@@ -71,7 +71,7 @@ impl PackedSkin {
         }
     }
 
-    /// Appends a point's influence record, and in it what else a packing keeps there.
+    /// Appends a point's influence record, with everything else that the packing keeps in it.
     pub(super) fn encode_record(&self, point: usize, words: &mut Vec<u32>) {
         let Some(influences) = &self.influences else {
             return;
@@ -81,12 +81,17 @@ impl PackedSkin {
             words.extend(self.compact_record(point, influences));
             return;
         }
-        let (slots, bits) = if self.value_layout().narrow {
+        let (indices, bits) = if self.value_layout().narrow {
             (4, 8)
         } else {
             (2, 16)
         };
-        put_parts(words, all().map(|(slot, _)| u32::from(slot)), slots, bits);
+        put_parts(
+            words,
+            all().map(|(index, _)| u32::from(index)),
+            indices,
+            bits,
+        );
         match self.packing {
             Packing::Fine => {
                 let whole = |w: f32| (f64::from(w) * f64::from(FINE_ONE)).round() as u32;
@@ -96,26 +101,26 @@ impl PackedSkin {
         }
     }
 
-    /// x and y of the point; z, and two weights' lower and upper parts; four slots; the normal and
-    /// the last weight.
+    /// The four words of a compact record: x and y of the point; z, and the lower and upper parts
+    /// of two weights; four palette indices; the normal and the last weight.
     ///
-    /// The largest weight is what the others leave of 1023, so that the second is at most 511, the
-    /// third 341 and the last 255.
+    /// The largest weight is 1023 minus the others, so the second is at most 511, the third 341 and
+    /// the last 255.
     fn compact_record(&self, point: usize, influences: &PackedInfluences) -> [u32; 4] {
         let [x, y, z] = self.grid.steps(self.points[point]);
         let normal = self.normals.as_ref().map_or(glam::Vec3::ZERO, |n| n[point]);
         let [u, v] = octahedral(normal, COMPACT_NORMAL).map(|c| c as u32 & 0x7ff);
         let mut weights = [0; 4];
-        let mut slots = 0;
-        for (i, (slot, w)) in influences.of_point(point).enumerate() {
+        let mut indices = 0;
+        for (i, (index, w)) in influences.of_point(point).enumerate() {
             weights[i] = (f64::from(w) * f64::from(COMPACT_ONE)).round() as u32;
-            slots |= u32::from(slot) << (8 * i);
+            indices |= u32::from(index) << (8 * i);
         }
         let [_, second, third, last] = weights;
         [
             x | y << 16,
             z | second << 16 | (third & 0x7f) << 25,
-            slots,
+            indices,
             u | v << 11 | (third >> 7) << 22 | last << 24,
         ]
     }
@@ -135,7 +140,7 @@ pub fn unpack_normal(word: u32) -> glam::Vec3 {
     )
 }
 
-/// Appends numbers of `bits` bits, `per_word` to a word. The first number takes the lowest bits.
+/// Appends numbers of `bits` bits, `per_word` per word. The first number takes the lowest bits.
 fn put_parts(words: &mut Vec<u32>, values: impl Iterator<Item = u32>, per_word: usize, bits: u32) {
     let first = words.len();
     for (i, value) in values.enumerate() {

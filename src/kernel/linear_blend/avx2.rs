@@ -1,6 +1,6 @@
-//! The same loops for x86-64 machines with AVX2 and FMA: two matrix columns to a register. Whoever
-//! calls them from code without these target features holds an
-//! [`Avx2Fma`](crate::kernel::cpu::Avx2Fma).
+//! The loops of the parent module for x86-64 machines with AVX2 and FMA: two matrix columns per
+//! register. Code without these target features needs an [`Avx2Fma`](crate::kernel::cpu::Avx2Fma)
+//! to call them.
 
 use std::arch::x86_64::*;
 
@@ -28,40 +28,41 @@ fn sum_of_halves(v: __m256) -> __m128 {
     _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v))
 }
 
-/// Slots, two to a word, and weights of a record, without a test for each.
+/// Calls `add` with each palette index and weight of a record. Indices lie two to a word; the loop
+/// tests nothing per influence.
 #[inline(always)]
 fn for_each_influence(record: &[u32], count: usize, mut add: impl FnMut(usize, f32)) {
-    let (slots, weights) = record.split_at(count.div_ceil(2));
+    let (indices, weights) = record.split_at(count.div_ceil(2));
     let (pairs, last) = weights.as_chunks();
-    for (word, [a, b]) in slots.iter().zip(pairs) {
+    for (word, [a, b]) in indices.iter().zip(pairs) {
         add((word & 0xffff) as usize, f32::from_bits(*a));
         add((word >> 16) as usize, f32::from_bits(*b));
     }
-    if let ([weight], Some(word)) = (last, slots.last()) {
+    if let ([weight], Some(word)) = (last, indices.last()) {
         add((word & 0xffff) as usize, f32::from_bits(*weight));
     }
 }
 
-/// Sum of a record's matrices times weights, begun at `start`.
+/// The sum of a record's matrices times weights, plus `start`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn sum_of(record: &[u32], count: usize, matrices: &[Columns], start: [__m256; 2]) -> [__m256; 2] {
     let [mut xy, mut zw] = start;
-    for_each_influence(record, count, |slot, weight| {
-        let (joint, weight) = (&matrices[slot], _mm256_set1_ps(weight));
+    for_each_influence(record, count, |index, weight| {
+        let (joint, weight) = (&matrices[index], _mm256_set1_ps(weight));
         xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
         zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
     });
     [xy, zw]
 }
 
-/// The same of matrices of normals.
+/// The same for matrices of normals.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn sum_of_linear(record: &[u32], count: usize, matrices: &[[Vec4; 3]]) -> (__m256, __m128) {
     let (mut xy, mut z) = (_mm256_setzero_ps(), _mm_setzero_ps());
-    for_each_influence(record, count, |slot, weight| {
-        let (joint, weight) = (&matrices[slot], _mm256_set1_ps(weight));
+    for_each_influence(record, count, |index, weight| {
+        let (joint, weight) = (&matrices[index], _mm256_set1_ps(weight));
         xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
         z = _mm_fmadd_ps(joint[2].into(), _mm256_castps256_ps128(weight), z);
     });
@@ -165,8 +166,8 @@ pub(super) fn points_and_normals<const K: usize, const W: usize>(
     {
         let [mut xy, mut zw] = start;
         let (mut normal_xy, mut normal_z) = (_mm256_setzero_ps(), _mm_setzero_ps());
-        for_each_influence(record, K, |slot, weight| {
-            let (joint, normal) = (&matrices.0[slot], &matrices.1[slot]);
+        for_each_influence(record, K, |index, weight| {
+            let (joint, normal) = (&matrices.0[index], &matrices.1[index]);
             let weight = _mm256_set1_ps(weight);
             xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
             zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
@@ -178,10 +179,10 @@ pub(super) fn points_and_normals<const K: usize, const W: usize>(
     }
 }
 
-/// [`normalized`], eight at a time, to the same bits: root and quotient are exact wherever they are
-/// taken (a reciprocal estimate is not, and differs between makers of processors). A pass of its
-/// own over a chunk in the first cache: among the sums above, the root and the quotient of one
-/// point hold up the next ones.
+/// Normalises eight vectors at a time, to the same bits as [`normalized`]: square root and division
+/// are exact on every machine (a reciprocal estimate is not, and differs between makers of
+/// processors). It is a separate pass over a chunk in the first cache: inside the sums above, the
+/// root and the division of one point would delay the next points.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn normalize(vectors: &mut [Vec3]) {
     let (eights, rest) = vectors.as_chunks_mut::<8>();

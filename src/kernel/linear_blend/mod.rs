@@ -1,8 +1,8 @@
 //! Linear blend skinning on the CPU: the loops over points and normals that mirror
 //! `shaders/skin.wgsl`.
 //!
-//! A loop works on a chunk of points. It is unrolled for the common numbers of influences, and
-//! keeps matrices by column, which f32x4 registers multiply without shuffling; [`avx2`] holds two
+//! A loop works on a chunk of points. It is unrolled for the common numbers of influences. Matrices
+//! are kept by column, so f32x4 registers multiply them without shuffling; [`avx2`] holds two
 //! columns in a register.
 
 #[cfg(target_arch = "x86_64")]
@@ -44,11 +44,11 @@ pub(super) fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
     (m[0] * v.x + m[1] * v.y + m[2] * v.z).truncate()
 }
 
-/// Squares of lengths between these bounds neither overflow nor vanish.
+/// The square of a length between these bounds neither overflows nor underflows.
 pub(super) const SQUARES: (f32, f32) = (4e-20, 1e30);
 
-/// Scales a vector to unit length; zero stays zero. Extreme lengths are scaled first, which the
-/// shader always does.
+/// Scales a vector to unit length; zero stays zero. A vector of extreme length is scaled down or up
+/// first; the shader does that to every vector.
 pub(super) fn normalized(v: Vec3) -> Vec3 {
     let square = v.length_squared();
     if square > SQUARES.0 && square < SQUARES.1 {
@@ -63,7 +63,7 @@ pub(super) fn normalized(v: Vec3) -> Vec3 {
 }
 
 /// Skins a chunk. `matrices` has one matrix of `N` columns per palette index. The result of a value
-/// is `apply(sum, value)`, where the sum of weighted matrices begins with `start`.
+/// is `apply(sum, value)`, where `sum` is `start` plus the weighted matrices.
 fn skin_chunk<const N: usize>(
     records: Records<'_>,
     matrices: &[[Vec4; N]],
@@ -112,7 +112,7 @@ fn unrolled<const N: usize, const K: usize, const W: usize>(
         for k in 0..K {
             add_scaled(
                 &mut m,
-                &matrices[slot(record, k)],
+                &matrices[palette_index(record, k)],
                 f32::from_bits(record[K.div_ceil(2) + k]),
             );
         }
@@ -130,7 +130,7 @@ fn blend_matrices<const N: usize>(
     for k in 0..count {
         add_scaled(
             &mut m,
-            &matrices[slot(record, k)],
+            &matrices[palette_index(record, k)],
             f32::from_bits(record[count.div_ceil(2) + k]),
         );
     }
@@ -138,7 +138,7 @@ fn blend_matrices<const N: usize>(
 }
 
 #[inline(always)]
-pub(super) fn slot(record: &[u32], k: usize) -> usize {
+pub(super) fn palette_index(record: &[u32], k: usize) -> usize {
     (record[k / 2] >> (k % 2 * 16) & 0xffff) as usize
 }
 
@@ -162,7 +162,7 @@ pub(super) fn normalize(vectors: &mut [Vec3]) {
     }
 }
 
-/// Calls the loop of [`avx2`] for a number of influences up to twelve, or else `$many`.
+/// Calls the loop of [`avx2`] for this number of influences if it is at most twelve, else `$many`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! by_count {
     ($count:expr, $loop:ident $arguments:tt, $many:expr) => {
@@ -275,7 +275,7 @@ mod tests {
         let mut vectors: Vec<Vec3> = (0..77)
             .map(|i| Vec3::new(0.3, -1.7, 0.9) * i as f32 + Vec3::new(-5.0, 1.0, 1e-3 * i as f32))
             .collect();
-        // Among vectors that are ordinary, so that either way is gone.
+        // Extreme vectors among ordinary ones, so that both branches are taken.
         vectors[9] = Vec3::ZERO;
         vectors[21] = Vec3::new(0.0, 3e-20, 0.0);
         vectors[22] = Vec3::new(0.0, 3e-12, 0.0);

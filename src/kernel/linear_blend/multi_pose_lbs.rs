@@ -1,5 +1,5 @@
-//! Linear blend skinning of one mesh in several poses at once, `shaders/multi_pose_lbs.wgsl`: what
-//! the poses share is read once. Its mirror is that of `skin`.
+//! Linear blend skinning of one mesh in several poses at once, `shaders/multi_pose_lbs.wgsl`: data
+//! that the poses share is read once. Its mirror is that of `skin`.
 
 use crate::kernel::layout::{gpu_struct, skin_wgsl};
 use crate::kernel::registry::{POSES_PER_ITEM, multi_pose_bits};
@@ -13,7 +13,7 @@ gpu_struct! {
         palette: u32,
         /// First row of its normal palette.
         normal_palette: u32,
-        /// Three rows out of skeleton space for points, then three for normals.
+        /// First row of `out_from_skel`: three rows for points, then three for normals.
         post: u32,
         /// First word of its positions.
         out_points: u32,
@@ -46,7 +46,7 @@ gpu_struct! {
         pose_count: u32,
         /// Words from one position to the next, the same for all poses.
         points_stride: u32,
-        /// The same for normals.
+        /// Words from one normal to the next, the same for all poses.
         normals_stride: u32,
         /// Length of a step of the grid that packed points lie on.
         step: f32,

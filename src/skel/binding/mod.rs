@@ -1,6 +1,6 @@
-//! Binding resolution: which Skeleton, animation and influences reach each skinnable prim.
+//! Binding resolution: finds the Skeleton, the animation and the influences of each skinnable prim.
 //!
-//! It works on a [`PrimTree`], which a reader fills, so tests need no file. The rules are those of
+//! It works on a [`PrimTree`], which a reader fills; so tests need no file. The rules are those of
 //! UsdSkelCache::Populate and ComputeSkelBindings (rules 1 to 3), checked against usd-core 26.11.
 
 mod tree;
@@ -9,7 +9,7 @@ use crate::error::Warning;
 
 pub use tree::{AuthoredBinding, PrimIndex, PrimKind, PrimTree, Target, TreePrim};
 
-/// Where to look for the animation of a skeleton.
+/// Where the search for a skeleton's animation starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AnimSource {
     /// From the Skeleton prim upward, as usd-core does (rule 3).
@@ -34,8 +34,8 @@ pub struct Binding {
     pub skinning_method: Option<PrimIndex>,
 }
 
-/// A skinnable prim that is bound to a Skeleton, also if it has no influences and no blend shapes.
-/// Such prims count for the extents of SkelRoots (rule 33).
+/// A skinnable prim that is bound to a Skeleton, even if it has no influences and no blend shapes.
+/// Such prims add to the extents of SkelRoots (rule 33).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     pub prim: PrimIndex,
@@ -54,18 +54,18 @@ pub struct Resolution {
 #[derive(Clone, Default)]
 struct Inherited {
     skel_root: Option<PrimIndex>,
-    /// The prim whose skel:skeleton holds, and the skeleton if its target is one.
+    /// The prim whose skel:skeleton applies here, and the Skeleton, if its target is one.
     skeleton: Option<(PrimIndex, Option<PrimIndex>)>,
     joint_indices: Option<PrimIndex>,
     joint_weights: Option<PrimIndex>,
     joints: Option<PrimIndex>,
     geom_bind_transform: Option<PrimIndex>,
     skinning_method: Option<PrimIndex>,
-    /// Below a prim that traversal stops at.
+    /// Whether the prim is below one where traversal stops.
     pruned: bool,
 }
 
-/// Resolves every skinnable prim below a SkelRoot that a Skeleton is bound to.
+/// Resolves every skinnable prim that is below a SkelRoot and bound to a Skeleton.
 #[must_use]
 pub fn resolve(tree: &PrimTree, reading: AnimSource) -> Resolution {
     let mut out = Resolution::default();
@@ -77,14 +77,15 @@ pub fn resolve(tree: &PrimTree, reading: AnimSource) -> Resolution {
             .map_or_else(Inherited::default, |p| states[p].clone());
         if prim.kind == PrimKind::SkelRoot {
             if state.pruned {
-                // Every SkelRoot is visited by itself, below whatever it stands: as a prototype below a
-                // PointInstancer, say, which is skinnable. Nothing is inherited into it then.
+                // Every SkelRoot is visited on its own, also below a prim where traversal stops,
+                // such as a prototype below a PointInstancer, which is skinnable. It inherits
+                // nothing then.
                 state = Inherited::default();
             }
             state.skel_root.get_or_insert(index);
         }
         let Some(skel_root) = state.skel_root else {
-            // Outside any SkelRoot nothing counts, and nothing is inherited into one.
+            // Outside of SkelRoots nothing is bound, and a SkelRoot inherits nothing from there.
             states.push(state);
             continue;
         };
@@ -133,7 +134,7 @@ fn inherit(
             warnings.push(Warning::new(
                 "binding-api-missing",
                 &prim.path,
-                "has skel: properties but SkelBindingAPI is not applied, so they are overlooked",
+                "has skel: properties but SkelBindingAPI is not applied, so they are ignored",
             ));
         }
         return;
@@ -146,7 +147,7 @@ fn inherit(
                     "skeleton-unbound",
                     &prim.path,
                     format!(
-                        "skel:skeleton targets {}, which is no Skeleton: unbound",
+                        "skel:skeleton targets {}, which is no Skeleton: not bound",
                         tree[*p].path
                     ),
                 ));
@@ -156,7 +157,7 @@ fn inherit(
                 warnings.push(Warning::new(
                     "skeleton-unbound",
                     &prim.path,
-                    format!("skel:skeleton targets {path}, where no active prim is: unbound"),
+                    format!("skel:skeleton targets {path}, but no active prim is there: not bound"),
                 ));
                 None
             }
@@ -164,9 +165,9 @@ fn inherit(
         };
         state.skeleton = Some((index, skeleton));
     }
-    let nearest = |slot: &mut Option<PrimIndex>, authored: bool| {
+    let nearest = |found: &mut Option<PrimIndex>, authored: bool| {
         if authored {
-            *slot = Some(index);
+            *found = Some(index);
         }
     };
     nearest(&mut state.joint_indices, a.joint_indices);
@@ -203,7 +204,7 @@ fn bind(
         skeleton,
         geom_bind_transform: state.geom_bind_transform,
     });
-    // A nested SkelRoot between binds nothing by itself; usd-core passes through it.
+    // A nested SkelRoot in between does not stop the search, as in usd-core.
     let from = match reading {
         AnimSource::AtSkeleton => skeleton,
         AnimSource::AtBinding => bound_at,
@@ -244,13 +245,13 @@ fn explain_target(tree: &PrimTree, target: &Target) -> Option<String> {
             tree[*p].path
         )),
         Target::Missing(path) => Some(format!(
-            "skel:animationSource targets {path}, where no active prim is: rest pose"
+            "skel:animationSource targets {path}, but no active prim is there: rest pose"
         )),
         Target::Empty => None,
     }
 }
 
-/// The SkelAnimation that drives a Skeleton, also if no prim is bound to that Skeleton (rule 3).
+/// The SkelAnimation that drives a Skeleton, even if no prim is bound to that Skeleton (rule 3).
 #[must_use]
 pub fn animation_of(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {
     match inherited_animation_source(tree, skeleton)? {
@@ -259,8 +260,8 @@ pub fn animation_of(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {
     }
 }
 
-/// The nearest opinion on skel:animationSource at or above `from`, on prims with the API applied.
-/// It is searched above the SkelRoot too.
+/// The nearest opinion on skel:animationSource at or above `from`, on prims with SkelBindingAPI
+/// applied. The search continues above the SkelRoot.
 fn inherited_animation_source(tree: &PrimTree, from: PrimIndex) -> Option<(PrimIndex, &Target)> {
     let mut at = Some(from);
     while let Some(index) = at {
@@ -282,7 +283,7 @@ fn warn_of_unused_sources(
     reading: AnimSource,
     warnings: &mut Vec<Warning>,
 ) {
-    // A Skeleton that skins nothing is animated all the same, in its own right.
+    // A Skeleton that skins nothing is animated too.
     let mut used = used.to_vec();
     let skeletons = (0..tree.len()).filter(|i| tree[*i].kind == PrimKind::Skeleton);
     for skeleton in skeletons.filter(|_| reading == AnimSource::AtSkeleton) {
@@ -301,10 +302,10 @@ fn warn_of_unused_sources(
         let why = match (prim.has_api, reading) {
             (false, _) => "SkelBindingAPI is not applied to this prim",
             (true, AnimSource::AtSkeleton) => {
-                "animation is searched from the Skeleton prim upward and none is bound from here"
+                "an animation is searched from the Skeleton prim upward, not from here"
             }
             (true, AnimSource::AtBinding) => {
-                "no skel:skeleton is bound at or below this prim that inherits it"
+                "no prim at or below this one binds a skel:skeleton that inherits it"
             }
         };
         warnings.push(Warning::new(

@@ -1,32 +1,32 @@
-//! What binding resolution needs to know of a stage: for each prim its kind, its relationships, and
-//! which attributes are authored.
+//! The data of a stage that binding resolution needs: for each prim its kind, its relationships,
+//! and which attributes are authored.
 
 /// Index of a prim in a [`PrimTree`].
 pub type PrimIndex = usize;
 
-/// The kind of a prim, as far as skinning is concerned.
+/// The kind of a prim, as far as skinning needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrimKind {
     SkelRoot,
     Skeleton,
-    /// Not imageable either.
+    /// A SkelAnimation, which is not Imageable.
     SkelAnimation,
     /// Any Boundable that is neither SkelRoot nor Skeleton (rule 1); `has_points` for PointBased.
     Skinnable {
         has_points: bool,
     },
-    /// Imageable, so that bindings are inherited through it.
+    /// An Imageable prim that is not skinnable. Bindings are inherited through it.
     Imageable,
-    /// Not imageable: traversal prunes it and all below.
+    /// A prim that is not Imageable. Traversal leaves it out with everything below.
     Other,
 }
 
 /// The first forwarded target of an authored relationship.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A prim of the tree, of whatever kind.
+    /// A prim of the tree, of any kind.
     Prim(PrimIndex),
-    /// An authored path where no active prim is.
+    /// An authored path without an active prim.
     Missing(String),
     /// An authored, empty list, which blocks inheritance (rule 3).
     Empty,
@@ -48,10 +48,10 @@ pub struct AuthoredBinding {
 #[derive(Clone, Debug)]
 pub struct TreePrim {
     pub path: String,
-    /// Parent's index; parents come before their children, depth first.
+    /// Index of the parent. Parents come before their children, in depth-first order.
     pub parent: Option<PrimIndex>,
     pub kind: PrimKind,
-    /// SkelBindingAPI is applied (rule 2).
+    /// Whether SkelBindingAPI is applied (rule 2).
     pub has_api: bool,
     pub skeleton: Option<Target>,
     pub animation_source: Option<Target>,

@@ -1,4 +1,4 @@
-//! Transforms from translations, rotations and scales, as SkelAnimations hold them, and back.
+//! Converts between transforms and translations, rotations and scales, as SkelAnimations have them.
 
 use glam::{DMat3, DMat4, DQuat, DVec3, Quat, Vec3};
 use half::f16;
@@ -8,24 +8,24 @@ use super::error::same_length;
 use crate::math;
 use crate::sampled::Half3;
 
-/// GfMatrix4d::Factor's epsilon. A matrix is singular if its determinant is nearer to zero; squares
-/// of scales are at least this.
+/// The epsilon of GfMatrix4d::Factor. A matrix is singular if its determinant is nearer to zero.
+/// Squared scales are at least this.
 const SINGULAR: f64 = 1e-10;
 
-/// A transform's components, in the precision of a SkelAnimation's arrays.
+/// The components of a transform, in the precision of a SkelAnimation's arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Components {
-    /// In the parent's space and units.
+    /// Translation in the parent's space and units.
     pub translate: Vec3,
-    /// Of unit length where it comes out of a decomposition.
+    /// Rotation. A decomposition returns it with unit length.
     pub rotate: Quat,
-    /// Along the joint's own axes.
+    /// Scales along the joint's own axes.
     pub scale: Half3,
 }
 
 /// The transform that scales, then rotates, then translates (UsdSkelMakeTransform, rule 12). The
-/// rotation is used as it is, not normalised. It computes in f64; Pixar converts the quaternion to
-/// a matrix in f32.
+/// rotation is used as it is and not normalised. The function computes in f64, but Pixar converts
+/// the quaternion to a matrix in f32.
 #[must_use]
 pub fn make_transform(components: &Components) -> DMat4 {
     let q = components.rotate;
@@ -62,10 +62,10 @@ pub fn make_transforms(
 
 /// The components of a transform (UsdSkelDecomposeTransform).
 ///
-/// If the transform mirrors, all three scales are negative and the rotation matches, whichever axes
-/// were flipped (rule 26). Shear is lost: the scales are then the stretches along the principal
-/// axes. Scales beyond the range of half precision become infinite. `None` if the determinant of
-/// the upper 3x3 matrix is within 1e-10 of zero, or if an element is not finite.
+/// If the transform mirrors, all three scales are negative and the rotation fits them, whichever
+/// axes were flipped (rule 26). Shear is lost: the scales are then the stretches along the
+/// principal axes. A scale beyond the range of half precision becomes infinite. `None` if the
+/// determinant of the upper 3x3 matrix is within 1e-10 of zero, or if an element is not finite.
 #[must_use]
 pub fn decompose_transform(transform: DMat4) -> Option<Components> {
     let m = DMat3::from_mat4(transform);
@@ -89,7 +89,7 @@ pub fn decompose_transform(transform: DMat4) -> Option<Components> {
     rotate.is_finite().then(|| Components {
         translate: transform.w_axis.truncate().as_vec3(),
         rotate: rotate.as_quat(),
-        // By way of f32, as GfVec3h converts.
+        // Converted through f32, as in GfVec3h.
         scale: scale.to_array().map(|s| f16::from_f32(s as f32)),
     })
 }

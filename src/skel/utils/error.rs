@@ -1,5 +1,5 @@
-//! Errors of the utilities. They work on arrays and cannot name a prim; callers that know one can
-//! wrap these in [`crate::Invalid`].
+//! Errors of the utilities. The utilities work on arrays and cannot name a prim. A caller that
+//! knows the prim can put them into a [`crate::Invalid`].
 
 /// Arrays that do not fit each other, or values that a utility cannot work with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,14 +15,14 @@ pub enum UtilError {
     /// An elementSize of 0.
     #[error("elementSize: expected at least 1, found 0")]
     ElementSize,
-    /// An array that is no whole number of elements.
+    /// An array whose length is no multiple of elementSize.
     #[error("{what}: expected a multiple of elementSize {element_size}, found {found}")]
     NotWhole {
         what: &'static str,
         element_size: usize,
         found: usize,
     },
-    /// Rule 22: the joint of influence `at` is out of range, whatever its weight.
+    /// The joint of influence `at` is out of range, which is an error at any weight (rule 22).
     #[error("joint index: expected one below {joint_count}, found {joint} at {at}")]
     Joint {
         joint: u32,
@@ -34,7 +34,7 @@ pub enum UtilError {
     Singular { what: &'static str, at: usize },
 }
 
-/// As many values as expected, or [`UtilError::Length`].
+/// Returns [`UtilError::Length`] unless the lengths are equal.
 pub(super) fn same_length(
     what: &'static str,
     expected: usize,

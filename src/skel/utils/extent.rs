@@ -7,8 +7,8 @@ use crate::sampled::Time;
 use crate::skel::SkeletonInstance;
 
 /// The bounding box of the pivots of joints, grown by `pad` on all sides
-/// (UsdSkelComputeJointsExtent). It is in skeleton space, or in the space that `root` leads to.
-/// `None` without joints; Pixar's result is then an inverted box of the largest floats.
+/// (UsdSkelComputeJointsExtent). It is in skeleton space, or transformed by `root`. `None` without
+/// joints; Pixar returns an inverted box of the largest floats then.
 #[must_use]
 pub fn compute_joints_extent(
     skel_from_joint: &[DMat4],
@@ -16,7 +16,7 @@ pub fn compute_joints_extent(
     root: Option<DMat4>,
 ) -> Option<[Vec3; 2]> {
     let pivots = skel_from_joint.iter().map(|m| {
-        // Through f32 on either side, as Pixar's pivots go.
+        // Rounded to f32 before and after the transform, as in Pixar's code.
         let pivot = m.w_axis.truncate().as_vec3();
         root.map_or(pivot, |root| {
             root.transform_point3(pivot.as_dvec3()).as_vec3()
@@ -28,12 +28,12 @@ pub fn compute_joints_extent(
     Some([low - pad, high + pad])
 }
 
-/// How far the rest extent of a prim reaches beyond the joints at rest
-/// (UsdSkelSkinningQuery::ComputeExtentsPadding): the largest distance on any side, at least 0.
+/// How far the rest extent of a prim reaches beyond the joints at rest, on the side where it
+/// reaches furthest; at least 0 (UsdSkelSkinningQuery::ComputeExtentsPadding).
 ///
-/// - `skel_from_joint_at_rest`: rest transforms in skeleton space.
-/// - `extent`: that of the prim, in prim space.
-/// - `geom_bind`: geomBindTransform. The box is transformed as a box.
+/// - `skel_from_joint_at_rest`: rest transforms, from joint space to skeleton space.
+/// - `extent`: the extent of the prim, in prim space.
+/// - `geom_bind`: geomBindTransform. It transforms the box as a box.
 #[must_use]
 pub fn extents_padding(
     skel_from_joint_at_rest: &[DMat4],
@@ -70,10 +70,10 @@ fn transformed_box(extent: [Vec3; 2], m: DMat4) -> [Vec3; 2] {
 
 /// The extent of a Skeleton prim at a time: the bounding box of the pivots of its joints, without
 /// padding (rule 34; UsdGeomBoundable's ComputeExtentFromPlugins for Skeletons). It is in skeleton
-/// space, or in the space that `transform` leads to. `None` without joints.
+/// space, or transformed by `transform`. `None` without joints.
 ///
 /// # Errors
-/// Rest transforms that are needed but missing (rule 9), where Pixar gives an empty extent.
+/// Rest transforms that are needed but missing (rule 9); Pixar returns an empty extent then.
 pub fn skeleton_extent(
     instance: &SkeletonInstance,
     time: Time,

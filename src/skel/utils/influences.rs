@@ -1,14 +1,14 @@
-//! Joint influences put in order: normalised, sorted, resized, expanded.
+//! Normalises, sorts, resizes and expands joint influences.
 //!
-//! All functions work on arrays as files hold them: `element_size` influences per component, one
+//! All functions work on arrays as files have them: `element_size` influences per component, one
 //! component after the other. A component is a point, or the whole prim. Joint indices may have any
-//! integer type. If Pixar's tools print a warning and do nothing, the function here returns an
+//! integer type. Where Pixar's tools print a warning and do nothing, the function here returns an
 //! error. To keep the largest influences of every point, sort and then resize.
 
 use super::UtilError;
 use super::error::same_length;
 
-/// Weights that sum to no more than this become zeros: UsdSkelNormalizeWeights' default.
+/// Default epsilon of UsdSkelNormalizeWeights: weights whose sum is at most this become zero.
 pub const WEIGHT_SUM_EPSILON: f32 = f32::EPSILON;
 
 /// Divides the weights of each component by their sum (UsdSkelNormalizeWeights), in f32 as Pixar
@@ -50,7 +50,7 @@ pub fn sort_influences<I: Copy + Ord>(
     for (joints, weights) in components {
         pairs.clear();
         pairs.extend(weights.iter().copied().zip(joints.iter().copied()));
-        // Adding 0 makes one zero of the two, which compare equal in C++.
+        // Adding 0 turns -0 into 0; C++ compares them as equal.
         pairs.sort_by(|a, b| (b.0 + 0.0).total_cmp(&(a.0 + 0.0)).then(b.1.cmp(&a.1)));
         for (at, (weight, joint)) in pairs.iter().enumerate() {
             weights[at] = *weight;
@@ -61,8 +61,9 @@ pub fn sort_influences<I: Copy + Ord>(
 }
 
 /// Changes the number of influences per component from `from` to `to` (UsdSkelResizeInfluences, for
-/// indices and weights at once). New influences have joint 0 and weight 0. If there are fewer, the
-/// *first* are kept and their weights are normalised, whatever their sum was.
+/// indices and weights at once). Added influences have joint 0 and weight 0. If `to` is less than
+/// `from`, the *first* influences are kept, and their weights are normalised to the sum 1, whatever
+/// the sum was before.
 ///
 /// # Errors
 /// Arrays of different length; sizes of 0, or a `from` that does not divide it.
@@ -99,13 +100,13 @@ fn resized<T: Copy + Default>(values: &[T], from: usize, to: usize) -> Vec<T> {
 }
 
 /// Repeats constant influences for each of `points` points
-/// (UsdSkelExpandConstantInfluencesToVarying; call it for indices and for weights). No points leave
-/// none.
+/// (UsdSkelExpandConstantInfluencesToVarying). Call it for indices and for weights. With 0 points,
+/// the arrays become empty.
 pub fn expand_constant_influences_to_varying<T: Copy>(values: &mut Vec<T>, points: usize) {
     *values = values.repeat(points);
 }
 
-/// A whole number of elements, of at least one value each.
+/// Checks that an array consists of whole elements of at least one value each.
 fn whole(what: &'static str, found: usize, element_size: usize) -> Result<(), UtilError> {
     if element_size == 0 {
         return Err(UtilError::ElementSize);

@@ -8,11 +8,11 @@ use crate::math;
 use crate::skel::Topology;
 
 /// Converts joint-local transforms to skeleton space: multiplies the transform of each parent with
-/// that of its child (UsdSkelConcatJointTransforms). `root` is multiplied with the root joints;
-/// with `out_from_skel`, results are in another space.
+/// that of its child (UsdSkelConcatJointTransforms). The transforms of root joints are multiplied
+/// with `root`. If `root` is `out_from_skel`, results are in that space instead of skeleton space.
 ///
 /// # Errors
-/// A number of transforms that is not the topology's.
+/// Another number of transforms than joints.
 ///
 /// # Panics
 /// If a parent comes after its child; [`Topology::validate`] checks that.
@@ -29,7 +29,7 @@ pub fn concat_joint_transforms(
     let mut out: Vec<DMat4> = Vec::with_capacity(local.len());
     for (parent, local) in topology.parents().zip(local) {
         out.push(match parent {
-            // Parents come first, so theirs is already there.
+            // Parents come first, so the parent's transform is computed already.
             Some(parent) => out[parent] * *local,
             None => root.map_or(*local, |root| root * *local),
         });
@@ -38,15 +38,15 @@ pub fn concat_joint_transforms(
 }
 
 /// Converts transforms in skeleton space to joint-local ones: multiplies the inverse of each parent
-/// with its child (UsdSkelComputeJointLocalTransforms). `root_inverse` is multiplied with the root
-/// joints, to undo the `root` of [`concat_joint_transforms`].
+/// with its child (UsdSkelComputeJointLocalTransforms). The transforms of root joints are
+/// multiplied with `root_inverse`, which reverses the `root` of [`concat_joint_transforms`].
 ///
 /// # Errors
-/// A number of transforms that is not the topology's; a parent whose transform has no inverse,
-/// where Pixar goes on with a huge one.
+/// Another number of transforms than joints; a parent whose transform has no inverse (Pixar
+/// continues with a huge one).
 ///
 /// # Panics
-/// Where the topology names a parent that it does not have.
+/// If the topology refers to a parent that does not exist.
 pub fn compute_joint_local_transforms(
     topology: &Topology,
     transforms: &[DMat4],

@@ -7,14 +7,14 @@ use super::error::same_length;
 use crate::skel::SkinningMethod;
 use crate::skel::dual_quaternion::{Blend, Parts, scaled};
 
-/// usd-core's epsilon: if the only influence has a weight this close to 1, its joint's transform is
+/// usd-core's epsilon: if a single influence has a weight this close to 1, its joint's transform is
 /// used as it is.
 const WHOLE: f64 = 1e-6;
 
 /// The transform from prim space to skeleton space of a rigid prim, which constant influences move
 /// as a whole (UsdSkelSkinTransform).
 ///
-/// - `method`: how joints are combined.
+/// - `method`: the skinning method.
 /// - `geom_bind`: geomBindTransform.
 /// - `skinning`: skinning transforms in the joint order of the prim: its skel:joints if it has them
 ///   (with the identity for a joint that the skeleton lacks, rule 11), else the order of the
@@ -68,7 +68,7 @@ fn linear(frame: [DVec3; 4], skinning: &[DMat4], joints: &[u32], weights: &[f32]
     })
 }
 
-/// Rules 25 and 26. All four points have the same joints, so one blend serves them.
+/// Rules 25 and 26. All four points have the same joints, so one blend transforms them all.
 fn by_quaternions(
     frame: [DVec3; 4],
     skinning: &[DMat4],
@@ -86,14 +86,14 @@ fn by_quaternions(
     frame.map(|p| blend.transform(scaled(&weighted, has_scale, p)))
 }
 
-/// Tips of the three axes, and the origin.
+/// The tips of the three axes, and the origin.
 fn frame_points(m: DMat4) -> [DVec3; 4] {
     let origin = m.w_axis.truncate();
     let tip = |axis: DVec4| origin + axis.truncate();
     [tip(m.x_axis), tip(m.y_axis), tip(m.z_axis), origin]
 }
 
-/// The transform whose [`frame_points`] these are.
+/// The transform that has these [`frame_points`].
 fn frame_of([x, y, z, origin]: [DVec3; 4]) -> DMat4 {
     DMat4::from_cols(
         (x - origin).extend(0.0),

@@ -212,10 +212,10 @@ fn late(gpu: &Gpu) -> Result<(), Failed> {
         let want = bounds_on_cpu(&crowd.read_points(id)?);
         ensure(crowd.latest_bounds(id)? == want, &format!("frame {seed}"))?;
     }
-    // Another instance in its slot.
+    // Another instance under its index.
     crowd.remove_instance(id)?;
     let next = crowd.add_instance(skin)?;
-    ensure(next.index() == id.index(), "another slot")?;
+    ensure(next.index() == id.index(), "another index")?;
     crowd.set_pose(next, &made.pose(7))?;
     ensure(
         crowd.latest_bounds(id).is_err(),

@@ -125,7 +125,7 @@ fn room_is_used_again(gpu: &Gpu) -> Result<(), Failed> {
         crowd.outputs_generation() == generation,
         "buffers were replaced",
     )?;
-    ensure(crowd.index_count() <= 200, "slots were not used again")
+    ensure(crowd.index_count() <= 200, "indices were not used again")
 }
 
 fn growth(gpu: &Gpu) -> Result<(), Failed> {
@@ -165,7 +165,7 @@ fn removed_ids(gpu: &Gpu) -> Result<(), Failed> {
     let new = crowd.add_instance(skin)?;
     ensure(
         new != old && new.index() == old.index(),
-        "a slot is used again under another id",
+        "an index is used again under another id",
     )?;
     let refused = |what: &str, result: Result<(), GpuError>| match result {
         Err(GpuError::Mismatch(_)) => Ok(()),

@@ -37,8 +37,8 @@ fn skinned(skin: &PackedSkin, rows: &[Vec4], at: PaletteRows) -> (Vec<Vec3>, Vec
     let post = at.post.expect("of a palette");
     let one = |i: usize, p: Vec4, from: u32, out: u32, unit: bool| {
         let mut sum = [Vec4::ZERO; 3];
-        for (slot, weight) in influences.of_point(i) {
-            let m = matrix(rows, from + 3 * u32::from(slot));
+        for (index, weight) in influences.of_point(i) {
+            let m = matrix(rows, from + 3 * u32::from(index));
             for (sum, row) in sum.iter_mut().zip(m) {
                 *sum += weight * row;
             }
@@ -322,18 +322,18 @@ fn transforms(gpu: &Gpu) -> Result<(), Failed> {
     let apart = skinned(skin, &rows, at).0;
     let mut seen = 0;
     for (i, p) in skin.points().iter().enumerate() {
-        let (slot, _) = skin
+        let (index, _) = skin
             .influences()
             .expect("skinned")
             .of_point(i)
             .next()
             .expect("one");
         let whole = apply(
-            matrix(&rows, at.points + 3 * u32::from(slot)),
+            matrix(&rows, at.points + 3 * u32::from(index)),
             p.extend(1.0),
         );
         let in_skel = apply(
-            pose.palette().expect("posed").points()[usize::from(slot)],
+            pose.palette().expect("posed").points()[usize::from(index)],
             p.extend(1.0),
         );
         let want = apply(*pose.post(), in_skel.extend(1.0));

@@ -84,7 +84,7 @@ fn many(gpu: &Gpu) -> Result<(), Failed> {
             let hidden = ids[frame as usize];
             each.set_hidden(hidden.0, frame == 2)?;
             all.set_hidden(hidden.1, frame == 2)?;
-            let changes = |slot: u32| u64::from(slot) % 3 == frame % 3;
+            let changes = |index: u32| u64::from(index) % 3 == frame % 3;
             for (a, _) in ids.iter().filter(|(a, _)| changes(a.index())) {
                 if !each.is_hidden(*a)? {
                     each.set_pose(*a, &of(*a).pose(frame * 1000 + u64::from(a.index())))?;

@@ -74,10 +74,10 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failed> {
     expect("one's weights", uploaded(&mut crowd)?, channels as u64 * 4)?;
 
     // A palette of its own has blocks for points and normals.
-    let slots = made.packed.palette_slots() as u64;
+    let entries = made.packed.palette_entry_count() as u64;
     let other = with_weights(&made, &made.pose(1000), vec![0.75; channels]);
     crowd.set_pose(ids[7], &other)?;
-    expect("one's palette", uploaded(&mut crowd)?, slots * 2 * 48)?;
+    expect("one's palette", uploaded(&mut crowd)?, entries * 2 * 48)?;
     let moved = glam::DMat4::from_translation(glam::DVec3::X);
     for (id, pose) in ids.iter().zip(&poses) {
         let palette = match id.index() {
@@ -118,7 +118,7 @@ fn part_and_meet(gpu: &Gpu) -> Result<(), Failed> {
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(made.packed.clone())?;
     let ids = crowd.add_instances(skin, 4)?;
-    let palette = made.packed.palette_slots() as u64 * 2 * 48;
+    let palette = made.packed.palette_entry_count() as u64 * 2 * 48;
     let poses: Vec<PackedPose> = (0..8).map(|i| made.pose(i)).collect();
     let of = |seed: usize| poses[seed].palette().cloned().expect("posed");
     let shared = [crowd.add_palette(of(0)), crowd.add_palette(of(1))];

@@ -95,7 +95,7 @@ fn kinds() -> Vec<(Packing, Skin)> {
             if packing == Packing::Compact && influences > 4 {
                 continue;
             }
-            // Slots of 8 and of 16 bits.
+            // Palette indices of 8 and of 16 bits.
             for joints in [JOINTS, 300] {
                 if packing == Packing::Compact && joints > 255 {
                     continue;
@@ -120,13 +120,13 @@ fn promised(packing: Packing) -> (f64, f64, f64) {
     }
 }
 
-/// Weights by slot, since packing may bring them into another order.
-fn by_slot(skin: &PackedSkin, point: usize) -> Vec<f32> {
-    let mut out = vec![0.0; skin.palette_slots()];
+/// Weights by palette index, since packing may bring them into another order.
+fn by_palette_index(skin: &PackedSkin, point: usize) -> Vec<f32> {
+    let mut out = vec![0.0; skin.palette_entry_count()];
     let influences = skin.influences().expect("it has some");
     influences
         .of_point(point)
-        .for_each(|(slot, w)| out[slot as usize] += w);
+        .for_each(|(index, w)| out[index as usize] += w);
     out
 }
 
@@ -163,7 +163,10 @@ fn values() -> Result<(), Failed> {
             ensure(near, &format!("{packing:?}: a normal is {off} off"))?;
         }
         for point in 0..exact.point_count() {
-            let (a, b) = (by_slot(&exact, point), by_slot(&packed, point));
+            let (a, b) = (
+                by_palette_index(&exact, point),
+                by_palette_index(&packed, point),
+            );
             let sums: [f64; 2] = [&a, &b].map(|w| w.iter().map(|w| f64::from(*w)).sum());
             ensure(
                 (sums[0] - sums[1]).abs() < tolerance::FEW_ROUNDINGS,
@@ -231,14 +234,14 @@ fn deformed() -> Result<(), Failed> {
 fn bytes() -> Result<(), Failed> {
     let four = skin(4, 100, true, 1);
     let of = |packing| pack(&four, packing).bytes_per_point();
-    // Rest points and normals of 12 bytes, four slots of 1 and weights of 4.
+    // Rest points and normals of 12 bytes, four palette indices of 1 and weights of 4.
     ensure(of(Packing::Exact).read == 44.0, "as they are")?;
     ensure(of(Packing::Fine).read == 8.0 + 4.0 + 4.0 + 8.0, "fine")?;
     ensure(of(Packing::Compact).read == 16.0, "compact")?;
     let all = [Packing::Exact, Packing::Fine, Packing::Compact];
     ensure(all.iter().all(|p| of(*p).written == 24.0), "written")?;
     let wide = pack(&skin(4, 300, true, 1), Packing::Exact).bytes_per_point();
-    ensure(wide.read == 48.0, "slots of 2 bytes")
+    ensure(wide.read == 48.0, "palette indices of 2 bytes")
 }
 
 fn refused() -> Result<(), Failed> {

@@ -302,17 +302,17 @@ fn refused(gpu: &Gpu) -> Result<(), Failed> {
         (
             id,
             both(at(0, 24), at(8, 24)),
-            "normals: they would lie upon the positions",
+            "normals: they would overlap the positions",
         ),
         (
             id,
             both(at(0, 24), at(16, 24)),
-            "normals: they would lie upon the positions",
+            "normals: they would overlap the positions",
         ),
         (
             id,
             both(at(0, 12), at(24, 16)),
-            "normals: they would lie upon the positions",
+            "normals: they would overlap the positions",
         ),
         (
             bare,

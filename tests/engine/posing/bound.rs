@@ -84,7 +84,7 @@ pub fn check(
     }
     let last = joints.len();
     if found.points()[last] != want.points()[last] {
-        return Err("the last slot is not geomBindTransform".into());
+        return Err("the last palette entry is not geomBindTransform".into());
     }
     println!("{worst:.4} and {worst_normal:.4} of what is allowed, {spec:?}");
     Ok(())

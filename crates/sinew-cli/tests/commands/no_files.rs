@@ -85,8 +85,8 @@ fn builder(bound: BoundSkin<'_>, time: Time) -> SkinBuilder {
     if let Some(order) = &binding.joints {
         builder = builder.joint_order(order.clone());
     }
-    for slot in &binding.shapes {
-        let read = slot.shape.as_ref().unwrap().as_ref().unwrap();
+    for channel in &binding.shapes {
+        let read = channel.shape.as_ref().unwrap().as_ref().unwrap();
         builder = builder.shape(shape(read));
     }
     builder

@@ -11,7 +11,7 @@ use crate::usd::read::values::{read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{
-    ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeSlot, SkinBinding,
+    ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeChannel, SkinBinding,
 };
 use sinew::skel::binding::{Binding, PrimKind};
 use sinew::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation, SkinningMethod};
@@ -304,7 +304,7 @@ impl SkinReader<'_> {
         let point_count = out.points.first().map_or(0, |p| p.len());
         for (token, target) in tokens.iter().zip(targets) {
             let shape = self.read_shape(&target, point_count, &out.path)?;
-            out.shapes.push(ShapeSlot {
+            out.shapes.push(ShapeChannel {
                 token: token.clone(),
                 target: target.as_str().to_owned(),
                 shape,
@@ -326,7 +326,7 @@ impl SkinReader<'_> {
         let prim = self.stage.prim(target)?;
         if !prim.is_valid()? || !prim.is_active()? || !prim.is_a("BlendShape")? {
             let message = format!(
-                "blend shape target {target} is no active BlendShape: its slot contributes nothing"
+                "blend shape target {target} is no active BlendShape: its channel contributes nothing"
             );
             self.warn("blend-shape-missing", user, message);
             return Ok(None);

@@ -51,12 +51,10 @@ pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
 /// use sinew_bake::{Backend, BakeOptions, FrameRange, bake};
 ///
 /// let folder = std::env::temp_dir().join(format!("sinew_bake_{}", std::process::id()));
-/// let options = BakeOptions {
-///     frames: Some(FrameRange { first: 1.0, last: 3.0, step: 1.0 }),
-///     backend: Backend::Cpu,
-///     prims: vec!["/Hatchling/Geo/WingL".into()],
-///     ..BakeOptions::default()
-/// };
+/// let mut options = BakeOptions::default();
+/// options.frames = Some(FrameRange { first: 1.0, last: 3.0, step: 1.0 });
+/// options.backend = Backend::Cpu;
+/// options.prims = vec!["/Hatchling/Geo/WingL".into()];
 /// let input = "../../examples/assets/hatchling.usda".as_ref();
 /// // A folder for a sequence is made.
 /// let report = bake(input, &folder.join("wing.####.obj"), &options, &mut |_| {})?;

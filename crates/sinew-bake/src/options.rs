@@ -16,9 +16,10 @@ use sinew::scene::{OutSpace, Scene};
 use sinew::skel::AnimSource;
 use sinew_io::OpenOptions;
 
-/// What to bake of a file, and how to write it. Set what differs, and take the rest from
-/// `..BakeOptions::default()`.
+/// Options of [`bake`](crate::bake): what to bake of a file and how to write it. Start from
+/// `BakeOptions::default()` and set fields.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct BakeOptions {
     /// Variants and search paths that the input is opened with.
     pub open: OpenOptions,

@@ -48,7 +48,9 @@ pub enum VatValues {
 /// PNG holds shares of a range that the JSON file states: `mix(min, max, texel)`, for normals -1 to 1. Textures have to be
 /// imported as data: nearest texel, no mipmaps, no compression, no sRGB. Between frames a shader mixes two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VatOptions {
+    /// Whether the position texture has offsets or positions.
     pub values: VatValues,
     /// Bits of a channel: 32 or 16 in EXR, 16 or 8 in PNG; `None` for the most.
     pub bits: Option<u8>,

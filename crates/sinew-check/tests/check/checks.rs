@@ -357,10 +357,8 @@ fn bakes() -> Outcome {
                 .iter()
                 .any(|f| f.severity == Severity::Error && f.path == prim)
         };
-        let options = BakeOptions {
-            backend: Backend::Cpu,
-            ..BakeOptions::default()
-        };
+        let mut options = BakeOptions::default();
+        options.backend = Backend::Cpu;
         match bake(
             &file,
             &folder.path().join("out.usdc"),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Finding, Report, Severity, report, table};
 use sinew::error::Invalid;
-use sinew_io::gltf::extensions::{self, humanoid};
+use sinew_io::gltf::extensions;
 
 /// The code of a reader's error that has no code.
 const INVALID: &str = "file-invalid";
@@ -18,8 +18,8 @@ pub(super) fn refused(path: &Path, error: &Invalid) -> Report {
     for f in extensions::humanoid_findings(path) {
         seen.insert((f.code, f.location.clone()));
         let severity = match f.severity {
-            humanoid::Severity::Error => Severity::Error,
-            humanoid::Severity::Warning => Severity::Warning,
+            extensions::FindingSeverity::Error => Severity::Error,
+            extensions::FindingSeverity::Warning => Severity::Warning,
         };
         list.push(finding(f.code, severity, &f.location, f.message()));
     }

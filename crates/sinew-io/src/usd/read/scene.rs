@@ -14,6 +14,7 @@ use crate::usd::read::skinned_prims::{SceneIndices, SkinReader};
 use crate::usd::read::tree::{StageTree, read_tree};
 use crate::usd::read::values::{read_sampled, read_uniform, stage_interpolation};
 use crate::usd::read::xforms::read_stack;
+use crate::{Error, Result};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{

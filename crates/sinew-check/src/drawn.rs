@@ -1,7 +1,6 @@
 //! Meshes, materials and images that cannot be drawn as authored.
 
-use super::Findings;
-use sinew::error::Result;
+use super::{Findings, Result};
 use sinew::scene::Scene;
 use sinew_io::usd::UsdFile;
 

@@ -241,7 +241,7 @@ impl Plan<'_> {
                 }
             }
             Err(why) => self
-                .left
+                .not_fixed
                 .extend(findings.iter().map(|f| entry(f, why.as_str()))),
         }
     }

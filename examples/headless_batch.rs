@@ -40,10 +40,8 @@ fn main() -> ExitCode {
         Err(reason) => return usage(&reason),
     };
 
-    let options = BakeOptions {
-        frames,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.frames = frames;
     // A GPU if there is one, else all cores; one device and its pipelines for the whole batch.
     let open = || Baker::new(&Backend::Auto);
     let mut baker = match open() {

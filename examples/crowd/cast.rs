@@ -95,10 +95,8 @@ impl Model {
         let bones = |rig: &Rig| Humanoid::recognise(rig).map_err(|_| "no humanoid's joint names");
         let (from, to) = (bones(&source)?, bones(&target)?);
         let map = BoneMap::between((&source, &from), (&target, &to));
-        let in_place = RetargetOptions {
-            in_place: true,
-            ..Default::default()
-        };
+        let mut in_place = RetargetOptions::default();
+        in_place.in_place = true;
         let clip = ClipSource {
             instance: &walker.instance,
             world_from_skel: None,

@@ -123,10 +123,9 @@ impl Case {
     }
 
     pub fn options(&self) -> CheckOptions {
-        CheckOptions {
-            max_influences: self.max_influences,
-            ..CheckOptions::default()
-        }
+        let mut options = CheckOptions::default();
+        options.max_influences = self.max_influences;
+        options
     }
 
     fn limit(mut self, max_influences: usize) -> Self {

@@ -11,30 +11,38 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The model has no humanoid skeleton of the number that was asked for.
+    /// The model has no humanoid skeleton with the index that was asked for.
     #[error("{}: {}", file.display(), skeletons(*count, *asked))]
     NoHumanoid {
+        /// The model.
         file: PathBuf,
+        /// The index that was asked for, from 0.
         asked: usize,
-        /// How many it has.
+        /// How many humanoid skeletons the model has.
         count: usize,
     },
     /// The names of a model's joints follow no known convention.
     #[error(
-        "{}: the joints' names follow no known convention{closest}; write a map; the best guess is {{{guess}}}",
+        "{}: the names of the joints follow no known convention{closest}: a map of the bones is needed; the best guess is {{{guess}}}",
         file.display()
     )]
     UnknownNames {
+        /// The model.
         file: PathBuf,
-        /// The convention that fits best, in brackets, or nothing.
+        /// The convention that fits best, as text in brackets with a leading space; empty if there is none.
         closest: String,
-        /// Bones and nodes, as JSON without its braces.
+        /// The most likely map, as JSON from bones to nodes without the outer braces.
         guess: String,
     },
-    /// A humanoid cannot be described by a model's joints.
+    /// A humanoid skeleton cannot be made from the joints of a model.
     #[error("{}: {reason}", file.display())]
-    NotDescribable { file: PathBuf, reason: String },
-    /// Nothing of a clip moves the model.
+    NotDescribable {
+        /// The model.
+        file: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// No track of a clip moves a bone or an expression of the model.
     #[error(
         "{}: nothing of clip \"{clip}\" moves a bone or an expression of {}{}",
         file.display(),
@@ -42,30 +50,36 @@ pub enum Error {
         if *has_humanoid { "" } else { "; the clip's file has no humanoid map" }
     )]
     NothingMoves {
+        /// The clip's file.
         file: PathBuf,
+        /// Name of the clip.
         clip: String,
+        /// The model.
         model: PathBuf,
-        /// Whether the clip's file has a humanoid map. Without one the clip may still be retargeted by joint names.
+        /// Whether the clip's file has a humanoid map. If not, the clip may still be retargeted by joint names.
         has_humanoid: bool,
     },
-    /// A bone map does not fit its rigs.
+    /// A bone map does not fit its rigs; the text says why.
     #[error("{0}")]
     BoneMap(String),
-    /// The root bone that was asked for is no joint of the source that a joint of the target follows.
+    /// The root bone that was asked for is not a source joint of any pair; the text lists those that are.
     #[error("{0}")]
     NoRootBone(String),
-    /// The arms cannot be opened or closed as asked.
+    /// The arms cannot be opened or closed by the given angle; the text says why.
     #[error("{0}")]
     ArmSpace(String),
-    /// A rig stands in a transform that has no inverse.
-    #[error("{rig} stands in a transform that has no inverse")]
-    NoInverse { rig: String },
-    /// A value breaks a rule.
+    /// The world transform of a rig is singular.
+    #[error("{rig}: its world transform has no inverse")]
+    NoInverse {
+        /// Label of the rig.
+        rig: String,
+    },
+    /// A value of a skeleton, clip or map breaks a rule.
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
 
-/// For callers whose own errors are the engine's: the message stays.
+/// For callers whose own errors are the engine's: the message stays, the kind does not.
 impl From<Error> for sinew::Error {
     fn from(error: Error) -> Self {
         match error {
@@ -78,9 +92,9 @@ impl From<Error> for sinew::Error {
 fn skeletons(count: usize, asked: usize) -> String {
     match count {
         0 => "has no humanoid skeleton (EXT_skeleton_humanoid or VRM)".to_owned(),
-        1 => format!("has one humanoid skeleton, number 0, and none with number {asked}"),
+        1 => format!("expected a humanoid skeleton with number {asked}, found one, with number 0"),
         n => format!(
-            "has humanoid skeletons 0 to {}, and none with number {asked}",
+            "expected a humanoid skeleton with number {asked}, found those with numbers 0 to {}",
             n - 1
         ),
     }

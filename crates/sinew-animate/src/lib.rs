@@ -1,8 +1,9 @@
 //! Animation between characters, without files and without a GPU.
 //!
-//! - [`asset`] is what glTF, VRM, FBX and BVH have in common before it becomes UsdSkel: nodes, skins, meshes, curves.
-//! - [`humanoid`] puts clips on human bones onto the nodes of an asset.
-//! - [`retarget`] moves poses from one rig to another, frame by frame, without allocating.
+//! - [`asset`] holds a glTF, VRM, FBX or BVH file in memory, before it is converted to UsdSkel: nodes, skins, meshes,
+//!   curves.
+//! - [`humanoid`] applies clips of human bones to the nodes of an asset.
+//! - [`retarget`] transfers poses from one rig to another, frame by frame, without allocating.
 
 pub mod asset;
 mod error;

@@ -1,4 +1,4 @@
-//! What carries out the deformation of a bake: the CPU mirror, or batches of jobs on a GPU.
+//! The backends that deform prims: the CPU mirror, or batches of jobs on a GPU.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,19 +14,19 @@ use sinew::gpu::{
 use sinew::kernel::{PackedPose, PackedSkin, cpu_instructions, skin_on_cpu};
 use sinew::wgpu;
 
-/// Which backend a bake runs on.
+/// The backend that a bake runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// A hardware GPU if there is one, else the CPU. Never a software adapter: two cores running
-    /// lavapipe measured slower than the same cores running the CPU mirror.
+    /// A hardware GPU if there is one, otherwise the CPU. Software adapters are never used: in a measurement on two
+    /// cores, lavapipe was slower than the CPU mirror.
     #[default]
     Auto,
-    /// A GPU: hardware where there is one, else a software adapter.
+    /// A hardware GPU if there is one, otherwise a software adapter.
     Gpu,
-    /// The CPU mirror.
+    /// The CPU, by the Rust mirrors of the kernels.
     Cpu,
-    /// The adapter whose name contains this text, software ones included.
+    /// The adapter whose name contains this text; it may be a software adapter.
     Adapter(String),
 }
 
@@ -36,29 +36,29 @@ pub(super) struct Job {
     pub pose: PackedPose,
 }
 
-/// What came of a [`Job`].
+/// The result of a [`Job`].
 pub(super) struct Done {
     pub points: Vec<Vec3>,
     pub normals: Option<Vec<Vec3>>,
 }
 
-/// A chosen, ready backend.
+/// An open backend.
 pub(super) enum Deformer {
     Cpu,
     Gpu(Box<GpuBatch>),
 }
 
-/// Jobs that were begun.
+/// Jobs that are running.
 pub(super) enum UnderWay {
     Cpu(Vec<Job>),
     Gpu(GpuReading),
 }
 
 impl Deformer {
-    /// Takes the backend asked for.
+    /// Opens a backend.
     ///
     /// # Errors
-    /// A GPU that was asked for by name or kind and is not there.
+    /// [`Error::Gpu`] if the GPU that was asked for is not available.
     pub fn new(backend: &Backend) -> Result<Self> {
         let gpu = |choice: &AdapterChoice| GpuBatch::open(choice).map(|g| Self::Gpu(Box::new(g)));
         match backend {
@@ -68,30 +68,30 @@ impl Deformer {
             Backend::Auto => match gpu(&AdapterChoice::Hardware) {
                 Ok(gpu) => Ok(gpu),
                 Err(e) => {
-                    log::info!("no hardware GPU, taking the CPU: {e}");
+                    log::info!("no hardware GPU, using the CPU: {e}");
                     Ok(Self::Cpu)
                 }
             },
         }
     }
 
-    /// Takes a device that is there already.
+    /// Uses an existing device.
     ///
     /// # Errors
-    /// A device whose limits are too low, or that is lost.
+    /// [`Error::Gpu`] if a limit of the device is too low, or the device is lost.
     pub fn on_device(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self> {
         let batch = GpuBatch::new(device, queue, None)?;
         Ok(Self::Gpu(Box::new(batch)))
     }
 
-    /// Forgets what earlier bakes left: uploaded skins, and results that nobody waits for any more.
+    /// Drops the state of earlier bakes: uploaded skins, and results of unfinished jobs.
     pub fn reset(&mut self) {
         if let Self::Gpu(gpu) = self {
             gpu.reset();
         }
     }
 
-    /// `cpu (2 threads)`, or `gpu` with the adapter's name.
+    /// The name of the backend, such as `cpu (2 threads)` or `gpu` with the name of the adapter in brackets.
     pub fn describe(&self) -> String {
         match self {
             Self::Cpu => format!("cpu ({} threads)", rayon::current_num_threads()),
@@ -99,7 +99,7 @@ impl Deformer {
         }
     }
 
-    /// What decides about the last bits of results, the same on every machine that has the same of it.
+    /// Identifies the hardware on which results are equal to the last bit.
     pub fn identity(&self) -> String {
         match self {
             Self::Cpu => format!("cpu ({})", cpu_instructions()),
@@ -107,8 +107,8 @@ impl Deformer {
         }
     }
 
-    /// About how many points to begin at once: enough to fill the backend, few enough that results are handed on while
-    /// they are in its caches.
+    /// The approximate number of points to begin at once: enough to fill the backend, and few enough that results are still
+    /// in its caches when they are passed on.
     pub fn batch_points(&self) -> usize {
         match self {
             Self::Cpu => (rayon::current_num_threads() << 17).clamp(1 << 18, 4 << 20),
@@ -116,10 +116,10 @@ impl Deformer {
         }
     }
 
-    /// Begins jobs. A GPU is at work from here on, the CPU at [`Deformer::finish`].
+    /// Begins jobs. A GPU starts to work now, the CPU in [`Deformer::finish`].
     ///
     /// # Errors
-    /// A GPU that fails.
+    /// [`Error::Gpu`] if the GPU fails.
     pub fn begin(&mut self, jobs: Vec<Job>) -> Result<UnderWay> {
         match self {
             Self::Cpu => Ok(UnderWay::Cpu(jobs)),
@@ -127,11 +127,11 @@ impl Deformer {
         }
     }
 
-    /// Finishes jobs, in the order in which they were begun; `then` gets each result with its job's number, from several
-    /// threads, while it is fresh in their caches.
+    /// Finishes jobs, in the order in which they were begun. `then` is called on several threads with each result and the
+    /// number of its job, while the result is in their caches.
     ///
     /// # Errors
-    /// A GPU that fails.
+    /// [`Error::Gpu`] if the GPU fails.
     pub fn finish<T: Send>(
         &mut self,
         jobs: UnderWay,
@@ -153,7 +153,7 @@ impl Deformer {
                 });
                 Ok(done.collect())
             }
-            // What a GPU began is finished by the same one.
+            // The GPU that began jobs also finishes them.
             (UnderWay::Gpu(_), Self::Cpu) => Ok(Vec::new()),
         }
     }
@@ -169,20 +169,20 @@ fn on_cpu(job: &Job, buffers: &Buffers) -> Done {
     Done { points, normals }
 }
 
-/// Skins kept uploaded between batches. Prims whose rest points are animated bring a new skin at
-/// every time; beyond this many the crowd starts anew.
+/// The largest number of skins that stay uploaded between batches. Beyond it a new crowd is made. Prims whose rest points
+/// are animated have a new skin at every time.
 const MAX_SKINS: usize = 256;
 
 /// A crowd that keeps rest data from batch to batch.
 pub(super) struct GpuBatch {
-    /// A device of its own, which tells of failures that no call returns.
+    /// The device that this backend opened. It also reports failures that no call returns.
     own: Option<GpuDevice>,
     adapter_name: String,
     skinner: Skinner,
     crowd: Crowd,
-    /// Counts crowds.
+    /// Number of crowds that were made so far.
     number: usize,
-    /// The crowd before this one: its last results may be on their way yet.
+    /// The previous crowd. Its last results may not have been read yet.
     before: Option<Crowd>,
     /// Uploaded skins by address; the crowd keeps each one's `Arc`, so none is reused.
     skins: HashMap<usize, SkinId>,
@@ -240,7 +240,7 @@ impl GpuBatch {
         self.palettes.clear();
     }
 
-    /// Submits every job in one frame, and the reading of its results. Others may be begun before these are finished.
+    /// Submits all jobs as one frame, and the reading of their results. More jobs may be begun before these are finished.
     pub fn begin(&mut self, jobs: &[Job]) -> Result<GpuReading, GpuError> {
         if self.skins.len() > MAX_SKINS {
             self.before = Some(std::mem::replace(&mut self.crowd, self.skinner.crowd()));
@@ -268,7 +268,7 @@ impl GpuBatch {
         let instances = self.crowd.instances();
         let results = match self.crowd.submit_and_read(&instances) {
             Ok(ticket) => Results::OnTheirWay(ticket),
-            // More than one buffer holds.
+            // More than one buffer can hold.
             Err(GpuError::Limit { .. }) => Results::Here(self.crowd.read(&instances)?),
             Err(e) => return Err(e),
         };
@@ -290,7 +290,7 @@ impl GpuBatch {
             .set_pose(instance, InstancePose::Shared { palette, pose })
     }
 
-    /// Waits for what was begun: its results, in order.
+    /// Waits for jobs and returns their results in order.
     pub fn finish(&mut self, reading: GpuReading) -> Result<Vec<Deformed>, GpuError> {
         let results = match reading.results {
             Results::Here(results) => results,
@@ -306,23 +306,23 @@ impl GpuBatch {
     }
 }
 
-/// Values that wait for use; beyond these, memory is given back.
+/// The largest number of values in unused arrays; arrays beyond it are freed.
 const MOST: usize = 16 << 20;
 
-/// Arrays that are done with, by their length. Fresh memory costs more than the deformation that fills it: the
-/// system clears every page and maps it at the first write.
+/// Unused arrays, by their length. New memory costs more than the deformation that fills it, because the system clears and
+/// maps every page at the first write.
 #[derive(Default)]
 pub(super) struct Buffers(Mutex<Free>);
 
 #[derive(Default)]
 struct Free {
     by_length: HashMap<usize, Vec<Vec<Vec3>>>,
-    /// Values in all of them.
+    /// Number of values in all arrays.
     sum: usize,
 }
 
 impl Buffers {
-    /// An array of so many values, whatever they are.
+    /// An array with `length` unspecified values.
     pub fn take(&self, length: usize) -> Vec<Vec3> {
         let mut free = self.free();
         match free.by_length.get_mut(&length).and_then(Vec::pop) {
@@ -337,7 +337,7 @@ impl Buffers {
         }
     }
 
-    /// Takes an array back.
+    /// Adds an unused array.
     pub fn give(&self, array: Vec<Vec3>) {
         if array.is_empty() {
             return;
@@ -350,7 +350,7 @@ impl Buffers {
     }
 
     fn free(&self) -> std::sync::MutexGuard<'_, Free> {
-        // Whole whatever panicked beside it.
+        // The data is valid even if another thread panicked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! A [`Baker`] bakes open scenes into sinks, and files into files.
+//! The baker, which bakes open scenes into sinks and files into files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -21,14 +21,14 @@ use sinew::scene::{Scene, SkinPart};
 use sinew::wgpu;
 use sinew_io::usd::{BakeEdits, BakedPrim, ReadOptions, UsdFile};
 
-/// A backend that bakes any number of scenes, one after the other. Opening a device takes time, and
-/// so does compiling its pipelines: a host that bakes many files keeps one baker.
+/// Bakes any number of scenes, one after the other, on one backend. Keep one baker for many files, because opening a
+/// device and compiling its pipelines takes time.
 ///
-/// Every method takes a callback that is told of each frame and says whether to go on. If it breaks, the
-/// result is [`Error::Cancelled`], and no output appears under its name. To cancel from another thread,
-/// let the callback look at a flag.
+/// Every method takes a callback, which is called for each frame and decides whether to continue. If it returns
+/// [`ControlFlow::Break`], the result is [`Error::Cancelled`], and no output appears under its name. To cancel from
+/// another thread, let the callback check a flag.
 ///
-/// A baker whose device is lost ([`Error::Gpu`]) bakes nothing any more; make another one.
+/// After its device is lost ([`Error::Gpu`]) a baker cannot be used any more; make a new one.
 pub struct Baker {
     deformer: Deformer,
 }
@@ -45,20 +45,20 @@ impl Baker {
     /// Opens a backend.
     ///
     /// # Errors
-    /// [`Error::Gpu`] if a GPU was asked for and is not there.
+    /// [`Error::Gpu`] if the GPU that was asked for is not available.
     pub fn new(backend: &Backend) -> Result<Self> {
         let deformer = Deformer::new(backend)?;
         Ok(Self { deformer })
     }
 
-    /// The CPU backend.
+    /// A baker on the CPU.
     #[must_use]
     pub fn cpu() -> Self {
         let deformer = Deformer::Cpu;
         Self { deformer }
     }
 
-    /// A baker on a device of the host's. What the device needs is in [`sinew::gpu::needed_limits`] and
+    /// A baker on the caller's device. The device needs the limits of [`sinew::gpu::needed_limits`] and the features of
     /// [`sinew::gpu::needed_features`].
     ///
     /// # Errors
@@ -68,18 +68,21 @@ impl Baker {
         Ok(Self { deformer })
     }
 
-    /// Which backend it is: `cpu (2 threads)`, or `gpu` with the adapter's name.
+    /// The name of the backend: for example `cpu (2 threads)`, or `gpu` with the name of the adapter in brackets.
     #[must_use]
     pub fn backend(&self) -> String {
         self.deformer.describe()
     }
 
-    /// Bakes an open scene into a sink, as [`FrameSink`] says. Nothing is read from files and nothing is
-    /// written but by the sink.
+    /// Bakes an open scene into a sink. It reads no files, and only the sink writes any.
     ///
     /// # Errors
-    /// A plan that fits nothing in the scene, a scene in which nothing could be baked, whatever the sink
-    /// says, a GPU that fails, [`Error::Cancelled`].
+    /// - [`Error::PrimPath`], [`Error::UnknownPrim`], [`Error::EmptyRange`], [`Error::TooManyFrames`] if the plan does not
+    ///   fit the scene.
+    /// - [`Error::NothingToSkin`] if nothing could be baked, and [`Error::PrimLost`] if a prim of even frames is missing at
+    ///   a later frame.
+    /// - [`Error::Sink`] if the sink fails, [`Error::Gpu`] if the GPU fails.
+    /// - [`Error::Cancelled`] if the callback stops the bake.
     pub fn bake(
         &mut self,
         scene: &Scene,
@@ -114,7 +117,8 @@ impl Baker {
                     let binding = &scene.bindings[**b];
                     let has_points = binding.points.has_value();
                     if !has_points {
-                        let message = "has no points, and only its transform moves: left out";
+                        let message =
+                            "the prim has no points, and only its transform moves: it is not baked";
                         let warning = Warning::new("left-out", &binding.path, message);
                         report.warnings.push(warning);
                     }
@@ -136,11 +140,11 @@ impl Baker {
         Ok(report)
     }
 
-    /// Bakes a file into a file, as [`bake`](crate::bake) does, on this backend: [`BakeOptions::backend`] does
-    /// not count. Reading and writing run on a thread with stack enough, as there.
+    /// Bakes a file into a file like [`bake`](crate::bake), but on this backend: [`BakeOptions::backend`] is ignored.
+    /// Reading and writing run on a thread with a large stack, too.
     ///
     /// # Errors
-    /// As [`bake`](crate::bake), and [`Error::Cancelled`].
+    /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
     pub fn bake_file(
         &mut self,
         input: &Path,
@@ -160,11 +164,11 @@ impl Baker {
 
     /// Bakes an open file, with a scene that was read from it, into a file.
     ///
-    /// openusd recurses as deep as prims and layers nest while it writes. An open file is bound to its
-    /// thread, so this runs on the caller's stack: give that thread some 256 MiB if files may be deep.
+    /// openusd recurses as deep as prims and layers are nested while it writes. An open file is bound to its thread, so this
+    /// method runs on the caller's stack: if files may be nested deeply, give that thread 256 MiB.
     ///
     /// # Errors
-    /// As [`bake`](crate::bake), and [`Error::Cancelled`].
+    /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
     pub fn bake_opened(
         &mut self,
         file: &UsdFile,
@@ -252,10 +256,10 @@ impl Baker {
     }
 }
 
-/// Adds to the report what a run found.
+/// Adds the errors and warnings of a run to the report.
 ///
 /// # Errors
-/// [`Error::NothingToSkin`] if nothing came out.
+/// [`Error::NothingToSkin`] if nothing was baked.
 pub(super) fn end(
     scene: &Scene,
     schedule: &[Scheduled],
@@ -273,12 +277,15 @@ pub(super) fn end(
     }
 }
 
-/// Writes the stage over the clips of a bake that ran in shards, each by [`bake`](crate::bake) with the same input, output
-/// and options; nothing is deformed. The backend is the clips' own: all have to be of one.
+/// Writes the stage that refers to the clips of a bake that ran in shards. The shards were baked by [`bake`](crate::bake)
+/// with the same input, output and options, all on the same backend. Nothing is deformed.
 ///
 /// # Errors
-/// A clip that is not there, is cut short, or was made from another input, with other options or on another backend than
-/// the first one; options without `clip_frames`; and as [`bake`](crate::bake).
+/// - [`Error::MissingClips`] if clips are missing.
+/// - [`Error::OtherClip`] if a clip was made from another input, with other options or on another backend than the first
+///   clip.
+/// - [`Error::Output`] if a clip is incomplete, [`Error::Options`] if [`BakeOptions::clip_frames`] is not set.
+/// - Those of [`bake`](crate::bake).
 pub fn stitch(
     input: &Path,
     output: &Path,
@@ -288,7 +295,8 @@ pub fn stitch(
     let start = Instant::now();
     check_output(output, Format::of(output)?, options)?;
     if options.clip_frames.is_none() {
-        let text = "to stitch, say by clip_frames how the bake was cut into clips";
+        let text =
+            "clip_frames is not set: stitching needs the same value that the clips were baked with";
         return Err(Error::Options(text.into()));
     }
     let mut report = with_deep_stack(&mut super::always(progress), |progress| {
@@ -325,7 +333,7 @@ pub(super) fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scen
     Ok((file, scene))
 }
 
-/// What is written of baked prims, and of those around them.
+/// The edits that are written: baked prims, hints and SkelRoots.
 fn usd_edits(
     scene: &Scene,
     mut prims: BTreeMap<usize, BakedPrim>,
@@ -358,14 +366,14 @@ pub(super) fn retyped<'a>(
 pub(super) fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<()> {
     let fail = |reason: &str| Err(Error::output(output, reason));
     if options.layer && format != Format::Usd {
-        return fail("a layer is written as .usda or .usdc");
+        return fail("expected .usda or .usdc for a layer");
     }
     if options.layer
         && output
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
     {
-        return fail("a .usdz has to be self-contained; write the layer as .usda or .usdc");
+        return fail("a .usdz has to be self-contained: expected .usda or .usdc for a layer");
     }
     if let Some(reason) = clips::refusal(output, format, options) {
         return fail(reason);
@@ -390,10 +398,11 @@ pub(super) fn is_below(path: &str, top: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The bindings asked for that can be baked; the others become warnings.
+/// The requested bindings that can be baked. The others become warnings.
 ///
 /// # Errors
-/// A path that is none or has no skinned prim; [`Error::NothingToSkin`] if nothing can be baked.
+/// [`Error::PrimPath`] or [`Error::UnknownPrim`] for a path without a skinned prim; [`Error::NothingToSkin`] if nothing
+/// can be baked.
 fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Vec<usize>> {
     for path in prims {
         let path = path.clone();
@@ -416,7 +425,7 @@ fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Ve
         }
         match &binding.unsupported {
             Some(reason) => {
-                let message = format!("{reason}: left as it is");
+                let message = format!("{reason}: it is not baked");
                 let warning = Warning::new("not-baked", &binding.path, message);
                 report.warnings.push(warning);
             }
@@ -433,7 +442,7 @@ fn is_asked(prims: &[String], path: &str) -> bool {
     prims.is_empty() || prims.iter().any(|p| is_below(path, p))
 }
 
-/// Prims that were not asked for and lose their skinning to those that were.
+/// Warnings about prims that are not baked but lose their skinning, because their SkelRoot becomes an Xform.
 fn no_longer_skinned(scene: &Scene, prims: &[String], chosen: &[usize]) -> Vec<Warning> {
     let roots: HashSet<usize> = chosen
         .iter()
@@ -442,13 +451,13 @@ fn no_longer_skinned(scene: &Scene, prims: &[String], chosen: &[usize]) -> Vec<W
     let left = scene.bindings.iter().filter(|b| !is_asked(prims, &b.path));
     left.filter(|b| roots.contains(&b.skel_root))
         .map(|b| {
-            let message = "was not asked for, but its SkelRoot becomes an Xform, so it stays at its rest points";
+            let message = "the prim is not among those to bake, but its SkelRoot becomes an Xform, so it keeps its rest points";
             Warning::new("no-longer-skinned", &b.path, message)
         })
         .collect()
 }
 
-/// Baked SkelRoots and every SkelRoot nested in one.
+/// Baked SkelRoots and all SkelRoots nested in them.
 pub(super) fn skel_roots_to_retype(scene: &Scene, baked: &BTreeSet<String>) -> Vec<String> {
     let inside = |path: &str| {
         baked.iter().any(|root| {

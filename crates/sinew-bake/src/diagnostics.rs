@@ -1,4 +1,4 @@
-//! What went wrong in a bake, and with which prim.
+//! Collects the errors of a bake by prim.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,19 +7,19 @@ use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 
-/// What went wrong with which prim, by index into [`Scene::bindings`].
+/// The errors of each prim, by index into [`Scene::bindings`].
 #[derive(Default)]
 pub(super) struct Diagnostics {
     whole: Vec<(usize, Invalid)>,
     broken: HashSet<usize>,
-    /// The first error of a prim, and the times of all: a time may be tried for several clips.
+    /// The first error of each prim, and the times of all its errors. A time may be tried for several clips.
     times: BTreeMap<usize, (Time, Invalid, HashSet<Option<u64>>)>,
 }
 
 impl Diagnostics {
     pub fn whole(&mut self, binding: usize, e: Invalid) {
         self.broken.insert(binding);
-        // Every clip finds it again.
+        // Every clip reports it again.
         let is_known = |(b, known): &(usize, Invalid)| *b == binding && *known == e;
         if !self.whole.iter().any(is_known) {
             self.whole.push((binding, e));
@@ -30,7 +30,7 @@ impl Diagnostics {
         let entry = self.times.entry(binding);
         let (first, of_first, times) = entry.or_insert_with(|| (time, e.clone(), HashSet::new()));
         times.insert(bits(time));
-        // Clips may be tried in any order.
+        // Clips may come in any order.
         if time.code() < first.code() {
             (*first, *of_first) = (time, e);
         }
@@ -43,18 +43,18 @@ impl Diagnostics {
         whole.map(|(_, e)| e).or_else(at_a_time)
     }
 
-    /// Whether a prim is known not to be baked at a time.
+    /// Whether a prim failed at a time.
     pub fn fails(&self, binding: usize, time: Time) -> bool {
         let times = self.times.get(&binding);
         times.is_some_and(|(_, _, times)| times.contains(&bits(time))) || self.is_broken(binding)
     }
 
-    /// Whether a prim is known not to be baked at any time.
+    /// Whether a prim fails at all times.
     pub fn is_broken(&self, binding: usize) -> bool {
         self.broken.contains(&binding)
     }
 
-    /// A prim without any sample is an error; one that lacks some is a warning.
+    /// A prim without any sample becomes an error, and a prim without some samples a warning.
     pub fn finish(
         self,
         scene: &Scene,
@@ -65,7 +65,10 @@ impl Diagnostics {
         for (binding, (time, e, times)) in self.times {
             if baked(binding) {
                 let count = times.len();
-                let message = format!("not baked at {count} times, first at {time}: {}", e.brief());
+                let message = format!(
+                    "not baked at {count} times, the first is {time}: {}",
+                    e.brief()
+                );
                 warnings.push(Warning::new(
                     "times-not-baked",
                     &scene.bindings[binding].path,
@@ -75,7 +78,7 @@ impl Diagnostics {
                 errors.push(e);
             }
         }
-        // Prims of one broken skeleton share one report.
+        // A broken skeleton is reported once for all its prims.
         let mut seen = HashSet::new();
         errors.retain(|e| seen.insert(e.to_string()));
         (errors, warnings)
@@ -86,7 +89,7 @@ fn bits(time: Time) -> Option<u64> {
     time.code().map(f64::to_bits)
 }
 
-/// Shapes that are broken and take part at some time: the prim goes without shapes then.
+/// Warnings about prims that are not blended at some times, because a broken shape has a weight there.
 pub(super) fn broken_shapes(scene: &Scene, schedule: &[Scheduled]) -> Vec<Warning> {
     let mut first: BTreeMap<usize, (Time, Invalid)> = BTreeMap::new();
     for (time, bindings) in schedule {
@@ -108,7 +111,8 @@ pub(super) fn broken_shapes(scene: &Scene, schedule: &[Scheduled]) -> Vec<Warnin
     first
         .into_iter()
         .map(|(b, (time, e))| {
-            let message = format!("goes without blend shapes, first at time {time}: {e}");
+            let message =
+                format!("the prim is not blended at some times, the first is {time}: {e}");
             Warning::new("blend-shapes-dropped", &scene.bindings[b].path, message)
         })
         .collect()

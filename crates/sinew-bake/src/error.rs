@@ -10,15 +10,15 @@ use sinew::{Invalid, Warning};
 /// Shorthand for results with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong in a bake. Whichever it is, no output appears under its name and
-/// nothing half-written is left, except finished clips of a bake into clips.
+/// Everything that can go wrong in a bake. After any error, no output appears under its name and no temporary file is
+/// left. Only finished clips of a bake into clips stay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file could not be read or written, or what it holds could not be used.
+    /// A file could not be read or written, or its contents could not be used.
     #[error(transparent)]
     Io(Box<sinew::Error>),
-    /// The GPU failed: no adapter, a lost device, a limit.
+    /// The GPU failed: there is no adapter, the device is lost, or a limit is too low.
     #[error(transparent)]
     Gpu(#[from] GpuError),
     /// One attribute of one prim breaks a UsdSkel rule, and the bake cannot go on without it.
@@ -27,25 +27,24 @@ pub enum Error {
     /// The input is readable, but nothing in it could be baked.
     #[error(transparent)]
     NothingToSkin(Box<NothingToSkin>),
-    /// No skinned prim is at a path that was asked for, nor below it.
-    #[error("{}: no skinned prim is at {path} or below; skinned prims are {}", file.display(), list(known))]
+    /// There is no skinned prim at a requested path or below it.
+    #[error("{}: there is no skinned prim at {path} or below; skinned prims are {}", file.display(), list(known))]
     UnknownPrim {
         /// The scene's file.
         file: PathBuf,
-        /// The path that was asked for.
+        /// The requested path.
         path: String,
         /// The first few skinned prims of the scene.
         known: Vec<String>,
     },
-    /// A prim was asked for by a path that does not begin with `/`.
-    #[error("'{path}': expected an absolute prim path")]
+    /// A requested path does not begin with `/`.
+    #[error("expected an absolute prim path, found '{path}'")]
     PrimPath {
-        /// The path that was asked for.
+        /// The requested path.
         path: String,
     },
-    /// A frame range without a frame: it ends before it begins, has a step that is not above zero, or
-    /// numbers that are not finite.
-    #[error("no frames from {first} to {last} in steps of {step}")]
+    /// A frame range has no frames: it ends before it begins, its step is not above 0, or its numbers are not finite.
+    #[error("there are no frames from {first} to {last} in steps of {step}")]
     EmptyRange {
         /// First frame.
         first: f64,
@@ -54,84 +53,82 @@ pub enum Error {
         /// Time codes from one frame to the next.
         step: f64,
     },
-    /// More frames than a bake makes: a mistake in the file or the request.
+    /// There are more frames than a bake allows, which is a mistake in the file or the request.
     #[error("{}: more than {most} frames {}", file.display(), between(range))]
     TooManyFrames {
         /// The scene's file.
         file: PathBuf,
-        /// The most frames that a bake makes.
+        /// The largest number of frames that a bake allows.
         most: usize,
         /// First and last frame; `None` for the authored times.
         range: Option<(f64, f64)>,
     },
-    /// The authored times make more data than a bake makes without being asked for certain frames.
-    #[error("{}: the authored times and the frames between them make {} GB of points", file.display(), bytes >> 30)]
+    /// The authored times need more data than a bake allows. Set the frames to bake.
+    #[error("{}: the authored times and the frames between them need {} GB of points; set the frames to bake", file.display(), bytes >> 30)]
     TooLarge {
         /// The scene's file.
         file: PathBuf,
-        /// Size of the points of all times.
+        /// Size of the points at all times, in bytes.
         bytes: u64,
     },
-    /// Several frames go to files of one each, and the output's name has no place for their number.
-    #[error("{}: cannot write: {frames} frames need a place for the number in the name, such as {}", file.display(), example.display())]
+    /// There is one file per frame, but the name of the output has no placeholder for the frame number.
+    #[error("{}: cannot write: {frames} frames need a placeholder for the frame number in the name, such as {}", file.display(), example.display())]
     FrameNumber {
         /// The output.
         file: PathBuf,
-        /// How many frames there are.
+        /// Number of frames.
         frames: usize,
-        /// A name that has a place.
+        /// An example of a name with a placeholder.
         example: PathBuf,
     },
-    /// A prim could be baked at the first frame and cannot at a later one, in a bake in which every
-    /// prim has every frame.
-    #[error("{prim}: nothing came out at time {time}")]
+    /// A prim could be baked at the first frame but not at a later one, although every prim must be in every frame.
+    #[error("{prim}: cannot be baked at time {time}, although it could at the first frame")]
     PrimLost {
         /// Prim path.
         prim: String,
         /// The frame.
         time: Time,
     },
-    /// Options that fit neither each other nor the format.
+    /// Options do not fit each other or the format; the text says which.
     #[error("{0}")]
     Options(String),
-    /// The output cannot be written as asked: its name, what is there already, or what the format can
-    /// hold.
+    /// The output cannot be written, because of its name, an existing file, or a limit of the format.
     #[error("{}: cannot write: {reason}", file.display())]
     Output {
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// Why it cannot be written.
         reason: String,
     },
-    /// Clips that a stage goes over are not there.
+    /// Clips that a stage refers to are missing.
     #[error("{}: {} of {of} clips are not there: {}", folder.display(), missing.len(), runs(missing))]
     MissingClips {
         /// The folder of the clips.
         folder: PathBuf,
-        /// How many there have to be.
+        /// Number of clips of the bake.
         of: usize,
-        /// Numbers of those that are missing, from 1.
+        /// Numbers of the missing clips, from 1.
         missing: Vec<usize>,
     },
-    /// A clip is of another bake than the stage that goes over it.
-    #[error("{}: its {what} is '{found}', where the bake to stitch has '{expected}'", file.display())]
+    /// A clip is from another bake than the other clips.
+    #[error("{}: expected a clip with {what} '{expected}', found '{found}'", file.display())]
     OtherClip {
         /// The clip.
         file: PathBuf,
-        /// What differs: input, options, backend, frames.
+        /// Name of the property that differs, such as input, options, backend or frames.
         what: String,
-        /// What the stage needs.
+        /// The value in the other clips.
         expected: String,
-        /// What the clip has.
+        /// The value in this clip.
         found: String,
     },
-    /// A [`FrameSink`](crate::FrameSink) failed.
+    /// A [`FrameSink`](crate::FrameSink) failed with an error of its own.
     #[error(transparent)]
     Sink(crate::SinkError),
-    /// No thread could be started.
+    /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
-    /// The progress callback asked to stop.
+    /// The callback stopped the bake.
     #[error("cancelled")]
     Cancelled,
 }
@@ -160,7 +157,7 @@ impl Error {
         }
     }
 
-    /// What a sink says: an error of this crate where it is one.
+    /// The error of a sink; if it is one of this crate, it is returned as it is.
     pub(super) fn of_sink(error: crate::SinkError) -> Self {
         match error.downcast::<Self>() {
             Ok(own) => *own,
@@ -175,15 +172,15 @@ impl Error {
 pub struct NothingToSkin {
     /// The scene's file.
     pub file: PathBuf,
-    /// Whether there is a SkelRoot at all.
+    /// Whether the stage has a SkelRoot.
     pub has_skel_root: bool,
     /// Prims that could not be baked.
     pub errors: Vec<Invalid>,
-    /// What was overlooked.
+    /// What was ignored while reading.
     pub warnings: Vec<Warning>,
 }
 
-/// Reasons that a message lists.
+/// The largest number of reasons in a message.
 const MOST_REASONS: usize = 20;
 
 impl fmt::Display for NothingToSkin {
@@ -191,7 +188,7 @@ impl fmt::Display for NothingToSkin {
         write!(f, "{}: ", self.file.display())?;
         if !self.has_skel_root {
             f.write_str("nothing to skin: the stage has no SkelRoot")?;
-            // It may be in a file that was not found.
+            // The SkelRoot may be in a file that was not found.
             let missing = self.warnings.iter().filter(|w| w.code == "composition");
             for warning in missing.take(MOST_REASONS) {
                 write!(f, "\n  {}", warning.message)?;
@@ -236,7 +233,7 @@ fn between(range: &Option<(f64, f64)>) -> String {
     }
 }
 
-/// `1 to 4, 7`.
+/// Numbers as text such as `1 to 4, 7`.
 fn runs(numbers: &[usize]) -> String {
     let mut out: Vec<(usize, usize)> = Vec::new();
     for n in numbers {

@@ -1,17 +1,17 @@
-//! extentsHint of the prims above baked ones, as Pixar's bake and UsdGeomModelAPI::ComputeExtentsHint
-//! have it (rule 32).
+//! The extentsHint of prims above baked prims, as in Pixar's bake and UsdGeomModelAPI::ComputeExtentsHint (rule 32).
 //!
-//! For each purpose a hint holds the bounding box of everything below its prim, in that prim's own
-//! space, as it stands after the bake. Boxes are united where UsdGeomBBoxCache unites them: in the space
-//! of the nearest component or subcomponent above, or of the world where there is none, and then
-//! brought along as boxes. So a hint equals Pixar's, and on a group that stands turned in the world it is as
-//! much too large as Pixar's.
+//! For each purpose a hint has the bounding box of everything below its prim after the bake, in that prim's own space. Boxes
+//! are united in the same space as in UsdGeomBBoxCache: that of the nearest component or subcomponent above, or the
+//! world if there is none. Then they are transformed as boxes. So a hint equals Pixar's. On a group that is rotated in
+//! the world, both are larger than necessary.
 //!
-//! We differ on purpose in four things. Prims that are no models get their hint too, as a hint that
-//! is there would otherwise be wrong; its boxes are united in the prim's own space, where it is tight.
-//! A hint is also sampled where something else below its prim moves. A baked prim counts below a prim
-//! with an extent of its own (a mesh below its Skeleton, say), which Pixar prunes. Prims of native
-//! instances are united one by one, which is tighter.
+//! There are four deliberate differences:
+//!
+//! - Prims that are not models get a hint too, because an existing hint would be wrong after the bake. Its boxes are united in
+//!   the prim's own space, where it is tight.
+//! - A hint also has samples at times when something else below its prim moves.
+//! - A baked prim below a prim with its own extent is included, such as a mesh below its Skeleton. Pixar prunes it.
+//! - Prims of native instances are united one by one, which is tighter.
 
 mod model;
 mod stage;
@@ -30,11 +30,11 @@ use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew_io::usd::BakedHint;
 
-/// The hints to write: of every prim that has one, with a baked prim at or below it.
+/// The hints to write: one for every prim that has a hint and a baked prim at or below it.
 ///
-/// `baked` is by index into [`Scene::bindings`], samples not thinned out yet, as their times are the
-/// hints'; `retyped` are the SkelRoots that become Xforms and so have no extent of their own any more.
-/// With `only_baked_times` nothing but those times is sampled; what `window` does not need is not.
+/// `baked` is by index into [`Scene::bindings`]. Its samples are not thinned yet, because hints have samples at the same times.
+/// `retyped` are the SkelRoots that become Xforms and have no extent of their own any more. With `only_baked_times`, only
+/// the times of `baked` are sampled. Times outside `window` are sampled only if values in it depend on them.
 pub(super) fn bake_hints(
     scene: &Scene,
     baked: &BTreeMap<usize, BakedPrim>,
@@ -67,7 +67,7 @@ pub(super) fn bake_hints(
     out
 }
 
-/// The prims that [`bake_hints`] has something to write of once `baked` are, both by index into [`Scene::prims`].
+/// The prims with hints that [`bake_hints`] writes if the prims `baked` are baked. All are indices into [`Scene::prims`].
 pub(super) fn hinted(scene: &Scene, baked: &HashSet<usize>) -> Vec<usize> {
     let nodes = &scene.bounds.nodes;
     let hints = scene.bounds.hints.iter().map(|h| h.node);
@@ -78,7 +78,7 @@ pub(super) fn hinted(scene: &Scene, baked: &HashSet<usize>) -> Vec<usize> {
     over_baked.map(|n| nodes[n].prim).collect()
 }
 
-/// A run of time codes.
+/// A range of time codes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
     pub from: f64,
@@ -91,8 +91,8 @@ impl Window {
         to: f64::INFINITY,
     };
 
-    /// Leaves of ascending times those that values in the window depend on: the ones inside, and the nearest on either
-    /// side where none is at its edge.
+    /// Keeps only the ascending times that values in the window depend on: those inside, and the nearest on either side if
+    /// there is none at the edge.
     fn cut(self, times: &mut Vec<Time>) {
         let last_before = times
             .iter()

@@ -1,8 +1,8 @@
-//! Frames in, files out: skinning baked into points and normals, as Pixar's BakeSkinning does.
+//! Bakes skinning into points and normals, as Pixar's BakeSkinning does.
 //!
-//! [`bake`] turns a file into another one. [`Baker`] is what is below it: it takes a scene that is open
-//! already and a device that is there already, can be cancelled, and writes to any [`FrameSink`], which is the
-//! place for formats that this crate does not have.
+//! [`bake`] bakes a file into another file. [`Baker`] is the layer below: it bakes a scene that is already open, can
+//! use the caller's GPU device, can be cancelled, and writes to any [`FrameSink`]. Implement [`FrameSink`] for formats
+//! that this crate does not have.
 
 mod backend;
 mod baker;
@@ -40,25 +40,25 @@ pub use sinew::scene::OutSpace;
 pub use sinew_io::usd::{BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
 
-/// Bakes `input` into `output`, in the [`Format`] that its ending says.
+/// Bakes the file `input` into `output`. The extension of `output` chooses the [`Format`].
 ///
-/// In USD, points and normals end up in each prim's own space (rule 30), an extent beside them, and every
-/// baked SkelRoot becomes an Xform so that nothing skins twice (rule 32). Other formats hold frames at even steps: those
-/// asked for, or the stage's from startTimeCode to endTimeCode, with the rigid prims' points moved. Files appear under their
-/// names only when all are whole.
+/// - In USD, points, normals and extents are in each prim's own space (rule 30) unless [`BakeOptions::space`] is set.
+///   Every baked SkelRoot becomes an Xform, so that nothing is skinned twice (rule 32).
+/// - Other formats have frames at even steps: [`BakeOptions::frames`], or the stage's frames from startTimeCode to
+///   endTimeCode. Rigid prims move by their points.
+///
+/// Files appear under their names only when all of them are complete.
 ///
 /// ```
 /// use sinew_bake::{Backend, BakeOptions, FrameRange, bake};
 ///
 /// let folder = std::env::temp_dir().join(format!("sinew_bake_{}", std::process::id()));
-/// let options = BakeOptions {
-///     frames: Some(FrameRange { first: 1.0, last: 3.0, step: 1.0 }),
-///     backend: Backend::Cpu,
-///     prims: vec!["/Hatchling/Geo/WingL".into()],
-///     ..BakeOptions::default()
-/// };
+/// let mut options = BakeOptions::default();
+/// options.frames = Some(FrameRange { first: 1.0, last: 3.0, step: 1.0 });
+/// options.backend = Backend::Cpu;
+/// options.prims = vec!["/Hatchling/Geo/WingL".into()];
 /// let input = "../../examples/assets/hatchling.usda".as_ref();
-/// // A folder for a sequence is made.
+/// // The folder of a sequence is created.
 /// let report = bake(input, &folder.join("wing.####.obj"), &options, &mut |_| {})?;
 /// assert_eq!((report.files.len(), report.prims), (3, 1));
 /// assert!(folder.join("wing.0003.obj").exists());
@@ -69,15 +69,20 @@ pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
 /// # Ok::<(), sinew_bake::Error>(())
 /// ```
 ///
-/// This opens a [`Baker`] while the file is read, and drops it afterwards: for many files, an open scene, a
-/// device of the host's or cancellation, use [`Baker`] itself. openusd recurses as deep as prims and layers
-/// nest, so the work runs on a thread with 256 MiB of stack, and `progress` is called on the caller's; a caller on
-/// a thread of rayon's has to have the stack itself.
+/// This function opens a [`Baker`] and drops it afterwards. Use [`Baker`] itself for many files, an open scene, the
+/// caller's device or cancellation.
+///
+/// openusd recurses as deep as prims and layers are nested, so the work runs on a thread with 256 MiB of stack. `progress`
+/// is called on the caller's thread. If the caller is a thread of rayon, the work runs on it, and it needs that stack
+/// itself.
 ///
 /// # Errors
-/// An input that cannot be read, an output that cannot be written or is (part of) the input, a
-/// request that fits nothing, and an input in which nothing could be baked: then nothing is
-/// written.
+/// - [`Error::Io`] if the input cannot be read, or if the output is a file of the input or cannot be written.
+/// - [`Error::Output`] or [`Error::Options`] if the options do not fit the output or each other.
+/// - [`Error::NothingToSkin`], [`Error::UnknownPrim`] if there is nothing to bake.
+/// - [`Error::Gpu`] if the GPU fails.
+///
+/// After an error nothing is written, except finished clips of a bake into clips.
 pub fn bake(
     input: &Path,
     output: &Path,
@@ -87,7 +92,7 @@ pub fn bake(
     let start = Instant::now();
     baker::check_output(output, Format::of(output)?, options)?;
     let mut report = with_deep_stack(&mut always(progress), |progress| {
-        // Drivers take their time to load, so they do it while the file is read.
+        // Loading drivers takes time, so it happens while the file is read.
         let (read, baker) = std::thread::scope(|scope| {
             let baker = scope.spawn(|| Baker::new(&options.backend));
             let read = baker::read(input, options);
@@ -101,7 +106,7 @@ pub fn bake(
     Ok(report)
 }
 
-/// Tells of progress, and goes on.
+/// A callback that reports progress and never stops the bake.
 fn always(progress: &mut dyn FnMut(Progress)) -> impl FnMut(Progress) -> ControlFlow<()> {
     move |now| {
         progress(now);
@@ -109,13 +114,13 @@ fn always(progress: &mut dyn FnMut(Progress)) -> impl FnMut(Progress) -> Control
     }
 }
 
-/// Stack for openusd, which recurses as deep as prims and layers nest.
+/// Stack size in bytes for openusd, which recurses as deep as prims and layers are nested.
 const STACK: usize = 256 << 20;
 
-/// Runs `work` on a thread with stack enough, while `watch` stays on this one.
+/// Runs `work` on a thread with a large stack, and calls `watch` on this thread.
 ///
 /// # Errors
-/// What `work` says; a thread that cannot be started.
+/// Errors of `work`, and [`Error::Thread`] if the thread cannot be started.
 fn with_deep_stack<T: Send>(
     watch: &mut Watch<'_>,
     work: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
@@ -128,7 +133,7 @@ fn with_deep_stack<T: Send>(
     let (answer, answered) = channel();
     let stop = &AtomicBool::new(false);
     let ask = move |progress| {
-        // Frames do not wait for the answer to theirs; what comes before the end waits for all.
+        // The work does not wait for the answer about a frame. Before the end it waits for all answers.
         let is_told = tell.send(progress).is_ok();
         let go_on = match progress {
             Progress::Writing => is_told && answered.recv() == Ok(()),
@@ -151,7 +156,7 @@ fn with_deep_stack<T: Send>(
                 stop.store(true, Ordering::Relaxed);
             }
             if progress == Progress::Writing {
-                // Nobody listens any more if the work has panicked.
+                // There is no receiver if the work has panicked.
                 let _ = answer.send(());
             }
         }

@@ -1,4 +1,4 @@
-//! What a bake is asked for, how far it is, and what it did.
+//! Options, progress and report of a bake.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -16,40 +16,42 @@ use sinew::scene::{OutSpace, Scene};
 use sinew::skel::AnimSource;
 use sinew_io::OpenOptions;
 
-/// What to bake of a file, and how to write it. Set what differs, and take the rest from
-/// `..BakeOptions::default()`.
+/// Options of [`bake`](crate::bake): what to bake of a file and how to write it. Start from
+/// `BakeOptions::default()` and set fields.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct BakeOptions {
     /// Variants and search paths that the input is opened with.
     pub open: OpenOptions,
-    /// Frames to sample; the authored times and the stage's frames where `None` (rule 31).
+    /// Frames to sample. `None` for the authored times and the stage's frames (rule 31).
     pub frames: Option<FrameRange>,
-    /// What runs the kernels, where the bake opens its own [`Baker`](crate::Baker).
+    /// The backend, if [`bake`](crate::bake) opens its own [`Baker`](crate::Baker).
     pub backend: Backend,
-    /// Prims to bake: each names a skinned prim or an ancestor of some. All where empty.
+    /// Absolute paths of the prims to bake: skinned prims or ancestors of skinned prims. All if empty.
     pub prims: Vec<String>,
     /// Write a layer of overs that sublayers the input instead of one self-contained file.
     pub layer: bool,
-    /// Where a skeleton's animation is looked for.
+    /// Where to look for the animation of a skeleton.
     pub anim_source: AnimSource,
     /// How prims with constant influences are baked.
     pub rigid: Rigid,
-    /// The space that points end up in; [`Format::default_space`](crate::Format::default_space) where `None`. In USD, beyond prim space, the prim's own
-    /// transform is rewritten, so that the picture stays the same.
+    /// The space of points and normals. `None` for [`Format::default_space`](crate::Format::default_space). In USD, if it is
+    /// not prim space, the prim's own transform is rewritten, so that the prim stays in its place.
     pub space: Option<OutSpace>,
     /// How vertex animation textures are written.
     pub vat: VatOptions,
-    /// Write a file for every so many sampled times, and OUT as a stage of value clips over them. An OUT over clips of another
-    /// bake is removed before the first of these is replaced.
+    /// Number of sampled times per value clip. If it is set, one file is written for each clip, and the output is a stage that
+    /// refers to the clips. If the output is from another bake, it is removed before the first of its clips is
+    /// replaced.
     pub clip_frames: Option<usize>,
-    /// Keep clips that are there, where the same input and options made them on the same backend.
+    /// Whether to keep existing clips that were made from the same input, with the same options and on the same backend.
     pub resume: bool,
-    /// Bake these clips alone, and no stage: [`stitch`](crate::stitch) makes it when all are there.
+    /// Bake only these clips, and do not write the stage: [`stitch`](crate::stitch) writes it when all clips exist.
     pub shard: Option<Shard>,
 }
 
 impl BakeOptions {
-    /// What they say of prims and times, for USD.
+    /// The plan of these options, for USD.
     pub(super) fn plan(&self) -> BakePlan {
         let mut plan = BakePlan::own_times();
         plan.prims.clone_from(&self.prims);
@@ -60,56 +62,56 @@ impl BakeOptions {
     }
 }
 
-/// How far a bake is, for a progress bar.
+/// The progress of a bake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// A frame is done.
+    /// Prims are being deformed.
     Deforming {
-        /// (prim, time) pairs that are done.
+        /// Number of (prim, time) pairs that are done.
         done: usize,
-        /// (prim, time) pairs of the whole bake.
+        /// Number of (prim, time) pairs of the whole bake.
         total: usize,
     },
-    /// Everything is deformed; the file is being written.
+    /// All prims are deformed, and the file is being written.
     Writing,
 }
 
-/// What is told how far a bake is, and says whether to go on.
+/// A callback that is called with the progress and decides whether to continue.
 pub(super) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
-/// What a bake did.
+/// Results of a bake.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BakeReport {
-    /// Prims that were baked.
+    /// Number of prims that were baked.
     pub prims: usize,
-    /// Those of them that are deformed once for all, as instances of one prototype.
+    /// Number of baked prims that share the result of another one, because they are instances of one prototype.
     pub shared: usize,
-    /// Those of them that constant influences move by their transform.
+    /// Number of baked prims with constant influences that move by their transform.
     pub moved: usize,
-    /// Frames, in formats that hold frames one by one; 0 in USD, where prims have times of their own.
+    /// Number of frames, in formats with frames; 0 in USD, where each prim has its own times.
     pub frames: usize,
-    /// What was written: OUT, or the files that its name stands for; none by a sink of the caller's.
+    /// The files that were written; empty for a sink of the caller.
     pub files: Vec<PathBuf>,
-    /// Points that were deformed, once each.
+    /// Number of points of all baked prims.
     pub points: usize,
-    /// (prim, time) pairs. Of a bake into clips those of the clips that were asked for, each once, those at which a prim
-    /// could not be baked among them.
+    /// Number of (prim, time) pairs. For a bake into clips these are all pairs of the requested clips, including those at which
+    /// a prim could not be baked.
     pub samples: usize,
-    /// Points times samples.
+    /// Sum over all samples of their number of points.
     pub deformed_points: u64,
-    /// Which backend ran.
+    /// Name of the backend, see [`Baker::backend`](crate::Baker::backend).
     pub backend: String,
-    /// Of a bake into clips.
+    /// Numbers of clips, for a bake into clips.
     pub clips: Option<ClipCounts>,
-    /// The whole run, from opening to the written file.
+    /// Time of the whole bake, from opening the input to the written output.
     pub elapsed: Duration,
-    /// Posing and deforming alone.
+    /// Time of posing and deforming.
     pub deform_time: Duration,
-    /// Prims that were left out, and why.
+    /// Prims that could not be baked, and why.
     pub errors: Vec<Invalid>,
-    /// What was overlooked, and why.
+    /// What was ignored or dropped, and why.
     pub warnings: Vec<Warning>,
 }
 
@@ -133,7 +135,7 @@ impl BakeReport {
         }
     }
 
-    /// Counts prims that were baked at times of their own; `copies` are those that came out the same.
+    /// Counts prims that were baked at their own times; `copies` are prims with the same result as another one.
     pub(super) fn count(
         &mut self,
         scene: &Scene,

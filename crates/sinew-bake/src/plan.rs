@@ -1,4 +1,4 @@
-//! What is computed of which prim, and which prims come out the same.
+//! The plan of a bake: what to compute for each prim, and which prims have the same result.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,45 +12,43 @@ use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart};
 use sinew::skel::MeshTopology;
 
-/// What becomes of prims with constant influences (rule 28).
+/// How prims with constant influences are baked (rule 28).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rigid {
-    /// Their transform follows the joints, as in Pixar's bake; points stay, but for blend shapes.
+    /// By their transform, as in Pixar's bake. Only blend shapes change their points.
     #[default]
     Xform,
-    /// Their points do, where they have any, as in Hydra; gprims without points move by transform.
+    /// By their points, as in Hydra. Gprims without points move by their transform.
     Points,
 }
 
 /// When the prims of a bake are sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
-    /// Every prim with points at every frame, at even steps, with the same number of points at each:
-    /// what caches, sequences and textures hold. A prim that cannot be baked at the first frame is left
-    /// out; one that cannot at a later frame ends the bake. Points move where USD would have a
-    /// transform, so [`BakePlan::rigid`] does not count.
+    /// Every prim with points at every frame, at even steps, with the same number of points at each frame. This is what caches,
+    /// sequences and textures need. If a prim cannot be baked at the first frame, it is not in any frame. If it
+    /// cannot be baked at a later frame, the bake fails. All prims move by their points, so [`BakePlan::rigid`] is
+    /// ignored.
     #[default]
     EveryFrame,
-    /// Each prim at times of its own, as in USD: its authored times and the stage's frames between
-    /// them, or the frames asked for. Prims that come out the same are deformed once
-    /// ([`PrimInfo::copies`](crate::PrimInfo::copies)), and a prim may lack a time at which it cannot be
-    /// baked.
+    /// Each prim at its own times, as in USD: its authored times and the stage's frames between them, or
+    /// [`BakePlan::frames`]. Prims with the same result are deformed once
+    /// ([`PrimInfo::copies`](crate::PrimInfo::copies)). A prim has no sample at a time at which it cannot be baked.
     OwnTimes,
 }
 
 /// What a [`Baker`](crate::Baker) bakes of an open scene.
 ///
-/// Made by [`BakePlan::default`], [`BakePlan::frames`] or [`BakePlan::own_times`]; the fields may then be
-/// set.
+/// Start from [`BakePlan::default`], [`BakePlan::frames`] or [`BakePlan::own_times`] and set fields.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct BakePlan {
-    /// Prims to bake: each names a skinned prim or an ancestor of some. All if empty.
+    /// Absolute paths of the prims to bake: skinned prims or ancestors of skinned prims. All if empty.
     pub prims: Vec<String>,
-    /// Frames to sample. Without any, [`Sampling`] says which times there are: even frames go from
-    /// startTimeCode to endTimeCode, or over the authored times if the stage has no range.
+    /// Frames to sample. `None` for the default of [`Sampling`]; even frames go from startTimeCode to endTimeCode or, if the
+    /// stage has no range, from the first to the last authored time.
     pub frames: Option<FrameRange>,
-    /// The space that points and normals end up in.
+    /// The space of points and normals.
     pub space: OutSpace,
     /// How prims with constant influences are baked.
     pub rigid: Rigid,
@@ -68,7 +66,7 @@ impl BakePlan {
         }
     }
 
-    /// Each prim at times of its own, in prim space.
+    /// Each prim at its own times, in prim space.
     #[must_use]
     pub fn own_times() -> Self {
         Self {
@@ -77,14 +75,14 @@ impl BakePlan {
         }
     }
 
-    /// The same with other prims.
+    /// The same plan with other prims.
     #[must_use]
     pub fn with_prims<P: Into<String>>(mut self, prims: impl IntoIterator<Item = P>) -> Self {
         self.prims = prims.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The same with results in another space.
+    /// The same plan with results in another space.
     #[must_use]
     pub fn with_space(mut self, space: OutSpace) -> Self {
         self.space = space;
@@ -102,22 +100,22 @@ pub(super) struct Plan {
 pub(super) struct PrimPlan {
     /// Index into [`Scene::bindings`].
     pub binding: usize,
-    /// The transform that is written.
+    /// The kind of transform that is written.
     pub transform: Option<TransformKind>,
-    /// The skins that are deformed: none, one, or one for each kind of normals.
+    /// The skins that are deformed: none, one, or one for each of the two kinds of normals.
     pub parts: Vec<SkinPart>,
-    /// Faces that every part's normals are computed from, in place of its own.
+    /// Faces from which the normals of every part are computed, instead of skinning normals.
     pub smooth_normals: Option<Arc<MeshTopology>>,
 }
 
-/// What a written transform is.
+/// The kind of a written transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TransformKind {
-    /// Of a rigid prim: skinned.
+    /// The skinned transform of a rigid prim.
     Rigid,
-    /// Points are in skeleton space, so the prim stands where the skeleton does.
+    /// The transform of the skeleton, because points are in skeleton space.
     Skeleton,
-    /// Points are in world space, so the prim has no transform.
+    /// The identity in the world, because points are in world space.
     World,
 }
 
@@ -130,8 +128,8 @@ impl Plan {
         }
     }
 
-    /// The work that gives points in `space`, and no transforms: of each binding one skin, with smooth normals of
-    /// the deformed points if a topology comes along.
+    /// The work to compute points in `space` without transforms: one skin for each binding, with smooth normals of the
+    /// deformed points if there is a topology.
     pub fn of_points(
         space: OutSpace,
         parts: impl Iterator<Item = (usize, SkinPart, Option<Arc<MeshTopology>>)>,
@@ -164,7 +162,7 @@ impl Plan {
         self.prims.values()
     }
 
-    /// What a sink is told of a binding's prim.
+    /// The [`PrimInfo`] of a binding's prim.
     pub fn info(&self, scene: &Scene, b: usize, points: usize) -> PrimInfo {
         let binding = &scene.bindings[b];
         let plan = self.of(b);
@@ -191,7 +189,7 @@ fn prim_plan(b: usize, binding: &SkinBinding, asked: &BakePlan) -> PrimPlan {
     let skins = binding.influences.is_some() && !moves_transform;
     let mut parts = Vec::new();
     if skins || (blends && has_points) {
-        // One skin carries one kind of normals; a prim with both kinds is skinned twice.
+        // A skin has one kind of normals, so a prim with both kinds is skinned twice.
         parts.extend((0..binding.normals.len().max(1)).map(|normals| SkinPart {
             blend_only: moves_transform,
             normals,
@@ -199,7 +197,7 @@ fn prim_plan(b: usize, binding: &SkinBinding, asked: &BakePlan) -> PrimPlan {
     }
     let transform = match asked.space {
         _ if moves_transform => Some(TransformKind::Rigid),
-        // Shapes that nothing weighs leave the prim alone, in its own space.
+        // Shapes without weights do not change the prim in its own space.
         _ if parts.is_empty() => None,
         OutSpace::Prim => None,
         OutSpace::Skel => Some(TransformKind::Skeleton),
@@ -214,7 +212,7 @@ fn prim_plan(b: usize, binding: &SkinBinding, asked: &BakePlan) -> PrimPlan {
 }
 
 impl TransformKind {
-    /// Whether the written transform leaves out the parents'.
+    /// Whether the written transform does not include those of the parents.
     pub fn resets(self, prim: &ScenePrim) -> bool {
         match self {
             Self::Rigid => prim.xform.resets,
@@ -222,7 +220,7 @@ impl TransformKind {
         }
     }
 
-    /// parent_from_prim at the time of the poses, or world_from_prim where it [resets](Self::resets).
+    /// parent_from_prim at the time of the poses, or world_from_prim if it [resets](Self::resets).
     pub fn at(self, bound: BoundSkin<'_>, poses: &mut PoseCache<'_>) -> Result<DMat4, Invalid> {
         match self {
             Self::Rigid => poses.rigid_transform(bound),
@@ -232,19 +230,19 @@ impl TransformKind {
     }
 }
 
-/// Everything that a prim's result depends on.
+/// Everything that the result of a prim depends on.
 #[derive(PartialEq, Eq, Hash)]
 struct Cause {
     /// Rest data, Skeleton, animation.
     definition: usize,
-    /// Prims whose transforms count, by their definitions.
+    /// Prims whose transforms matter, by their definitions.
     transforms: Vec<usize>,
     times: Vec<Option<u64>>,
 }
 
-/// Finds the prims that are the same as an earlier one, by that one: instances of a prototype that
-/// share their animation. All are indices into
-/// [`Scene::bindings`]; `times_of` is by index into [`Scene::instances`].
+/// Finds the prims that have the same result as an earlier one: instances of a prototype that share their animation. The
+/// result is by the earlier prim. All are indices into [`Scene::bindings`]; `times_of` is by index into
+/// [`Scene::instances`].
 pub(super) fn copies(
     scene: &Scene,
     plan: &Plan,
@@ -274,7 +272,7 @@ fn transforms(scene: &Scene, plan: &Plan, prim: &PrimPlan) -> Vec<usize> {
     let parent = scene.prims[binding.prim].parent;
     let resets = scene.prims[binding.prim].xform.resets;
     let relation = match (plan.space, prim.transform) {
-        // Where the prim replaces its own transform, its parents' count.
+        // If the prim replaces its own transform, only its parents matter.
         (OutSpace::Prim, Some(TransformKind::Rigid)) if !resets => {
             parent.map(|parent| scene.relation(parent, skel))
         }
@@ -287,7 +285,7 @@ fn transforms(scene: &Scene, plan: &Plan, prim: &PrimPlan) -> Vec<usize> {
     };
     let definition = |p: &usize| scene.prims[*p].definition;
     let mut out: Vec<usize> = to.iter().map(definition).collect();
-    // Both lists are in one, so that one prim in either is not the other.
+    // Both lists are one key, so that a prim in one list is not mistaken for one in the other.
     out.push(usize::MAX);
     out.extend(from.iter().map(definition));
     out

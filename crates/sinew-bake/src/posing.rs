@@ -1,4 +1,4 @@
-//! Poses a batch of times, and packs the skins that are not packed yet.
+//! Poses all prims at a batch of times, and packs the skins that are not packed yet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, PoseCache, Scene, SkinPart};
 use sinew::skel::{Pose, SkinningMethod};
 
-/// Times of a batch and what is to be deformed at them.
+/// The times of a batch, and the jobs to deform at them.
 pub(super) struct PosedBatch {
-    /// With the transforms of prims, and without what is deformed.
+    /// The frames, with the transforms of prims but without points and normals.
     pub frames: Vec<Frame>,
     pub jobs: Vec<Job>,
-    /// By job.
+    /// The destination of each job.
     pub places: Vec<Place>,
-    /// What is wrong with which binding; of a whole prim if there is no time.
+    /// Errors by binding; without a time if the error is that of the whole prim.
     pub diagnostics: Vec<(usize, Option<Time>, Invalid)>,
 }
 
-/// Where a job's results go.
+/// The destination of a job's results.
 pub(super) struct Place {
     pub binding: usize,
     /// Index into [`PrimPlan::parts`].
@@ -120,12 +120,12 @@ impl<'a> Poser<'a> {
     }
 }
 
-/// Packed skins of prims whose rest data never changes; `None` for one that is broken.
+/// Packed skins of prims whose rest data never changes; `None` for an invalid skin.
 #[derive(Default)]
 struct StaticSkins(HashMap<(usize, SkinPart), Option<Arc<PackedSkin>>>);
 
 impl StaticSkins {
-    /// What is wrong with it, the first time.
+    /// The error of the skin, when it is first packed.
     fn pack(
         &mut self,
         plan: &PrimPlan,
@@ -162,17 +162,17 @@ fn pack(
     Ok(Arc::new(packed))
 }
 
-/// What one prim needs at one time.
+/// The jobs of one prim at one time.
 struct Posed {
     transform: Option<DMat4>,
-    /// By part.
+    /// One per part.
     skins: Vec<(Arc<PackedSkin>, PackedPose)>,
-    /// For a prim that only blends and whose results are wanted in another space.
+    /// The transform of results, for a prim that only blends and is wanted in another space.
     out_from_prim: Option<DMat4>,
 }
 
-/// Poses every binding at one time: each skeleton once, each palette once per geomBindTransform and
-/// method. `None` for a prim that is broken, and said so already.
+/// Poses every binding at one time: each skeleton once, and each palette once per geomBindTransform and method. `None` for
+/// an invalid prim whose error is already reported.
 fn pose_at(
     time: Time,
     bindings: &[usize],

@@ -1,4 +1,4 @@
-//! Runs a bake: what is planned, deformed frame by frame, into a sink.
+//! Runs a bake: deforms the planned prims frame by frame and passes the frames to a sink.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -17,25 +17,25 @@ use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Default)]
 pub(super) struct Ran {
     pub tally: Tally,
-    /// Posing and deforming alone.
+    /// Time of posing and deforming.
     pub deform_time: Duration,
 }
 
-/// What came out of which binding.
+/// The totals of each binding.
 pub(super) type Tally = BTreeMap<usize, PrimTally>;
 
-/// What came out of one prim.
+/// The totals of one prim.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PrimTally {
-    /// Times at which something came out.
+    /// Number of times with a result.
     pub samples: usize,
-    /// Points of the time that has most of them.
+    /// The largest number of points at any time.
     pub points: usize,
-    /// Points of all times together.
+    /// Sum of the numbers of points at all times.
     pub deformed_points: u64,
     /// Whether its transform is replaced.
     pub has_transform: bool,
@@ -51,11 +51,11 @@ fn count(tally: &mut Tally, frame: &Frame) {
     }
 }
 
-/// Runs a schedule in which prims have times of their own: all of `work`'s, or a run of its times. The sink
-/// is not told of the end.
+/// Runs a schedule in which prims have their own times: that of `work`, or a part of it. It does not call
+/// [`FrameSink::finish`].
 ///
 /// # Errors
-/// A GPU or a sink that fails, and [`Error::Cancelled`].
+/// Errors of the GPU or the sink, and [`Error::Cancelled`].
 pub(super) fn own_times(
     scene: &Scene,
     work: &Work,
@@ -110,7 +110,7 @@ pub(super) fn own_times(
     Ok(Ran { tally, deform_time })
 }
 
-/// What is to be done at frames that each have every prim.
+/// The work at frames that each have every prim.
 pub(super) struct EvenWork {
     pub plan: Plan,
     pub clip: Clip,
@@ -118,10 +118,10 @@ pub(super) struct EvenWork {
 }
 
 impl EvenWork {
-    /// `is_asked` tells that these frames were asked for.
+    /// `is_asked` says whether the caller asked for these frames.
     ///
     /// # Errors
-    /// More than anybody wants who has not asked for it.
+    /// [`Error::TooLarge`] if the frames need too much data and the caller did not ask for them.
     pub fn new(scene: &Scene, plan: Plan, clip: Clip, is_asked: bool) -> Result<Self> {
         let bindings: Vec<usize> = plan.prims().map(|p| p.binding).collect();
         let times = clip.times.iter();
@@ -137,12 +137,12 @@ impl EvenWork {
     }
 }
 
-/// Runs frames that each have every prim of the plan; those that cannot be baked at the first frame are left
-/// out. The sink is not told of the end, and of nothing if no prim comes out.
+/// Runs frames that each have every prim of the plan, except prims that cannot be baked at the first frame. It does not call
+/// [`FrameSink::finish`]; if no prim can be baked, it does not call the sink at all.
 ///
 /// # Errors
-/// A prim that a later frame lacks, or that has another number of points there; a GPU or a sink that fails, and
-/// [`Error::Cancelled`].
+/// [`Error::PrimLost`] if a prim is missing at a later frame, [`Error::Invalid`] if its number of points changes; errors of
+/// the GPU or the sink, and [`Error::Cancelled`].
 pub(super) fn every_frame(
     scene: &Scene,
     work: &EvenWork,
@@ -173,7 +173,7 @@ pub(super) fn every_frame(
             tally: run.tally,
             deform_time,
         }),
-        // What went wrong with a prim says more than that it is missing.
+        // The error of a prim says more than that the prim is missing.
         Err(e) => Err(match run.lost.and_then(|b| diagnostics.first_of(b)) {
             Some(why) => Error::Invalid(why.clone()),
             None => e,
@@ -185,10 +185,10 @@ struct EveryFrame<'a> {
     scene: &'a Scene,
     work: &'a EvenWork,
     sink: &'a mut dyn FrameSink,
-    /// Those of the first frame, once it has been.
+    /// The prims of the first frame, after it was deformed.
     prims: Option<Vec<PrimInfo>>,
     tally: Tally,
-    /// A prim that a later frame lacks.
+    /// A prim that is missing in a later frame.
     lost: Option<usize>,
 }
 
@@ -215,7 +215,7 @@ impl EveryFrame<'_> {
             };
             sample.prim = i;
             if sample.points.len() != prim.points {
-                let expected = format!("{} of them, as at the first frame", prim.points);
+                let expected = format!("{} points, as at the first frame", prim.points);
                 let found = format!("{} at time {}", sample.points.len(), frame.time);
                 let e = Invalid::new(&prim.path, "points", expected, found);
                 return Err(e.in_file(&self.scene.file).into());
@@ -244,7 +244,7 @@ impl EveryFrame<'_> {
     }
 }
 
-/// What is wrong with the prims of a schedule that was run, and what is doubtful.
+/// The errors and warnings of the prims of a schedule that was run.
 pub(super) fn findings(
     scene: &Scene,
     schedule: &[Scheduled],
@@ -256,7 +256,7 @@ pub(super) fn findings(
     (errors, warnings)
 }
 
-/// The error of a bake in which nothing came out.
+/// The error of a bake in which no prim was baked.
 pub(super) fn nothing_to_skin(scene: &Scene, report: &BakeReport) -> Error {
     Error::NothingToSkin(Box::new(NothingToSkin {
         file: scene.file.clone(),

@@ -1,9 +1,9 @@
-//! Leaves out samples that interpolation gives back.
+//! Drops samples that interpolation can reproduce.
 
 use sinew::sampled::Time;
 use sinew_io::usd::{BakedPrim, Samples};
 
-/// Thins each property of a prim by itself that is not thinned by a [`Thinner`] as it comes.
+/// Thins each property of a prim that was not thinned by a [`Thinner`] before.
 pub(super) fn drop_redundant(prim: &mut BakedPrim) {
     thin(&mut prim.extent);
     if let Some(transform) = &mut prim.transform {
@@ -11,7 +11,7 @@ pub(super) fn drop_redundant(prim: &mut BakedPrim) {
     }
 }
 
-/// Thins the samples of a hint, whose default value may stand beside timed ones.
+/// Thins the samples of a hint, which may have a default value and time samples.
 pub(super) fn thin_hint<T: PartialEq>(samples: &mut Samples<T>) {
     let timed = samples.iter().position(|(time, _)| time.code().is_some());
     let mut rest = samples.split_off(timed.unwrap_or(samples.len()));
@@ -19,8 +19,8 @@ pub(super) fn thin_hint<T: PartialEq>(samples: &mut Samples<T>) {
     samples.append(&mut rest);
 }
 
-/// Drops each sample whose neighbours on both sides equal it; before the first sample and after the last one USD holds
-/// the nearest, so there a single equal neighbour is enough. Holds for linear and held interpolation alike.
+/// Drops each sample that equals its neighbours on both sides. At the ends a single equal neighbour is enough, because USD
+/// holds the first and the last value. It is correct for linear and for held interpolation.
 fn thin<T: PartialEq>(samples: &mut Samples<T>) {
     let mut thinner = Thinner::default();
     let mut kept = Samples::new();
@@ -33,28 +33,28 @@ fn thin<T: PartialEq>(samples: &mut Samples<T>) {
     *samples = kept;
 }
 
-/// Thins samples as they come, as [`thin`] says; holds one of them, and while all are equal the first.
+/// Thins samples one by one, by the rule of [`thin`]. It keeps the last sample and, while all are equal, the first one.
 pub(super) struct Thinner<T> {
     last: Option<Last<T>>,
-    /// The first sample, while all that came equal it; without a value where it is the last one too.
+    /// The first sample, while all samples are equal to it. It has no value if it is also the last sample.
     all_like: Option<(Time, Option<T>)>,
 }
 
 struct Last<T> {
     time: Time,
     value: T,
-    /// Whether the sample before equals it, or there is none.
+    /// Whether the previous sample is equal, or there is none.
     like_before: bool,
 }
 
-/// What a new sample tells of the one before.
+/// What is decided about a sample when the next one is known.
 #[derive(Debug, PartialEq)]
 pub(super) enum Came<T> {
-    /// Not known yet.
+    /// Not decided yet.
     Nothing,
     /// It is to be written.
     Needed(Time, T),
-    /// Interpolation gives it back.
+    /// Linear interpolation of its neighbours reproduces this sample.
     Redundant(T),
 }
 
@@ -68,7 +68,7 @@ impl<T> Default for Thinner<T> {
 }
 
 impl<T: PartialEq> Thinner<T> {
-    /// Takes the next sample, and tells what becomes of the one before.
+    /// Adds the next sample and returns what is decided about the previous one.
     pub fn push(&mut self, time: Time, value: T) -> Came<T> {
         let Some(before) = self.last.take() else {
             self.all_like = Some((time, None));
@@ -90,7 +90,7 @@ impl<T: PartialEq> Thinner<T> {
         }
         match (before.like_before && same, &mut self.all_like) {
             (false, _) => Came::Needed(before.time, before.value),
-            // Equal zeros may have two signs, so it has to be this one.
+            // 0 and -0 are equal, so the value has to be that of this sample.
             (true, Some((_, first @ None))) => {
                 *first = Some(before.value);
                 Came::Nothing
@@ -99,7 +99,7 @@ impl<T: PartialEq> Thinner<T> {
         }
     }
 
-    /// What is still to be written. The thinner is as new.
+    /// Returns the samples that are still to be written, and resets the thinner.
     pub fn finish(&mut self) -> Option<(Time, T)> {
         let last = self.last.take()?;
         match self.all_like.take() {
@@ -145,7 +145,7 @@ mod tests {
         let mut thinner = Thinner::default();
         let at = Time::At;
         assert_eq!(thinner.push(at(0.0), 'a'), Came::Nothing);
-        // The first one, should all be equal.
+        // The first one, if all are equal.
         assert_eq!(thinner.push(at(1.0), 'a'), Came::Nothing);
         assert_eq!(thinner.push(at(2.0), 'a'), Came::Redundant('a'));
         assert_eq!(thinner.push(at(3.0), 'b'), Came::Needed(at(2.0), 'a'));

@@ -1,31 +1,34 @@
-//! When to sample (rule 31).
+//! The times at which prims are sampled (rule 31).
 
 use super::plan::{PrimPlan, TransformKind};
 use crate::error::{Error, Result};
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
 
-/// Bindings to deform at each time, times ascending and the default time first.
+/// The bindings to deform at each time. Times ascend, and the default time is first.
 pub(super) type Schedule = Vec<Scheduled>;
 
-/// A time, and the bindings to deform at it.
+/// A time and the bindings to deform at that time.
 pub(super) type Scheduled = (Time, Vec<usize>);
 
-/// More samples than any shot has; a file or a request that asks for more is a mistake.
+/// The largest number of samples. No shot has more, so a file or request with more is a mistake.
 pub(super) const MAX_SAMPLES: usize = 1_000_000;
 
-/// Frames asked for by hand: `first`, `first + step`, ... up to `last`.
+/// The frames `first`, `first + step`, ... up to `last`, in time codes of the stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameRange {
+    /// First frame.
     pub first: f64,
+    /// Last frame, at or after `first`.
     pub last: f64,
+    /// Time codes from one frame to the next, above 0.
     pub step: f64,
 }
 
 impl std::str::FromStr for FrameRange {
     type Err = String;
 
-    /// `A`, `A:B` or `A:B:STEP`.
+    /// Parses `FIRST`, `FIRST:LAST` or `FIRST:LAST:STEP`.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let number = |s: &str| {
             s.trim()
@@ -33,7 +36,7 @@ impl std::str::FromStr for FrameRange {
                 .ok()
                 .filter(|v| v.is_finite())
                 .ok_or_else(|| {
-                    format!("'{s}' is no number; expected FIRST:LAST or FIRST:LAST:STEP")
+                    format!("expected a number in FIRST:LAST or FIRST:LAST:STEP, found '{s}'")
                 })
         };
         let parts: Vec<&str> = text.split(':').collect();
@@ -43,16 +46,16 @@ impl std::str::FromStr for FrameRange {
             [a, b, s] => (number(a)?, number(b)?, number(s)?),
             _ => {
                 return Err(format!(
-                    "'{text}' is no frame range; expected FIRST:LAST or FIRST:LAST:STEP"
+                    "expected FIRST:LAST or FIRST:LAST:STEP, found '{text}'"
                 ));
             }
         };
         if step <= 0.0 {
-            return Err(format!("step {step} has to be above 0"));
+            return Err(format!("expected a step above 0, found {step}"));
         }
         if last < first {
             return Err(format!(
-                "the last frame, {last}, comes before the first, {first}"
+                "the last frame, {last}, is before the first frame, {first}"
             ));
         }
         if (last - first) / step >= MAX_SAMPLES as f64 {
@@ -63,7 +66,7 @@ impl std::str::FromStr for FrameRange {
 }
 
 impl FrameRange {
-    /// Refuses a range without frames, or of more than a million.
+    /// Fails if the range has no frames, or more than a million.
     pub(super) fn check(&self, scene: &Scene) -> Result<()> {
         let Self { first, last, step } = *self;
         let is_range = first.is_finite() && last.is_finite() && step.is_finite();
@@ -80,8 +83,7 @@ impl FrameRange {
         }
     }
 
-    /// The frames. Half a thousandth of a step beyond the last still counts, so that steps such as
-    /// 0.1 reach their end.
+    /// The frames. A frame may be up to half a thousandth of a step after the last, so that steps such as 0.1 reach the end.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
         let count = ((self.last - self.first) / self.step + 5e-4).floor() as usize;
@@ -93,13 +95,13 @@ impl FrameRange {
 
 /// The times at which the prims of one skeleton are sampled.
 ///
-/// Every authored time that the result depends on: joints, channel weights, rest data,
-/// geomBindTransform, and the transforms between the skeleton and the prims, their ancestors' too up to
-/// where they meet (Pixar's bake forgets the ancestors'); then the stage's own frames between the
-/// first and the last of these. The default time alone where there are none.
+/// These are all authored times that the result depends on: of joints, channel weights, rest data, geomBindTransform, and
+/// the transforms between the skeleton and the prims, including their ancestors up to the common one (Pixar's bake
+/// omits the ancestors). The stage's frames between the first and the last of these times are added. If there are
+/// none, it is only the default time.
 ///
 /// # Errors
-/// More than a million samples.
+/// [`Error::TooManyFrames`] for more than a million samples.
 pub(super) fn authored_times(
     scene: &Scene,
     instance: usize,
@@ -124,18 +126,18 @@ pub(super) fn authored_times(
                 times.extend(scene.transform_times(binding.prim));
                 times.extend(scene.transform_times(placed.prim));
             }
-            // Its own transform is replaced, so that only its parents' counts (rule 28).
+            // Its own transform is replaced, so only those of its parents matter (rule 28).
             Some(TransformKind::Rigid) => match prim.parent.filter(|_| !prim.xform.resets) {
                 Some(parent) => {
                     times.extend(between(parent));
-                    // Pixar's bake asks the parent itself, wherever they meet.
+                    // Pixar's bake uses the parent, whatever the common ancestor is.
                     times.extend(scene.prims[parent].xform.times());
                 }
                 None => times.extend(scene.transform_times(placed.prim)),
             },
             None if skinned => {
                 times.extend(between(binding.prim));
-                // Likewise the prim, and below the Skeleton.
+                // The same for the prim, and for a prim below the Skeleton.
                 times.extend(prim.xform.times());
             }
             None => {}
@@ -144,8 +146,8 @@ pub(super) fn authored_times(
             times.extend(scene.prims[placed.prim].xform.times());
         }
     }
-    // Pixar's bake samples what some prim takes: joints where one is skinned, weights where one has
-    // shapes, whether or not a joint or a channel reaches it.
+    // Pixar's bake samples joints if a prim is skinned and weights if a prim has shapes, even if no joint or channel
+    // applies to the prim.
     if let Some(animation) = placed.instance.animation() {
         if bindings().any(|b| b.influences.is_some()) {
             times.extend(animation.joint_times());
@@ -183,9 +185,9 @@ fn sort(times: &mut Vec<f64>) {
     times.dedup();
 }
 
-/// The stage's frames within `[first, last]`: steps of timeCodesPerSecond / framesPerSecond from
-/// startTimeCode, to one frame past endTimeCode as Pixar's bake has them. No frames where the stage
-/// authors no range; `None` where there are more than [`MAX_SAMPLES`].
+/// The stage's frames within `[first, last]`: steps of timeCodesPerSecond / framesPerSecond from startTimeCode to one frame
+/// after endTimeCode, as in Pixar's bake. Empty if the stage has no range; `None` if there are more than
+/// [`MAX_SAMPLES`].
 fn stage_frames(line: &TimeLine, first: f64, last: f64) -> Option<Vec<f64>> {
     let Some((start, end)) = line.range else {
         return Some(Vec::new());

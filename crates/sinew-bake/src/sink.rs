@@ -1,27 +1,25 @@
-//! Where baked frames go: the seam between what deforms and what writes.
+//! The interface between the baker, which deforms, and sinks, which write frames.
 
 use glam::{DMat4, Vec3};
 
 use sinew::sampled::Time;
 use sinew::scene::{NormalsProperty, OutSpace, Scene};
 
-/// What a [`FrameSink`] may fail with. An [`Error`](crate::Error) of this crate comes out of the bake
-/// as it is, anything else as [`Error::Sink`](crate::Error::Sink).
+/// The error of a [`FrameSink`]. The bake returns an [`Error`](crate::Error) of this crate as it is, and any other error as
+/// [`Error::Sink`](crate::Error::Sink).
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Takes the frames of a bake, one after the other: a file format, a socket, a renderer.
+/// Receives the frames of a bake, one after the other. A sink may be a file format, a socket or a renderer. All formats
+/// of this crate are sinks.
 ///
-/// Every format of this crate is one. The calls come on the thread that called the bake, while other
-/// threads deform the next frames. Their order is `begin`, then a `frame` for every time of
-/// [`BakeStart::times`], ascending, then `finish`.
+/// The methods are called on the thread that called the bake, while other threads deform the next frames. The order is
+/// `begin`, then `frame` for every time of [`BakeStart::times`], ascending, then `finish`.
 ///
-/// `finish` is called only if at least one prim came out and nothing failed. A bake that fails or is
-/// cancelled just drops the sink's turn, so give files their names in `finish` and remove what is
-/// unfinished in `Drop`.
+/// `finish` is called only if at least one prim was baked and nothing failed. If a bake fails or is cancelled, no further
+/// method is called. So rename files to their final names in `finish`, and remove unfinished files in `Drop`.
 ///
-/// Two kinds of formats fit behind this trait, see [`Sampling`](crate::Sampling). Caches hold every
-/// prim at every frame. USD has times of its own for each prim: there a frame holds the prims that
-/// have a sample at its time, and only those.
+/// There are two kinds of formats, see [`Sampling`](crate::Sampling). Caches have every prim in every frame. In USD each
+/// prim has its own times: a frame has only the prims with a sample at its time.
 ///
 /// ```
 /// use sinew_bake::{BakePlan, BakeStart, Baker, Frame, FrameSink, SinkError};
@@ -61,8 +59,8 @@ pub trait FrameSink {
     /// Whatever the sink says; the bake ends with it.
     fn begin(&mut self, start: &BakeStart<'_>) -> Result<(), SinkError>;
 
-    /// Takes a frame. Arrays that the sink wants to keep it may take out of the frame; what it leaves
-    /// there, and what it gives to [`Frame::recycle`], is memory for later frames.
+    /// Receives a frame. The sink may take arrays out of the frame. The memory of arrays that stay in the frame, and of those
+    /// passed to [`Frame::recycle`], is used for later frames.
     ///
     /// # Errors
     /// Whatever the sink says; the bake ends with it.
@@ -75,24 +73,24 @@ pub trait FrameSink {
     fn finish(&mut self) -> Result<(), SinkError>;
 }
 
-/// What a sink is told before the first frame.
+/// Information for a sink before the first frame.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BakeStart<'a> {
     /// The scene that is baked.
     pub scene: &'a Scene,
-    /// The prims that frames hold.
+    /// The prims that occur in frames.
     pub prims: &'a [PrimInfo],
-    /// The time of every frame, ascending; the default time alone if nothing is animated.
+    /// The time of every frame, ascending. Only the default time if nothing is animated.
     pub times: &'a [Time],
-    /// Time codes from one frame to the next, if frames are evenly spaced.
+    /// Time codes from one frame to the next; `None` if frames are not evenly spaced.
     pub step: Option<f64>,
     /// The space of points and normals.
     pub space: OutSpace,
 }
 
 impl BakeStart<'_> {
-    /// Frames per second of playback, if frames are evenly spaced.
+    /// Frames per second of playback; `None` if frames are not evenly spaced.
     #[must_use]
     pub fn frames_per_second(&self) -> Option<f64> {
         let rate = self.scene.time_line.time_codes_per_second;
@@ -100,7 +98,7 @@ impl BakeStart<'_> {
     }
 }
 
-/// A prim that frames hold.
+/// A prim that occurs in frames.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PrimInfo {
@@ -108,23 +106,23 @@ pub struct PrimInfo {
     pub path: String,
     /// Index into [`Scene::bindings`].
     pub binding: usize,
-    /// How many points it has: in every frame if each frame has every prim, else at its first time.
-    /// 0 for a prim that only moves by its transform.
+    /// Number of points: in every frame if each frame has every prim, otherwise at the prim's first time. 0 for a prim that only
+    /// moves by its transform.
     pub points: usize,
-    /// What each array of [`PrimSample::normals`] is; `None` for smooth normals made from the deformed
-    /// points, and for a prim without normals.
+    /// The property of each array of [`PrimSample::normals`]. `None` for smooth normals computed from the deformed points, and
+    /// for a prim without normals.
     pub normals: Vec<Option<NormalsProperty>>,
-    /// Prims that come out the same, by index into [`Scene::bindings`]: other instances of a prototype.
+    /// Prims with the same result, by index into [`Scene::bindings`]: other instances of a prototype.
     pub copies: Vec<usize>,
 }
 
-/// Everything that was baked at one time.
+/// All samples at one time.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Frame {
     /// Index into [`BakeStart::times`].
     pub index: usize,
-    /// The time.
+    /// The time of the frame.
     pub time: Time,
     /// The prims that have a sample at this time, in the order of [`BakeStart::prims`].
     pub prims: Vec<PrimSample>,
@@ -141,14 +139,14 @@ impl Frame {
         }
     }
 
-    /// Gives an array back that a sink took out of an earlier frame and needs no more. Fresh memory
-    /// costs more than the deformation that fills it.
+    /// Returns an array that a sink took out of an earlier frame and does not need any more. New memory costs more than the
+    /// deformation that fills it.
     pub fn recycle(&mut self, array: Vec<Vec3>) {
         self.recycled.push(array);
     }
 }
 
-/// A prim at one time.
+/// The sample of a prim at one time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PrimSample {
@@ -156,15 +154,14 @@ pub struct PrimSample {
     pub prim: usize,
     /// Index into [`Scene::bindings`].
     pub binding: usize,
-    /// Deformed points; none if the prim only moves by its transform.
+    /// Deformed points in [`BakeStart::space`]; empty if the prim only moves by its transform.
     pub points: Vec<Vec3>,
-    /// Deformed normals, not normalised; `None` if nothing deforms them. Entries are those of
-    /// [`PrimInfo::normals`].
+    /// Deformed normals, not normalised, one array per entry of [`PrimInfo::normals`]; `None` if nothing deforms them.
     pub normals: Vec<Option<Vec<Vec3>>>,
-    /// Corners of the bounding box of the points, widths of points and curves included; `None` without
+    /// Minimum and maximum corner of the bounding box of the points, with the widths of points and curves. `None` without
     /// points.
     pub extent: Option<[Vec3; 2]>,
-    /// The transform that replaces the prim's own: parent_from_prim, or world_from_prim if the prim
-    /// resets its transform stack or its points left prim space. `None` if it keeps its own.
+    /// The transform that replaces the prim's own; `None` if the prim keeps its own. It is parent_from_prim, or
+    /// world_from_prim if the prim resets its transform stack or its points are not in prim space.
     pub transform: Option<DMat4>,
 }

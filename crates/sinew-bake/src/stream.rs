@@ -1,5 +1,5 @@
-//! Deforms every prim at every time it is wanted, a batch of times at a time, and hands the results on in the order of
-//! time. Batches overlap: while one is written, the next is deformed and the one after it posed.
+//! Deforms prims in batches of times and passes the results on, ordered by time. Batches overlap: while one is written, the
+//! next one is deformed and the one after it is posed.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -22,10 +22,10 @@ use sinew::math;
 use sinew::sampled::Time;
 use sinew::scene::{ExtentRule, Scene, SkinBinding};
 
-/// Tells how far a bake is.
+/// Reports the progress of a bake.
 ///
 /// # Errors
-/// [`Error::Cancelled`] if that is far enough.
+/// [`Error::Cancelled`] if the callback stops the bake.
 pub(super) fn tell(watch: &mut Watch<'_>, progress: Progress) -> Result<()> {
     match watch(progress) {
         ControlFlow::Continue(()) => Ok(()),
@@ -33,14 +33,14 @@ pub(super) fn tell(watch: &mut Watch<'_>, progress: Progress) -> Result<()> {
     }
 }
 
-/// Deforms what is scheduled; `take` gets every time once, in order. What cannot be deformed is left out
-/// of its frame, and told in `diagnostics`.
+/// Deforms a schedule. `take` receives every time once, in order. A prim that cannot be deformed is not in its frame, and
+/// its error is added to `diagnostics`.
 ///
-/// While `take` has one batch, the next is deformed and the one after it posed. Returns how long posing and deforming
-/// took, without waiting for `take`.
+/// While `take` handles one batch, the next one is deformed and the one after it is posed. Returns the time of posing and
+/// deforming, without that of `take`.
 ///
 /// # Errors
-/// A GPU that fails, whatever `take` says, and [`Error::Cancelled`].
+/// Errors of the GPU and of `take`, and [`Error::Cancelled`].
 pub(super) fn deform_frames(
     scene: &Scene,
     plan: &Plan,
@@ -76,7 +76,7 @@ pub(super) fn deform_frames(
         under_way: None,
         busy: Duration::ZERO,
     };
-    // A thread of rayon's must not wait for another one of the same pool.
+    // A thread of rayon must not wait for another thread of the same pool.
     if rayon::current_thread_index().is_some() {
         while let Some(batch) = batches.next() {
             take_batch(batch?)?;
@@ -87,7 +87,7 @@ pub(super) fn deform_frames(
     std::thread::scope(|scope| {
         let deforming = scope.spawn(move || {
             while let Some(batch) = batches.next() {
-                // Nobody takes it after a failure or a cancellation.
+                // There is no receiver after a failure or a cancellation.
                 if sender.send(batch?).is_err() {
                     break;
                 }
@@ -101,7 +101,7 @@ pub(super) fn deform_frames(
     })
 }
 
-/// Keeps the memory of a frame for later ones.
+/// Keeps the memory of a frame for later frames.
 fn recycle(frame: Frame, buffers: &Buffers) {
     for prim in frame.prims {
         buffers.give(prim.points);
@@ -114,7 +114,7 @@ fn recycle(frame: Frame, buffers: &Buffers) {
     }
 }
 
-/// Batches on their way: one is deformed while the next is posed.
+/// Batches in progress: one is deformed while the next one is posed.
 struct Batches<'a> {
     batches: IntoIter<&'a [Scheduled]>,
     poser: Poser<'a>,
@@ -134,7 +134,7 @@ impl Batches<'_> {
 
     fn advance(&mut self) -> Result<Option<Vec<Frame>>> {
         loop {
-            // A GPU gets its next work before the results of its last are waited for.
+            // The GPU gets its next work before the results of its last work are read.
             let begun = match self.posed.take() {
                 Some(mut batch) => {
                     let jobs = std::mem::take(&mut batch.jobs);
@@ -160,7 +160,7 @@ impl Batches<'_> {
     }
 }
 
-/// A batch that the backend has: the posed one without its jobs.
+/// A batch that the backend deforms: a posed batch without its jobs.
 struct Begun {
     batch: PosedBatch,
     jobs: UnderWay,
@@ -204,7 +204,7 @@ impl Finisher<'_> {
             let frame = &mut frames[place.frame];
             let Some(extent) = extent else {
                 let path = &scene.bindings[place.binding].path;
-                let e = Invalid::new(path, "points", "finite results", "some that overflow f32");
+                let e = Invalid::new(path, "points", "finite results", "values that overflow f32");
                 self.diagnostics
                     .at(place.binding, frame.time, e.in_file(&scene.file));
                 failed.insert((place.frame, place.binding));
@@ -212,13 +212,13 @@ impl Finisher<'_> {
             };
             let sample = &mut frame.prims[place.sample];
             sample.normals[place.part] = done.normals;
-            // Further normals of the same prim come with the same points.
+            // The second kind of normals of a prim comes with the same points again.
             match place.part {
                 0 => (sample.points, sample.extent) = (done.points, Some(extent)),
                 _ => self.buffers.give(done.points),
             }
         }
-        // A prim comes out whole at a time, or not at all.
+        // If one part of a prim fails, the whole prim has no sample at this time.
         if !failed.is_empty() {
             for (i, frame) in frames.iter_mut().enumerate() {
                 frame.prims.retain(|p| !failed.contains(&(i, p.binding)));
@@ -228,7 +228,7 @@ impl Finisher<'_> {
     }
 }
 
-/// Corners of the bounding box of a prim's points, widths included. `None` if a point is not finite.
+/// The corners of the bounding box of a prim's points, with their widths. `None` if a point is not finite.
 fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2]> {
     let rule = binding.extent_rule;
     let widths = match rule {
@@ -238,8 +238,8 @@ fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2
     rule.corners(points, widths.as_deref().map_or(&[][..], Vec::as_slice))
 }
 
-/// Carries what stays in its own space, such as the results of a prim that only blends (rule 20), to where it was asked
-/// for.
+/// Transforms results that are in prim space, such as those of a prim that only blends (rule 20), to the requested
+/// space.
 pub(super) fn leave_prim_space(
     points: &mut [Vec3],
     normals: Option<&mut [Vec3]>,
@@ -254,7 +254,7 @@ pub(super) fn leave_prim_space(
     }
 }
 
-/// Runs of times that together have about `most` points.
+/// Splits times into runs with about `most` points each.
 fn batches<'a>(
     scene: &Scene,
     plan: &Plan,

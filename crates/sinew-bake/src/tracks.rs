@@ -1,4 +1,4 @@
-//! The samples of a bake into USD: every chosen prim at every time it needs.
+//! The samples of a bake into USD: each chosen prim at its own times.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,20 +17,20 @@ use super::{BakedArray, BakedPrim, BakedTransform, Samples};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 
-/// Results that a bake makes without being asked for these frames.
+/// The largest size of results in bytes, if the caller did not ask for these frames.
 const MAX_BYTES_UNASKED: u64 = 16 << 30;
 
-/// What is to be done, and when.
+/// The plan of a bake and its schedule.
 pub(super) struct Work {
     pub plan: Plan,
-    /// Prims that come out like an earlier one, by that one.
+    /// Prims with the same result as an earlier prim, by that prim.
     pub copies: BTreeMap<usize, Vec<usize>>,
     pub schedule: Schedule,
 }
 
 impl Work {
     /// # Errors
-    /// More than a million samples.
+    /// [`Error::TooManyFrames`] for more than a million samples.
     pub fn new(scene: &Scene, chosen: &[usize], asked: &BakePlan) -> Result<Self> {
         let plan = Plan::new(scene, chosen, asked);
         let times_of = times_of_skeletons(scene, &plan, asked.frames.as_ref())?;
@@ -43,7 +43,7 @@ impl Work {
         })
     }
 
-    /// Prims that are not copies of another.
+    /// Prims that are not copies of an earlier one.
     pub fn leaders(&self) -> impl Iterator<Item = usize> {
         let copies: HashSet<usize> = self.copies.values().flatten().copied().collect();
         let all = self.plan.prims().map(|p| p.binding);
@@ -60,22 +60,22 @@ impl Work {
     }
 }
 
-/// What came of a schedule.
+/// The results of a schedule.
 pub(super) struct Baked {
     /// Prims with at least one sample, by their index into [`Scene::bindings`].
-    /// Points and normals are [thinned](Thinner); extents and transforms are all there.
+    /// Points and normals are [thinned](Thinner); extents and transforms are not.
     pub prims: BTreeMap<usize, BakedPrim>,
     pub ran: Ran,
 }
 
-/// Takes the values of a property at a time; what comes back beside the array are values that are needed no more.
+/// Receives the values of a property at a time. It returns the stored array and values that are not needed any more.
 pub(super) type Keep<'a> =
     dyn FnMut(Time, Vec<Vec3>) -> Result<(BakedArray, Option<Vec<Vec3>>)> + 'a;
 
-/// Bakes the prims of a schedule: all of `work`'s, or a run of its times.
+/// Bakes the prims of a schedule: that of `work`, or a part of it.
 ///
 /// # Errors
-/// A GPU that fails, whatever `keep` says, and [`Error::Cancelled`].
+/// Errors of the GPU and of `keep`, and [`Error::Cancelled`].
 pub(super) fn bake_schedule(
     scene: &Scene,
     work: &Work,
@@ -108,14 +108,14 @@ pub(super) fn bake_schedule(
     })
 }
 
-/// Thins the samples of every prim, and hands those that are needed to the file at once.
+/// Thins the samples of every prim and writes those that are needed to the file immediately.
 struct TrackSink<'a, 'k> {
     scene: &'a Scene,
     work: &'a Work,
     keep: &'a mut Keep<'k>,
     /// By index into [`Scene::bindings`].
     prims: BTreeMap<usize, Track>,
-    /// Once all frames are there.
+    /// The results, after the last frame.
     done: BTreeMap<usize, BakedPrim>,
 }
 
@@ -158,7 +158,7 @@ impl FrameSink for TrackSink<'_, '_> {
     }
 }
 
-/// Where thinned values go, and those that are not needed.
+/// The destinations of values that are needed and of those that are not.
 struct Keeping<'a, 'k> {
     keep: &'a mut Keep<'k>,
     free: &'a mut Vec<Vec<Vec3>>,
@@ -179,11 +179,11 @@ impl Keeping<'_, '_> {
     }
 }
 
-/// A prim's samples as they come.
+/// The samples of a prim while frames arrive.
 struct Track {
     prim: BakedPrim,
     points: Thinner<Vec<Vec3>>,
-    /// Of each property that holds some.
+    /// One per property with samples.
     normals: Vec<Thinner<Vec<Vec3>>>,
 }
 
@@ -217,7 +217,7 @@ impl Track {
                 &mut prim.normals[part].1,
             )
         };
-        // Files hold arrays in the order in which they come: the first normals, points, other normals.
+        // The order of arrays in files: the first normals, points, other normals.
         if let Some(first) = normals.next() {
             add_normals(first, &mut *keep)?;
         }
@@ -261,7 +261,7 @@ fn empty(scene: &Scene, plan: &Plan, b: usize) -> BakedPrim {
     }
 }
 
-/// Times at which the prims of each skeleton are sampled, by index into [`Scene::instances`].
+/// The times at which the prims of each skeleton are sampled, by index into [`Scene::instances`].
 pub(super) fn times_of_skeletons(
     scene: &Scene,
     plan: &Plan,
@@ -312,7 +312,8 @@ fn schedule(
     out
 }
 
-/// Refuses what a file asks for by a few far-apart samples: whoever wants that much asks for frames.
+/// Fails if the authored times need too much data, such as a few samples that are far apart. Callers who want that much
+/// have to ask for frames.
 pub(super) fn check_size(scene: &Scene, plan: &Plan, schedule: &[Scheduled]) -> Result<()> {
     let bytes_of = |b: usize| {
         let binding = &scene.bindings[b];

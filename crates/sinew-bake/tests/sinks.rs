@@ -159,12 +159,10 @@ fn a_format_from_outside_holds_what_ours_does() {
     assert_eq!((report.frames, report.prims), (9, 1));
 
     let pc2 = folder.path().join("wing.pc2");
-    let options = BakeOptions {
-        frames: plan.frames,
-        prims: plan.prims.clone(),
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.frames = plan.frames;
+    options.prims = plan.prims.clone();
+    options.backend = Backend::Cpu;
     bake(&hatchling(), &pc2, &options, &mut |_| {}).unwrap();
     let (mdd, pc2) = (std::fs::read(output).unwrap(), std::fs::read(pc2).unwrap());
     let numbers = |bytes: &[u8], big: bool| -> Vec<u32> {
@@ -213,10 +211,8 @@ fn a_cancelled_bake_leaves_nothing_and_the_baker_goes_on() {
     assert!(is_empty(folder.path()));
 
     // Our own formats, in the middle and when all is deformed but nothing has its name.
-    let options = BakeOptions {
-        frames: plan.frames,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.frames = plan.frames;
     for name in ["a.usdc", "a.usda", "new/a.####.obj", "a.pc2", "a.exr"] {
         for at_the_end in [false, true] {
             let mut stop = |now| match now {
@@ -298,10 +294,8 @@ fn prims_have_times_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let scene = scene(&hatchling());
     let (ours, report) = kept(&mut Baker::cpu(), &scene, &BakePlan::own_times());
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
     let usd = folder.path().join("out.usdc");
     let usd = bake(&hatchling(), &usd, &options, &mut |_| {}).unwrap();
     assert_eq!(
@@ -365,10 +359,8 @@ fn a_caller_with_little_stack_bakes_a_deep_stage() {
     let text = format!("#usda 1.0\n{text}{character}{}", "}\n".repeat(DEPTH));
     std::fs::write(&input, text).unwrap();
     let output = folder.path().join("baked.usda");
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
     let small = std::thread::Builder::new().stack_size(128 << 10);
     let caller = std::thread::current().id();
     let work = move || {

@@ -9,8 +9,8 @@ use sinew::skel::AnimMapper;
 use sinew::skel::binding::PrimKind;
 use sinew_io::usd::{AuthoredPrim, AuthoredValue};
 
-/// Lengths of quaternions that differ more from 1 are worth a word: it scales by twice as much.
-/// Half-precision quaternions, which some exporters write, stay below.
+/// The largest difference of a quaternion's length from 1 that is not reported. A joint is scaled by
+/// about twice the difference. Half-precision quaternions, which some exporters write, stay below it.
 pub(super) const UNIT: f32 = 1e-3;
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
@@ -25,7 +25,7 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
             continue;
         }
         if !targeted.contains(prim.path.as_str()) {
-            let message = "no skel:animationSource targets it first";
+            let message = "it is not the first target of any skel:animationSource";
             findings.add("animation-unused", &prim.path, "", message);
         }
         animation(prim, findings);
@@ -37,7 +37,7 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
         let (path, skeleton) = (&animation.path, placed.instance.skeleton());
         if animation.joints.is_empty() {
             if animation.blend_shapes.is_empty() {
-                let message = format!("drives {} with neither joints nor channels", placed.path);
+                let message = format!("drives {} but has neither joints nor channels", placed.path);
                 findings.add("animation-empty", path, "", message);
             }
             continue;
@@ -50,12 +50,19 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
             .map(|(_, joint)| joint.as_str())
             .collect();
         if unknown.len() == animation.joints.len() {
-            let message = format!("none of its joints is one of {}: rest pose", placed.path);
+            let message = format!(
+                "none of its joints is a joint of {}: the rest pose is used",
+                placed.path
+            );
             findings.add("animation-joints-foreign", path, "", message);
             continue;
         }
         if !unknown.is_empty() {
-            let message = format!("{} lacks {}", placed.path, some_of(&unknown));
+            let message = format!(
+                "{} does not have the joints {}",
+                placed.path,
+                some_of(&unknown)
+            );
             findings.add("animation-joints-unknown", path, "", message);
         }
         if mapper.is_sparse() {
@@ -65,12 +72,12 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
                 .iter()
                 .filter(|j| !own.contains(j))
                 .collect();
-            // A joint that is listed twice leaves a gap without a name.
+            // Joints that are listed twice make a map sparse too.
             if still.is_empty() {
                 continue;
             }
             let message = format!(
-                "{} of {}'s joints stay at rest: {}",
+                "{} joints of {} stay in their rest pose: {}",
                 still.len(),
                 placed.path,
                 some_of(&still)
@@ -85,13 +92,13 @@ fn animation(prim: &AuthoredPrim, findings: &mut Findings) {
     let joints = prim.tokens("joints");
     let twice = duplicates(joints);
     if !twice.is_empty() {
-        let message = format!("{} listed more than once", some_of(&twice));
+        let message = format!("listed more than once: {}", some_of(&twice));
         findings.add("joint-duplicate", path, "joints", message);
     }
     let channels = prim.tokens("blendShapes");
     let twice = duplicates(channels);
     if !twice.is_empty() {
-        let message = format!("{} listed more than once", some_of(&twice));
+        let message = format!("listed more than once: {}", some_of(&twice));
         findings.add("shape-duplicate", path, "blendShapes", message);
     }
     match prim.attributes.get("blendShapeWeights") {
@@ -101,12 +108,12 @@ fn animation(prim: &AuthoredPrim, findings: &mut Findings) {
                 _ => None,
             });
             if let Some((t, n)) = lengths.into_iter().find(|(_, n)| *n != channels.len()) {
-                let message = format!("expected {}, found {n} at time {t}", channels.len());
+                let message = format!("expected {} weights, found {n} at time {t}", channels.len());
                 findings.add("channel-weights-count", path, "", message);
             }
         }
         None if !channels.is_empty() => {
-            let message = format!("{} channels without a weight", channels.len());
+            let message = format!("{} channels, but no blendShapeWeights", channels.len());
             findings.add("channel-weights-missing", path, "", message);
         }
         None => {}
@@ -119,7 +126,7 @@ fn animation(prim: &AuthoredPrim, findings: &mut Findings) {
         };
         let zero = |s: &[half::f16; 3]| s.iter().any(|x| x.to_f32() == 0.0);
         if let Some(i) = scales.iter().position(zero) {
-            let message = format!("{} at time {time}", name_of(joints, i));
+            let message = format!("scales {} to 0 at time {time}", name_of(joints, i));
             findings.add("scale-zero", path, "", message);
         }
     }
@@ -148,7 +155,10 @@ fn rotations(prim: &AuthoredPrim, joints: &[String], findings: &mut Findings) {
                 continue;
             };
             if !findings.has(code, &prim.path) {
-                let message = format!("{} at time {time}: length {length}", name_of(joints, i));
+                let message = format!(
+                    "the rotation of {} has length {length} at time {time}",
+                    name_of(joints, i)
+                );
                 findings.add(code, &prim.path, "", message);
             }
         }

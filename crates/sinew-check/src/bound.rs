@@ -1,4 +1,4 @@
-//! What reading, binding, skinning and posing have to say.
+//! Findings from errors and warnings of reading, binding, skinning and posing.
 
 use super::context::Context;
 use super::{Findings, some_of};
@@ -9,7 +9,8 @@ use sinew::scene::{BoundSkin, OutSpace, Scene};
 use sinew::skel::binding::PrimKind;
 use sinew::skel::{InfluenceInterpolation, SkinningMethod};
 
-/// A skinning transform this far from a rotation scales or shears, beyond f32 noise in its inputs.
+/// The largest difference of `transpose(m) * m` from the identity for which a skinning transform `m`
+/// counts as rigid. It allows for f32 noise in its inputs.
 const RIGID: f64 = 1e-3;
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
@@ -21,7 +22,7 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
         skin(context, bound, findings);
     }
     poses(scene, findings);
-    // Whatever cannot be skinned is told, and why.
+    // Prims that cannot be skinned, unless an error already says why.
     for b in &scene.bindings {
         if let Some(reason) = &b.unsupported
             && !findings.has_error_at(&b.path)
@@ -32,8 +33,8 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
 }
 
 fn warnings(scene: &Scene, findings: &mut Findings) {
-    // What was looked at in more detail already is not told twice.
-    let told: Vec<bool> = scene
+    // Skip warnings about what other checks have already reported in more detail.
+    let reported: Vec<bool> = scene
         .warnings
         .iter()
         .map(|w| {
@@ -44,21 +45,26 @@ fn warnings(scene: &Scene, findings: &mut Findings) {
                     && findings.has("interpolation-missing", &w.path))
         })
         .collect();
-    for (w, _) in scene.warnings.iter().zip(told).filter(|(_, told)| !told) {
+    for (w, _) in scene
+        .warnings
+        .iter()
+        .zip(reported)
+        .filter(|(_, reported)| !reported)
+    {
         findings.add(w.code, &w.path, &w.property, w.message.as_str());
     }
 }
 
 fn add_invalid(error: &Invalid, findings: &mut Findings) {
     let code = error.code.unwrap_or("not-skinned");
-    let told = match code {
-        // Told where the interpolation or the in-between is looked at.
+    let reported = match code {
+        // The checks of interpolation and of in-betweens report these.
         "influences-count" => findings.has("interpolation-missing", &error.prim),
         "offsets-count" | "offsets-not-finite" => error.property.starts_with("inbetweens:"),
         "not-skinned" => findings.has_error_at(&error.prim),
         _ => findings.has(code, &error.prim),
     };
-    if !told {
+    if !reported {
         findings.add(code, &error.prim, &error.property, error.brief());
     }
 }
@@ -73,13 +79,13 @@ fn skin(context: &Context<'_>, bound: BoundSkin<'_>, findings: &mut Findings) {
         .is_some_and(|i| i.interpolation == InfluenceInterpolation::Vertex);
     if !has_points {
         if vertex {
-            let message = format!("is a {}, which has no points", b.type_name);
+            let message = format!("the prim is a {}, which has no points", b.type_name);
             findings.add("influences-without-points", &b.path, "", message);
         }
         return;
     }
-    for slot in &b.shapes {
-        if let Some(Err(broken)) = &slot.shape {
+    for shape in &b.shapes {
+        if let Some(Err(broken)) = &shape.shape {
             add_invalid(broken, findings);
         }
     }
@@ -88,7 +94,11 @@ fn skin(context: &Context<'_>, bound: BoundSkin<'_>, findings: &mut Findings) {
         let known: std::collections::HashSet<&String> = known.iter().collect();
         let unknown: Vec<&String> = joints.iter().filter(|j| !known.contains(j)).collect();
         if !unknown.is_empty() {
-            let message = format!("{} lacks {}", bound.skeleton().path, some_of(&unknown));
+            let message = format!(
+                "{} does not have the joints {}",
+                bound.skeleton().path,
+                some_of(&unknown)
+            );
             findings.add("joints-unknown", &b.path, "", message);
         }
     }
@@ -118,7 +128,7 @@ fn times_or_default(times: &[f64]) -> Vec<Time> {
     }
 }
 
-/// Poses every prim at every time that a pose depends on.
+/// Poses every prim at all times at which a pose can change.
 fn poses(scene: &Scene, findings: &mut Findings) {
     let mut all = Vec::new();
     for bound in scene.bound_skins() {
@@ -137,7 +147,7 @@ fn poses(scene: &Scene, findings: &mut Findings) {
             if failed[i] {
                 continue;
             }
-            // A rigid prim gets a transform in place of its own, which then may be singular.
+            // For a rigid prim skinning replaces its transform, so its own may be singular.
             if bound.binding().is_rigid() {
                 if let Err(e) = poses.rigid_transform(bound) {
                     failed[i] = true;

@@ -1,4 +1,4 @@
-//! What is known of one kind of finding.
+//! The kinds of findings: their codes and severities.
 
 use serde::Serialize;
 
@@ -6,11 +6,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; results are as meant.
+    /// Worth knowing. The results are as intended.
     Info,
-    /// There is a result, but probably not what is meant, or other tools will disagree.
+    /// There is a result, but it is probably not the intended one, or other tools will disagree.
     Warning,
-    /// Pixar's result or sinew's is missing or wrong for some prim.
+    /// The result of some prim is missing or wrong, in sinew or in Pixar's tools.
     Error,
 }
 
@@ -28,17 +28,19 @@ impl Severity {
 
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Code {
-    /// Stable name: kebab-case, or capitals for EXT_skeleton_humanoid.
+    /// Stable name: in kebab-case, or in capitals for the codes of EXT_skeleton_humanoid.
     pub code: &'static str,
+    /// How bad findings of this kind are.
     pub severity: Severity,
     /// What it means, in one line.
     pub meaning: &'static str,
     /// What to do about it.
     pub advice: &'static str,
-    /// [`fix`](super::fix) can mend it without guessing.
+    /// Whether [`fix`](super::fix) can fix findings of this kind without guessing.
     pub fixable: bool,
-    /// Property at fault, where the finding names none itself.
+    /// Property at fault, for findings that do not name one themselves.
     #[serde(skip)]
     pub(super) property: &'static str,
 }
@@ -61,7 +63,7 @@ pub(super) const fn row(
 }
 
 impl Code {
-    pub(super) const fn mendable(mut self) -> Self {
+    pub(super) const fn fixable(mut self) -> Self {
         self.fixable = true;
         self
     }

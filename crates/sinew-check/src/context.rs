@@ -1,4 +1,4 @@
-//! Which prims skinning looks at, and what reaches them.
+//! Which prims of a stage are candidates for skinning, and which properties they inherit.
 
 use std::collections::HashMap;
 
@@ -14,21 +14,22 @@ pub(super) const ANIMATION: &str = "skel:animationSource";
 pub(super) const SHAPES: &str = "skel:blendShapes";
 pub(super) const TARGETS: &str = "skel:blendShapeTargets";
 
-/// A gprim that asks to be skinned.
+/// A gprim that has influences or blend shapes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub prim: usize,
-    /// Both kinds of influences reach it.
+    /// Whether it has or inherits both joint indices and joint weights.
     pub influenced: bool,
 }
 
-/// The authored stage with what binding sees of it.
+/// The authored stage, with the results of the rules of binding that checks need.
 pub(super) struct Context<'a> {
     pub stage: &'a AuthoredStage,
     by_path: HashMap<&'a str, usize>,
     /// Outermost SkelRoot at or above each prim.
     pub skel_root: Vec<Option<usize>>,
-    /// Below a SkelRoot, and not where traversal stops (rule 1).
+    /// Whether skinning visits each prim: it is at or below a SkelRoot, and traversal does not stop
+    /// above it (rule 1).
     pub visited: Vec<bool>,
     pub candidates: Vec<Candidate>,
 }
@@ -87,7 +88,8 @@ impl<'a> Context<'a> {
         self.by_path.get(path).copied()
     }
 
-    /// Prims at or above `prim` up to its SkelRoot, whose properties it inherits (rule 2).
+    /// The prims whose binding properties `prim` inherits: itself and its ancestors up to its
+    /// SkelRoot (rule 2).
     fn inherited_from(&self, prim: usize) -> impl Iterator<Item = usize> + '_ {
         let root = self.skel_root[prim];
         let mut at = root.and(Some(prim));
@@ -102,7 +104,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The nearest prim at or above `prim` whose opinion on a binding property counts.
+    /// The nearest prim at or above `prim` from which `prim` takes a binding property.
     pub fn nearest(&self, prim: usize, name: &str) -> Option<usize> {
         self.inherited_from(prim).find(|i| {
             let p = &self.stage.prims[*i];
@@ -110,15 +112,15 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Why a finding's mend does not go with this prim, in the file as it is layered.
-    pub fn why_unmendable(&self, prim: usize, code: &str) -> Option<&'static str> {
+    /// Why a finding with this code cannot be fixed at this prim by a layer of overs; `None` if it can.
+    pub fn why_not_fixable(&self, prim: usize, code: &str) -> Option<&'static str> {
         if self.stage.prims[prim].in_instance {
             return Some(
-                "it is in a native instance, which a layer cannot override: mend its source",
+                "it is in a native instance, which a layer cannot override: fix the prototype's source",
             );
         }
-        let no_use = code == "binding-api-missing" && self.skel_root[prim].is_none();
-        no_use.then_some("it is outside any SkelRoot, where SkelBindingAPI has no place")
+        let outside = code == "binding-api-missing" && self.skel_root[prim].is_none();
+        outside.then_some("it is outside any SkelRoot, where SkelBindingAPI is not allowed")
     }
 
     /// The Skeleton that a prim is bound to.

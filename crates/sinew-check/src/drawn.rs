@@ -1,11 +1,10 @@
-//! What keeps meshes, materials and pictures from being drawn as the file means them.
+//! Meshes, materials and images that cannot be drawn as authored.
 
-use super::Findings;
-use sinew::error::Result;
+use super::{Findings, Result};
 use sinew::scene::Scene;
 use sinew_io::usd::UsdFile;
 
-/// Comes last: what skinning had to say of a prim or a property is not told again.
+/// Must run last, because it skips prims and properties that other checks have already reported.
 pub(super) fn check(file: &UsdFile, scene: &Scene, findings: &mut Findings) -> Result<()> {
     let geometry = file.geometry(scene)?;
     for error in &geometry.errors {
@@ -16,8 +15,8 @@ pub(super) fn check(file: &UsdFile, scene: &Scene, findings: &mut Findings) -> R
         }
     }
     for w in &geometry.warnings {
-        let told = |f: &super::Finding| f.path == w.path && f.property == w.property;
-        if w.property.is_empty() || !findings.list.iter().any(told) {
+        let reported = |f: &super::Finding| f.path == w.path && f.property == w.property;
+        if w.property.is_empty() || !findings.list.iter().any(reported) {
             findings.add(w.code, &w.path, &w.property, w.message.as_str());
         }
     }

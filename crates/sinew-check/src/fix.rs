@@ -1,4 +1,4 @@
-//! Mends that need no guess, for what [`check`](super::check) finds.
+//! Fixes findings of [`check`](super::check) that need no guess.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,66 +8,77 @@ use serde::Serialize;
 use super::animations::UNIT;
 use super::context::{Context, INDICES, WEIGHTS};
 use super::influences::{SUM_TOLERANCE, row_size};
-use super::{CheckOptions, Finding, Report, check, table};
-use sinew::error::{Error, Result};
+use super::{CheckOptions, Error, Finding, Report, Result, check, table};
 use sinew::sampled::Time;
 use sinew::skel::utils::{
     WEIGHT_SUM_EPSILON, normalize_weights, resize_influences, sort_influences,
 };
 use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue, Fix, PrimFix, UsdFile};
 
-/// What to fix.
+/// Which findings to fix, and how to check before and after. Start from `FixOptions::default()` and set
+/// fields.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct FixOptions {
-    /// What to check for; [`CheckOptions::max_influences`] is what to resize to.
+    /// How to check the file. With [`CheckOptions::max_influences`], `fix` also reduces each point to
+    /// that many influences.
     pub check: CheckOptions,
-    /// Codes to fix; if empty, every code that can be fixed.
+    /// Codes to fix. If empty, all codes with [`Code::fixable`](super::Code::fixable).
     pub only: Vec<String>,
 }
 
-/// One fix, or why there is none.
+/// A finding that was fixed, or one that could not be fixed and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Mended {
+#[non_exhaustive]
+pub struct FixEntry {
     /// The finding's code.
     pub code: &'static str,
+    /// Path of the prim.
     pub path: String,
+    /// Name of the property; empty if the finding is about the prim itself.
     pub property: String,
-    /// What was done, or why nothing was.
+    /// What was done, or why it could not be done.
     pub message: String,
-    /// Skinned results change; others are the same in another order or type.
+    /// Whether skinned results change. Otherwise the fix changes only the order or type of values.
     pub changes_results: bool,
 }
 
-/// What was fixed and what was not.
+/// What [`fix`] fixed and what it did not.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FixReport {
+    /// Path of the input file.
     pub file: String,
-    pub mended: Vec<Mended>,
-    /// Findings whose code can be fixed, but not here.
-    pub left: Vec<Mended>,
-    /// The whole composed stage was written as one layer, since a package is none.
+    /// Findings that were fixed. The JSON key is `mended`.
+    #[serde(rename = "mended")]
+    pub fixed: Vec<FixEntry>,
+    /// Findings that could not be fixed at their prim, although their code is fixable. The JSON key is
+    /// `left`.
+    #[serde(rename = "left")]
+    pub not_fixed: Vec<FixEntry>,
+    /// Whether the composed stage was flattened into one layer, because the input or the output is a
+    /// `.usdz` package.
     pub flattened: bool,
-    /// What was wrong before.
+    /// Findings in the input.
     pub before: Report,
-    /// What is found in the file that was written; `None` where none was.
+    /// Findings in the output; `None` if no output was written.
     pub after: Option<Report>,
 }
 
-/// Fixes what can be fixed without guessing and writes the result to `out`: a copy of the root
-/// layer with local opinions, or for .usdz a flattened package. Without `out` it tells what would be done.
+/// Fixes all findings that need no guess and writes the result to `out`: a copy of the root layer with
+/// added opinions or, if the input or the output is a `.usdz` package, the flattened stage. Without `out` it only
+/// reports what it would do.
 ///
 /// # Errors
-/// An unknown code in [`FixOptions::only`], an output that is (part of) the input, a file that cannot
-/// be read or written.
+/// - [`Error::UnknownCode`] or [`Error::NotFixable`] for a code in [`FixOptions::only`].
+/// - [`Error::Io`] if the output is one of the files of the input, or if a file cannot be read or
+///   written.
 pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<FixReport> {
     for name in &options.only {
         match table::code(name) {
             Some(c) if c.fixable => {}
-            Some(_) => {
-                let text = format!("{name} cannot be mended without guessing");
-                return Err(Error::Request(text));
-            }
-            None => return Err(Error::Request(format!("there is no code {name}"))),
+            Some(_) => return Err(Error::NotFixable { code: name.clone() }),
+            None => return Err(Error::UnknownCode { code: name.clone() }),
         }
     }
     if let Some(out) = out {
@@ -82,8 +93,8 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
         flattened,
         max_influences: options.check.max_influences,
         fixes: Vec::new(),
-        mended: Vec::new(),
-        left: Vec::new(),
+        fixed: Vec::new(),
+        not_fixed: Vec::new(),
     };
     let wanted = |f: &&Finding| {
         table::code(f.code).is_some_and(|c| c.fixable)
@@ -98,8 +109,8 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
     }
     let Plan {
         fixes,
-        mended,
-        left,
+        fixed,
+        not_fixed,
         ..
     } = plan;
     let after = match out {
@@ -112,8 +123,8 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
     };
     Ok(FixReport {
         file: file.file().display().to_string(),
-        mended,
-        left,
+        fixed,
+        not_fixed,
         flattened,
         before,
         after,
@@ -125,12 +136,12 @@ struct Plan<'a> {
     flattened: bool,
     max_influences: Option<usize>,
     fixes: Vec<PrimFix>,
-    mended: Vec<Mended>,
-    left: Vec<Mended>,
+    fixed: Vec<FixEntry>,
+    not_fixed: Vec<FixEntry>,
 }
 
-fn entry(f: &Finding, message: impl Into<String>) -> Mended {
-    Mended {
+fn entry(f: &Finding, message: impl Into<String>) -> FixEntry {
+    FixEntry {
         code: f.code,
         path: f.path.clone(),
         property: f.property.clone(),
@@ -150,10 +161,14 @@ impl Plan<'_> {
         let prim = &self.context.stage.prims[index];
         let mut influences = Vec::new();
         for f in findings {
-            // In a flattened file nothing is shared any more.
+            // A flattened file has no shared prototypes.
             let flat = prim.in_instance && self.flattened;
-            if let Some(why) = self.context.why_unmendable(index, f.code).filter(|_| !flat) {
-                self.left.push(entry(f, why));
+            if let Some(why) = self
+                .context
+                .why_not_fixable(index, f.code)
+                .filter(|_| !flat)
+            {
+                self.not_fixed.push(entry(f, why));
                 continue;
             }
             let done = match f.code {
@@ -178,9 +193,9 @@ impl Plan<'_> {
                         path: path.to_owned(),
                         fix: change,
                     });
-                    self.mended.push(entry(f, message));
+                    self.fixed.push(entry(f, message));
                 }
-                Err(why) => self.left.push(entry(f, why)),
+                Err(why) => self.not_fixed.push(entry(f, why)),
             }
         }
         if !influences.is_empty() {
@@ -188,7 +203,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Normalises, sorts and resizes in one go, since each changes the same arrays.
+    /// Normalises, sorts and resizes influences together, because all three change the same arrays.
     fn influences(&mut self, prim: &AuthoredPrim, findings: &[&Finding]) {
         let asked: BTreeSet<&str> = findings.iter().map(|f| f.code).collect();
         let result = match asked.iter().all(|c| *c == "weights-unnormalised") {
@@ -206,26 +221,27 @@ impl Plan<'_> {
                 for f in findings {
                     let message = match f.code {
                         "weights-unnormalised" => {
-                            if rows.stuck > 0 {
-                                let why = format!("{} rows sum to nothing, or to less", rows.stuck);
-                                self.left.push(entry(f, why));
+                            if rows.failed > 0 {
+                                let why =
+                                    format!("the weights of {} rows sum to 0 or less", rows.failed);
+                                self.not_fixed.push(entry(f, why));
                             }
-                            if rows.changed == 0 {
+                            if rows.normalised == 0 {
                                 continue;
                             }
                             "normalised".to_owned()
                         }
                         "weights-unsorted" => "sorted".to_owned(),
                         _ => format!(
-                            "the largest {} of each point kept and normalised",
+                            "kept and normalised the {} largest influences of each point",
                             self.max_influences.unwrap_or_default()
                         ),
                     };
-                    self.mended.push(entry(f, message));
+                    self.fixed.push(entry(f, message));
                 }
             }
             Err(why) => self
-                .left
+                .not_fixed
                 .extend(findings.iter().map(|f| entry(f, why.as_str()))),
         }
     }
@@ -235,11 +251,13 @@ impl Plan<'_> {
         prim: &AuthoredPrim,
         asked: &BTreeSet<&str>,
     ) -> Result<(Vec<Fix>, Rows), String> {
-        let (indices, weights) = (plain(prim, INDICES)?, plain(prim, WEIGHTS)?);
-        self.serve_each_other(prim)?;
+        let (indices, weights) = (replaceable(prim, INDICES)?, replaceable(prim, WEIGHTS)?);
+        self.check_inherited_together(prim)?;
         let size = row_size(weights).ok_or("elementSize is below 1")?;
         if row_size(indices) != Some(size) || indices.interpolation != weights.interpolation {
-            return Err("jointIndices and jointWeights are laid out differently".into());
+            return Err(
+                "jointIndices and jointWeights differ in interpolation or elementSize".into(),
+            );
         }
         let mut new_size = None;
         let mut rows = Rows::default();
@@ -263,7 +281,7 @@ impl Plan<'_> {
                     .zip(values.chunks_exact_mut(size));
                 for (joints, values) in pairs {
                     if values.iter().any(|w| w.is_nan()) {
-                        return Err("some weights are no numbers".into());
+                        return Err("some weights are not numbers".into());
                     }
                     if !values.is_sorted_by(|a, b| a >= b) {
                         sort_influences(joints, values, size).map_err(|e| e.to_string())?;
@@ -292,9 +310,9 @@ impl Plan<'_> {
         Ok((fixes, rows))
     }
 
-    /// Prims that take their indices from here and their weights from elsewhere, or the other way
-    /// round, would lose what belongs together.
-    fn serve_each_other(&self, prim: &AuthoredPrim) -> Result<(), String> {
+    /// Fails if another prim inherits only the indices or only the weights of `prim`: to reorder them
+    /// would break the influences of that prim.
+    fn check_inherited_together(&self, prim: &AuthoredPrim) -> Result<(), String> {
         let here = self.context.index_of(&prim.path);
         for candidate in &self.context.candidates {
             let from = |name| self.context.nearest(candidate.prim, name);
@@ -302,7 +320,7 @@ impl Plan<'_> {
             if indices != weights && (indices == here || weights == here) {
                 let other = &self.context.stage.prims[candidate.prim].path;
                 return Err(format!(
-                    "{other} takes only one of jointIndices and jointWeights from here"
+                    "{other} inherits only one of jointIndices and jointWeights from this prim"
                 ));
             }
         }
@@ -310,30 +328,31 @@ impl Plan<'_> {
     }
 }
 
-/// A primvar whose arrays can be written anew.
-fn plain<'a>(prim: &'a AuthoredPrim, name: &str) -> Result<&'a AuthoredAttribute, String> {
+/// A primvar whose arrays can be replaced: it is not indexed and not from value clips.
+fn replaceable<'a>(prim: &'a AuthoredPrim, name: &str) -> Result<&'a AuthoredAttribute, String> {
     if prim.attributes.contains_key(&format!("{name}:indices")) {
         return Err(format!("{name} is an indexed primvar"));
     }
     let attribute = prim
         .attributes
         .get(name)
-        .ok_or_else(|| format!("{name} is authored on another prim"))?;
+        .ok_or_else(|| format!("{name} is not authored on this prim"))?;
     match attribute.clips {
         true => Err(format!("{name} comes from value clips")),
         false => Ok(attribute),
     }
 }
 
-/// Indices and weights of one time, in 64 bits as they were read; none where they are blocked.
+/// Indices and weights at one time; `None` if they are blocked. Indices have 64 bits, as they are read.
 type Pair = (Time, Option<Vec<i64>>, Option<Vec<f32>>);
 
-/// Values that belong to the same times. What is the same at all times goes with each of the other's.
+/// Pairs indices and weights by time. If one of them has a single value, it is paired with each value
+/// of the other.
 fn paired(indices: &AuthoredAttribute, weights: &AuthoredAttribute) -> Result<Vec<Pair>, String> {
     let times = |a: &AuthoredAttribute| a.values.iter().map(|(t, _)| *t).collect::<Vec<_>>();
     let (index_times, weight_times) = (times(indices), times(weights));
-    let still = |t: &[Time]| t.len() == 1;
-    if index_times != weight_times && !still(&index_times) && !still(&weight_times) {
+    let constant = |t: &[Time]| t.len() == 1;
+    if index_times != weight_times && !constant(&index_times) && !constant(&weight_times) {
         return Err("jointIndices and jointWeights have samples at different times".into());
     }
     let at = |a: &AuthoredAttribute, i: usize| {
@@ -363,16 +382,16 @@ fn paired(indices: &AuthoredAttribute, weights: &AuthoredAttribute) -> Result<Ve
         .collect()
 }
 
-/// What became of rows of weights that were not normalised.
+/// Counts of the rows of weights that were not normalised.
 #[derive(Clone, Copy, Default)]
 struct Rows {
-    changed: usize,
-    /// They sum to nothing, or to less, so there is nothing to divide by.
-    stuck: usize,
+    normalised: usize,
+    /// Rows that cannot be normalised, because their sum is 0 or less.
+    failed: usize,
 }
 
 impl Rows {
-    /// Divides the rows that are not normalised by their sums, all others left as they are.
+    /// Divides each row that is not normalised by its sum. All other rows stay the same.
     fn normalise(&mut self, weights: &mut [f32], size: usize) {
         for row in weights.chunks_exact_mut(size) {
             let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
@@ -383,15 +402,15 @@ impl Rows {
             let divides = sum > f64::from(WEIGHT_SUM_EPSILON)
                 && normalize_weights(row, size, WEIGHT_SUM_EPSILON).is_ok();
             match divides {
-                true => self.changed += 1,
-                false => self.stuck += 1,
+                true => self.normalised += 1,
+                false => self.failed += 1,
             }
         }
     }
 }
 
 fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
-    let weights = plain(prim, WEIGHTS)?;
+    let weights = replaceable(prim, WEIGHTS)?;
     let size = row_size(weights).ok_or("elementSize is below 1")?;
     let mut values = weights.values.clone();
     let mut rows = Rows::default();
@@ -409,7 +428,7 @@ fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
         interpolation: None,
         element_size: None,
     };
-    let fixes = if rows.changed > 0 {
+    let fixes = if rows.normalised > 0 {
         vec![change]
     } else {
         vec![]
@@ -419,13 +438,16 @@ fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
 
 fn retyped(prim: &AuthoredPrim) -> Result<Fix, String> {
     const NAME: &str = "pointIndices";
-    let attribute = prim.attributes.get(NAME).ok_or("it is not there")?;
+    let attribute = prim
+        .attributes
+        .get(NAME)
+        .ok_or("pointIndices is not authored on this prim")?;
     let too_large = |v: &AuthoredValue| match v {
         AuthoredValue::Ints(i) => i.iter().any(|i| i32::try_from(*i).is_err()),
         _ => false,
     };
     if attribute.values.iter().any(|(_, v)| too_large(v)) {
-        return Err("some indices do not fit into int".into());
+        return Err("some point indices do not fit into int".into());
     }
     Ok(Fix::Author {
         name: NAME.to_owned(),
@@ -438,7 +460,7 @@ fn retyped(prim: &AuthoredPrim) -> Result<Fix, String> {
 
 fn unit_rotations(prim: &AuthoredPrim) -> Result<Fix, String> {
     const NAME: &str = "rotations";
-    let attribute = plain(prim, NAME)?;
+    let attribute = replaceable(prim, NAME)?;
     let mut values = attribute.values.clone();
     for (_, value) in &mut values {
         let AuthoredValue::Quats(quats) = value else {
@@ -447,8 +469,8 @@ fn unit_rotations(prim: &AuthoredPrim) -> Result<Fix, String> {
         for q in quats {
             // In f64, since squares of large f32 overflow.
             let length = q.as_dquat().length();
-            let mendable = length.is_finite() && length > 0.0;
-            if mendable && (length - 1.0).abs() > f64::from(UNIT) {
+            let fixable = length.is_finite() && length > 0.0;
+            if fixable && (length - 1.0).abs() > f64::from(UNIT) {
                 *q = (q.as_dquat() / length).as_quat();
             }
         }

@@ -7,8 +7,9 @@ use sinew::math;
 use sinew::sampled::Time;
 use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue};
 
-/// Sums of weights that differ more from 1 are not normalised. Sums of eight f32 weights written
-/// with six digits stay below; at a hundred units from the origin this much is a hundredth of one.
+/// The largest difference of a sum of weights from 1 that counts as normalised. Sums of eight f32
+/// weights written with six digits stay below it. It moves a point that is 100 units from the origin
+/// by 0.01 units.
 pub(super) const SUM_TOLERANCE: f64 = 1e-4;
 
 pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mut Findings) {
@@ -34,11 +35,11 @@ pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mu
                     continue;
                 };
                 if math::try_inverse(*m).is_none() {
-                    let message = format!("singular at time {time}");
+                    let message = format!("the matrix is singular at time {time}");
                     findings.add("geom-bind-singular", path, "", message);
                 }
                 if !math::is_affine(m) {
-                    let message = format!("a projection at time {time}");
+                    let message = format!("the matrix is a projection at time {time}");
                     findings.add("matrix-not-affine", path, GEOM_BIND, message);
                 }
             }
@@ -48,14 +49,14 @@ pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mu
             if let Some(method) = method
                 && !matches!(method, "classicLinear" | "dualQuaternion")
             {
-                let message = format!("'{method}' is neither classicLinear nor dualQuaternion");
+                let message = format!("expected classicLinear or dualQuaternion, found '{method}'");
                 findings.add("skinning-method-unknown", path, name, message);
             }
         }
     }
 }
 
-/// Influences per row. None for a size that no array can have.
+/// Number of influences per row; `None` if elementSize is below 1.
 pub(super) fn row_size(attribute: &AuthoredAttribute) -> Option<usize> {
     let size = attribute.element_size.unwrap_or(1);
     usize::try_from(size).ok().filter(|n| *n > 0)
@@ -90,14 +91,14 @@ fn layout(
     };
     if attribute.interpolation.is_none() && points.checked_mul(size) == Some(value.len()) {
         let message = format!(
-            "{} values for {points} points and no interpolation, which makes them constant",
+            "{} values for {points} points, but no interpolation, so they are constant",
             value.len()
         );
         findings.add("interpolation-missing", &prim.path, name, message);
     }
 }
 
-/// The first place where something holds, and how often it does.
+/// Counts the rows that have a defect and keeps the first of them.
 #[derive(Default)]
 struct Tally {
     count: usize,
@@ -110,8 +111,8 @@ impl Tally {
         self.first.get_or_insert((time, row, value));
     }
 
-    /// `12 points, first point 3 at time 1`.
-    fn tell(&self) -> Option<(String, f64)> {
+    /// `12 rows, the first for point 3 at time 1`, and the value of that row; `None` if there is no such row.
+    fn describe(&self) -> Option<(String, f64)> {
         let (time, row, value) = self.first?;
         let at = match time {
             Time::Default => String::new(),
@@ -119,7 +120,7 @@ impl Tally {
         };
         let rows = if self.count == 1 { "row" } else { "rows" };
         Some((
-            format!("{} {rows}, first that of point {row}{at}", self.count),
+            format!("{} {rows}, the first for point {row}{at}", self.count),
             value,
         ))
     }
@@ -165,27 +166,32 @@ fn sums(path: &str, weights: &AuthoredAttribute, options: &CheckOptions, finding
             }
         }
     }
-    if let Some((rows, sum)) = unnormalised.tell() {
-        let message = format!("{rows}: sum {sum}");
+    if let Some((rows, sum)) = unnormalised.describe() {
+        let message = format!("{rows}: its sum is {sum}");
         findings.add("weights-unnormalised", path, "", message);
     }
-    if let Some((rows, _)) = zero.tell() {
+    if let Some((rows, _)) = zero.describe() {
         findings.add("weights-zero", path, "", rows);
     }
-    if let Some((rows, w)) = negative.tell() {
-        findings.add("weights-negative", path, "", format!("{rows}: {w}"));
+    if let Some((rows, w)) = negative.describe() {
+        findings.add(
+            "weights-negative",
+            path,
+            "",
+            format!("{rows}: its weight is {w}"),
+        );
     }
-    if let Some((rows, _)) = unsorted.tell() {
+    if let Some((rows, _)) = unsorted.describe() {
         findings.add("weights-unsorted", path, "", rows);
     }
     if let Some(max) = options.max_influences.filter(|max| size > *max) {
-        let message = match many.tell() {
+        let message = match many.describe() {
             Some((rows, _)) => {
-                format!(
-                    "elementSize is {size}, the limit {max}; more than that are in use in {rows}"
-                )
+                format!("elementSize is {size}, but the limit is {max}; over the limit: {rows}")
             }
-            None => format!("elementSize is {size}, the limit {max}; no point uses more"),
+            None => format!(
+                "elementSize is {size}, but the limit is {max}; no point uses more than {max}"
+            ),
         };
         findings.add("influences-too-many", path, INDICES, message);
     }

@@ -1,7 +1,8 @@
-//! What is wrong or doubtful in a file, each with a stable code, and mends for some of it.
+//! Finds errors and doubtful data in character files, each with a stable code, and fixes those that
+//! need no guess.
 //!
-//! Most of it comes from reading and binding themselves, whose errors and warnings carry the
-//! same codes; the rest looks at what is authored, whether or not it reaches any prim.
+//! Most findings are errors and warnings of reading and binding, which have the same codes. The
+//! others come from checks of everything that is authored, even if no skinned prim uses it.
 //!
 //! ```
 //! use sinew_check::{CheckOptions, Severity, check_file};
@@ -9,7 +10,7 @@
 //! let mut report = check_file("../../examples/assets/hatchling.usda", &CheckOptions::default())?;
 //! report.keep(Severity::Warning);
 //! assert!(report.findings.is_empty());
-//! # Ok::<(), sinew::Error>(())
+//! # Ok::<(), sinew_check::Error>(())
 //! ```
 
 mod animations;
@@ -18,6 +19,7 @@ mod code;
 mod codes;
 mod context;
 mod drawn;
+mod error;
 mod file_codes;
 mod fix;
 mod influences;
@@ -32,80 +34,93 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use sinew::error::{Error, Result};
 use sinew::skel::AnimSource;
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{self as io, OpenOptions};
 
 pub use code::{Code, Severity};
 pub use codes::CODES;
+pub use error::{Error, Result};
 pub use file_codes::FILE_CODES;
-pub use fix::{FixOptions, FixReport, Mended, fix};
+pub use fix::{FixEntry, FixOptions, FixReport, fix};
 pub use table::{all_codes, code};
 
-/// What to check against.
+/// How to open and check a file. Start from `CheckOptions::default()` and set fields.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct CheckOptions {
     /// How the stage is composed.
     pub open: OpenOptions,
-    /// Most influences that a point may have; any number where `None`.
+    /// The largest number of influences that a point may have; `None` for no limit.
     pub max_influences: Option<usize>,
-    /// Where a skeleton's animation is looked for.
+    /// Where to look for the animation of a skeleton.
     pub anim_source: AnimSource,
 }
 
-/// One thing that is wrong or doubtful.
+/// One error, or one thing that is doubtful or worth knowing, at one place of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// A code of [`CODES`] or [`FILE_CODES`].
     pub code: &'static str,
+    /// How bad it is.
     pub severity: Severity,
-    /// Prim path, or the file's name where the whole file is meant.
+    /// A prim path, a location in a file of another format such as `nodes[3]`, or the file's path if
+    /// the finding is about the whole file.
     pub path: String,
-    /// Property at fault; empty where the prim itself is.
+    /// Name of the property at fault; empty if the prim itself is at fault.
     pub property: String,
-    /// What was found here.
+    /// What was found at this place.
     pub message: String,
-    /// What to do about it.
+    /// What to do about it, the same text for all findings of this code.
     pub advice: &'static str,
-    /// `sinew fix` mends it.
+    /// Whether [`fix`] can fix this finding.
     pub fixable: bool,
 }
 
 /// How many findings there are of each severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Counts {
+    /// Findings of [`Severity::Error`].
     pub errors: usize,
+    /// Findings of [`Severity::Warning`].
     pub warnings: usize,
+    /// Findings of [`Severity::Info`].
     pub infos: usize,
 }
 
 /// Everything found in one file.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Report {
+    /// Path of the file, as it was given.
     pub file: String,
+    /// Counts of all findings, also of those that [`Report::keep`] has removed.
     pub counts: Counts,
-    /// By prim in stage order, the worst of each first.
+    /// First the findings about the whole file and about locations in a file of another format, then
+    /// those of prims in stage order. The findings of one prim are sorted by severity, worst first.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// The findings of a code.
+    /// The findings with this code.
     pub fn of<'a>(&'a self, code: &'a str) -> impl Iterator<Item = &'a Finding> {
         self.findings.iter().filter(move |f| f.code == code)
     }
 
-    /// Keeps findings of at least `least`. The counts stay those of the whole file.
+    /// Removes findings that are less severe than `least`. [`Report::counts`] does not change.
     pub fn keep(&mut self, least: Severity) {
         self.findings.retain(|f| f.severity >= least);
     }
 }
 
-/// Opens and checks a file. Of a glTF, VRM, BVH or FBX file both what its reader finds, at locations in that file, and the
-/// UsdSkel stage that it becomes are checked.
+/// Opens and checks a file. A glTF, VRM, BVH or FBX file is checked twice: as it is, with findings at locations in that
+/// file, and as the UsdSkel stage that it is converted to.
 ///
 /// # Errors
-/// A file that cannot be opened or decoded. Whatever else is wrong is in the report.
+/// [`Error::Io`] if the file cannot be opened or decoded. A file that breaks a rule of its format is no error: the
+/// broken rule is in the report.
 pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Report> {
     let path = path.as_ref();
     let checked = match io::open_with(path, &options.open) {
@@ -113,15 +128,15 @@ pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Repo
         Err(e) => Err(e.into()),
     };
     match checked {
-        Err(Error::Invalid(invalid)) => Ok(refused::refused(path, &invalid)),
+        Err(Error::Io(io::Error::Invalid(invalid))) => Ok(refused::refused(path, &invalid)),
         checked => checked,
     }
 }
 
-/// Checks an open file.
+/// Checks a file that is already open. [`CheckOptions::open`] is not used.
 ///
 /// # Errors
-/// Values that cannot be decoded. Whatever else is wrong is in the report.
+/// [`Error::Io`] if values cannot be decoded. Everything else that is wrong is in the report.
 pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
     let authored = file.authored()?;
     let scene = file.scene(ReadOptions {
@@ -142,22 +157,22 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
     }
     let mut list = findings.list;
     let place = |f: &Finding| context.index_of(&f.path);
-    // What is about the whole file comes first, then locations in a file of another format, which are no prims.
+    // First come findings about the whole file, then those at locations in a file of another format, which are not prims.
     let whole = scene.file.display().to_string();
     list.sort_by(|a, b| {
         let key = |f: &Finding| (place(f), f.path != whole, std::cmp::Reverse(f.severity));
         key(a).cmp(&key(b))
     });
-    // A fix is written beside what is composed, and a file of another format is not.
+    // Fixes are written as USD opinions, so a file of another format cannot be fixed.
     let is_usd = file.origin().is_none();
     for finding in &mut list {
         finding.fixable &= is_usd
-            && place(finding).is_none_or(|i| context.why_unmendable(i, finding.code).is_none());
+            && place(finding).is_none_or(|i| context.why_not_fixable(i, finding.code).is_none());
     }
     Ok(report(file.file(), list))
 }
 
-/// The report of these findings.
+/// A report with these findings.
 fn report(file: &Path, findings: Vec<Finding>) -> Report {
     let count = |s: Severity| findings.iter().filter(|f| f.severity == s).count();
     Report {
@@ -171,20 +186,20 @@ fn report(file: &Path, findings: Vec<Finding>) -> Report {
     }
 }
 
-/// Findings so far, each once.
+/// The findings so far, without duplicates.
 #[derive(Default)]
 struct Findings {
     list: Vec<Finding>,
     seen: HashSet<(&'static str, String, String)>,
-    /// Codes and paths alone.
+    /// Codes and paths of `list`.
     places: HashSet<(&'static str, String)>,
-    /// Paths with an error.
+    /// Paths of the findings of [`Severity::Error`].
     failed: HashSet<String>,
 }
 
 impl Findings {
-    /// Adds a finding, unless the same code was found at the same place. An empty property is the
-    /// code's usual one.
+    /// Adds a finding, unless there is already one with this code at this path and property. If
+    /// `property` is empty, the property that the table gives for the code is used.
     fn add(&mut self, name: &'static str, path: &str, property: &str, message: impl Into<String>) {
         let row = table::code(name);
         let property = match (property, row) {
@@ -198,7 +213,7 @@ impl Findings {
             return;
         }
         self.places.insert((name, path.to_owned()));
-        // A reader's warning that the table does not list yet: tests/check/checks.rs keeps it whole.
+        // tests/check/checks.rs makes sure that the table has every code of the readers.
         let severity = row.map_or(Severity::Warning, |r| r.severity);
         if severity == Severity::Error {
             self.failed.insert(path.to_owned());
@@ -223,18 +238,18 @@ impl Findings {
     }
 }
 
-/// The first few of many names, for a message.
+/// The first few names of a list, for a message.
 fn some_of<T: std::fmt::Display>(names: &[T]) -> String {
     sinew::error::first_few(names, 4)
 }
 
-/// Tokens that are listed more than once, each once.
+/// The tokens that occur more than once in a list, each of them once.
 fn duplicates(tokens: &[String]) -> Vec<&str> {
     let mut seen = HashSet::new();
-    let mut told = HashSet::new();
+    let mut listed = HashSet::new();
     tokens
         .iter()
         .map(String::as_str)
-        .filter(|t| !seen.insert(*t) && told.insert(*t))
+        .filter(|t| !seen.insert(*t) && listed.insert(*t))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Files that their readers refuse.
+//! Reports about files that cannot be read because they break a rule of their format.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -7,11 +7,11 @@ use super::{Finding, Report, Severity, report, table};
 use sinew::error::Invalid;
 use sinew_io::gltf::extensions;
 
-/// The code of what a reader refuses without a code of its own.
+/// The code of a reader's error that has no code.
 const INVALID: &str = "file-invalid";
 
-/// What is wrong with a file that is not read at all: everything about its humanoid skeletons, where it is glTF, and
-/// where its reader stopped.
+/// The report about a file that could not be read: the reader's error and, if the file is glTF, all findings about its
+/// humanoid skeletons.
 pub(super) fn refused(path: &Path, error: &Invalid) -> Report {
     let mut list = Vec::new();
     let mut seen = HashSet::new();
@@ -30,7 +30,7 @@ pub(super) fn refused(path: &Path, error: &Invalid) -> Report {
     };
     if !seen.contains(&(code, location.clone())) {
         let message = format!("expected {}, found {}", error.expected, error.found);
-        // Some codes are warnings where the reader can go on.
+        // Always an error, although some codes are warnings when the reader can continue.
         list.push(finding(code, Severity::Error, &location, message));
     }
     list.sort_by_key(|f| std::cmp::Reverse(f.severity));

@@ -18,7 +18,7 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
     for (_, prim) in context.prims() {
         let twice = duplicates(prim.tokens(SHAPES));
         if !twice.is_empty() {
-            let message = format!("{} listed more than once", some_of(&twice));
+            let message = format!("listed more than once: {}", some_of(&twice));
             findings.add("shape-duplicate", &prim.path, SHAPES, message);
         }
         if prim.type_name != "BlendShape" {
@@ -45,25 +45,30 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
             .map(ToString::to_string)
             .collect();
         if !twice.is_empty() {
-            let message = format!("{} listed more than once", some_of(&twice));
+            let message = format!("listed more than once: {}", some_of(&twice));
             findings.add("point-index-duplicate", path, "", message);
         }
         if prim.attributes["pointIndices"].type_name == "uint[]" {
-            findings.add("point-indices-uint", path, "", "found uint[]");
+            findings.add(
+                "point-indices-uint",
+                path,
+                "",
+                "expected int[], found uint[]",
+            );
         }
     }
     let offsets = value("offsets").map_or(0, AuthoredValue::len);
-    // Normals alone may move, and another type is told elsewhere.
+    // A shape may move normals only. Attributes of a wrong type have a finding of their own.
     let moves = prim.attributes.iter().any(|(name, attribute)| {
         let empty = |v: &AuthoredValue| v.is_empty() && *v != AuthoredValue::Other;
         name != "pointIndices" && !attribute.first().is_none_or(empty)
     });
     if !moves {
-        findings.add("offsets-missing", path, "", "has no offsets");
+        findings.add("offsets-missing", path, "", "the BlendShape has no offsets");
     }
     let entries = if indices > 0 { indices } else { offsets };
     for (name, attribute) in &prim.attributes {
-        // inbetweens:NAME alone; NAME:normalOffsets is another attribute.
+        // Only inbetweens:NAME; inbetweens:NAME:normalOffsets is another attribute.
         let between = name
             .strip_prefix("inbetweens:")
             .filter(|n| !n.contains(':'));
@@ -75,7 +80,7 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
             let w = f64::from(w);
             !w.is_finite() || w.abs() < WEIGHT_EPSILON || (w - 1.0).abs() < WEIGHT_EPSILON
         };
-        // One that is skipped anyway breaks nothing.
+        // In-betweens with these weights are skipped and have a finding of their own.
         if attribute.weight.is_none_or(reserved) {
             continue;
         }
@@ -87,7 +92,10 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
             );
             findings.add("inbetween-offsets", path, name, message);
         } else if let Some(i) = list.iter().position(|o| !o.is_finite()) {
-            let message = format!("in-between '{between}': {} at {i}", list[i]);
+            let message = format!(
+                "in-between '{between}': expected finite offsets, found {} at index {i}",
+                list[i]
+            );
             findings.add("inbetween-offsets", path, name, message);
         }
     }
@@ -104,7 +112,7 @@ fn channels(scene: &Scene, findings: &mut Findings) {
         let undriven: Vec<&str> = shapes.clone().filter(|s| !channels.contains(s)).collect();
         if !undriven.is_empty() {
             let message = format!(
-                "{} has no channel for {}",
+                "{} has no channel for the shapes {}",
                 animation.path,
                 some_of(&undriven)
             );
@@ -120,7 +128,10 @@ fn channels(scene: &Scene, findings: &mut Findings) {
             .filter(|c| !used.is_some_and(|u| u.contains(c.as_str())))
             .collect();
         if !unused.is_empty() {
-            let message = format!("no prim has a shape for {}", some_of(&unused));
+            let message = format!(
+                "no bound prim has a shape for the channels {}",
+                some_of(&unused)
+            );
             findings.add("channel-unused", &animation.path, "", message);
         }
     }

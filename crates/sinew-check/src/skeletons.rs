@@ -10,8 +10,9 @@ use sinew::skel::binding::PrimKind;
 use sinew::skel::topology::is_prim_path;
 use sinew_io::usd::AuthoredPrim;
 
-/// Rest and bind poses closer than this, relative to the bones' lengths, are one pose: exporters
-/// write six digits, and rest transforms are a product of several such matrices.
+/// The largest difference between rest and bind pose, relative to the lengths of the bones, for which
+/// they count as the same pose. Exporters write six digits, and rest transforms are products of
+/// several such matrices.
 const SAME_POSE: f64 = 1e-2;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
@@ -40,7 +41,12 @@ fn skeleton(prim: &AuthoredPrim, needs_bind: bool, skins: bool, findings: &mut F
     let joints = prim.tokens("joints");
     if joints.is_empty() {
         if skins {
-            findings.add("skeleton-without-joints", path, "", "has no joints");
+            findings.add(
+                "skeleton-without-joints",
+                path,
+                "",
+                "the Skeleton has no joints",
+            );
         }
         return;
     }
@@ -58,7 +64,7 @@ fn skeleton(prim: &AuthoredPrim, needs_bind: bool, skins: bool, findings: &mut F
             None
         }
     };
-    // The order does not matter to the transforms by themselves.
+    // With joints in a wrong order, the transforms are checked with a flat hierarchy.
     let roots = vec![String::from("x"); joints.len()];
     let flat = match skeleton {
         Some(s) => Ok(s),
@@ -75,11 +81,16 @@ fn skeleton(prim: &AuthoredPrim, needs_bind: bool, skins: bool, findings: &mut F
     }
     match (rest, skeleton.rest()) {
         (None, _) => {
-            findings.add("rest-transforms-missing", path, "", "none are authored");
+            findings.add(
+                "rest-transforms-missing",
+                path,
+                "",
+                "restTransforms are not authored",
+            );
         }
         (Some(authored), None) => {
             let message = format!(
-                "expected {} finite matrices, found {}: they count as missing",
+                "expected {} finite matrices, found {}: they are treated as missing",
                 joints.len(),
                 match authored.len() == joints.len() {
                     true => "some that are not finite".to_owned(),
@@ -95,7 +106,7 @@ fn skeleton(prim: &AuthoredPrim, needs_bind: bool, skins: bool, findings: &mut F
 pub(super) fn joint_names(path: &str, property: &str, joints: &[String], findings: &mut Findings) {
     let twice = duplicates(joints);
     if !twice.is_empty() {
-        let message = format!("{} listed more than once", some_of(&twice));
+        let message = format!("listed more than once: {}", some_of(&twice));
         findings.add("joint-duplicate", path, property, message);
     }
     let odd: Vec<&str> = joints
@@ -105,7 +116,7 @@ pub(super) fn joint_names(path: &str, property: &str, joints: &[String], finding
         .collect();
     if !odd.is_empty() {
         let quoted: Vec<String> = odd.iter().map(|j| format!("'{j}'")).collect();
-        let message = format!("{}: no prim path", some_of(&quoted));
+        let message = format!("expected prim paths, found {}", some_of(&quoted));
         findings.add("joint-name-invalid", path, property, message);
     }
 }
@@ -118,7 +129,9 @@ fn not_affine(
     findings: &mut Findings,
 ) {
     if let Some(i) = matrices.iter().position(|m| !math::is_affine(m)) {
-        let joint = joints.get(i).map_or("no joint", String::as_str);
+        let joint = joints
+            .get(i)
+            .map_or_else(|| format!("index {i}"), Clone::clone);
         let message = format!("the matrix of {joint} is a projection");
         findings.add("matrix-not-affine", path, name, message);
     }
@@ -138,14 +151,14 @@ fn rest_pose(
         .map(|(_, j)| j.as_str())
         .collect();
     if !singular.is_empty() {
-        let message = format!("{}: singular at rest", some_of(&singular));
+        let message = format!("the rest transforms of {} are singular", some_of(&singular));
         findings.add("rest-transforms-singular", path, "", message);
     }
     let Ok(inverse_bind) = skeleton.inverse_bind() else {
         return;
     };
-    // Bind is in world space and rest relative to the parent, so joints with a parent compare,
-    // wherever the character stood when it was bound.
+    // Bind transforms are in world space, and rest transforms are relative to the parent. So only joints
+    // with a parent are compared, and the place where the character was bound does not matter.
     let mut apart: Vec<&str> = Vec::new();
     for (i, parent) in skeleton.topology().parents().enumerate() {
         let Some(parent) = parent else { continue };
@@ -162,7 +175,7 @@ fn rest_pose(
     }
     if !apart.is_empty() {
         let message = format!(
-            "{} of {} joints are placed otherwise at rest than at bind time: {}",
+            "{} of {} joints differ between the rest pose and the bind pose: {}",
             apart.len(),
             joints.len(),
             some_of(&apart)

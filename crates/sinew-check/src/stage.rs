@@ -1,4 +1,4 @@
-//! Metadata, SkelRoots, schemas, relationships and what has no effect.
+//! Stage metadata, SkelRoots, schemas, relationships, and binding properties without effect.
 
 use super::context::{
     ANIMATION, Context, GEOM_BIND, INDICES, METHOD, SHAPES, SKELETON, TARGETS, WEIGHTS,
@@ -47,7 +47,7 @@ fn metadata(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
     }
 }
 
-/// Properties that make a prim bound, as opposed to a Skeleton's animation source.
+/// Whether a prim has properties that bind it. An animation source alone does not.
 fn binds(prim: &AuthoredPrim) -> bool {
     [INDICES, WEIGHTS, SHAPES]
         .iter()
@@ -62,21 +62,27 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
     let properties: Vec<&str> = prim.binding_properties().collect();
     if !prim.has_api && !properties.is_empty() {
         let message = format!(
-            "has {} but SkelBindingAPI is not applied, so that is overlooked",
+            "the prim has {}, but SkelBindingAPI is not applied, so they are ignored",
             some_of(&properties)
         );
         findings.add("binding-api-missing", path, "", message);
     }
     if prim.kind == PrimKind::SkelRoot && context.skel_root[index] != Some(index) {
         let outer = context.skel_root[index].map_or("", |r| &context.stage.prims[r].path);
-        findings.add("skel-root-nested", path, "", format!("is within {outer}"));
+        findings.add(
+            "skel-root-nested",
+            path,
+            "",
+            format!("the SkelRoot is inside the SkelRoot {outer}"),
+        );
     }
     if context.skel_root[index].is_none() {
         if binds(prim) {
-            let message = "is bound but neither it nor an ancestor is a SkelRoot: not skinned";
+            let message = "the prim is bound, but neither it nor an ancestor is a SkelRoot: it is not skinned";
             findings.add("skel-root-missing", path, "", message);
         } else if prim.has_api {
-            let message = "has SkelBindingAPI but neither it nor an ancestor is a SkelRoot";
+            let message =
+                "the prim has SkelBindingAPI, but neither it nor an ancestor is a SkelRoot";
             findings.add("binding-outside-skel-root", path, "", message);
         }
         return;
@@ -87,7 +93,7 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
         .find(|p| matches!(p.kind, PrimKind::Skinnable { .. } | PrimKind::Other));
     if let Some(by) = stopped_by.filter(|_| !context.visited[index] && binds(prim)) {
         let message = format!(
-            "is below {} ({}), where skinning stops",
+            "the prim is below {} ({}), where skinning stops",
             by.path, by.type_name
         );
         findings.add("binding-not-visited", path, "", message);
@@ -99,7 +105,10 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
     let (shapes, targets) = (prim.attributes.get(SHAPES), prim.relationships.get(TARGETS));
     if shapes.is_some() || targets.is_some() {
         if prim.kind != (PrimKind::Skinnable { has_points: true }) {
-            let message = format!("is a {}; blend shapes are not inherited", prim.type_name);
+            let message = format!(
+                "the prim is a {}; blend shapes are not inherited",
+                prim.type_name
+            );
             findings.add("blend-shapes-not-inherited", path, "", message);
         }
         let (tokens, targets) = (
@@ -108,7 +117,7 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
         );
         if tokens != targets {
             let message = format!(
-                "skel:blendShapes has {tokens} tokens, skel:blendShapeTargets {targets} targets: no blend shapes at all"
+                "skel:blendShapes has {tokens} tokens, but skel:blendShapeTargets has {targets} targets: all blend shapes are ignored"
             );
             findings.add("blend-shapes-ignored", path, "", message);
         }
@@ -117,11 +126,11 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
         let reach = |name| context.nearest(index, name).is_some();
         match (reach(INDICES), reach(WEIGHTS)) {
             (true, false) => {
-                let message = "has jointIndices but no jointWeights reach it: no influences";
+                let message = "the prim has or inherits jointIndices, but no jointWeights: it has no influences";
                 findings.add("influences-incomplete", path, WEIGHTS, message);
             }
             (false, true) => {
-                let message = "has jointWeights but no jointIndices reach it: no influences";
+                let message = "the prim has or inherits jointWeights, but no jointIndices: it has no influences";
                 findings.add("influences-incomplete", path, INDICES, message);
             }
             _ => {}
@@ -134,13 +143,16 @@ fn targets(prim: &AuthoredPrim, findings: &mut Findings) {
         if let Some(targets) = prim.relationships.get(name)
             && targets.len() > 1
         {
-            let message = format!("targets {}; only the first one counts", some_of(targets));
+            let message = format!(
+                "the targets are {}; only the first one is used",
+                some_of(targets)
+            );
             findings.add("several-targets", &prim.path, name, message);
         }
     }
 }
 
-/// The types that UsdSkel's code reads.
+/// The types that UsdSkel reads an attribute in; `None` for other attributes.
 fn expected_type(prim: &AuthoredPrim, name: &str) -> Option<&'static [&'static str]> {
     const VECTORS: &[&str] = &["float3[]"];
     const TOKENS: &[&str] = &["token[]"];
@@ -156,7 +168,7 @@ fn expected_type(prim: &AuthoredPrim, name: &str) -> Option<&'static [&'static s
         (PrimKind::SkelAnimation, "rotations") => &["quatf[]"],
         (PrimKind::SkelAnimation, "scales") => &["half3[]"],
         (PrimKind::SkelAnimation, "blendShapeWeights") => &["float[]"],
-        // The unsigned ones of older files are read (rule 18) and have a code of their own.
+        // uint[] of older files is read (rule 18) and has a code of its own.
         (PrimKind::Other, "pointIndices") => &["int[]", "uint[]"],
         (PrimKind::Other, "offsets" | "normalOffsets") => VECTORS,
         (PrimKind::Other, name) if name.starts_with("inbetweens:") => VECTORS,
@@ -172,7 +184,10 @@ fn types(prim: &AuthoredPrim, findings: &mut Findings) {
         };
         let found = attribute.type_name.as_str();
         if !found.is_empty() && !expected.contains(&found) {
-            let message = format!("expected {}, found {found}: no value", expected[0]);
+            let message = format!(
+                "expected type {}, found {found}: the attribute is treated as missing",
+                expected[0]
+            );
             findings.add("attribute-type", &prim.path, name, message);
         }
     }
@@ -183,7 +198,7 @@ fn without_effect(context: &Context<'_>, findings: &mut Findings) {
     let mut used = std::collections::HashSet::new();
     for candidate in &context.candidates {
         for name in NAMES {
-            // Only a binding by influences looks at most of them.
+            // Prims that only blend use no other property than skel:skeleton.
             if candidate.influenced || name == SKELETON {
                 used.extend(context.nearest(candidate.prim, name).map(|at| (at, name)));
             }
@@ -196,14 +211,14 @@ fn without_effect(context: &Context<'_>, findings: &mut Findings) {
         let gprim = matches!(prim.kind, PrimKind::Skinnable { .. });
         for name in NAMES {
             let authored = match prim.relationships.get(name) {
-                // An empty list unbinds on purpose.
+                // An empty list is a deliberate way to unbind.
                 Some(targets) => !targets.is_empty(),
                 None => prim.attributes.contains_key(name),
             };
-            // A gprim's own lone influences are influences-incomplete.
-            let told = gprim && matches!(name, INDICES | WEIGHTS);
-            if authored && !told && !used.contains(&(index, name)) {
-                let message = format!("{name} reaches no prim with influences that would use it");
+            // A gprim with only one of the two has the finding influences-incomplete.
+            let reported = gprim && matches!(name, INDICES | WEIGHTS);
+            if authored && !reported && !used.contains(&(index, name)) {
+                let message = format!("no prim with influences uses {name} of this prim");
                 findings.add("binding-no-effect", &prim.path, name, message);
             }
         }

@@ -183,15 +183,14 @@ impl Args {
                 "{option}: expected a vertex animation texture as the output (.exr or .png)"
             )));
         }
-        let default = VatOptions::default();
-        Ok(VatOptions {
-            values: match self.vat_values {
-                Some(VatValuesArg::Position) => VatValues::Position,
-                Some(VatValuesArg::Offset) | None => VatValues::Offset,
-            },
-            bits: self.vat_bits,
-            max_width: self.vat_width.unwrap_or(default.max_width),
-        })
+        let mut options = VatOptions::default();
+        options.values = match self.vat_values {
+            Some(VatValuesArg::Position) => VatValues::Position,
+            Some(VatValuesArg::Offset) | None => VatValues::Offset,
+        };
+        options.bits = self.vat_bits;
+        options.max_width = self.vat_width.unwrap_or(options.max_width);
+        Ok(options)
     }
 }
 
@@ -223,24 +222,23 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         (None, BackendArg::Gpu) => Backend::Gpu,
         (None, BackendArg::Cpu) => Backend::Cpu,
     };
-    let options = BakeOptions {
-        open: args.open.options()?,
-        frames: args.frames,
-        backend,
-        prims: args.prim.clone(),
-        layer: args.layer,
-        anim_source: args.anim_source.into(),
-        rigid: args.rigid(format)?,
-        space: args.space.map(|space| match space {
-            SpaceArg::Prim => OutSpace::Prim,
-            SpaceArg::Skel => OutSpace::Skel,
-            SpaceArg::World => OutSpace::World,
-        }),
-        vat: args.vat(format)?,
-        clip_frames: args.clip_frames.map(NonZeroUsize::get),
-        resume: args.resume,
-        shard: args.shard,
-    };
+    let mut options = BakeOptions::default();
+    options.open = args.open.options()?;
+    options.frames = args.frames;
+    options.backend = backend;
+    options.prims = args.prim.clone();
+    options.layer = args.layer;
+    options.anim_source = args.anim_source.into();
+    options.rigid = args.rigid(format)?;
+    options.space = args.space.map(|space| match space {
+        SpaceArg::Prim => OutSpace::Prim,
+        SpaceArg::Skel => OutSpace::Skel,
+        SpaceArg::World => OutSpace::World,
+    });
+    options.vat = args.vat(format)?;
+    options.clip_frames = args.clip_frames.map(NonZeroUsize::get);
+    options.resume = args.resume;
+    options.shard = args.shard;
     let mut progress = Progress::new(args.quiet);
     progress.doing(&format!("reading {}", args.input.display()));
     let make = if args.stitch { stitch } else { bake };

@@ -97,11 +97,10 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
         print_result(&codes(args.json)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let options = CheckOptions {
-        open: args.open.options()?,
-        max_influences: args.max_influences,
-        anim_source: args.anim_source.into(),
-    };
+    let mut options = CheckOptions::default();
+    options.open = args.open.options()?;
+    options.max_influences = args.max_influences;
+    options.anim_source = args.anim_source.into();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let (mut unreadable, mut bad) = (false, false);
     let mut outcomes = Vec::with_capacity(args.inputs.len());
@@ -122,6 +121,7 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
                 outcomes.push(Outcome::Checked(report));
             }
             Err(e) => {
+                let e = sinew::Error::from(e);
                 unreadable = true;
                 progress.aside(|| print_error(&e));
                 outcomes.push(Outcome::Failed {
@@ -161,9 +161,25 @@ fn codes(json: bool) -> sinew::Result<String> {
             c.severity.name(),
             c.meaning
         );
-        let _ = writeln!(out, "{:width$}  {:7}  -> {}", "", "", c.advice);
+        let command = command_for(c.code, c.fixable);
+        let _ = writeln!(out, "{:width$}  {:7}  -> {}{command}", "", "", c.advice);
     }
     Ok(out)
+}
+
+/// The command that follows the advice of a code, in brackets; empty if there is none. The library's advice names no
+/// commands.
+fn command_for(code: &str, fixable: bool) -> &'static str {
+    match code {
+        "influences-too-many" if fixable => " (`sinew fix --max-influences N`)",
+        _ if fixable => " (`sinew fix`)",
+        "REF_AXES" | "REF_Y_TO_CHILD" | "REF_TPOSE_ARM" | "REF_UP" | "REF_FACING"
+        | "pose-off-reference" => " (`sinew humanoid --mode conjugate`)",
+        "bone-missing" => " (`sinew humanoid --mode collapse`)",
+        "bone-tracks-left" | "expression-missing" => " (`sinew humanoid`)",
+        "retarget-lying" => " (`sinew retarget --pose rest`)",
+        _ => "",
+    }
 }
 
 /// The findings by prim, and a summary. The text is plain except for colours, if `colour`. Writing
@@ -216,5 +232,6 @@ fn finding(out: &mut String, f: &Finding, width: usize, colour: bool) {
         f.code,
         plain(&f.message)
     );
-    let _ = writeln!(out, "    {:7}  {:width$}  -> {}", "", "", f.advice);
+    let command = command_for(f.code, f.fixable);
+    let _ = writeln!(out, "    {:7}  {:width$}  -> {}{command}", "", "", f.advice);
 }

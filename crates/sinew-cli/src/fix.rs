@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use sinew_check::{CheckOptions, FixOptions, FixReport, Mended, fix};
+use sinew_check::{FixEntry, FixOptions, FixReport, fix};
 use sinew_io::read_asset;
 use sinew_io::usd::{OpenOptions, UsdFile};
 
@@ -80,14 +80,11 @@ pub fn run(args: &Args) -> sinew::Result<()> {
         )));
     }
     let file = UsdFile::open_with(&args.input, &open)?;
-    let options = FixOptions {
-        check: CheckOptions {
-            open,
-            max_influences: args.max_influences,
-            anim_source: args.anim_source.into(),
-        },
-        only: args.only.clone(),
-    };
+    let mut options = FixOptions::default();
+    options.check.open = open;
+    options.check.max_influences = args.max_influences;
+    options.check.anim_source = args.anim_source.into();
+    options.only = args.only.clone();
     let out = args.output.as_deref().filter(|_| !args.dry_run);
     let report = fix(&file, out, &options)?;
     drop(progress);
@@ -101,19 +98,19 @@ pub fn run(args: &Args) -> sinew::Result<()> {
 fn summary(args: &Args, report: &FixReport) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", report.file);
-    for m in &report.mended {
+    for m in &report.fixed {
         describe_fix(&mut out, m);
     }
-    for m in &report.left {
+    for m in &report.not_fixed {
         let _ = writeln!(out, "  not fixed: {}: {} [{}]", place(m), m.message, m.code);
     }
-    let n = report.mended.len();
+    let n = report.fixed.len();
     let done = if args.dry_run { "to fix" } else { "fixed" };
     let _ = writeln!(
         out,
         "  {} {done}, {} not fixed",
         count(n, "finding"),
-        report.left.len()
+        report.not_fixed.len()
     );
     if report.flattened {
         let _ = writeln!(
@@ -128,14 +125,14 @@ fn summary(args: &Args, report: &FixReport) -> String {
     out
 }
 
-fn place(m: &Mended) -> String {
+fn place(m: &FixEntry) -> String {
     match m.property.as_str() {
         "" => m.path.clone(),
         property => format!("{}.{property}", m.path),
     }
 }
 
-fn describe_fix(out: &mut String, m: &Mended) {
+fn describe_fix(out: &mut String, m: &FixEntry) {
     let mark = if m.changes_results { '*' } else { ' ' };
     let _ = writeln!(out, " {mark}{}: {} [{}]", place(m), m.message, m.code);
 }

@@ -160,15 +160,14 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()>
     let model = read_gltf(&args.model)?;
     let source = read_gltf(clip_file)?;
     let clip = progress.aside(|| choose(&source, args.clip.as_deref()))?;
-    let options = ApplyOptions {
-        mode: match args.mode {
-            ModeArg::Literal => Mode::Literal,
-            ModeArg::Collapse => Mode::Collapse,
-            ModeArg::Conjugate => Mode::Conjugate,
-        },
-        scale_translation: args.scale_translation,
-        skeleton: args.skeleton,
+    let mut options = ApplyOptions::default();
+    options.mode = match args.mode {
+        ModeArg::Literal => Mode::Literal,
+        ModeArg::Collapse => Mode::Collapse,
+        ModeArg::Conjugate => Mode::Conjugate,
     };
+    options.scale_translation = args.scale_translation;
+    options.skeleton = args.skeleton;
     let applied = apply(&model, &source, clip, &options).map_err(with_advice)?;
     let done = applied.report.clone();
     let name = applied.clip.name.clone();

@@ -72,11 +72,11 @@ pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFil
     };
     match (read_asset(file)?, &options.clips) {
         (Some(_), _) if !options.variants.is_empty() => {
-            refuse("there are variants in USD files only".into())
+            refuse("variants were requested, but only USD files have variants".into())
         }
         (Some(asset), _) => UsdFile::from_asset(&on_own_skeleton(asset), options),
         (None, ClipChoice::Named(name)) => refuse(format!(
-            "no clip '{name}' can be chosen: a USD file's animation is what skel:animationSource says"
+            "clip '{name}' was requested, but the animation of a USD file is chosen by skel:animationSource"
         )),
         (None, _) => UsdFile::open_with(file, options),
     }

@@ -1,4 +1,4 @@
-//! Clips: curves over time on nodes, human bones and expressions.
+//! Clips: animation curves of nodes, human bones and expressions.
 
 use glam::{DQuat, DVec3};
 
@@ -7,66 +7,76 @@ use crate::retarget::Bone;
 /// One animation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AssetClip {
-    /// As in the file; may be empty, and need not be unique.
+    /// Name in the file. It may be empty, and several clips may have the same name.
     pub name: String,
+    /// The animated components, in the file's order.
     pub tracks: Vec<Track>,
 }
 
-/// What one channel animates, and how.
+/// The animation of one component of one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
+    /// The node, bone or expression that moves.
     pub target: TrackTarget,
+    /// Its values over time. The kind of [`Keys`] says which component moves.
     pub curve: Curve,
 }
 
 /// What a track moves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TrackTarget {
-    /// A node's component; weights are the morph weights of its mesh.
+    /// A node, by index. Its values are relative to the parent; weights are the morph weights of its mesh.
     Node(usize),
-    /// A human bone, relative to its bind pose (EXT_skeleton_humanoid).
+    /// A human bone. Its values are relative to its bind pose (EXT_skeleton_humanoid).
     Bone(Bone),
-    /// A VRM expression's weight, by name; clamped to 0..1 where it is used.
+    /// A VRM expression, by name. Its weight is clamped to 0..1 when it is used.
     Expression(String),
 }
 
 /// Keys of one component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Seconds, strictly rising, at least one.
+    /// Times of the keys in seconds, strictly increasing; at least one.
     pub times: Vec<f64>,
+    /// How values between two keys are computed.
     pub interpolation: CurveInterpolation,
+    /// The values at `times`.
     pub keys: Keys,
 }
 
-/// How a curve runs between its keys (glTF 2.0, 3.11 and appendix C).
+/// How a curve is interpolated between its keys (glTF 2.0, 3.11 and appendix C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CurveInterpolation {
-    /// Straight; rotations by slerp, the short way.
+    /// Linear; for rotations slerp along the shorter arc.
     #[default]
     Linear,
-    /// The earlier key holds.
+    /// The value of the earlier key.
     Step,
-    /// Hermite splines. Keys hold three values for each time: in-tangent, value, out-tangent; tangents are per
-    /// second. Rotations are normalised afterwards.
+    /// Cubic Hermite splines. There are three values for each time: in-tangent, value, out-tangent. Tangents are per
+    /// second. Rotations are normalised after interpolation.
     CubicSpline,
 }
 
-/// Values of a curve: one per time, three for cubic splines.
+/// Values of a curve: one per time, or three per time for [`CurveInterpolation::CubicSpline`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Keys {
+    /// Translations in the file's units.
     Translation(Vec<DVec3>),
+    /// Rotations.
     Rotation(Vec<DQuat>),
+    /// Scales.
     Scale(Vec<DVec3>),
-    /// `count` weights for each value: all targets of one key stand together.
+    /// Morph weights, or the weight of an expression.
     Weights {
+        /// Number of morph targets.
         count: usize,
+        /// `count` weights for each value, one after the other.
         values: Vec<f64>,
     },
 }
 
 impl Keys {
-    /// What the values take in memory.
+    /// Size of the values in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
@@ -78,7 +88,7 @@ impl Keys {
 }
 
 impl AssetClip {
-    /// Seconds of the first and the last key of all tracks; `None` where there is no track.
+    /// Times of the first and the last key of all tracks, in seconds; `None` if there is no track.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         let times = self.tracks.iter().flat_map(|t| &t.curve.times);
@@ -89,10 +99,10 @@ impl AssetClip {
     }
 }
 
-/// Where a time falls in a curve.
+/// The position of a time between two keys of a curve.
 struct Place {
     key: usize,
-    /// Next key, the same one where the time is outside.
+    /// The next key; equal to `key` if the time is before the first or after the last key.
     next: usize,
     /// 0 at `key`, 1 at `next`.
     alpha: f64,
@@ -101,7 +111,7 @@ struct Place {
 }
 
 impl Curve {
-    /// Before the first key and after the last one, that key's value holds.
+    /// The position of `time`. Before the first key and after the last one, the value of that key is used.
     fn place(&self, time: f64) -> Place {
         let next = self.times.partition_point(|t| *t <= time);
         let at = |key| Place {
@@ -126,7 +136,7 @@ impl Curve {
         }
     }
 
-    /// A value between keys: `mix` for straight curves.
+    /// The value at `time`; `mix` interpolates linear curves and `hermite` splines.
     fn value<T: Copy>(
         &self,
         time: f64,
@@ -160,7 +170,7 @@ impl Curve {
         }
     }
 
-    /// The translation or scale at a time; `None` for other curves.
+    /// The translation or scale at `time` in seconds; `None` if the curve has neither.
     #[must_use]
     pub fn vector(&self, time: f64) -> Option<DVec3> {
         let (Keys::Translation(values) | Keys::Scale(values)) = &self.keys else {
@@ -174,7 +184,7 @@ impl Curve {
         ))
     }
 
-    /// The rotation at a time, of unit length; `None` for other curves.
+    /// The rotation at `time` in seconds, as a unit quaternion; `None` if the curve has no rotations.
     #[must_use]
     pub fn rotation(&self, time: f64) -> Option<DQuat> {
         let Keys::Rotation(values) = &self.keys else {
@@ -189,7 +199,7 @@ impl Curve {
         Some(rotation.normalize())
     }
 
-    /// One morph weight at a time; `None` for other curves.
+    /// The weight of one morph target at `time` in seconds; `None` if the curve does not have it.
     #[must_use]
     pub fn weight(&self, target: usize, time: f64) -> Option<f64> {
         let Keys::Weights { count, values } = &self.keys else {

@@ -1,29 +1,39 @@
-//! Metallic-roughness materials, as far as UsdPreviewSurface can say them.
+//! Metallic-roughness materials, as far as UsdPreviewSurface can express them.
 
 use glam::{Mat3, Vec3, Vec4};
 
-/// A simple PBR material (glTF 2.0, 3.9). Colours are linear.
+/// A metallic-roughness material (glTF 2.0, 3.9). Colours are linear.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssetMaterial {
-    /// As in the file; may be empty, and need not be unique.
+    /// Name in the file. It may be empty, and several materials may have the same name.
     pub name: String,
-    /// RGBA, times the texture's.
+    /// RGBA; multiplied by the texture.
     pub base_color: Vec4,
+    /// RGBA.
     pub base_color_texture: Option<TextureRef>,
+    /// 0 to 1; multiplied by the texture.
     pub metallic: f32,
+    /// 0 to 1; multiplied by the texture.
     pub roughness: f32,
     /// Roughness in G, metalness in B.
     pub metallic_roughness_texture: Option<TextureRef>,
+    /// Tangent-space normals.
     pub normal_texture: Option<TextureRef>,
+    /// Factor for x and y of the normals in the texture.
     pub normal_scale: f32,
     /// Occlusion in R.
     pub occlusion_texture: Option<TextureRef>,
+    /// Strength of the occlusion texture, 0 to 1.
     pub occlusion_strength: f32,
+    /// RGB; multiplied by the texture. It may exceed 1.
     pub emissive: Vec3,
+    /// RGB.
     pub emissive_texture: Option<TextureRef>,
+    /// What alpha means.
     pub alpha_mode: AlphaMode,
+    /// Whether back faces are drawn.
     pub double_sided: bool,
-    /// No lighting (KHR_materials_unlit).
+    /// Whether the material is drawn without lighting (KHR_materials_unlit).
     pub unlit: bool,
 }
 
@@ -50,12 +60,15 @@ impl Default for AssetMaterial {
     }
 }
 
+/// What the alpha of a material means.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum AlphaMode {
+    /// Alpha is ignored.
     #[default]
     Opaque,
-    /// Opaque from this alpha up, invisible below.
+    /// Opaque if alpha is at least this value, otherwise invisible.
     Mask(f32),
+    /// Blended with what is behind it.
     Blend,
 }
 
@@ -64,27 +77,33 @@ pub enum AlphaMode {
 pub struct TextureRef {
     /// Index into the asset's images.
     pub image: usize,
-    /// Which of the primitive's uv sets.
+    /// Index into [`Primitive::uvs`](super::Primitive::uvs).
     pub uv_set: usize,
+    /// Wrapping along u.
     pub wrap_s: Wrap,
+    /// Wrapping along v.
     pub wrap_t: Wrap,
-    /// KHR_texture_transform: uv' = transform * (u, v, 1), in glTF's uv with its origin at the upper left.
+    /// KHR_texture_transform: uv' = transform * (u, v, 1), in glTF's uv space with the origin at the upper left.
     pub transform: Option<Mat3>,
 }
 
+/// How a texture continues outside 0..1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wrap {
+    /// The texture repeats.
     #[default]
     Repeat,
+    /// The texture repeats, every second time mirrored.
     Mirror,
+    /// The edge of the texture continues.
     Clamp,
 }
 
-/// An encoded picture.
+/// An encoded image, such as the bytes of a PNG file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Image {
-    /// A file name for it, with the right ending and unique in the asset, such as `skin.png`.
+    /// A file name, such as `skin.png`. It is unique in the asset, and its extension fits the format.
     pub file_name: String,
-    /// The file's bytes; empty where it could not be read, which is warned about.
+    /// The encoded bytes; empty if the image could not be read, which [`Asset::warnings`](super::Asset::warnings) says.
     pub bytes: Vec<u8>,
 }

@@ -1,8 +1,8 @@
-//! An [`Asset`]: what glTF, VRM, FBX and BVH files have in common, before it becomes UsdSkel.
+//! [`Asset`] holds a glTF, VRM, FBX or BVH file in memory, before it is converted to UsdSkel.
 //!
-//! Nodes with transforms, meshes with morph targets, skins, clips of tracks on nodes, simple materials, humanoid maps. Plain
-//! data, held to its own rules once ([`Asset::validate`]), so that what follows needs no checks. Spaces are the
-//! file's own: a node's transform is parent_from_node, column vectors; times are seconds.
+//! It has nodes with transforms, meshes with morph targets, skins, clips, materials and humanoid maps. It is plain data.
+//! [`Asset::validate`] checks its rules once, so that later code needs no checks. Spaces and units are those of the file; a
+//! node's transform is parent_from_node for column vectors; times are in seconds.
 
 mod clip;
 mod material;
@@ -23,52 +23,62 @@ pub use material::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 pub use mesh::{Faces, Mesh, MorphTarget, Primitive};
 pub use node::{LocalTransform, Node, Trs};
 
-/// Everything that a file of any of these formats says about characters and their clips.
+/// The characters and clips of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Asset {
-    /// File it was read from.
+    /// The file that it was read from.
     pub file: PathBuf,
+    /// The format of the file.
     pub format: AssetFormat,
-    /// The file's up axis: `Y` or `Z`.
+    /// The up axis of the file.
     pub up_axis: Axis,
+    /// Length of one unit of the file, in metres.
     pub meters_per_unit: f64,
-    /// The rate that the file was made at, where it says (BVH, FBX); glTF does not.
+    /// Frame rate of the file. BVH and FBX files have one; `None` for glTF.
     pub frames_per_second: Option<f64>,
-    /// In the file's order; parents may come after their children. No circles.
+    /// Nodes in the file's order. Parents may come after their children. No node is its own ancestor.
     pub nodes: Vec<Node>,
-    /// The nodes of the scene to show that have no parent. Nodes below none of them are not shown.
+    /// Indices of the scene's nodes that have no parent. Only they and the nodes below them are shown.
     pub roots: Vec<usize>,
+    /// Meshes, which nodes show.
     pub meshes: Vec<Mesh>,
+    /// Skins, which nodes bind their meshes with.
     pub skins: Vec<AssetSkin>,
+    /// Animations.
     pub clips: Vec<AssetClip>,
+    /// Materials, which primitives use.
     pub materials: Vec<AssetMaterial>,
+    /// Images, which textures use.
     pub images: Vec<Image>,
-    /// Humanoid maps: of EXT_skeleton_humanoid any number, of VRM one.
+    /// Humanoid maps: any number with EXT_skeleton_humanoid, at most one with VRM.
     pub humanoids: Vec<HumanoidSkeleton>,
     /// VRM expressions.
     pub expressions: Vec<Expression>,
+    /// What the reader could not read as authored.
     pub warnings: Vec<Warning>,
 }
 
-/// Where an [`Asset`] comes from.
+/// The file format of an [`Asset`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AssetFormat {
     /// glTF 2.0 without VRM.
     #[default]
     Gltf,
-    /// VRM 0.x: faces -Z.
+    /// VRM 0.x: characters face -Z.
     Vrm0,
-    /// VRM 1.0: faces +Z.
+    /// VRM 1.0: characters face +Z.
     Vrm1,
     /// VRM Animation.
     Vrma,
+    /// FBX.
     Fbx,
+    /// Biovision motion capture.
     Bvh,
 }
 
 impl AssetFormat {
-    /// Its name, for people.
+    /// The name of the format for messages, such as `glTF 2.0`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,19 +92,22 @@ impl AssetFormat {
     }
 }
 
-/// An up axis.
+/// The up axis of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axis {
+    /// +Y is up.
     #[default]
     Y,
+    /// +Z is up.
     Z,
 }
 
-/// Joints, and the matrices that bring points of the mesh to them.
+/// The joints of a skinned mesh and their inverse bind matrices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AssetSkin {
+    /// Name in the file; may be empty.
     pub name: String,
-    /// Node indices, each once; primitives' joint indices point into this list.
+    /// Indices of the nodes, each at most once. [`Primitive::joints`] has indices into this list.
     pub joints: Vec<usize>,
     /// joint_from_mesh at bind time, one per joint.
     pub inverse_bind: Vec<DMat4>,
@@ -103,40 +116,44 @@ pub struct AssetSkin {
 /// A map from human bones to nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HumanoidSkeleton {
-    /// Where in the file it stands, such as `extensions.EXT_skeleton_humanoid.humanoidSkeletons[0]`.
+    /// Location in the file, such as `extensions.EXT_skeleton_humanoid.humanoidSkeletons[0]`.
     pub location: String,
-    /// The skeleton's root node, where the format names one (EXT_skeleton_humanoid).
+    /// Index of the root node; `None` if the format has none (VRM).
     pub root: Option<usize>,
-    /// Node indices.
+    /// Index of the node of each bone.
     pub bones: BTreeMap<Bone, usize>,
 }
 
-/// A VRM expression: one slider that moves several morph targets.
+/// A VRM expression: one weight that drives several morph targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expression {
+    /// Name of the expression, such as `happy`.
     pub name: String,
-    /// Weights count as 0 up to 0.5 and as 1 above.
+    /// Whether weights are rounded: to 0 up to 0.5, to 1 above.
     pub is_binary: bool,
+    /// The morph targets that it drives.
     pub binds: Vec<MorphBind>,
 }
 
-/// What an expression at weight 1 adds to one morph target's weight.
+/// The weight that an expression adds to one morph target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MorphBind {
-    /// Mesh and morph target, by index.
+    /// Index of the mesh.
     pub mesh: usize,
+    /// Index of the morph target in the mesh.
     pub target: usize,
+    /// The weight that is added if the expression has weight 1.
     pub weight: f32,
 }
 
 impl Asset {
-    /// The clip of that name.
+    /// The first clip with this name.
     #[must_use]
     pub fn clip(&self, name: &str) -> Option<&AssetClip> {
         self.clips.iter().find(|c| c.name == name)
     }
 
-    /// A node's children, in the file's order, for every node.
+    /// The children of every node, in the file's order.
     #[must_use]
     pub fn children(&self) -> Vec<Vec<usize>> {
         let mut children = vec![Vec::new(); self.nodes.len()];
@@ -164,7 +181,7 @@ impl Asset {
         order
     }
 
-    /// A node and those above it, nearest first.
+    /// A node and its ancestors, nearest first.
     pub fn chain(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(Some(node), |n| self.nodes[*n].parent)
     }

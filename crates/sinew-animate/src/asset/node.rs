@@ -7,23 +7,26 @@ pub use sinew::math::Trs;
 /// A node of the file's hierarchy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
-    /// As in the file; may be empty, and need not be unique.
+    /// Name in the file. It may be empty, and several nodes may have the same name.
     pub name: String,
+    /// Index of the parent node; `None` for a root.
     pub parent: Option<usize>,
     /// parent_from_node at rest.
     pub local: LocalTransform,
+    /// Index of the mesh that the node shows.
     pub mesh: Option<usize>,
-    /// Of the node's mesh. A skinned mesh is not moved by its node (glTF 2.0, 3.7.3.3).
+    /// Index of the skin of the mesh. The transform of the node does not move a skinned mesh (glTF 2.0, 3.7.3.3).
     pub skin: Option<usize>,
-    /// Morph target weights in place of the mesh's own.
+    /// Morph target weights that replace those of the mesh.
     pub weights: Option<Vec<f32>>,
 }
 
-/// A node's transform. Only one in components can be animated.
+/// The transform of a node relative to its parent. Only [`LocalTransform::Trs`] can be animated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LocalTransform {
+    /// Translation, rotation and scale.
     Trs(Trs),
-    /// Perhaps with shear.
+    /// A matrix, which may have shear.
     Matrix(DMat4),
 }
 
@@ -34,6 +37,7 @@ impl Default for LocalTransform {
 }
 
 impl LocalTransform {
+    /// parent_from_node.
     #[must_use]
     pub fn matrix(&self) -> DMat4 {
         match self {
@@ -42,7 +46,7 @@ impl LocalTransform {
         }
     }
 
-    /// The components; of a matrix as they decompose, shear left out.
+    /// Translation, rotation and scale. A matrix is decomposed, and its shear is dropped.
     #[must_use]
     pub fn trs(&self) -> Trs {
         match self {

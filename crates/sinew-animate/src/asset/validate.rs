@@ -1,9 +1,9 @@
-//! The rules that every [`Asset`] keeps, whatever reader made it.
+//! The rules of an [`Asset`], which hold for every reader.
 
 use super::{Asset, CurveInterpolation, Faces, Keys, LocalTransform, Mesh, Primitive, TrackTarget};
 use sinew::error::Invalid;
 
-/// One rule broken: where, what was expected, what was found.
+/// An error at `at`.
 fn broken<T>(at: &str, expected: impl Into<String>, found: impl ToString) -> Result<T, Invalid> {
     Err(Invalid::new(at, "", expected, found.to_string()))
 }
@@ -16,11 +16,11 @@ fn below(at: &str, what: &str, index: usize, count: usize) -> Result<(), Invalid
 }
 
 impl Asset {
-    /// Holds every index, count and number to what the types ask for. Readers call it last; most of
-    /// what it refuses they have refused already, with a better location.
+    /// Checks that all indices are in range, all arrays have matching lengths and all numbers are finite. Readers call it
+    /// last; they find most errors themselves, with a location in the file.
     ///
     /// # Errors
-    /// The first rule broken, at `nodes[3]`, `meshes[0].primitives[1]` and the like.
+    /// The first rule that is broken, at a location such as `nodes[3]` or `meshes[0].primitives[1]`.
     pub fn validate(&self) -> Result<(), Invalid> {
         self.validate_nodes()?;
         for (i, mesh) in self.meshes.iter().enumerate() {
@@ -36,7 +36,11 @@ impl Asset {
             for joint in &skin.joints {
                 below(&at, "node", *joint, self.nodes.len())?;
                 if !seen.insert(joint) {
-                    return broken(&at, "each joint once", format!("node {joint} twice"));
+                    return broken(
+                        &at,
+                        "each joint once",
+                        format!("node {joint} more than once"),
+                    );
                 }
             }
             if let Some(bad) = skin.inverse_bind.iter().find(|m| !m.is_finite()) {
@@ -83,11 +87,11 @@ impl Asset {
         for root in &self.roots {
             below("roots", "node", *root, self.nodes.len())?;
         }
-        // From the roots down every node is met once, unless some run in a circle.
+        // Nodes of a cycle are not below any root.
         let reached = self.parents_first().len();
         if reached != self.nodes.len() {
-            let found = format!("{} in a circle", self.nodes.len() - reached);
-            return broken("nodes", "no node below itself", found);
+            let found = format!("a cycle with {} nodes", self.nodes.len() - reached);
+            return broken("nodes", "no node that is its own ancestor", found);
         }
         Ok(())
     }
@@ -160,10 +164,10 @@ impl Asset {
         }
         validate_faces(&p.faces, points, at)?;
         if p.points.iter().any(|v| !v.is_finite()) {
-            return broken(at, "finite points", "one that is not");
+            return broken(at, "finite points", "a point that is not finite");
         }
         if p.weights.iter().any(|w| !w.is_finite()) {
-            return broken(at, "finite weights", "one that is not");
+            return broken(at, "finite weights", "a weight that is not finite");
         }
         for (i, target) in p.targets.iter().enumerate() {
             let touched = target.point_indices.as_ref().map_or(points, Vec::len);
@@ -182,7 +186,7 @@ impl Asset {
                 return broken(
                     at,
                     "finite offsets",
-                    format!("one of target {i} that is not"),
+                    format!("an offset of target {i} that is not finite"),
                 );
             }
         }
@@ -200,7 +204,11 @@ impl Asset {
         if curve.times.iter().any(|t| !t.is_finite())
             || curve.times.windows(2).any(|w| w[0] >= w[1])
         {
-            return broken(at, "finite times that rise", "others");
+            return broken(
+                at,
+                "finite, strictly increasing times",
+                "times that are not",
+            );
         }
         let per_key = match curve.interpolation {
             CurveInterpolation::CubicSpline => 3,
@@ -218,7 +226,7 @@ impl Asset {
             return broken(at, format!("{expected} values"), values);
         }
         if !finite {
-            return broken(at, "finite values", "one that is not");
+            return broken(at, "finite values", "a value that is not finite");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Motions onto a model's bones.
+//! Applies the motions of a clip to the bones of a model.
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -13,12 +13,12 @@ use crate::retarget::Bone;
 use sinew::error::first_few;
 use sinew::math::try_inverse;
 
-/// Puts a clip onto a model. `clip` is one of `clip_file`'s, whose nodes give the rest pose and the humanoid map of
-/// node tracks; `clip_file` may be the model itself.
+/// Applies a clip to a model. `clip` belongs to `clip_file`, whose nodes give the rest pose and the humanoid map for node
+/// tracks. `clip_file` may be the model itself.
 ///
 /// # Errors
-/// [`Error::NoHumanoid`] if the model has no such humanoid skeleton. [`Error::NothingMoves`] if nothing of the clip concerns
-/// it.
+/// - [`Error::NoHumanoid`] if the model has no humanoid skeleton with the index [`ApplyOptions::skeleton`].
+/// - [`Error::NothingMoves`] if no track of the clip moves a bone or an expression of the model.
 pub fn apply(
     model: &Asset,
     clip_file: &Asset,
@@ -77,7 +77,7 @@ impl<'a> Work<'a> {
         &self.motions.source
     }
 
-    /// Whether a missing bone's rotation goes on to its children: VRM says so of rest-relative ones.
+    /// Whether the rotation of a missing bone is multiplied into the bones below it. VRM Animation asks for this.
     fn folds(&self, motion: &Motion) -> bool {
         motion.relative != Relative::Bind || self.options.mode == Mode::Collapse
     }
@@ -94,7 +94,7 @@ impl<'a> Work<'a> {
             };
             let what = match (motion.rotation.is_some(), folded_into.is_empty()) {
                 (true, false) => format!(
-                    "the model lacks this bone; its rotation goes to {}",
+                    "the model lacks this bone; its rotation is multiplied into {}",
                     first_few(&folded_into, super::MOST_NAMES)
                 ),
                 _ => "the model lacks this bone; its motion is dropped".to_owned(),
@@ -108,7 +108,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// All of one bone's tracks.
+    /// Makes all tracks of one bone.
     fn bone(&mut self, bone: Bone, node: usize, bind_scale: f64, bound: &mut Vec<(Bone, DQuat)>) {
         let own = self.motions.bones.get(&bone).copied();
         let above: Vec<(Bone, Motion)> = self
@@ -118,7 +118,7 @@ impl<'a> Work<'a> {
             .filter_map(|b| Some((b, *self.motions.bones.get(&b)?)))
             .filter(|(_, m)| m.rotation.is_some() && self.folds(m))
             .collect();
-        // A bone without data of its own moves as the one whose rotation it takes over.
+        // A bone without data of its own moves like the bone whose rotation it takes over.
         let Some(relative) = own.or(above.last().map(|(_, m)| *m)).map(|m| m.relative) else {
             return;
         };
@@ -149,7 +149,8 @@ impl<'a> Work<'a> {
         }));
     }
 
-    /// `r = b_R d`, `t = b_t + b_R (b_s * T)`, `s = b_s * S`; gives the bone's bind rotation in the canonical world.
+    /// Makes tracks by `r = b_R d`, `t = b_t + b_R (b_s * T)`, `s = b_s * S`. Returns the bone's bind rotation in the
+    /// canonical world.
     fn bind_relative(
         &mut self,
         bone: Bone,
@@ -185,7 +186,7 @@ impl<'a> Work<'a> {
         bound.world
     }
 
-    /// `q' = L W^-1 N W = P^-1 N P L` with P the parent's rotation in the world.
+    /// Makes tracks by `q' = L W^-1 N W = P^-1 N P L`, with P the parent's rotation in the world.
     fn rest_relative(&mut self, bone: Bone, node: usize, own: Option<&Motion>, parts: &[Turned]) {
         let parent = self.target.facing * self.target.binds.rest_parent_rotation(node);
         let own_rest = self.target.asset.nodes[node].local.trs().rotation;
@@ -200,7 +201,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// `p' = rest' + h (p - rest)` in the canonical world.
+    /// Makes the translation of the hips by `p' = rest' + h (p - rest)` in the canonical world.
     fn hips(&mut self, node: usize, source: usize, curve: &Curve) {
         let from = self.source();
         let rest = from.asset.nodes[source].local.trs().translation;
@@ -212,7 +213,8 @@ impl<'a> Work<'a> {
             DMat3::from_quat(from.facing) * DMat3::from_mat4(from.binds.rest_parent_world(source));
         let above = self.target.binds.rest_parent_world(node);
         let Some(to_parent) = try_inverse(above) else {
-            let text = "what is above the hips is scaled to nothing: their translation is left out";
+            let text =
+                "a node above the hips is scaled to 0: the translation of the hips is dropped";
             return self
                 .report
                 .warn("hips-height", self.target.name(Bone::Hips, node), text);
@@ -221,7 +223,7 @@ impl<'a> Work<'a> {
             DMat3::from_mat4(to_parent) * DMat3::from_quat(self.target.facing.inverse());
         let h = ratio(heights.0, heights.1).unwrap_or_else(|| {
             let text = format!(
-                "hips {} above the ground on a clip with hips {} above it: translations are not scaled",
+                "the hips are {} above the ground in the model and {} in the clip, which gives no usable ratio: translations are not scaled",
                 heights.0, heights.1
             );
             self.report.warn("hips-height", self.target.name(Bone::Hips, node), text);
@@ -234,8 +236,8 @@ impl<'a> Work<'a> {
         self.push(node, moved);
     }
 
-    /// What bind-relative translations are multiplied by: 1, or the ratio of hips heights, each in the units that
-    /// its skeleton's translations have.
+    /// Factor of bind-relative translations: 1, or the ratio of the heights of the hips, each in the units of its
+    /// skeleton's translations.
     fn bind_translation_scale(&mut self) -> f64 {
         let moves = |m: &Motion| m.relative == Relative::Bind && m.translation.is_some();
         if !self.options.scale_translation || !self.motions.bones.values().any(moves) {
@@ -253,9 +255,9 @@ impl<'a> Work<'a> {
             }
             None => {
                 let text = if found.is_none() {
-                    "the clip's file has no hips to measure, so translations are not scaled"
+                    "the clip's file has no hips, so their height is unknown: translations are not scaled"
                 } else {
-                    "there are no heights to compare, so translations are not scaled"
+                    "the heights of the hips in the clip and the model give no usable ratio: translations are not scaled"
                 };
                 let at = self.target.humanoid.location.clone();
                 self.report.warn("hips-height", at, text);
@@ -265,7 +267,7 @@ impl<'a> Work<'a> {
     }
 
     fn expressions(&mut self, clip: &AssetClip) {
-        let mut lacking = Vec::new();
+        let mut missing = Vec::new();
         for (name, curve) in &self.motions.expressions {
             if !self
                 .target
@@ -274,7 +276,7 @@ impl<'a> Work<'a> {
                 .iter()
                 .any(|e| e.name == *name)
             {
-                lacking.push(*name);
+                missing.push(*name);
                 continue;
             }
             self.report.expressions.push((*name).to_owned());
@@ -283,10 +285,10 @@ impl<'a> Work<'a> {
                 curve: (*curve).clone(),
             });
         }
-        if !lacking.is_empty() {
+        if !missing.is_empty() {
             let text = format!(
-                "the model lacks the expressions {}",
-                first_few(&lacking, super::MOST_NAMES)
+                "the model does not have the expressions {}",
+                first_few(&missing, super::MOST_NAMES)
             );
             let at = label(self.source().asset, clip);
             self.report.warn("expression-missing", at, text);
@@ -294,7 +296,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The height of the hips at bind time, in units of a bind-relative translation of theirs.
+/// The height of the hips at bind time, in the units of their bind-relative translations.
 fn own_height(asset: &Asset, binds: &super::BindPoses, hips: usize) -> f64 {
     let world = binds.world(hips).unwrap_or_else(|| binds.rest_world(hips));
     let local = binds

@@ -1,4 +1,4 @@
-//! Where a model's joints were when it was bound, relative to their node parents.
+//! Bind transforms of the joints of a model, relative to their parent nodes.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -7,19 +7,19 @@ use glam::{DMat3, DMat4, DQuat};
 use crate::asset::Asset;
 use sinew::math::try_inverse;
 
-/// How many candidates for the way from bind space to the scene are told apart: a model stands in few.
+/// The largest number of candidates for scene_from_bind that are counted. Models have few.
 const MOST_CANDIDATES: usize = 64;
 
-/// Bind transforms of an asset's joints, over all of its skins.
+/// The bind transforms of all joints of an asset, in all its skins.
 ///
-/// Each skin has a bind space of its own (mesh space, the scene, whatever the exporter took). Skins that share a joint
-/// are brought to one space through it, and each such group to the scene by the transform G that most of its
-/// joints agree on for `rest_world(j) * inverse_bind(j)`.
+/// Each skin has its own bind space, which the exporter chose: mesh space, the scene or another one. Skins that share a
+/// joint are transformed to one space by that joint. Each such group is transformed to the scene by the value of
+/// `rest_world(j) * inverse_bind(j)` that most of its joints agree on.
 pub struct BindPoses<'a> {
     asset: &'a Asset,
     /// world_from_node at rest.
     rest_world: Vec<DMat4>,
-    /// Skins and places in them, of each node that is a joint with a matrix that can be inverted.
+    /// For each node that is a joint: its skins, and its matrices there if they can be inverted.
     places: HashMap<usize, Vec<Place>>,
     /// scene_from_bind of each skin.
     scene: Vec<DMat4>,
@@ -73,7 +73,7 @@ impl<'a> BindPoses<'a> {
     fn bring_to_the_scene(&mut self, order: &[usize]) {
         let mut group_of = vec![None; self.asset.skins.len()];
         let mut groups = 0;
-        // first_from_bind: the way to the bind space of the group's first skin.
+        // first_from_bind: the transform to the bind space of the group's first skin.
         let mut first = vec![DMat4::IDENTITY; self.asset.skins.len()];
         let mut crossed = HashSet::new();
         for start in 0..self.asset.skins.len() {
@@ -127,13 +127,13 @@ impl<'a> BindPoses<'a> {
         }
         for (skin, group) in group_of.into_iter().enumerate() {
             let votes = group.and_then(|g| votes.get(g)).into_iter().flatten();
-            // Of equals the first: max_by_key would take the last.
+            // Reversed, because max_by_key returns the last of equal elements.
             let most = votes.rev().max_by_key(|(_, n)| *n);
             self.scene[skin] = most.map_or(DMat4::IDENTITY, |(m, _)| *m) * first[skin];
         }
     }
 
-    /// scene_from_joint at bind time; `None` where the node is no joint, or its matrix is singular.
+    /// scene_from_joint at bind time; `None` if the node is not a joint or its matrix is singular.
     #[must_use]
     pub fn world(&self, node: usize) -> Option<DMat4> {
         let place = self.places.get(&node)?.first()?;
@@ -153,8 +153,8 @@ impl<'a> BindPoses<'a> {
         parent.map_or(DMat4::IDENTITY, |p| self.rest_world[p])
     }
 
-    /// The rotation of [`BindPoses::rest_parent_world`], multiplied up from the nodes' own, so that scales above do
-    /// not matter.
+    /// The rotation of [`BindPoses::rest_parent_world`], as the product of the rotations of the nodes, so that scales do
+    /// not change it.
     #[must_use]
     pub fn rest_parent_rotation(&self, node: usize) -> DQuat {
         let above = self.asset.chain(node).skip(1);
@@ -164,9 +164,10 @@ impl<'a> BindPoses<'a> {
         turn.normalize()
     }
 
-    /// nodeparent_from_joint at bind time. The parent's own bind where it is a joint; else that of the nearest joint
-    /// above, times the rest transforms of the nodes between; else the parent's rest in the scene. `None` where the
-    /// node is no joint, or a matrix on the way is singular.
+    /// nodeparent_from_joint at bind time. The transform of the parent is its bind transform if it is a joint. Otherwise it is
+    /// the bind transform of the nearest joint above it, times the rest transforms of the nodes between. Without
+    /// such a joint it is the rest transform of the parent in the scene. `None` if the node is not a joint, or if one of these
+    /// matrices is singular.
     #[must_use]
     pub fn local(&self, node: usize) -> Option<DMat4> {
         let bind = self.world(node)?;
@@ -181,7 +182,7 @@ impl<'a> BindPoses<'a> {
         Some(try_inverse(between)? * bind)
     }
 
-    /// ancestor_from_node at bind time: by one skin that holds both where there is one.
+    /// ancestor_from_node at bind time, by a skin that has both joints if there is one.
     fn relative(&self, ancestor: usize, node: usize) -> Option<DMat4> {
         let above = self.places.get(&ancestor)?;
         let here = self.places.get(&node)?;
@@ -193,10 +194,11 @@ impl<'a> BindPoses<'a> {
     }
 }
 
-/// What f32 files leave of an equal pair, with room: a ten-thousandth of the scale, and of the model's size.
+/// The largest difference of equal transforms, relative to their scale and to the size of the model. It allows for f32
+/// values in files.
 const AGREE: f64 = 1e-4;
 
-/// `size` is the largest distance of a joint from the origin.
+/// Whether two transforms are equal. `size` is the largest distance of a joint from the origin.
 fn agree(a: &DMat4, b: &DMat4, size: f64) -> bool {
     let [turn_a, turn_b] = [a, b].map(|m| DMat3::from_mat4(*m));
     let scale = turn_a

@@ -1,10 +1,10 @@
-//! Linear maps of curves, key by key, and products of rotation curves.
+//! Linear maps of curves, applied to each key, and products of rotation curves.
 
 use glam::{DMat3, DQuat, DVec3};
 
 use crate::asset::{Curve, CurveInterpolation, Keys};
 
-/// `left * q * right` for the q of a curve.
+/// The rotation `left * q * right` for the values q of a curve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turned<'a> {
     pub left: DQuat,
@@ -12,13 +12,13 @@ pub(super) struct Turned<'a> {
     pub right: DQuat,
 }
 
-/// Products are sampled at least this finely: an eighteenth of half a turn from sample to sample.
+/// The largest angle between two samples of a product: 10 degrees.
 const FINEST_TURN: f64 = std::f64::consts::PI / 18.0;
-/// And no finer than this many samples between two keys.
+/// The largest number of intervals between two keys of a product; it limits [`FINEST_TURN`].
 const MOST_BETWEEN: usize = 16;
 
-/// `left * q * right` for every key, tangents included: linear, so the curve between the keys follows.
-/// `None` for a curve of another kind.
+/// Maps every key and tangent to `left * q * right`. The map is linear, so it also holds between keys. `None` if the curve
+/// has no rotations.
 pub(super) fn turn(t: &Turned) -> Option<Curve> {
     let Keys::Rotation(keys) = &t.curve.keys else {
         return None;
@@ -38,8 +38,8 @@ fn same_times(curve: &Curve) -> Curve {
     }
 }
 
-/// Each key of a translation or scale curve by `value`, and each tangent of a spline by `tangent`, which has to be
-/// the linear part of `value`. The kind of curve stays.
+/// Maps each key of a translation or scale curve by `value`, and each tangent of a spline by `tangent`, which has to be
+/// the linear part of `value`. `None` for other curves.
 fn map_vectors(
     curve: &Curve,
     value: impl Fn(DVec3) -> DVec3,
@@ -64,18 +64,19 @@ fn map_vectors(
     })
 }
 
-/// `offset + linear * v` for every key; tangents without the offset.
+/// Maps every key to `offset + linear * v`, and every tangent to `linear * v`.
 pub(super) fn move_by(curve: &Curve, offset: DVec3, linear: DMat3) -> Option<Curve> {
     map_vectors(curve, |v| offset + linear * v, |v| linear * v)
 }
 
-/// `factor * v`, component by component.
+/// Maps every key and tangent to `factor * v`, component by component.
 pub(super) fn scale_by(curve: &Curve, factor: DVec3) -> Option<Curve> {
     map_vectors(curve, |v| factor * v, |v| factor * v)
 }
 
-/// `left * (product of all parts, in their order) * right` as one curve. One part maps key by key; more are sampled at
-/// the union of their keys, and between where they turn far. `None` where there is no part, or one is no rotation.
+/// The curve `left * (product of all parts, in their order) * right`. A single part is mapped key by key. Several parts are
+/// sampled at the union of their keys, and also between keys that are far apart in angle. `None` if there is no part, or
+/// if a part has no rotations.
 pub(super) fn product(left: DQuat, parts: &[Turned], right: DQuat) -> Option<Curve> {
     if let [only] = parts {
         return turn(&Turned {
@@ -112,8 +113,8 @@ pub(super) fn product(left: DQuat, parts: &[Turned], right: DQuat) -> Option<Cur
     })
 }
 
-/// Every key's time; unless all hold their keys, also times between keys that are far apart in angle, and the last
-/// moment before a held key ends.
+/// The times of all keys. Unless all curves are step curves, also times between keys that are far apart in angle, and a
+/// time just before each step.
 fn sample_times(parts: &[Turned], all_step: bool) -> Option<Vec<f64>> {
     let mut keys: Vec<f64> = parts.iter().flat_map(|p| &p.curve.times).copied().collect();
     keys.sort_by(f64::total_cmp);

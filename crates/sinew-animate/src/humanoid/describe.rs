@@ -1,4 +1,4 @@
-//! A humanoid map for a model that has none.
+//! Makes humanoid maps for models that have none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::retarget::{Bone, Humanoid, Rig, RigPlacement};
 use sinew::skel::Skeleton;
 
-/// An EXT_skeleton_humanoid skeleton of these bones: those whose nodes are joints of a skin, and their lowest common
-/// ancestor as the root node. The bones left out come second.
+/// Makes an EXT_skeleton_humanoid skeleton from `bones`, which are node indices. Its bones are those whose nodes are joints of a
+/// skin, and its root is their lowest common ancestor. Returns the skeleton and the bones that are not joints.
 ///
 /// # Errors
 /// [`Error::NotDescribable`] if no bone's node is a joint, or two bones have no ancestor in common.
@@ -31,7 +31,7 @@ pub fn describe(
     let Some(&first) = nodes.next() else {
         return Err(refuse("none of the bones is a joint of a skin".to_owned()));
     };
-    // Nodes above the first bone, nearest first; each further bone cuts off those that are not above it.
+    // Ancestors of the first bone, nearest first. Each other bone removes those that are not its ancestors.
     let mut common: Vec<usize> = asset.chain(first).collect();
     for &node in nodes {
         let above: HashSet<usize> = asset.chain(node).collect();
@@ -48,15 +48,16 @@ pub fn describe(
     Ok((skeleton, left.into_keys().collect()))
 }
 
-/// A model's human bones by its joints' names, and whose names they are.
+/// Finds the human bones of a model by the names of its joints. Returns the node index of each bone, and a text such as
+/// `the names of Mixamo`.
 ///
 /// # Errors
-/// [`Error::UnknownNames`] if no known convention fits, with the best guess. [`Error::NotDescribable`] if the model has no
-/// joints.
+/// - [`Error::UnknownNames`], with the best guess, if the names follow no known convention.
+/// - [`Error::NotDescribable`] if the model has no joints, or if its joints are nested too deeply.
 pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
     let (rig, nodes) = rig_of_joints(asset)?;
     let found = Humanoid::recognise(&rig).map_err(|unknown| {
-        // As a map has it: by name, by index where that says nothing.
+        // Nodes by name, or by index if the name is empty or not unique.
         let node = |joint: usize| {
             let node = *nodes.get(joint)?;
             let name = &asset.nodes[node].name;
@@ -92,7 +93,8 @@ pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
     Ok((bones.collect(), format!("the names of {whose}")))
 }
 
-/// The longest that all joint paths together may be: names do not count, so this is some thousand joints in a row.
+/// The largest total length of all joint paths in bytes. Paths do not contain names, so it allows chains of some thousand
+/// joints.
 const LONGEST: usize = 1 << 26;
 
 /// The joints of all skins.
@@ -101,7 +103,7 @@ fn joints(asset: &Asset) -> HashSet<usize> {
     joints.copied().collect()
 }
 
-/// All joints of all skins as one rig, and the node of each.
+/// One rig of all joints of all skins, and the node of each joint.
 fn rig_of_joints(asset: &Asset) -> Result<(Rig, Vec<usize>)> {
     let refuse = |reason: &str| Error::NotDescribable {
         file: asset.file.clone(),
@@ -115,7 +117,9 @@ fn rig_of_joints(asset: &Asset) -> Result<(Rig, Vec<usize>)> {
         .filter(|n| joints.contains(n))
         .collect();
     if nodes.is_empty() {
-        return Err(refuse("has no skin, and so no joints to recognise"));
+        return Err(refuse(
+            "the model has no skin, so it has no joints to recognise",
+        ));
     }
     // Path and rest in the world of the nearest joint at or above each node.
     let mut above: Vec<Option<usize>> = vec![None; asset.nodes.len()];
@@ -143,7 +147,7 @@ fn rig_of_joints(asset: &Asset) -> Result<(Rig, Vec<usize>)> {
             };
             length += path.len();
             if length > LONGEST {
-                return Err(refuse("has joints nested too deeply to recognise"));
+                return Err(refuse("the joints are nested too deeply to be recognised"));
             }
             paths.insert(node, path);
         }

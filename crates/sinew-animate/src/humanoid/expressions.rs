@@ -1,4 +1,4 @@
-//! VRM expressions as morph weights, for formats that have no expressions.
+//! Converts VRM expressions to morph weights, for formats that have no expressions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,9 +6,9 @@ use crate::asset::{
     Asset, AssetClip, Curve, CurveInterpolation, Expression, Keys, Track, TrackTarget,
 };
 
-/// The clip with every [`TrackTarget::Expression`] track turned into morph weights of the nodes that show its meshes:
-/// `weight = rest + sum of expression * bind`. Expressions that move one mesh together are sampled at the union of
-/// their keys; a node that has a weights track of its own keeps it.
+/// Converts every [`TrackTarget::Expression`] track of a clip to morph weights of the nodes that show its meshes:
+/// `weight = rest + sum of expression * bind`. If several expressions move one mesh, they are sampled at the union of
+/// their keys. A node that already has a weights track keeps it.
 #[must_use]
 pub fn expressions_to_weights(asset: &Asset, clip: &AssetClip) -> AssetClip {
     let by_name: HashMap<&str, &Expression> = asset
@@ -62,7 +62,7 @@ pub fn expressions_to_weights(asset: &Asset, clip: &AssetClip) -> AssetClip {
     plain
 }
 
-/// One weights curve of all targets of a mesh.
+/// The curve of the weights of all morph targets of a mesh.
 fn sum(mesh: usize, rest: &[f32], expressions: &[(&Curve, &Expression)]) -> Curve {
     let curves = || expressions.iter().map(|(c, _)| *c);
     let mut times: Vec<f64> = curves().flat_map(|c| c.times.iter().copied()).collect();
@@ -70,7 +70,7 @@ fn sum(mesh: usize, rest: &[f32], expressions: &[(&Curve, &Expression)]) -> Curv
     times.dedup();
     let is = |kind| curves().all(|c| c.interpolation == kind);
     let binary = expressions.iter().any(|(_, e)| e.is_binary);
-    // Straight lines add up to straight lines at the union of their keys, and steps to steps.
+    // At the union of the keys, a sum of linear curves is linear, and a sum of step curves is a step curve.
     let interpolation = if is(CurveInterpolation::Step) || (binary && expressions.len() == 1) {
         CurveInterpolation::Step
     } else {
@@ -87,7 +87,7 @@ fn sum(mesh: usize, rest: &[f32], expressions: &[(&Curve, &Expression)]) -> Curv
             let slider = match expression.is_binary {
                 true if slider > 0.5 => 1.0,
                 true => 0.0,
-                // VRM has no more of an expression than all.
+                // VRM limits expressions to 0..1.
                 false => slider.clamp(0.0, 1.0),
             };
             for bind in expression.binds.iter().filter(|b| b.mesh == mesh) {
@@ -108,7 +108,8 @@ fn sum(mesh: usize, rest: &[f32], expressions: &[(&Curve, &Expression)]) -> Curv
     }
 }
 
-/// Splines and switches have no keys where they bend: eight samples between any two.
+/// Adds samples between keys, so that there are eight intervals between any two: splines and binary expressions change
+/// between their keys.
 fn finer(times: &[f64]) -> Vec<f64> {
     const BETWEEN: usize = 8;
     let mut out: Vec<f64> = times.first().copied().into_iter().collect();

@@ -1,20 +1,20 @@
-//! Humanoid clips onto humanoid models: EXT_skeleton_humanoid and VRM Animation, any pairing. Pure maths over
-//! [`Asset`]s, no files.
+//! Applies humanoid clips to humanoid models, with EXT_skeleton_humanoid or VRM Animation on either side. It works on
+//! [`Asset`]s, without files.
 //!
-//! A clip's data stand for a *motion* of each human bone, and the model says how a motion becomes tracks of its
-//! nodes. Every step is linear in the data (`q' = A q B`, `t' = c + M t`), so keys and tangents map one to one and
-//! curves keep their interpolation; only where the model lacks a bone whose rotation its children take over are
-//! curves multiplied, at the union of their keys.
+//! A clip has a *motion* for each human bone, and the model determines the tracks of its nodes that follow from it. Every
+//! step is linear in the data (`q' = A q B`, `t' = c + M t`), so keys and tangents map one to one and curves keep their
+//! interpolation. There is one exception: if the model does not have a bone and the bones below it take over its
+//! rotation, curves are multiplied at the union of their keys.
 //!
-//! | clip data | relative to | onto a node |
+//! | clip data | relative to | tracks of a node |
 //! |---|---|---|
 //! | [`TrackTarget::Bone`] (EXT_skeleton_humanoid) | the bone's bind pose | `t = b_t + b_R (b_s * T)`, `r = b_R R`, `s = b_s * S`, with b the bind transform local to the *node* parent ([`BindPoses`]) |
-//! | [`TrackTarget::Node`] on a node of the clip file's humanoid map (VRM Animation, plain clips) | the node's rest | `N = W L^-1 q W^-1` with the source's rest rotations (L local, W in the world), `q' = L W^-1 N W` with the target's; hips: `p' = rest' + h (p - rest)` in the world, h = ratio of hips heights |
-//! | [`TrackTarget::Expression`] | | passed on by name |
+//! | [`TrackTarget::Node`] on a node of the clip file's humanoid map (VRM Animation, plain clips) | the rest pose of the node | `N = W L^-1 q W^-1` with the rest rotations of the source (L local, W in the world), `q' = L W^-1 N W` with those of the target; hips: `p' = rest' + h (p - rest)` in the world, h = ratio of hips heights |
+//! | [`TrackTarget::Expression`] | | expression with the same name |
 //!
-//! Which of the two holds follows from the clip alone, so an EXT clip goes onto a VRM model through that model's
-//! skins, and a .vrma onto an EXT model through its rest pose. VRM 0.x models face -Z: their world is turned by half a
-//! turn about Y, which negates x and z of rotations and translations.
+//! The clip alone determines which row applies. So an EXT_skeleton_humanoid clip is applied to a VRM model by the bind
+//! pose of that model, and a `.vrma` clip to an EXT_skeleton_humanoid model by its rest pose. VRM 0.x models face -Z: their
+//! world is rotated by 180 degrees about Y, which negates x and z of rotations and translations.
 
 mod apply;
 mod binds;
@@ -37,68 +37,76 @@ pub use expressions::expressions_to_weights;
 pub use own::on_own_skeleton;
 pub use reference::{reference_asset, reference_rotation};
 
-/// Bones or names that a message lists at most.
+/// The largest number of bones or names in a message.
 const MOST_NAMES: usize = 8;
 
-/// How data relative to the bind pose meet a model's bones. Data relative to the rest pose (VRM Animation) have one
-/// meaning only, and are the same in every mode.
+/// How [`apply`] transfers data that are relative to the bind pose (EXT_skeleton_humanoid). Data that are relative to the
+/// rest pose (VRM Animation) have only one meaning, so the mode does not matter for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// In the bone's own bind frame, as the extension says. What a missing bone would do is dropped.
+    /// In the bind frame of the bone, as the extension says. The motion of missing bones is dropped.
     #[default]
     Literal,
-    /// As [`Mode::Literal`], but the rotation of a missing bone is multiplied into the nearest bones below it
-    /// that the model has, turned from frame to frame as the clip's own skeleton has them, else the reference pose.
+    /// Like [`Mode::Literal`], but the rotation of a missing bone is multiplied into the nearest bones below it that the
+    /// model has. It is converted between the frames of the bones by the clip's own skeleton, or by the reference pose
+    /// if the clip has none.
     Collapse,
-    /// For models whose bone axes break the reference pose: `d' = K^-1 d K` with `K = W_ref^-1 W_target`, so that the
-    /// motion looks as on a model that keeps it. Scales stay along the bone's own axes.
+    /// For models whose bone axes differ from the reference pose: `d' = K^-1 d K` with `K = W_ref^-1 W_target`. The motion
+    /// then looks the same as on a model in the reference pose. Scales stay along the bone's own axes.
     Conjugate,
 }
 
-/// What [`apply`] is asked for.
+/// Options of [`apply`]. Start from `ApplyOptions::default()` and set fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ApplyOptions {
+    /// How data relative to the bind pose are transferred.
     pub mode: Mode,
-    /// Scale translations relative to the bind pose by the ratio of hips heights. Rest-relative ones always are.
+    /// Whether translations relative to the bind pose are scaled by the ratio of the heights of the hips. Those relative
+    /// to the rest pose always are.
     pub scale_translation: bool,
-    /// Which of the model's humanoid skeletons.
+    /// Index of the model's humanoid skeleton in [`Asset::humanoids`].
     pub skeleton: usize,
 }
 
-/// A clip on a model's own nodes.
+/// The result of [`apply`]: a clip that moves the nodes of a model.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Applied {
     /// [`TrackTarget::Node`] tracks of the model's nodes and [`TrackTarget::Expression`] tracks of its expressions. Nodes
-    /// without a track keep their rest.
+    /// without a track stay in their rest pose.
     pub clip: AssetClip,
+    /// What was transferred and what was not.
     pub report: HumanoidReport,
 }
 
-/// What became of a clip.
+/// Which parts of a clip [`apply`] transferred and which it could not.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct HumanoidReport {
-    /// Bones that move, parents first.
+    /// Bones of the model that move, parents first.
     pub bones: Vec<Bone>,
-    /// Bones that the clip moves and the model lacks, parents first.
+    /// Bones that the clip moves but the model does not have, parents first.
     pub missing: Vec<MissingBone>,
     /// Expressions that the clip moves and the model has.
     pub expressions: Vec<String>,
-    /// What translations were scaled by; `None` where none was.
+    /// Factor of the translations; `None` if none was scaled.
     pub hips_scale: Option<f64>,
-    /// Missing bones and all else that is not as the clip or the model has it.
+    /// Everything that could not be transferred, or not exactly, missing bones included.
     pub warnings: Vec<Warning>,
 }
 
-/// A bone that the clip moves and the model lacks.
+/// A bone that the clip moves but the model does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingBone {
+    /// The bone.
     pub bone: Bone,
-    /// The bones that its rotation was multiplied into; empty where it was dropped.
+    /// The bones that its rotation was multiplied into; empty if its rotation was dropped.
     pub folded_into: Vec<Bone>,
 }
 
 impl Applied {
-    /// The model with this clip as its only one. Matrices of nodes that it moves become components.
+    /// The model with this clip as its only clip. Nodes that it moves get a [`LocalTransform::Trs`].
     #[must_use]
     pub fn into_asset(self, mut model: Asset) -> Asset {
         for track in &self.clip.tracks {

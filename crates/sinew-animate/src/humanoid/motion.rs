@@ -1,4 +1,4 @@
-//! What a clip says about each human bone.
+//! The motion of each human bone in a clip.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use crate::asset::{
 use crate::retarget::Bone;
 use sinew::error::{Warning, first_few};
 
-/// What a bone's curves are relative to.
+/// The pose that the curves of a bone are relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relative {
     /// The bind pose, in the bone's own bind frame.
@@ -24,7 +24,7 @@ pub(super) enum Relative {
     Rest { node: usize },
 }
 
-/// One bone's curves.
+/// The curves of one bone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Motion<'a> {
     pub relative: Relative,
@@ -33,7 +33,7 @@ pub(super) struct Motion<'a> {
     pub scale: Option<&'a Curve>,
 }
 
-/// A clip, sorted by bone.
+/// The tracks of a clip, sorted by bone.
 pub(super) struct Motions<'a> {
     pub source: Source<'a>,
     pub bones: BTreeMap<Bone, Motion<'a>>,
@@ -41,13 +41,13 @@ pub(super) struct Motions<'a> {
     pub expressions: Vec<(&'a str, &'a Curve)>,
 }
 
-/// The clip's own file: rest poses and heights.
+/// The file of the clip, with its rest poses and heights.
 pub(super) struct Source<'a> {
     pub asset: &'a Asset,
     pub binds: BindPoses<'a>,
-    /// Canonical world, facing +Z, from the file's.
+    /// Rotation from the file's world to the canonical world, where characters face +Z.
     pub facing: DQuat,
-    /// The humanoid skeleton that most tracks move; the first one where none does.
+    /// The humanoid skeleton that most tracks move, or the first one if none is moved.
     pub humanoid: Option<&'a HumanoidSkeleton>,
 }
 
@@ -62,19 +62,20 @@ impl<'a> Source<'a> {
             asset,
             binds: BindPoses::new(asset),
             facing: facing(asset),
-            // Of equals the first.
+            // Reversed, because max_by_key returns the last of equal elements.
             humanoid: asset.humanoids.iter().rev().max_by_key(moved),
         }
     }
 
-    /// The rest rotations of a node: of its parent in the world, and its own.
+    /// Two rest rotations: that of a node's parent in the world, and that of the node relative to its parent.
     pub fn rest(&self, node: usize) -> (DQuat, DQuat) {
         let own = self.asset.nodes[node].local.trs().rotation;
         (self.binds.rest_parent_rotation(node), own)
     }
 
-    /// world_from_bone of bind-relative data, in the canonical world: what turns a missing bone's rotation into those
-    /// below it. The clip's own skeleton knows best; else the reference pose, which [`Mode::Conjugate`] always goes by.
+    /// world_from_bone of bind-relative data, in the canonical world. It converts the rotation of a missing bone to the
+    /// bones below it. It comes from the clip's own skeleton, or from the reference pose if the clip has none or the mode
+    /// is [`Mode::Conjugate`].
     pub fn frame(&self, bone: Bone, mode: Mode) -> DQuat {
         let node = self.humanoid.and_then(|h| h.bones.get(&bone));
         let own = node.filter(|_| mode != Mode::Conjugate);
@@ -87,8 +88,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The bone's rotation as what it adds to the world: left and right factors of `N = left * q * right`.
-    /// `W L^-1 q W^-1 = P q L^-1 P^-1` with P the parent's.
+    /// The left and right factors of the bone's rotation relative to its reference in the world, `N = left * q * right`.
+    /// `W L^-1 q W^-1 = P q L^-1 P^-1` with P the parent's rotation.
     pub fn turned(&self, bone: Bone, motion: &Motion<'a>, mode: Mode) -> Option<Turned<'a>> {
         let curve = motion.rotation?;
         let (left, right) = match motion.relative {
@@ -107,7 +108,7 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> Motions<'a> {
-    /// Sorts a clip's tracks; those that no model can take are told of.
+    /// Sorts the tracks of a clip by bone. Tracks that cannot be applied to any model are reported as warnings.
     pub fn gather(asset: &'a Asset, clip: &'a AssetClip, report: &mut HumanoidReport) -> Self {
         let source = Source::new(asset, clip);
         let bone_of: HashMap<usize, Bone> = source
@@ -145,7 +146,7 @@ impl<'a> Motions<'a> {
         elsewhere.dedup();
         if !elsewhere.is_empty() {
             let text = format!(
-                "{} of nodes that are no human bones are left out: {}",
+                "{} of nodes that are not human bones are ignored: {}",
                 tracks(elsewhere.len()),
                 first_few(&elsewhere, super::MOST_NAMES)
             );
@@ -169,25 +170,26 @@ impl<'a> Motions<'a> {
             scale: None,
         });
         if motion.relative != relative {
-            let text = "tracks of its node are left out: the extension's go first";
+            let text =
+                "tracks of its node are ignored, because the bone has tracks of the extension";
             report.warn("track-ignored", bone.name(), text);
             return;
         }
-        let slot = match &curve.keys {
+        let component = match &curve.keys {
             Keys::Rotation(_) => &mut motion.rotation,
             Keys::Translation(_) => &mut motion.translation,
             Keys::Scale(_) => &mut motion.scale,
             Keys::Weights { .. } => {
-                let text = "morph weights are left out: they are the source's own mesh's";
+                let text = "morph weights are ignored, because they belong to the clip's own mesh";
                 return report.warn("track-ignored", bone.name(), text);
             }
         };
-        // Two tracks for one component are refused by readers; of hand-made ones the first counts.
-        slot.get_or_insert(curve);
+        // Readers refuse a second track for one component. In other assets the first track is used.
+        component.get_or_insert(curve);
     }
 
-    /// Rest-relative clips move the hips alone, and scale nothing: bones of different lengths have no use for it. Told of
-    /// where something moved.
+    /// Removes translations of bones other than the hips, and all scales, from rest-relative motions: they do not fit bones
+    /// of other lengths. Warns if one of them was animated.
     fn leave_rest_relative_parts(&mut self, clip: &AssetClip, report: &mut HumanoidReport) {
         let mut moved = Vec::new();
         let mut scaled = Vec::new();
@@ -209,13 +211,13 @@ impl<'a> Motions<'a> {
             }
         }
         let kinds = [
-            ("translations", "only the hips are moved", moved),
-            ("scales", "bones keep the target's", scaled),
+            ("translations", "only the hips are translated", moved),
+            ("scales", "bones keep the scales of the model", scaled),
         ];
         for (what, why, bones) in kinds {
             if !bones.is_empty() {
                 let text = format!(
-                    "{what} of {} are left out: {why}",
+                    "{what} of {} are ignored: {why}",
                     first_few(&bones, super::MOST_NAMES)
                 );
                 report.warn("track-ignored", label(self.source.asset, clip), text);
@@ -224,7 +226,7 @@ impl<'a> Motions<'a> {
     }
 }
 
-/// True where a curve has a value other than the rest's; exporters write constant tracks for every bone.
+/// Whether a curve has a value that differs from rest. Exporters write constant tracks for every bone.
 fn leaves(curve: &Curve, rest: DVec3) -> bool {
     let (Keys::Translation(keys) | Keys::Scale(keys)) = &curve.keys else {
         return false;
@@ -249,7 +251,7 @@ impl HumanoidReport {
     }
 }
 
-/// A clip's name for messages: its file's where it has none.
+/// The name of a clip for messages, or that of its file if the clip has none.
 pub(super) fn label(asset: &Asset, clip: &AssetClip) -> String {
     match clip.name.as_str() {
         "" => asset.file.display().to_string(),

@@ -1,13 +1,13 @@
-//! Clips on human bones, played by the file that they come in.
+//! Applies clips of human bones to the file that they come from.
 
 use super::reference::reference_asset;
 use super::{ApplyOptions, apply};
 use crate::asset::{Asset, AssetClip, Track, TrackTarget};
 
-/// The asset with every [`TrackTarget::Bone`] track turned into node tracks: on the asset's own first humanoid skeleton,
-/// literally, as EXT_skeleton_humanoid expects of a file that has both. An asset of clips alone, without meshes and
-/// humanoid skeletons, becomes [`reference_asset`] with these clips: a rig that can be looked at and retargeted from. What
-/// could not be kept is told of in the asset's warnings.
+/// Converts every [`TrackTarget::Bone`] track to node tracks of the asset's first humanoid skeleton, in
+/// [`Mode::Literal`](super::Mode::Literal), as EXT_skeleton_humanoid asks. An asset without meshes and humanoid skeletons
+/// becomes [`reference_asset`] with these clips: a rig that can be shown and retargeted from. Tracks that are
+/// dropped are in the asset's warnings.
 #[must_use]
 pub fn on_own_skeleton(asset: Asset) -> Asset {
     let has_bones = |c: &AssetClip| c.tracks.iter().any(is_bone);
@@ -19,7 +19,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
         if !asset.meshes.is_empty() {
             return asset;
         }
-        // Tracks of nodes have nothing to move here.
+        // Tracks of nodes are dropped, because these nodes are replaced.
         model = Asset {
             file: asset.file.clone(),
             format: asset.format,
@@ -54,7 +54,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
             )),
         }
         if keeps_nodes {
-            // The extension goes first where both move one component.
+            // If both move one component, the track of the extension is kept.
             let kind = |t: &Track| std::mem::discriminant(&t.curve.keys);
             let is_free = |t: &Track| {
                 let same = |u: &Track| u.target == t.target && kind(u) == kind(t);

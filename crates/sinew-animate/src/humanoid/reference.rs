@@ -1,4 +1,4 @@
-//! The extension's reference pose: a T-pose with given bone axes.
+//! The reference pose of EXT_skeleton_humanoid: a T-pose with defined bone axes.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -8,10 +8,10 @@ use crate::retarget::Bone;
 /// Half the square root of two: 45 degrees.
 const D: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// A bone's +X and +Y axes in the world of the reference pose (EXT_skeleton_humanoid, "Reference pose"): +Y to the
-/// child, and +X such that turning about it bends the joint as its muscle does: the back, knees and elbows bend, hips
-/// lift the leg forward, arms and fingers go down towards the palm, shoulders up, toes up, thumbs towards the fingers, the
-/// jaw shuts. Right bones mirror left ones.
+/// The +X and +Y axes of a bone in the world of the reference pose (EXT_skeleton_humanoid, "Reference pose"). +Y points to
+/// the child. A positive rotation about +X bends the joint as its muscle does: the back, knees and elbows bend, the hips
+/// lift the leg forward, arms and fingers move down towards the palm, shoulders up, toes up, thumbs towards the fingers, the
+/// jaw shuts. Right bones mirror left bones.
 fn axes(bone: Bone) -> (DVec3, DVec3) {
     use Bone::*;
     let (x, y) = match bone {
@@ -63,15 +63,15 @@ fn axes(bone: Bone) -> (DVec3, DVec3) {
     (x, y)
 }
 
-/// world_from_bone, without translation, of a bone in the reference pose: W_ref.
+/// W_ref, the rotation world_from_bone of a bone in the reference pose.
 #[must_use]
 pub fn reference_rotation(bone: Bone) -> DQuat {
     let (x, y) = axes(bone);
     DQuat::from_mat3(&DMat3::from_cols(x, y, x.cross(y))).normalize()
 }
 
-/// Whether "bends like a muscle contracting" leaves one +X only. Shoulders, upper arms, thumbs, feet, eyes and the jaw bend
-/// more ways than one, and models differ.
+/// Whether a bone bends about one axis only, so that its +X is unique. Shoulders, upper arms, thumbs, feet, eyes and the
+/// jaw bend about several axes, and models differ there.
 pub(super) fn bends_one_way(bone: Bone) -> bool {
     let several = [
         "Shoulder", "UpperArm", "Thumb", "Foot", "Toes", "Eye", "jaw",
@@ -79,7 +79,7 @@ pub(super) fn bends_one_way(bone: Bone) -> bool {
     !several.iter().any(|word| bone.name().contains(word))
 }
 
-/// Where a left or middle bone starts, in metres, in the reference pose of a grown-up of 1.7 m.
+/// The position of a left or middle bone in metres, in the reference pose of an adult of 1.7 m.
 fn left_position(bone: Bone) -> Option<DVec3> {
     use Bone::*;
     /// The height of arms and hands.
@@ -126,7 +126,7 @@ fn left_position(bone: Bone) -> Option<DVec3> {
     Some(DVec3::new(x, y, z))
 }
 
-/// Right bones mirror left ones: the same names but for their first word.
+/// The position of a bone in metres. Right bones mirror left bones.
 fn position(bone: Bone) -> DVec3 {
     if let Some(found) = left_position(bone) {
         return found;
@@ -139,9 +139,8 @@ fn position(bone: Bone) -> DVec3 {
     mirrored.unwrap_or_default() * DVec3::new(-1.0, 1.0, 1.0)
 }
 
-/// A model of 55 joints, without meshes, in the reference pose: bind and rest are the same, metres, +Y up, facing +Z.
-/// An EXT_skeleton_humanoid clip whose file has no model can be put onto it ([`super::apply`]), and what comes out
-/// is a rig like any other.
+/// A model with 55 joints and no meshes, in the reference pose. Its bind pose is its rest pose, its units are metres, +Y is
+/// up, and it faces +Z. [`super::apply`] can apply an EXT_skeleton_humanoid clip to it if the clip's file has no model.
 #[must_use]
 pub fn reference_asset() -> Asset {
     let world =

@@ -1,4 +1,4 @@
-//! A model's side: which node is which bone, and how each stands.
+//! The model that a clip is applied to: the node of each bone, and its bind and rest transforms.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -10,26 +10,26 @@ use crate::error::{Error, Result};
 use crate::retarget::Bone;
 use sinew::error::first_few;
 
-/// Heights below this share of a metre scale nothing.
+/// The smallest height in metres that a ratio is computed of.
 const LEAST_HEIGHT: f64 = 1e-6;
 
 pub(super) struct Model<'a> {
     pub asset: &'a Asset,
     pub humanoid: &'a HumanoidSkeleton,
     pub binds: BindPoses<'a>,
-    /// Canonical world, facing +Z, from the file's.
+    /// Rotation from the file's world to the canonical world, where characters face +Z.
     pub facing: DQuat,
 }
 
-/// A bone as it was bound.
+/// The bind transform of a bone.
 pub(super) struct Bound {
-    /// Local to the node's parent.
+    /// Relative to the parent of the node.
     pub local: Trs,
     /// world_from_bone in the canonical world.
     pub world: DQuat,
 }
 
-/// The turn that makes a file's characters face +Z: VRM 0.x faces -Z.
+/// The rotation that makes the characters of a file face +Z. In VRM 0.x they face -Z.
 pub(super) fn facing(asset: &Asset) -> DQuat {
     match asset.format {
         AssetFormat::Vrm0 => DQuat::from_xyzw(0.0, 1.0, 0.0, 0.0),
@@ -37,7 +37,7 @@ pub(super) fn facing(asset: &Asset) -> DQuat {
     }
 }
 
-/// How far a transform is above the ground, in its scene.
+/// The height of a transform's origin above the ground, in the units of the scene.
 pub(super) fn height(asset: &Asset, world: &DMat4) -> f64 {
     match asset.up_axis {
         Axis::Y => world.w_axis.y,
@@ -47,7 +47,7 @@ pub(super) fn height(asset: &Asset, world: &DMat4) -> f64 {
 
 impl<'a> Model<'a> {
     /// # Errors
-    /// A model without a humanoid map, or without that many.
+    /// [`Error::NoHumanoid`] if the model has no humanoid map with the index `skeleton`.
     pub fn new(asset: &'a Asset, skeleton: usize) -> Result<Self> {
         let count = asset.humanoids.len();
         let Some(humanoid) = asset.humanoids.get(skeleton) else {
@@ -69,7 +69,7 @@ impl<'a> Model<'a> {
         self.humanoid.bones.get(&bone).copied()
     }
 
-    /// The bones nearest below a missing one that the model has: each of them takes over what it would do.
+    /// The nearest bones of the model below a missing bone. Each of them takes over its rotation.
     pub fn nearest_below(&self, missing: Bone) -> Vec<Bone> {
         let has = |b: &Bone| self.humanoid.bones.contains_key(b);
         let below = |b: &&Bone| b.ancestors().take_while(|a| !has(a)).any(|a| a == missing);
@@ -81,7 +81,7 @@ impl<'a> Model<'a> {
             .collect()
     }
 
-    /// The bones between this one and the nearest above that the model has, topmost first.
+    /// The missing bones between `bone` and the nearest bone of the model above it, topmost first.
     pub fn missing_above(&self, bone: Bone) -> Vec<Bone> {
         let missing = |b: &Bone| !self.humanoid.bones.contains_key(b);
         let mut above: Vec<Bone> = bone.ancestors().take_while(missing).collect();
@@ -89,13 +89,13 @@ impl<'a> Model<'a> {
         above
     }
 
-    /// A bone's bind; the node's rest where it is no joint (VRM allows that), which is told of.
+    /// The bind transform of a bone. If its node is not a joint, which VRM allows, it is the rest transform of the node, with a
+    /// warning.
     pub fn bound(&self, bone: Bone, node: usize, report: &mut HumanoidReport) -> Bound {
         let local = self.binds.local(node);
         let world = self.binds.world(node);
         let (Some(local), Some(world)) = (local, world) else {
-            let text =
-                "is no joint of any skin with an inverse: its rest pose stands for its bind pose";
+            let text = "the node is not a joint of a skin with an invertible bind matrix: its rest pose is used as its bind pose";
             report.warn("bone-not-joint", self.name(bone, node), text);
             let local = self.asset.nodes[node].local.trs();
             let world = self.binds.rest_parent_rotation(node) * local.rotation;
@@ -112,7 +112,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// A bind as the extension takes it apart, with a word where that loses something.
+    /// Decomposes a bind transform as the extension asks, with a warning if it is sheared.
     fn components(&self, m: DMat4, bone: Bone, node: usize, report: &mut HumanoidReport) -> Trs {
         let (scale, rotation, translation) = m.to_scale_rotation_translation();
         let trs = Trs {
@@ -125,8 +125,7 @@ impl<'a> Model<'a> {
             .iter()
             .fold(0.0f64, |a, v| a.max(v.abs()));
         if !DMat3::from_mat4(trs.matrix()).abs_diff_eq(DMat3::from_mat4(m), 1e-3 * size) {
-            let text =
-                "its bind transform is sheared, which components cannot say; the shear is left out";
+            let text = "its bind transform is sheared, which translation, rotation and scale cannot express: the shear is dropped";
             report.warn("bind-sheared", self.name(bone, node), text);
         }
         trs
@@ -137,9 +136,9 @@ impl<'a> Model<'a> {
         format!("{bone} (\"{}\")", self.asset.nodes[node].name)
     }
 
-    /// How data in a bone's own frame are turned before they meet that frame. VRM 0.x models face -Z, but their
-    /// bones' axes are those of the world, so x and z change sign; where the hips' axes have turned with the model,
-    /// nothing does.
+    /// The rotation of data in a bone's frame before they are applied. VRM 0.x models face -Z, but their bone axes are
+    /// those of the world, so x and z change sign. If the axes of the hips are rotated with the model, the rotation is the
+    /// identity.
     pub fn literal_turn(&self) -> DQuat {
         if self.asset.format != AssetFormat::Vrm0 {
             return DQuat::IDENTITY;
@@ -156,8 +155,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Tells of bones whose bind axes are not the reference pose's: in literal modes they turn about axes that the
-    /// clip does not mean.
+    /// Warns of bones whose bind axes differ from the reference pose. Except in [`Mode::Conjugate`](super::Mode::Conjugate),
+    /// they rotate about other axes than the clip intends.
     pub fn warn_off_reference(&self, bones: &[(Bone, DQuat)], report: &mut HumanoidReport) {
         let limit = 10f64.to_radians();
         let off = |(bone, world): &&(Bone, DQuat)| {
@@ -173,15 +172,15 @@ impl<'a> Model<'a> {
             return;
         }
         let text = format!(
-            "the axes of {} at bind time are more than 10 degrees off the reference pose, so the clip turns them \
-             otherwise than it means; mode conjugate makes up for it",
+            "the bind axes of {} differ by more than 10 degrees from the reference pose, so the clip rotates these bones about \
+             wrong axes; the mode conjugate corrects this",
             first_few(&off, super::MOST_NAMES)
         );
         report.warn("pose-off-reference", &self.humanoid.location, text);
     }
 }
 
-/// target / source, or `None` where one of them is no height.
+/// `target / source`; `None` if one of the heights is too small or not finite.
 pub(super) fn ratio(target: f64, source: f64) -> Option<f64> {
     let ratio = target / source;
     (target.abs() > LEAST_HEIGHT && source.abs() > LEAST_HEIGHT && ratio.is_finite())

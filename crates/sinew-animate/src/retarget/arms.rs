@@ -1,4 +1,4 @@
-//! Arms that are opened or closed.
+//! Opens or closes the arms of the target.
 
 use glam::{DQuat, DVec3};
 
@@ -7,19 +7,19 @@ use super::reference::{Reference, pair_above};
 use super::{Bone, Rig};
 use crate::error::{Error, Result};
 
-/// An arm that is opened.
+/// An arm that is opened or closed.
 #[derive(Clone, Debug)]
 pub(super) struct Arm {
     /// The upper arm and the pairs below it.
     pub pairs: Vec<usize>,
-    /// The pair that carries the arm, or none.
+    /// Index of the nearest pair above the arm that is not a shoulder.
     pub chest: Option<usize>,
-    /// Forward in the chest's frame (the target's).
+    /// The forward direction in the frame of the target's chest.
     pub axis: DVec3,
     pub radians: f64,
 }
 
-/// Finds the upper arms and all that hangs from them.
+/// Finds the upper arms and all pairs below them.
 pub(super) fn arms(
     (target, to): (&Rig, &Reference),
     pairs: &[JointPair],
@@ -31,13 +31,13 @@ pub(super) fn arms(
     }
     if !degrees.is_finite() {
         return Err(Error::ArmSpace(format!(
-            "arm space {degrees}: not a finite angle"
+            "arm space: expected a finite angle in degrees, found {degrees}"
         )));
     }
     let find = |bone| pairs.iter().position(|p| p.bone == Some(bone));
     let (Some(left), Some(right)) = (find(Bone::LeftUpperArm), find(Bone::RightUpperArm)) else {
         return Err(Error::ArmSpace(
-            "arm space needs both upper arms, which are not known among the paired joints".into(),
+            "arm space: both upper arms have to be paired as human bones, but they are not".into(),
         ));
     };
     let side = to.position(pairs[left].target) - to.position(pairs[right].target);

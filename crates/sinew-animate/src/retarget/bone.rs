@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// One row per bone, parents before children: variant, glTF name, nearest bone above.
 macro_rules! bones {
     ($($variant:ident $name:literal $(< $parent:ident)?),* $(,)?) => {
-        /// A bone of the humanoid skeleton. The order is the hierarchy's, parents first.
+        /// A human bone. The order is that of the hierarchy, parents first.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs)]
         pub enum Bone {
@@ -14,7 +14,7 @@ macro_rules! bones {
         }
 
         impl Bone {
-            /// Every bone, parents before their children.
+            /// All bones, parents before their children.
             pub const ALL: &'static [Bone] = &[$(Bone::$variant),*];
 
             /// The name in glTF files, such as `leftUpperArm`.
@@ -25,8 +25,8 @@ macro_rules! bones {
                 }
             }
 
-            /// The bone above it in the full hierarchy; `None` for the hips. Any bone but the one itself may be
-            /// absent from a skeleton, so what counts there is [`Bone::ancestors`].
+            /// The parent in the full hierarchy; `None` for the hips. A skeleton may not have this bone: then its parent there is
+            /// the first of [`Bone::ancestors`] that the skeleton has.
             #[must_use]
             pub const fn parent(self) -> Option<Bone> {
                 match self {
@@ -117,7 +117,7 @@ impl Bone {
         Bone::RightFoot,
     ];
 
-    /// The bones above, nearest first, up to the hips.
+    /// The bones above this one, nearest first, up to the hips.
     pub fn ancestors(self) -> impl Iterator<Item = Bone> {
         std::iter::successors(self.parent(), |b| b.parent())
     }
@@ -129,7 +129,7 @@ impl fmt::Display for Bone {
     }
 }
 
-/// A name that is none of the 55.
+/// A name that is none of the 55 human bones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownBone(pub String);
 
@@ -144,7 +144,7 @@ impl std::error::Error for UnknownBone {}
 impl FromStr for Bone {
     type Err = UnknownBone;
 
-    /// The exact glTF name.
+    /// Parses the exact glTF name, such as `leftUpperArm`.
     fn from_str(name: &str) -> Result<Self, UnknownBone> {
         let found = Self::ALL.iter().find(|b| b.name() == name);
         found.copied().ok_or_else(|| UnknownBone(name.to_owned()))

@@ -1,4 +1,4 @@
-//! Which joint of the target follows which joint of the source.
+//! Bone maps: which joint of the target follows which joint of the source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,18 +13,19 @@ use sinew::error::{Invalid, first_few};
 /// A source joint and the target joint that follows it, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BonePair {
-    /// As [`Rig::find`] takes it.
+    /// Name of the source joint, as [`Rig::find`] accepts it.
     pub source: String,
-    /// As [`Rig::find`] takes it.
+    /// Name of the target joint, as [`Rig::find`] accepts it.
     pub target: String,
-    /// The human bone that both are, where that is known.
+    /// The human bone that both joints are, if it is known.
     pub bone: Option<Bone>,
 }
 
-/// Pairs of joints: a JSON object `{"source joint": "target joint"}`, by the last parts of joint paths or whole
-/// paths.
+/// Pairs of source and target joints. As JSON it is an object `{"source joint": "target joint"}` with names that
+/// [`Rig::find`] accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BoneMap {
+    /// The pairs, in any order.
     pub pairs: Vec<BonePair>,
 }
 
@@ -37,13 +38,13 @@ pub(super) struct JointPair {
 }
 
 impl BoneMap {
-    /// Reads MAP.json. `file` names it in errors.
+    /// Parses JSON text. Errors name `file`.
     ///
     /// # Errors
-    /// What is no JSON object from joint names to joint names, a joint twice on either side, or no joint at all, each
-    /// with its place in the file.
+    /// [`Error::Invalid`], with line and column, if the text is not a JSON object from joint names to joint names, if a
+    /// joint is in two pairs, or if there is no pair.
     pub fn from_json(text: &str, file: &str) -> Result<Self> {
-        // Windows editors begin files with a byte order mark.
+        // Some editors put a byte order mark at the beginning of files.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let map: Self = serde_json::from_str(text).map_err(|e| {
             let place = format!("line {} column {}", e.line(), e.column());
@@ -59,7 +60,7 @@ impl BoneMap {
         Ok(map)
     }
 
-    /// The bones that both sides have.
+    /// Pairs the human bones that both rigs have.
     #[must_use]
     pub fn between(source: (&Rig, &Humanoid), target: (&Rig, &Humanoid)) -> Self {
         let pairs = source.1.joints().iter().filter_map(|(bone, joint)| {
@@ -75,8 +76,8 @@ impl BoneMap {
         }
     }
 
-    /// Joints of the same name on both sides, hanging from each other as on the other side; `None` unless these are most
-    /// joints of the smaller rig, and a third of the larger one's.
+    /// Pairs the joints that have the same name and the same place in the hierarchy on both sides. `None` unless these are
+    /// more than half of the joints of the smaller rig and more than a third of those of the larger one.
     #[must_use]
     pub fn same_names(source: &Rig, target: &Rig) -> Option<Self> {
         let mut other = vec![None; target.len()];
@@ -87,7 +88,7 @@ impl BoneMap {
             let Ok(from) = source.find(name) else {
                 continue;
             };
-            // The nearest paired joints above are each other's too.
+            // The nearest paired joint above is paired with an ancestor on the other side.
             let above = target.chain(joint).skip(1).find_map(|j| other[j]);
             let is_below = above.is_none_or(|a| source.chain(from).skip(1).any(|j| j == a));
             if is_below && !std::mem::replace(&mut taken[from], true) {
@@ -107,8 +108,8 @@ impl BoneMap {
         is_most.then_some(Self { pairs })
     }
 
-    /// Says of each pair which bone it is, where a side whose bones are known says so and the other one does not say
-    /// otherwise.
+    /// Sets the human bone of each pair from the known bones of one or both sides. If the two sides disagree, the bone
+    /// is `None`.
     #[must_use]
     pub fn with_bones(
         mut self,
@@ -138,7 +139,8 @@ impl BoneMap {
     /// The pairs by index, in the order of the target's joints.
     ///
     /// # Errors
-    /// A name that its rig lacks or has several times, a joint in two pairs, no pair at all.
+    /// [`Error::BoneMap`] if a rig does not have a name or has it several times, if a joint is in two pairs, or if there is
+    /// no pair.
     pub(super) fn resolve(&self, source: &Rig, target: &Rig) -> Result<Vec<JointPair>> {
         let mut out: BTreeMap<usize, JointPair> = BTreeMap::new();
         for pair in &self.pairs {
@@ -150,7 +152,7 @@ impl BoneMap {
             };
             if let Some(other) = out.insert(to, joint) {
                 return Err(Error::BoneMap(format!(
-                    "the bone map has {} follow both {} and {} of {}",
+                    "bone map: {} follows both {} and {} of {}",
                     pair.target,
                     source.joints()[other.source],
                     source.joints()[from],
@@ -160,7 +162,7 @@ impl BoneMap {
         }
         if out.is_empty() {
             return Err(Error::BoneMap(format!(
-                "the bone map pairs no joint of {} with one of {}",
+                "bone map: no joint of {} is paired with a joint of {}",
                 source.label(),
                 target.label()
             )));
@@ -172,21 +174,21 @@ impl BoneMap {
 fn find(rig: &Rig, name: &str) -> Result<usize> {
     rig.find(name).map_err(|count| {
         let label = rig.label();
-        // Of a name without end its beginning says enough.
+        // Very long names are cut off.
         let name: String = name.chars().take(200).collect();
         Error::BoneMap(match count {
             0 => format!(
-                "the bone map names {name}, and {label} has no such joint: it has {}",
+                "bone map: {label} has no joint {name}; it has {}",
                 first_few(rig.names(), MOST_NAMES)
             ),
             _ => format!(
-                "the bone map names {name}, and {label} has {count} joints of that name: give a whole joint path"
+                "bone map: {label} has {count} joints with the name {name}; use the full joint path"
             ),
         })
     })
 }
 
-/// Names of joints that a message lists at most.
+/// The largest number of joint names in a message.
 pub(super) const MOST_NAMES: usize = 12;
 
 impl Serialize for BoneMap {
@@ -221,10 +223,10 @@ impl<'de> Visitor<'de> for Pairs {
         let mut pairs = Vec::new();
         while let Some((source, target)) = map.next_entry::<String, String>()? {
             if !sources.insert(source.clone()) {
-                return Err(A::Error::custom(format!("'{source}' twice")));
+                return Err(A::Error::custom(format!("source joint '{source}' twice")));
             }
             if !targets.insert(target.clone()) {
-                return Err(A::Error::custom(format!("'{target}' for two joints")));
+                return Err(A::Error::custom(format!("target joint '{target}' twice")));
             }
             pairs.push(BonePair {
                 source,

@@ -1,4 +1,4 @@
-//! Whole clips: a SkelAnimation for the target out of one for the source.
+//! Retargets whole clips: makes a SkelAnimation for the target from one for the source.
 
 use glam::{DMat4, Quat, Vec3};
 use half::f16;
@@ -9,11 +9,12 @@ use sinew::math::Trs;
 use sinew::sampled::{Half3, Interpolation, Sampled, Time};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
 
-/// More frames than any clip has; beyond them the keys alone are sampled.
+/// The largest number of frames between keys. Longer clips are sampled only at their keys.
 const MOST_FRAMES: f64 = 100_000.0;
 
-/// Key times, and a frame every `step` from the first key to the last between them: where joints above the source's
-/// turn too, turns between two keys are no slerp of the turns at them. Frames at a key's own time are left out.
+/// The times at which to sample a clip: the key times, and frames every `step` from the first to the last key. The
+/// frames are needed because world rotations between two keys are not a slerp if several joints of a chain rotate. A frame
+/// at the time of a key is not repeated.
 #[must_use]
 pub fn sample_times(keys: impl IntoIterator<Item = f64>, step: f64) -> Vec<f64> {
     let mut times: Vec<f64> = keys.into_iter().filter(|t| t.is_finite()).collect();
@@ -39,23 +40,24 @@ pub fn sample_times(keys: impl IntoIterator<Item = f64>, step: f64) -> Vec<f64> 
     times
 }
 
-/// What a clip is played on: a skeleton with its animation, and where it and the target stand at any time.
+/// The source skeleton with its animation, and the transforms of source and target over time.
 pub struct ClipSource<'a> {
+    /// The source skeleton and its animation.
     pub instance: &'a SkeletonInstance,
-    /// world_from_skel, where it changes; else the placement of the source's [`Rig`] serves.
+    /// world_from_skel of the source over time; `None` for the constant placement of its [`Rig`].
     pub world_from_skel: Option<&'a dyn Fn(Time) -> DMat4>,
-    /// The target's, likewise.
+    /// world_from_skel of the target over time; `None` for the constant placement of its [`Rig`].
     pub world_from_target: Option<&'a dyn Fn(Time) -> DMat4>,
 }
 
 impl Retargeter {
-    /// Retargets a clip at the given times (at the default time alone where there are none) for all joints of the
-    /// target. Quaternions keep to one hemisphere from sample to sample. `channels` are the blend shapes that the
-    /// target has: the source's channels of these names go over, with their own times. A target that lies while the source
-    /// stands, or stands while it lies, is among [`Retargeter::warnings`] then.
+    /// Retargets a clip at `times`, or only at the default time if `times` is empty. The result animates all joints of the
+    /// target; from sample to sample, quaternions stay in the same hemisphere. `channels` are names of blend shapes of the
+    /// target: the source's channels with these names are copied, with their own times. If the target lies while the
+    /// source stands, or the other way round, [`Retargeter::warnings`] has a warning afterwards.
     ///
     /// # Errors
-    /// A source that needs rest transforms and has none.
+    /// [`Invalid`] if the source needs rest transforms but has none.
     pub fn retarget_clip(
         &mut self,
         source: &ClipSource<'_>,
@@ -112,7 +114,7 @@ impl Retargeter {
                 shapes.filter(|(_, n)| channels.contains(n)).collect();
             if !kept.is_empty() {
                 out.blend_shapes = kept.iter().map(|(_, name)| (*name).clone()).collect();
-                // Fewer weights than channels leave the rest at 0 (rule 11).
+                // Channels without a weight are 0 (rule 11).
                 out.blend_shape_weights = animation.blend_shape_weights.map(|weights| {
                     let of = |(i, _): &(usize, &String)| weights.get(*i).copied().unwrap_or(0.0);
                     kept.iter().map(of).collect()
@@ -123,7 +125,7 @@ impl Retargeter {
     }
 }
 
-/// A pose in the precision of a SkelAnimation.
+/// A pose in the value types of a SkelAnimation.
 struct Frame {
     translations: Vec<Vec3>,
     rotations: Vec<Quat>,
@@ -131,7 +133,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// Turns go the short way from the frame before.
+    /// Signs of quaternions are chosen so that they are in the same hemisphere as in the last frame.
     fn new(local: &[Trs], last: Option<&Frame>) -> Self {
         let rotation = |(i, trs): (usize, &Trs)| {
             let q = trs.rotation.as_quat().normalize();

@@ -1,32 +1,38 @@
-//! What common tools call the human bones.
+//! The names that common tools give to the human bones.
 //!
 //! The names are those of Mixamo, VRoid Studio, Unreal's mannequin, Rigify, Ready Player Me, Unity's Mecanim, Godot's
-//! SkeletonProfileHumanoid and the VRM Add-on for Blender, as the project's specification collects them
-//! (humanoid-bone-maps.json).
+//! SkeletonProfileHumanoid and the VRM Add-on for Blender, from humanoid-bone-maps.json of the project's specification.
 
 use std::fmt;
 
 use super::Bone;
 use Bone::*;
 
-/// Whose names a rig's joints have.
+/// A naming convention of human bones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
+    /// Adobe Mixamo.
     Mixamo,
+    /// Ready Player Me.
     ReadyPlayerMe,
+    /// VRoid Studio.
     VRoid,
+    /// The mannequin of Unreal Engine.
     Unreal,
+    /// Rigify of Blender.
     Rigify,
+    /// Mecanim of Unity.
     Unity,
+    /// SkeletonProfileHumanoid of Godot.
     Godot,
     /// The names in VRM 1.0 and EXT_skeleton_humanoid files.
     Humanoid,
-    /// The VRM Add-on for Blender's own humanoid.
+    /// The humanoid of the VRM Add-on for Blender.
     BlenderVrm,
 }
 
 impl Convention {
-    /// Every convention; of two that fit equally well, the earlier one is taken.
+    /// All conventions. If two fit equally well, the earlier one is used.
     pub const ALL: [Self; 9] = [
         Self::Mixamo,
         Self::ReadyPlayerMe,
@@ -39,7 +45,7 @@ impl Convention {
         Self::BlenderVrm,
     ];
 
-    /// The tool's name.
+    /// The name of the tool, such as `Mixamo`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +61,7 @@ impl Convention {
         }
     }
 
-    /// Prefixes that the tool, or what follows it, puts before the names.
+    /// Prefixes that the tool, or a later tool, puts before the names.
     pub(super) fn prefixes(self) -> &'static [&'static str] {
         match self {
             Self::Mixamo => &["mixamorig"],
@@ -64,7 +70,7 @@ impl Convention {
         }
     }
 
-    /// The name of a bone, spelled as the tool does, where it has one.
+    /// The name of a bone, spelled as in the tool; `None` if the convention does not have the bone.
     #[must_use]
     pub fn bone_name(self, bone: Bone) -> Option<String> {
         let table = self.table();
@@ -114,7 +120,7 @@ impl fmt::Display for Convention {
     }
 }
 
-/// Where a bone is in the body.
+/// The place of a bone in the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub part: Part,
@@ -130,7 +136,7 @@ pub(super) enum Part {
     Arm(usize),
     /// Upper leg, lower leg, foot, toes.
     Leg(usize),
-    /// Thumb to little finger; outward from the hand.
+    /// The finger, from thumb to little finger, and the segment, outward from the hand.
     Finger(usize, usize),
 }
 
@@ -167,7 +173,8 @@ impl Place {
     }
 }
 
-/// Names with `#` for the side, `@` for the finger and `%` for its segment; empty where there is none.
+/// Patterns of names, with `#` for the side, `@` for the finger and `%` for its segment. A pattern is empty if the
+/// convention does not have the bone.
 struct Table {
     sides: [&'static str; 2],
     trunk: [&'static str; 7],

@@ -1,11 +1,11 @@
-//! Which joint is which human bone.
+//! Recognises the human bones of a rig.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::conventions::{Convention, Part, Place};
 use super::{Bone, Rig, guess};
 
-/// Human bones of a rig.
+/// The human bones of a rig: which joint is which bone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Humanoid {
     joints: BTreeMap<Bone, usize>,
@@ -13,25 +13,25 @@ pub struct Humanoid {
     misplaced: Vec<(Bone, usize)>,
 }
 
-/// A rig whose names follow no known convention.
+/// The joint names of a rig follow no known convention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrecognised {
-    /// The convention that fits best, where one fits at all, and how many of the main bones it finds.
+    /// The convention that fits best and how many of [`Bone::MAIN`] it finds; `None` if it finds none.
     pub closest: Option<(Convention, usize)>,
-    /// What the names' words suggest, or else the skeleton's shape.
+    /// The most likely joint of each bone, by words in the names or by the shape of the skeleton.
     pub guess: BTreeMap<Bone, usize>,
 }
 
-/// So many of [`Bone::MAIN`], the hips among them, make a humanoid.
+/// The smallest number of [`Bone::MAIN`], with the hips among them, that make a humanoid.
 const ENOUGH: usize = 6;
 
 impl Humanoid {
-    /// Recognises a rig by its joints' names: the convention that finds most bones, without regard to case,
-    /// separators and prefixes, where it finds the hips and at least 6 of the 15 main bones. A joint whose
-    /// nearest bone above is none of those that belong above it is left out ([`Humanoid::misplaced`]).
+    /// Recognises the human bones by the names of the joints. It uses the convention that finds most bones; case, separators
+    /// and prefixes do not matter. The convention has to find the hips and at least 6 of the 15 bones of [`Bone::MAIN`].
+    /// Joints in a wrong place of the hierarchy are not used: see [`Humanoid::misplaced`].
     ///
     /// # Errors
-    /// A rig that no convention fits, with the best guess.
+    /// [`Unrecognised`], with the best guess, if no convention fits.
     pub fn recognise(rig: &Rig) -> Result<Self, Unrecognised> {
         let names: Vec<String> = rig.names().iter().map(|n| normalise(n)).collect();
         let mut index: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -69,7 +69,7 @@ impl Humanoid {
         })
     }
 
-    /// A map that the file itself gives (VRM, EXT_skeleton_humanoid). Joints that the rig lacks are left out.
+    /// Uses a map that the file itself has (VRM, EXT_skeleton_humanoid). Indices that are out of range are ignored.
     #[must_use]
     pub fn given(rig: &Rig, joints: BTreeMap<Bone, usize>) -> Self {
         let joints = joints.into_iter().filter(|(_, j)| *j < rig.len()).collect();
@@ -80,26 +80,26 @@ impl Humanoid {
         }
     }
 
-    /// Joint of each bone.
+    /// The index of the joint of each bone.
     #[must_use]
     pub fn joints(&self) -> &BTreeMap<Bone, usize> {
         &self.joints
     }
 
-    /// Whose names the joints have; `None` where the file gave the map.
+    /// The convention that the names follow; `None` if the map is from the file.
     #[must_use]
     pub fn convention(&self) -> Option<Convention> {
         self.convention
     }
 
-    /// Joints named as bones that are not where those bones belong, and so are not taken for them.
+    /// Joints with the name of a bone that are not used, because they are in a wrong place of the hierarchy.
     #[must_use]
     pub fn misplaced(&self) -> &[(Bone, usize)] {
         &self.misplaced
     }
 
-    /// How many of [`Bone::MAIN`] are found. A hand or a foot counts at the end of a limb only: figures that are no humans
-    /// have such names too.
+    /// The number of [`Bone::MAIN`] that are found. A hand or a foot counts only at the end of a limb, because figures that are
+    /// not human have joints with these names too.
     fn main_count(&self) -> usize {
         let found = |b: &Bone| self.joints.contains_key(b);
         let limb = |b: &Bone| match b {
@@ -123,7 +123,7 @@ impl Humanoid {
             misplaced: Vec::new(),
         };
         let mut bone_of = HashMap::new();
-        // Parents come first, so what is above a bone is known when its turn comes.
+        // Parents come first, so the bones above a bone are already known.
         for bone in Bone::ALL {
             let Some(name) = convention.bone_name(*bone) else {
                 continue;
@@ -146,14 +146,14 @@ impl Humanoid {
     }
 }
 
-/// Letters and digits in lower case, without a namespace.
+/// A name in lower case, with only letters and digits, and without its namespace.
 pub(super) fn normalise(name: &str) -> String {
     let name = name.rsplit(':').next().unwrap_or(name);
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// What may stand before every name: nothing, what the convention has, or what stands before the hips' name.
+/// Prefixes that all names may have: none, those of the convention, and the text before the name of the hips.
 fn prefixes(convention: Convention, names: &[String]) -> Vec<String> {
     let mut out = vec![String::new()];
     out.extend(convention.prefixes().iter().map(|p| (*p).to_owned()));
@@ -168,7 +168,7 @@ fn prefixes(convention: Convention, names: &[String]) -> Vec<String> {
 }
 
 impl Bone {
-    /// Upper and lower arms and legs, hands and fingers.
+    /// Whether this is an upper or lower arm or leg, a hand or a finger.
     pub(super) fn is_limb(self) -> bool {
         match Place::of(self).part {
             Part::Arm(i) => i > 0,

@@ -1,7 +1,8 @@
-//! Animation from one skeleton to another: pure maths over rigs, without files.
+//! Transfers animation from one skeleton to another. It works on rigs, without files.
 //!
-//! [`Rig`]s come from UsdSkel skeletons. A [`BoneMap`] says which joint follows which: from MAP.json, or from the human
-//! bones that [`Humanoid::recognise`] finds on both sides. A [`Retargeter`] then moves poses, frame by frame.
+//! A [`Rig`] is made from a UsdSkel skeleton. A [`BoneMap`] pairs source joints with target joints; it is read from
+//! JSON, or made from the human bones that [`Humanoid::recognise`] finds on both sides. A [`Retargeter`] then transfers
+//! poses, frame by frame.
 //!
 //! ```
 //! use sinew_io::{open, rig, skeletons};
@@ -18,7 +19,7 @@
 //! let map = BoneMap::between((&source, &bones[0]), (&target, &bones[1]));
 //! let mut retargeter = Retargeter::new(&source, &target, &map, &Default::default())?;
 //!
-//! // Every frame; the source's pose may come from anywhere.
+//! // Every frame. The source's pose may come from anywhere.
 //! let pose = walker.instance.joint_local_transforms(Time::At(12.0))?;
 //! let pose: Vec<Trs> = pose.iter().map(Trs::from_matrix).collect();
 //! let mut local = target.rest().to_vec();

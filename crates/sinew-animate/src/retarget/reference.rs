@@ -1,7 +1,7 @@
-//! The poses that turns are measured from, and the space in which the two rigs meet.
+//! The reference poses that rotations are measured from, and the common space of the two rigs.
 //!
-//! That space has metres, Y up, and its heading is the characters' own: where a character stands in its stage, and
-//! which way it is turned there, says nothing about the other one.
+//! The common space is in metres, with Y up. The heading of a character in its stage is removed, because it has nothing to do
+//! with that of the other character.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -24,7 +24,7 @@ impl Reference {
         let upright = turn_to_y(placement.up);
         let world = math::nearest_rotation(DMat3::from_mat4(placement.world_from_skel));
         let placed_turn = upright * world.unwrap_or_default();
-        // What is left of the turn when the skeleton is only set upright is its heading.
+        // The heading is the rest of the rotation after the skeleton was set upright.
         let skel_up = placed_turn.inverse() * DVec3::Y;
         let heading = placed_turn * turn_to_y(skel_up).inverse();
         let common_from_world = DMat4::from_scale(DVec3::splat(placement.meters_per_unit))
@@ -47,19 +47,19 @@ impl Reference {
         self.placed = turn * self.placed;
     }
 
-    /// Where a joint is in the reference pose.
+    /// The position of a joint in the reference pose, in the common space.
     pub fn position(&self, joint: usize) -> DVec3 {
         (self.placed * self.skel[joint]).w_axis.truncate()
     }
 
-    /// How a joint is turned in the reference pose.
+    /// The rotation of a joint in the reference pose, in the common space.
     pub fn turn_of(&self, joint: usize) -> DQuat {
         let m = DMat3::from_mat4(self.placed * self.skel[joint]);
         math::nearest_rotation(m).unwrap_or_default()
     }
 }
 
-/// Turns an up direction to Y the short way, exactly where it is there already.
+/// The shortest rotation from an up direction to Y; exactly the identity if it already is Y.
 fn turn_to_y(up: DVec3) -> DQuat {
     match up.abs_diff_eq(DVec3::Y, 1e-12) {
         true => DQuat::IDENTITY,
@@ -71,8 +71,9 @@ fn quarter_turns(quarters: i32) -> DQuat {
     DQuat::from_rotation_y(f64::from(quarters) * std::f64::consts::FRAC_PI_2)
 }
 
-/// Quarter turns about the vertical axis that bring the source to face as the target does: the turn under which the
-/// paired joints, seen from above, lie over each other best. 0 where they do not tell (a straight chain).
+/// The number of quarter turns about the vertical axis after which the source faces the same way as the target. It is the
+/// rotation for which the paired joints, seen from above, fit each other best. It is 0 if they are ambiguous, as in a
+/// straight chain.
 pub(super) fn facing(source: &Reference, target: &Reference, pairs: &[JointPair]) -> i32 {
     let count = pairs.len().max(1) as f64;
     let centre = |at: &dyn Fn(&JointPair) -> DVec3| pairs.iter().map(at).sum::<DVec3>() / count;
@@ -99,11 +100,10 @@ pub(super) fn facing(source: &Reference, target: &Reference, pairs: &[JointPair]
     (quarters.round() as i32).rem_euclid(4)
 }
 
-/// How far the target's reference is turned at each pair so that its limbs point as the source's do: the short way,
-/// so that the roll of a bone stays. A limb points to the nearest paired joint below it; the hand to the middle
-/// finger, or the first finger that it has. Where bones are not known, every joint with one paired joint below it
-/// counts as a limb. What is no limb but lies below one, as the last joint of a finger, keeps its place on it, and
-/// feet keep theirs on the ground.
+/// The rotation of the target's reference at each pair that makes its limbs point in the same direction as the source's. It is
+/// the shortest rotation, so the roll of a bone stays. A limb points to the nearest paired joint below it, a hand to
+/// its middle finger or its first one. If human bones are not known, every joint with one paired joint below it counts as
+/// a limb. Other joints below a limb, such as the last joint of a finger, rotate with it. Feet are not rotated.
 pub(super) fn alignment(
     (source, source_rig): (&Reference, &Rig),
     (target, target_rig): (&Reference, &Rig),
@@ -118,7 +118,7 @@ pub(super) fn alignment(
         let below: Vec<&JointPair> = (0..pairs.len())
             .filter(|j| above[*j] == Some(i))
             .map(|j| &pairs[j])
-            // Both sides agree on what hangs from what.
+            // Only joints that are below this one on both sides.
             .filter(|p| source_rig.chain(p.source).any(|j| j == pair.source))
             .collect();
         let is_limb = pair.bone.map_or(below.len() == 1, super::Bone::is_limb);

@@ -1,4 +1,4 @@
-//! Poses from one rig to another.
+//! The retargeter, which transfers poses from one rig to another.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -12,44 +12,48 @@ use crate::error::{Error, Result};
 use sinew::error::Warning;
 use sinew::math::{self, Trs};
 
-/// What turns are measured from.
+/// The reference pose that rotations are measured from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetargetPose {
-    /// Bind poses.
+    /// The bind poses of both rigs.
     #[default]
     Bind,
-    /// Rest poses.
+    /// The rest poses of both rigs.
     Rest,
-    /// Bind poses, the target's limbs first turned to point as the source's do: for an A-pose against a T-pose.
+    /// The bind poses, after the limbs of the target are rotated to point in the same direction as the source's. Use it
+    /// if one rig is in an A-pose and the other one in a T-pose.
     Align,
 }
 
-/// How to retarget.
+/// Options of [`Retargeter::new`]. Start from `RetargetOptions::default()` and set fields.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct RetargetOptions {
+    /// The reference pose that rotations are measured from.
     pub pose: RetargetPose,
-    /// Leave horizontal motion of the root out.
+    /// Whether the horizontal motion of the root is dropped.
     pub in_place: bool,
-    /// Move the root as far as the source's does, in metres, instead of in proportion to the hips' heights.
+    /// Whether the root moves as far as the source's, in metres. Otherwise its motion is scaled by the ratio of the heights
+    /// of the hips.
     pub no_scale: bool,
-    /// The source joint, by name, whose translation goes over. By default the hips and paired joints above them; a
-    /// joint above the hips that is named goes over besides them.
+    /// Name of the source joint whose translation is transferred, as [`Rig::find`] accepts it. If it is above the hips,
+    /// the translation of the hips is transferred too. `None` for the hips and the paired joints above them.
     pub root_bone: Option<String>,
-    /// Opens (or closes, where negative) the arms by so many degrees, away from the body to the sides.
+    /// Angle in degrees by which the arms are opened to the sides, away from the body. A negative angle closes them.
     pub arm_space: f64,
 }
 
-/// One pair, ready.
+/// A prepared pair of joints.
 #[derive(Clone, Debug)]
 struct Joint {
     source: usize,
-    /// What follows the source's turn: inverse(B_source) * B_target, aligned.
+    /// inverse(B_source) * B_target with the aligned reference; it is applied after the rotation of the source.
     after: DQuat,
-    /// What goes before everything, as a turn about the chest's forward axis; index into `arms`.
+    /// Index into `arms` of a rotation about the forward axis of the chest, which is applied last.
     arm: Option<usize>,
-    /// The root, whose translation goes over.
+    /// Set if the translation of the joint is transferred.
     root: Option<Root>,
-    /// The joint is the same on both sides.
+    /// Set if the joint is the same on both sides.
     same: Option<Same>,
 }
 
@@ -60,22 +64,22 @@ struct Root {
     target_rest: DVec3,
 }
 
-/// Moves poses from one rig to another, any number of times, without allocating.
+/// Transfers poses from one rig to another, any number of times, without allocating.
 ///
-/// With S a source joint's turn in the world, B_source and B_target the reference turns of a pair, the target joint is
-/// turned to `S * inverse(B_source) * B_target` in the world, so that its bones point wherever the source's do, for any
-/// joint orients; parents go first, and each local turn is solved from the world turn that is wanted. Joints that
-/// follow none keep their local rest. The root's position is `rest_t + s (p_s - rest_s)` in metres, with s the ratio
-/// of the heights of the hips. Translations of other joints, and scales, are the target's rest, but for joints that are
-/// the same on both sides, in place, axes and parent: what stretches or scales these in the source does so in the
-/// target, so that a character's own clips play on it unchanged.
+/// - **Rotations.** Let S be the rotation of a source joint in the world, and B_source and B_target the reference rotations
+///   of its pair. Then the rotation of the target joint in the world is `S * inverse(B_source) * B_target`. So its bone
+///   points in the same direction as the source's, whatever the joint axes are. Local rotations follow from
+///   these, parents first. Joints without a pair keep their local rest transform.
+/// - **The root.** Its position is `rest_t + s (p_s - rest_s)` in metres, with s the ratio of the heights of the hips.
+/// - **Other translations, and scales.** They are those of the target's rest pose. Only joints that have the same position,
+///   axes and parent on both sides follow the translation and scale of the source, so the clips of a
+///   character play on it unchanged.
+/// - **The common space** is in metres with Y up. The heading of each character in its stage does not matter, and quarter
+///   turns between the two reference poses are corrected.
 ///
-/// Worlds meet with Y up, in metres, each character facing its own way: how it is turned about the vertical axis by
-/// what it stands below does not count, and quarter turns between the two reference poses are evened out.
-///
-/// A joint that is flattened (scaled to zero) is turned as its hierarchy says. Mirrored joints, with a negative
-/// determinant, count as turned and then scaled by -1 on every axis. Below sheared or unevenly scaled target joints no
-/// turn gives the wanted one exactly; the nearest is taken.
+/// A joint that is scaled to zero is rotated by its hierarchy alone. Mirrored joints, with a negative determinant, are treated
+/// as rotated and then scaled by -1 on every axis. Below sheared or unevenly scaled target joints no rotation is exact,
+/// and the nearest one is used.
 ///
 /// ```
 /// use glam::DMat4;
@@ -122,11 +126,13 @@ pub struct Retargeter {
 }
 
 impl Retargeter {
-    /// Prepares a pair of rigs.
+    /// Prepares the retargeting from `source` to `target`.
     ///
     /// # Errors
-    /// A map that names what the rigs lack, or one joint twice; a root bone that no pair holds; arms to open that
-    /// are not known; angles that are not finite; a target that stands in a singular transform.
+    /// - [`Error::BoneMap`] if the map does not fit the rigs.
+    /// - [`Error::NoRootBone`] if [`RetargetOptions::root_bone`] is not the source joint of a pair.
+    /// - [`Error::ArmSpace`] if [`RetargetOptions::arm_space`] is not finite, or not 0 while the upper arms are not paired.
+    /// - [`Error::NoInverse`] if the world transform of the target is singular.
     pub fn new(
         source: &Rig,
         target: &Rig,
@@ -142,13 +148,13 @@ impl Retargeter {
         if quarters != 0 {
             let degrees = [0, 90, 180, -90][quarters as usize];
             let message = format!(
-                "faces another way than {}: its motion is turned by {degrees} degrees about the vertical axis",
+                "faces another direction than {}: its motion is rotated by {degrees} degrees about the vertical axis",
                 target.label()
             );
             warnings.push(Warning::new("retarget-facing", source.label(), message));
         }
         if target.is_sheared() {
-            let message = "rest transforms hold shear, which no animation can: it is left out";
+            let message = "rest transforms have shear, which an animation cannot express: the shear is dropped";
             warnings.push(Warning::new("retarget-shear", target.label(), message));
         }
         let aligned = match options.pose {
@@ -224,47 +230,47 @@ impl Retargeter {
         })
     }
 
-    /// What was found odd in the pair of rigs, and what was done about it.
+    /// Warnings about the two rigs, and about the last clip of [`Retargeter::retarget_clip`].
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// The angle between the two trunks in the last frame, in degrees, where it says whether the target is upright.
+    /// The angle between the two trunks in the last frame, in degrees; `None` if the trunks are not known or differ at rest.
     pub(super) fn trunks_apart(&self) -> Option<f64> {
         let trunk = self.trunk.as_ref()?;
         trunk.apart(&self.source_common, &self.target_common)
     }
 
-    /// Warns of a target that lies where the source stands, by the angles of all frames.
+    /// Adds a warning if the target lies while the source stands; `apart` are the angles of all frames in degrees.
     pub(super) fn warn_of_trunks(&mut self, apart: Vec<f64>) {
         let warning = self.trunk.as_ref().and_then(|t| t.warning(apart));
         self.warnings.extend(warning);
     }
 
-    /// By how much the root's motion is scaled, in metres to metres.
+    /// The factor of the root's motion, with both sides in metres.
     #[must_use]
     pub fn root_scale(&self) -> f64 {
         self.root_scale
     }
 
-    /// Moves the source to another place in its world, for skeletons that stand below animated transforms: what
-    /// [`super::RigPlacement::world_from_skel`] is from the next frame on.
+    /// Sets [`super::RigPlacement::world_from_skel`] of the source from the next frame on, for skeletons below animated
+    /// transforms.
     pub fn place_source(&mut self, world_from_skel: DMat4) {
         self.common_from_source = self.common_from_source_world * world_from_skel;
     }
 
-    /// As [`Retargeter::place_source`], for a target that stands below animated transforms of its own: the motion in
-    /// the world stays what the source's is.
+    /// Sets [`super::RigPlacement::world_from_skel`] of the target from the next frame on, for skeletons below animated
+    /// transforms. The motion in the world stays that of the source.
     pub fn place_target(&mut self, world_from_skel: DMat4) {
         self.common_from_target = self.common_from_target_world * world_from_skel;
     }
 
-    /// One frame: joint-local transforms of the source's joints in, those of all the target's joints out. Nothing is
-    /// allocated.
+    /// Retargets one frame. `source_local` has the joint-local transforms of all joints of the source; those of all joints of
+    /// the target are written to `target_local`. It does not allocate.
     ///
     /// # Panics
-    /// Where a slice is not as long as its rig has joints.
+    /// If the length of a slice is not the number of joints of its rig.
     pub fn retarget(&mut self, source_local: &[Trs], target_local: &mut [Trs]) {
         assert_eq!(
             source_local.len(),
@@ -312,7 +318,7 @@ impl Retargeter {
         }
     }
 
-    /// The turn that a pair's target gets in the common space.
+    /// The rotation of the target joint of a pair in the common space.
     fn wanted(&self, pair: usize) -> DQuat {
         let joint = &self.joints[pair];
         let plain = self.plain(pair);

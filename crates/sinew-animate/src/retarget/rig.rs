@@ -1,4 +1,4 @@
-//! A skeleton as retargeting sees it.
+//! Rigs: skeletons prepared for retargeting.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,19 @@ use sinew::math::{self, Trs};
 use sinew::skel::Skeleton;
 use sinew::skel::utils::{compute_joint_local_transforms, concat_joint_transforms};
 
-/// Where a skeleton stands, and what its numbers mean.
+/// The transform of a skeleton to its world, and the up axis and unit of that world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RigPlacement {
+    /// The transform from skeleton space to the world.
     pub world_from_skel: DMat4,
     /// The world's up direction, of unit length.
     pub up: DVec3,
-    /// Of the world.
+    /// Length of one unit of the world, in metres.
     pub meters_per_unit: f64,
 }
 
 impl Default for RigPlacement {
-    /// At the origin of a world of metres with Y up.
+    /// The origin of a world in metres with Y up.
     fn default() -> Self {
         Self {
             world_from_skel: DMat4::IDENTITY,
@@ -30,7 +31,7 @@ impl Default for RigPlacement {
     }
 }
 
-/// Joints, hierarchy, rest and bind pose of a skeleton, and where it stands. Parents come before children.
+/// The joints, hierarchy, rest pose and bind pose of a skeleton, and its placement. Parents come before children.
 #[derive(Clone, Debug)]
 pub struct Rig {
     label: String,
@@ -46,23 +47,23 @@ pub struct Rig {
     placement: RigPlacement,
     is_uniform: bool,
     is_sheared: bool,
-    /// A joint and how many share its name, by name.
+    /// For each name: a joint, and how many joints have the name.
     index: HashMap<String, (usize, usize)>,
 }
 
-/// Two turns closer than this are the same, as the cosine of half the angle: 1e-4 rad.
+/// Two rotations are the same if the cosine of half the angle between them is larger. The angle is 1e-4 rad.
 const SAME_TURN: f64 = 1.0 - 1.25e-9;
 
 impl Rig {
-    /// From a skeleton; `label` names the rig in messages. The joints' names are the skeleton's jointNames, without
-    /// them the last parts of the joint paths.
+    /// Makes a rig from a skeleton. `label` is its name in messages. The names of the joints are the skeleton's jointNames or,
+    /// without them, the last parts of the joint paths.
     ///
-    /// Bind transforms are in whatever space the mesh was bound in. The turn that most joints agree on between there
-    /// and the rest pose brings them to skeleton space; where no turn has a majority, they are there already.
-    /// Without rest transforms the bind pose is the rest pose, and the other way round.
+    /// The bind transforms may be in another space than the rest pose. If more than half of the joints have the same rotation
+    /// between the two, this rotation is applied to all bind transforms. If the skeleton has no rest transforms, the
+    /// bind pose is used as the rest pose, and the other way round.
     ///
     /// # Errors
-    /// Neither rest nor bind transforms.
+    /// [`Invalid`] if the skeleton has neither rest nor bind transforms.
     pub fn new(
         label: impl Into<String>,
         skeleton: &Skeleton,
@@ -71,7 +72,7 @@ impl Rig {
         let joints = skeleton.joints();
         let topology = skeleton.topology();
         let bind = skeleton.inverse_bind().map(|_| skeleton.bind());
-        // Both have one transform per joint, and an invertible bind pose comes apart.
+        // Cannot fail: there is one transform per joint, and the bind transforms are invertible.
         let wrong = |e: sinew::skel::utils::UtilError| {
             Invalid::new(
                 skeleton.path(),
@@ -124,7 +125,7 @@ impl Rig {
         })
     }
 
-    /// What messages call it.
+    /// The name of the rig in messages.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
@@ -136,7 +137,7 @@ impl Rig {
         self.joints.len()
     }
 
-    /// True without joints.
+    /// Whether there are no joints.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.joints.is_empty()
@@ -148,19 +149,19 @@ impl Rig {
         &self.joints
     }
 
-    /// What the joints are called where the file was made.
+    /// The original names of the joints, such as those of the nodes in a glTF file.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Parent of each joint, `None` for roots.
+    /// The index of each joint's parent; `None` for roots.
     #[must_use]
     pub fn parents(&self) -> &[Option<usize>] {
         &self.parents
     }
 
-    /// Joint-local rest transforms in components; shear is left out.
+    /// Joint-local rest transforms, without their shear.
     #[must_use]
     pub fn rest(&self) -> &[Trs] {
         &self.rest
@@ -178,34 +179,34 @@ impl Rig {
         &self.bind_skel
     }
 
-    /// Where it stands.
+    /// The placement of the skeleton in its world.
     #[must_use]
     pub fn placement(&self) -> &RigPlacement {
         &self.placement
     }
 
-    /// True where no rest scale differs from axis to axis, so that turns simply multiply down the hierarchy.
+    /// Whether every rest scale is the same on all axes, so that world rotations are products of local ones.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         self.is_uniform
     }
 
-    /// True where some rest transform holds shear, which translation, rotation and scale cannot say.
+    /// Whether some rest transform has shear, which translation, rotation and scale cannot express.
     #[must_use]
     pub fn is_sheared(&self) -> bool {
         self.is_sheared
     }
 
-    /// A joint and those above it, nearest first.
+    /// A joint and its ancestors, nearest first.
     pub fn chain(&self, joint: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(Some(joint), |j| self.parents[*j])
     }
 
-    /// The joint of that name: an original name, the last part of a joint path, or a whole joint path, in this
-    /// order.
+    /// The index of the joint with this name. The name is an original name, the last part of a joint path or a full joint
+    /// path; they are tried in this order.
     ///
     /// # Errors
-    /// How many joints it might be, 0 for none.
+    /// The number of joints with this name, if it is not 1.
     pub fn find(&self, name: &str) -> Result<usize, usize> {
         match self.index.get(name) {
             Some((joint, 1)) => Ok(*joint),
@@ -214,7 +215,7 @@ impl Rig {
         }
     }
 
-    /// The shortest name that [`Rig::find`] takes for this joint.
+    /// The shortest name by which [`Rig::find`] finds this joint.
     #[must_use]
     pub fn unique_name(&self, joint: usize) -> &str {
         let name = &self.names[joint];
@@ -230,8 +231,8 @@ pub(super) fn leaf(joint: &str) -> &str {
     joint.rsplit('/').next().unwrap_or(joint)
 }
 
-/// Joints by original name, else by the last part of a path, else by path; a name that several share gives way to
-/// a later kind of name that is one joint's alone.
+/// For each name: a joint, and how many joints have the name. Original names come first, then last parts of paths, then
+/// full paths. A name that several joints have is replaced by a later kind of name that is unique.
 fn index(joints: &[String], names: &[String]) -> HashMap<String, (usize, usize)> {
     let mut out: HashMap<String, (usize, usize)> = HashMap::new();
     let leaves: Vec<&str> = joints.iter().map(|j| leaf(j)).collect();
@@ -265,14 +266,14 @@ fn in_skeleton_space(bind: &[DMat4], rest_skel: &[DMat4]) -> Vec<DMat4> {
             .position(|(t, _)| t.dot(turn).abs() > SAME_TURN)
         {
             Some(known) => turns[known].1 += 1,
-            // Beyond some candidates no turn has a majority.
+            // With so many candidates no rotation has a majority.
             None if turns.len() < 64 => turns.push((turn, 1)),
             None => {}
         }
     }
     let majority = turns.iter().find(|(_, votes)| votes * 2 > bind.len());
     match majority {
-        // The identity but for rounding would only add some.
+        // A rotation that is the identity except for rounding is not applied.
         Some((turn, _)) if turn.w.abs() <= SAME_TURN => {
             let turn = DMat4::from_quat(*turn);
             bind.iter().map(|b| turn * *b).collect()

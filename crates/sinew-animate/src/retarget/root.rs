@@ -1,4 +1,4 @@
-//! Which joints carry the root's motion, and how it is scaled.
+//! The joints that have the root's motion, and the scale of that motion.
 
 use glam::{DMat4, DVec3};
 
@@ -8,8 +8,8 @@ use super::{Bone, Rig};
 use crate::error::{Error, Result};
 use sinew::error::{Warning, first_few};
 
-/// The pairs whose translation goes over: the hips (or the topmost pair), what is above them, and the one asked
-/// for.
+/// The pairs whose translation is transferred: the one that was asked for, or else the hips and the pairs above them, or
+/// the topmost pair if there are no hips.
 pub(super) fn root_pairs(
     source: &Rig,
     target: &Rig,
@@ -27,19 +27,19 @@ pub(super) fn root_pairs(
                 .map(|p| source.unique_name(p.source).to_owned())
                 .collect();
             Error::NoRootBone(format!(
-                "root bone {name}: no joint of {} that a joint of {} follows has this name; those that do are {}",
+                "root bone {name}: expected a joint of {} that a joint of {} follows; these are {}",
                 source.label(),
                 target.label(),
                 first_few(&names, MOST_NAMES)
             ))
         })?;
-        // The hips below it bob and sway as before.
+        // The hips below it keep their own motion.
         let hips = hips.filter(|h| *h != pair && above(*h).any(|p| p == pair));
         return Ok(std::iter::once(pair).chain(hips).collect());
     }
     Ok(match hips {
         Some(hips) => above(hips).collect(),
-        // Pairs are in the order of the target's joints: of a tree of them, the first is the root.
+        // Pairs are in the order of the target's joints, so the first one of a tree is its root.
         None => (0..pairs.len())
             .filter(|p| pair_above(target, pairs, &pairs[*p]).is_none())
             .take(1)
@@ -47,18 +47,19 @@ pub(super) fn root_pairs(
     })
 }
 
-/// How high the hips are at rest, in metres.
+/// Heights of joints at rest, in metres.
 struct Heights {
     hips: f64,
-    /// The lowest of the paired feet and toes, where they are known. Ankles alone may be high above the ground: at a
-    /// third of the hips' height in characters with short legs.
+    /// The lowest of the paired feet and toes, if they are known. Toes matter because ankles may be high above the ground: at
+    /// a third of the hips' height in characters with short legs.
     foot: Option<f64>,
     lowest: f64,
     highest: f64,
 }
 
 impl Heights {
-    /// Whether the world's origin is the ground: ankles and heels are a little off it, a table to stand on is more.
+    /// Whether the origin of the world is on the ground. Ankles and heels are a little above the ground; a character on a table
+    /// is further above the origin.
     fn stand_on_origin(&self) -> bool {
         match self.foot {
             Some(foot) => foot.abs() <= 0.35 * (self.hips - foot),
@@ -67,9 +68,9 @@ impl Heights {
     }
 }
 
-/// How much higher the target's hips are than the source's, above the ground: the world's origin, or where one of the rigs
-/// does not stand there, feet and toes, and the lowest joints where feet are not known. Where that says nothing, as for a root on
-/// the ground, how much larger the paired joints lie.
+/// The ratio of the heights of the target's and the source's hips above the ground. The ground is the origin of the
+/// world if both rigs stand on it, otherwise the feet and toes, or the lowest joint if feet are not known. If the ratio
+/// is not usable, as for a root on the ground, it is the ratio of the sizes of the paired joints.
 pub(super) fn height_ratio(
     (source, from): (&Rig, &Reference),
     (target, to): (&Rig, &Reference),
@@ -116,10 +117,10 @@ pub(super) fn height_ratio(
     let by_size = Some(spreads.1 / spreads.0)
         .filter(|r| is_usable(*r))
         .unwrap_or(1.0);
-    // Rigs of one size need no telling.
+    // No warning if both rigs have the same size.
     if (by_size - 1.0).abs() > 1e-3 {
         let message = format!(
-            "the root is {:.4} m high, and in {} {:.4} m: its motion is scaled by the rigs' sizes instead, times {by_size:.4}",
+            "the root is {:.4} m above the ground, and that of {} {:.4} m, which gives no usable ratio: its motion is scaled by {by_size:.4}, the ratio of the rigs' sizes",
             s.hips,
             target.label(),
             t.hips,
@@ -129,7 +130,7 @@ pub(super) fn height_ratio(
     by_size
 }
 
-/// How far paired joints lie from their middle.
+/// The root of the sum of the squared distances of paired joints from their centre.
 fn spread(reference: &Reference, joints: impl Iterator<Item = usize>) -> f64 {
     let at: Vec<DVec3> = joints.map(|j| reference.position(j)).collect();
     let middle = at.iter().sum::<DVec3>() / at.len().max(1) as f64;

@@ -7,16 +7,17 @@ use super::bone_map::JointPair;
 use super::reference::{Reference, pair_above};
 use sinew::math::Trs;
 
-/// Translations that differ by no more of their length are the same.
+/// Translations are the same if they differ by less than this share of their length.
 const SAME_LENGTH: f64 = 1e-3;
 
-/// Turns that differ by no more are the same: the cosine of half of a thousandth.
+/// Rotations are the same if the cosine of half the angle between them is at least this. The angle is 1e-3 rad.
 const SAME_TURN: f64 = 1.0 - 1.25e-7;
 
-/// A translation is no animation where it is this close to rest, of the size of the rig: f32 rounds to less.
+/// A translation counts as not animated if it differs from rest by less than this share of the rig's size, which is more
+/// than f32 rounding.
 const AT_REST: f64 = 1e-6;
 
-/// How a joint follows one that stands in the same place, with the same axes, on the same parent.
+/// How a joint follows a source joint with the same position, axes and parent.
 #[derive(Clone, Debug)]
 pub(super) struct Same {
     source_rest: Trs,
@@ -26,7 +27,7 @@ pub(super) struct Same {
 }
 
 impl Same {
-    /// Adds what the source's joint is moved and scaled from its rest.
+    /// Adds the translation and scale of the source joint relative to its rest.
     pub fn follow(&self, source: &Trs, target: &mut Trs) {
         let moved = source.translation - self.source_rest.translation;
         if moved.length() > self.at_rest {
@@ -39,8 +40,8 @@ impl Same {
     }
 }
 
-/// Which pairs are the same joint: the reference turns of both and of their parents agree, the parents are paired, and
-/// their rest translations are the same but for units.
+/// For each pair, whether it is the same joint on both sides: the reference rotations of both joints and of their parents
+/// are equal, the parents are paired, and the rest translations are equal except for units.
 pub(super) fn same_joints(
     (source, from): (&Rig, &Reference),
     (target, to): (&Rig, &Reference),

@@ -1,4 +1,4 @@
-//! Whether the target is upright when the source is.
+//! Checks whether the target is upright when the source is.
 
 use glam::{DMat4, DVec3};
 
@@ -7,10 +7,10 @@ use super::reference::Reference;
 use super::{Bone, Rig};
 use sinew::error::Warning;
 
-/// Trunks further apart than this, in degrees, are not one clip's doing.
+/// The largest angle between the two trunks that a clip can explain, in degrees.
 const MOST_APART: f64 = 45.0;
 
-/// The hips and the highest paired bone of the trunk, which tell whether a character stands or lies.
+/// The hips and the highest paired bone of the trunk. Their direction shows whether a character stands or lies.
 #[derive(Clone, Debug)]
 pub(super) struct Trunk {
     hips: JointPair,
@@ -20,7 +20,7 @@ pub(super) struct Trunk {
 }
 
 impl Trunk {
-    /// The trunk of two rigs that point the same way at rest; none where bones are not known, or the bodies differ.
+    /// The trunks of two rigs; `None` if the bones are not known, or if the trunks point in different directions at rest.
     pub fn find(
         (source, from): (&Rig, &Reference),
         (target, to): (&Rig, &Reference),
@@ -50,7 +50,8 @@ impl Trunk {
         (apart <= MOST_APART).then_some(trunk)
     }
 
-    /// The angle between the two trunks, in degrees, by common_from_joint of each rig; none for a trunk without length.
+    /// The angle between the two trunks in degrees. `source` and `target` are common_from_joint of each rig. `None` if a trunk
+    /// has no length.
     pub fn apart(&self, source: &[DMat4], target: &[DMat4]) -> Option<f64> {
         let direction = |joints: &[DMat4], hips: usize, top: usize| -> Option<DVec3> {
             (joints[top].w_axis - joints[hips].w_axis)
@@ -62,14 +63,14 @@ impl Trunk {
         Some(source.angle_between(target).to_degrees())
     }
 
-    /// A warning where the trunks are far apart in more than half of the frames, by the angles of all of them in degrees.
+    /// A warning if the trunks are far apart in more than half of the frames. `apart` are the angles in degrees.
     pub fn warning(&self, mut apart: Vec<f64>) -> Option<Warning> {
         apart.sort_by(f64::total_cmp);
         let median = *apart.get(apart.len() / 2)?;
         (median > MOST_APART).then(|| {
             let message = format!(
-                "its trunk is turned by {median:.0} degrees from that of {}, though both point the same way at rest: the bind \
-                 transforms of one are in another space than its rest transforms; measure turns from rest poses instead",
+                "its trunk is rotated by {median:.0} degrees from that of {}, although both have the same direction at rest: the \
+                 bind transforms of one rig are in another space than its rest transforms; use the reference pose rest",
                 self.source
             );
             Warning::new("retarget-lying", &self.target, message)

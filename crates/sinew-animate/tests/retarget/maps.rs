@@ -313,7 +313,7 @@ fn broken_maps_say_where() {
         (
             "{\n \"a\": \"c\",\n \"b\": \"c\"}",
             "line 3 column",
-            "'c' for two",
+            "'c' twice",
         ),
         ("{\"a\": \"b\"", "line 1 column", "EOF"),
         ("{\"a\": \"b\"} x", "line 1 column 12", "trailing"),
@@ -349,15 +349,13 @@ fn maps_that_do_not_fit_are_refused() {
     let text = refused(r#"{"B": "X"}"#);
     assert!(text.contains("2 joints") && text.contains("path"), "{text}");
     let text = refused(r#"{"A": "X", "C": "X/Y", "A/C/B": "Y"}"#);
-    assert!(text.contains("follow both"), "{text}");
+    assert!(text.contains("follows both"), "{text}");
     let marked = BoneMap::from_json("\u{feff}{\"A/C/B\": \"X\", \"A\": \"Y\"}", "map.json");
     let plain = BoneMap::from_json(r#"{"A/C/B": "X", "A": "Y"}"#, "map.json");
     assert_eq!(marked.unwrap().pairs, plain.unwrap().pairs);
     let map = BoneMap::from_json(r#"{"A/C/B": "X", "A": "Y"}"#, "map.json").unwrap();
-    let options = RetargetOptions {
-        root_bone: Some("C".into()),
-        ..RetargetOptions::default()
-    };
+    let mut options = RetargetOptions::default();
+    options.root_bone = Some("C".into());
     let text = Retargeter::new(&source, &target, &map, &options).unwrap_err();
     assert!(text.to_string().contains("root bone C"), "{text}");
     assert!(Retargeter::new(&source, &target, &map, &RetargetOptions::default()).is_ok());

@@ -247,10 +247,8 @@ fn align_turns_the_limbs_of_the_reference() {
         .direction(&from, "LUpperArm", "LLowerArm")
         .angle_between(target.direction(&to, "LUpperArm", "LLowerArm"));
     assert!((off - 0.8).abs() < tolerance::BEND_BY_HAND, "{off}");
-    let options = RetargetOptions {
-        pose: RetargetPose::Align,
-        ..RetargetOptions::default()
-    };
+    let mut options = RetargetOptions::default();
+    options.pose = RetargetPose::Align;
     let mut aligned = retargeter(&source, &target, &options);
     for _ in 0..5 {
         let pose = source.random_pose(&mut rng, 3.0);
@@ -345,20 +343,16 @@ fn the_root_moves_by_the_formula_and_its_options() {
         rest + went * 1.5,
         tolerance::RETARGETED_IN_F64,
     );
-    let no_scale = RetargetOptions {
-        no_scale: true,
-        ..plain.clone()
-    };
+    let mut no_scale = plain.clone();
+    no_scale.no_scale = true;
     close(
         "not scaled",
         run(&target, &no_scale).0,
         rest + went,
         tolerance::RETARGETED_IN_F64,
     );
-    let in_place = RetargetOptions {
-        in_place: true,
-        ..plain.clone()
-    };
+    let mut in_place = plain.clone();
+    in_place.in_place = true;
     let up = DVec3::new(0.0, went.y * 1.5, 0.0);
     close(
         "in place",
@@ -375,10 +369,8 @@ fn the_root_moves_by_the_formula_and_its_options() {
         tolerance::RETARGETED_IN_F64,
     );
     // Another bone may carry it: the hips stay where they are then.
-    let spine = RetargetOptions {
-        root_bone: Some(mixamo("spine")),
-        ..plain.clone()
-    };
+    let mut spine = plain.clone();
+    spine.root_bone = Some(mixamo("spine"));
     let (hips, out) = run(&target, &spine);
     close("hips", hips, rest, tolerance::RETARGETED_IN_F64);
     let spine_at = |made: &Made, pose: &[Trs]| made.position(&made.world(pose), "spine");
@@ -534,10 +526,8 @@ fn codes(
     pose: RetargetPose,
     world_from_skel: DMat4,
 ) -> Vec<&'static str> {
-    let options = RetargetOptions {
-        pose,
-        ..RetargetOptions::default()
-    };
+    let mut options = RetargetOptions::default();
+    options.pose = pose;
     let mut retargeter = retargeter(source, target, &options);
     let instance = SkeletonInstance::new(Arc::new(source.skeleton.clone()), None);
     let world = |_: Time| world_from_skel;
@@ -673,10 +663,8 @@ fn arm_space_opens_the_arms() {
     let mut rng = Rng::new(14);
     let source = source(&mut rng);
     let target = vroid_target(&mut rng);
-    let opened = RetargetOptions {
-        arm_space: -30.0,
-        ..RetargetOptions::default()
-    };
+    let mut opened = RetargetOptions::default();
+    opened.arm_space = -30.0;
     let out = moved(
         &mut retargeter(&source, &target, &opened),
         &target,
@@ -839,11 +827,9 @@ fn frames_allocate_nothing() {
         ..Build::default()
     }
     .make();
-    let options = RetargetOptions {
-        pose: RetargetPose::Align,
-        arm_space: 5.0,
-        ..RetargetOptions::default()
-    };
+    let mut options = RetargetOptions::default();
+    options.pose = RetargetPose::Align;
+    options.arm_space = 5.0;
     let mut retargeter = retargeter(&source, &target, &options);
     let pose = source.random_pose(&mut rng, 3.0);
     let mut out = vec![Trs::IDENTITY; target.rig.len()];

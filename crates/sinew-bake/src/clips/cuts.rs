@@ -1,4 +1,4 @@
-//! Which clip holds which times, and which machine bakes which clips.
+//! Cuts a schedule into clips, and assigns clips to shards.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,35 +7,35 @@ use crate::hints::Window;
 use crate::schedule::{Schedule, Scheduled};
 use sinew::sampled::Time;
 
-/// A time this near to the one before, in parts of itself, is the other side of a jump: usd-core takes both for the same
-/// where another clip begins, so they stay in one.
+/// The largest relative difference of two times on both sides of a jump. usd-core treats them as the same time at the start
+/// of a clip, so they stay in one clip.
 const NO_STEP: f64 = 1e-6;
 
 /// A schedule cut into runs of times.
 ///
-/// A run holds its own times and the first of the next one, as values between its last time and that one depend on both. A
-/// prim that is not sampled at the edges of a run has there its nearest samples before and after; where these do not come
-/// out, [`Edges`](super::edges::Edges) finds others.
+/// A clip has the times of its run and the first time of the next run, because values between the two depend on both. If a
+/// prim is not sampled at the edges of a run, the clip has its nearest samples before and after. If these cannot be
+/// baked, [`Edges`](super::edges::Edges) finds others.
 pub(super) struct Cuts<'a> {
     schedule: &'a Schedule,
     /// Entries of the schedule at the default time, which come first.
     still: usize,
-    /// Where each run begins in the schedule; there is one run at least.
+    /// The first entry of each run in the schedule; there is at least one run.
     starts: Vec<usize>,
     /// Each binding's entries, without those at the default time.
     entries_of: BTreeMap<usize, Vec<usize>>,
-    /// Whether every run computes what is still, because other results depend on it.
+    /// Whether every run also computes prims that do not move, because other results depend on them.
     still_in_all: bool,
 }
 
-/// What one clip is made of.
+/// The contents of one clip.
 pub(super) struct Cut {
     pub schedule: Schedule,
-    /// First and last time code of its own; none where nothing moves.
+    /// First and last time code of its run; `None` if nothing moves.
     pub frames: Option<(f64, f64)>,
-    /// What the values of its own times, and those between, depend on.
+    /// The entries that the values at and between its times depend on.
     pub window: Window,
-    /// Whether the default time's values are written.
+    /// Whether values at the default time are written.
     pub has_still: bool,
 }
 
@@ -73,12 +73,12 @@ impl<'a> Cuts<'a> {
         self.starts.len()
     }
 
-    /// The time code from which a clip holds, by its index.
+    /// The time code at which a clip becomes active, by its index.
     pub fn from(&self, index: usize) -> Option<f64> {
         self.schedule.get(self.starts[index])?.0.code()
     }
 
-    /// What a clip is made of, by its index; with more entries of the schedule, and the binding that each is for.
+    /// The contents of a clip, by its index, with additional entries of the schedule and the binding of each.
     pub fn cut(&self, index: usize, more: &[(usize, usize)]) -> Cut {
         let (first, next) = self.run(index);
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -113,8 +113,8 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// Of each binding, its entries up to the first that a clip holds, and those from the last that it holds on, by the
-    /// clip's index.
+    /// For each binding, its entries up to the first one in a clip, and from the last one in that clip on, by the index of the
+    /// clip.
     pub fn beyond(&self, index: usize) -> impl Iterator<Item = (usize, &[usize], &[usize])> {
         let (first, next) = self.run(index);
         self.entries_of.iter().map(move |(b, entries)| {
@@ -123,7 +123,7 @@ impl<'a> Cuts<'a> {
         })
     }
 
-    /// The part of the schedule that clips are cut from, which no other clips' times are in.
+    /// The part of the schedule with time codes, which is cut into clips.
     pub fn own(&self, clips: Range<usize>) -> &[Scheduled] {
         let from = |clip: usize| match clip {
             0 => 0,
@@ -136,7 +136,7 @@ impl<'a> Cuts<'a> {
         self.schedule[entry].0
     }
 
-    /// First entry of a clip's own, and of the next clip's.
+    /// The first entry of a clip's run, and that of the next run.
     fn run(&self, index: usize) -> (usize, usize) {
         let next = self.starts.get(index + 1);
         (
@@ -146,49 +146,49 @@ impl<'a> Cuts<'a> {
     }
 }
 
-/// Of a binding's entries, which are some, those that a run holds: its own, and the nearest at its edges or beyond.
+/// The entries of a binding that a clip needs: those of the run, and the nearest ones at or beyond its edges.
 fn held(entries: &[usize], first: usize, next: usize) -> Range<usize> {
     let from = entries.partition_point(|e| *e <= first).saturating_sub(1);
     let to = entries.partition_point(|e| *e < next) + 1;
     from..to.min(entries.len())
 }
 
-/// (prim, time) pairs of a schedule.
+/// Number of (prim, time) pairs of a schedule.
 pub(super) fn samples(schedule: &[Scheduled]) -> usize {
     schedule.iter().map(|(_, bindings)| bindings.len()).sum()
 }
 
-/// One of several equal parts of a bake's clips.
+/// One of several equal parts of the clips of a bake, for one of several machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1.
+    /// Number of the part, from 1.
     pub number: usize,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: usize,
 }
 
 impl std::str::FromStr for Shard {
     type Err = String;
 
-    /// `I/N`, where I is 1 to N.
+    /// Parses `I/N`, where I is 1 to N.
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once('/');
         let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         let Some((number, of)) = parts else {
-            return Err(format!("'{text}' is no I/N, such as 1/4"));
+            return Err(format!("expected I/N, such as 1/4, found '{text}'"));
         };
         if number == 0 || number > of {
-            return Err(format!("I of {text} has to be 1 to {of}"));
+            return Err(format!("expected I from 1 to {of} in I/N, found {text}"));
         }
         Ok(Self { number, of })
     }
 }
 
 impl Shard {
-    /// The clips of this part, by index: neighbours in time, as many as in the others or one more.
+    /// The clips of this part, by index. They are consecutive, and the numbers of clips of two parts differ by at most 1.
     #[must_use]
     pub fn clips(self, count: usize) -> std::ops::Range<usize> {
-        // Beyond 64 bits only for more clips than fit anywhere.
+        // It fits into 64 bits for any realistic number of clips.
         let until = |part: usize| (part as u128 * count as u128 / self.of as u128) as usize;
         until(self.number - 1)..until(self.number)
     }

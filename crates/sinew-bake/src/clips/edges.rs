@@ -1,4 +1,4 @@
-//! Samples for prims that cannot be baked where a clip begins or ends.
+//! Finds samples for prims that cannot be baked at the first or last time of a clip.
 
 use std::ops::ControlFlow;
 
@@ -10,15 +10,15 @@ use crate::schedule::Schedule;
 use crate::tracks::{Work, bake_schedule};
 use sinew::scene::Scene;
 
-/// Times that are tried at once, after some have failed.
+/// Number of times that are tried at once, after some have failed.
 const MOST: usize = 64;
 
-/// Finds, for values around a cut, the nearest samples that come out.
+/// Finds the nearest samples around a cut that can be baked.
 pub(super) struct Edges<'a> {
     scene: &'a Scene,
     work: &'a Work,
     cuts: &'a Cuts<'a>,
-    /// Of what is tried here alone.
+    /// Errors of the times that are tried here.
     tried: Diagnostics,
 }
 
@@ -32,11 +32,11 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// Entries of the schedule that a clip needs besides its own, each with its binding; `diagnostics` has those of the clip's
-    /// own.
+    /// Additional entries of the schedule that a clip needs, each with its binding. `diagnostics` has the errors of the clip's
+    /// own entries.
     ///
     /// # Errors
-    /// A GPU that fails.
+    /// [`Error::Gpu`](crate::Error::Gpu) if the GPU fails.
     pub fn of(
         &mut self,
         index: usize,
@@ -66,7 +66,7 @@ impl<'a> Edges<'a> {
         Ok(out)
     }
 
-    /// The first of these entries at which a prim is baked.
+    /// The first of these entries at which the prim can be baked.
     fn nearest(
         &mut self,
         b: usize,
@@ -96,7 +96,7 @@ impl<'a> Edges<'a> {
     }
 
     fn try_out(&mut self, schedule: &Schedule, deformer: &mut Deformer) -> Result<()> {
-        // Nobody asks for the values.
+        // The values are not needed.
         let mut keep = |_, values| Ok((Vec::new().into(), Some(values)));
         let (scene, work) = (self.scene, self.work);
         let tried = &mut self.tried;

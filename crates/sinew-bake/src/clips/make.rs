@@ -1,4 +1,4 @@
-//! Bakes one clip after the other.
+//! Bakes clips one after the other.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -22,20 +22,20 @@ use sinew::error::Warning;
 use sinew_io::output;
 use sinew_io::usd::{BakeEdits, BakeOutput, ClipRecord, without_still};
 
-/// Bakes clips, and remembers what came of them.
+/// Bakes clips and collects their results.
 pub(super) struct ClipMaker<'a> {
     bake: &'a ClipBake<'a>,
     work: &'a Work,
     prepared: &'a Prepared<'a>,
     edges: Edges<'a>,
-    /// Whether OUT is over clips that are about to be replaced by others.
+    /// Whether OUT refers to clips that are about to be replaced by others.
     stale: bool,
     /// By prim.
     broken_shapes: BTreeMap<String, Warning>,
     made: Made,
 }
 
-/// What came of all clips together.
+/// The results of all clips.
 #[derive(Default)]
 pub(super) struct Made {
     pub diagnostics: Diagnostics,
@@ -45,7 +45,7 @@ pub(super) struct Made {
 }
 
 impl<'a> ClipMaker<'a> {
-    /// `stale` tells that clips under the names are of another bake, and so is OUT if there is one.
+    /// `stale` says that existing clips, and an existing OUT, are from another bake.
     pub fn new(
         bake: &'a ClipBake<'a>,
         work: &'a Work,
@@ -70,11 +70,11 @@ impl<'a> ClipMaker<'a> {
         self.made
     }
 
-    /// Bakes a clip by its index and gives it its name; the (prim, time) pairs that it is made of. `progress` is told how
-    /// many of these are done.
+    /// Bakes a clip, by its index, and writes it to its file. Returns the number of its (prim, time) pairs. `progress` is called
+    /// with the number of pairs that are done.
     ///
     /// # Errors
-    /// A GPU that fails, a clip that cannot be written, and more than anybody wants who has not asked for it.
+    /// Errors of the GPU and of writing, and [`Error::TooLarge`] if the authored times need too much data.
     pub fn bake(
         &mut self,
         index: usize,
@@ -96,7 +96,7 @@ impl<'a> ClipMaker<'a> {
         let samples = cut.samples();
         if !more.is_empty() {
             cut = cuts.cut(index, &more);
-            // Samples are thinned as they come, so those at the edges cannot be added later.
+            // Samples are thinned one by one, so those at the edges cannot be added later.
             drop(out);
             let known = &mut Diagnostics::default();
             (out, baked) = self.deform(&cut, name, deformer, known, &mut |_| {
@@ -111,7 +111,7 @@ impl<'a> ClipMaker<'a> {
         let tallies = baked.ran.tally.values();
         self.made.deformed_points += tallies.map(|t| t.deformed_points).sum::<u64>();
         let mut prims = baked.prims;
-        // What comes out at some time is in every clip, so these are the same in all.
+        // A prim with a sample at some time is in every clip, so these are the same in all clips.
         let retyped = retyped(scene, prims.values());
         let hints = bake_hints(scene, &prims, &retyped, only_baked_times, cut.window);
         for (b, prim) in &mut prims {
@@ -128,7 +128,7 @@ impl<'a> ClipMaker<'a> {
         if !cut.has_still {
             without_still(&mut edits);
         }
-        // From here on it would be over clips of two bakes.
+        // From here on it would refer to clips of two bakes.
         if std::mem::take(&mut self.stale) {
             output::remove(self.bake.output)?;
         }

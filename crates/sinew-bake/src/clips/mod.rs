@@ -1,5 +1,5 @@
-//! Bakes cut into clips: one file for a run of frames, and a stage of USD value clips over them. A run is baked, written and
-//! forgotten before the next one begins, so that memory and what a kill costs are bounded by its length.
+//! Bakes into USD value clips: one file for each run of frames, and a stage that refers to them. A run is baked, written and
+//! dropped before the next one begins. So memory, and the work that is lost if the process ends, are limited by its length.
 
 mod cuts;
 mod edges;
@@ -30,19 +30,19 @@ use sinew_io::output::{self, Outputs};
 use sinew_io::usd::{BakeEdits, ClipFile, FoundClip, UsdFile};
 use stage::Prepared;
 
-/// What became of a bake's clips.
+/// Numbers of the clips of a bake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClipCounts {
-    /// Clips of the whole bake, whoever bakes them.
+    /// Number of clips of the whole bake, including those of other shards.
     pub of: usize,
-    /// Baked by this run.
+    /// Number of clips that this run baked.
     pub baked: usize,
-    /// There already, and as this run would have baked them.
+    /// Number of existing clips that this run kept, because they are what it would have baked.
     pub kept: usize,
 }
 
-/// Why an output cannot be a stage of clips as the options want it.
+/// Why the options for clips do not fit each other or the output; `None` if they do.
 pub(super) fn refusal(
     output: &Path,
     format: Format,
@@ -51,16 +51,18 @@ pub(super) fn refusal(
     let is_package = sinew_io::extension(output) == "usdz";
     match options.clip_frames {
         None if options.resume => {
-            Some("only a bake into clips can be resumed: clip_frames is not set")
+            Some("resume is set, but only a bake into clips can be resumed: clip_frames is not set")
         }
         None if options.shard.is_some() => {
-            Some("only a bake into clips has shards: clip_frames is not set")
+            Some("shard is set, but only a bake into clips has shards: clip_frames is not set")
         }
         None => None,
-        Some(0) => Some("a clip has one frame at least"),
-        Some(_) if format != Format::Usd => Some("value clips are a matter of USD: .usda or .usdc"),
+        Some(0) => Some("expected at least one frame per clip, found 0"),
+        Some(_) if format != Format::Usd => {
+            Some("only USD has value clips: expected .usda or .usdc")
+        }
         Some(_) if is_package => {
-            Some("a .usdz has to be self-contained; a stage of clips is .usda or .usdc")
+            Some("a .usdz has to be self-contained: expected .usda or .usdc for a stage of clips")
         }
         Some(_) => None,
     }
@@ -77,7 +79,7 @@ pub(super) struct ClipBake<'a> {
 }
 
 impl ClipBake<'_> {
-    /// Bakes the clips that are asked for and, where these are all, writes the stage over them.
+    /// Bakes the requested clips and, if these are all clips, writes the stage that refers to them.
     pub fn bake(
         &self,
         deformer: &mut Deformer,
@@ -92,7 +94,7 @@ impl ClipBake<'_> {
         let records = Records::new(self.file, self.output, self.options, count)?;
         let backend = deformer.identity();
         let expected = |i| records.of(i, cuts.cut(i, &[]).frames, &backend);
-        // Whether OUT, where it is there, is over clips of another bake.
+        // Whether an existing OUT refers to clips of another bake.
         let mut stale = false;
         let mut todo = Vec::new();
         for i in mine.clone() {
@@ -108,7 +110,7 @@ impl ClipBake<'_> {
                             "clip-baked-anew",
                             name.display().to_string(),
                             format!(
-                                "is there with {what} '{}', where it is '{now}' now",
+                                "the existing clip was baked with {what} '{}', but now it is '{now}': it is baked again",
                                 one_line(then)
                             ),
                         ));
@@ -118,7 +120,7 @@ impl ClipBake<'_> {
             }
             todo.push((i, name, expected));
         }
-        // One speaks for those that other shards bake.
+        // One clip of the other shards is enough to compare with.
         let there = prepared.names.there()?;
         if let Some((number, name)) = there.iter().find(|(n, _)| !mine.contains(&(n - 1)))
             && let FoundClip::Clip(found) = FoundClip::at(name)?
@@ -130,7 +132,7 @@ impl ClipBake<'_> {
         let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
         let mut before = 0;
         tell(watch, Progress::Deforming { done: 0, total })?;
-        // Gone again if no clip comes to be in it.
+        // It is removed again if no clip is written to it.
         let mut folder = Outputs::default();
         if !todo.is_empty() {
             folder.folder(&prepared.names.folder)?;
@@ -172,7 +174,7 @@ impl ClipBake<'_> {
         self.count(mine, &work, &prepared, &contents, report)
     }
 
-    /// Writes the stage over clips that are all there.
+    /// Writes the stage after all clips exist.
     pub fn stitch(&self, report: &mut BakeReport, watch: &mut Watch<'_>) -> Result<()> {
         let work = Work::new(self.scene, self.chosen, &self.options.plan())?;
         let prepared = self.prepare(&work)?;
@@ -217,7 +219,7 @@ impl ClipBake<'_> {
         self.count(0..count, &work, &prepared, &contents, report)
     }
 
-    /// A clip of a bake into this OUT, if anything is there.
+    /// The existing clip of a bake into this OUT; `None` if there is none.
     fn found(&self, name: &Path, records: &Records) -> Result<Option<Box<ClipFile>>> {
         match FoundClip::at(name)? {
             FoundClip::Nothing => Ok(None),
@@ -229,7 +231,7 @@ impl ClipBake<'_> {
         }
     }
 
-    /// Refuses to take the place of a clip that another stage is, or will be, over: hero.usda and hero.usdc have one folder.
+    /// Fails if the existing clip belongs to another stage: hero.usda and hero.usdc have the same folder of clips.
     fn check_owner(&self, name: &Path, found: &ClipFile, records: &Records) -> Result<()> {
         let owner = &found.record.stage;
         if *owner == records.stage {
@@ -238,7 +240,7 @@ impl ClipBake<'_> {
         Err(Error::output(
             self.output,
             format!(
-                "{} is a clip of {}, and the ending of OUT alone does not keep clips apart: choose another name, or remove that bake and its clips",
+                "{} is a clip of {}, and outputs that differ only in their extension have the same clips: choose another name, or remove that bake and its clips",
                 name.display(),
                 one_line(owner)
             ),
@@ -261,7 +263,7 @@ impl ClipBake<'_> {
             retype: skel_roots_to_retype(scene, &roots.collect()),
         };
         let length = self.options.clip_frames.unwrap_or(usize::MAX);
-        // A hint depends on the boxes of what is still, too.
+        // A hint also depends on the boxes of prims that do not move.
         let cuts = Cuts::new(&work.schedule, length, !structure.hints.is_empty());
         let names = ClipNames::of(self.output);
         let clips = (0..cuts.count()).map(|i| names.clip(i + 1));
@@ -287,6 +289,6 @@ impl Cut {
 fn foreign(name: &Path) -> Error {
     Error::output(
         name,
-        "what is there is no whole clip of a bake: move it away, or choose another OUT",
+        "the existing file is no whole clip of a bake: move it away, or choose another output",
     )
 }

@@ -1,4 +1,4 @@
-//! The names of a bake's clips.
+//! The file names of clips.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use sinew::error::Error;
 
-/// The files that stand behind a stage of clips: OUT_clips/OUT.0001.usdc and so on.
+/// The files that a stage of clips refers to: OUT_clips/OUT.0001.usdc and so on.
 pub(super) struct ClipNames {
     pub folder: PathBuf,
     stem: OsString,
@@ -24,12 +24,12 @@ impl ClipNames {
         }
     }
 
-    /// By the clip's number, from 1.
+    /// The file of a clip, by its number from 1.
     pub fn clip(&self, number: usize) -> PathBuf {
         self.named(&format!("{number:04}"))
     }
 
-    /// What is the same at all times.
+    /// The file with everything that does not change over time.
     pub fn topology(&self) -> PathBuf {
         self.named("topology")
     }
@@ -44,10 +44,10 @@ impl ClipNames {
         self.folder.join(name)
     }
 
-    /// Clips that are there, or what has their names, by number.
+    /// Existing files with names of clips, by number.
     ///
     /// # Errors
-    /// A folder that cannot be read.
+    /// The folder cannot be read.
     pub fn there(&self) -> Result<Vec<(usize, PathBuf)>> {
         let fail = |e: std::io::Error| -> crate::Error {
             let reason = e.to_string();
@@ -67,12 +67,12 @@ impl ClipNames {
         Ok(out)
     }
 
-    /// Of a clip, from 1, by its file name.
+    /// The number of a clip, from 1, by its file name.
     pub fn number(&self, name: &[u8]) -> Option<usize> {
         let number = name.strip_prefix(self.stem.as_encoded_bytes())?;
         let digits = number.strip_prefix(b".")?.strip_suffix(b".usdc")?;
         let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        // As `clip` writes it, and no other way.
+        // Only as `clip` writes it.
         let written = format!("{number:04}");
         (number > 0 && written.as_bytes() == digits).then_some(number)
     }

@@ -1,4 +1,4 @@
-//! What makes a clip what it is.
+//! The record in each clip of the bake that it is from.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use sinew::skel::AnimSource;
 use sinew_io::usd::{ClipRecord, UsdFile};
 use sinew_io::{ClipChoice, OpenOptions};
 
-/// What all clips of a bake have the same of.
+/// The properties that all clips of a bake share.
 pub(super) struct Records {
     /// File name of OUT.
     pub stage: String,
@@ -21,7 +21,7 @@ pub(super) struct Records {
 
 impl Records {
     /// # Errors
-    /// An input that cannot be read any more.
+    /// The input cannot be read any more.
     pub fn new(file: &UsdFile, output: &Path, options: &BakeOptions, count: usize) -> Result<Self> {
         let stage = output.file_name().unwrap_or_default();
         Ok(Self {
@@ -32,7 +32,7 @@ impl Records {
         })
     }
 
-    /// Of a clip by its index.
+    /// The record of a clip, by its index.
     pub fn of(&self, index: usize, frames: Option<(f64, f64)>, backend: &str) -> ClipRecord {
         ClipRecord {
             stage: self.stage.clone(),
@@ -49,10 +49,10 @@ impl Records {
     }
 }
 
-/// All that values depend on besides the input, as a person would ask for it. Search paths do not count, as machines
-/// have their own: what is found there does.
+/// All options that values depend on, as readable text. Search paths are not included, because they differ between
+/// machines; the files that are found are part of the input.
 fn as_text(options: &BakeOptions) -> String {
-    // Every field is named here, so that none that is added is forgotten.
+    // All fields are named here, so that a new field is not forgotten.
     let BakeOptions {
         open,
         frames,
@@ -101,10 +101,10 @@ fn as_text(options: &BakeOptions) -> String {
     out.join(", ")
 }
 
-/// Prims in one order, each named once and none below another.
+/// Prim paths, sorted, without duplicates and without paths below another one.
 fn topmost(prims: &[String]) -> impl Iterator<Item = &str> {
     let mut all: Vec<&str> = prims.iter().map(|p| p.trim_end_matches('/')).collect();
-    // What is below a prim follows it then.
+    // After sorting, prims below a prim follow it.
     all.sort_unstable_by(|a, b| a.split('/').cmp(b.split('/')));
     all.dedup_by(|later, kept| is_below(later, kept));
     all.into_iter()

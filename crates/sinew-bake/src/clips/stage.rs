@@ -1,4 +1,4 @@
-//! What stands over the clips, and what is in all of them.
+//! The stage that refers to the clips, and the contents that all clips share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use sinew::scene::Scene;
 use sinew_io::output;
 use sinew_io::usd::{BakeEdits, ClipContents, ClipLayout, ClipStage, FoundClip};
 
-/// What every run on the same input and options has the same of.
+/// What every run with the same input and options shares.
 pub(super) struct Prepared<'w> {
     pub layout: ClipLayout,
     pub cuts: Cuts<'w>,
@@ -38,7 +38,7 @@ impl Prepared<'_> {
         Ok(out)
     }
 
-    /// Whether a clip holds anything of a binding's prim.
+    /// Whether a clip has anything of a binding's prim.
     pub fn came_out(&self, scene: &Scene, contents: &ClipContents, b: usize) -> Result<bool> {
         let place = self.layout.place(&scene.bindings[b].path)?;
         Ok(contents.has(&place))
@@ -46,7 +46,7 @@ impl Prepared<'_> {
 }
 
 impl ClipBake<'_> {
-    /// Writes what stands over the clips, once they are all there.
+    /// Writes the stage, after all clips exist.
     pub(super) fn write_stage(
         &self,
         work: &Work,
@@ -84,7 +84,7 @@ impl ClipBake<'_> {
             manifest: &names.manifest(),
             clips: &clips,
         };
-        // Clips of these numbers are nobody's any more.
+        // No stage refers to clips with these numbers any more.
         output::remove_leftovers(&names.folder, |name| {
             names.number(name).is_some_and(|n| n > count)
         })?;
@@ -94,7 +94,7 @@ impl ClipBake<'_> {
         report.files.push(names.topology());
         report.files.push(names.manifest());
         for (_, name) in names.there()?.into_iter().filter(|(n, _)| *n > count) {
-            let message = "is of an earlier bake and belongs to no clip now";
+            let message = "the file is from an earlier bake, and the stage does not refer to it";
             let path = name.display().to_string();
             report
                 .warnings
@@ -103,7 +103,7 @@ impl ClipBake<'_> {
         Ok(contents)
     }
 
-    /// Fills the report with what is in clips, baked now or before.
+    /// Adds the contents of clips to the report, baked now or before.
     pub(super) fn count(
         &self,
         clips: Range<usize>,

@@ -1,4 +1,4 @@
-//! Evenly spaced frames, for formats that have no sample times of their own.
+//! Evenly spaced frames, for formats without sample times.
 
 use crate::error::Result;
 use crate::plan::Plan;
@@ -10,7 +10,7 @@ use sinew::scene::Scene;
 /// The frames of an output, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Clip {
-    /// Never empty; the default time alone where nothing is animated.
+    /// Times of the frames, never empty; only the default time if nothing is animated.
     pub times: Vec<Time>,
     /// Time codes from one frame to the next.
     pub step: f64,
@@ -18,11 +18,11 @@ pub(crate) struct Clip {
 }
 
 impl Clip {
-    /// The frames asked for. Without any: from startTimeCode to endTimeCode, or from the first authored time to the last
-    /// where the stage says neither, in steps of timeCodesPerSecond / framesPerSecond.
+    /// The requested frames. Without any, the frames go from startTimeCode to endTimeCode, or from the first to the last
+    /// authored time if the stage has no range, in steps of timeCodesPerSecond / framesPerSecond.
     ///
     /// # Errors
-    /// More than a million frames.
+    /// [`Error::TooManyFrames`](crate::Error::TooManyFrames) for more than a million frames.
     pub fn new(scene: &Scene, plan: &Plan, asked: Option<&FrameRange>) -> Result<Self> {
         let line = &scene.time_line;
         let stage_step = line.time_codes_per_second / line.frames_per_second;
@@ -72,11 +72,11 @@ impl Clip {
         self.times[0].code().unwrap_or(0.0)
     }
 
-    /// What each frame is called in a sequence: its time code where all of these are whole, else counted up from the
-    /// first one.
+    /// The number of each frame in a sequence. It is the time code if all time codes are integers, otherwise frames are counted
+    /// from the first one.
     pub fn numbers(&self) -> Vec<i64> {
         let codes = || self.times.iter().map(|t| t.code().unwrap_or(0.0));
-        // Steps such as 1/3 meet whole time codes but for rounding.
+        // Steps such as 1/3 reach integers except for rounding.
         if codes().all(|t| (t - t.round()).abs() < 1e-6) {
             return codes().map(|t| t.round() as i64).collect();
         }

@@ -1,4 +1,4 @@
-//! The files that an output's name stands for.
+//! The files of an output.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) enum Files {
         folder: Option<PathBuf>,
         frames: Vec<PathBuf>,
     },
-    /// With the binding of each.
+    /// Each file with its binding.
     Pc2(Vec<(usize, PathBuf)>),
     Vat(VatFiles),
 }
@@ -69,7 +69,7 @@ impl Files {
         }
     }
 
-    /// The folder that may be made.
+    /// The folder that may be created.
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Obj { folder, .. } => folder.as_deref(),
@@ -77,7 +77,7 @@ impl Files {
         }
     }
 
-    /// Refuses files that the input is read from, and folders.
+    /// Fails if a file is one of the input, or a folder.
     pub fn check(&self, input: &UsdFile) -> Result<()> {
         for file in self.all() {
             if file.is_dir() {

@@ -1,7 +1,7 @@
-//! Formats that hold frames one by one: OBJ sequences, point caches, vertex animation textures.
+//! Formats with frames: OBJ sequences, point caches, vertex animation textures.
 //!
-//! They have no sample times, so a clip is sampled anew at even steps, and none of them skins, so points move where a USD file
-//! has a transform that does.
+//! They have no sample times, so a clip is resampled at even steps. They have no prim transforms either, so rigid prims move by
+//! their points.
 
 mod clip;
 mod files;
@@ -25,18 +25,18 @@ pub(super) use clip::Clip;
 pub(super) use session::{FramesToBake, bake_frames};
 pub use vat::{VatOptions, VatValues};
 
-/// What a bake writes, as the ending of the output's name says.
+/// The format of the output of a bake, chosen by the extension of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
     /// `.usda`, `.usdc`, `.usd` or `.usdz`: the stage with its skinned prims baked.
     Usd,
-    /// `.obj`: a file for each frame, its number in place of `####` or `%04d`, with an object per mesh: faces as they are
-    /// authored, the first time's uvs, normals as authored and deformed or else smooth ones, names of materials. Stage units
-    /// and axes.
+    /// `.obj`: one file for each frame, with the frame number instead of `####` or `%04d`, and one object per mesh. It has the
+    /// authored faces, the uvs of the first time, deformed authored normals or computed smooth normals, and names of
+    /// materials. Units and axes are those of the stage.
     Obj,
-    /// `.pc2`: a point cache for each prim: `POINTCACHE2`, version 1, points, first time code, time codes from one sample to
-    /// the next, samples, and then x, y and z of every point as f32.
+    /// `.pc2`: one point cache for each prim. The header has `POINTCACHE2`, version 1, number of points, first time code, time
+    /// codes from one sample to the next, and number of samples. Then follow x, y and z of every point as f32.
     Pc2,
     /// `.exr`: vertex animation textures of floats, see [`VatOptions`].
     Exr,
@@ -48,7 +48,7 @@ impl Format {
     /// The format of a file name.
     ///
     /// # Errors
-    /// An ending that is none of these.
+    /// [`Error::Output`](crate::Error::Output) if the extension is none of these.
     pub fn of(output: &Path) -> Result<Self> {
         match sinew_io::extension(output).as_str() {
             "usda" | "usdc" | "usd" | "usdz" => Ok(Self::Usd),
@@ -63,8 +63,8 @@ impl Format {
         }
     }
 
-    /// Where results end up without being asked to: where there are transforms, or something that has them and is named by
-    /// prim, in the prim's own space; else in the world.
+    /// The space of results if the caller does not choose one. It is prim space for USD and PC2, which are applied to prims
+    /// with transforms, and world space for the other formats.
     #[must_use]
     pub fn default_space(self) -> OutSpace {
         match self {
@@ -73,14 +73,14 @@ impl Format {
         }
     }
 
-    /// Whether it is made of textures.
+    /// Whether the output consists of vertex animation textures.
     #[must_use]
     pub fn is_vat(self) -> bool {
         matches!(self, Self::Exr | Self::Png)
     }
 }
 
-/// Whether the output's name has a place for a frame number, and so names files whose folder may be made for them.
+/// Whether the name of an output has a placeholder for the frame number. The folder of such an output may be created.
 pub(super) fn is_sequence(output: &Path) -> bool {
     matches!(names::Pattern::new(output), Ok(Some(_)))
 }

@@ -1,9 +1,9 @@
-//! Names of files and of what is in them.
+//! Names of files and of objects in files.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// A file name with a place for a frame number: `####` or `%04d`.
+/// A file name with a placeholder for the frame number: `####` or `%04d`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pattern {
     folder: PathBuf,
@@ -13,10 +13,10 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads the place out of a path's last part; `None` where there is none.
+    /// Finds the placeholder in the last part of a path; `None` if there is none.
     ///
     /// # Errors
-    /// Two places, a name that is no text.
+    /// The name has two placeholders, or is not UTF-8.
     pub fn new(path: &Path) -> Result<Option<Self>, String> {
         let name = path.file_name().and_then(|n| n.to_str());
         let name = name.ok_or("expected a file name in UTF-8")?;
@@ -28,7 +28,7 @@ impl Pattern {
             if let Some((length, width)) = place {
                 if found.is_some() {
                     return Err(
-                        "expected one place for the frame number, as in hero.####.obj".into(),
+                        "expected one place for the frame number, as in hero.####.obj, found several".into(),
                     );
                 }
                 found = Some((at, at + length, width));
@@ -44,7 +44,7 @@ impl Pattern {
         }))
     }
 
-    /// The file of a frame; a minus sign comes on top of the width.
+    /// The file of a frame. The width does not include a minus sign.
     pub fn file(&self, number: i64) -> PathBuf {
         let (sign, digits) = match number < 0 {
             true => ("-", number.unsigned_abs()),
@@ -61,19 +61,19 @@ impl Pattern {
     }
 }
 
-/// Length and digits of a run of `#` that a text begins with.
+/// Length and number of digits of the run of `#` at the start of a text.
 fn hashes(text: &str) -> Option<(usize, usize)> {
     let count = text.bytes().take_while(|b| *b == b'#').count();
     (count > 0).then_some((count, count))
 }
 
-/// Length and digits of a `%d` or `%04d` that a text begins with.
+/// Length and number of digits of the `%d` or `%04d` at the start of a text.
 fn percent(text: &str) -> Option<(usize, usize)> {
     let digits = text.strip_prefix('%')?;
     let count = digits.bytes().take_while(u8::is_ascii_digit).count();
     let width = match &digits[..count] {
         "" => 1,
-        // No number has more digits than this, and a width of a billion is no name.
+        // No frame number has more digits.
         some => some.parse().ok().filter(|w| *w <= 32)?,
     };
     digits[count..]
@@ -81,8 +81,8 @@ fn percent(text: &str) -> Option<(usize, usize)> {
         .then_some((count + 2, width))
 }
 
-/// A name for each prim path that no other has, on disks that do not tell `A` from `a` either: the last part where that is
-/// enough, else the whole path with `_` for `/`.
+/// A unique name for each prim path, also on disks that do not distinguish `A` from `a`. It is the last part of the path if that
+/// is unique, otherwise the full path with `_` for `/`.
 pub(super) fn unique(paths: &[&str]) -> Vec<String> {
     let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let mut uses: HashMap<String, usize> = HashMap::new();
@@ -108,7 +108,7 @@ pub(super) fn unique(paths: &[&str]) -> Vec<String> {
     out
 }
 
-/// The same path with something between the name and its ending: `hero.exr`, `_normal` -> `hero_normal.exr`.
+/// The same path with text between the name and its extension: `hero.exr`, `_normal` -> `hero_normal.exr`.
 pub(super) fn beside(path: &Path, suffix: &str, ending: Option<&str>) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default();
     let mut name = stem.to_owned();

@@ -1,6 +1,6 @@
-//! Wavefront OBJ sequences: a file per frame, an object per prim, faces as they are authored.
+//! Wavefront OBJ sequences: one file per frame, one object per prim, with the authored faces.
 //!
-//! Only points and normals change from frame to frame; what is behind them is made once.
+//! Only points and normals change from frame to frame; the rest of a file is made once.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub(super) struct ObjWriter {
     objects: Vec<Object>,
 }
 
-/// What of a prim is the same in every frame.
+/// The text of a prim that is the same in every frame.
 struct Object {
     name: String,
     uvs: String,
@@ -31,7 +31,7 @@ struct Object {
 }
 
 impl ObjWriter {
-    /// `files` has a name for each frame of the clip.
+    /// `files` has one name per frame.
     pub fn new(
         scene: &Scene,
         materials: &[Material],
@@ -61,7 +61,7 @@ impl ObjWriter {
     /// Writes the file of the next frame.
     ///
     /// # Errors
-    /// A full disk.
+    /// The file cannot be written.
     pub fn frame(&mut self, outputs: &mut Outputs, time: Time, prims: &[PrimFrame]) -> Result<()> {
         let Some(file) = self.files.next() else {
             return Ok(());
@@ -86,7 +86,7 @@ impl ObjWriter {
     }
 }
 
-/// Numbers come in as few digits as give the same f32 back.
+/// Writes vectors, with the shortest decimal numbers that parse to the same f32.
 fn vectors(sink: &mut impl Write, keyword: &str, vectors: &[Vec3]) -> std::io::Result<()> {
     for v in vectors {
         writeln!(sink, "{keyword} {} {} {}", v.x, v.y, v.z)?;
@@ -94,7 +94,7 @@ fn vectors(sink: &mut impl Write, keyword: &str, vectors: &[Vec3]) -> std::io::R
     Ok(())
 }
 
-/// Indices count from 1, through all objects of a file.
+/// The faces of a prim. Indices start at 1 and count through all objects of a file.
 struct Firsts {
     point: usize,
     uv: usize,

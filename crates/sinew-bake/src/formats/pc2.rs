@@ -1,4 +1,4 @@
-//! Point caches (PC2), as 3ds Max made them and Blender, Houdini and others read them.
+//! Point caches (PC2), a format of 3ds Max that Blender, Houdini and others read.
 //!
 //! 32 bytes of header, little-endian: `POINTCACHE2` and a zero byte, version 1 (i32), points (i32), first frame (f32), frames from
 //! one sample to the next (f32), samples (i32). Then x, y, z of every point as f32, sample by sample.
@@ -15,16 +15,16 @@ use sinew_io::output::{OutputId, Outputs};
 
 const VERSION: i32 = 1;
 
-/// Samples gathered before they are written: files are open only then, however many there are.
+/// Number of samples that are collected before they are written. Files are open only while they are written.
 const GATHERED: usize = 16 << 20;
 
-/// One cache for each prim.
+/// The caches, one per prim.
 pub(super) struct Pc2Writer {
     files: Vec<(OutputId, Vec<u8>)>,
     gathered: usize,
 }
 
-/// The file of each prim: the name itself for one, with the prim's name behind it for several.
+/// The file of each prim: the output itself for one prim, with the names of prims appended for several.
 pub(super) fn files(output: &Path, prims: &[&str]) -> Vec<PathBuf> {
     match prims {
         [_] => vec![output.to_owned()],
@@ -37,17 +37,17 @@ pub(super) fn files(output: &Path, prims: &[&str]) -> Vec<PathBuf> {
 }
 
 impl Pc2Writer {
-    /// Begins the files of prims of so many points.
+    /// Creates the files of prims with these numbers of points.
     ///
     /// # Errors
-    /// A folder that cannot be written to; numbers beyond the format's.
+    /// The folder cannot be written to, or a number is too large for the format.
     pub fn new(outputs: &mut Outputs, clip: &Clip, prims: &[(PathBuf, usize)]) -> Result<Self> {
         let mut files = Vec::with_capacity(prims.len());
         for (file, points) in prims {
             let header = header(clip, *points).ok_or_else(|| {
                 let samples = clip.len();
                 let reason =
-                    format!("a point cache cannot count {points} points and {samples} samples");
+                    format!("{points} points and {samples} samples are too many for a point cache");
                 Error::output(file, reason)
             })?;
             files.push((outputs.begin(file)?, header));
@@ -58,7 +58,7 @@ impl Pc2Writer {
     /// Adds a sample of every prim.
     ///
     /// # Errors
-    /// A full disk.
+    /// The files cannot be written.
     pub fn frame(&mut self, outputs: &mut Outputs, prims: &[PrimFrame]) -> Result<()> {
         for ((_, bytes), prim) in self.files.iter_mut().zip(prims) {
             self.gathered += size_of_val(prim.points.as_slice());
@@ -70,10 +70,10 @@ impl Pc2Writer {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the remaining samples.
     ///
     /// # Errors
-    /// A full disk.
+    /// The files cannot be written.
     pub fn flush(&mut self, outputs: &mut Outputs) -> Result<()> {
         for (file, bytes) in &mut self.files {
             outputs.append(*file, bytes)?;

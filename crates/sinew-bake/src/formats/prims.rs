@@ -1,4 +1,4 @@
-//! Which prims go into frames, and how their normals come about.
+//! The prims of frames, and the kind of their normals.
 
 use std::collections::HashMap;
 
@@ -16,21 +16,21 @@ use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, Scene, SkinPart};
 /// One prim at one frame: points and normals in the space of the output.
 pub(super) struct PrimFrame {
     pub points: Vec<Vec3>,
-    /// Of unit length, or zero; one per point or per face corner. `None` where none were wanted.
+    /// Normals of unit length, or zero, one per point or per face corner; `None` if none are needed.
     pub normals: Option<Vec<Vec3>>,
 }
 
-/// A prim that frames are made of.
+/// A prim of frames.
 #[derive(Clone, Debug)]
 pub(super) struct FramedPrim {
     /// Index into [`Scene::bindings`].
     pub binding: usize,
-    /// Index into [`Geometry::meshes`], where faces are wanted.
+    /// Index into [`Geometry::meshes`], if faces are needed.
     pub mesh: Option<usize>,
     pub normals: Option<NormalsFrom>,
 }
 
-/// Of the chosen bindings those with points, and with faces where a geometry is given; the others become warnings.
+/// The chosen bindings that have points and, if a geometry is given, faces. The others become warnings.
 pub(super) fn framed_prims(
     scene: &Scene,
     geometry: Option<&Geometry>,
@@ -46,7 +46,7 @@ pub(super) fn framed_prims(
         let mut leave =
             |message: &str| warnings.push(Warning::new("left-out", &binding.path, message));
         if !binding.points.has_value() {
-            leave("has no points, and only its transform moves: left out");
+            leave("the prim has no points, and only its transform moves: it is not in the output");
             continue;
         }
         let Some(geometry) = geometry else {
@@ -61,7 +61,7 @@ pub(super) fn framed_prims(
             let told = geometry.errors.iter().any(|e| e.prim == binding.path);
             if !told {
                 leave(
-                    "is no mesh that is drawn (curves, points, or of purpose proxy or guide): left out",
+                    "the prim is not a mesh that is drawn (curves, points, or purpose proxy or guide): it is not in the output",
                 );
             }
             continue;
@@ -75,7 +75,7 @@ pub(super) fn framed_prims(
     out
 }
 
-/// Leaves out meshes that are invisible at every frame, and those without a face.
+/// Removes meshes that are invisible at every frame, and those without faces.
 pub(super) fn keep_drawn(
     geometry: &Geometry,
     prims: &mut Vec<FramedPrim>,
@@ -87,9 +87,9 @@ pub(super) fn keep_drawn(
             return true;
         };
         let reason = if !clip.times.iter().any(|t| mesh.visible(*t)) {
-            "is invisible at every frame: left out"
+            "the mesh is invisible at every frame: it is not in the output"
         } else if mesh.topology.corner_count() == 0 {
-            "has no faces: left out"
+            "the mesh has no faces: it is not in the output"
         } else {
             return true;
         };
@@ -98,7 +98,7 @@ pub(super) fn keep_drawn(
     });
 }
 
-/// The work that gives every prim's points, each by one skin.
+/// The work to compute the points of every prim, with one skin each.
 pub(super) fn plan(space: OutSpace, prims: &[FramedPrim]) -> Plan {
     let parts = prims.iter().map(|prim| {
         let (normals, smooth) = match &prim.normals {
@@ -115,7 +115,7 @@ pub(super) fn plan(space: OutSpace, prims: &[FramedPrim]) -> Plan {
     Plan::of_points(space, parts)
 }
 
-/// Whether the way from the prim to the output mirrors.
+/// Whether the transform from the prim to the output mirrors.
 pub(super) fn is_mirrored(
     bound: BoundSkin<'_>,
     space: OutSpace,
@@ -125,10 +125,10 @@ pub(super) fn is_mirrored(
     Ok(out_from_prim.is_some_and(|m| m.determinant() < 0.0))
 }
 
-/// What came out, as a frame of the prim.
+/// Makes a frame of the prim from a sample.
 ///
 /// # Errors
-/// Another number of points or normals than the faces have.
+/// The number of points or normals does not fit the faces.
 pub(super) fn frame_of(
     sample: &mut PrimSample,
     bound: BoundSkin<'_>,
@@ -164,7 +164,7 @@ pub(super) fn frame_of(
         ("normals", wanted, normals.len()),
     ] {
         if wanted != found {
-            let expected = format!("{wanted} of them at every time, as the faces need");
+            let expected = format!("{wanted} at every time, as the faces need");
             return Err(Invalid::new(
                 &mesh.path,
                 property,

@@ -1,4 +1,4 @@
-//! Frames from first to last, into whichever format.
+//! Bakes frames into one of the formats.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use sinew::scene::{Geometry, OutSpace, Scene};
 use sinew_io::output::Outputs;
 use sinew_io::usd::UsdFile;
 
-/// What is asked for.
+/// A bake into frames.
 #[derive(Clone, Copy)]
 pub(crate) struct FramesToBake<'a> {
     pub file: &'a UsdFile,
@@ -36,13 +36,13 @@ pub(crate) struct FramesToBake<'a> {
     pub chosen: &'a [usize],
 }
 
-/// Bakes frame by frame, and fills the report.
+/// Bakes frame by frame and fills the report.
 ///
-/// A prim that cannot be deformed at the first frame is left out, as an error; one that cannot at a later frame ends the bake.
+/// A prim that cannot be deformed at the first frame becomes an error in the report. If it cannot be deformed at a later
+/// frame, the bake fails.
 ///
 /// # Errors
-/// A request that does not fit the format, files that cannot be written, a GPU that fails; an input in which nothing could be
-/// baked.
+/// The options do not fit the format, files cannot be written, the GPU fails, or nothing could be baked.
 pub(crate) fn bake_frames(
     asked: FramesToBake<'_>,
     deformer: &mut Deformer,
@@ -52,7 +52,7 @@ pub(crate) fn bake_frames(
     let (scene, options) = (asked.scene, asked.options);
     let space = options.space.unwrap_or(asked.format.default_space());
     if asked.format.is_vat() && space != OutSpace::World {
-        let text = "vertex animation textures are of a whole character, in world space alone";
+        let text = "expected world space for vertex animation textures, because they have all prims of a character";
         return Err(Error::Options(text.into()));
     }
     if asked.format.is_vat() {
@@ -73,7 +73,7 @@ pub(crate) fn bake_frames(
         let errors = geometry.errors.iter().filter(|e| is_chosen(&e.prim));
         report.errors.extend(errors.cloned());
         let warnings = geometry.warnings.iter();
-        // What is left out is told already.
+        // Prims that are not in the output are reported already.
         let warnings = warnings.filter(|w| is_chosen(&w.path) && w.code != "not-drawn");
         report.warnings.extend(warnings.cloned());
     }
@@ -124,12 +124,12 @@ struct FormatSink<'a> {
     asked: FramesToBake<'a>,
     geometry: Option<Geometry>,
     clip: Clip,
-    /// Those that are written, once the first frame has been.
+    /// The prims that are written, after the first frame.
     prims: Vec<FramedPrim>,
     files: Files,
     outputs: Outputs,
     writer: Option<Writer>,
-    /// Files that have their names, at the end.
+    /// The finished files, at the end.
     written: Vec<PathBuf>,
 }
 

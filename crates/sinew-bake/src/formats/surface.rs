@@ -1,4 +1,4 @@
-//! Meshes as they are written: with names, the way their faces look, and cut into render vertices.
+//! Meshes as they are written: names, orientation of faces, and render vertices.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use sinew::mesh::{RenderInputs, RenderMesh};
 use sinew::scene::{DrawnMesh, Geometry};
 use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
-/// Which normals of a frame a face corner takes.
+/// Which normals of a frame a face corner uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NormalsOf {
     Points,
@@ -20,22 +20,23 @@ pub(super) enum NormalsOf {
 
 /// A mesh as it is written.
 pub(super) struct Surface<'a> {
-    /// Of the prim, and of no other.
+    /// The unique name of the prim.
     pub name: String,
     pub mesh: &'a DrawnMesh,
     pub normals: NormalsOf,
-    /// Whether those are made, so that no vertex is split for authored ones.
+    /// Whether normals are computed, so that vertices are not split for authored normals.
     pub smooth_normals: bool,
-    /// Whether the way to the output's space mirrors, so that faces have to be turned over.
+    /// Whether the transform to the space of the output mirrors, so that faces have to be reversed.
     pub mirrored: bool,
 }
 
-/// How the normals of a mesh come about.
+/// The source of the normals of a mesh.
 #[derive(Clone, Debug)]
 pub(super) enum NormalsFrom {
-    /// Authored, and deformed where something deforms them: which of the binding's normals.
+    /// Authored normals, deformed if something deforms them; the value is an index into the binding's normals.
     Authored(usize, NormalsOf),
-    /// From the deformed points: none are authored, or only such as nothing deforms (constant ones, and one per face).
+    /// Computed from the deformed points, because there are no authored normals, or only those that nothing deforms (constant
+    /// and uniform ones).
     Smooth(Arc<MeshTopology>),
 }
 
@@ -61,7 +62,7 @@ impl NormalsFrom {
 }
 
 impl Surface<'_> {
-    /// Every face that is drawn, once: those of no subset first, then subset by subset.
+    /// All faces that are drawn, each once: first those without a subset, then subset by subset.
     pub fn faces_by_material(&self) -> Vec<(Option<usize>, Vec<usize>)> {
         let topology = &self.mesh.topology;
         let mut of_face: Vec<Option<usize>> = vec![None; topology.face_count()];
@@ -95,7 +96,7 @@ impl Surface<'_> {
     }
 }
 
-/// What a prim is at the first frame.
+/// The mesh of a prim at the first frame.
 pub(super) struct Shape {
     pub points: usize,
     pub mirrored: bool,
@@ -131,7 +132,7 @@ pub(super) fn surfaces<'g>(
         .collect()
 }
 
-/// A surface cut into triangles and render vertices.
+/// A surface as triangles and render vertices.
 pub(super) fn vat_part(
     geometry: Option<&Geometry>,
     surface: &Surface<'_>,

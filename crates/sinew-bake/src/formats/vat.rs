@@ -1,5 +1,5 @@
-//! Vertex animation textures: positions and normals of a clip as pictures that a game engine's vertex shader reads, with a
-//! mesh whose vertices know their texels, and JSON that says how.
+//! Vertex animation textures: images with the positions and normals of a clip for the vertex shader of a game engine, a mesh
+//! whose second UV set refers to the texels, and a JSON file that describes them.
 
 use std::path::{Path, PathBuf};
 
@@ -18,41 +18,44 @@ use sinew::error::Invalid;
 use sinew::scene::Scene;
 use sinew_io::output::Outputs;
 
-/// What a texel of the position texture is.
+/// The meaning of a texel of the position texture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VatValues {
-    /// How far the vertex is from where the mesh file has it, which is where it is in the first frame.
+    /// The position of the vertex minus its position in the mesh file, which is that in the first frame. In metres.
     #[default]
     Offset,
-    /// Where the vertex is.
+    /// The position of the vertex, in metres.
     Position,
 }
 
-/// How vertex animation textures are written.
+/// Options of vertex animation textures. Start from `VatOptions::default()` and set fields.
 ///
-/// A set is four files: OUT (`.exr` or `.png`) with a position per texel, `OUT_normal` with normals, `OUT_mesh.glb`, which is
-/// the character at the first frame, and `OUT.json`. All are in glTF's space: right-handed, Y up, metres; what an importer
-/// does to the mesh (Unity's negate x, Unreal's swap y and z and take centimetres) a shader has to do to the values.
+/// A bake writes four files: OUT (`.exr` or `.png`) with positions, `OUT_normal` with normals, `OUT_mesh.glb` with the character
+/// at the first frame, and `OUT.json`. All are in glTF's space: right-handed, Y up, metres. A shader has to convert the values
+/// in the same way as the importer converts the mesh: Unity's importers negate x, Unreal's swap y and z and convert to
+/// centimetres.
 ///
-/// A texture has a row per frame, the first on top, and a column per vertex of the mesh file; `rowsPerFrame` rows, one below the
-/// other, where that would be wider than `max_width`. The mesh's second UV set is the middle of each vertex's texel in the
-/// first frame, so a vertex shader needs no vertex numbers, and importers may sort vertices as they like:
+/// A texture has one row per frame, the first frame at the top, and one column per vertex of the mesh file. If there are more
+/// vertices than `max_width`, a frame has `rowsPerFrame` rows, one below the other. The second UV set of the mesh is the centre of
+/// each vertex's texel in the first frame. So a vertex shader needs no vertex numbers, and importers may reorder vertices:
 ///
 /// ```glsl
-/// vec2 uv = uv2 + vec2(0.0, float(frame * rowsPerFrame) / float(height)); // minus, where v runs upward
+/// vec2 uv = uv2 + vec2(0.0, float(frame * rowsPerFrame) / float(height)); // minus if v points up
 /// vec3 position = vertex + texture(positions, uv).rgb;                    // "values": "offset"
 /// vec3 normal = texture(normals, uv).rgb;
 /// ```
 ///
-/// PNG holds shares of a range that the JSON file states: `mix(min, max, texel)`, for normals -1 to 1. Textures have to be
-/// imported as data: nearest texel, no mipmaps, no compression, no sRGB. Between frames a shader mixes two.
+/// A PNG texel is relative to a range in the JSON file: the value is `mix(min, max, texel)`. The range of normals is -1 to 1.
+/// Import the textures as data: nearest texel, no mipmaps, no compression, no sRGB. Between frames a shader interpolates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VatOptions {
+    /// Whether the position texture has offsets or positions.
     pub values: VatValues,
-    /// Bits of a channel: 32 or 16 in EXR, 16 or 8 in PNG; `None` for the most.
+    /// Bits per channel: 32 or 16 in EXR, 16 or 8 in PNG; `None` for the larger number.
     pub bits: Option<u8>,
-    /// Texels across, at most: 1 to 16,384. Frames of more vertices take several rows.
+    /// The largest width of a texture in texels, 1 to 16,384. Frames with more vertices have several rows.
     pub max_width: u32,
 }
 
@@ -67,16 +70,16 @@ impl Default for VatOptions {
 }
 
 impl VatOptions {
-    /// Checks what can be checked before anything is baked.
+    /// Checks the options before anything is baked.
     ///
     /// # Errors
-    /// Bits that the format does not have, a width that textures do not have.
+    /// [`Error::Options`] if the format does not have these bits, or the width is out of range.
     pub(super) fn check(&self, format: Format) -> Result<()> {
         self.encoding(format)?;
         match (1..=MAX_SIDE).contains(&self.max_width) {
             true => Ok(()),
             false => Err(Error::Options(format!(
-                "textures of a width of {}: expected 1 to {MAX_SIDE}",
+                "expected a largest width of textures from 1 to {MAX_SIDE}, found {}",
                 self.max_width
             ))),
         }
@@ -85,24 +88,24 @@ impl VatOptions {
     /// The encoding of a texture.
     ///
     /// # Errors
-    /// Bits that the format does not have.
+    /// [`Error::Options`] if the format does not have these bits.
     pub(super) fn encoding(&self, format: Format) -> Result<VatEncoding> {
         Ok(match (format == Format::Png, self.bits) {
             (false, None | Some(32)) => VatEncoding::Float32,
             (false, Some(16)) => VatEncoding::Float16,
             (true, None | Some(16)) => VatEncoding::Unorm16,
             (true, Some(8)) => VatEncoding::Unorm8,
-            (false, Some(bits)) => return bad_bits(bits, "EXR has 32 or 16"),
-            (true, Some(bits)) => return bad_bits(bits, "PNG has 16 or 8"),
+            (false, Some(bits)) => return bad_bits(bits, "32 or 16 bits per channel for EXR"),
+            (true, Some(bits)) => return bad_bits(bits, "16 or 8 bits per channel for PNG"),
         })
     }
 }
 
 fn bad_bits<T>(bits: u8, has: &str) -> Result<T> {
-    Err(Error::Options(format!("{bits} bits a channel: {has}")))
+    Err(Error::Options(format!("expected {has}, found {bits}")))
 }
 
-/// The four files of a set of textures.
+/// The four files of vertex animation textures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VatFiles {
     pub position: PathBuf,
@@ -136,7 +139,7 @@ pub(super) struct VatPart {
     pub normals: Vec<u32>,
 }
 
-/// Gathers the frames, and writes all of them at the end: a texture's range, and how well it packs, are known only then.
+/// Collects the frames and writes them at the end, because the range and layout of a texture are known only then.
 pub(super) struct VatWriter {
     files: VatFiles,
     values: VatValues,
@@ -151,7 +154,7 @@ pub(super) struct VatWriter {
 
 impl VatWriter {
     /// # Errors
-    /// More vertices or frames than a texture holds; a stage whose unit is none.
+    /// There are too many vertices or frames for a texture, or the stage's metersPerUnit is not above 0.
     pub fn new(
         scene: &Scene,
         clip: &Clip,
@@ -193,10 +196,10 @@ impl VatWriter {
         }
     }
 
-    /// Writes the four files.
+    /// Writes positions, normals, mesh and metadata (`OUT.exr`, `OUT_normal.exr`, `OUT_mesh.glb`, `OUT.json`).
     ///
     /// # Errors
-    /// A full disk; positions that 16-bit floats cannot hold.
+    /// A file cannot be written, or positions are too large for 16-bit floats.
     pub fn finish(mut self, scene: &Scene, clip: &Clip, outputs: &mut Outputs) -> Result<()> {
         let vertices = self.layout.vertices as usize;
         let rest: Vec<Vec3> = self.positions[..vertices].to_vec();
@@ -313,7 +316,7 @@ fn file_name(file: &Path) -> String {
         .into_owned()
 }
 
-/// Least and greatest coordinates; zero of nothing.
+/// The smallest and largest coordinates; zero without values.
 fn range(values: &[Vec3]) -> [Vec3; 2] {
     let all = || values.iter().copied();
     let low = all().reduce(Vec3::min).unwrap_or_default();
@@ -341,7 +344,7 @@ fn gltf_from_world(scene: &Scene) -> Result<DMat3> {
     Ok(axes * unit)
 }
 
-/// What is in the JSON file.
+/// The contents of the JSON file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
@@ -358,7 +361,7 @@ struct Metadata<'a> {
     frames_per_second: f64,
     first_time_code: f64,
     time_codes_per_frame: f64,
-    /// Of every frame, for culling.
+    /// Bounds of all frames, for culling.
     bounds: [[f32; 3]; 2],
     up_axis: &'static str,
     meters_per_unit: f64,

@@ -1,9 +1,9 @@
-//! Where in a vertex animation texture which vertex of which frame is.
+//! The layout of a vertex animation texture: the texel of each vertex in each frame.
 //!
-//! A frame is a row, a vertex a column; what does not fit in one row goes on in the rows below, and every frame starts a new
-//! one. Row 0 is the top of the picture.
+//! A frame is a row, and a vertex is a column. If the vertices do not fit into one row, they continue in the rows below. Every
+//! frame starts a new row. Row 0 is the top of the image.
 
-/// Both sides of a texture that engines take: the limit of Direct3D 11 and of most Vulkan devices.
+/// The largest width and height of a texture: the limit of Direct3D 11 and of most Vulkan devices.
 pub const MAX_SIDE: u32 = 16_384;
 
 /// The shape of a vertex animation texture.
@@ -17,11 +17,11 @@ pub struct VatLayout {
 }
 
 impl VatLayout {
-    /// The layout of so many vertices and frames in a texture of at most `max_width` texels across, of which 1 to
-    /// [`MAX_SIDE`] are meant.
+    /// The layout for these numbers of vertices and frames. The texture is at most `max_width` texels wide, which has to be 1 to
+    /// [`MAX_SIDE`].
     ///
     /// # Errors
-    /// What does not fit a texture of [`MAX_SIDE`], with what would.
+    /// The texture would be higher than [`MAX_SIDE`]; the message says what would fit.
     pub fn new(vertices: usize, frames: usize, max_width: u32) -> Result<Self, String> {
         let max_width = max_width.clamp(1, MAX_SIDE);
         let rows = (vertices as u64).div_ceil(u64::from(max_width)).max(1);
@@ -30,16 +30,16 @@ impl VatLayout {
             let widest = (vertices as u64).div_ceil(u64::from(MAX_SIDE)).max(1);
             let fit = u64::from(MAX_SIDE) / widest;
             let wider = match max_width < MAX_SIDE && widest < rows {
-                true => format!(", {fit} frames in one {MAX_SIDE} wide"),
+                true => format!(", and {fit} frames in one {MAX_SIDE} wide"),
                 false => String::new(),
             };
             return Err(format!(
-                "{vertices} vertices in {frames} frames take {height} rows; textures have {MAX_SIDE} at most, which is {} \
-                 frames in one {max_width} wide{wider}: take fewer frames or fewer prims",
+                "{vertices} vertices in {frames} frames need {height} rows, but a texture has at most {MAX_SIDE}, which is {} \
+                 frames in one {max_width} wide{wider}: bake fewer frames or fewer prims",
                 u64::from(MAX_SIDE) / rows
             ));
         }
-        // As narrow as so many rows allow.
+        // As narrow as this number of rows allows.
         let width = (vertices as u64).div_ceil(rows).max(1);
         Ok(Self {
             vertices: vertices as u32,
@@ -57,7 +57,7 @@ impl VatLayout {
         (vertex % self.width, row)
     }
 
-    /// Where the vertex of a texel is in lists of all frames one behind the other; `None` for a texel of no vertex.
+    /// The index of a texel's vertex in an array of all frames, one after the other; `None` for an unused texel.
     #[must_use]
     pub fn at(&self, column: u32, row: u32) -> Option<usize> {
         let (frame, row) = (row / self.rows_per_frame, row % self.rows_per_frame);
@@ -66,7 +66,7 @@ impl VatLayout {
         in_frame.then_some(frame as usize * self.vertices as usize + vertex as usize)
     }
 
-    /// The middle of a vertex's texel in the first frame, v downward from the top.
+    /// The centre of a vertex's texel in the first frame, with v pointing down from the top.
     #[must_use]
     pub fn uv(&self, vertex: u32) -> [f32; 2] {
         let (column, row) = self.texel(0, vertex);

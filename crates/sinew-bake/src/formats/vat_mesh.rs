@@ -1,5 +1,5 @@
-//! The mesh that vertex animation textures move, as binary glTF: one mesh, a primitive per prim and material. Its second UV set
-//! is where each vertex has its texel in the first frame.
+//! The mesh of vertex animation textures, as binary glTF: one mesh, with one primitive per prim and material. Its second UV
+//! set is the position of each vertex's texel in the first frame.
 
 use glam::{Vec2, Vec3};
 use serde_json::{Value, json};
@@ -14,18 +14,18 @@ const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 /// Vertices of one prim, in the order of its texels.
 pub(super) struct MeshPart {
     pub vertices: usize,
-    /// v upward, as in USD.
+    /// Texture coordinates with v pointing up, as in USD.
     pub uvs: Option<Vec<Vec2>>,
-    /// Linear.
+    /// Linear colours.
     pub colors: Option<Vec<Vec3>>,
-    /// Triangles of each material, counter-clockwise seen from outside, by vertex of this part; the material's name with them.
+    /// For each material its name and its triangles, as vertices of this part, counter-clockwise seen from outside.
     pub triangles: Vec<(Option<String>, Vec<[u32; 3]>)>,
 }
 
-/// A whole .glb file. `positions` and `normals` are those of all parts one behind the other, in glTF's space.
+/// A complete .glb file. `positions` and `normals` are those of all parts, one after the other, in glTF's space.
 ///
 /// # Errors
-/// More than glTF's 4 GiB.
+/// The file would be larger than 4 GiB, the limit of glTF.
 pub(super) fn glb(
     name: &str,
     parts: &[&MeshPart],
@@ -41,7 +41,7 @@ pub(super) fn glb(
         let vertices = first..first + part.vertices;
         first = vertices.end;
         let positions = &positions[vertices.clone()];
-        // glTF wants unit vectors, and some points have no face to take one from.
+        // glTF requires unit vectors, but points without faces have no normal.
         let unit = |n: &Vec3| n.try_normalize().unwrap_or(Vec3::Y).to_array();
         let texel = |v: usize| layout.uv(v as u32);
         let mut attributes = json!({

@@ -1,4 +1,4 @@
-//! Vectors as texels: floats in EXR, or integers of a stated range in PNG.
+//! Vectors as texels: floats in EXR, or integers relative to a range in PNG.
 
 use std::io::{Seek, Write};
 
@@ -11,35 +11,35 @@ use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
 
 use super::vat_layout::VatLayout;
 
-/// What a texel is made of.
+/// The encoding of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum VatEncoding {
-    /// EXR with the channels R, G and B as 32-bit floats, which hold the values to the bit.
+    /// EXR with the channels R, G and B as 32-bit floats, which are exact.
     #[serde(rename = "float32")]
     Float32,
-    /// The same with 16-bit floats: 11 bits of precision.
+    /// EXR with the channels R, G and B as 16-bit floats, with 11 bits of precision.
     #[serde(rename = "float16")]
     Float16,
-    /// RGB PNG of 16 bits: 0 is the range's least value, 65535 its greatest.
+    /// RGB PNG with 16 bits: 0 is the smallest value of the range, 65535 the largest.
     #[serde(rename = "unorm16")]
     Unorm16,
-    /// RGB PNG of 8 bits: 0 is the range's least value, 255 its greatest.
+    /// RGB PNG with 8 bits: 0 is the smallest value of the range, 255 the largest.
     #[serde(rename = "unorm8")]
     Unorm8,
 }
 
 impl VatEncoding {
-    /// Whether texels are shares of the range.
+    /// Whether texels are relative to a range.
     #[must_use]
     pub fn is_normalized(self) -> bool {
         matches!(self, Self::Unorm16 | Self::Unorm8)
     }
 }
 
-/// Writes `values`, those of all frames one behind the other.
+/// Writes `values`, which are those of all frames, one after the other.
 ///
 /// # Errors
-/// A full disk; values beyond 65,504 as 16-bit floats.
+/// The file cannot be written, or values are beyond 65,504 for 16-bit floats.
 pub(super) fn write(
     sink: &mut (impl Write + Seek),
     encoding: VatEncoding,
@@ -56,7 +56,7 @@ pub(super) fn write(
         VatEncoding::Float16 => {
             if low.abs().max(high.abs()).max_element() > f16::MAX.to_f32() {
                 return Err(format!(
-                    "16-bit floats end at {}, and there is {low} to {high}",
+                    "expected values up to {} for 16-bit floats, found {low} to {high}",
                     f16::MAX
                 ));
             }
@@ -85,7 +85,7 @@ pub(super) fn write(
     }
 }
 
-/// The nearest steps of the range; the least where the range is a point.
+/// The nearest steps of the range; 0 if the range is empty.
 fn quantized(value: Option<Vec3>, [low, high]: [Vec3; 2], steps: f64) -> [f64; 3] {
     let value = value.unwrap_or(low).as_dvec3();
     let (low, size) = (low.as_dvec3(), high.as_dvec3() - low.as_dvec3());

@@ -1,4 +1,4 @@
-//! One prim with a hint: what lies below it, and the boxes that are united.
+//! A prim with a hint: the prims below it, and their united boxes.
 
 use glam::{DMat4, DVec3, Vec3};
 
@@ -7,30 +7,30 @@ use sinew::math;
 use sinew::sampled::Time;
 use sinew::scene::{BoundsNode, HintedPrim, Purpose};
 
-/// A prim with a hint and what lies below it.
+/// A prim with a hint and the prims below it.
 pub(super) struct Model<'a> {
     pub(super) stage: &'a BakedStage<'a>,
     pub(super) hint: &'a HintedPrim,
-    /// The prim itself and all below it, depth first.
+    /// The prim itself and all prims below it, depth first.
     pub(super) nodes: &'a [BoundsNode],
-    /// Per node: whether its box depends on the time.
+    /// Per node: whether its box changes over time.
     pub(super) moving: Vec<bool>,
-    /// Per node: whether some box at or below it does.
+    /// Per node: whether a box at or below it changes over time.
     pub(super) live: Vec<bool>,
-    /// Spaces in which boxes are united: the hint's own, then one per component below.
+    /// Spaces in which boxes are united: that of the hint, then one per component below.
     pub(super) spaces: Vec<Space>,
-    /// Per node: the space that what lies below it is united in.
+    /// Per node: the space in which boxes below it are united.
     pub(super) inner: Vec<usize>,
 }
 
 pub(super) struct Space {
     /// The component's index into [`Model::nodes`].
     pub(super) node: usize,
-    /// Index of the space around it.
+    /// Index of the outer space.
     pub(super) parent: usize,
 }
 
-/// Boxes per space, and how the spaces lie in each other.
+/// The boxes of each space, and the transforms between spaces.
 #[derive(Clone)]
 pub(super) struct Boxes {
     pub(super) ranges: Vec<[Range; Purpose::COUNT]>,
@@ -98,13 +98,13 @@ impl<'a> Model<'a> {
         let prim = self.nodes[0].prim;
         match self.hint.space == Some(prim) {
             true => Vec::new(),
-            // Beyond that space they cancel out, but for a reset in between.
+            // Outside that space transforms cancel out, unless there is a reset in between.
             false => self.stage.scene.transform_times(prim),
         }
     }
 
-    /// All times of the baked prims below, and all others at which a box below changes; none where
-    /// nothing below was baked.
+    /// All times of the baked prims below, and all other times at which a box below changes. Empty if no prim below was
+    /// baked.
     pub(super) fn times(&self, only_baked_times: bool) -> Vec<Time> {
         let baked = self
             .nodes
@@ -132,17 +132,17 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The boxes that are the same at all time codes.
+    /// The boxes that do not change over time.
     pub(super) fn still(&self) -> Boxes {
         let mut boxes = self.empty();
         if !self.moving[0] {
-            // Nothing that is still needs an inverse.
+            // A box that does not move needs no inverse.
             let _ = self.collect(Time::At(0.0), Part::Still, &mut boxes);
         }
         boxes
     }
 
-    /// The hint at a time; `None` where a transform that has to be inverted is singular.
+    /// The hint at a time; `None` if a transform that has to be inverted is singular.
     pub(super) fn hint_at(&self, time: Time, still: &Boxes) -> Option<Vec<Vec3>> {
         let mut boxes;
         if time == Time::Default {
@@ -171,7 +171,7 @@ impl<'a> Model<'a> {
         Some(ranges[..used].iter().flat_map(Range::corners).collect())
     }
 
-    /// Unites the boxes of a part of the nodes, each in its own space.
+    /// Unites the boxes of some of the nodes, each in its own space.
     pub(super) fn collect(&self, time: Time, part: Part, boxes: &mut Boxes) -> Option<()> {
         let mut inner_from_node = vec![DMat4::IDENTITY; self.nodes.len()];
         let mut covered = vec![false; self.nodes.len()];
@@ -183,7 +183,7 @@ impl<'a> Model<'a> {
                 Part::Still => self.moving[i],
                 Part::Moving => !self.live[i],
             };
-            // Its own visibility does not count against a prim's own hint.
+            // The visibility of a prim does not matter for its own hint.
             let invisible = i > 0 && node.invisible.at(time).is_some_and(|invisible| *invisible);
             if skip || invisible {
                 i = node.end - self.hint.node;
@@ -235,7 +235,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// A box along the axes.
+/// An axis-aligned box.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     pub(super) low: DVec3,
@@ -257,7 +257,7 @@ impl Range {
         self.high = self.high.max(p);
     }
 
-    /// Encloses another box, turned as `m` says. One that is empty or overflows adds nothing.
+    /// Extends the box by another one that is transformed by `m`. A box that is empty or overflows adds nothing.
     pub(super) fn add_box(&mut self, other: Self, m: DMat4) {
         if other.is_empty() {
             return;
@@ -272,7 +272,7 @@ impl Range {
         }
     }
 
-    /// As an extentsHint holds it, an empty range as GfRange3f has it.
+    /// The box as it is written in an extentsHint. An empty box is written like an empty GfRange3f.
     pub(super) fn corners(&self) -> [Vec3; 2] {
         match self.is_empty() {
             true => [Vec3::MAX, Vec3::MIN],

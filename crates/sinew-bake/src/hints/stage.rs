@@ -1,4 +1,4 @@
-//! The stage as it stands after the bake: where prims are, and their boxes.
+//! The stage after the bake: the transforms and boxes of its prims.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use sinew::sampled::{Interpolation, Lerp, Sampled, Time};
 use sinew::scene::{BoundsNode, Extent, Scene};
 use sinew::skel::utils::skeleton_extent;
 
-/// The stage as it will be once the bake is written.
+/// The stage after the bake is written.
 pub(super) struct BakedStage<'a> {
     pub(super) scene: &'a Scene,
-    /// What is baked, by index into [`Scene::prims`]; prims of instances that come out the same share it.
+    /// The baked data, by index into [`Scene::prims`]. Instances with the same result share it.
     pub(super) baked: HashMap<usize, Arc<Baked>>,
     pub(super) retyped: HashSet<usize>,
 }
@@ -60,7 +60,7 @@ impl<'a> BakedStage<'a> {
     /// parent_from_prim, and whether it is world_from_prim instead.
     pub(super) fn local(&self, prim: usize, time: Time) -> (DMat4, bool) {
         match self.baked.get(&prim).and_then(|b| b.transform.as_ref()) {
-            // An op without a value is identity, and the prim's own ops are gone.
+            // An op without a value is the identity, and the prim's own ops are replaced.
             Some((resets, m)) => (m.at(time).map_or(DMat4::IDENTITY, |m| *m), *resets),
             None => {
                 let xform = &self.scene.prims[prim].xform;
@@ -92,13 +92,13 @@ impl<'a> BakedStage<'a> {
         Some(m)
     }
 
-    /// The extent that stands for a prim and all below it; `None` for a mere group.
+    /// The extent of a prim and everything below it; `None` for a group.
     pub(super) fn boundable<'n>(&self, node: &'n BoundsNode) -> Option<&'n Extent> {
         let extent = node.extent.as_ref();
         extent.filter(|_| !self.retyped.contains(&node.prim))
     }
 
-    /// Corners of a prim's own extent, in its own space.
+    /// The corners of a prim's own extent, in its own space.
     pub(super) fn extent(&self, node: &BoundsNode, time: Time) -> Option<[DVec3; 2]> {
         let own = self.boundable(node)?;
         let baked = self.baked.get(&node.prim);
@@ -115,7 +115,7 @@ impl<'a> BakedStage<'a> {
         }
     }
 
-    /// Whether something about the prim itself depends on the time.
+    /// Whether the prim's own transform, visibility or extent changes over time.
     pub(super) fn changes(&self, node: &BoundsNode) -> bool {
         let xform = &self.scene.prims[node.prim].xform;
         self.baked.contains_key(&node.prim)
@@ -124,7 +124,7 @@ impl<'a> BakedStage<'a> {
             || self.own_times(node).next().is_some()
     }
 
-    /// Authored times of the prim's own transform, visibility and extent.
+    /// The authored times of the prim's own transform, visibility and extent.
     pub(super) fn own_times(&self, node: &'a BoundsNode) -> impl Iterator<Item = f64> + 'a {
         let extent = match &node.extent {
             Some(Extent::Corners(corners)) if !self.baked.contains_key(&node.prim) => Some(corners),
@@ -151,7 +151,7 @@ impl<'a> BakedStage<'a> {
     }
 }
 
-/// As a reader sees written samples.
+/// The value of written samples at a time, as a reader computes it.
 pub(super) fn sampled<T, U>(samples: &Samples<T>, f: impl Fn(&T) -> U) -> Sampled<U>
 where
     U: Lerp,

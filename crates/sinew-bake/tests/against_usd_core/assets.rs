@@ -201,10 +201,8 @@ impl Pixar {
 fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("out.usdc");
-    let options = BakeOptions {
-        backend,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = backend;
     let name = file.to_string_lossy();
     let refused = REFUSED.iter().find(|(end, _)| name.ends_with(end));
     match (bake(file, &out, &options, &mut |_| {}), refused) {

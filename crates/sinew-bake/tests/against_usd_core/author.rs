@@ -105,10 +105,8 @@ fn edited() -> Result<UsdFile, Failed> {
 }
 
 fn baked(file: &Path, out: &Path) -> Result<Vec<Vec<DVec3>>, Failed> {
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
     bake(file, out, &options, &mut |_| {})?;
     let stage = usd::open(out);
     let at = |t: &f64| usd::vectors(&stage, MESH, "points", Some(*t)).ok_or("no points");

@@ -190,11 +190,10 @@ impl Golden {
 
     /// The whole way: a file in, a file out, read by openusd.
     fn bake(&self, backend: Backend, layer: bool) -> Result<(), Failed> {
-        let baked = self.baked(BakeOptions {
-            backend,
-            layer,
-            ..BakeOptions::default()
-        })?;
+        let mut options = BakeOptions::default();
+        options.backend = backend;
+        options.layer = layer;
+        let baked = self.baked(options)?;
         let (scene, stage) = (self.scene()?, &baked.stage);
         let mut compared = 0;
         for prim in self.prims()? {
@@ -237,11 +236,10 @@ impl Golden {
 
     /// Rigid prims as points, with their transforms as they were.
     fn bake_rigid_points(&self) -> Result<(), Failed> {
-        let baked = self.baked(BakeOptions {
-            backend: Backend::Cpu,
-            rigid: Rigid::Points,
-            ..BakeOptions::default()
-        })?;
+        let mut options = BakeOptions::default();
+        options.backend = Backend::Cpu;
+        options.rigid = Rigid::Points;
+        let baked = self.baked(options)?;
         let mut compared = 0;
         for prim in self.prims()? {
             compared += same_vectors(&baked.stage, &prim.path, "points", &prim.as_points)?;

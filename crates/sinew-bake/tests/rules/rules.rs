@@ -106,10 +106,9 @@ impl Stage {
     }
 
     fn try_bake(&self) -> sinew_bake::Result<Baked> {
-        self.bake_with(BakeOptions {
-            backend: Backend::Cpu,
-            ..BakeOptions::default()
-        })
+        let mut options = BakeOptions::default();
+        options.backend = Backend::Cpu;
+        self.bake_with(options)
     }
 
     fn bake_with(&self, options: BakeOptions) -> sinew_bake::Result<Baked> {
@@ -714,13 +713,10 @@ fn rule_28_constant_influences_move_the_transform_or_on_request_the_points() {
     baked.gives(&REST);
     let moved = usd::local_transform(&baked.stage, "/W/R/M", None);
     assert_eq!(moved, Some(DMat4::from_translation(DVec3::X)));
-    let by_points = rigid
-        .bake_with(BakeOptions {
-            backend: Backend::Cpu,
-            rigid: Rigid::Points,
-            ..BakeOptions::default()
-        })
-        .unwrap();
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
+    options.rigid = Rigid::Points;
+    let by_points = rigid.bake_with(options).unwrap();
     by_points.gives(&MOVED);
     assert!(usd::tokens(&by_points.stage, "/W/R/M", "xformOpOrder").is_empty());
 }

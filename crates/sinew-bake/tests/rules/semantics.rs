@@ -297,11 +297,9 @@ fn the_reading_reaches_the_bake() {
     ));
     for (anim_source, x) in [(AnimSource::AtBinding, 3.0), (AnimSource::AtSkeleton, 0.0)] {
         let out = stage.folder.path().join(format!("{x}.usda"));
-        let options = BakeOptions {
-            anim_source,
-            backend: Backend::Cpu,
-            ..BakeOptions::default()
-        };
+        let mut options = BakeOptions::default();
+        options.anim_source = anim_source;
+        options.backend = Backend::Cpu;
         bake(&stage.file, &out, &options, &mut |_| {}).unwrap();
         let points = usd::vectors(&usd::open(&out), "/R/M", "points", None).unwrap();
         assert_eq!(points[0], DVec3::new(x, 0.0, 0.0));
@@ -495,11 +493,9 @@ fn instanced_characters_are_animated_one_by_one() {
 
     for (layer, name) in [(false, "flat.usda"), (true, "layer.usda")] {
         let out = stage.folder.path().join(name);
-        let options = BakeOptions {
-            layer,
-            backend: Backend::Cpu,
-            ..BakeOptions::default()
-        };
+        let mut options = BakeOptions::default();
+        options.layer = layer;
+        options.backend = Backend::Cpu;
         bake(&stage.file, &out, &options, &mut |_| {}).unwrap();
         let baked = usd::open(&out);
         for (prim, x) in [("/One/Root/M", 1.0), ("/Two/Root/M", 2.0)] {

@@ -32,12 +32,10 @@ fn golden(stage: &str) -> std::path::PathBuf {
 fn baked(stage: &str, space: OutSpace, rigid: Rigid) -> Baked {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.usdc");
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        space: Some(space),
-        rigid,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
+    options.space = Some(space);
+    options.rigid = rigid;
     bake(&golden(stage), &out, &options, &mut |_| {}).unwrap();
     Baked {
         stage: usd::open(&out),
@@ -237,10 +235,8 @@ fn rule_24_primvars_normals_follow_like_normals() {
         folder.path().join("out.usdc"),
     );
     std::fs::write(&input, renamed).unwrap();
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
     bake(&input, &out, &options, &mut |_| {}).unwrap();
     let (got, want) = (
         usd::open(&out),
@@ -294,11 +290,9 @@ fn rule_24_indexed_normals_are_written_flat() {
     std::fs::write(&input, INDEXED).unwrap();
     for layer in [false, true] {
         let out = folder.path().join("out.usda");
-        let options = BakeOptions {
-            backend: Backend::Cpu,
-            layer,
-            ..BakeOptions::default()
-        };
+        let mut options = BakeOptions::default();
+        options.backend = Backend::Cpu;
+        options.layer = layer;
         bake(&input, &out, &options, &mut |_| {}).unwrap();
         let stage = usd::open(&out);
         let vectors = |name: &str| usd::vectors(&stage, "/R/M", name, None).unwrap();
@@ -357,10 +351,8 @@ fn rule_31_equal_neighbours_are_written_once() {
         "#usda 1.0\n(startTimeCode = 1 endTimeCode = 8)",
     );
     std::fs::write(&input, text).unwrap();
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
     let report = bake(&input, &out, &options, &mut |_| {}).unwrap();
     assert_eq!(report.samples, 8);
     let stage = usd::open(&out);

@@ -260,10 +260,8 @@ print(json.dumps(out))
 
 fn good_stage() -> Outcome {
     let (_folder, file) = write(BASE);
-    let options = CheckOptions {
-        max_influences: Some(4),
-        ..CheckOptions::default()
-    };
+    let mut options = CheckOptions::default();
+    options.max_influences = Some(4);
     let report = check_file(&file, &options)?;
     match report.findings.is_empty() {
         true => Ok(()),
@@ -359,10 +357,8 @@ fn bakes() -> Outcome {
                 .iter()
                 .any(|f| f.severity == Severity::Error && f.path == prim)
         };
-        let options = BakeOptions {
-            backend: Backend::Cpu,
-            ..BakeOptions::default()
-        };
+        let mut options = BakeOptions::default();
+        options.backend = Backend::Cpu;
         match bake(
             &file,
             &folder.path().join("out.usdc"),
@@ -533,13 +529,8 @@ fn scrambled() -> Outcome {
             }
         }
         std::fs::write(&file, lines.join("\n"))?;
-        let options = FixOptions {
-            check: CheckOptions {
-                max_influences: Some(1 + rng.below(3)),
-                ..CheckOptions::default()
-            },
-            only: Vec::new(),
-        };
+        let mut options = FixOptions::default();
+        options.check.max_influences = Some(1 + rng.below(3));
         if check_file(&file, &options.check).is_err() {
             continue; // It is no USD any more.
         }
@@ -551,10 +542,10 @@ fn scrambled() -> Outcome {
         let again: Vec<_> = after
             .findings
             .iter()
-            .filter(|f| f.fixable && !report.left.iter().any(|l| l.path == f.path))
+            .filter(|f| f.fixable && !report.not_fixed.iter().any(|l| l.path == f.path))
             .collect();
         if !again.is_empty() {
-            return Err(format!("seed {seed}: {again:#?} {:#?}", report.mended).into());
+            return Err(format!("seed {seed}: {again:#?} {:#?}", report.fixed).into());
         }
     }
     assert!(opened >= 100, "{opened} stages opened");

@@ -11,7 +11,7 @@ use glam::DVec3;
 use libtest_mimic::Failed;
 use sinew::sampled::Time;
 use sinew::skel::reference;
-use sinew_check::{CheckOptions, FixOptions, FixReport, Severity, check_file, fix};
+use sinew_check::{CheckOptions, Error, FixOptions, FixReport, Severity, check_file, fix};
 use sinew_io::usd::{AuthoredValue, ReadOptions, UsdFile};
 
 type Outcome = Result<(), Failed>;
@@ -81,14 +81,13 @@ impl Bench {
     }
 }
 
-fn fix_file(input: &Path, out: &Path, max_influences: Option<usize>) -> sinew::Result<FixReport> {
-    let options = FixOptions {
-        check: CheckOptions {
-            max_influences,
-            ..CheckOptions::default()
-        },
-        only: Vec::new(),
-    };
+fn fix_file(
+    input: &Path,
+    out: &Path,
+    max_influences: Option<usize>,
+) -> sinew_check::Result<FixReport> {
+    let mut options = FixOptions::default();
+    options.check.max_influences = max_influences;
     fix(&UsdFile::open(input)?, Some(out), &options)
 }
 
@@ -98,7 +97,7 @@ fn mended(case: &Case) -> Outcome {
     for name in ["out.usda", "out.usdc"] {
         let out = bench.path(name);
         let report = fix_file(&input, &out, case.max_influences)?;
-        let told = |list: &[sinew_check::Mended]| {
+        let told = |list: &[sinew_check::FixEntry]| {
             list.iter()
                 .any(|m| m.code == case.code && m.path == case.path)
         };
@@ -106,13 +105,13 @@ fn mended(case: &Case) -> Outcome {
         if finding.is_some_and(|f| !f.fixable) {
             // Told beforehand, and told why.
             assert!(
-                told(&report.left) && report.mended.is_empty(),
+                told(&report.not_fixed) && report.fixed.is_empty(),
                 "{report:#?}"
             );
             return Ok(());
         }
-        assert!(told(&report.mended), "{report:#?}");
-        assert!(report.left.is_empty(), "{:#?}", report.left);
+        assert!(told(&report.fixed), "{report:#?}");
+        assert!(report.not_fixed.is_empty(), "{:#?}", report.not_fixed);
         let after = check_file(&out, &case.options())?;
         assert_eq!(
             Some(&after.counts),
@@ -148,7 +147,7 @@ fn normalised_rows() -> Outcome {
     let input = bench.changed("in.usda", &[("0.75, 0.25, 0.5, 0.5,", "0.75, 0.25, 3, 1,")]);
     let out = bench.path("out.usda");
     let report = fix_file(&input, &out, None)?;
-    assert!(report.mended[0].changes_results);
+    assert!(report.fixed[0].changes_results);
     assert_eq!(
         value(&out, "/R/M", WEIGHTS)?,
         AuthoredValue::Floats(vec![1.0, 0.0, 0.75, 0.25, 0.75, 0.25, 0.875, 0.125])
@@ -188,8 +187,8 @@ fn sorted() -> Outcome {
     let input = bench.changed("in.usda", &[UNSORTED]);
     let out = bench.path("out.usda");
     let report = fix_file(&input, &out, None)?;
-    assert_eq!(report.mended.len(), 1);
-    assert!(!report.mended[0].changes_results);
+    assert_eq!(report.fixed.len(), 1);
+    assert!(!report.fixed[0].changes_results);
     assert_eq!(
         value(&out, "/R/M", WEIGHTS)?,
         AuthoredValue::Floats(vec![1.0, 0.0, 0.75, 0.25, 0.625, 0.375, 0.875, 0.125])
@@ -210,7 +209,7 @@ fn resized() -> Outcome {
     let input = bench.changed("in.usda", &[UNSORTED]);
     let out = bench.path("out.usda");
     let report = fix_file(&input, &out, Some(1))?;
-    assert!(report.mended.iter().any(|m| m.changes_results));
+    assert!(report.fixed.iter().any(|m| m.changes_results));
     assert_eq!(
         value(&out, "/R/M", INDICES)?,
         AuthoredValue::Ints(vec![0, 2, 1, 1])
@@ -301,7 +300,11 @@ fn unmendable() -> Outcome {
         let input = bench.changed("in.usda", &[(from, to)]);
         let out = bench.path("out.usda");
         let report = fix_file(&input, &out, None)?;
-        let left = report.left.iter().find(|m| m.code == code).ok_or(name)?;
+        let left = report
+            .not_fixed
+            .iter()
+            .find(|m| m.code == code)
+            .ok_or(name)?;
         assert!(!left.message.is_empty());
         assert!(
             check_file(&out, &CheckOptions::default())?
@@ -323,9 +326,9 @@ fn unmendable() -> Outcome {
     );
     let report = fix_file(&input, &bench.path("out.usda"), None)?;
     assert!(
-        report.left[0].message.contains("indexed"),
+        report.not_fixed[0].message.contains("indexed"),
         "{:?}",
-        report.left
+        report.not_fixed
     );
     Ok(())
 }
@@ -346,11 +349,11 @@ fn shared() -> Outcome {
     let input = bench.changed("in.usda", &[("    # more", child)]);
     let out = bench.path("out.usda");
     let report = fix_file(&input, &out, None)?;
-    assert!(report.mended.is_empty(), "{:?}", report.mended);
+    assert!(report.fixed.is_empty(), "{:?}", report.fixed);
     assert!(
-        report.left[0].message.contains("/R/Group/Own"),
+        report.not_fixed[0].message.contains("/R/Group/Own"),
         "{:?}",
-        report.left
+        report.not_fixed
     );
     Ok(())
 }
@@ -377,7 +380,7 @@ fn referenced() -> Outcome {
     let out = bench.path("elsewhere/out.usda");
     std::fs::create_dir(bench.path("elsewhere"))?;
     let report = fix_file(&input, &out, None)?;
-    assert_eq!(report.mended.len(), 4, "{:#?}", report.mended);
+    assert_eq!(report.fixed.len(), 4, "{:#?}", report.fixed);
     clean(&out)?;
     let text = std::fs::read_to_string(&out)?;
     for word in [
@@ -423,7 +426,7 @@ fn variants() -> Outcome {
     );
     let out = bench.path("out.usda");
     let report = fix_file(&input, &out, None)?;
-    assert_eq!(report.mended.len(), 3, "{:#?}", report.mended);
+    assert_eq!(report.fixed.len(), 3, "{:#?}", report.fixed);
     clean(&out)?;
     assert_eq!(
         value(&out, "/R/Stiff", WEIGHTS)?,
@@ -478,16 +481,16 @@ fn instances() -> Outcome {
     );
     let out = bench.path("out.usda");
     let report = fix_file(&input, &out, None)?;
-    assert!(report.mended.is_empty());
-    assert_eq!(report.left.len(), 2, "{:#?}", report.left);
-    assert!(report.left[0].message.contains("native instance"));
+    assert!(report.fixed.is_empty());
+    assert_eq!(report.not_fixed.len(), 2, "{:#?}", report.not_fixed);
+    assert!(report.not_fixed[0].message.contains("native instance"));
     let after = report.after.ok_or("a report")?;
     assert!(after.of("weights-unnormalised").all(|f| !f.fixable));
 
     // In a package nothing is shared any more, so it can be mended.
     let out = bench.path("out.usdz");
     let report = fix_file(&input, &out, None)?;
-    assert!(report.flattened && report.left.is_empty());
+    assert!(report.flattened && report.not_fixed.is_empty());
     clean(&out)
 }
 
@@ -496,10 +499,8 @@ fn packages() -> Outcome {
     let input = bench.changed("in.usda", &BROKEN);
     let package = bench.path("broken.usdz");
     // A package of the broken file, made by mending nothing but one thing.
-    let options = FixOptions {
-        only: vec!["binding-api-missing".to_owned()],
-        ..FixOptions::default()
-    };
+    let mut options = FixOptions::default();
+    options.only = vec!["binding-api-missing".to_owned()];
     let report = fix(&UsdFile::open(&input)?, Some(&package), &options)?;
     assert!(report.flattened);
     let after = report.after.ok_or("a report")?;
@@ -507,7 +508,7 @@ fn packages() -> Outcome {
     for name in ["out.usdz", "out.usda"] {
         let out = bench.path(name);
         let report = fix_file(&package, &out, None)?;
-        assert!(report.flattened && report.left.is_empty());
+        assert!(report.flattened && report.not_fixed.is_empty());
         clean(&out)?;
     }
     Ok(())
@@ -520,14 +521,22 @@ fn input_is_no_output() -> Outcome {
     let refused = fix_file(&input, &input, None).expect_err("refused");
     assert!(refused.to_string().contains("read from"), "{refused}");
     assert_eq!(std::fs::read(&input)?, before);
-    let options = FixOptions {
-        only: vec!["joint-order".to_owned()],
-        ..FixOptions::default()
-    };
+    let mut options = FixOptions::default();
+    options.only = vec!["joint-order".to_owned()];
     let refused = fix(&UsdFile::open(&input)?, None, &options).expect_err("refused");
+    assert!(
+        matches!(&refused, Error::NotFixable { code } if code == "joint-order"),
+        "{refused:?}"
+    );
     assert!(
         refused.to_string().contains("without guessing"),
         "{refused}"
+    );
+    options.only = vec!["no-such-code".to_owned()];
+    let refused = fix(&UsdFile::open(&input)?, None, &options).expect_err("refused");
+    assert!(
+        matches!(&refused, Error::UnknownCode { code } if code == "no-such-code"),
+        "{refused:?}"
     );
     Ok(())
 }
@@ -537,7 +546,7 @@ fn good_file() -> Outcome {
     let input = bench.write("in.usda", BASE);
     let out = bench.path("out.usda");
     let report = fix_file(&input, &out, None)?;
-    assert!(report.mended.is_empty() && report.left.is_empty());
+    assert!(report.fixed.is_empty() && report.not_fixed.is_empty());
     clean(&out)?;
     compare_within(
         "copied",

@@ -118,13 +118,12 @@ impl From<PoseArg> for RetargetPose {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let options = RetargetOptions {
-        pose: args.pose.into(),
-        in_place: args.in_place,
-        no_scale: args.no_scale,
-        root_bone: args.root_bone.clone(),
-        arm_space: args.arm_space,
-    };
+    let mut options = RetargetOptions::default();
+    options.pose = args.pose.into();
+    options.in_place = args.in_place;
+    options.no_scale = args.no_scale;
+    options.root_bone = args.root_bone.clone();
+    options.arm_space = args.arm_space;
     let mut warnings = Vec::new();
     let mut progress = Progress::new(args.quiet);
     progress.doing(&format!("reading {}", args.source.display()));

@@ -214,10 +214,8 @@ fn the_stage_is_checked_too() {
     let node = made.nodes[&sinew_animate::retarget::Bone::Jaw];
     made.gltf.json["nodes"][node]["extensions"] = json!({ "VRMC_node_constraint": {} });
     let path = made.gltf.write(bench.folder.path(), "made.glb");
-    let options = CheckOptions {
-        max_influences: Some(1),
-        ..CheckOptions::default()
-    };
+    let mut options = CheckOptions::default();
+    options.max_influences = Some(1);
     // The mannequin's points have one influence each, in four slots.
     let report = check_file(&path, &options).expect("a report");
     let at_prims = report.findings.iter().filter(|f| f.path.starts_with('/'));

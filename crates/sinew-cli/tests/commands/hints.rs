@@ -41,12 +41,10 @@ fn scene(file: &Path) -> Scene {
 }
 
 fn baked(input: &Path, output: &Path, space: OutSpace, rigid: Rigid) -> openusd::usd::Stage {
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        space: Some(space),
-        rigid,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
+    options.space = Some(space);
+    options.rigid = rigid;
     bake(input, output, &options, &mut |_| {}).unwrap();
     usd::open(output)
 }

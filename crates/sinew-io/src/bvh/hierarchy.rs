@@ -90,7 +90,7 @@ pub fn read(lines: &mut Lines) -> Result<Vec<Joint>, Invalid> {
                 };
                 let parent = top.joint;
                 if open.len() == DEEPEST {
-                    let expected = format!("at most {DEEPEST} joints below one another");
+                    let expected = format!("at most {DEEPEST} levels of joints");
                     return Err(lines.error("HIERARCHY", expected, word));
                 }
                 open.push(block(lines, &mut joints, Some(parent), kind)?);
@@ -174,7 +174,7 @@ fn channels(lines: &mut Lines) -> Result<Vec<Channel>, Invalid> {
         let word = lines.word();
         let Some(channel) = word.and_then(Channel::named) else {
             let expected = format!(
-                "{count} channels such as Xposition or Zrotation, of which this is number {}",
+                "{count} channels such as Xposition or Zrotation (this is number {})",
                 channels.len() + 1
             );
             return Err(lines.error("CHANNELS", expected, word));

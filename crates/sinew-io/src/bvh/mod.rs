@@ -1,7 +1,7 @@
-//! Biovision Hierarchy (.bvh): a skeleton and one clip, as motion capture has them.
+//! Biovision Hierarchy (.bvh), a format of motion capture: a skeleton and one clip.
 //!
-//! There is no standard; the readings here are those of the format's first description ("Biovision BVH",
-//! University of Wisconsin-Madison) and of what Blender, MotionBuilder and the CMU conversions write:
+//! There is no standard. This reader follows the first description of the format ("Biovision BVH", University of
+//! Wisconsin-Madison) and the files of Blender, MotionBuilder and the CMU conversions:
 //!
 //! - Rest rotations are identity, rest translations the OFFSETs. Position channels replace the OFFSET, axis by axis.
 //! - Rotation channels are degrees and apply in the order listed, each in the frame that those before it leave
@@ -34,11 +34,11 @@ use lines::Lines;
 /// Units across of the largest rest skeleton that is taken to be in metres.
 const LARGEST_IN_METRES: f64 = 10.0;
 
-/// Reads the file: its joints as nodes, its motion as the one clip, named as the file is.
+/// Reads a file. Its joints become nodes, and its motion becomes one clip with the name of the file.
 ///
 /// # Errors
 /// [`Error::Open`](crate::Error::Open) if the file cannot be read. [`Error::Invalid`](crate::Error::Invalid), with line and
-/// statement, for all that is wrong in it.
+/// statement, for the first error in it.
 pub fn read(path: &Path) -> Result<Asset> {
     let bytes = crate::read_bytes(path)?;
     // Names may be in any old encoding; nothing else can.

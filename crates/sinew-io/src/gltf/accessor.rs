@@ -126,7 +126,7 @@ impl Document {
             // Exact: whole numbers below 2^32.
             let at = index.read(from.bytes, i * from.stride) as u32;
             if u64::from(at) < least || at as usize >= count {
-                let expected = format!("indices that rise and stay below {count}");
+                let expected = format!("indices that increase and are below {count}");
                 return Err(indices_json.error(expected, format!("{at} as number {i}")));
             }
             least = u64::from(at) + 1;

@@ -120,7 +120,7 @@ impl Reader<'_> {
         let mesh = nodes.iter().find_map(|n| self.nodes[*n].mesh);
         let count = mesh.map_or(0, |m| self.meshes[m].target_names.len());
         if count == 0 {
-            let message = "weights of a node without morph targets; the channel is left out";
+            let message = "weights of a node without morph targets: the channel is ignored";
             self.document
                 .warn("gltf-channel-left-out", target.at(), message);
             return None;
@@ -138,7 +138,7 @@ impl Reader<'_> {
             return Err(Invalid::new(
                 at,
                 "",
-                "the pointer that the path speaks of",
+                "the pointer that the path `pointer` needs",
                 "nothing",
             ));
         };
@@ -163,7 +163,8 @@ impl Reader<'_> {
                 Ok(self.of_nodes(target, &nodes, Component::WEIGHTS))
             }
             _ => {
-                let message = format!("animates {text}, which is left out");
+                let message =
+                    format!("the channel animates {text}, which is not read: it is ignored");
                 self.document.warn("gltf-pointer", target.at(), message);
                 Ok(None)
             }
@@ -178,7 +179,7 @@ fn twice(target: &Json<'_>, moved: &TrackTarget, component: Component) -> Invali
         TrackTarget::Bone(bone) => (format!("the bone {bone}"), Some("DUPLICATE_TARGET")),
         TrackTarget::Expression(name) => (format!("the expression {name}"), None),
     };
-    let found = format!("another channel for the {} of {name}", component.name());
+    let found = format!("a second channel for the {} of {name}", component.name());
     let error = target.error("each target once in an animation", found);
     Invalid { code, ..error }
 }
@@ -211,7 +212,8 @@ fn make_components(document: &Document, nodes: &mut [Node], clips: &[AssetClip])
             continue;
         }
         if let LocalTransform::Matrix(_) = node.local {
-            let message = "an animated matrix; it is taken apart, without shear";
+            let message =
+                "an animated node has a matrix: it is decomposed, and its shear is dropped";
             document.warn(
                 "gltf-animated-matrix",
                 &format!("nodes[{index}].matrix"),
@@ -354,7 +356,7 @@ fn times(document: &Document, input: &Json<'_>) -> Result<Vec<f64>, Invalid> {
     let times = accessor.read(|[t]| t)?;
     if let Some(i) = times.windows(2).position(|w| w[0] >= w[1]) {
         let found = format!("{} after {} in {}", times[i + 1], times[i], accessor.at);
-        return Err(input.error("key times that rise", found));
+        return Err(input.error("key times that increase", found));
     }
     Ok(times)
 }

@@ -52,7 +52,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<Parts<'_>, Invalid> {
         let kind = word(at + 4, &place("type"))?;
         let rest = length.saturating_sub(at + 8);
         if size > rest {
-            let expected = format!("at most the {rest} bytes that are left");
+            let expected = format!("at most the remaining {rest} bytes");
             return Err(broken(&place("length"), expected, size));
         }
         let data = &bytes[at + 8..at + 8 + size];
@@ -77,7 +77,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<Parts<'_>, Invalid> {
 /// Writes a .glb file: a header, the JSON, padded by spaces, and the binary chunk if there is one, padded by zeros.
 ///
 /// # Errors
-/// More than the 4 GiB that a .glb can have; what `out` refuses.
+/// The file would be larger than 4 GiB, the limit of a .glb, or `out` fails.
 pub fn write_glb(out: &mut dyn Write, mut json: Vec<u8>, bin: Option<Vec<u8>>) -> io::Result<()> {
     json.resize(json.len().next_multiple_of(4), b' ');
     let mut chunks = vec![(JSON, json)];
@@ -87,7 +87,7 @@ pub fn write_glb(out: &mut dyn Write, mut json: Vec<u8>, bin: Option<Vec<u8>>) -
     }
     let length: usize = 12 + chunks.iter().map(|(_, data)| 8 + data.len()).sum::<usize>();
     let length = u32::try_from(length).map_err(|_| {
-        io::Error::other(format!("{length} bytes, and a .glb has no more than 4 GiB"))
+        io::Error::other(format!("{length} bytes, but a .glb can have at most 4 GiB"))
     })?;
     out.write_all(MAGIC)?;
     out.write_all(&2u32.to_le_bytes())?;
@@ -145,7 +145,7 @@ mod tests {
         let file = glb(&[(JSON, b"{}  "), (7, b"????"), (BIN, &[1, 2, 3, 4])]);
         assert!(
             split(&file).unwrap().bin.is_none(),
-            "only the second chunk counts"
+            "only the second chunk is read"
         );
         assert_eq!(split(b"\xEF\xBB\xBF{}").unwrap().json, b"{}");
     }

@@ -161,8 +161,8 @@ impl Document {
             None => Err(Invalid::new(
                 at,
                 "",
-                format!("data that unpacks to no more than {EXPANSION} times the file's size"),
-                format!("{bytes} bytes more than {} left", self.budget.get()),
+                format!("data that unpacks to at most {EXPANSION} times the file's size"),
+                format!("{bytes} more bytes, while {} are left", self.budget.get()),
             )
             .coded("gltf-too-large")),
         }
@@ -220,7 +220,7 @@ fn read_buffer(buffer: &Json<'_>, bin: Option<&[u8]>, folder: &Path) -> Result<B
         }
     };
     if bytes.len() < size {
-        let expected = format!("at most the {} bytes that are there", bytes.len());
+        let expected = format!("at most the {} bytes of the data", bytes.len());
         return Err(length.error(expected, size.to_string()));
     }
     bytes.truncate(size);

@@ -63,7 +63,8 @@ pub(super) fn read(
     };
     let off = normalise(&mut out.weights, each.max(1));
     if off > 0 {
-        let message = format!("weights of {off} points do not sum to 1: divided by their sum");
+        let message =
+            format!("weights of {off} points do not sum to 1: they are divided by their sum");
         document.warn("gltf-weights-sum", attributes.at(), message);
     }
     // What weighs nothing may name a joint that the skin lacks; USD would mind.
@@ -76,7 +77,8 @@ pub(super) fn read(
         && let Some(i) = out.joints.iter().position(|j| *j as usize >= joints)
     {
         let at = attributes.at_key(&format!("JOINTS_{}", numbers[i % each / 4]));
-        let expected = format!("joints below {joints}, as skins[{skin}] has them");
+        let expected =
+            format!("joint indices below {joints}, the number of joints of skins[{skin}]");
         let found = format!("{} of point {}", out.joints[i], i / each);
         return Err(Invalid::new(at, "", expected, found));
     }

@@ -84,7 +84,7 @@ fn texture(
         },
     };
     let Some(image) = image else {
-        let message = "no image that USD could show; the texture is left out";
+        let message = "no image in a format that USD can show: the texture is not used";
         document.warn("gltf-texture-format", texture.at(), message);
         return Ok(None);
     };
@@ -153,7 +153,7 @@ pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
         let extension = match format {
             Some(Some(extension)) => extension,
             Some(None) => {
-                let message = "no PNG, JPEG, EXR or AVIF; the image is left out";
+                let message = "expected PNG, JPEG, EXR or AVIF: the image is not used";
                 document.warn("gltf-image-format", json.at(), message);
                 "png"
             }

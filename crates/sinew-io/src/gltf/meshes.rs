@@ -43,7 +43,7 @@ fn read_mesh(
         let found = primitive.count("targets")?;
         if found != targets {
             let at = primitive.at_key("targets");
-            let expected = format!("{targets} morph targets, as the first primitive has");
+            let expected = format!("{targets} morph targets, like the first primitive");
             return Err(Invalid::new(at, "", expected, found.to_string()));
         }
         read.extend(primitives::read(document, primitive, limit)?);

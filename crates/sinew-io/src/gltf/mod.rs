@@ -1,10 +1,10 @@
-//! glTF 2.0: .gltf and .glb files, and what is built on them (.vrm, .vrma).
+//! glTF 2.0: .gltf and .glb files, and VRM files (.vrm, .vrma).
 //!
-//! The JSON is walked by hand (`json`), since the errors of a general parser or of the `gltf` crate do not say where in
-//! the file the fault is, and that crate refuses or loses what extensions add to animation channels.
+//! This module has its own JSON reader (`json`), because the errors of a general parser or of the `gltf` crate have no
+//! location in the file. That crate also rejects or drops the data of extensions in animation channels.
 //!
-//! A file that breaks a rule is refused with the location of what is at fault. What only looks different without it,
-//! such as an image that cannot be read, is left out with a warning.
+//! If a file breaks a rule, the error has the location of the fault. Data that only changes the look, such as an image that
+//! cannot be read, is dropped with a warning.
 
 mod accessor;
 mod clips;
@@ -31,20 +31,21 @@ pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
 
-/// Reads a .gltf, .glb, .vrm or .vrma file, with the buffers and images it names. Units are metres, Y is up.
+/// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is up.
 ///
 /// # Errors
-/// [`Error::Open`](crate::Error::Open) if the file cannot be read; else the first rule broken, an [`Invalid`] whose `prim` is the JSON
-/// location, such as `accessors[3].bufferView`.
+/// - [`Error::Open`](crate::Error::Open) if the file cannot be read.
+/// - [`Error::Invalid`](crate::Error::Invalid) for the first rule that is broken. Its [`Invalid::prim`] is the location in the JSON, such as
+///   `accessors[3].bufferView`.
 pub fn read(path: &Path) -> Result<Asset> {
     let bytes = crate::read_bytes(path)?;
     read_bytes(&bytes, path)
 }
 
-/// The same for a file already in memory; `file` names it in errors, and other files are looked for beside it.
+/// Reads a file that is already in memory. `file` is its path in errors, and other files are looked for in its folder.
 ///
 /// # Errors
-/// As for [`read`].
+/// Those of [`read`].
 pub fn read_bytes(bytes: &[u8], file: &Path) -> Result<Asset> {
     let document = Document::parse(bytes, file).map_err(|e| e.in_file(file))?;
     let asset = asset(&document).map_err(|e| e.in_file(file))?;

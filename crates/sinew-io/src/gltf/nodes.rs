@@ -26,7 +26,7 @@ pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
             None => None,
         };
         if json.extension("EXT_mesh_gpu_instancing")?.is_some() {
-            let message = "instances (EXT_mesh_gpu_instancing), of which one is shown";
+            let message = "instances (EXT_mesh_gpu_instancing): only one of them is shown";
             document.warn("gltf-instances", json.at(), message);
         }
         nodes.push(Node {
@@ -43,7 +43,7 @@ pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
         for child in json.list("children")? {
             let index = document.node_index(&child)?;
             if let Some(other) = nodes[index].parent.replace(i) {
-                let found = format!("node {index}, a child of nodes[{other}] too");
+                let found = format!("node {index}, which is also a child of nodes[{other}]");
                 return Err(child.error("a node with one parent", found));
             }
         }
@@ -114,7 +114,10 @@ fn local(document: &Document, json: &Json<'_>) -> Result<LocalTransform, Invalid
     if let Some(matrix) = json.get("matrix")? {
         for key in ["translation", "rotation", "scale"] {
             if let Some(also) = json.get(key)? {
-                return Err(also.error("a matrix or components, not both", "both"));
+                return Err(also.error(
+                    "a matrix, or translation, rotation and scale, but not both",
+                    "both",
+                ));
             }
         }
         let columns = floats(&matrix, matrix.numbers::<16>()?)?;
@@ -145,7 +148,8 @@ fn rotation(document: &Document, json: &Json<'_>) -> Result<DQuat, Invalid> {
         return Err(json.error("a rotation of length 1", "one of length 0"));
     }
     if (length - 1.0).abs() > 1e-3 {
-        let message = format!("a rotation of length {length}; it is made 1");
+        let message =
+            format!("expected a rotation of length 1, found length {length}: it is normalised");
         document.warn("gltf-rotation-length", json.at(), message);
     }
     Ok(rotation / length)
@@ -154,7 +158,7 @@ fn rotation(document: &Document, json: &Json<'_>) -> Result<DQuat, Invalid> {
 /// Numbers that a float holds, so that products of some stay finite.
 fn floats<const N: usize>(json: &Json<'_>, numbers: [f64; N]) -> Result<[f64; N], Invalid> {
     match numbers.iter().find(|n| n.abs() > f64::from(f32::MAX)) {
-        Some(large) => Err(json.error("numbers that a float holds", large.to_string())),
+        Some(large) => Err(json.error("numbers within the range of f32", large.to_string())),
         None => Ok(numbers),
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn read(
 ) -> Result<Option<Primitive>, Invalid> {
     let attributes = json.need("attributes")?;
     let Some(mode) = Mode::parse(json)? else {
-        let message = "points or lines; they are left out";
+        let message = "points or lines: they are ignored";
         document.warn("gltf-primitive-mode", json.at(), message);
         return Ok(None);
     };
@@ -49,12 +49,12 @@ pub(super) fn read(
         QUANTIZED_POSITION,
     )?;
     let Some(position) = position else {
-        let message = "no POSITION; the primitive is left out";
+        let message = "no POSITION: the primitive is ignored";
         document.warn("gltf-no-position", json.at(), message);
         return Ok(None);
     };
     if position.is_empty() && json.extension("KHR_draco_mesh_compression")?.is_some() {
-        let expected = "data that is not in KHR_draco_mesh_compression alone";
+        let expected = "data outside KHR_draco_mesh_compression, which is not read";
         return Err(position.misused(expected));
     }
     let count = position.count;
@@ -157,7 +157,7 @@ pub(super) fn attribute<'d>(
         return Err(accessor.misused("a component type that this attribute may have"));
     }
     if !document.uses("KHR_mesh_quantization") {
-        let message = "small integers without KHR_mesh_quantization among the extensions used";
+        let message = "small integers, but KHR_mesh_quantization is not in extensionsUsed";
         document.warn("gltf-quantization-undeclared", reference.at(), message);
     }
     Ok(Some(accessor))
@@ -261,7 +261,7 @@ pub(super) fn read_triangles(
 fn list(document: &Document, primitive: &Json<'_>, mut indices: Vec<u32>) -> Vec<u32> {
     let over = indices.len() % 3;
     if over > 0 {
-        let message = format!("{over} indices beyond the last triangle; they are left out");
+        let message = format!("{over} indices after the last complete triangle: they are ignored");
         document.warn("gltf-triangle-incomplete", primitive.at(), message);
         indices.truncate(indices.len() - over);
     }
@@ -287,7 +287,7 @@ pub(super) fn read_targets(
     let tangent = get("TANGENT", QUANTIZED_UNIT)?;
     for (name, _) in target.members()? {
         if !["POSITION", "NORMAL", "TANGENT"].contains(&name) && !name.starts_with('_') {
-            let message = format!("morphs {name}, which is left out");
+            let message = format!("the morph target changes {name}, which is ignored");
             document.warn("gltf-morph-attribute", target.at(), message);
         }
     }

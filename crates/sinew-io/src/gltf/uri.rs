@@ -43,7 +43,7 @@ pub(super) fn resolve(uri: &str, folder: &Path) -> Result<Source, String> {
     }
     let path = percent_decode_str(uri)
         .decode_utf8()
-        .map_err(|_| format!("'{}', which is no UTF-8", shorten(uri)))?;
+        .map_err(|_| format!("'{}', which is not UTF-8", shorten(uri)))?;
     if path.is_empty() || path.contains('\0') || path.starts_with(['/', '\\']) {
         return Err(format!("'{}'", shorten(uri)));
     }

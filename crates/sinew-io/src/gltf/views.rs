@@ -55,10 +55,7 @@ impl Document {
         let reference = view.need("buffer")?;
         let buffer = &self.buffers[reference.index("a buffer", self.buffers.len())?];
         let Buffer::Bytes(bytes) = buffer else {
-            return Err(reference.error(
-                "a buffer with data",
-                "one that only stands for data left out",
-            ));
+            return Err(reference.error("a buffer with data", "a placeholder without data"));
         };
         let offset = view.integer_or("byteOffset", 0)?;
         let length = view.need("byteLength")?;
@@ -68,7 +65,9 @@ impl Document {
             .and_then(|end| bytes.get(offset..end));
         slice.ok_or_else(|| {
             let left = bytes.len().saturating_sub(offset);
-            let expected = format!("at most {left} bytes, which the buffer has from {offset} on");
+            let expected = format!(
+                "at most {left} bytes, which is the rest of the buffer from byte {offset} on"
+            );
             length.error(expected, size.to_string())
         })
     }
@@ -129,7 +128,10 @@ pub(super) fn decode(
     let layout = BufferView::new(mode, filter, count, stride).map_err(broken)?;
     let length = view.need("byteLength")?;
     if length.integer()? != layout.byte_length() {
-        let expected = format!("{} bytes, as the extension has it", layout.byte_length());
+        let expected = format!(
+            "{} bytes, by the layout in the extension",
+            layout.byte_length()
+        );
         return Err(length.wrong(&expected));
     }
     document.charge(count, stride, extension.at())?;

@@ -1,4 +1,4 @@
-//! Guesses at human bones, to begin a map with where names follow no convention.
+//! Guesses the human bones of a rig whose names follow no convention, as a start for a map.
 
 mod shape;
 mod words;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use super::{Bone, Rig};
 
-/// So many main bones are enough to go by names alone.
+/// If names suggest at least this many main bones, the shape is not used.
 const ENOUGH_WORDS: usize = 6;
 
-/// What the words in the names suggest, and where they say little, what the shape of the skeleton does.
+/// The bones that the words in the names suggest or, if these are few, the shape of the skeleton.
 pub(super) fn guess(rig: &Rig) -> BTreeMap<Bone, usize> {
     let words = words::by_words(rig);
     if words.len() >= ENOUGH_WORDS {

@@ -1,4 +1,4 @@
-//! A body seen in the tree of joints and where they are.
+//! Guesses human bones by the hierarchy and the positions of joints.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use glam::DVec3;
 use crate::retarget::reference::Reference;
 use crate::retarget::{Bone, RetargetPose, Rig};
 
-/// Skeletons with more ends are no plain bodies, and comparing each end with each other takes its time.
+/// The largest number of leaf joints. Skeletons with more are not simple bodies, and all pairs of leaves are compared.
 const MOST_ENDS: usize = 256;
 
-/// The hands are the two ends of the tree that lie farthest apart to the sides, the feet the lowest two, each of which
-/// hangs from the trunk on its own; the head is the highest end of what is left.
+/// Guesses the main bones. The hands are the two leaf joints that are farthest apart to the sides, the feet the two lowest
+/// ones that branch off the trunk separately, and the head is the highest of the others.
 pub(super) fn by_shape(rig: &Rig) -> BTreeMap<Bone, usize> {
     find(rig).unwrap_or_default()
 }
@@ -100,7 +100,7 @@ fn find(rig: &Rig) -> Option<BTreeMap<Bone, usize>> {
         };
         out.extend(bones.into_iter().zip(path(rig, hips, one)));
     }
-    // A joint that would be two bones is no body's.
+    // A joint cannot be two bones.
     let mut joints: Vec<usize> = out.values().copied().collect();
     joints.sort_unstable();
     joints.dedup();
@@ -113,7 +113,7 @@ fn shared(rig: &Rig, a: usize, b: usize) -> Option<usize> {
     rig.chain(b).find(|j| above.contains(j))
 }
 
-/// The joints below `from` on the way to `to`, that one included; none where it is not below.
+/// The joints below `from` on the path to `to`, including `to`; empty if `to` is not below `from`.
 fn path(rig: &Rig, from: usize, to: usize) -> Vec<usize> {
     let mut out: Vec<usize> = rig.chain(to).take_while(|j| *j != from).collect();
     if !rig.chain(to).any(|j| j == from) {

@@ -1,11 +1,11 @@
-//! What the words in joints' names suggest, for rigs that follow no convention.
+//! Guesses human bones by words in the names of joints.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::retarget::conventions::{Part, Place};
 use crate::retarget::{Bone, Rig};
 
-/// Words, and what each says for the main bones of the trunk, arms and legs.
+/// Words, and the main bones of the trunk, arms and legs that they suggest.
 const WORDS: &[(&[&str], &[Part])] = &[
     (&["hips", "hip", "pelvis", "root"], &[Part::Trunk(0)]),
     (&["spine", "back", "abdomen", "waist"], &[Part::Trunk(1)]),
@@ -24,8 +24,8 @@ const WORDS: &[(&[&str], &[Part])] = &[
     (&["leg"], &[Part::Leg(0), Part::Leg(1), Part::Leg(2)]),
 ];
 
-/// A guess at the main bones: for each the first joint, from the root down, whose words fit and that no other bone
-/// has taken.
+/// Guesses the main bones. Each bone is the first joint from the root down whose words fit and that is not another bone
+/// yet.
 pub(super) fn by_words(rig: &Rig) -> BTreeMap<Bone, usize> {
     let mut out = BTreeMap::new();
     let mut taken = BTreeSet::new();
@@ -55,7 +55,7 @@ pub(super) fn by_words(rig: &Rig) -> BTreeMap<Bone, usize> {
     out
 }
 
-/// A name's letters, and whether it says right (`true`) or left.
+/// The letters of a name, and whether it says right (`true`) or left.
 fn words(name: &str) -> (String, Option<bool>) {
     let mut words: Vec<String> = Vec::new();
     let mut last = ' ';

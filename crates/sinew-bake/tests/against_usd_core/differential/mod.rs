@@ -192,11 +192,9 @@ fn generate_and_bake(
         "usdc"
     };
     let baked = folder.join(format!("baked{seed}.{extension}"));
-    let options = BakeOptions {
-        backend: backend.clone(),
-        layer: seed % 5 == 4,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = backend.clone();
+    options.layer = seed % 5 == 4;
     let run = std::panic::AssertUnwindSafe(|| bake(&file, &baked, &options, &mut |_| {}));
     match std::panic::catch_unwind(run) {
         Ok(Ok(_)) => Ok((file, arc, baked)),
@@ -221,10 +219,8 @@ fn real_file(python: &str, file: &Path) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut worker = Worker::new(python, SCRIPT, folder.path(), 0)?;
     let mut baked = folder.path().join("baked.usdc");
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
     let result = bake(file, &baked, &options, &mut |_| {});
     if matches!(&result, Err(Error::NothingToSkin { .. })) {
         baked = file.to_owned();

@@ -14,17 +14,15 @@ pub fn project(file: &str) -> PathBuf {
 }
 
 pub fn cpu() -> BakeOptions {
-    BakeOptions {
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    }
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
+    options
 }
 
 pub fn frames(first: f64, last: f64, step: f64) -> BakeOptions {
-    BakeOptions {
-        frames: Some(FrameRange { first, last, step }),
-        ..cpu()
-    }
+    let mut options = cpu();
+    options.frames = Some(FrameRange { first, last, step });
+    options
 }
 
 pub fn run(input: &Path, output: &Path, options: &BakeOptions) -> BakeReport {
@@ -53,11 +51,9 @@ impl WorldBake {
     pub fn new(input: &Path, options: &BakeOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("world.usdc");
-        let options = BakeOptions {
-            space: Some(OutSpace::World),
-            rigid: Rigid::Points,
-            ..options.clone()
-        };
+        let mut options = options.clone();
+        options.space = Some(OutSpace::World);
+        options.rigid = Rigid::Points;
         run(input, &out, &options);
         Self(usd::open(&out), folder)
     }

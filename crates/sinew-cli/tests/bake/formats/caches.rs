@@ -16,7 +16,8 @@ pub fn point_caches_hold_the_points_to_the_bit() {
     for input in own_stages(&bench) {
         let scene = scene(&input);
         for space in [None, Some(OutSpace::World)] {
-            let options = BakeOptions { space, ..cpu() };
+            let mut options = cpu();
+            options.space = space;
             let report = run(&input, &bench.path("c.pc2"), &options);
             assert_eq!((report.files.len(), report.frames), (4, 5));
             // The sphere has no points.
@@ -27,11 +28,9 @@ pub fn point_caches_hold_the_points_to_the_bit() {
                     .any(|w| w.path == "/Hero/Ball" && w.code == "left-out")
             );
             let in_usd = bench.path("same.usdc");
-            let same = BakeOptions {
-                frames: Some("1:5".parse().unwrap()),
-                rigid: Rigid::Points,
-                ..options
-            };
+            let mut same = options;
+            same.frames = Some("1:5".parse().unwrap());
+            same.rigid = Rigid::Points;
             run(&input, &in_usd, &same);
             let baked = usd::open(&in_usd);
             for prim in prims(&scene) {
@@ -58,10 +57,8 @@ pub fn point_caches_hold_the_points_to_the_bit() {
 pub fn one_prim_has_the_cache_of_the_name() {
     let bench = Bench::new();
     let input = bench.write("in.usda", stage::usda(""));
-    let options = BakeOptions {
-        prims: vec!["/Hero/Box".into()],
-        ..frames(1.0, 2.0, 0.25)
-    };
+    let mut options = frames(1.0, 2.0, 0.25);
+    options.prims = vec!["/Hero/Box".into()];
     let report = run(&input, &bench.path("c.pc2"), &options);
     assert_eq!(report.files, [bench.path("c.pc2")]);
     let cache = pc2::read(&bench.path("c.pc2"));

@@ -71,10 +71,8 @@ pub fn real_files_come_out_as_in_usd() {
         }
         assert_eq!(in_file, report.prims, "{}", file.display());
         compared += in_file;
-        let textures = BakeOptions {
-            vat: vat_options(VatValues::Position, None, 4096),
-            ..frames(time, time + 1.0, 1.0)
-        };
+        let mut textures = frames(time, time + 1.0, 1.0);
+        textures.vat = vat_options(VatValues::Position, None, 4096);
         check_vat(&file, &bench.path("v.exr"), &textures, |_, _| Vec3::ZERO);
     }
     let (prims, least) = at_least(Path::new(&assets), (40, 20), (20, 14));

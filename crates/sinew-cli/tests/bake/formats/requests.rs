@@ -16,9 +16,13 @@ pub fn requests_that_make_no_sense_are_refused() {
         ("none/a.pc2", &[], &["there is no folder"]),
         ("none/a.exr", &[], &["there is no folder"]),
         ("taken.####.obj", &[], &["taken.0002.obj", "it is a folder"]),
-        ("a.exr", &["--vat-bits", "8"], &["8 bits", "32 or 16"]),
-        ("a.png", &["--vat-bits", "32"], &["32 bits", "16 or 8"]),
-        ("a.exr", &["--vat-width", "0"], &["width of 0"]),
+        ("a.exr", &["--vat-bits", "8"], &["32 or 16 bits", "found 8"]),
+        (
+            "a.png",
+            &["--vat-bits", "32"],
+            &["16 or 8 bits", "found 32"],
+        ),
+        ("a.exr", &["--vat-width", "0"], &["width", "found 0"]),
         ("a.exr", &["--vat-width", "40000"], &["16384"]),
         (
             "a.exr",

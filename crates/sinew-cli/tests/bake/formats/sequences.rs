@@ -156,7 +156,8 @@ pub fn a_gpu_gives_the_same_frames() {
     let bench = Bench::new();
     let input = bench.write("in.usda", stage::usda(stage::MIRRORED));
     let by = |backend: Backend, name: &str| {
-        let options = BakeOptions { backend, ..cpu() };
+        let mut options = cpu();
+        options.backend = backend;
         run(&input, &bench.path(&format!("{name}.###.obj")), &options);
         (1..=5)
             .map(|f| obj::read(&bench.path(&format!("{name}.{f:03}.obj"))))

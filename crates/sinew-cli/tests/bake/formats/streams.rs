@@ -168,10 +168,8 @@ pub fn the_same_bytes_every_time_and_in_one_thread() {
     let bench = Bench::new();
     let written = |name: &str| {
         let out = bench.path(name);
-        let options = BakeOptions {
-            backend: Backend::Cpu,
-            ..BakeOptions::default()
-        };
+        let mut options = BakeOptions::default();
+        options.backend = Backend::Cpu;
         let mut steps = Vec::new();
         let report = sinew_bake::bake(&hatchling(), &out, &options, &mut |p| steps.push(p));
         let samples = report.unwrap().samples;

@@ -109,11 +109,11 @@ pub fn check_vat(
 }
 
 pub fn vat_options(values: VatValues, bits: Option<u8>, max_width: u32) -> VatOptions {
-    VatOptions {
-        values,
-        bits,
-        max_width,
-    }
+    let mut options = VatOptions::default();
+    options.values = values;
+    options.bits = bits;
+    options.max_width = max_width;
+    options
 }
 
 pub fn float_textures_hold_every_vertex_to_the_bit() {
@@ -122,19 +122,15 @@ pub fn float_textures_hold_every_vertex_to_the_bit() {
     inputs.push(project("examples/assets/hatchling.usda"));
     for input in &inputs {
         for width in [8192, 50] {
-            let positions = BakeOptions {
-                vat: vat_options(VatValues::Position, None, width),
-                ..frames(1.0, 5.0, 2.0)
-            };
+            let mut positions = frames(1.0, 5.0, 2.0);
+            positions.vat = vat_options(VatValues::Position, None, width);
             let vat = check_vat(input, &bench.path("p.exr"), &positions, |_, _| Vec3::ZERO);
             let rows = (vat.number("vertices") / f64::from(width)).ceil();
             assert_eq!(vat.number("rowsPerFrame"), rows);
             assert_eq!(vat.number("height"), rows * 3.0);
             // An offset, and its sum with the mesh, are rounded to f32 each.
-            let offsets = BakeOptions {
-                vat: vat_options(VatValues::Offset, None, width),
-                ..positions
-            };
+            let mut offsets = positions;
+            offsets.vat = vat_options(VatValues::Offset, None, width);
             check_vat(input, &bench.path("o.exr"), &offsets, |vat, _| {
                 Vec3::splat(largest(vat) * tolerance::VAT_SUM_IN_F32)
             });
@@ -165,10 +161,8 @@ pub fn integer_textures_are_within_half_a_step() {
             (None, VatValues::Position),
             (Some(8), VatValues::Position),
         ] {
-            let options = BakeOptions {
-                vat: vat_options(values, bits, 100),
-                ..frames(1.0, 5.0, 1.0)
-            };
+            let mut options = frames(1.0, 5.0, 1.0);
+            options.vat = vat_options(values, bits, 100);
             let vat = check_vat(input, &bench.path("i.png"), &options, |vat, _| {
                 vat.step() * tolerance::VAT_HALF_A_STEP + largest(vat) * tolerance::VAT_SUM_IN_F32
             });
@@ -180,10 +174,8 @@ pub fn integer_textures_are_within_half_a_step() {
 pub fn half_floats_keep_eleven_bits() {
     let bench = Bench::new();
     let input = project("examples/assets/hatchling.usda");
-    let options = BakeOptions {
-        vat: vat_options(VatValues::Position, Some(16), 8192),
-        ..frames(1.0, 5.0, 1.0)
-    };
+    let mut options = frames(1.0, 5.0, 1.0);
+    options.vat = vat_options(VatValues::Position, Some(16), 8192);
     let vat = check_vat(&input, &bench.path("h.exr"), &options, |_, want| {
         want.abs() * tolerance::VAT_HALF_FLOAT + tolerance::VAT_SMALLEST_HALF_FLOAT
     });
@@ -194,11 +186,9 @@ pub fn half_floats_keep_eleven_bits() {
 pub fn normal_textures_follow_the_surface() {
     let bench = Bench::new();
     for input in own_stages(&bench) {
-        let options = BakeOptions {
-            vat: vat_options(VatValues::Position, None, 8192),
-            prims: vec!["/Hero/Left".into()],
-            ..frames(1.0, 5.0, 1.0)
-        };
+        let mut options = frames(1.0, 5.0, 1.0);
+        options.vat = vat_options(VatValues::Position, None, 8192);
+        options.prims = vec!["/Hero/Left".into()];
         run(&input, &bench.path("n.exr"), &options);
         let vat = Vat::read(&bench.path("n.json"));
         let scene = scene(&input);

@@ -30,10 +30,8 @@ const BONES: &[Bone] = &[
 ];
 
 fn put(model: &Asset, clip: &AssetClip, mode: Mode) -> Applied {
-    let options = ApplyOptions {
-        mode,
-        ..ApplyOptions::default()
-    };
+    let mut options = ApplyOptions::default();
+    options.mode = mode;
     let applied = apply(model, &Asset::default(), clip, &options).unwrap();
     applied
         .clone()
@@ -461,10 +459,8 @@ fn translations_scale_with_the_hips_where_asked() {
     small.skin(&joints, DMat4::IDENTITY, |j| rest.rest_world(j));
     let rng = &mut Rng::new(2);
     let data = clip([(TrackTarget::Bone(Bone::Hips), translations(rng))]);
-    let options = ApplyOptions {
-        scale_translation: true,
-        ..ApplyOptions::default()
-    };
+    let mut options = ApplyOptions::default();
+    options.scale_translation = true;
     let on_small = apply(&small.asset, &big, &data, &options).unwrap();
     let big_figure = Figure { asset: big.clone() };
     let on_big = put(&big, &data, Mode::Literal);
@@ -546,10 +542,8 @@ fn collapse_goes_by_the_clips_own_skeleton() {
     let mut target = source.clone();
     target.asset.humanoids[0].bones.remove(&Bone::LeftShoulder);
     let data = clip([(TrackTarget::Bone(Bone::LeftShoulder), rotations(rng))]);
-    let options = ApplyOptions {
-        mode: Mode::Collapse,
-        ..ApplyOptions::default()
-    };
+    let mut options = ApplyOptions::default();
+    options.mode = Mode::Collapse;
     let on_source = apply(&source.asset, &source.asset, &data, &options).unwrap();
     let on_target = apply(&target.asset, &source.asset, &data, &options).unwrap();
     let arm = source.at(Bone::LeftUpperArm);
@@ -585,18 +579,14 @@ fn several_skeletons_are_told_apart() {
     let rng = &mut Rng::new(1);
     let data = clip([(TrackTarget::Bone(Bone::Head), rotations(rng))]);
     for skeleton in 0..2 {
-        let options = ApplyOptions {
-            skeleton,
-            ..ApplyOptions::default()
-        };
+        let mut options = ApplyOptions::default();
+        options.skeleton = skeleton;
         let applied = apply(&two, &Asset::default(), &data, &options).unwrap();
         let head = Bone::Head as usize + skeleton * count;
         assert_eq!(applied.clip.tracks[0].target, TrackTarget::Node(head));
     }
-    let options = ApplyOptions {
-        skeleton: 2,
-        ..ApplyOptions::default()
-    };
+    let mut options = ApplyOptions::default();
+    options.skeleton = 2;
     let refused = apply(&two, &Asset::default(), &data, &options).unwrap_err();
     assert!(refused.to_string().contains("number 2"), "{refused}");
     let none = apply(&Asset::default(), &Asset::default(), &data, &options).unwrap_err();

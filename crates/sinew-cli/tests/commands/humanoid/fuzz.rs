@@ -57,11 +57,10 @@ fn damaged_files_never_panic() {
             };
             let _ = bones_by_name(model).map(|(bones, _)| describe(model, &bones));
             for mode in [Mode::Literal, Mode::Collapse, Mode::Conjugate] {
-                let options = ApplyOptions {
-                    mode,
-                    scale_translation: true,
-                    skeleton: 0,
-                };
+                let mut options = ApplyOptions::default();
+                options.mode = mode;
+                options.scale_translation = true;
+                options.skeleton = 0;
                 let Some(applied) = clip
                     .clips
                     .first()

@@ -218,10 +218,8 @@ fn what_rest_relative_clips_do_not_say_is_told_of() {
     );
     // In every mode the same.
     for mode in [Mode::Collapse, Mode::Conjugate] {
-        let options = ApplyOptions {
-            mode,
-            ..ApplyOptions::default()
-        };
+        let mut options = ApplyOptions::default();
+        options.mode = mode;
         let other = apply(&target.asset, &source.asset, &data, &options).unwrap();
         assert_eq!(other.clip, applied.clip);
     }

@@ -156,10 +156,8 @@ fn our_bake(
     least_size: f64,
 ) -> Result<(), Failed> {
     let out = converted.with_extension("baked.usdc");
-    let options = BakeOptions {
-        backend: Backend::Cpu,
-        ..BakeOptions::default()
-    };
+    let mut options = BakeOptions::default();
+    options.backend = Backend::Cpu;
     let deforms = UsdFile::open(converted)?
         .scene(Default::default())?
         .bindings

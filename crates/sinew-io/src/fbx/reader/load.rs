@@ -117,7 +117,7 @@ impl Budget {
                 at,
                 "",
                 format!(
-                    "data within {} more bytes, as the file's size has it",
+                    "data within {} more bytes, the limit for a file of this size",
                     self.left
                 ),
                 format!("{bytes} bytes"),

@@ -65,7 +65,7 @@ impl Reader<'_> {
             self.images.warnings.push(Warning::new(
                 "fbx-texture-left-out",
                 &*material.element.name,
-                "roughness and metalness in pictures of their own: left out",
+                "roughness and metalness are separate images: they are not used",
             ));
         }
         Ok(AssetMaterial {
@@ -243,12 +243,12 @@ impl<'a> Images<'a> {
             (None, _) => self.warn(
                 "fbx-image-unreadable",
                 name,
-                "neither embedded nor to be found below the FBX file's folder",
+                "the texture is neither embedded nor in the folder of the FBX file or below it",
             ),
             (Some(_), None) => self.warn(
                 "fbx-image-format",
                 name,
-                "no PNG, JPEG, EXR or AVIF; the image is left out",
+                "expected PNG, JPEG, EXR or AVIF: the image is not used",
             ),
             _ => {}
         }

@@ -117,23 +117,29 @@ impl<'a> Reader<'a> {
             if mesh.skin_deformers.len() > 1 {
                 warn(
                     "fbx-several-skins",
-                    "more than one skin: the first one counts",
+                    "the mesh has more than one skin: the first one is used",
                 );
             }
             if !mesh.cache_deformers.is_empty() {
-                warn("fbx-geometry-cache", "a geometry cache, which is not read");
+                warn(
+                    "fbx-geometry-cache",
+                    "the mesh has a geometry cache, which is not read",
+                );
             }
             let deformer = mesh.skin_deformers.into_iter().next()?;
             if matches!(
                 deformer.skinning_method,
                 ufbx::SkinningMethod::DualQuaternion | ufbx::SkinningMethod::BlendedDqLinear
             ) {
-                let message = "dual quaternion skinning becomes linear";
+                let message = "dual quaternion skinning is converted to linear skinning";
                 warn("fbx-dual-quaternion", message);
             }
             let skin = MeshSkin::new(deformer, nodes);
             if skin.is_none() {
-                warn("fbx-skin-ignored", "a skin without joints: not skinned");
+                warn(
+                    "fbx-skin-ignored",
+                    "the skin has no joints: the mesh is not skinned",
+                );
             }
             skin.map(Rc::new)
         };

@@ -91,7 +91,7 @@ fn repairs(scene: &ufbx::Scene) -> Vec<Warning> {
         if constraint.active {
             let name = constraint.element.name.to_string();
             let message =
-                "a constraint, which is not evaluated: what it moves stays where it is animated";
+                "a constraint, which is not evaluated: its target keeps its own animation";
             warnings.push(Warning::new("fbx-constraint", name, message));
         }
     }

@@ -1,4 +1,4 @@
-//! What an edit adds to a document: an animation of node channels, and EXT_skeleton_humanoid.
+//! Adds animations and EXT_skeleton_humanoid to a document.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ use sinew_animate::asset::{
 const FLOAT: u32 = 5126;
 
 impl GltfEdit {
-    /// Adds a clip as one more animation. `asset` is this document as read: a node that it moves and that has a matrix
-    /// gets components in its place.
+    /// Adds a clip as one more animation. `asset` is this document as it was read. If a node that the clip moves has a matrix, the
+    /// matrix is replaced by translation, rotation and scale.
     ///
     /// # Errors
-    /// A track that is no node's, a time before 0, a number that f32 cannot hold.
+    /// [`Error::Edit`](crate::Error::Edit) if a track is not of a node, a time is before 0, or a number is beyond the range of f32.
     pub fn add_clip(&mut self, asset: &Asset, clip: &AssetClip) -> Result<()> {
         let mut bytes = Vec::new();
         let mut accessors = Vec::new();
@@ -38,7 +38,7 @@ impl GltfEdit {
             let TrackTarget::Node(node) = track.target else {
                 return Err(unexpected(
                     &self.file,
-                    format!("a track of {:?} is no node's", track.target),
+                    format!("expected tracks of nodes, found one of {:?}", track.target),
                 ));
             };
             let plain = Plain::of(&track.curve).map_err(|found| {
@@ -90,7 +90,7 @@ impl GltfEdit {
         let local = asset.nodes.get(node).map(|n| n.local);
         let found = self.json.get_mut("nodes").and_then(|n| n.get_mut(node));
         let (Some(local), Some(Value::Object(found))) = (local, found) else {
-            return Err(unexpected(&self.file, format!("has no node {node}")));
+            return Err(unexpected(&self.file, format!("no node {node}")));
         };
         if found.remove("matrix").is_some() || matches!(local, LocalTransform::Matrix(_)) {
             let trs = local.trs();
@@ -152,10 +152,12 @@ impl Plain {
         let values: Vec<f32> = kept.map(|v| *v as f32).collect();
         let times: Vec<f32> = keep.iter().map(|i| times[*i]).collect();
         if let Some(bad) = times.iter().chain(&values).find(|v| !v.is_finite()) {
-            return Err(format!("a number beyond f32 ({bad})"));
+            return Err(format!("a number beyond the range of f32 ({bad})"));
         }
         if let Some(early) = times.first().filter(|t| **t < 0.0) {
-            return Err(format!("a key at {early} seconds, and glTF starts at 0"));
+            return Err(format!(
+                "a key at {early} seconds, before 0, where glTF starts"
+            ));
         }
         let elements = if kind == "SCALAR" {
             values.len()
@@ -181,7 +183,7 @@ impl GltfEdit {
     /// Adds a humanoid skeleton, and the extension to extensionsUsed.
     ///
     /// # Errors
-    /// A document that has the extension already; a skeleton that breaks its rules, by the rule.
+    /// The document already has the extension, or the skeleton breaks a rule of the extension.
     pub fn describe(&mut self, skeleton: &HumanoidSkeleton) -> Result<()> {
         let described = self.json.get("extensions").and_then(|e| e.get(EXTENSION));
         if described.is_some() {
@@ -205,7 +207,7 @@ impl GltfEdit {
     }
 }
 
-/// The extension's JSON for one skeleton.
+/// The JSON of EXT_skeleton_humanoid for one skeleton.
 #[must_use]
 pub fn described_as(skeleton: &HumanoidSkeleton) -> Value {
     let bones: serde_json::Map<String, Value> = skeleton

@@ -1,8 +1,8 @@
-//! glTF files with something added: the file's own JSON, in which everything else stays as it was.
+//! Edits of glTF files: adds clips and humanoid skeletons to the JSON of a file and keeps everything else.
 //!
-//! A .glb keeps all its bytes in the BIN chunk, and what is added goes behind them. A .gltf gets what is added as one
-//! more buffer in a data URI. External buffers and images are still referred to where the output lies in the
-//! model's folder; elsewhere they are taken into the file, so that it stays whole.
+//! In a .glb, new data is appended to the BIN chunk. In a .gltf, it is one more buffer in a data URI. If the output is in
+//! the folder of the model, it refers to the same external buffers and images. Otherwise they are copied into the
+//! output, so that it is self-contained.
 
 mod clip;
 mod save;
@@ -16,7 +16,7 @@ use super::document::{Buffer, Document};
 use crate::error::{Error, Result};
 use sinew::error::{Invalid, Warning};
 
-/// A glTF document to be written again.
+/// A glTF document that can be edited and written.
 #[derive(Debug)]
 pub struct GltfEdit {
     file: PathBuf,
@@ -32,7 +32,7 @@ impl GltfEdit {
     /// Opens a .gltf, .glb or .vrm file.
     ///
     /// # Errors
-    /// As for [`super::read`], as far as container, JSON and buffers go.
+    /// Those of [`super::read`] about the container, the JSON and the buffers.
     pub fn open(path: &Path) -> Result<Self> {
         let bytes = crate::read_bytes(path)?;
         let document = Document::parse(&bytes, path).map_err(|e| e.in_file(path))?;
@@ -50,13 +50,13 @@ impl GltfEdit {
         })
     }
 
-    /// What could not be kept whole.
+    /// Warnings about data that could not be kept.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// The document's JSON as it stands.
+    /// The JSON of the document, with the edits so far.
     #[must_use]
     pub fn json(&self) -> &Value {
         &self.json
@@ -75,7 +75,7 @@ impl GltfEdit {
         }
         match &mut self.json {
             Value::Object(root) => Ok(root),
-            _ => Err(unexpected(&self.file, "a document that is no object")),
+            _ => Err(unexpected(&self.file, "a document that is not an object")),
         }
     }
 
@@ -99,7 +99,7 @@ impl GltfEdit {
         let file = self.file.clone();
         match self.root()?.entry(key).or_insert_with(|| json!({})) {
             Value::Object(object) => Ok(object),
-            _ => Err(unexpected(&file, format!("{key} is no object"))),
+            _ => Err(unexpected(&file, format!("{key} that is not an object"))),
         }
     }
 
@@ -126,7 +126,7 @@ impl GltfEdit {
         let Some(Some(buffer)) = self.buffers.get_mut(index) else {
             return Err(unexpected(
                 &self.file,
-                "a document whose buffers are no list",
+                "a document whose buffers are not a list",
             ));
         };
         buffer.resize(buffer.len().next_multiple_of(4), 0);

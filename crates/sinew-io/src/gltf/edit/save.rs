@@ -1,4 +1,4 @@
-//! The edited document as a file.
+//! Writes the edited document.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,19 +18,23 @@ use sinew::error::Warning;
 const LARGEST_IMAGE: u64 = 1 << 30;
 
 impl GltfEdit {
-    /// Writes the document: `.gltf` as JSON, `.glb` and `.vrm` as one binary file. It appears under its name only when
-    /// it is whole. Gives what could not be taken along.
+    /// Writes the document: `.gltf` as JSON, `.glb` and `.vrm` as one binary file. The file appears under its name only when it
+    /// is complete. Returns warnings about files that could not be copied.
     ///
     /// # Errors
-    /// Another extension, the model's own file as `output`, a folder that cannot be written to, a full disk, more
-    /// than the 4 GiB that a .glb may have.
+    /// `output` has another extension or is the model's own file, the file cannot be written, or a .glb would be larger than
+    /// 4 GiB.
     pub fn save(mut self, output: &Path) -> Result<Vec<Warning>> {
         let fail = |reason: String| Error::write(output, reason);
         let extension = crate::extension(output);
         let binary = match extension.as_str() {
             "gltf" => false,
             "glb" | "vrm" => true,
-            _ => return Err(fail(format!("no glTF file is named .{extension}"))),
+            _ => {
+                return Err(fail(format!(
+                    "expected .gltf, .glb or .vrm, found .{extension}"
+                )));
+            }
         };
         if crate::is_same_file(output, &self.file) {
             return Err(fail("it is the file that is read".to_owned()));
@@ -132,7 +136,7 @@ impl GltfEdit {
                 Err(found) => self.warnings.push(Warning::new(
                     "gltf-image-unreadable",
                     format!("images[{i}].uri"),
-                    format!("cannot read {found}; the URI stays as it is"),
+                    format!("cannot read {found}: its URI is not changed"),
                 )),
             }
         }

@@ -1,7 +1,7 @@
-//! What extensions add to a glTF document beyond its geometry: humanoid skeletons, expressions, clips on human bones.
+//! Extensions for characters: humanoid skeletons, expressions, and clips of human bones.
 //!
-//! EXT_skeleton_humanoid is validated by its own codes ([`humanoid`]); VRM 0.x, VRM 1.0 and VRM Animation by `vrm-*` ones.
-//! What a converter cannot keep (spring bones, constraints, MToon, gaze) is read past, and said to be.
+//! Errors of EXT_skeleton_humanoid have their own codes, see [`humanoid`]. Those of VRM 0.x, VRM 1.0 and VRM Animation have codes
+//! `vrm-*`. Spring bones, constraints, MToon and gaze control are ignored, with a warning.
 
 pub mod humanoid;
 mod lookup;
@@ -16,7 +16,7 @@ use sinew_animate::asset::Asset;
 
 pub use humanoid::{FindingSeverity, HumanoidFinding};
 
-/// What [`humanoid::validate`] finds in a file, whatever else is wrong with it; nothing where it is no glTF.
+/// The findings of [`humanoid::validate`] in a file, even if the file has other errors. Empty if it is not a glTF file.
 #[must_use]
 pub fn humanoid_findings(path: &Path) -> Vec<HumanoidFinding> {
     let bytes = crate::read_bytes(path).unwrap_or_default();

@@ -190,8 +190,12 @@ fn wide_clips() -> Outcome {
             .push(node("joint", i.checked_sub(1).map(|_| 0), [0.0; 3]));
     }
     let places = Keys::Translation(vec![glam::DVec3::X, glam::DVec3::Y]);
-    let moves =
-        crate::from_asset::assets::track(TrackTarget::Node(1), &[0.0, 1.0], Default::default(), places);
+    let moves = crate::from_asset::assets::track(
+        TrackTarget::Node(1),
+        &[0.0, 1.0],
+        Default::default(),
+        places,
+    );
     let clip = sinew_animate::asset::AssetClip {
         tracks: vec![moves],
         ..Default::default()

@@ -85,6 +85,6 @@ fn compressed_views() {
             );
         },
         "bufferViews[0].buffer",
-        "stands for data",
+        "placeholder",
     );
 }

@@ -45,7 +45,7 @@ pub fn validate(document: &Value, findings: &mut Vec<HumanoidFinding>) {
                     "DUPLICATE_TARGET",
                     format!("{at}.target"),
                     "one channel for each bone and path",
-                    format!("another one for the {path} of {bone}"),
+                    format!("a second one for the {path} of {bone}"),
                 ));
             }
             let sampler = channel.get("sampler").and_then(lookup::index);
@@ -54,7 +54,7 @@ pub fn validate(document: &Value, findings: &mut Vec<HumanoidFinding>) {
                     "SAMPLER_SHARED",
                     format!("{at}.sampler"),
                     "a sampler that no channel without the extension uses",
-                    format!("one that animations[{i}].channels[{other}] uses too"),
+                    format!("one that animations[{i}].channels[{other}] also uses"),
                 ));
             }
             if channel
@@ -65,7 +65,7 @@ pub fn validate(document: &Value, findings: &mut Vec<HumanoidFinding>) {
                     "NODE_AND_EXT",
                     format!("{at}.target.node"),
                     "either a node or a human bone",
-                    "both; the bone counts",
+                    "both; the bone is used",
                 ));
             }
         }
@@ -120,7 +120,7 @@ fn path<'a>(channel: &'a Value, at: &str, findings: &mut Vec<HumanoidFinding>) -
         Some(other @ ("translation" | "scale")) => findings.push(HumanoidFinding::warning(
             "PATH_NOT_ROTATION",
             at,
-            "rotation, the one path that fits every character",
+            "rotation, the only path that fits every character",
             other,
         )),
         _ => {

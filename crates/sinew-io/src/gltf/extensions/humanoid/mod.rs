@@ -1,7 +1,7 @@
 //! EXT_skeleton_humanoid: human bones by name, and animation channels on them.
 //!
-//! Source: the extension's text (draft). Where its JSON schema says otherwise (a single skeleton, no `chest`) the text
-//! holds; the schema's layout is read too, with a warning.
+//! Source: the text of the extension (draft). If its JSON schema differs (a single skeleton, no `chest`), the text is
+//! followed. The layout of the schema is read too, with a warning.
 
 mod channels;
 mod reference_pose;
@@ -21,8 +21,8 @@ use sinew_animate::asset::{Asset, HumanoidSkeleton};
 /// The extension's name.
 pub const EXTENSION: &str = "EXT_skeleton_humanoid";
 
-/// Holds a document to the extension's rules, skeletons first, then channels. Any JSON will do: what is wrong with the
-/// rest of the document is not reported here.
+/// Checks the rules of the extension: first those of skeletons, then those of channels. `document` may be any JSON; errors in the
+/// rest of the document are not reported.
 #[must_use]
 pub fn validate(document: &Value) -> Vec<HumanoidFinding> {
     let mut findings = Vec::new();
@@ -46,7 +46,7 @@ pub fn validate(document: &Value) -> Vec<HumanoidFinding> {
     findings
 }
 
-/// The humanoid skeletons of a document in which [`validate`] finds no errors; of another one whatever can be read.
+/// The humanoid skeletons of a document. If [`validate`] finds errors in it, they may be incomplete.
 #[must_use]
 pub fn read(document: &Value) -> Vec<HumanoidSkeleton> {
     let root = lookup::root_extension(document, EXTENSION);
@@ -75,26 +75,27 @@ pub(super) fn apply(document: &Value, asset: &mut Asset) {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingSeverity {
-    /// Clips apply, but perhaps not as meant.
+    /// Clips can be applied, but perhaps not as intended.
     Warning,
-    /// The file breaks the extension's rules and is refused.
+    /// The file breaks a rule of the extension and is not read.
     Error,
 }
 
-/// One thing that is wrong or doubtful.
+/// An error or a doubtful part of the extension's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HumanoidFinding {
     /// Stable code, such as `NODE_REUSED`.
     pub code: &'static str,
+    /// How bad it is.
     pub severity: FindingSeverity,
-    /// Where in the JSON, such as `animations[0].channels[2].target.path`.
+    /// Location in the JSON, such as `animations[0].channels[2].target.path`.
     pub location: String,
-    /// What the rule asks for.
+    /// What the rule asks for, such as `a node for each bone`.
     pub expected: String,
-    /// What was there.
+    /// What the file has.
     pub found: String,
 }
 
@@ -126,7 +127,7 @@ impl HumanoidFinding {
         }
     }
 
-    /// What was expected and what was found, without the location.
+    /// The message `expected ..., found ...`, without the location.
     #[must_use]
     pub fn message(&self) -> String {
         format!("expected {}, found {}", self.expected, self.found)

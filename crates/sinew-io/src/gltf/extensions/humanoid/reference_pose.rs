@@ -1,5 +1,5 @@
-//! Whether a skeleton's bind pose is the reference pose that the extension's clips are relative to: a T-pose that
-//! faces +Z, with +Y of every bone to its child and +X where a muscle bends it.
+//! Checks whether the bind pose of a skeleton is the reference pose of the extension: a T-pose that faces +Z, in which +Y of
+//! every bone points to its child and +X is the axis that a muscle bends the bone about.
 
 mod bind_pose;
 
@@ -66,10 +66,10 @@ const CHAINS: [&[Bone]; 5] = [
     ],
 ];
 
-/// What of a skeleton's bind pose is more than ten degrees off the reference pose.
+/// Findings about bones whose bind pose differs by more than ten degrees from the reference pose.
 ///
-/// Directions are the scene's: each skin's bind space is brought there by the transform that most of its joints agree on.
-/// Bones without a finite bind matrix are left out.
+/// Directions are in the space of the scene. The bind space of each skin is transformed to it by the transform that most of its
+/// joints agree on. Bones without a finite bind matrix are not checked.
 #[must_use]
 pub fn reference_pose(asset: &Asset, skeleton: &HumanoidSkeleton) -> Vec<HumanoidFinding> {
     let world = world_from_bound_joints(asset, skeleton.bones.values().copied());

@@ -40,11 +40,11 @@ pub fn validate(document: &Value, root: &Value, tree: &Tree, findings: &mut Vec<
             "ONE_SKELETON_LAYOUT",
             &list,
             "a list of skeletons",
-            "one skeleton in its place, as the extension's JSON schema has it; read as a list of one",
+            "one skeleton, as in the extension's JSON schema; it is read as a list of one",
         ));
     } else if skeletons.is_empty() {
         let found = match root.get("humanoidSkeletons") {
-            Some(Value::Array(_)) => "an empty one".to_owned(),
+            Some(Value::Array(_)) => "an empty list".to_owned(),
             other => found(other),
         };
         findings.push(HumanoidFinding::error(
@@ -108,7 +108,7 @@ fn validate_one(
                 "NODE_REUSED",
                 at,
                 "a node for each bone",
-                format!("node {node}, which is {other} already"),
+                format!("node {node}, which is already the node of {other}"),
             ));
             continue;
         }
@@ -116,8 +116,8 @@ fn validate_one(
             findings.push(HumanoidFinding::error(
                 "NOT_A_JOINT",
                 at,
-                "a node that is a joint of some skin",
-                format!("node {node}, which is none"),
+                "a node that is a joint of a skin",
+                format!("node {node}, which is not"),
             ));
         }
         bones.insert(*bone, node);

@@ -41,7 +41,7 @@ pub fn apply(animation: &Json, asset: &mut Asset) -> Result<(), Invalid> {
         asset.warnings.push(Warning::new(
             "vrma-track-ignored",
             format!("{}.humanoid.humanBones.{bone}", animation.at()),
-            format!("VRM Animation has no {path} of {bone}: its tracks are left out"),
+            format!("VRM Animation has no {path} of {bone}: its tracks are ignored"),
         ));
     }
     Ok(())
@@ -60,7 +60,7 @@ fn bones(animation: &Json, asset: &mut Asset) -> Result<HashMap<usize, BoneNode>
             asset.warnings.push(Warning::new(
                 "vrma-eye-ignored",
                 format!("{}.{eye}", humanoid.location),
-                "VRM Animation moves eyes by lookAt only: left out",
+                "VRM Animation moves eyes by lookAt only: the track is ignored",
             ));
         }
     }
@@ -114,10 +114,14 @@ fn expressions(
             let is_preset = PRESETS.contains(&name);
             let doubt = match (group, is_preset) {
                 ("preset", true) if name.starts_with("look") => {
-                    Some("VRM Animation moves eyes by lookAt only: left out")
+                    Some("VRM Animation moves eyes by lookAt only: the track is ignored")
                 }
-                ("preset", false) => Some("no preset of VRM 1.0: taken as a custom expression"),
-                ("custom", true) => Some("a custom expression with the name of a preset: left out"),
+                ("preset", false) => {
+                    Some("not a preset of VRM 1.0: it is read as a custom expression")
+                }
+                ("custom", true) => {
+                    Some("a custom expression with the name of a preset: it is ignored")
+                }
                 _ => None,
             };
             if let Some(doubt) = doubt {
@@ -135,7 +139,7 @@ fn expressions(
                 None => out.insert(node, name.to_owned()),
             };
             if let Some(other) = other {
-                let found = format!("node {node}, which is {other} already");
+                let found = format!("node {node}, which is already the node of {other}");
                 let reused = given.error("a node for each expression", found);
                 return Err(reused.coded("vrm-node-reused"));
             }

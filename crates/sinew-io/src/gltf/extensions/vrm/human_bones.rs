@@ -1,4 +1,4 @@
-//! What both VRM versions have: maps from human bones to nodes, and expressions, sliders that move several morph targets.
+//! The common parts of both VRM versions: maps from human bones to nodes, and expressions.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -48,7 +48,7 @@ pub fn by_name<'a>(
 
 /// The warning about a name that is no bone's.
 pub fn unknown(at: &str, name: &str) -> Warning {
-    let message = format!("'{name}' is no human bone: left out");
+    let message = format!("'{name}' is not the name of a human bone: it is ignored");
     Warning::new("vrm-bone-unknown", at, message)
 }
 
@@ -69,11 +69,11 @@ pub fn add(
             .index("a node", asset.nodes.len())
             .map_err(|e| e.coded("vrm-node-range"))?;
         if bones.contains_key(bone) {
-            let twice = entry.error("each bone once", format!("{bone} again"));
+            let twice = entry.error("each bone once", format!("{bone} a second time"));
             return Err(twice.coded("vrm-bone-twice"));
         }
         if let Some((other, _)) = bones.iter().find(|(_, n)| **n == node) {
-            let found = format!("node {node}, which is {other} already");
+            let found = format!("node {node}, which is already the node of {other}");
             let reused = given.error("a node for each bone", found);
             return Err(reused.coded("vrm-node-reused"));
         }
@@ -96,7 +96,7 @@ pub fn add(
     for (bone, expected, found) in misplaced(&bones, &Tree::new(&parents)) {
         let name = |b: Option<Bone>| b.map_or("no bone", Bone::name);
         let message = format!(
-            "{bone} stands below {} in place of {}",
+            "{bone} is below {} instead of {}",
             name(found),
             name(expected)
         );
@@ -191,7 +191,7 @@ impl Collected {
             asset.expressions.push(expression);
             return;
         }
-        let message = format!("a second expression '{}': left out", expression.name);
+        let message = format!("a second expression '{}': it is ignored", expression.name);
         let warning = Warning::new("expression-twice", at, message);
         asset.warnings.push(warning);
     }
@@ -212,7 +212,7 @@ impl Collected {
         ];
         for (code, what, names) in parts {
             if !names.is_empty() {
-                let message = format!("{what} are read past: {}", names.join(", "));
+                let message = format!("{what} are ignored: {}", names.join(", "));
                 asset.warnings.push(Warning::new(code, at, message));
             }
         }

@@ -29,7 +29,7 @@ pub fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
             asset.format = AssetFormat::Vrm1;
             v1::apply(&vrm, asset)?;
             if let Some(old) = old {
-                let message = "VRM 0.x beside VRM 1.0: read past";
+                let message = "the file has VRM 0.x and VRM 1.0: VRM 0.x is ignored";
                 let warning = Warning::new("vrm-version-twice", old.at(), message);
                 asset.warnings.push(warning);
             }
@@ -74,7 +74,7 @@ fn spec_version(extension: &Json, asset: &mut Asset) -> Result<(), Invalid> {
     asset.warnings.push(Warning::new(
         "vrm-spec-version-draft",
         extension.at_key("specVersion"),
-        format!("{found} in place of '1.0': read as 1.0"),
+        format!("expected '1.0', found {found}: it is read as 1.0"),
     ));
     Ok(())
 }
@@ -86,7 +86,7 @@ fn listed(document: &Value, asset: &mut Asset) {
             asset.warnings.push(Warning::new(
                 "vrm-not-in-extensions-used",
                 "extensionsUsed",
-                format!("{name} is there but not listed"),
+                format!("{name} is used but not listed"),
             ));
         }
     }
@@ -101,29 +101,29 @@ fn named(asset: &mut Asset) {
         "vrma" if asset.format != AssetFormat::Vrma => "no VRMC_vrm_animation",
         _ => return,
     };
-    let message = format!("{lacking}: read as plain glTF");
+    let message = format!("{lacking}: it is read as plain glTF");
     let warning = Warning::new("vrm-extension-missing", "extensions", message);
     asset.warnings.push(warning);
 }
 
 fn springs(at: &str, count: usize) -> Warning {
-    let message = format!("spring bones are read past ({count} in all): they keep their rest pose");
+    let message = format!("{count} spring bones are ignored: they keep their rest pose");
     Warning::new("spring-bones-ignored", at, message)
 }
 
 fn mtoon(at: &str, count: usize) -> Warning {
     let message =
-        format!("MToon shading is read past ({count} in all): the plain glTF material counts");
+        format!("MToon shading of {count} materials is ignored: the plain glTF material is used");
     Warning::new("mtoon-ignored", at, message)
 }
 
 pub fn look_at(at: &str) -> Warning {
-    let message = "gaze control is read past: eyes move by tracks of their bones only";
+    let message = "gaze control (lookAt) is ignored: eyes move only by tracks of their bones";
     Warning::new("look-at-ignored", at, message)
 }
 
 fn first_person(at: &str) -> Warning {
-    let message = "first-person visibility is read past: every mesh is shown";
+    let message = "first-person visibility is ignored: every mesh is shown";
     Warning::new("first-person-ignored", at, message)
 }
 
@@ -157,7 +157,7 @@ pub fn warn(document: &Value, asset: &mut Asset) {
         warnings.push(Warning::new(
             "node-constraints-ignored",
             format!("nodes[{first}].extensions.VRMC_node_constraint"),
-            format!("node constraints are read past ({count} in all): nodes keep their own tracks"),
+            format!("{count} node constraints are ignored: nodes keep their own tracks"),
         ));
     }
     let toon = having(document, "materials", "VRMC_materials_mtoon");

@@ -21,7 +21,7 @@ pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
         for (name, value) in members.members()? {
             if (group == "preset") != PRESETS.contains(&name) {
                 let message = match group {
-                    "preset" => "no preset of VRM 1.0: taken as a custom expression",
+                    "preset" => "not a preset of VRM 1.0: it is read as a custom expression",
                     _ => "a custom expression with the name of a preset",
                 };
                 let warning = Warning::new("expression-name", value.at(), message);
@@ -58,7 +58,7 @@ fn expression(
         let node = given.index("a node", asset.nodes.len());
         let node = node.map_err(|e| e.coded("expression-target-range"))?;
         let Some(mesh) = asset.nodes[node].mesh else {
-            let message = format!("node {node} has no mesh: moves nothing");
+            let message = format!("node {node} has no mesh, so the bind moves nothing");
             let warning = Warning::new("expression-node-no-mesh", given.at(), message);
             asset.warnings.push(warning);
             continue;

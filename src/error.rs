@@ -4,19 +4,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// An error of this crate.
+/// An error of the model and of scenes. The GPU side has an error of its own, `gpu::GpuError`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file could not be opened, parsed or composed.
-    #[error("{}: cannot open: {reason}", file.display())]
-    Open { file: PathBuf, reason: String },
-    /// A file could not be written.
-    #[error("{}: cannot write: {reason}", file.display())]
-    Write { file: PathBuf, reason: String },
-    /// The file can be read, but it contains nothing to skin.
-    #[error("{}: {reason}", file.display())]
-    NothingToSkin { file: PathBuf, reason: String },
     /// The scene has no prim of this kind at the path.
     #[error("{}: no {kind} at {path}; the scene has {}", file.display(), listed(known))]
     UnknownPrim {
@@ -29,16 +20,9 @@ pub enum Error {
         /// The first few prims of this kind.
         known: Vec<String>,
     },
-    /// The caller asked for something that is not possible. The text explains why.
-    #[error("{0}")]
-    Request(String),
     /// One attribute of one prim breaks a UsdSkel rule.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// An error of the GPU side: no adapter, a lost device, a limit.
-    #[cfg(feature = "gpu")]
-    #[error(transparent)]
-    Gpu(#[from] crate::gpu::GpuError),
 }
 
 fn listed(known: &[String]) -> String {

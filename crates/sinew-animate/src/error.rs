@@ -79,16 +79,6 @@ pub enum Error {
     Invalid(#[from] Invalid),
 }
 
-/// For callers whose own errors are the engine's: the message stays, the kind does not.
-impl From<Error> for sinew::Error {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Invalid(invalid) => Self::Invalid(invalid),
-            other => Self::Request(other.to_string()),
-        }
-    }
-}
-
 fn skeletons(count: usize, asked: usize) -> String {
     match count {
         0 => "has no humanoid skeleton (EXT_skeleton_humanoid or VRM)".to_owned(),

@@ -17,7 +17,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// A file could not be read or written, or its contents could not be used.
     #[error(transparent)]
-    Io(Box<sinew::Error>),
+    Io(Box<sinew_io::Error>),
     /// The GPU failed: there is no adapter, the device is lost, or a limit is too low.
     #[error(transparent)]
     Gpu(#[from] GpuError),
@@ -136,16 +136,18 @@ pub enum Error {
 impl From<sinew::Error> for Error {
     fn from(error: sinew::Error) -> Self {
         match error {
-            sinew::Error::Gpu(e) => Self::Gpu(e),
-            sinew::Error::Invalid(e) => Self::Invalid(e),
-            other => Self::Io(Box::new(other)),
+            sinew::Error::Invalid(invalid) => Self::Invalid(invalid),
+            other => sinew_io::Error::from(other).into(),
         }
     }
 }
 
 impl From<sinew_io::Error> for Error {
     fn from(error: sinew_io::Error) -> Self {
-        sinew::Error::from(error).into()
+        match error {
+            sinew_io::Error::Invalid(invalid) => Self::Invalid(invalid),
+            other => Self::Io(Box::new(other)),
+        }
     }
 }
 

@@ -413,7 +413,7 @@ fn errors_have_kinds() {
     let out = folder.path().join("out.usdc");
     let options = BakeOptions::default();
     let missing = bake(&folder.path().join("no.usda"), &out, &options, &mut |_| {});
-    assert!(matches!(missing, Err(Error::Io(e)) if matches!(*e, sinew::Error::Open { .. })));
+    assert!(matches!(missing, Err(Error::Io(e)) if matches!(*e, sinew_io::Error::Open { .. })));
     let clip = hatchling().with_file_name("walk.bvh");
     let nothing = bake(&clip, &out, &options, &mut |_| {}).unwrap_err();
     assert!(

@@ -34,13 +34,3 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] sinew_io::Error),
 }
-
-/// For callers whose own errors are the engine's: the message stays, the source does not.
-impl From<Error> for sinew::Error {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Io(error) => error.into(),
-            other => Self::Request(other.to_string()),
-        }
-    }
-}

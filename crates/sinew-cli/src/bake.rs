@@ -13,6 +13,7 @@ use sinew_bake::{
     VatValues, bake, stitch,
 };
 
+use crate::error::{Error, Result};
 use crate::open::OpenArgs;
 use crate::progress::Progress;
 use crate::report::{count, print_findings, print_result, thousands, to_json};
@@ -151,17 +152,15 @@ enum VatValuesArg {
 }
 
 impl Args {
-    fn rigid(&self, format: Format) -> sinew::Result<Rigid> {
+    fn rigid(&self, format: Format) -> Result<Rigid> {
         match (self.rigid, self.space.unwrap_or(SpaceArg::Prim)) {
-            (Some(RigidArg::Xform), _) if format != Format::Usd => Err(sinew::Error::Request(
+            (Some(RigidArg::Xform), _) if format != Format::Usd => Err(Error::Message(
                 "--rigid xform: only USD files have transforms; leave it out, or write USD".into(),
             )),
-            (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => {
-                Err(sinew::Error::Request(
-                    "--rigid xform keeps points in prim space; leave it out, or use --space prim"
-                        .into(),
-                ))
-            }
+            (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => Err(Error::Message(
+                "--rigid xform keeps points in prim space; leave it out, or use --space prim"
+                    .into(),
+            )),
             (Some(RigidArg::Xform), _) | (None, SpaceArg::Prim) => Ok(Rigid::Xform),
             (Some(RigidArg::Points), _) | (None, _) => Ok(Rigid::Points),
         }
@@ -169,7 +168,7 @@ impl Args {
 }
 
 impl Args {
-    fn vat(&self, format: Format) -> sinew::Result<VatOptions> {
+    fn vat(&self, format: Format) -> Result<VatOptions> {
         let given = [
             ("--vat-values", self.vat_values.is_some()),
             ("--vat-bits", self.vat_bits.is_some()),
@@ -179,7 +178,7 @@ impl Args {
             .iter()
             .find(|(_, is_given)| *is_given && !format.is_vat())
         {
-            return Err(sinew::Error::Request(format!(
+            return Err(Error::Message(format!(
                 "{option}: expected a vertex animation texture as the output (.exr or .png)"
             )));
         }
@@ -209,11 +208,11 @@ impl From<AnimSourceArg> for AnimSource {
     }
 }
 
-pub fn run(args: &Args) -> sinew::Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let format = Format::of(&args.output).map_err(with_advice)?;
     let backend = match (&args.adapter, args.backend) {
         (Some(_), BackendArg::Cpu) => {
-            return Err(sinew::Error::Request(
+            return Err(Error::Message(
                 "--adapter names a GPU, but --backend cpu uses none; give one of them".into(),
             ));
         }
@@ -266,21 +265,19 @@ pub fn run(args: &Args) -> sinew::Result<()> {
 
 /// The library's error, with advice about the options of this command, which the library does not
 /// know.
-fn with_advice(error: sinew_bake::Error) -> sinew::Error {
-    use sinew_bake::Error;
+fn with_advice(error: sinew_bake::Error) -> Error {
+    use sinew_bake::Error as Bake;
     let advice = match &error {
-        Error::PrimPath { .. } | Error::UnknownPrim { .. } => " (see --prim)",
-        Error::EmptyRange { .. } => " (see --frames)",
-        Error::TooManyFrames { .. } | Error::TooLarge { .. } => "; choose fewer with --frames",
-        Error::FrameNumber { .. } => "; or choose one frame with --frames",
-        Error::OtherClip { .. } => "; bake its shard again with --resume",
+        Bake::PrimPath { .. } | Bake::UnknownPrim { .. } => " (see --prim)",
+        Bake::EmptyRange { .. } => " (see --frames)",
+        Bake::TooManyFrames { .. } | Bake::TooLarge { .. } => "; choose fewer with --frames",
+        Bake::FrameNumber { .. } => "; or choose one frame with --frames",
+        Bake::OtherClip { .. } => "; bake its shard again with --resume",
         _ => "",
     };
     match error {
-        Error::Io(e) => *e,
-        Error::Gpu(e) => e.into(),
-        Error::Invalid(e) => e.into(),
-        other => sinew::Error::Request(format!("{other}{advice}")),
+        Bake::Invalid(invalid) => invalid.into(),
+        other => Error::Message(format!("{other}{advice}")),
     }
 }
 

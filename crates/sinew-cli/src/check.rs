@@ -10,6 +10,7 @@ use serde::Serialize;
 use sinew_check::{CheckOptions, Finding, Report, Severity, all_codes, check_file};
 
 use crate::bake::AnimSourceArg;
+use crate::error::{Error, Result};
 use crate::open::OpenArgs;
 use crate::progress::Progress;
 use crate::report::{count, plain, print_coloured, print_error, print_result, to_json};
@@ -92,7 +93,7 @@ enum Outcome {
     Failed { file: String, error: String },
 }
 
-pub fn run(args: &Args) -> sinew::Result<ExitCode> {
+pub fn run(args: &Args) -> Result<ExitCode> {
     if args.codes {
         print_result(&codes(args.json)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -121,7 +122,7 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
                 outcomes.push(Outcome::Checked(report));
             }
             Err(e) => {
-                let e = sinew::Error::from(e);
+                let e = Error::from(e);
                 unreadable = true;
                 progress.aside(|| print_error(&e));
                 outcomes.push(Outcome::Failed {
@@ -146,7 +147,7 @@ pub fn run(args: &Args) -> sinew::Result<ExitCode> {
     })
 }
 
-fn codes(json: bool) -> sinew::Result<String> {
+fn codes(json: bool) -> Result<String> {
     if json {
         return to_json(&all_codes().collect::<Vec<_>>());
     }

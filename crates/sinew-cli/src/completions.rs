@@ -4,6 +4,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::Cli;
+use crate::error::Result;
 use crate::report::print_result;
 
 /// Prints a script with which a shell completes commands, options and their values.
@@ -21,7 +22,7 @@ const EXAMPLES: &str = "Examples:
   sinew completions fish > ~/.config/fish/completions/sinew.fish
   sinew completions powershell >> $PROFILE";
 
-pub fn run(args: &Args) -> sinew::Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "sinew", &mut script);
     print_result(&String::from_utf8_lossy(&script))

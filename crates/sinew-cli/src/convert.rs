@@ -9,6 +9,7 @@ use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_io::usd::{BakeEdits, Origin};
 use sinew_io::{ClipChoice, OpenOptions};
 
+use crate::error::Result;
 use crate::progress::Progress;
 use crate::report::{count, print_findings, print_result, to_json};
 
@@ -72,7 +73,7 @@ struct ClipReport {
     animation: String,
 }
 
-pub fn run(args: &Args) -> sinew::Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let choice = match args.clip.as_str() {
         "all" => ClipChoice::All,
         name => ClipChoice::Named(name.to_owned()),

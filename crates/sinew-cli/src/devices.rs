@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use sinew::gpu::{AdapterReport, list_adapters};
 
+use crate::error::Result;
 use crate::report::{print_result, to_json};
 
 /// Lists the GPU adapters and the CPU backend. `*` marks the one that --backend auto takes.
@@ -26,7 +27,7 @@ struct Report {
     auto: String,
 }
 
-pub fn run(args: &Args) -> sinew::Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let adapters = list_adapters();
     let report = Report {
         auto: sinew::gpu::auto_adapter(&adapters).map_or("cpu".to_owned(), |a| a.name.clone()),

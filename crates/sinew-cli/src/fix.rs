@@ -9,6 +9,7 @@ use sinew_io::usd::{OpenOptions, UsdFile};
 
 use crate::bake::AnimSourceArg;
 use crate::check::{at_least_one, describe};
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::report::{count, print_result, to_json};
 
@@ -66,7 +67,7 @@ Examples:
   sinew fix hero.usda -o hero_fixed.usda --max-influences 4
   sinew fix hero.usdc -o hero_fixed.usdc --only weights-unsorted,inbetween-skipped";
 
-pub fn run(args: &Args) -> sinew::Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let open = OpenOptions {
         search_paths: args.search_path.clone(),
         ..OpenOptions::default()
@@ -74,7 +75,7 @@ pub fn run(args: &Args) -> sinew::Result<()> {
     let mut progress = Progress::new(false);
     progress.doing(&format!("fixing {}", args.input.display()));
     if read_asset(&args.input)?.is_some() {
-        return Err(sinew::Error::Request(format!(
+        return Err(Error::Message(format!(
             "{}: expected a USD file; `sinew convert` writes one from this file",
             args.input.display()
         )));

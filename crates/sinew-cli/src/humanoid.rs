@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use crate::error::{Error, Result};
 use clap::ValueEnum;
 use serde::Serialize;
-use sinew::error::{Error, Invalid, Warning};
+use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, AssetClip};
 use sinew_animate::humanoid::{
     Applied, ApplyOptions, Mode, apply, bones_by_name, describe, expressions_to_weights,
@@ -134,19 +135,19 @@ enum ModeArg {
     Conjugate,
 }
 
-pub fn run(args: &Args) -> sinew::Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     match (&args.clip_file, &args.output) {
         (Some(clip_file), Some(output)) if !args.describe => apply_clip(args, clip_file, output),
         _ => describe_model(args),
     }
 }
 
-fn apply_clip(args: &Args, clip_file: &Path, output: &Path) -> sinew::Result<()> {
+fn apply_clip(args: &Args, clip_file: &Path, output: &Path) -> Result<()> {
     let is_gltf = match sinew_io::extension(output).as_str() {
         "gltf" | "glb" | "vrm" => true,
         "usda" | "usdc" | "usd" | "usdz" => false,
         other => {
-            return Err(Error::Request(format!(
+            return Err(Error::Message(format!(
                 "{}: expected .usda, .usdc, .usd, .usdz, .gltf, .glb or .vrm, found .{other}",
                 output.display()
             )));
@@ -210,7 +211,7 @@ fn as_gltf(
     source: &Asset,
     applied: &Applied,
     output: &Path,
-) -> sinew::Result<Findings> {
+) -> Result<Findings> {
     let mut edit = GltfEdit::open(file)?;
     edit.add_clip(model, &expressions_to_weights(model, &applied.clip))?;
     let unwritten = edit.save(output)?;
@@ -224,12 +225,7 @@ fn as_gltf(
 }
 
 /// Writes the model with this clip as its only clip, in the way of `sinew convert`.
-fn as_usd(
-    applied: Applied,
-    model: Asset,
-    source: &Asset,
-    output: &Path,
-) -> sinew::Result<Findings> {
+fn as_usd(applied: Applied, model: Asset, source: &Asset, output: &Path) -> Result<Findings> {
     let mut asset = applied.into_asset(model);
     let warnings = source.warnings.iter().chain(&asset.warnings);
     asset.warnings = distinct(warnings);
@@ -247,7 +243,7 @@ fn distinct<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
 }
 
 /// The clip of a name, or else the first.
-fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a AssetClip> {
+fn choose<'a>(source: &'a Asset, name: Option<&str>) -> Result<&'a AssetClip> {
     let file = source.file.display();
     let names = || {
         let names: Vec<String> = source
@@ -271,8 +267,8 @@ fn choose<'a>(source: &'a Asset, name: Option<&str>) -> sinew::Result<&'a AssetC
             Ok(clip)
         }
         (Some(clip), ..) => Ok(clip),
-        (None, 0, _) => Err(Error::Request(format!("{file}: no clips in this file"))),
-        (None, ..) => Err(Error::Request(format!(
+        (None, 0, _) => Err(Error::Message(format!("{file}: no clips in this file"))),
+        (None, ..) => Err(Error::Message(format!(
             "{file}: no clip is named \"{}\"; the file has {}",
             name.unwrap_or_default(),
             names()
@@ -321,13 +317,13 @@ fn with_advice(error: sinew_animate::Error) -> Error {
         } => "; `sinew retarget` may move it by joint names",
         _ => return error.into(),
     };
-    Error::Request(format!("{error}{advice}"))
+    Error::Message(format!("{error}{advice}"))
 }
 
-fn describe_model(args: &Args) -> sinew::Result<()> {
+fn describe_model(args: &Args) -> Result<()> {
     if let Some(output) = &args.output {
         if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
-            return Err(Error::Request(format!(
+            return Err(Error::Message(format!(
                 "{}: expected .gltf, .glb or .vrm as the output of --describe",
                 output.display()
             )));
@@ -388,11 +384,8 @@ fn describe_summary(report: &DescribedReport) -> String {
 
 /// Reads a map such as `{"hips": "Bip001 Pelvis"}` or `{"hips": 3}`: the node of each human bone,
 /// by name or index.
-fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> {
-    let text = std::fs::read_to_string(file).map_err(|e| Error::Open {
-        file: file.to_owned(),
-        reason: e.to_string(),
-    })?;
+fn read_map(file: &Path, model: &Asset) -> Result<BTreeMap<Bone, usize>> {
+    let text = std::fs::read_to_string(file).map_err(|e| Error::open(file, e))?;
     let wrong = |at: String, expected: &str, found: String| {
         Error::from(Invalid::new(at, "", expected, found).in_file(file))
     };
@@ -445,9 +438,9 @@ fn read_map(file: &Path, model: &Asset) -> sinew::Result<BTreeMap<Bone, usize>> 
 
 /// Reads a glTF file; only glTF files have human bones and clips for them. The extension may be any
 /// except those of other formats.
-fn read_gltf(path: &Path) -> sinew::Result<Asset> {
+fn read_gltf(path: &Path) -> Result<Asset> {
     match sinew_io::extension(path).as_str() {
-        other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => Err(Error::Request(format!(
+        other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => Err(Error::Message(format!(
             "{}: `sinew humanoid` takes .gltf, .glb, .vrm and .vrma files; for a .{other} file use `sinew retarget`",
             path.display()
         ))),
@@ -455,12 +448,9 @@ fn read_gltf(path: &Path) -> sinew::Result<Asset> {
     }
 }
 
-fn refuse_same(input: &Path, output: &Path) -> sinew::Result<()> {
+fn refuse_same(input: &Path, output: &Path) -> Result<()> {
     if sinew_io::is_same_file(output, input) {
-        return Err(Error::Write {
-            file: output.to_owned(),
-            reason: "it is one of the input files".to_owned(),
-        });
+        return Err(Error::write(output, "it is one of the input files"));
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod convert;
 mod devices;
+mod error;
 mod fix;
 mod humanoid;
 mod inspect;
@@ -15,6 +16,7 @@ mod render;
 mod report;
 mod retarget;
 
+use crate::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -100,7 +102,7 @@ fn main() -> ExitCode {
             // The panic hook has printed the message.
             Err(_) => return ExitCode::from(101),
         },
-        Err(e) => Err(sinew::Error::Request(format!("cannot start a thread: {e}"))),
+        Err(e) => Err(Error::Message(format!("cannot start a thread: {e}"))),
     };
     match result {
         Ok(code) => code,

@@ -1,5 +1,6 @@
 //! The arguments of every command that opens a stage.
 
+use crate::error::{Error, Result};
 use std::path::PathBuf;
 
 use sinew_io::usd::VariantSelection;
@@ -26,9 +27,9 @@ impl OpenArgs {
     ///
     /// # Errors
     /// A search path is not a folder.
-    pub fn options(&self) -> sinew::Result<OpenOptions> {
+    pub fn options(&self) -> Result<OpenOptions> {
         if let Some(folder) = self.search_path.iter().find(|p| !p.is_dir()) {
-            return Err(sinew::Error::Request(format!(
+            return Err(Error::Message(format!(
                 "--search-path: there is no folder {}",
                 folder.display()
             )));

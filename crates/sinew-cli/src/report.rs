@@ -1,5 +1,6 @@
 //! Printing and formatting that the commands share.
 
+use crate::error::{Error, Result, with_code};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::Write;
@@ -32,20 +33,9 @@ pub fn count(n: usize, noun: &str) -> String {
     )
 }
 
-/// Prints an error to stderr. If it has a code that `sinew check --codes` explains, the code
-/// follows in brackets.
-pub fn print_error(error: &sinew::Error) {
-    match error {
-        sinew::Error::Invalid(invalid) => print_invalid(invalid),
-        other => print_message("error", other),
-    }
-}
-
-fn print_invalid(invalid: &Invalid) {
-    match invalid.code {
-        Some(code) => print_message("error", format!("{invalid} [{code}]")),
-        None => print_message("error", invalid),
-    }
+/// Prints an error to stderr.
+pub fn print_error(error: &Error) {
+    print_message("error", error);
 }
 
 /// Prints a line such as `warning: MESSAGE` to stderr, as [plain] text, because messages quote
@@ -85,7 +75,7 @@ fn is_control(c: char) -> bool {
 /// Prints errors to stderr, and the first few warnings of each code.
 pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
     for e in errors {
-        print_invalid(e);
+        print_message("error", with_code(e));
     }
     let mut seen: Vec<(&str, usize)> = Vec::new();
     for w in warnings {
@@ -115,9 +105,9 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
 ///
 /// # Errors
 /// The value cannot be serialised.
-pub fn to_json(value: &impl Serialize) -> sinew::Result<String> {
+pub fn to_json(value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value)
-        .map_err(|e| sinew::Error::Request(format!("cannot print JSON: {e}")))?;
+        .map_err(|e| Error::Message(format!("cannot print JSON: {e}")))?;
     // JSON itself escapes only some of these characters; here they can only be inside strings.
     let text = escaped(&text, |c| format!("\\u{:04x}", c as u32));
     Ok(text.into_owned() + "\n")
@@ -128,7 +118,7 @@ pub fn to_json(value: &impl Serialize) -> sinew::Result<String> {
 ///
 /// # Errors
 /// Stdout cannot be written to.
-pub fn print_result(text: &str) -> sinew::Result<()> {
+pub fn print_result(text: &str) -> Result<()> {
     print_coloured(&plain(text))
 }
 
@@ -136,12 +126,12 @@ pub fn print_result(text: &str) -> sinew::Result<()> {
 ///
 /// # Errors
 /// Stdout cannot be written to.
-pub fn print_coloured(text: &str) -> sinew::Result<()> {
+pub fn print_coloured(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(sinew::Error::Request(
-            format!("cannot write to stdout: {e}"),
-        )),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::Message(format!("cannot write to stdout: {e}")))
+        }
         _ => Ok(()),
     }
 }

@@ -96,29 +96,6 @@ impl From<sinew::Error> for Error {
     }
 }
 
-/// For callers whose own errors are the engine's: the kind and the message stay, the source does not.
-impl From<Error> for sinew::Error {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Open { file, source } => Self::Open {
-                file,
-                reason: explain(source.as_ref()),
-            },
-            Error::Write { file, source } => Self::Write {
-                file,
-                reason: explain(source.as_ref()),
-            },
-            Error::OutputIsInput { output, reason } => Self::Write {
-                file: output,
-                reason,
-            },
-            Error::Invalid(invalid) => Self::Invalid(invalid),
-            Error::Engine(error) => *error,
-            other => Self::Request(other.to_string()),
-        }
-    }
-}
-
 fn has(known: &[String]) -> String {
     match known.is_empty() {
         true => "it has none".to_owned(),
@@ -155,8 +132,6 @@ mod tests {
         let kind = source.map(std::io::Error::kind);
         assert_eq!(kind, Some(std::io::ErrorKind::NotFound));
         assert!(error.to_string().starts_with("a.usda: cannot open: "));
-        let before = error.to_string();
-        assert_eq!(sinew::Error::from(error).to_string(), before);
     }
 
     #[test]

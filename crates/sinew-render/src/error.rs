@@ -37,17 +37,6 @@ impl From<sinew_io::Error> for Error {
     }
 }
 
-/// For callers whose own errors are the engine's: the message stays.
-impl From<Error> for sinew::Error {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Io(error) => (*error).into(),
-            Error::Gpu(error) => error.into(),
-            other => Self::Request(other.to_string()),
-        }
-    }
-}
-
 /// Largest number of messages that an error lists.
 const MOST_MESSAGES: usize = 20;
 

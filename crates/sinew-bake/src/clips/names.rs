@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use sinew::error::Error;
+use sinew_io::Error;
 
 /// The files that a stage of clips refers to: OUT_clips/OUT.0001.usdc and so on.
 pub(super) struct ClipNames {
@@ -50,9 +50,9 @@ impl ClipNames {
     /// The folder cannot be read.
     pub fn there(&self) -> Result<Vec<(usize, PathBuf)>> {
         let fail = |e: std::io::Error| -> crate::Error {
-            let reason = e.to_string();
             let file = self.folder.clone();
-            Error::Open { file, reason }.into()
+            let source = e.into();
+            Error::Open { file, source }.into()
         };
         let mut out = Vec::new();
         if !self.folder.is_dir() {

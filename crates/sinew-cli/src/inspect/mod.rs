@@ -13,6 +13,7 @@ use sinew::skel::InfluenceInterpolation;
 use sinew_io::usd::{ConvertedHumanoid, Origin, ReadOptions, UsdFile};
 
 use crate::bake::AnimSourceArg;
+use crate::error::Result;
 use crate::open::OpenArgs;
 use crate::progress::Progress;
 use crate::report::{print_result, to_json};
@@ -137,7 +138,7 @@ struct ShapeReport {
     inbetweens: Vec<f32>,
 }
 
-pub fn run(args: &Args) -> sinew::Result<()> {
+pub fn run(args: &Args) -> Result<()> {
     let mut progress = Progress::new(false);
     progress.doing(&format!("reading {}", args.input.display()));
     let file = sinew_io::open_with(&args.input, &args.open.options()?)?;

@@ -9,9 +9,9 @@ mod shots;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::error::{Error, Result};
 use clap::ValueEnum;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
-use sinew::{Error, Result};
 use sinew_bake::FrameRange;
 use sinew_render::{Loaded, Offscreen, Stage, check_size, save_png};
 
@@ -220,10 +220,7 @@ pub fn run(args: &Args) -> Result<()> {
             (None, Some(file)) => {
                 // Create the folder only when the first picture is ready.
                 if let Some(folder) = folder.take() {
-                    std::fs::create_dir_all(folder).map_err(|e| Error::Write {
-                        file: folder.to_owned(),
-                        reason: e.to_string(),
-                    })?;
+                    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
                 }
                 save_png(file, &picture)?;
                 pictures.push(PictureReport {
@@ -276,12 +273,7 @@ pub fn run(args: &Args) -> Result<()> {
 
 /// Refuses arguments that can be checked before a file is read.
 fn check(args: &Args) -> Result<()> {
-    let fail = |reason: &str| {
-        Err(Error::Write {
-            file: args.output.clone(),
-            reason: reason.to_owned(),
-        })
-    };
+    let fail = |reason: &str| Err(Error::write(&args.output, reason));
     if sinew_io::extension(&args.output) != "png" {
         return fail("expected the extension .png");
     }
@@ -301,7 +293,7 @@ fn check(args: &Args) -> Result<()> {
         .chain(args.time)
         .all(f64::is_finite);
     if !finite || args.zoom <= 0.0 {
-        return Err(Error::Request(
+        return Err(Error::Message(
             "--time, --yaw, --pitch and --zoom: expected finite numbers, and --zoom above 0".into(),
         ));
     }
@@ -326,7 +318,7 @@ fn folder_to_make<'a>(args: &Args, shot: &'a Shot) -> Option<&'a Path> {
 fn too_small(size: [u32; 2], cells: [u32; 2]) -> Error {
     let ([width, height], [columns, rows]) = (size, cells);
     let least = sheet::LEAST_CELL;
-    Error::Request(format!(
+    Error::Message(format!(
         "--sheet {columns}x{rows}: expected cells of at least {least} pixels each way, but the picture has {width} x {height} pixels; use fewer cells or a larger --size"
     ))
 }
@@ -334,7 +326,7 @@ fn too_small(size: [u32; 2], cells: [u32; 2]) -> Error {
 /// The library's error; if there is no adapter at all, with advice about drivers.
 fn with_advice(error: GpuError) -> Error {
     match &error {
-        GpuError::NoAdapter { available, .. } if available.is_empty() => Error::Request(format!(
+        GpuError::NoAdapter { available, .. } if available.is_empty() => Error::Message(format!(
             "{error}: install a GPU driver, or a software driver such as Mesa's lavapipe (on Debian and Ubuntu: apt-get \
              install mesa-vulkan-drivers libvulkan1)"
         )),

@@ -1,7 +1,7 @@
 //! What the arguments request of a stage: its pose, and the parts that are drawn.
 
+use crate::error::{Error, Result};
 use sinew::skel::SkinningMethod;
-use sinew::{Error, Result};
 use sinew_render::{Control, DrawBackend, JointId, Look, Stage, StageJoint};
 
 use super::{Args, MethodArg};
@@ -58,7 +58,7 @@ fn unknown(args: &Args, kind: &str, name: &str, known: &[&str]) -> Error {
     } else {
         known.join(", ")
     };
-    Error::Request(format!(
+    Error::Message(format!(
         "{}: no {kind} '{name}'; there are {known}",
         args.input.display()
     ))

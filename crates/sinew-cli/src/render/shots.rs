@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::error::{Error, Result};
 use sinew::sampled::Time;
 use sinew::scene::StageCamera;
-use sinew::{Error, Result};
 use sinew_render::{Bounds, Camera, Fixed, Stage, View};
 
 use super::Args;
@@ -32,7 +32,7 @@ pub struct Shot {
 pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     let numbered = Numbered::new(&args.output.to_string_lossy());
     let needs = |option: &str| {
-        Error::Request(format!(
+        Error::Message(format!(
             "{option} makes several pictures; expected #### in the output's name, as in frames/####.png"
         ))
     };
@@ -97,7 +97,7 @@ fn single_time(args: &Args, stage: &Stage) -> Time {
 /// The frames that were asked for, or else all frames of the clip.
 fn all_times(args: &Args, stage: &Stage) -> Result<Vec<Time>> {
     let too_many = || {
-        Error::Request(format!(
+        Error::Message(format!(
             "more than {MOST} pictures; choose fewer with --frames"
         ))
     };
@@ -183,7 +183,7 @@ pub fn shot_camera<'a>(
         let found = cameras.iter().find(|c| c.path == args.camera);
         return found.map(ShotCamera::Stage).ok_or_else(|| {
             let known: Vec<&str> = cameras.iter().map(|c| c.path.as_str()).take(8).collect();
-            Error::Request(format!(
+            Error::Message(format!(
                 "{}: no camera at {}; cameras are {}",
                 args.input.display(),
                 args.camera,

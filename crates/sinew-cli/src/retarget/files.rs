@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use crate::error::{Error, Result};
+use sinew::Warning;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::skel::SkelAnimation;
-use sinew::{Error, Result, Warning};
 use sinew_animate::asset::{Asset, AssetClip, Track, TrackTarget};
 use sinew_animate::humanoid::{ApplyOptions, apply, reference_asset};
 use sinew_io::usd::UsdFile;
@@ -165,7 +166,7 @@ fn no_clip(file: &Path, asset: &Asset, asked: Option<&str>) -> Error {
         false => format!("the file has {}", names.join(", ")),
     };
     let file = file.display();
-    Error::Request(match asked {
+    Error::Message(match asked {
         Some(name) => format!("{file}: no clip is named '{name}'; {has}"),
         None => format!("{file}: no clip in this file"),
     })

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use sinew::{Error, Result, Warning};
+use crate::error::{Error, Result};
+use sinew::Warning;
 use sinew_animate::retarget::{Bone, BoneMap, Humanoid, Rig, Unrecognised};
 
 /// Which joint of the target follows which joint of the source, and how they were matched.
@@ -47,10 +48,7 @@ impl Matching {
         let tagged =
             |map: BoneMap| map.with_bones((source, s.as_ref().ok()), (target, t.as_ref().ok()));
         let (map, by) = if let Some(file) = map {
-            let text = std::fs::read_to_string(file).map_err(|e| Error::Open {
-                file: file.to_owned(),
-                reason: e.to_string(),
-            })?;
+            let text = std::fs::read_to_string(file).map_err(|e| Error::open(file, e))?;
             let map = BoneMap::from_json(&text, &file.display().to_string())?;
             (tagged(map), MatchedBy::Map)
         } else {
@@ -195,7 +193,7 @@ fn no_match(source: Side<'_>, target: Side<'_>) -> Error {
             both.join(",\n")
         ),
     };
-    Error::Request(text)
+    Error::Message(text)
 }
 
 fn named(rig: &Rig, joints: &BTreeMap<Bone, usize>) -> Vec<(Bone, String)> {

@@ -7,11 +7,12 @@ mod selection;
 
 use std::path::PathBuf;
 
+use crate::error::{Error, Result};
 use clap::ValueEnum;
+use sinew::Warning;
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
-use sinew::{Error, Result, Warning};
 use sinew_animate::retarget::{
     ClipSource, RetargetOptions, RetargetPose, Retargeter, sample_times,
 };
@@ -327,5 +328,5 @@ fn rate_change(
 
 /// An error about a request that a file does not allow.
 fn refuse<T>(file: &std::path::Path, reason: &str) -> Result<T> {
-    Err(Error::Request(format!("{}: {reason}", file.display())))
+    Err(Error::Message(format!("{}: {reason}", file.display())))
 }

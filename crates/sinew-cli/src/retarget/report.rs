@@ -4,12 +4,13 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde::Serialize;
+use sinew::Warning;
 use sinew::scene::TimeLine;
 use sinew::skel::SkelAnimation;
-use sinew::{Result, Warning};
 use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig};
 
 use super::matching::{MatchedBy, Matching, unmatched};
+use crate::error::Result;
 use crate::report::{count, to_json};
 
 /// The report, as JSON and as text.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sinew::Result;
+use crate::error::Result;
 use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
 use sinew::skel::{AnimMapper, SkelAnimation};

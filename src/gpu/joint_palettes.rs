@@ -268,11 +268,13 @@ impl JointPalettes {
             palette.normals().is_some(),
         );
         if fits != (entries, method, entry.rows.normals.is_some()) {
+            let with = |normals| if normals { "with" } else { "without" };
             return mismatch(format!(
-                "expected a {method:?} palette of {entries} entries, found {:?} of {} ({} normals)",
+                "expected a {method:?} palette of {entries} entries {} normals, found {:?} of {} {}",
+                with(entry.rows.normals.is_some()),
                 palette.method(),
                 palette.entry_count(),
-                if fits.2 { "with" } else { "without" }
+                with(fits.2)
             ));
         }
         Ok((entry.place.start, palette))

@@ -83,6 +83,11 @@ impl Stores {
             ..Self::default()
         };
         out.skins = self.skins.rebuild(skinner, &mut out.skin_pages)?;
+        for (id, skin) in out.skins.iter() {
+            if let Some(blend) = skin.packed().blend() {
+                out.blend_lists.add_skin(id, blend);
+            }
+        }
         out.rigs = self.rigs.rebuild(skinner, &mut out.skin_pages)?;
         for id in out.instances.ids() {
             let instance = out.instances.get(id)?;

@@ -162,6 +162,10 @@ impl SkinStore {
         self.skins.get(id).ok_or_else(foreign)
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = (SkinId, &HeldSkin)> {
+        self.skins.iter()
+    }
+
     /// Records one more instance.
     pub fn add_user(&mut self, id: SkinId) {
         if let Some(skin) = self.skins.get_mut(id) {

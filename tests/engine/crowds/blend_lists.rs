@@ -189,7 +189,21 @@ fn new_channels_only(gpu: &Gpu) -> Result<(), Failed> {
     drop(dropped);
     let results = crowd.run()?;
     agrees(&results[0], &made.on_cpu(&pose_0))?;
-    agrees(&results[1], &made.on_cpu(&pose_1))
+    agrees(&results[1], &made.on_cpu(&pose_1))?;
+
+    // A crowd that is made again has lists too.
+    let mut fresh = gpu.crowd()?;
+    let skin = fresh.add_skin(packed.clone())?;
+    let ids = fresh.add_instances(skin, 2)?;
+    fresh.set_pose(ids[0], &pose_0)?;
+    fresh.set_pose(ids[1], &pose_1)?;
+    let expected = uploaded(&mut fresh)?;
+    let skinner = gpu.skinner(&SkinnerOptions::default())?;
+    let found = uploaded(&mut crowd.rebuild(&skinner)?)?;
+    ensure(
+        found == expected && found > list,
+        &format!("made again: {found} bytes, {expected} expected"),
+    )
 }
 
 /// Skins that come and go with their lists leave nothing behind.

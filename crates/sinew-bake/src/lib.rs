@@ -129,12 +129,12 @@ fn with_deep_stack<T: Send>(
     if rayon::current_thread_index().is_some() {
         return work(watch);
     }
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let (answer, answered) = channel();
     let stop = &AtomicBool::new(false);
     let ask = move |progress| {
         // The work does not wait for the answer about a frame. Before the end it waits for all answers.
-        let is_told = tell.send(progress).is_ok();
+        let is_told = sender.send(progress).is_ok();
         let go_on = match progress {
             Progress::Writing => is_told && answered.recv() == Ok(()),
             Progress::Deforming { .. } => is_told,
@@ -151,7 +151,7 @@ fn with_deep_stack<T: Send>(
             work(&mut ask)
         });
         let working = working.map_err(Error::Thread)?;
-        for progress in told {
+        for progress in receiver {
             if watch(progress).is_break() {
                 stop.store(true, Ordering::Relaxed);
             }

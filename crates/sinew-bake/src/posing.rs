@@ -252,8 +252,8 @@ impl Palettes {
                 with_normals,
             ))
         };
-        let slot = self.0.entry((instance, method, bits(pose.geom_bind)));
-        let palette = slot.or_insert_with(|| pack(with_normals));
+        let entry = self.0.entry((instance, method, bits(pose.geom_bind)));
+        let palette = entry.or_insert_with(|| pack(with_normals));
         if with_normals && palette.normals().is_none() {
             *palette = pack(true);
         }

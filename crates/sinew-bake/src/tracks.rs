@@ -68,7 +68,7 @@ pub(super) struct Baked {
     pub ran: Ran,
 }
 
-/// Receives the values of a property at a time. It returns the stored array and values that are not needed any more.
+/// Receives the values of a property at a time. It returns the written array and values that are not needed any more.
 pub(super) type Keep<'a> =
     dyn FnMut(Time, Vec<Vec3>) -> Result<(BakedArray, Option<Vec<Vec3>>)> + 'a;
 

@@ -109,13 +109,13 @@ pub(super) fn unique(paths: &[&str]) -> Vec<String> {
 }
 
 /// The same path with text between the name and its extension: `hero.exr`, `_normal` -> `hero_normal.exr`.
-pub(super) fn beside(path: &Path, suffix: &str, ending: Option<&str>) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str, extension: Option<&str>) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default();
     let mut name = stem.to_owned();
     name.push(suffix);
-    if let Some(ending) = ending.map(std::ffi::OsStr::new).or(path.extension()) {
+    if let Some(extension) = extension.map(std::ffi::OsStr::new).or(path.extension()) {
         name.push(".");
-        name.push(ending);
+        name.push(extension);
     }
     path.with_file_name(name)
 }

@@ -58,8 +58,8 @@ pub(super) fn framed_prims(
             continue;
         };
         let Some(&mesh) = mesh_of.get(&b) else {
-            let told = geometry.errors.iter().any(|e| e.prim == binding.path);
-            if !told {
+            let reported = geometry.errors.iter().any(|e| e.prim == binding.path);
+            if !reported {
                 leave(
                     "the prim is not a mesh that is drawn (curves, points, or purpose proxy or guide): it is not in the output",
                 );

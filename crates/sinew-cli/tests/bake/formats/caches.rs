@@ -1,7 +1,7 @@
 //! Point caches, and when clips are sampled.
 
 use sinew::sampled::Time;
-use sinew_bake::{BakeOptions, OutSpace, Rigid};
+use sinew_bake::{OutSpace, Rigid};
 
 use crate::formats::bench::*;
 use crate::formats::truth::{deformed, prims, scene};

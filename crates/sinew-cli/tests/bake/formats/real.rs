@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use glam::Vec3;
-use sinew_bake::{BakeOptions, VatValues, bake};
+use sinew_bake::{VatValues, bake};
 
 use crate::formats::bench::*;
 use crate::formats::obj;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use glam::Vec3;
 use sinew::sampled::Time;
-use sinew_bake::{Backend, BakeOptions, OutSpace};
+use sinew_bake::{Backend, OutSpace};
 
 use crate::formats::bench::*;
 use crate::formats::truth::{deformed, prims, scene, smooth_normals};

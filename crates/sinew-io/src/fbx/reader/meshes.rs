@@ -368,8 +368,8 @@ fn join_corners(primitive: &mut Primitive, corners: &Corners) {
     // A corner for each point.
     let mut first = vec![usize::MAX; corners.vertices.len()];
     for (corner, point) in corners.indices.iter().enumerate() {
-        let slot = &mut first[*point as usize];
-        *slot = (*slot).min(corner);
+        let lowest = &mut first[*point as usize];
+        *lowest = (*lowest).min(corner);
     }
     let is_split = |corner: usize, point: usize| {
         let other = first[point];

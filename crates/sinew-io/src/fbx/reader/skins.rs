@@ -182,16 +182,16 @@ impl Channel<'_> {
                 };
             }
         }
-        for (slot, value) in touched.values_mut().enumerate() {
-            *value = slot;
+        for (index, value) in touched.values_mut().enumerate() {
+            *value = index;
         }
         budget.spend::<[Vec3; 2]>(touched.len() * (self.inbetweens.len() + 1), &self.name)?;
         let offsets = |shape: &ufbx::BlendShape, values: &[ufbx::Vec3]| {
             let mut sums = vec![DVec3::ZERO; touched.len()];
             for (vertex, value) in shape.offset_vertices.iter().zip(values) {
                 let point = local.get(*vertex as usize).unwrap_or(&u32::MAX);
-                if let Some(slot) = touched.get(point) {
-                    sums[*slot] += dvec3(*value);
+                if let Some(index) = touched.get(point) {
+                    sums[*index] += dvec3(*value);
                 }
             }
             sums.into_iter().map(DVec3::as_vec3).collect::<Vec<Vec3>>()

@@ -171,8 +171,8 @@ struct Posed {
     out_from_prim: Option<DMat4>,
 }
 
-/// Poses every binding at one time: each skeleton once, and each palette once per geomBindTransform and method. `None` for
-/// an invalid prim whose error is already reported.
+/// Poses every binding at one time: each skeleton once, and each palette once per geomBindTransform
+/// and method. `None` for an invalid prim whose error is already reported.
 fn pose_at(
     time: Time,
     bindings: &[usize],

@@ -126,7 +126,8 @@ fn track(target: TrackTarget, times: Vec<f64>, keys: Keys) -> Track {
     }
 }
 
-/// Weights of all channels of a mesh, at the times of any of them, for every node that has the mesh.
+/// Weights of all channels of a mesh, at the times of any of them, for every node that has the
+/// mesh.
 fn weight_tracks(
     baked: &ufbx::BakedAnim,
     nodes: &Nodes,

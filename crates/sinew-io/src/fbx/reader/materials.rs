@@ -1,4 +1,5 @@
-//! Materials, as far as ufbx finds simple PBR in them, and their textures: embedded ones, and files below the FBX's folder.
+//! Materials, as far as ufbx finds simple PBR in them, and their textures: embedded ones, and files
+//! below the FBX's folder.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -167,7 +168,8 @@ fn scalar(map: &ufbx::MaterialMap, default: f32) -> f32 {
     value(map).map_or(default, |v| v.x.clamp(0.0, 1.0))
 }
 
-/// What is opaque of it: of PBR shaders their opacity, of Phong and Lambert what transparency leaves.
+/// What is opaque of it: of PBR shaders their opacity, of Phong and Lambert what transparency
+/// leaves.
 fn opacity(pbr: &ufbx::MaterialPbrMaps) -> f32 {
     if let Some(opacity) = value(&pbr.opacity) {
         return opacity.x.clamp(0.0, 1.0);
@@ -215,8 +217,8 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// The image of a texture. An image that cannot be read has no bytes, and there is a warning. `None` if the texture has no
-    /// image.
+    /// The image of a texture. An image that cannot be read has no bytes, and there is a warning.
+    /// `None` if the texture has no image.
     pub fn index(
         &mut self,
         scene: &ufbx::Scene,
@@ -266,8 +268,9 @@ impl<'a> Images<'a> {
         self.warnings.push(Warning::new(code, name, message));
     }
 
-    /// Looks for the path relative to the FBX file, and for the name in the folders where exporters put images. Other folders
-    /// are not searched, because the image would be copied into the output of sinew.
+    /// Looks for the path relative to the FBX file, and for the name in the folders where exporters
+    /// put images. Other folders are not searched, because the image would be copied into the
+    /// output of sinew.
     fn beside(&self, file: &ufbx::TextureFile, name: &str) -> Option<Vec<u8>> {
         let relative = file.relative_filename.replace('\\', "/");
         let unpacked = format!("{}.fbm/{name}", self.stem);

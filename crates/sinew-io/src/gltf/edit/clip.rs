@@ -17,11 +17,12 @@ use sinew_animate::asset::{
 const FLOAT: u32 = 5126;
 
 impl GltfEdit {
-    /// Adds a clip as one more animation. `asset` is this document as it was read. If a node that the clip moves has a matrix, the
-    /// matrix is replaced by translation, rotation and scale.
+    /// Adds a clip as one more animation. `asset` is this document as it was read. If a node that
+    /// the clip moves has a matrix, the matrix is replaced by translation, rotation and scale.
     ///
     /// # Errors
-    /// [`Error::Edit`](crate::Error::Edit) if a track is not of a node, a time is before 0, or a number is beyond the range of f32.
+    /// [`Error::Edit`](crate::Error::Edit) if a track is not of a node, a time is before 0, or a
+    /// number is beyond the range of f32.
     pub fn add_clip(&mut self, asset: &Asset, clip: &AssetClip) -> Result<()> {
         let mut bytes = Vec::new();
         let mut accessors = Vec::new();

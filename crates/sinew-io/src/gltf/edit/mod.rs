@@ -1,8 +1,9 @@
-//! Edits of glTF files: adds clips and humanoid skeletons to the JSON of a file and keeps everything else.
+//! Edits of glTF files: adds clips and humanoid skeletons to the JSON of a file and keeps
+//! everything else.
 //!
-//! In a .glb, new data is appended to the BIN chunk. In a .gltf, it is one more buffer in a data URI. If the output is in
-//! the folder of the model, it refers to the same external buffers and images. Otherwise they are copied into the
-//! output, so that it is self-contained.
+//! In a .glb, new data is appended to the BIN chunk. In a .gltf, it is one more buffer in a data
+//! URI. If the output is in the folder of the model, it refers to the same external buffers and
+//! images. Otherwise they are copied into the output, so that it is self-contained.
 
 mod clip;
 mod save;

@@ -65,7 +65,7 @@ pub enum Error {
         range: Option<(f64, f64)>,
     },
     /// The authored times need more data than a bake allows. Set the frames to bake.
-    #[error("{}: the authored times and the frames between them need {} GB of points; set the frames to bake", file.display(), bytes >> 30)]
+    #[error("{}: the authored times and the frames between them need {} GB of points", file.display(), bytes >> 30)]
     TooLarge {
         /// The scene's file.
         file: PathBuf,

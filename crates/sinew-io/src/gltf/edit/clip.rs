@@ -91,7 +91,10 @@ impl GltfEdit {
         let local = asset.nodes.get(node).map(|n| n.local);
         let found = self.json.get_mut("nodes").and_then(|n| n.get_mut(node));
         let (Some(local), Some(Value::Object(found))) = (local, found) else {
-            return Err(unexpected(&self.file, format!("no node {node}")));
+            return Err(unexpected(
+                &self.file,
+                format!("the document has no node {node}"),
+            ));
         };
         if found.remove("matrix").is_some() || matches!(local, LocalTransform::Matrix(_)) {
             let trs = local.trs();
@@ -188,7 +191,10 @@ impl GltfEdit {
     pub fn describe(&mut self, skeleton: &HumanoidSkeleton) -> Result<()> {
         let described = self.json.get("extensions").and_then(|e| e.get(EXTENSION));
         if described.is_some() {
-            return Err(unexpected(&self.file, format!("has {EXTENSION} already")));
+            return Err(unexpected(
+                &self.file,
+                format!("the document already has {EXTENSION}"),
+            ));
         }
         let extension = described_as(skeleton);
         self.object("extensions")?

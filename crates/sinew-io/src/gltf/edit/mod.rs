@@ -76,7 +76,7 @@ impl GltfEdit {
         }
         match &mut self.json {
             Value::Object(root) => Ok(root),
-            _ => Err(unexpected(&self.file, "a document that is not an object")),
+            _ => Err(unexpected(&self.file, "the document is not an object")),
         }
     }
 
@@ -100,7 +100,7 @@ impl GltfEdit {
         let file = self.file.clone();
         match self.root()?.entry(key).or_insert_with(|| json!({})) {
             Value::Object(object) => Ok(object),
-            _ => Err(unexpected(&file, format!("{key} that is not an object"))),
+            _ => Err(unexpected(&file, format!("{key} is not an object"))),
         }
     }
 
@@ -127,7 +127,7 @@ impl GltfEdit {
         let Some(Some(buffer)) = self.buffers.get_mut(index) else {
             return Err(unexpected(
                 &self.file,
-                "a document whose buffers are not a list",
+                "the buffers of the document are not a list",
             ));
         };
         buffer.resize(buffer.len().next_multiple_of(4), 0);

@@ -227,7 +227,7 @@ fn wrong_requests_write_nothing() {
     refused(
         &run(&[&model], &described),
         &out,
-        &["EXT_skeleton_humanoid already"],
+        &["already has EXT_skeleton_humanoid"],
     );
     assert_eq!(run(&[&model], &[]).status.code(), Some(2));
 }

@@ -145,7 +145,7 @@ fn missing_bones_are_named_on_stderr() {
     );
     let collapsed = put(&model, &clip, &out, &["--mode", "collapse"]);
     assert!(
-        stderr(&collapsed).contains("its rotation goes to upperChest"),
+        stderr(&collapsed).contains("its rotation is multiplied into upperChest"),
         "{}",
         stderr(&collapsed)
     );

@@ -29,7 +29,8 @@ pub enum Error {
     UnknownNames {
         /// The model.
         file: PathBuf,
-        /// The convention that fits best, as text in brackets with a leading space; empty if there is none.
+        /// The convention that fits best, as text in brackets with a leading space; empty if there
+        /// is none.
         closest: String,
         /// The most likely map, as JSON from bones to nodes without the outer braces.
         guess: String,
@@ -56,13 +57,15 @@ pub enum Error {
         clip: String,
         /// The model.
         model: PathBuf,
-        /// Whether the clip's file has a humanoid map. If not, the clip may still be retargeted by joint names.
+        /// Whether the clip's file has a humanoid map. If not, the clip may still be retargeted by
+        /// joint names.
         has_humanoid: bool,
     },
     /// A bone map does not fit its rigs; the text says why.
     #[error("{0}")]
     BoneMap(String),
-    /// The root bone that was asked for is not a source joint of any pair; the text lists those that are.
+    /// The root bone that was asked for is not a source joint of any pair; the text lists those
+    /// that are.
     #[error("{0}")]
     NoRootBone(String),
     /// The arms cannot be opened or closed by the given angle; the text says why.

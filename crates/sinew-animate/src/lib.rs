@@ -1,7 +1,7 @@
 //! Animation between characters, without files and without a GPU.
 //!
-//! - [`asset`] holds a glTF, VRM, FBX or BVH file in memory, before it is converted to UsdSkel: nodes, skins, meshes,
-//!   curves.
+//! - [`asset`] holds a glTF, VRM, FBX or BVH file in memory, before it is converted to UsdSkel:
+//!   nodes, skins, meshes, curves.
 //! - [`humanoid`] applies clips of human bones to the nodes of an asset.
 //! - [`retarget`] transfers poses from one rig to another, frame by frame, without allocating.
 

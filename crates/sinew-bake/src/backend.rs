@@ -18,8 +18,8 @@ use sinew::wgpu;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// A hardware GPU if there is one, otherwise the CPU. Software adapters are never used: in a measurement on two
-    /// cores, lavapipe was slower than the CPU mirror.
+    /// A hardware GPU if there is one, otherwise the CPU. Software adapters are never used: in a
+    /// measurement on two cores, lavapipe was slower than the CPU mirror.
     #[default]
     Auto,
     /// A hardware GPU if there is one, otherwise a software adapter.
@@ -91,7 +91,8 @@ impl Deformer {
         }
     }
 
-    /// The name of the backend, such as `cpu (2 threads)` or `gpu` with the name of the adapter in brackets.
+    /// The name of the backend, such as `cpu (2 threads)` or `gpu` with the name of the adapter in
+    /// brackets.
     pub fn describe(&self) -> String {
         match self {
             Self::Cpu => format!("cpu ({} threads)", rayon::current_num_threads()),
@@ -107,8 +108,8 @@ impl Deformer {
         }
     }
 
-    /// The approximate number of points to begin at once: enough to fill the backend, and few enough that results are still
-    /// in its caches when they are passed on.
+    /// The approximate number of points to begin at once: enough to fill the backend, and few
+    /// enough that results are still in its caches when they are passed on.
     pub fn batch_points(&self) -> usize {
         match self {
             Self::Cpu => (rayon::current_num_threads() << 17).clamp(1 << 18, 4 << 20),
@@ -127,8 +128,8 @@ impl Deformer {
         }
     }
 
-    /// Finishes jobs, in the order in which they were begun. `then` is called on several threads with each result and the
-    /// number of its job, while the result is in their caches.
+    /// Finishes jobs, in the order in which they were begun. `then` is called on several threads
+    /// with each result and the number of its job, while the result is in their caches.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the GPU fails.
@@ -169,8 +170,8 @@ fn on_cpu(job: &Job, buffers: &Buffers) -> Done {
     Done { points, normals }
 }
 
-/// The largest number of skins that stay uploaded between batches. Beyond it a new crowd is made. Prims whose rest points
-/// are animated have a new skin at every time.
+/// The largest number of skins that stay uploaded between batches. Beyond it a new crowd is made.
+/// Prims whose rest points are animated have a new skin at every time.
 const MAX_SKINS: usize = 256;
 
 /// A crowd that keeps rest data from batch to batch.
@@ -186,7 +187,8 @@ pub(super) struct GpuBatch {
     before: Option<Crowd>,
     /// Uploaded skins by address; the crowd keeps each one's `Arc`, so none is reused.
     skins: HashMap<usize, SkinId>,
-    /// Palettes of the last batch that several poses may share, by address; the crowd keeps each one\'s `Arc`.
+    /// Palettes of the last batch that several poses may share, by address; the crowd keeps each
+    /// one\'s `Arc`.
     palettes: HashMap<usize, PaletteId>,
 }
 
@@ -240,7 +242,8 @@ impl GpuBatch {
         self.palettes.clear();
     }
 
-    /// Submits all jobs as one frame, and the reading of their results. More jobs may be begun before these are finished.
+    /// Submits all jobs as one frame, and the reading of their results. More jobs may be begun
+    /// before these are finished.
     pub fn begin(&mut self, jobs: &[Job]) -> Result<GpuReading, GpuError> {
         if self.skins.len() > MAX_SKINS {
             self.before = Some(std::mem::replace(&mut self.crowd, self.skinner.crowd()));
@@ -309,8 +312,8 @@ impl GpuBatch {
 /// The largest number of values in unused arrays; arrays beyond it are freed.
 const MOST: usize = 16 << 20;
 
-/// Unused arrays, by their length. New memory costs more than the deformation that fills it, because the system clears and
-/// maps every page at the first write.
+/// Unused arrays, by their length. New memory costs more than the deformation that fills it,
+/// because the system clears and maps every page at the first write.
 #[derive(Default)]
 pub(super) struct Buffers(Mutex<Free>);
 

@@ -21,12 +21,13 @@ use sinew::scene::{Scene, SkinPart};
 use sinew::wgpu;
 use sinew_io::usd::{BakeEdits, BakedPrim, ReadOptions, UsdFile};
 
-/// Bakes any number of scenes, one after the other, on one backend. Keep one baker for many files, because opening a
-/// device and compiling its pipelines takes time.
+/// Bakes any number of scenes, one after the other, on one backend. Keep one baker for many files,
+/// because opening a device and compiling its pipelines takes time.
 ///
-/// Every method takes a callback, which is called for each frame and decides whether to continue. If it returns
-/// [`ControlFlow::Break`], the result is [`Error::Cancelled`], and no output appears under its name. To cancel from
-/// another thread, let the callback check a flag.
+/// Every method takes a callback, which is called for each frame and decides whether to continue.
+/// If it returns [`ControlFlow::Break`](std::ops::ControlFlow::Break), the result is
+/// [`Error::Cancelled`], and no output appears under its name. To cancel from another thread, let
+/// the callback check a flag.
 ///
 /// After its device is lost ([`Error::Gpu`]) a baker cannot be used any more; make a new one.
 pub struct Baker {
@@ -58,8 +59,8 @@ impl Baker {
         Self { deformer }
     }
 
-    /// A baker on the caller's device. The device needs the limits of [`sinew::gpu::needed_limits`] and the features of
-    /// [`sinew::gpu::needed_features`].
+    /// A baker on the caller's device. The device needs the limits of [`sinew::gpu::needed_limits`]
+    /// and the features of [`sinew::gpu::needed_features`].
     ///
     /// # Errors
     /// [`Error::Gpu`] if a limit of the device is too low, or the device is lost.
@@ -68,7 +69,8 @@ impl Baker {
         Ok(Self { deformer })
     }
 
-    /// The name of the backend: for example `cpu (2 threads)`, or `gpu` with the name of the adapter in brackets.
+    /// The name of the backend: for example `cpu (2 threads)`, or `gpu` with the name of the
+    /// adapter in brackets.
     #[must_use]
     pub fn backend(&self) -> String {
         self.deformer.describe()
@@ -77,10 +79,10 @@ impl Baker {
     /// Bakes an open scene into a sink. It reads no files, and only the sink writes any.
     ///
     /// # Errors
-    /// - [`Error::PrimPath`], [`Error::UnknownPrim`], [`Error::EmptyRange`], [`Error::TooManyFrames`] if the plan does not
-    ///   fit the scene.
-    /// - [`Error::NothingToSkin`] if nothing could be baked, and [`Error::PrimLost`] if a prim of even frames is missing at
-    ///   a later frame.
+    /// - [`Error::PrimPath`], [`Error::UnknownPrim`], [`Error::EmptyRange`],
+    ///   [`Error::TooManyFrames`] if the plan does not fit the scene.
+    /// - [`Error::NothingToSkin`] if nothing could be baked, and [`Error::PrimLost`] if a prim of
+    ///   even frames is missing at a later frame.
     /// - [`Error::Sink`] if the sink fails, [`Error::Gpu`] if the GPU fails.
     /// - [`Error::Cancelled`] if the callback stops the bake.
     pub fn bake(
@@ -140,8 +142,9 @@ impl Baker {
         Ok(report)
     }
 
-    /// Bakes a file into a file like [`bake`](crate::bake), but on this backend: [`BakeOptions::backend`] is ignored.
-    /// Reading and writing run on a thread with a large stack, too.
+    /// Bakes a file into a file like [`bake`](crate::bake), but on this backend:
+    /// [`BakeOptions::backend`] is ignored. Reading and writing run on a thread with a large stack,
+    /// too.
     ///
     /// # Errors
     /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
@@ -164,8 +167,9 @@ impl Baker {
 
     /// Bakes an open file, with a scene that was read from it, into a file.
     ///
-    /// openusd recurses as deep as prims and layers are nested while it writes. An open file is bound to its thread, so this
-    /// method runs on the caller's stack: if files may be nested deeply, give that thread 256 MiB.
+    /// openusd recurses as deep as prims and layers are nested while it writes. An open file is
+    /// bound to its thread, so this method runs on the caller's stack: if files may be nested
+    /// deeply, give that thread 256 MiB.
     ///
     /// # Errors
     /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
@@ -277,14 +281,16 @@ pub(super) fn end(
     }
 }
 
-/// Writes the stage that refers to the clips of a bake that ran in shards. The shards were baked by [`bake`](crate::bake)
-/// with the same input, output and options, all on the same backend. Nothing is deformed.
+/// Writes the stage that refers to the clips of a bake that ran in shards. The shards were baked by
+/// [`bake`](crate::bake) with the same input, output and options, all on the same backend. Nothing
+/// is deformed.
 ///
 /// # Errors
 /// - [`Error::MissingClips`] if clips are missing.
-/// - [`Error::OtherClip`] if a clip was made from another input, with other options or on another backend than the first
-///   clip.
-/// - [`Error::Output`] if a clip is incomplete, [`Error::Options`] if [`BakeOptions::clip_frames`] is not set.
+/// - [`Error::OtherClip`] if a clip was made from another input, with other options or on another
+///   backend than the first clip.
+/// - [`Error::Output`] if a clip is incomplete, [`Error::Options`] if [`BakeOptions::clip_frames`]
+///   is not set.
 /// - Those of [`bake`](crate::bake).
 pub fn stitch(
     input: &Path,
@@ -401,8 +407,8 @@ pub(super) fn is_below(path: &str, top: &str) -> bool {
 /// The requested bindings that can be baked. The others become warnings.
 ///
 /// # Errors
-/// [`Error::PrimPath`] or [`Error::UnknownPrim`] for a path without a skinned prim; [`Error::NothingToSkin`] if nothing
-/// can be baked.
+/// [`Error::PrimPath`] or [`Error::UnknownPrim`] for a path without a skinned prim;
+/// [`Error::NothingToSkin`] if nothing can be baked.
 fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Vec<usize>> {
     for path in prims {
         let path = path.clone();
@@ -442,7 +448,8 @@ fn is_asked(prims: &[String], path: &str) -> bool {
     prims.is_empty() || prims.iter().any(|p| is_below(path, p))
 }
 
-/// Warnings about prims that are not baked but lose their skinning, because their SkelRoot becomes an Xform.
+/// Warnings about prims that are not baked but lose their skinning, because their SkelRoot becomes
+/// an Xform.
 fn no_longer_skinned(scene: &Scene, prims: &[String], chosen: &[usize]) -> Vec<Warning> {
     let roots: HashSet<usize> = chosen
         .iter()

@@ -12,7 +12,8 @@ use sinew::scene::Scene;
 pub(super) struct Diagnostics {
     whole: Vec<(usize, Invalid)>,
     broken: HashSet<usize>,
-    /// The first error of each prim, and the times of all its errors. A time may be tried for several clips.
+    /// The first error of each prim, and the times of all its errors. A time may be tried for
+    /// several clips.
     times: BTreeMap<usize, (Time, Invalid, HashSet<Option<u64>>)>,
 }
 
@@ -89,7 +90,8 @@ fn bits(time: Time) -> Option<u64> {
     time.code().map(f64::to_bits)
 }
 
-/// Warnings about prims that are not blended at some times, because a broken shape has a weight there.
+/// Warnings about prims that are not blended at some times, because a broken shape has a weight
+/// there.
 pub(super) fn broken_shapes(scene: &Scene, schedule: &[Scheduled]) -> Vec<Warning> {
     let mut first: BTreeMap<usize, (Time, Invalid)> = BTreeMap::new();
     for (time, bindings) in schedule {

@@ -10,8 +10,8 @@ use sinew::{Invalid, Warning};
 /// Shorthand for results with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong in a bake. After any error, no output appears under its name and no temporary file is
-/// left. Only finished clips of a bake into clips stay.
+/// Everything that can go wrong in a bake. After any error, no output appears under its name and no
+/// temporary file is left. Only finished clips of a bake into clips stay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -43,7 +43,8 @@ pub enum Error {
         /// The requested path.
         path: String,
     },
-    /// A frame range has no frames: it ends before it begins, its step is not above 0, or its numbers are not finite.
+    /// A frame range has no frames: it ends before it begins, its step is not above 0, or its
+    /// numbers are not finite.
     #[error("there are no frames from {first} to {last} in steps of {step}")]
     EmptyRange {
         /// First frame.
@@ -64,14 +65,15 @@ pub enum Error {
         range: Option<(f64, f64)>,
     },
     /// The authored times need more data than a bake allows. Set the frames to bake.
-    #[error("{}: the authored times and the frames between them need {} GB of points; set the frames to bake", file.display(), bytes >> 30)]
+    #[error("{}: the authored times and the frames between them need {} GB of points", file.display(), bytes >> 30)]
     TooLarge {
         /// The scene's file.
         file: PathBuf,
         /// Size of the points at all times, in bytes.
         bytes: u64,
     },
-    /// There is one file per frame, but the name of the output has no placeholder for the frame number.
+    /// There is one file per frame, but the name of the output has no placeholder for the frame
+    /// number.
     #[error("{}: cannot write: {frames} frames need a placeholder for the frame number in the name, such as {}", file.display(), example.display())]
     FrameNumber {
         /// The output.
@@ -81,7 +83,8 @@ pub enum Error {
         /// An example of a name with a placeholder.
         example: PathBuf,
     },
-    /// A prim could be baked at the first frame but not at a later one, although every prim must be in every frame.
+    /// A prim could be baked at the first frame but not at a later one, although every prim must be
+    /// in every frame.
     #[error("{prim}: cannot be baked at time {time}, although it could at the first frame")]
     PrimLost {
         /// Prim path.
@@ -92,7 +95,8 @@ pub enum Error {
     /// Options do not fit each other or the format; the text says which.
     #[error("{0}")]
     Options(String),
-    /// The output cannot be written, because of its name, an existing file, or a limit of the format.
+    /// The output cannot be written, because of its name, an existing file, or a limit of the
+    /// format.
     #[error("{}: cannot write: {reason}", file.display())]
     Output {
         /// The file.

@@ -1,16 +1,19 @@
-//! The extentsHint of prims above baked prims, as in Pixar's bake and UsdGeomModelAPI::ComputeExtentsHint (rule 32).
+//! The extentsHint of prims above baked prims, as in Pixar's bake and
+//! UsdGeomModelAPI::ComputeExtentsHint (rule 32).
 //!
-//! For each purpose a hint has the bounding box of everything below its prim after the bake, in that prim's own space. Boxes
-//! are united in the same space as in UsdGeomBBoxCache: that of the nearest component or subcomponent above, or the
-//! world if there is none. Then they are transformed as boxes. So a hint equals Pixar's. On a group that is rotated in
-//! the world, both are larger than necessary.
+//! For each purpose a hint has the bounding box of everything below its prim after the bake, in
+//! that prim's own space. Boxes are united in the same space as in UsdGeomBBoxCache: that of the
+//! nearest component or subcomponent above, or the world if there is none. Then they are
+//! transformed as boxes. So a hint equals Pixar's. On a group that is rotated in the world, both
+//! are larger than necessary.
 //!
 //! There are four deliberate differences:
 //!
-//! - Prims that are not models get a hint too, because an existing hint would be wrong after the bake. Its boxes are united in
-//!   the prim's own space, where it is tight.
+//! - Prims that are not models get a hint too, because an existing hint would be wrong after the
+//!   bake. Its boxes are united in the prim's own space, where it is tight.
 //! - A hint also has samples at times when something else below its prim moves.
-//! - A baked prim below a prim with its own extent is included, such as a mesh below its Skeleton. Pixar prunes it.
+//! - A baked prim below a prim with its own extent is included, such as a mesh below its Skeleton.
+//!   Pixar prunes it.
 //! - Prims of native instances are united one by one, which is tighter.
 
 mod model;
@@ -32,9 +35,10 @@ use sinew_io::usd::BakedHint;
 
 /// The hints to write: one for every prim that has a hint and a baked prim at or below it.
 ///
-/// `baked` is by index into [`Scene::bindings`]. Its samples are not thinned yet, because hints have samples at the same times.
-/// `retyped` are the SkelRoots that become Xforms and have no extent of their own any more. With `only_baked_times`, only
-/// the times of `baked` are sampled. Times outside `window` are sampled only if values in it depend on them.
+/// `baked` is by index into [`Scene::bindings`]. Its samples are not thinned yet, because hints
+/// have samples at the same times. `retyped` are the SkelRoots that become Xforms and have no
+/// extent of their own any more. With `only_baked_times`, only the times of `baked` are sampled.
+/// Times outside `window` are sampled only if values in it depend on them.
 pub(super) fn bake_hints(
     scene: &Scene,
     baked: &BTreeMap<usize, BakedPrim>,
@@ -67,7 +71,8 @@ pub(super) fn bake_hints(
     out
 }
 
-/// The prims with hints that [`bake_hints`] writes if the prims `baked` are baked. All are indices into [`Scene::prims`].
+/// The prims with hints that [`bake_hints`] writes if the prims `baked` are baked. All are indices
+/// into [`Scene::prims`].
 pub(super) fn hinted(scene: &Scene, baked: &HashSet<usize>) -> Vec<usize> {
     let nodes = &scene.bounds.nodes;
     let hints = scene.bounds.hints.iter().map(|h| h.node);
@@ -91,8 +96,8 @@ impl Window {
         to: f64::INFINITY,
     };
 
-    /// Keeps only the ascending times that values in the window depend on: those inside, and the nearest on either side if
-    /// there is none at the edge.
+    /// Keeps only the ascending times that values in the window depend on: those inside, and the
+    /// nearest on either side if there is none at the edge.
     fn cut(self, times: &mut Vec<Time>) {
         let last_before = times
             .iter()

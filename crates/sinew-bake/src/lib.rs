@@ -1,8 +1,8 @@
 //! Bakes skinning into points and normals, as Pixar's BakeSkinning does.
 //!
-//! [`bake`] bakes a file into another file. [`Baker`] is the layer below: it bakes a scene that is already open, can
-//! use the caller's GPU device, can be cancelled, and writes to any [`FrameSink`]. Implement [`FrameSink`] for formats
-//! that this crate does not have.
+//! [`bake`] bakes a file into another file. [`Baker`] is the layer below: it bakes a scene that is
+//! already open, can use the caller's GPU device, can be cancelled, and writes to any
+//! [`FrameSink`]. Implement [`FrameSink`] for formats that this crate does not have.
 
 mod backend;
 mod baker;
@@ -42,10 +42,11 @@ pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
 
 /// Bakes the file `input` into `output`. The extension of `output` chooses the [`Format`].
 ///
-/// - In USD, points, normals and extents are in each prim's own space (rule 30) unless [`BakeOptions::space`] is set.
-///   Every baked SkelRoot becomes an Xform, so that nothing is skinned twice (rule 32).
-/// - Other formats have frames at even steps: [`BakeOptions::frames`], or the stage's frames from startTimeCode to
-///   endTimeCode. Rigid prims move by their points.
+/// - In USD, points, normals and extents are in each prim's own space (rule 30) unless
+///   [`BakeOptions::space`] is set. Every baked SkelRoot becomes an Xform, so that nothing is
+///   skinned twice (rule 32).
+/// - Other formats have frames at even steps: [`BakeOptions::frames`], or the stage's frames from
+///   startTimeCode to endTimeCode. Rigid prims move by their points.
 ///
 /// Files appear under their names only when all of them are complete.
 ///
@@ -69,15 +70,16 @@ pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
 /// # Ok::<(), sinew_bake::Error>(())
 /// ```
 ///
-/// This function opens a [`Baker`] and drops it afterwards. Use [`Baker`] itself for many files, an open scene, the
-/// caller's device or cancellation.
+/// This function opens a [`Baker`] and drops it afterwards. Use [`Baker`] itself for many files, an
+/// open scene, the caller's device or cancellation.
 ///
-/// openusd recurses as deep as prims and layers are nested, so the work runs on a thread with 256 MiB of stack. `progress`
-/// is called on the caller's thread. If the caller is a thread of rayon, the work runs on it, and it needs that stack
-/// itself.
+/// openusd recurses as deep as prims and layers are nested, so the work runs on a thread with 256
+/// MiB of stack. `progress` is called on the caller's thread. If the caller is a thread of rayon,
+/// the work runs on it, and it needs that stack itself.
 ///
 /// # Errors
-/// - [`Error::Io`] if the input cannot be read, or if the output is a file of the input or cannot be written.
+/// - [`Error::Io`] if the input cannot be read, or if the output is a file of the input or cannot
+///   be written.
 /// - [`Error::Output`] or [`Error::Options`] if the options do not fit the output or each other.
 /// - [`Error::NothingToSkin`], [`Error::UnknownPrim`] if there is nothing to bake.
 /// - [`Error::Gpu`] if the GPU fails.
@@ -129,12 +131,13 @@ fn with_deep_stack<T: Send>(
     if rayon::current_thread_index().is_some() {
         return work(watch);
     }
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let (answer, answered) = channel();
     let stop = &AtomicBool::new(false);
     let ask = move |progress| {
-        // The work does not wait for the answer about a frame. Before the end it waits for all answers.
-        let is_told = tell.send(progress).is_ok();
+        // The work does not wait for the answer about a frame. Before the end it waits for all
+        // answers.
+        let is_told = sender.send(progress).is_ok();
         let go_on = match progress {
             Progress::Writing => is_told && answered.recv() == Ok(()),
             Progress::Deforming { .. } => is_told,
@@ -151,7 +154,7 @@ fn with_deep_stack<T: Send>(
             work(&mut ask)
         });
         let working = working.map_err(Error::Thread)?;
-        for progress in told {
+        for progress in receiver {
             if watch(progress).is_break() {
                 stop.store(true, Ordering::Relaxed);
             }

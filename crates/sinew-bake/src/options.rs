@@ -27,7 +27,8 @@ pub struct BakeOptions {
     pub frames: Option<FrameRange>,
     /// The backend, if [`bake`](crate::bake) opens its own [`Baker`](crate::Baker).
     pub backend: Backend,
-    /// Absolute paths of the prims to bake: skinned prims or ancestors of skinned prims. All if empty.
+    /// Absolute paths of the prims to bake: skinned prims or ancestors of skinned prims. All if
+    /// empty.
     pub prims: Vec<String>,
     /// Write a layer of overs that sublayers the input instead of one self-contained file.
     pub layer: bool,
@@ -35,18 +36,21 @@ pub struct BakeOptions {
     pub anim_source: AnimSource,
     /// How prims with constant influences are baked.
     pub rigid: Rigid,
-    /// The space of points and normals. `None` for [`Format::default_space`](crate::Format::default_space). In USD, if it is
-    /// not prim space, the prim's own transform is rewritten, so that the prim stays in its place.
+    /// The space of points and normals. `None` for
+    /// [`Format::default_space`](crate::Format::default_space). In USD, if it is not prim space,
+    /// the prim's own transform is rewritten, so that the prim stays in its place.
     pub space: Option<OutSpace>,
     /// How vertex animation textures are written.
     pub vat: VatOptions,
-    /// Number of sampled times per value clip. If it is set, one file is written for each clip, and the output is a stage that
-    /// refers to the clips. If the output is from another bake, it is removed before the first of its clips is
-    /// replaced.
+    /// Number of sampled times per value clip. If it is set, one file is written for each clip, and
+    /// the output is a stage that refers to the clips. If the output is from another bake, it is
+    /// removed before the first of its clips is replaced.
     pub clip_frames: Option<usize>,
-    /// Whether to keep existing clips that were made from the same input, with the same options and on the same backend.
+    /// Whether to keep existing clips that were made from the same input, with the same options and
+    /// on the same backend.
     pub resume: bool,
-    /// Bake only these clips, and do not write the stage: [`stitch`](crate::stitch) writes it when all clips exist.
+    /// Bake only these clips, and do not write the stage: [`stitch`](crate::stitch) writes it when
+    /// all clips exist.
     pub shard: Option<Shard>,
 }
 
@@ -86,7 +90,8 @@ pub(super) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 pub struct BakeReport {
     /// Number of prims that were baked.
     pub prims: usize,
-    /// Number of baked prims that share the result of another one, because they are instances of one prototype.
+    /// Number of baked prims that share the result of another one, because they are instances of
+    /// one prototype.
     pub shared: usize,
     /// Number of baked prims with constant influences that move by their transform.
     pub moved: usize,
@@ -96,8 +101,8 @@ pub struct BakeReport {
     pub files: Vec<PathBuf>,
     /// Number of points of all baked prims.
     pub points: usize,
-    /// Number of (prim, time) pairs. For a bake into clips these are all pairs of the requested clips, including those at which
-    /// a prim could not be baked.
+    /// Number of (prim, time) pairs. For a bake into clips these are all pairs of the requested
+    /// clips, including those at which a prim could not be baked.
     pub samples: usize,
     /// Sum over all samples of their number of points.
     pub deformed_points: u64,
@@ -135,7 +140,8 @@ impl BakeReport {
         }
     }
 
-    /// Counts prims that were baked at their own times; `copies` are prims with the same result as another one.
+    /// Counts prims that were baked at their own times; `copies` are prims with the same result as
+    /// another one.
     pub(super) fn count(
         &mut self,
         scene: &Scene,

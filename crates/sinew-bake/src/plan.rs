@@ -25,28 +25,31 @@ pub enum Rigid {
 /// When the prims of a bake are sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
-    /// Every prim with points at every frame, at even steps, with the same number of points at each frame. This is what caches,
-    /// sequences and textures need. If a prim cannot be baked at the first frame, it is not in any frame. If it
-    /// cannot be baked at a later frame, the bake fails. All prims move by their points, so [`BakePlan::rigid`] is
-    /// ignored.
+    /// Every prim with points at every frame, at even steps, with the same number of points at each
+    /// frame. This is what caches, sequences and textures need. If a prim cannot be baked at the
+    /// first frame, it is not in any frame. If it cannot be baked at a later frame, the bake fails.
+    /// All prims move by their points, so [`BakePlan::rigid`] is ignored.
     #[default]
     EveryFrame,
-    /// Each prim at its own times, as in USD: its authored times and the stage's frames between them, or
-    /// [`BakePlan::frames`]. Prims with the same result are deformed once
-    /// ([`PrimInfo::copies`](crate::PrimInfo::copies)). A prim has no sample at a time at which it cannot be baked.
+    /// Each prim at its own times, as in USD: its authored times and the stage's frames between
+    /// them, or [`BakePlan::frames`]. Prims with the same result are deformed once
+    /// ([`PrimInfo::copies`](crate::PrimInfo::copies)). A prim has no sample at a time at which it
+    /// cannot be baked.
     OwnTimes,
 }
 
 /// What a [`Baker`](crate::Baker) bakes of an open scene.
 ///
-/// Start from [`BakePlan::default`], [`BakePlan::frames`] or [`BakePlan::own_times`] and set fields.
+/// Start from [`BakePlan::default`], [`BakePlan::frames`] or [`BakePlan::own_times`] and set
+/// fields.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct BakePlan {
-    /// Absolute paths of the prims to bake: skinned prims or ancestors of skinned prims. All if empty.
+    /// Absolute paths of the prims to bake: skinned prims or ancestors of skinned prims. All if
+    /// empty.
     pub prims: Vec<String>,
-    /// Frames to sample. `None` for the default of [`Sampling`]; even frames go from startTimeCode to endTimeCode or, if the
-    /// stage has no range, from the first to the last authored time.
+    /// Frames to sample. `None` for the default of [`Sampling`]; even frames go from startTimeCode
+    /// to endTimeCode or, if the stage has no range, from the first to the last authored time.
     pub frames: Option<FrameRange>,
     /// The space of points and normals.
     pub space: OutSpace,
@@ -128,8 +131,8 @@ impl Plan {
         }
     }
 
-    /// The work to compute points in `space` without transforms: one skin for each binding, with smooth normals of the
-    /// deformed points if there is a topology.
+    /// The work to compute points in `space` without transforms: one skin for each binding, with
+    /// smooth normals of the deformed points if there is a topology.
     pub fn of_points(
         space: OutSpace,
         parts: impl Iterator<Item = (usize, SkinPart, Option<Arc<MeshTopology>>)>,
@@ -240,9 +243,9 @@ struct Cause {
     times: Vec<Option<u64>>,
 }
 
-/// Finds the prims that have the same result as an earlier one: instances of a prototype that share their animation. The
-/// result is by the earlier prim. All are indices into [`Scene::bindings`]; `times_of` is by index into
-/// [`Scene::instances`].
+/// Finds the prims that have the same result as an earlier one: instances of a prototype that share
+/// their animation. The result is by the earlier prim. All are indices into [`Scene::bindings`];
+/// `times_of` is by index into [`Scene::instances`].
 pub(super) fn copies(
     scene: &Scene,
     plan: &Plan,

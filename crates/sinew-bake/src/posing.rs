@@ -171,8 +171,8 @@ struct Posed {
     out_from_prim: Option<DMat4>,
 }
 
-/// Poses every binding at one time: each skeleton once, and each palette once per geomBindTransform and method. `None` for
-/// an invalid prim whose error is already reported.
+/// Poses every binding at one time: each skeleton once, and each palette once per geomBindTransform
+/// and method. `None` for an invalid prim whose error is already reported.
 fn pose_at(
     time: Time,
     bindings: &[usize],
@@ -252,8 +252,8 @@ impl Palettes {
                 with_normals,
             ))
         };
-        let slot = self.0.entry((instance, method, bits(pose.geom_bind)));
-        let palette = slot.or_insert_with(|| pack(with_normals));
+        let entry = self.0.entry((instance, method, bits(pose.geom_bind)));
+        let palette = entry.or_insert_with(|| pack(with_normals));
         if with_normals && palette.normals().is_none() {
             *palette = pack(true);
         }

@@ -51,8 +51,8 @@ fn count(tally: &mut Tally, frame: &Frame) {
     }
 }
 
-/// Runs a schedule in which prims have their own times: that of `work`, or a part of it. It does not call
-/// [`FrameSink::finish`].
+/// Runs a schedule in which prims have their own times: that of `work`, or a part of it. It does
+/// not call [`FrameSink::finish`].
 ///
 /// # Errors
 /// Errors of the GPU or the sink, and [`Error::Cancelled`].
@@ -137,12 +137,13 @@ impl EvenWork {
     }
 }
 
-/// Runs frames that each have every prim of the plan, except prims that cannot be baked at the first frame. It does not call
-/// [`FrameSink::finish`]; if no prim can be baked, it does not call the sink at all.
+/// Runs frames that each have every prim of the plan, except prims that cannot be baked at the
+/// first frame. It does not call [`FrameSink::finish`]; if no prim can be baked, it does not call
+/// the sink at all.
 ///
 /// # Errors
-/// [`Error::PrimLost`] if a prim is missing at a later frame, [`Error::Invalid`] if its number of points changes; errors of
-/// the GPU or the sink, and [`Error::Cancelled`].
+/// [`Error::PrimLost`] if a prim is missing at a later frame, [`Error::Invalid`] if its number of
+/// points changes; errors of the GPU or the sink, and [`Error::Cancelled`].
 pub(super) fn every_frame(
     scene: &Scene,
     work: &EvenWork,

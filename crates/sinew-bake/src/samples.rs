@@ -19,8 +19,9 @@ pub(super) fn thin_hint<T: PartialEq>(samples: &mut Samples<T>) {
     samples.append(&mut rest);
 }
 
-/// Drops each sample that equals its neighbours on both sides. At the ends a single equal neighbour is enough, because USD
-/// holds the first and the last value. It is correct for linear and for held interpolation.
+/// Drops each sample that equals its neighbours on both sides. At the ends a single equal neighbour
+/// is enough, because USD holds the first and the last value. It is correct for linear and for held
+/// interpolation.
 fn thin<T: PartialEq>(samples: &mut Samples<T>) {
     let mut thinner = Thinner::default();
     let mut kept = Samples::new();
@@ -33,10 +34,12 @@ fn thin<T: PartialEq>(samples: &mut Samples<T>) {
     *samples = kept;
 }
 
-/// Thins samples one by one, by the rule of [`thin`]. It keeps the last sample and, while all are equal, the first one.
+/// Thins samples one by one, by the rule of [`thin`]. It keeps the last sample and, while all are
+/// equal, the first one.
 pub(super) struct Thinner<T> {
     last: Option<Last<T>>,
-    /// The first sample, while all samples are equal to it. It has no value if it is also the last sample.
+    /// The first sample, while all samples are equal to it. It has no value if it is also the last
+    /// sample.
     all_like: Option<(Time, Option<T>)>,
 }
 

@@ -83,7 +83,8 @@ impl FrameRange {
         }
     }
 
-    /// The frames. A frame may be up to half a thousandth of a step after the last, so that steps such as 0.1 reach the end.
+    /// The frames. A frame may be up to half a thousandth of a step after the last, so that steps
+    /// such as 0.1 reach the end.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
         let count = ((self.last - self.first) / self.step + 5e-4).floor() as usize;
@@ -95,10 +96,10 @@ impl FrameRange {
 
 /// The times at which the prims of one skeleton are sampled.
 ///
-/// These are all authored times that the result depends on: of joints, channel weights, rest data, geomBindTransform, and
-/// the transforms between the skeleton and the prims, including their ancestors up to the common one (Pixar's bake
-/// omits the ancestors). The stage's frames between the first and the last of these times are added. If there are
-/// none, it is only the default time.
+/// These are all authored times that the result depends on: of joints, channel weights, rest data,
+/// geomBindTransform, and the transforms between the skeleton and the prims, including their
+/// ancestors up to the common one (Pixar's bake omits the ancestors). The stage's frames between
+/// the first and the last of these times are added. If there are none, it is only the default time.
 ///
 /// # Errors
 /// [`Error::TooManyFrames`] for more than a million samples.
@@ -146,8 +147,8 @@ pub(super) fn authored_times(
             times.extend(scene.prims[placed.prim].xform.times());
         }
     }
-    // Pixar's bake samples joints if a prim is skinned and weights if a prim has shapes, even if no joint or channel
-    // applies to the prim.
+    // Pixar's bake samples joints if a prim is skinned and weights if a prim has shapes, even if no
+    // joint or channel applies to the prim.
     if let Some(animation) = placed.instance.animation() {
         if bindings().any(|b| b.influences.is_some()) {
             times.extend(animation.joint_times());
@@ -185,9 +186,9 @@ fn sort(times: &mut Vec<f64>) {
     times.dedup();
 }
 
-/// The stage's frames within `[first, last]`: steps of timeCodesPerSecond / framesPerSecond from startTimeCode to one frame
-/// after endTimeCode, as in Pixar's bake. Empty if the stage has no range; `None` if there are more than
-/// [`MAX_SAMPLES`].
+/// The stage's frames within `[first, last]`: steps of timeCodesPerSecond / framesPerSecond from
+/// startTimeCode to one frame after endTimeCode, as in Pixar's bake. Empty if the stage has no
+/// range; `None` if there are more than [`MAX_SAMPLES`].
 fn stage_frames(line: &TimeLine, first: f64, last: f64) -> Option<Vec<f64>> {
     let Some((start, end)) = line.range else {
         return Some(Vec::new());

@@ -5,21 +5,24 @@ use glam::{DMat4, Vec3};
 use sinew::sampled::Time;
 use sinew::scene::{NormalsProperty, OutSpace, Scene};
 
-/// The error of a [`FrameSink`]. The bake returns an [`Error`](crate::Error) of this crate as it is, and any other error as
-/// [`Error::Sink`](crate::Error::Sink).
+/// The error of a [`FrameSink`]. The bake returns an [`Error`](crate::Error) of this crate as it
+/// is, and any other error as [`Error::Sink`](crate::Error::Sink).
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Receives the frames of a bake, one after the other. A sink may be a file format, a socket or a renderer. All formats
-/// of this crate are sinks.
+/// Receives the frames of a bake, one after the other. A sink may be a file format, a socket or a
+/// renderer. All formats of this crate are sinks.
 ///
-/// The methods are called on the thread that called the bake, while other threads deform the next frames. The order is
-/// `begin`, then `frame` for every time of [`BakeStart::times`], ascending, then `finish`.
+/// The methods are called on the thread that called the bake, while other threads deform the next
+/// frames. The order is `begin`, then `frame` for every time of [`BakeStart::times`], ascending,
+/// then `finish`.
 ///
-/// `finish` is called only if at least one prim was baked and nothing failed. If a bake fails or is cancelled, no further
-/// method is called. So rename files to their final names in `finish`, and remove unfinished files in `Drop`.
+/// `finish` is called only if at least one prim was baked and nothing failed. If a bake fails or is
+/// cancelled, no further method is called. So rename files to their final names in `finish`, and
+/// remove unfinished files in `Drop`.
 ///
-/// There are two kinds of formats, see [`Sampling`](crate::Sampling). Caches have every prim in every frame. In USD each
-/// prim has its own times: a frame has only the prims with a sample at its time.
+/// There are two kinds of formats, see [`Sampling`](crate::Sampling). Caches have every prim in
+/// every frame. In USD each prim has its own times: a frame has only the prims with a sample at its
+/// time.
 ///
 /// ```
 /// use sinew_bake::{BakePlan, BakeStart, Baker, Frame, FrameSink, SinkError};
@@ -59,8 +62,8 @@ pub trait FrameSink {
     /// Whatever the sink says; the bake ends with it.
     fn begin(&mut self, start: &BakeStart<'_>) -> Result<(), SinkError>;
 
-    /// Receives a frame. The sink may take arrays out of the frame. The memory of arrays that stay in the frame, and of those
-    /// passed to [`Frame::recycle`], is used for later frames.
+    /// Receives a frame. The sink may take arrays out of the frame. The memory of arrays that stay
+    /// in the frame, and of those passed to [`Frame::recycle`], is used for later frames.
     ///
     /// # Errors
     /// Whatever the sink says; the bake ends with it.
@@ -106,13 +109,14 @@ pub struct PrimInfo {
     pub path: String,
     /// Index into [`Scene::bindings`].
     pub binding: usize,
-    /// Number of points: in every frame if each frame has every prim, otherwise at the prim's first time. 0 for a prim that only
-    /// moves by its transform.
+    /// Number of points: in every frame if each frame has every prim, otherwise at the prim's first
+    /// time. 0 for a prim that only moves by its transform.
     pub points: usize,
-    /// The property of each array of [`PrimSample::normals`]. `None` for smooth normals computed from the deformed points, and
-    /// for a prim without normals.
+    /// The property of each array of [`PrimSample::normals`]. `None` for smooth normals computed
+    /// from the deformed points, and for a prim without normals.
     pub normals: Vec<Option<NormalsProperty>>,
-    /// Prims with the same result, by index into [`Scene::bindings`]: other instances of a prototype.
+    /// Prims with the same result, by index into [`Scene::bindings`]: other instances of a
+    /// prototype.
     pub copies: Vec<usize>,
 }
 
@@ -139,8 +143,8 @@ impl Frame {
         }
     }
 
-    /// Returns an array that a sink took out of an earlier frame and does not need any more. New memory costs more than the
-    /// deformation that fills it.
+    /// Returns an array that a sink took out of an earlier frame and does not need any more. New
+    /// memory costs more than the deformation that fills it.
     pub fn recycle(&mut self, array: Vec<Vec3>) {
         self.recycled.push(array);
     }
@@ -156,12 +160,14 @@ pub struct PrimSample {
     pub binding: usize,
     /// Deformed points in [`BakeStart::space`]; empty if the prim only moves by its transform.
     pub points: Vec<Vec3>,
-    /// Deformed normals, not normalised, one array per entry of [`PrimInfo::normals`]; `None` if nothing deforms them.
+    /// Deformed normals, not normalised, one array per entry of [`PrimInfo::normals`]; `None` if
+    /// nothing deforms them.
     pub normals: Vec<Option<Vec<Vec3>>>,
-    /// Minimum and maximum corner of the bounding box of the points, with the widths of points and curves. `None` without
-    /// points.
+    /// Minimum and maximum corner of the bounding box of the points, with the widths of points and
+    /// curves. `None` without points.
     pub extent: Option<[Vec3; 2]>,
-    /// The transform that replaces the prim's own; `None` if the prim keeps its own. It is parent_from_prim, or
-    /// world_from_prim if the prim resets its transform stack or its points are not in prim space.
+    /// The transform that replaces the prim's own; `None` if the prim keeps its own. It is
+    /// parent_from_prim, or world_from_prim if the prim resets its transform stack or its points
+    /// are not in prim space.
     pub transform: Option<DMat4>,
 }

@@ -1,5 +1,5 @@
-//! Deforms prims in batches of times and passes the results on, ordered by time. Batches overlap: while one is written, the
-//! next one is deformed and the one after it is posed.
+//! Deforms prims in batches of times and passes the results on, ordered by time. Batches overlap:
+//! while one is written, the next one is deformed and the one after it is posed.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -33,11 +33,11 @@ pub(super) fn tell(watch: &mut Watch<'_>, progress: Progress) -> Result<()> {
     }
 }
 
-/// Deforms a schedule. `take` receives every time once, in order. A prim that cannot be deformed is not in its frame, and
-/// its error is added to `diagnostics`.
+/// Deforms a schedule. `take` receives every time once, in order. A prim that cannot be deformed is
+/// not in its frame, and its error is added to `diagnostics`.
 ///
-/// While `take` handles one batch, the next one is deformed and the one after it is posed. Returns the time of posing and
-/// deforming, without that of `take`.
+/// While `take` handles one batch, the next one is deformed and the one after it is posed. Returns
+/// the time of posing and deforming, without that of `take`.
 ///
 /// # Errors
 /// Errors of the GPU and of `take`, and [`Error::Cancelled`].
@@ -228,7 +228,8 @@ impl Finisher<'_> {
     }
 }
 
-/// The corners of the bounding box of a prim's points, with their widths. `None` if a point is not finite.
+/// The corners of the bounding box of a prim's points, with their widths. `None` if a point is not
+/// finite.
 fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2]> {
     let rule = binding.extent_rule;
     let widths = match rule {
@@ -238,8 +239,8 @@ fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2
     rule.corners(points, widths.as_deref().map_or(&[][..], Vec::as_slice))
 }
 
-/// Transforms results that are in prim space, such as those of a prim that only blends (rule 20), to the requested
-/// space.
+/// Transforms results that are in prim space, such as those of a prim that only blends (rule 20),
+/// to the requested space.
 pub(super) fn leave_prim_space(
     points: &mut [Vec3],
     normals: Option<&mut [Vec3]>,

@@ -68,7 +68,8 @@ pub(super) struct Baked {
     pub ran: Ran,
 }
 
-/// Receives the values of a property at a time. It returns the stored array and values that are not needed any more.
+/// Receives the values of a property at a time. It returns the written array and values that are
+/// not needed any more.
 pub(super) type Keep<'a> =
     dyn FnMut(Time, Vec<Vec3>) -> Result<(BakedArray, Option<Vec<Vec3>>)> + 'a;
 
@@ -312,8 +313,8 @@ fn schedule(
     out
 }
 
-/// Fails if the authored times need too much data, such as a few samples that are far apart. Callers who want that much
-/// have to ask for frames.
+/// Fails if the authored times need too much data, such as a few samples that are far apart.
+/// Callers who want that much have to ask for frames.
 pub(super) fn check_size(scene: &Scene, plan: &Plan, schedule: &[Scheduled]) -> Result<()> {
     let bytes_of = |b: usize| {
         let binding = &scene.bindings[b];

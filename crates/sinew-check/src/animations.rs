@@ -9,8 +9,9 @@ use sinew::skel::AnimMapper;
 use sinew::skel::binding::PrimKind;
 use sinew_io::usd::{AuthoredPrim, AuthoredValue};
 
-/// The largest difference of a quaternion's length from 1 that is not reported. A joint is scaled by
-/// about twice the difference. Half-precision quaternions, which some exporters write, stay below it.
+/// The largest difference of a quaternion's length from 1 that is not reported. A joint is scaled
+/// by about twice the difference. Half-precision quaternions, which some exporters write, stay
+/// below it.
 pub(super) const UNIT: f32 = 1e-3;
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {

@@ -9,8 +9,8 @@ use sinew::scene::{BoundSkin, OutSpace, Scene};
 use sinew::skel::binding::PrimKind;
 use sinew::skel::{InfluenceInterpolation, SkinningMethod};
 
-/// The largest difference of `transpose(m) * m` from the identity for which a skinning transform `m`
-/// counts as rigid. It allows for f32 noise in its inputs.
+/// The largest difference of `transpose(m) * m` from the identity for which a skinning transform
+/// `m` counts as rigid. It allows for f32 noise in its inputs.
 const RIGID: f64 = 1e-3;
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {

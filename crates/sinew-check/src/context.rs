@@ -112,7 +112,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Why a finding with this code cannot be fixed at this prim by a layer of overs; `None` if it can.
+    /// Why a finding with this code cannot be fixed at this prim by a layer of overs; `None` if it
+    /// can.
     pub fn why_not_fixable(&self, prim: usize, code: &str) -> Option<&'static str> {
         if self.stage.prims[prim].in_instance {
             return Some(

@@ -24,7 +24,8 @@ pub enum Error {
         /// The code that was asked for.
         code: String,
     },
-    /// [`FixOptions::only`](crate::FixOptions::only) has a code whose findings cannot be fixed without guessing.
+    /// [`FixOptions::only`](crate::FixOptions::only) has a code whose findings cannot be fixed
+    /// without guessing.
     #[error("findings of code '{code}' cannot be fixed without guessing")]
     NotFixable {
         /// The code that was asked for.

@@ -1,7 +1,9 @@
-//! The codes of findings about whole files: errors in glTF, VRM, FBX and BVH files and in their conversion to UsdSkel,
-//! `.usdc` files that cannot be read correctly, data that cannot be written, and clips that do not fit a character.
+//! The codes of findings about whole files: errors in glTF, VRM, FBX and BVH files and in their
+//! conversion to UsdSkel, `.usdc` files that cannot be read correctly, data that cannot be written,
+//! and clips that do not fit a character.
 //!
-//! The codes of EXT_skeleton_humanoid are in capitals, because other tools that check the extension use the same codes.
+//! The codes of EXT_skeleton_humanoid are in capitals, because other tools that check the extension
+//! use the same codes.
 
 use super::code::Severity::{Error, Info, Warning};
 use super::code::{Code, row};
@@ -10,8 +12,8 @@ const CORRECT_BONE: &str = "use one of the extension's 55 names, such as leftUpp
 const REPOSE: &str =
     "bind the character in the extension's reference pose, or apply clips in the mode `conjugate`";
 
-/// The codes of findings in files that are not USD, and of USD files that cannot be read or written correctly, grouped
-/// by subject.
+/// The codes of findings in files that are not USD, and of USD files that cannot be read or written
+/// correctly, grouped by subject.
 #[rustfmt::skip]
 pub const FILE_CODES: &[Code] = &[
     // Any format

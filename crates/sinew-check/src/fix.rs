@@ -15,13 +15,13 @@ use sinew::skel::utils::{
 };
 use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue, Fix, PrimFix, UsdFile};
 
-/// Which findings to fix, and how to check before and after. Start from `FixOptions::default()` and set
-/// fields.
+/// Which findings to fix, and how to check before and after. Start from `FixOptions::default()` and
+/// set fields.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FixOptions {
-    /// How to check the file. With [`CheckOptions::max_influences`], `fix` also reduces each point to
-    /// that many influences.
+    /// How to check the file. With [`CheckOptions::max_influences`], `fix` also reduces each point
+    /// to that many influences.
     pub check: CheckOptions,
     /// Codes to fix. If empty, all codes with [`Code::fixable`](super::Code::fixable).
     pub only: Vec<String>,
@@ -52,12 +52,12 @@ pub struct FixReport {
     /// Findings that were fixed. The JSON key is `mended`.
     #[serde(rename = "mended")]
     pub fixed: Vec<FixEntry>,
-    /// Findings that could not be fixed at their prim, although their code is fixable. The JSON key is
-    /// `left`.
+    /// Findings that could not be fixed at their prim, although their code is fixable. The JSON key
+    /// is `left`.
     #[serde(rename = "left")]
     pub not_fixed: Vec<FixEntry>,
-    /// Whether the composed stage was flattened into one layer, because the input or the output is a
-    /// `.usdz` package.
+    /// Whether the composed stage was flattened into one layer, because the input or the output is
+    /// a `.usdz` package.
     pub flattened: bool,
     /// Findings in the input.
     pub before: Report,
@@ -65,9 +65,9 @@ pub struct FixReport {
     pub after: Option<Report>,
 }
 
-/// Fixes all findings that need no guess and writes the result to `out`: a copy of the root layer with
-/// added opinions or, if the input or the output is a `.usdz` package, the flattened stage. Without `out` it only
-/// reports what it would do.
+/// Fixes all findings that need no guess and writes the result to `out`: a copy of the root layer
+/// with added opinions or, if the input or the output is a `.usdz` package, the flattened stage.
+/// Without `out` it only reports what it would do.
 ///
 /// # Errors
 /// - [`Error::UnknownCode`] or [`Error::NotFixable`] for a code in [`FixOptions::only`].
@@ -310,8 +310,8 @@ impl Plan<'_> {
         Ok((fixes, rows))
     }
 
-    /// Fails if another prim inherits only the indices or only the weights of `prim`: to reorder them
-    /// would break the influences of that prim.
+    /// Fails if another prim inherits only the indices or only the weights of `prim`: to reorder
+    /// them would break the influences of that prim.
     fn check_inherited_together(&self, prim: &AuthoredPrim) -> Result<(), String> {
         let here = self.context.index_of(&prim.path);
         for candidate in &self.context.candidates {
@@ -343,11 +343,12 @@ fn replaceable<'a>(prim: &'a AuthoredPrim, name: &str) -> Result<&'a AuthoredAtt
     }
 }
 
-/// Indices and weights at one time; `None` if they are blocked. Indices have 64 bits, as they are read.
+/// Indices and weights at one time; `None` if they are blocked. Indices have 64 bits, as they are
+/// read.
 type Pair = (Time, Option<Vec<i64>>, Option<Vec<f32>>);
 
-/// Pairs indices and weights by time. If one of them has a single value, it is paired with each value
-/// of the other.
+/// Pairs indices and weights by time. If one of them has a single value, it is paired with each
+/// value of the other.
 fn paired(indices: &AuthoredAttribute, weights: &AuthoredAttribute) -> Result<Vec<Pair>, String> {
     let times = |a: &AuthoredAttribute| a.values.iter().map(|(t, _)| *t).collect::<Vec<_>>();
     let (index_times, weight_times) = (times(indices), times(weights));

@@ -8,8 +8,8 @@ use sinew::sampled::Time;
 use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue};
 
 /// The largest difference of a sum of weights from 1 that counts as normalised. Sums of eight f32
-/// weights written with six digits stay below it. It moves a point that is 100 units from the origin
-/// by 0.01 units.
+/// weights written with six digits stay below it. It moves a point that is 100 units from the
+/// origin by 0.01 units.
 pub(super) const SUM_TOLERANCE: f64 = 1e-4;
 
 pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mut Findings) {
@@ -111,7 +111,8 @@ impl Tally {
         self.first.get_or_insert((time, row, value));
     }
 
-    /// `12 rows, the first for point 3 at time 1`, and the value of that row; `None` if there is no such row.
+    /// `12 rows, the first for point 3 at time 1`, and the value of that row; `None` if there is no
+    /// such row.
     fn describe(&self) -> Option<(String, f64)> {
         let (time, row, value) = self.first?;
         let at = match time {

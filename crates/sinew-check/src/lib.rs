@@ -65,8 +65,8 @@ pub struct Finding {
     pub code: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// A prim path, a location in a file of another format such as `nodes[3]`, or the file's path if
-    /// the finding is about the whole file.
+    /// A prim path, a location in a file of another format such as `nodes[3]`, or the file's path
+    /// if the finding is about the whole file.
     pub path: String,
     /// Name of the property at fault; empty if the prim itself is at fault.
     pub property: String,
@@ -98,8 +98,9 @@ pub struct Report {
     pub file: String,
     /// Counts of all findings, also of those that [`Report::keep`] has removed.
     pub counts: Counts,
-    /// First the findings about the whole file and about locations in a file of another format, then
-    /// those of prims in stage order. The findings of one prim are sorted by severity, worst first.
+    /// First the findings about the whole file and about locations in a file of another format,
+    /// then those of prims in stage order. The findings of one prim are sorted by severity, worst
+    /// first.
     pub findings: Vec<Finding>,
 }
 
@@ -115,12 +116,12 @@ impl Report {
     }
 }
 
-/// Opens and checks a file. A glTF, VRM, BVH or FBX file is checked twice: as it is, with findings at locations in that
-/// file, and as the UsdSkel stage that it is converted to.
+/// Opens and checks a file. A glTF, VRM, BVH or FBX file is checked twice: as it is, with findings
+/// at locations in that file, and as the UsdSkel stage that it is converted to.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be opened or decoded. A file that breaks a rule of its format is no error: the
-/// broken rule is in the report.
+/// [`Error::Io`] if the file cannot be opened or decoded. A file that breaks a rule of its format
+/// is no error: the broken rule is in the report.
 pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Report> {
     let path = path.as_ref();
     let checked = match io::open_with(path, &options.open) {
@@ -157,7 +158,8 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
     }
     let mut list = findings.list;
     let place = |f: &Finding| context.index_of(&f.path);
-    // First come findings about the whole file, then those at locations in a file of another format, which are not prims.
+    // First come findings about the whole file, then those at locations in a file of another
+    // format, which are not prims.
     let whole = scene.file.display().to_string();
     list.sort_by(|a, b| {
         let key = |f: &Finding| (place(f), f.path != whole, std::cmp::Reverse(f.severity));

@@ -10,8 +10,8 @@ use sinew_io::gltf::extensions;
 /// The code of a reader's error that has no code.
 const INVALID: &str = "file-invalid";
 
-/// The report about a file that could not be read: the reader's error and, if the file is glTF, all findings about its
-/// humanoid skeletons.
+/// The report about a file that could not be read: the reader's error and, if the file is glTF, all
+/// findings about its humanoid skeletons.
 pub(super) fn refused(path: &Path, error: &Invalid) -> Report {
     let mut list = Vec::new();
     let mut seen = HashSet::new();

@@ -10,9 +10,9 @@ use sinew::skel::binding::PrimKind;
 use sinew::skel::topology::is_prim_path;
 use sinew_io::usd::AuthoredPrim;
 
-/// The largest difference between rest and bind pose, relative to the lengths of the bones, for which
-/// they count as the same pose. Exporters write six digits, and rest transforms are products of
-/// several such matrices.
+/// The largest difference between rest and bind pose, relative to the lengths of the bones, for
+/// which they count as the same pose. Exporters write six digits, and rest transforms are products
+/// of several such matrices.
 const SAME_POSE: f64 = 1e-2;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
@@ -157,8 +157,9 @@ fn rest_pose(
     let Ok(inverse_bind) = skeleton.inverse_bind() else {
         return;
     };
-    // Bind transforms are in world space, and rest transforms are relative to the parent. So only joints
-    // with a parent are compared, and the place where the character was bound does not matter.
+    // Bind transforms are in world space, and rest transforms are relative to the parent. So only
+    // joints with a parent are compared, and the place where the character was bound does not
+    // matter.
     let mut apart: Vec<&str> = Vec::new();
     for (i, parent) in skeleton.topology().parents().enumerate() {
         let Some(parent) = parent else { continue };

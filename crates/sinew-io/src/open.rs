@@ -41,8 +41,9 @@ fn reader(file: &Path) -> Reader {
 
 /// Opens a character or a clip of any format.
 ///
-/// A USD file is opened as it is. A glTF, VRM, VRM Animation, BVH or FBX file (with the feature `fbx`) becomes the UsdSkel
-/// stage that `sinew convert` writes, in memory, and its first clip is bound.
+/// A USD file is opened as it is. A glTF, VRM, VRM Animation, BVH or FBX file (with the feature
+/// `fbx`) becomes the UsdSkel stage that `sinew convert` writes, in memory, and its first clip is
+/// bound.
 ///
 /// ```
 /// let puppet = sinew_io::open("../../examples/assets/puppet.glb")?;
@@ -52,7 +53,8 @@ fn reader(file: &Path) -> Reader {
 /// ```
 ///
 /// # Errors
-/// [`Error::Open`] or [`Error::Invalid`] if the file is not there, cut short or broken; the message says where it is broken.
+/// [`Error::Open`] or [`Error::Invalid`] if the file is not there, cut short or broken; the message
+/// says where it is broken.
 pub fn open(file: impl AsRef<Path>) -> Result<UsdFile> {
     open_with(file, &OpenOptions::default())
 }
@@ -60,8 +62,9 @@ pub fn open(file: impl AsRef<Path>) -> Result<UsdFile> {
 /// Opens a file as [`open`] does, with a clip, variants or search paths chosen.
 ///
 /// # Errors
-/// The errors of [`open`]. [`Error::NoSuchClip`] or [`Error::NoSuchVariant`] if the file does not have what is chosen.
-/// [`Error::Unsupported`] if a clip of a USD file or a variant of another format is chosen: there are none.
+/// The errors of [`open`]. [`Error::NoSuchClip`] or [`Error::NoSuchVariant`] if the file does not
+/// have what is chosen. [`Error::Unsupported`] if a clip of a USD file or a variant of another
+/// format is chosen: there are none.
 pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFile> {
     let file = file.as_ref();
     let refuse = |reason: String| {

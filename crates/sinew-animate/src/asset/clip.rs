@@ -25,7 +25,8 @@ pub struct Track {
 /// What a track moves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TrackTarget {
-    /// A node, by index. Its values are relative to the parent; weights are the morph weights of its mesh.
+    /// A node, by index. Its values are relative to the parent; weights are the morph weights of
+    /// its mesh.
     Node(usize),
     /// A human bone. Its values are relative to its bind pose (EXT_skeleton_humanoid).
     Bone(Bone),
@@ -52,8 +53,8 @@ pub enum CurveInterpolation {
     Linear,
     /// The value of the earlier key.
     Step,
-    /// Cubic Hermite splines. There are three values for each time: in-tangent, value, out-tangent. Tangents are per
-    /// second. Rotations are normalised after interpolation.
+    /// Cubic Hermite splines. There are three values for each time: in-tangent, value, out-tangent.
+    /// Tangents are per second. Rotations are normalised after interpolation.
     CubicSpline,
 }
 
@@ -111,7 +112,8 @@ struct Place {
 }
 
 impl Curve {
-    /// The position of `time`. Before the first key and after the last one, the value of that key is used.
+    /// The position of `time`. Before the first key and after the last one, the value of that key
+    /// is used.
     fn place(&self, time: f64) -> Place {
         let next = self.times.partition_point(|t| *t <= time);
         let at = |key| Place {
@@ -184,7 +186,8 @@ impl Curve {
         ))
     }
 
-    /// The rotation at `time` in seconds, as a unit quaternion; `None` if the curve has no rotations.
+    /// The rotation at `time` in seconds, as a unit quaternion; `None` if the curve has no
+    /// rotations.
     #[must_use]
     pub fn rotation(&self, time: f64) -> Option<DQuat> {
         let Keys::Rotation(values) = &self.keys else {

@@ -83,7 +83,8 @@ pub struct TextureRef {
     pub wrap_s: Wrap,
     /// Wrapping along v.
     pub wrap_t: Wrap,
-    /// KHR_texture_transform: uv' = transform * (u, v, 1), in glTF's uv space with the origin at the upper left.
+    /// KHR_texture_transform: uv' = transform * (u, v, 1), in glTF's uv space with the origin at
+    /// the upper left.
     pub transform: Option<Mat3>,
 }
 
@@ -102,8 +103,10 @@ pub enum Wrap {
 /// An encoded image, such as the bytes of a PNG file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Image {
-    /// A file name, such as `skin.png`. It is unique in the asset, and its extension fits the format.
+    /// A file name, such as `skin.png`. It is unique in the asset, and its extension fits the
+    /// format.
     pub file_name: String,
-    /// The encoded bytes; empty if the image could not be read, which [`Asset::warnings`](super::Asset::warnings) says.
+    /// The encoded bytes; empty if the image could not be read, which
+    /// [`Asset::warnings`](super::Asset::warnings) says.
     pub bytes: Vec<u8>,
 }

@@ -22,17 +22,19 @@ pub struct Mesh {
 pub struct Primitive {
     /// Positions in mesh space at rest.
     pub points: Vec<Vec3>,
-    /// One per point, or one per face corner if [`Primitive::corner_data`] is set; empty if there are none.
+    /// One per point, or one per face corner if [`Primitive::corner_data`] is set; empty if there
+    /// are none.
     pub normals: Vec<Vec3>,
     /// xyz and handedness, one per point; empty if there are none.
     pub tangents: Vec<Vec4>,
-    /// Sets of texture coordinates, with (0, 0) at the *upper* left as in glTF. Each set has one value per point or per
-    /// face corner, like `normals`.
+    /// Sets of texture coordinates, with (0, 0) at the *upper* left as in glTF. Each set has one
+    /// value per point or per face corner, like `normals`.
     pub uvs: Vec<Vec<Vec2>>,
-    /// Vertex colours, linear RGBA, one per point or per face corner like `normals`; empty if there are none.
+    /// Vertex colours, linear RGBA, one per point or per face corner like `normals`; empty if there
+    /// are none.
     pub colors: Vec<Vec4>,
-    /// Whether normals, uvs and colours have one value per face corner, in the order of [`Faces::indices`], instead of
-    /// one per point.
+    /// Whether normals, uvs and colours have one value per face corner, in the order of
+    /// [`Faces::indices`], instead of one per point.
     pub corner_data: bool,
     /// The polygons.
     pub faces: Faces,

@@ -1,8 +1,9 @@
 //! [`Asset`] holds a glTF, VRM, FBX or BVH file in memory, before it is converted to UsdSkel.
 //!
-//! It has nodes with transforms, meshes with morph targets, skins, clips, materials and humanoid maps. It is plain data.
-//! [`Asset::validate`] checks its rules once, so that later code needs no checks. Spaces and units are those of the file; a
-//! node's transform is parent_from_node for column vectors; times are in seconds.
+//! It has nodes with transforms, meshes with morph targets, skins, clips, materials and humanoid
+//! maps. It is plain data. [`Asset::validate`] checks its rules once, so that later code needs no
+//! checks. Spaces and units are those of the file; a node's transform is parent_from_node for
+//! column vectors; times are in seconds.
 
 mod clip;
 mod material;
@@ -36,9 +37,11 @@ pub struct Asset {
     pub meters_per_unit: f64,
     /// Frame rate of the file. BVH and FBX files have one; `None` for glTF.
     pub frames_per_second: Option<f64>,
-    /// Nodes in the file's order. Parents may come after their children. No node is its own ancestor.
+    /// Nodes in the file's order. Parents may come after their children. No node is its own
+    /// ancestor.
     pub nodes: Vec<Node>,
-    /// Indices of the scene's nodes that have no parent. Only they and the nodes below them are shown.
+    /// Indices of the scene's nodes that have no parent. Only they and the nodes below them are
+    /// shown.
     pub roots: Vec<usize>,
     /// Meshes, which nodes show.
     pub meshes: Vec<Mesh>,

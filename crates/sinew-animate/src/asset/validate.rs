@@ -16,11 +16,12 @@ fn below(at: &str, what: &str, index: usize, count: usize) -> Result<(), Invalid
 }
 
 impl Asset {
-    /// Checks that all indices are in range, all arrays have matching lengths and all numbers are finite. Readers call it
-    /// last; they find most errors themselves, with a location in the file.
+    /// Checks that all indices are in range, all arrays have matching lengths and all numbers are
+    /// finite. Readers call it last; they find most errors themselves, with a location in the file.
     ///
     /// # Errors
-    /// The first rule that is broken, at a location such as `nodes[3]` or `meshes[0].primitives[1]`.
+    /// The first rule that is broken, at a location such as `nodes[3]` or
+    /// `meshes[0].primitives[1]`.
     pub fn validate(&self) -> Result<(), Invalid> {
         self.validate_nodes()?;
         for (i, mesh) in self.meshes.iter().enumerate() {

@@ -13,11 +13,12 @@ use crate::retarget::Bone;
 use sinew::error::first_few;
 use sinew::math::try_inverse;
 
-/// Applies a clip to a model. `clip` belongs to `clip_file`, whose nodes give the rest pose and the humanoid map for node
-/// tracks. `clip_file` may be the model itself.
+/// Applies a clip to a model. `clip` belongs to `clip_file`, whose nodes give the rest pose and the
+/// humanoid map for node tracks. `clip_file` may be the model itself.
 ///
 /// # Errors
-/// - [`Error::NoHumanoid`] if the model has no humanoid skeleton with the index [`ApplyOptions::skeleton`].
+/// - [`Error::NoHumanoid`] if the model has no humanoid skeleton with the index
+///   [`ApplyOptions::skeleton`].
 /// - [`Error::NothingMoves`] if no track of the clip moves a bone or an expression of the model.
 pub fn apply(
     model: &Asset,
@@ -77,7 +78,8 @@ impl<'a> Work<'a> {
         &self.motions.source
     }
 
-    /// Whether the rotation of a missing bone is multiplied into the bones below it. VRM Animation asks for this.
+    /// Whether the rotation of a missing bone is multiplied into the bones below it. VRM Animation
+    /// asks for this.
     fn folds(&self, motion: &Motion) -> bool {
         motion.relative != Relative::Bind || self.options.mode == Mode::Collapse
     }
@@ -149,8 +151,8 @@ impl<'a> Work<'a> {
         }));
     }
 
-    /// Makes tracks by `r = b_R d`, `t = b_t + b_R (b_s * T)`, `s = b_s * S`. Returns the bone's bind rotation in the
-    /// canonical world.
+    /// Makes tracks by `r = b_R d`, `t = b_t + b_R (b_s * T)`, `s = b_s * S`. Returns the bone's
+    /// bind rotation in the canonical world.
     fn bind_relative(
         &mut self,
         bone: Bone,
@@ -161,7 +163,8 @@ impl<'a> Work<'a> {
     ) -> DQuat {
         let bound = self.target.bound(bone, node, &mut self.report);
         let b = bound.local;
-        // Data in the world of the reference pose to data in this bone's frame: d = frame^-1 N frame.
+        // Data in the world of the reference pose to data in this bone's frame: d = frame^-1 N
+        // frame.
         let (frame, vectors) = match self.options.mode {
             // N = W d W^-1, so this is d again.
             mode @ (Mode::Literal | Mode::Collapse) => {
@@ -236,8 +239,8 @@ impl<'a> Work<'a> {
         self.push(node, moved);
     }
 
-    /// Factor of bind-relative translations: 1, or the ratio of the heights of the hips, each in the units of its
-    /// skeleton's translations.
+    /// Factor of bind-relative translations: 1, or the ratio of the heights of the hips, each in
+    /// the units of its skeleton's translations.
     fn bind_translation_scale(&mut self) -> f64 {
         let moves = |m: &Motion| m.relative == Relative::Bind && m.translation.is_some();
         if !self.options.scale_translation || !self.motions.bones.values().any(moves) {

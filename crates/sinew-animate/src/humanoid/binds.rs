@@ -12,9 +12,10 @@ const MOST_CANDIDATES: usize = 64;
 
 /// The bind transforms of all joints of an asset, in all its skins.
 ///
-/// Each skin has its own bind space, which the exporter chose: mesh space, the scene or another one. Skins that share a
-/// joint are transformed to one space by that joint. Each such group is transformed to the scene by the value of
-/// `rest_world(j) * inverse_bind(j)` that most of its joints agree on.
+/// Each skin has its own bind space, which the exporter chose: mesh space, the scene or another
+/// one. Skins that share a joint are transformed to one space by that joint. Each such group is
+/// transformed to the scene by the value of `rest_world(j) * inverse_bind(j)` that most of its
+/// joints agree on.
 pub struct BindPoses<'a> {
     asset: &'a Asset,
     /// world_from_node at rest.
@@ -153,8 +154,8 @@ impl<'a> BindPoses<'a> {
         parent.map_or(DMat4::IDENTITY, |p| self.rest_world[p])
     }
 
-    /// The rotation of [`BindPoses::rest_parent_world`], as the product of the rotations of the nodes, so that scales do
-    /// not change it.
+    /// The rotation of [`BindPoses::rest_parent_world`], as the product of the rotations of the
+    /// nodes, so that scales do not change it.
     #[must_use]
     pub fn rest_parent_rotation(&self, node: usize) -> DQuat {
         let above = self.asset.chain(node).skip(1);
@@ -164,10 +165,10 @@ impl<'a> BindPoses<'a> {
         turn.normalize()
     }
 
-    /// nodeparent_from_joint at bind time. The transform of the parent is its bind transform if it is a joint. Otherwise it is
-    /// the bind transform of the nearest joint above it, times the rest transforms of the nodes between. Without
-    /// such a joint it is the rest transform of the parent in the scene. `None` if the node is not a joint, or if one of these
-    /// matrices is singular.
+    /// nodeparent_from_joint at bind time. The transform of the parent is its bind transform if it
+    /// is a joint. Otherwise it is the bind transform of the nearest joint above it, times the rest
+    /// transforms of the nodes between. Without such a joint it is the rest transform of the parent
+    /// in the scene. `None` if the node is not a joint, or if one of these matrices is singular.
     #[must_use]
     pub fn local(&self, node: usize) -> Option<DMat4> {
         let bind = self.world(node)?;
@@ -194,8 +195,8 @@ impl<'a> BindPoses<'a> {
     }
 }
 
-/// The largest difference of equal transforms, relative to their scale and to the size of the model. It allows for f32
-/// values in files.
+/// The largest difference of equal transforms, relative to their scale and to the size of the
+/// model. It allows for f32 values in files.
 const AGREE: f64 = 1e-4;
 
 /// Whether two transforms are equal. `size` is the largest distance of a joint from the origin.

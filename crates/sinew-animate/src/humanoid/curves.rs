@@ -17,8 +17,8 @@ const FINEST_TURN: f64 = std::f64::consts::PI / 18.0;
 /// The largest number of intervals between two keys of a product; it limits [`FINEST_TURN`].
 const MOST_BETWEEN: usize = 16;
 
-/// Maps every key and tangent to `left * q * right`. The map is linear, so it also holds between keys. `None` if the curve
-/// has no rotations.
+/// Maps every key and tangent to `left * q * right`. The map is linear, so it also holds between
+/// keys. `None` if the curve has no rotations.
 pub(super) fn turn(t: &Turned) -> Option<Curve> {
     let Keys::Rotation(keys) = &t.curve.keys else {
         return None;
@@ -38,8 +38,8 @@ fn same_times(curve: &Curve) -> Curve {
     }
 }
 
-/// Maps each key of a translation or scale curve by `value`, and each tangent of a spline by `tangent`, which has to be
-/// the linear part of `value`. `None` for other curves.
+/// Maps each key of a translation or scale curve by `value`, and each tangent of a spline by
+/// `tangent`, which has to be the linear part of `value`. `None` for other curves.
 fn map_vectors(
     curve: &Curve,
     value: impl Fn(DVec3) -> DVec3,
@@ -74,9 +74,9 @@ pub(super) fn scale_by(curve: &Curve, factor: DVec3) -> Option<Curve> {
     map_vectors(curve, |v| factor * v, |v| factor * v)
 }
 
-/// The curve `left * (product of all parts, in their order) * right`. A single part is mapped key by key. Several parts are
-/// sampled at the union of their keys, and also between keys that are far apart in angle. `None` if there is no part, or
-/// if a part has no rotations.
+/// The curve `left * (product of all parts, in their order) * right`. A single part is mapped key
+/// by key. Several parts are sampled at the union of their keys, and also between keys that are far
+/// apart in angle. `None` if there is no part, or if a part has no rotations.
 pub(super) fn product(left: DQuat, parts: &[Turned], right: DQuat) -> Option<Curve> {
     if let [only] = parts {
         return turn(&Turned {
@@ -113,8 +113,8 @@ pub(super) fn product(left: DQuat, parts: &[Turned], right: DQuat) -> Option<Cur
     })
 }
 
-/// The times of all keys. Unless all curves are step curves, also times between keys that are far apart in angle, and a
-/// time just before each step.
+/// The times of all keys. Unless all curves are step curves, also times between keys that are far
+/// apart in angle, and a time just before each step.
 fn sample_times(parts: &[Turned], all_step: bool) -> Option<Vec<f64>> {
     let mut keys: Vec<f64> = parts.iter().flat_map(|p| &p.curve.times).copied().collect();
     keys.sort_by(f64::total_cmp);

@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 use crate::retarget::{Bone, Humanoid, Rig, RigPlacement};
 use sinew::skel::Skeleton;
 
-/// Makes an EXT_skeleton_humanoid skeleton from `bones`, which are node indices. Its bones are those whose nodes are joints of a
-/// skin, and its root is their lowest common ancestor. Returns the skeleton and the bones that are not joints.
+/// Makes an EXT_skeleton_humanoid skeleton from `bones`, which are node indices. Its bones are
+/// those whose nodes are joints of a skin, and its root is their lowest common ancestor. Returns
+/// the skeleton and the bones that are not joints.
 ///
 /// # Errors
 /// [`Error::NotDescribable`] if no bone's node is a joint, or two bones have no ancestor in common.
@@ -31,7 +32,8 @@ pub fn describe(
     let Some(&first) = nodes.next() else {
         return Err(refuse("none of the bones is a joint of a skin".to_owned()));
     };
-    // Ancestors of the first bone, nearest first. Each other bone removes those that are not its ancestors.
+    // Ancestors of the first bone, nearest first. Each other bone removes those that are not its
+    // ancestors.
     let mut common: Vec<usize> = asset.chain(first).collect();
     for &node in nodes {
         let above: HashSet<usize> = asset.chain(node).collect();
@@ -48,8 +50,8 @@ pub fn describe(
     Ok((skeleton, left.into_keys().collect()))
 }
 
-/// Finds the human bones of a model by the names of its joints. Returns the node index of each bone, and a text such as
-/// `the names of Mixamo`.
+/// Finds the human bones of a model by the names of its joints. Returns the node index of each
+/// bone, and a text such as `the names of Mixamo`.
 ///
 /// # Errors
 /// - [`Error::UnknownNames`], with the best guess, if the names follow no known convention.
@@ -93,8 +95,8 @@ pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
     Ok((bones.collect(), format!("the names of {whose}")))
 }
 
-/// The largest total length of all joint paths in bytes. Paths do not contain names, so it allows chains of some thousand
-/// joints.
+/// The largest total length of all joint paths in bytes. Paths do not contain names, so it allows
+/// chains of some thousand joints.
 const LONGEST: usize = 1 << 26;
 
 /// The joints of all skins.

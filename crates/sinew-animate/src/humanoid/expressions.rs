@@ -6,9 +6,10 @@ use crate::asset::{
     Asset, AssetClip, Curve, CurveInterpolation, Expression, Keys, Track, TrackTarget,
 };
 
-/// Converts every [`TrackTarget::Expression`] track of a clip to morph weights of the nodes that show its meshes:
-/// `weight = rest + sum of expression * bind`. If several expressions move one mesh, they are sampled at the union of
-/// their keys. A node that already has a weights track keeps it.
+/// Converts every [`TrackTarget::Expression`] track of a clip to morph weights of the nodes that
+/// show its meshes: `weight = rest + sum of expression * bind`. If several expressions move one
+/// mesh, they are sampled at the union of their keys. A node that already has a weights track keeps
+/// it.
 #[must_use]
 pub fn expressions_to_weights(asset: &Asset, clip: &AssetClip) -> AssetClip {
     let by_name: HashMap<&str, &Expression> = asset
@@ -70,7 +71,8 @@ fn sum(mesh: usize, rest: &[f32], expressions: &[(&Curve, &Expression)]) -> Curv
     times.dedup();
     let is = |kind| curves().all(|c| c.interpolation == kind);
     let binary = expressions.iter().any(|(_, e)| e.is_binary);
-    // At the union of the keys, a sum of linear curves is linear, and a sum of step curves is a step curve.
+    // At the union of the keys, a sum of linear curves is linear, and a sum of step curves is a
+    // step curve.
     let interpolation = if is(CurveInterpolation::Step) || (binary && expressions.len() == 1) {
         CurveInterpolation::Step
     } else {
@@ -108,8 +110,8 @@ fn sum(mesh: usize, rest: &[f32], expressions: &[(&Curve, &Expression)]) -> Curv
     }
 }
 
-/// Adds samples between keys, so that there are eight intervals between any two: splines and binary expressions change
-/// between their keys.
+/// Adds samples between keys, so that there are eight intervals between any two: splines and binary
+/// expressions change between their keys.
 fn finer(times: &[f64]) -> Vec<f64> {
     const BETWEEN: usize = 8;
     let mut out: Vec<f64> = times.first().copied().into_iter().collect();

@@ -67,15 +67,16 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Two rest rotations: that of a node's parent in the world, and that of the node relative to its parent.
+    /// Two rest rotations: that of a node's parent in the world, and that of the node relative to
+    /// its parent.
     pub fn rest(&self, node: usize) -> (DQuat, DQuat) {
         let own = self.asset.nodes[node].local.trs().rotation;
         (self.binds.rest_parent_rotation(node), own)
     }
 
-    /// world_from_bone of bind-relative data, in the canonical world. It converts the rotation of a missing bone to the
-    /// bones below it. It comes from the clip's own skeleton, or from the reference pose if the clip has none or the mode
-    /// is [`Mode::Conjugate`].
+    /// world_from_bone of bind-relative data, in the canonical world. It converts the rotation of a
+    /// missing bone to the bones below it. It comes from the clip's own skeleton, or from the
+    /// reference pose if the clip has none or the mode is [`Mode::Conjugate`].
     pub fn frame(&self, bone: Bone, mode: Mode) -> DQuat {
         let node = self.humanoid.and_then(|h| h.bones.get(&bone));
         let own = node.filter(|_| mode != Mode::Conjugate);
@@ -88,8 +89,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The left and right factors of the bone's rotation relative to its reference in the world, `N = left * q * right`.
-    /// `W L^-1 q W^-1 = P q L^-1 P^-1` with P the parent's rotation.
+    /// The left and right factors of the bone's rotation relative to its reference in the world, `N =
+    /// left * q * right`. `W L^-1 q W^-1 = P q L^-1 P^-1` with P the parent's rotation.
     pub fn turned(&self, bone: Bone, motion: &Motion<'a>, mode: Mode) -> Option<Turned<'a>> {
         let curve = motion.rotation?;
         let (left, right) = match motion.relative {
@@ -108,7 +109,8 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> Motions<'a> {
-    /// Sorts the tracks of a clip by bone. Tracks that cannot be applied to any model are reported as warnings.
+    /// Sorts the tracks of a clip by bone. Tracks that cannot be applied to any model are reported
+    /// as warnings.
     pub fn gather(asset: &'a Asset, clip: &'a AssetClip, report: &mut HumanoidReport) -> Self {
         let source = Source::new(asset, clip);
         let bone_of: HashMap<usize, Bone> = source
@@ -188,8 +190,8 @@ impl<'a> Motions<'a> {
         component.get_or_insert(curve);
     }
 
-    /// Removes translations of bones other than the hips, and all scales, from rest-relative motions: they do not fit bones
-    /// of other lengths. Warns if one of them was animated.
+    /// Removes translations of bones other than the hips, and all scales, from rest-relative
+    /// motions: they do not fit bones of other lengths. Warns if one of them was animated.
     fn leave_rest_relative_parts(&mut self, clip: &AssetClip, report: &mut HumanoidReport) {
         let mut moved = Vec::new();
         let mut scaled = Vec::new();
@@ -226,7 +228,8 @@ impl<'a> Motions<'a> {
     }
 }
 
-/// Whether a curve has a value that differs from rest. Exporters write constant tracks for every bone.
+/// Whether a curve has a value that differs from rest. Exporters write constant tracks for every
+/// bone.
 fn leaves(curve: &Curve, rest: DVec3) -> bool {
     let (Keys::Translation(keys) | Keys::Scale(keys)) = &curve.keys else {
         return false;

@@ -4,10 +4,10 @@ use super::reference::reference_asset;
 use super::{ApplyOptions, apply};
 use crate::asset::{Asset, AssetClip, Track, TrackTarget};
 
-/// Converts every [`TrackTarget::Bone`] track to node tracks of the asset's first humanoid skeleton, in
-/// [`Mode::Literal`](super::Mode::Literal), as EXT_skeleton_humanoid asks. An asset without meshes and humanoid skeletons
-/// becomes [`reference_asset`] with these clips: a rig that can be shown and retargeted from. Tracks that are
-/// dropped are in the asset's warnings.
+/// Converts every [`TrackTarget::Bone`] track to node tracks of the asset's first humanoid
+/// skeleton, in [`Mode::Literal`](super::Mode::Literal), as EXT_skeleton_humanoid asks. An asset
+/// without meshes and humanoid skeletons becomes [`reference_asset`] with these clips: a rig that
+/// can be shown and retargeted from. Tracks that are dropped are in the asset's warnings.
 #[must_use]
 pub fn on_own_skeleton(asset: Asset) -> Asset {
     let has_bones = |c: &AssetClip| c.tracks.iter().any(is_bone);

@@ -8,10 +8,11 @@ use crate::retarget::Bone;
 /// Half the square root of two: 45 degrees.
 const D: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// The +X and +Y axes of a bone in the world of the reference pose (EXT_skeleton_humanoid, "Reference pose"). +Y points to
-/// the child. A positive rotation about +X bends the joint as its muscle does: the back, knees and elbows bend, the hips
-/// lift the leg forward, arms and fingers move down towards the palm, shoulders up, toes up, thumbs towards the fingers, the
-/// jaw shuts. Right bones mirror left bones.
+/// The +X and +Y axes of a bone in the world of the reference pose (EXT_skeleton_humanoid,
+/// "Reference pose"). +Y points to the child. A positive rotation about +X bends the joint as its
+/// muscle does: the back, knees and elbows bend, the hips lift the leg forward, arms and fingers
+/// move down towards the palm, shoulders up, toes up, thumbs towards the fingers, the jaw shuts.
+/// Right bones mirror left bones.
 fn axes(bone: Bone) -> (DVec3, DVec3) {
     use Bone::*;
     let (x, y) = match bone {
@@ -70,8 +71,8 @@ pub fn reference_rotation(bone: Bone) -> DQuat {
     DQuat::from_mat3(&DMat3::from_cols(x, y, x.cross(y))).normalize()
 }
 
-/// Whether a bone bends about one axis only, so that its +X is unique. Shoulders, upper arms, thumbs, feet, eyes and the
-/// jaw bend about several axes, and models differ there.
+/// Whether a bone bends about one axis only, so that its +X is unique. Shoulders, upper arms,
+/// thumbs, feet, eyes and the jaw bend about several axes, and models differ there.
 pub(super) fn bends_one_way(bone: Bone) -> bool {
     let several = [
         "Shoulder", "UpperArm", "Thumb", "Foot", "Toes", "Eye", "jaw",
@@ -139,8 +140,9 @@ fn position(bone: Bone) -> DVec3 {
     mirrored.unwrap_or_default() * DVec3::new(-1.0, 1.0, 1.0)
 }
 
-/// A model with 55 joints and no meshes, in the reference pose. Its bind pose is its rest pose, its units are metres, +Y is
-/// up, and it faces +Z. [`super::apply`] can apply an EXT_skeleton_humanoid clip to it if the clip's file has no model.
+/// A model with 55 joints and no meshes, in the reference pose. Its bind pose is its rest pose, its
+/// units are metres, +Y is up, and it faces +Z. [`super::apply`] can apply an EXT_skeleton_humanoid
+/// clip to it if the clip's file has no model.
 #[must_use]
 pub fn reference_asset() -> Asset {
     let world =

@@ -89,8 +89,8 @@ impl<'a> Model<'a> {
         above
     }
 
-    /// The bind transform of a bone. If its node is not a joint, which VRM allows, it is the rest transform of the node, with a
-    /// warning.
+    /// The bind transform of a bone. If its node is not a joint, which VRM allows, it is the rest
+    /// transform of the node, with a warning.
     pub fn bound(&self, bone: Bone, node: usize, report: &mut HumanoidReport) -> Bound {
         let local = self.binds.local(node);
         let world = self.binds.world(node);
@@ -136,9 +136,9 @@ impl<'a> Model<'a> {
         format!("{bone} (\"{}\")", self.asset.nodes[node].name)
     }
 
-    /// The rotation of data in a bone's frame before they are applied. VRM 0.x models face -Z, but their bone axes are
-    /// those of the world, so x and z change sign. If the axes of the hips are rotated with the model, the rotation is the
-    /// identity.
+    /// The rotation of data in a bone's frame before they are applied. VRM 0.x models face -Z, but
+    /// their bone axes are those of the world, so x and z change sign. If the axes of the hips are
+    /// rotated with the model, the rotation is the identity.
     pub fn literal_turn(&self) -> DQuat {
         if self.asset.format != AssetFormat::Vrm0 {
             return DQuat::IDENTITY;
@@ -155,8 +155,9 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Warns of bones whose bind axes differ from the reference pose. Except in [`Mode::Conjugate`](super::Mode::Conjugate),
-    /// they rotate about other axes than the clip intends.
+    /// Warns of bones whose bind axes differ from the reference pose. Except in
+    /// [`Mode::Conjugate`](super::Mode::Conjugate), they rotate about other axes than the clip
+    /// intends.
     pub fn warn_off_reference(&self, bones: &[(Bone, DQuat)], report: &mut HumanoidReport) {
         let limit = 10f64.to_radians();
         let off = |(bone, world): &&(Bone, DQuat)| {

@@ -25,8 +25,9 @@ macro_rules! bones {
                 }
             }
 
-            /// The parent in the full hierarchy; `None` for the hips. A skeleton may not have this bone: then its parent there is
-            /// the first of [`Bone::ancestors`] that the skeleton has.
+            /// The parent in the full hierarchy; `None` for the hips. A skeleton may not have this
+            /// bone: then its parent there is the first of [`Bone::ancestors`] that the skeleton
+            /// has.
             #[must_use]
             pub const fn parent(self) -> Option<Bone> {
                 match self {

@@ -21,8 +21,8 @@ pub struct BonePair {
     pub bone: Option<Bone>,
 }
 
-/// Pairs of source and target joints. As JSON it is an object `{"source joint": "target joint"}` with names that
-/// [`Rig::find`] accepts.
+/// Pairs of source and target joints. As JSON it is an object `{"source joint": "target joint"}`
+/// with names that [`Rig::find`] accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BoneMap {
     /// The pairs, in any order.
@@ -41,8 +41,8 @@ impl BoneMap {
     /// Parses JSON text. Errors name `file`.
     ///
     /// # Errors
-    /// [`Error::Invalid`], with line and column, if the text is not a JSON object from joint names to joint names, if a
-    /// joint is in two pairs, or if there is no pair.
+    /// [`Error::Invalid`], with line and column, if the text is not a JSON object from joint names
+    /// to joint names, if a joint is in two pairs, or if there is no pair.
     pub fn from_json(text: &str, file: &str) -> Result<Self> {
         // Some editors put a byte order mark at the beginning of files.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -76,8 +76,9 @@ impl BoneMap {
         }
     }
 
-    /// Pairs the joints that have the same name and the same place in the hierarchy on both sides. `None` unless these are
-    /// more than half of the joints of the smaller rig and more than a third of those of the larger one.
+    /// Pairs the joints that have the same name and the same place in the hierarchy on both sides.
+    /// `None` unless these are more than half of the joints of the smaller rig and more than a
+    /// third of those of the larger one.
     #[must_use]
     pub fn same_names(source: &Rig, target: &Rig) -> Option<Self> {
         let mut other = vec![None; target.len()];
@@ -108,8 +109,8 @@ impl BoneMap {
         is_most.then_some(Self { pairs })
     }
 
-    /// Sets the human bone of each pair from the known bones of one or both sides. If the two sides disagree, the bone
-    /// is `None`.
+    /// Sets the human bone of each pair from the known bones of one or both sides. If the two sides
+    /// disagree, the bone is `None`.
     #[must_use]
     pub fn with_bones(
         mut self,
@@ -139,8 +140,8 @@ impl BoneMap {
     /// The pairs by index, in the order of the target's joints.
     ///
     /// # Errors
-    /// [`Error::BoneMap`] if a rig does not have a name or has it several times, if a joint is in two pairs, or if there is
-    /// no pair.
+    /// [`Error::BoneMap`] if a rig does not have a name or has it several times, if a joint is in
+    /// two pairs, or if there is no pair.
     pub(super) fn resolve(&self, source: &Rig, target: &Rig) -> Result<Vec<JointPair>> {
         let mut out: BTreeMap<usize, JointPair> = BTreeMap::new();
         for pair in &self.pairs {

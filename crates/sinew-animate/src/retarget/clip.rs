@@ -12,9 +12,9 @@ use sinew::skel::{SkelAnimation, SkeletonInstance};
 /// The largest number of frames between keys. Longer clips are sampled only at their keys.
 const MOST_FRAMES: f64 = 100_000.0;
 
-/// The times at which to sample a clip: the key times, and frames every `step` from the first to the last key. The
-/// frames are needed because world rotations between two keys are not a slerp if several joints of a chain rotate. A frame
-/// at the time of a key is not repeated.
+/// The times at which to sample a clip: the key times, and frames every `step` from the first to
+/// the last key. The frames are needed because world rotations between two keys are not a slerp if
+/// several joints of a chain rotate. A frame at the time of a key is not repeated.
 #[must_use]
 pub fn sample_times(keys: impl IntoIterator<Item = f64>, step: f64) -> Vec<f64> {
     let mut times: Vec<f64> = keys.into_iter().filter(|t| t.is_finite()).collect();
@@ -51,10 +51,11 @@ pub struct ClipSource<'a> {
 }
 
 impl Retargeter {
-    /// Retargets a clip at `times`, or only at the default time if `times` is empty. The result animates all joints of the
-    /// target; from sample to sample, quaternions stay in the same hemisphere. `channels` are names of blend shapes of the
-    /// target: the source's channels with these names are copied, with their own times. If the target lies while the
-    /// source stands, or the other way round, [`Retargeter::warnings`] has a warning afterwards.
+    /// Retargets a clip at `times`, or only at the default time if `times` is empty. The result
+    /// animates all joints of the target; from sample to sample, quaternions stay in the same
+    /// hemisphere. `channels` are names of blend shapes of the target: the source's channels with
+    /// these names are copied, with their own times. If the target lies while the source stands, or
+    /// the other way round, [`Retargeter::warnings`] has a warning afterwards.
     ///
     /// # Errors
     /// [`Invalid`] if the source needs rest transforms but has none.
@@ -133,7 +134,8 @@ struct Frame {
 }
 
 impl Frame {
-    /// Signs of quaternions are chosen so that they are in the same hemisphere as in the last frame.
+    /// Signs of quaternions are chosen so that they are in the same hemisphere as in the last
+    /// frame.
     fn new(local: &[Trs], last: Option<&Frame>) -> Self {
         let rotation = |(i, trs): (usize, &Trs)| {
             let q = trs.rotation.as_quat().normalize();

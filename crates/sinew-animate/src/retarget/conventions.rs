@@ -1,7 +1,8 @@
 //! The names that common tools give to the human bones.
 //!
-//! The names are those of Mixamo, VRoid Studio, Unreal's mannequin, Rigify, Ready Player Me, Unity's Mecanim, Godot's
-//! SkeletonProfileHumanoid and the VRM Add-on for Blender, from humanoid-bone-maps.json of the project's specification.
+//! The names are those of Mixamo, VRoid Studio, Unreal's mannequin, Rigify, Ready Player Me,
+//! Unity's Mecanim, Godot's SkeletonProfileHumanoid and the VRM Add-on for Blender, from
+//! humanoid-bone-maps.json of the project's specification.
 
 use std::fmt;
 
@@ -173,8 +174,8 @@ impl Place {
     }
 }
 
-/// Patterns of names, with `#` for the side, `@` for the finger and `%` for its segment. A pattern is empty if the
-/// convention does not have the bone.
+/// Patterns of names, with `#` for the side, `@` for the finger and `%` for its segment. A pattern
+/// is empty if the convention does not have the bone.
 struct Table {
     sides: [&'static str; 2],
     trunk: [&'static str; 7],

@@ -16,7 +16,8 @@ pub struct Humanoid {
 /// The joint names of a rig follow no known convention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrecognised {
-    /// The convention that fits best and how many of [`Bone::MAIN`] it finds; `None` if it finds none.
+    /// The convention that fits best and how many of [`Bone::MAIN`] it finds; `None` if it finds
+    /// none.
     pub closest: Option<(Convention, usize)>,
     /// The most likely joint of each bone, by words in the names or by the shape of the skeleton.
     pub guess: BTreeMap<Bone, usize>,
@@ -26,9 +27,10 @@ pub struct Unrecognised {
 const ENOUGH: usize = 6;
 
 impl Humanoid {
-    /// Recognises the human bones by the names of the joints. It uses the convention that finds most bones; case, separators
-    /// and prefixes do not matter. The convention has to find the hips and at least 6 of the 15 bones of [`Bone::MAIN`].
-    /// Joints in a wrong place of the hierarchy are not used: see [`Humanoid::misplaced`].
+    /// Recognises the human bones by the names of the joints. It uses the convention that finds
+    /// most bones; case, separators and prefixes do not matter. The convention has to find the hips
+    /// and at least 6 of the 15 bones of [`Bone::MAIN`]. Joints in a wrong place of the hierarchy
+    /// are not used: see [`Humanoid::misplaced`].
     ///
     /// # Errors
     /// [`Unrecognised`], with the best guess, if no convention fits.
@@ -69,7 +71,8 @@ impl Humanoid {
         })
     }
 
-    /// Uses a map that the file itself has (VRM, EXT_skeleton_humanoid). Indices that are out of range are ignored.
+    /// Uses a map that the file itself has (VRM, EXT_skeleton_humanoid). Indices that are out of
+    /// range are ignored.
     #[must_use]
     pub fn given(rig: &Rig, joints: BTreeMap<Bone, usize>) -> Self {
         let joints = joints.into_iter().filter(|(_, j)| *j < rig.len()).collect();
@@ -92,14 +95,15 @@ impl Humanoid {
         self.convention
     }
 
-    /// Joints with the name of a bone that are not used, because they are in a wrong place of the hierarchy.
+    /// Joints with the name of a bone that are not used, because they are in a wrong place of the
+    /// hierarchy.
     #[must_use]
     pub fn misplaced(&self) -> &[(Bone, usize)] {
         &self.misplaced
     }
 
-    /// The number of [`Bone::MAIN`] that are found. A hand or a foot counts only at the end of a limb, because figures that are
-    /// not human have joints with these names too.
+    /// The number of [`Bone::MAIN`] that are found. A hand or a foot counts only at the end of a
+    /// limb, because figures that are not human have joints with these names too.
     fn main_count(&self) -> usize {
         let found = |b: &Bone| self.joints.contains_key(b);
         let limb = |b: &Bone| match b {
@@ -153,7 +157,8 @@ pub(super) fn normalise(name: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Prefixes that all names may have: none, those of the convention, and the text before the name of the hips.
+/// Prefixes that all names may have: none, those of the convention, and the text before the name of
+/// the hips.
 fn prefixes(convention: Convention, names: &[String]) -> Vec<String> {
     let mut out = vec![String::new()];
     out.extend(convention.prefixes().iter().map(|p| (*p).to_owned()));

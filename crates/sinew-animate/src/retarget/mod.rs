@@ -1,8 +1,8 @@
 //! Transfers animation from one skeleton to another. It works on rigs, without files.
 //!
-//! A [`Rig`] is made from a UsdSkel skeleton. A [`BoneMap`] pairs source joints with target joints; it is read from
-//! JSON, or made from the human bones that [`Humanoid::recognise`] finds on both sides. A [`Retargeter`] then transfers
-//! poses, frame by frame.
+//! A [`Rig`] is made from a UsdSkel skeleton. A [`BoneMap`] pairs source joints with target joints;
+//! it is read from JSON, or made from the human bones that [`Humanoid::recognise`] finds on both
+//! sides. A [`Retargeter`] then transfers poses, frame by frame.
 //!
 //! ```
 //! use sinew_io::{open, rig, skeletons};

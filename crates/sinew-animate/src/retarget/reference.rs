@@ -1,7 +1,7 @@
 //! The reference poses that rotations are measured from, and the common space of the two rigs.
 //!
-//! The common space is in metres, with Y up. The heading of a character in its stage is removed, because it has nothing to do
-//! with that of the other character.
+//! The common space is in metres, with Y up. The heading of a character in its stage is removed,
+//! because it has nothing to do with that of the other character.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -71,9 +71,9 @@ fn quarter_turns(quarters: i32) -> DQuat {
     DQuat::from_rotation_y(f64::from(quarters) * std::f64::consts::FRAC_PI_2)
 }
 
-/// The number of quarter turns about the vertical axis after which the source faces the same way as the target. It is the
-/// rotation for which the paired joints, seen from above, fit each other best. It is 0 if they are ambiguous, as in a
-/// straight chain.
+/// The number of quarter turns about the vertical axis after which the source faces the same way as
+/// the target. It is the rotation for which the paired joints, seen from above, fit each other
+/// best. It is 0 if they are ambiguous, as in a straight chain.
 pub(super) fn facing(source: &Reference, target: &Reference, pairs: &[JointPair]) -> i32 {
     let count = pairs.len().max(1) as f64;
     let centre = |at: &dyn Fn(&JointPair) -> DVec3| pairs.iter().map(at).sum::<DVec3>() / count;
@@ -100,10 +100,11 @@ pub(super) fn facing(source: &Reference, target: &Reference, pairs: &[JointPair]
     (quarters.round() as i32).rem_euclid(4)
 }
 
-/// The rotation of the target's reference at each pair that makes its limbs point in the same direction as the source's. It is
-/// the shortest rotation, so the roll of a bone stays. A limb points to the nearest paired joint below it, a hand to
-/// its middle finger or its first one. If human bones are not known, every joint with one paired joint below it counts as
-/// a limb. Other joints below a limb, such as the last joint of a finger, rotate with it. Feet are not rotated.
+/// The rotation of the target's reference at each pair that makes its limbs point in the same
+/// direction as the source's. It is the shortest rotation, so the roll of a bone stays. A limb
+/// points to the nearest paired joint below it, a hand to its middle finger or its first one. If
+/// human bones are not known, every joint with one paired joint below it counts as a limb. Other
+/// joints below a limb, such as the last joint of a finger, rotate with it. Feet are not rotated.
 pub(super) fn alignment(
     (source, source_rig): (&Reference, &Rig),
     (target, target_rig): (&Reference, &Rig),

@@ -20,8 +20,8 @@ pub enum RetargetPose {
     Bind,
     /// The rest poses of both rigs.
     Rest,
-    /// The bind poses, after the limbs of the target are rotated to point in the same direction as the source's. Use it
-    /// if one rig is in an A-pose and the other one in a T-pose.
+    /// The bind poses, after the limbs of the target are rotated to point in the same direction as
+    /// the source's. Use it if one rig is in an A-pose and the other one in a T-pose.
     Align,
 }
 
@@ -33,13 +33,15 @@ pub struct RetargetOptions {
     pub pose: RetargetPose,
     /// Whether the horizontal motion of the root is dropped.
     pub in_place: bool,
-    /// Whether the root moves as far as the source's, in metres. Otherwise its motion is scaled by the ratio of the heights
-    /// of the hips.
+    /// Whether the root moves as far as the source's, in metres. Otherwise its motion is scaled by
+    /// the ratio of the heights of the hips.
     pub no_scale: bool,
-    /// Name of the source joint whose translation is transferred, as [`Rig::find`] accepts it. If it is above the hips,
-    /// the translation of the hips is transferred too. `None` for the hips and the paired joints above them.
+    /// Name of the source joint whose translation is transferred, as [`Rig::find`] accepts it. If
+    /// it is above the hips, the translation of the hips is transferred too. `None` for the hips
+    /// and the paired joints above them.
     pub root_bone: Option<String>,
-    /// Angle in degrees by which the arms are opened to the sides, away from the body. A negative angle closes them.
+    /// Angle in degrees by which the arms are opened to the sides, away from the body. A negative
+    /// angle closes them.
     pub arm_space: f64,
 }
 
@@ -47,7 +49,8 @@ pub struct RetargetOptions {
 #[derive(Clone, Debug)]
 struct Joint {
     source: usize,
-    /// inverse(B_source) * B_target with the aligned reference; it is applied after the rotation of the source.
+    /// inverse(B_source) * B_target with the aligned reference; it is applied after the rotation of
+    /// the source.
     after: DQuat,
     /// Index into `arms` of a rotation about the forward axis of the chest, which is applied last.
     arm: Option<usize>,
@@ -66,20 +69,22 @@ struct Root {
 
 /// Transfers poses from one rig to another, any number of times, without allocating.
 ///
-/// - **Rotations.** Let S be the rotation of a source joint in the world, and B_source and B_target the reference rotations
-///   of its pair. Then the rotation of the target joint in the world is `S * inverse(B_source) * B_target`. So its bone
-///   points in the same direction as the source's, whatever the joint axes are. Local rotations follow from
-///   these, parents first. Joints without a pair keep their local rest transform.
-/// - **The root.** Its position is `rest_t + s (p_s - rest_s)` in metres, with s the ratio of the heights of the hips.
-/// - **Other translations, and scales.** They are those of the target's rest pose. Only joints that have the same position,
-///   axes and parent on both sides follow the translation and scale of the source, so the clips of a
-///   character play on it unchanged.
-/// - **The common space** is in metres with Y up. The heading of each character in its stage does not matter, and quarter
-///   turns between the two reference poses are corrected.
+/// - **Rotations.** Let S be the rotation of a source joint in the world, and B_source and B_target
+///   the reference rotations of its pair. Then the rotation of the target joint in the world is `S *
+///   inverse(B_source) * B_target`. So its bone points in the same direction as the source's,
+///   whatever the joint axes are. Local rotations follow from these, parents first. Joints without
+///   a pair keep their local rest transform.
+/// - **The root.** Its position is `rest_t + s (p_s - rest_s)` in metres, with s the ratio of the
+///   heights of the hips.
+/// - **Other translations, and scales.** They are those of the target's rest pose. Only joints that
+///   have the same position, axes and parent on both sides follow the translation and scale of the
+///   source, so the clips of a character play on it unchanged.
+/// - **The common space** is in metres with Y up. The heading of each character in its stage does
+///   not matter, and quarter turns between the two reference poses are corrected.
 ///
-/// A joint that is scaled to zero is rotated by its hierarchy alone. Mirrored joints, with a negative determinant, are treated
-/// as rotated and then scaled by -1 on every axis. Below sheared or unevenly scaled target joints no rotation is exact,
-/// and the nearest one is used.
+/// A joint that is scaled to zero is rotated by its hierarchy alone. Mirrored joints, with a
+/// negative determinant, are treated as rotated and then scaled by -1 on every axis. Below sheared
+/// or unevenly scaled target joints no rotation is exact, and the nearest one is used.
 ///
 /// ```
 /// use glam::DMat4;
@@ -131,7 +136,8 @@ impl Retargeter {
     /// # Errors
     /// - [`Error::BoneMap`] if the map does not fit the rigs.
     /// - [`Error::NoRootBone`] if [`RetargetOptions::root_bone`] is not the source joint of a pair.
-    /// - [`Error::ArmSpace`] if [`RetargetOptions::arm_space`] is not finite, or not 0 while the upper arms are not paired.
+    /// - [`Error::ArmSpace`] if [`RetargetOptions::arm_space`] is not finite, or not 0 while the
+    ///   upper arms are not paired.
     /// - [`Error::NoInverse`] if the world transform of the target is singular.
     pub fn new(
         source: &Rig,
@@ -236,13 +242,15 @@ impl Retargeter {
         &self.warnings
     }
 
-    /// The angle between the two trunks in the last frame, in degrees; `None` if the trunks are not known or differ at rest.
+    /// The angle between the two trunks in the last frame, in degrees; `None` if the trunks are not
+    /// known or differ at rest.
     pub(super) fn trunks_apart(&self) -> Option<f64> {
         let trunk = self.trunk.as_ref()?;
         trunk.apart(&self.source_common, &self.target_common)
     }
 
-    /// Adds a warning if the target lies while the source stands; `apart` are the angles of all frames in degrees.
+    /// Adds a warning if the target lies while the source stands; `apart` are the angles of all
+    /// frames in degrees.
     pub(super) fn warn_of_trunks(&mut self, apart: Vec<f64>) {
         let warning = self.trunk.as_ref().and_then(|t| t.warning(apart));
         self.warnings.extend(warning);
@@ -254,20 +262,21 @@ impl Retargeter {
         self.root_scale
     }
 
-    /// Sets [`super::RigPlacement::world_from_skel`] of the source from the next frame on, for skeletons below animated
-    /// transforms.
+    /// Sets [`super::RigPlacement::world_from_skel`] of the source from the next frame on, for
+    /// skeletons below animated transforms.
     pub fn place_source(&mut self, world_from_skel: DMat4) {
         self.common_from_source = self.common_from_source_world * world_from_skel;
     }
 
-    /// Sets [`super::RigPlacement::world_from_skel`] of the target from the next frame on, for skeletons below animated
-    /// transforms. The motion in the world stays that of the source.
+    /// Sets [`super::RigPlacement::world_from_skel`] of the target from the next frame on, for
+    /// skeletons below animated transforms. The motion in the world stays that of the source.
     pub fn place_target(&mut self, world_from_skel: DMat4) {
         self.common_from_target = self.common_from_target_world * world_from_skel;
     }
 
-    /// Retargets one frame. `source_local` has the joint-local transforms of all joints of the source; those of all joints of
-    /// the target are written to `target_local`. It does not allocate.
+    /// Retargets one frame. `source_local` has the joint-local transforms of all joints of the
+    /// source; those of all joints of the target are written to `target_local`. It does not
+    /// allocate.
     ///
     /// # Panics
     /// If the length of a slice is not the number of joints of its rig.

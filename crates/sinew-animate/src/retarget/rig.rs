@@ -31,7 +31,8 @@ impl Default for RigPlacement {
     }
 }
 
-/// The joints, hierarchy, rest pose and bind pose of a skeleton, and its placement. Parents come before children.
+/// The joints, hierarchy, rest pose and bind pose of a skeleton, and its placement. Parents come
+/// before children.
 #[derive(Clone, Debug)]
 pub struct Rig {
     label: String,
@@ -51,16 +52,18 @@ pub struct Rig {
     index: HashMap<String, (usize, usize)>,
 }
 
-/// Two rotations are the same if the cosine of half the angle between them is larger. The angle is 1e-4 rad.
+/// Two rotations are the same if the cosine of half the angle between them is larger. The angle is
+/// 1e-4 rad.
 const SAME_TURN: f64 = 1.0 - 1.25e-9;
 
 impl Rig {
-    /// Makes a rig from a skeleton. `label` is its name in messages. The names of the joints are the skeleton's jointNames or,
-    /// without them, the last parts of the joint paths.
+    /// Makes a rig from a skeleton. `label` is its name in messages. The names of the joints are
+    /// the skeleton's jointNames or, without them, the last parts of the joint paths.
     ///
-    /// The bind transforms may be in another space than the rest pose. If more than half of the joints have the same rotation
-    /// between the two, this rotation is applied to all bind transforms. If the skeleton has no rest transforms, the
-    /// bind pose is used as the rest pose, and the other way round.
+    /// The bind transforms may be in another space than the rest pose. If more than half of the
+    /// joints have the same rotation between the two, this rotation is applied to all bind
+    /// transforms. If the skeleton has no rest transforms, the bind pose is used as the rest pose,
+    /// and the other way round.
     ///
     /// # Errors
     /// [`Invalid`] if the skeleton has neither rest nor bind transforms.
@@ -185,7 +188,8 @@ impl Rig {
         &self.placement
     }
 
-    /// Whether every rest scale is the same on all axes, so that world rotations are products of local ones.
+    /// Whether every rest scale is the same on all axes, so that world rotations are products of
+    /// local ones.
     #[must_use]
     pub fn is_uniform(&self) -> bool {
         self.is_uniform
@@ -202,8 +206,8 @@ impl Rig {
         std::iter::successors(Some(joint), |j| self.parents[*j])
     }
 
-    /// The index of the joint with this name. The name is an original name, the last part of a joint path or a full joint
-    /// path; they are tried in this order.
+    /// The index of the joint with this name. The name is an original name, the last part of a
+    /// joint path or a full joint path; they are tried in this order.
     ///
     /// # Errors
     /// The number of joints with this name, if it is not 1.
@@ -231,8 +235,9 @@ pub(super) fn leaf(joint: &str) -> &str {
     joint.rsplit('/').next().unwrap_or(joint)
 }
 
-/// For each name: a joint, and how many joints have the name. Original names come first, then last parts of paths, then
-/// full paths. A name that several joints have is replaced by a later kind of name that is unique.
+/// For each name: a joint, and how many joints have the name. Original names come first, then last
+/// parts of paths, then full paths. A name that several joints have is replaced by a later kind of
+/// name that is unique.
 fn index(joints: &[String], names: &[String]) -> HashMap<String, (usize, usize)> {
     let mut out: HashMap<String, (usize, usize)> = HashMap::new();
     let leaves: Vec<&str> = joints.iter().map(|j| leaf(j)).collect();

@@ -8,8 +8,8 @@ use super::{Bone, Rig};
 use crate::error::{Error, Result};
 use sinew::error::{Warning, first_few};
 
-/// The pairs whose translation is transferred: the one that was asked for, or else the hips and the pairs above them, or
-/// the topmost pair if there are no hips.
+/// The pairs whose translation is transferred: the one that was asked for, or else the hips and the
+/// pairs above them, or the topmost pair if there are no hips.
 pub(super) fn root_pairs(
     source: &Rig,
     target: &Rig,
@@ -50,16 +50,16 @@ pub(super) fn root_pairs(
 /// Heights of joints at rest, in metres.
 struct Heights {
     hips: f64,
-    /// The lowest of the paired feet and toes, if they are known. Toes matter because ankles may be high above the ground: at
-    /// a third of the hips' height in characters with short legs.
+    /// The lowest of the paired feet and toes, if they are known. Toes matter because ankles may be
+    /// high above the ground: at a third of the hips' height in characters with short legs.
     foot: Option<f64>,
     lowest: f64,
     highest: f64,
 }
 
 impl Heights {
-    /// Whether the origin of the world is on the ground. Ankles and heels are a little above the ground; a character on a table
-    /// is further above the origin.
+    /// Whether the origin of the world is on the ground. Ankles and heels are a little above the
+    /// ground; a character on a table is further above the origin.
     fn stand_on_origin(&self) -> bool {
         match self.foot {
             Some(foot) => foot.abs() <= 0.35 * (self.hips - foot),
@@ -68,9 +68,10 @@ impl Heights {
     }
 }
 
-/// The ratio of the heights of the target's and the source's hips above the ground. The ground is the origin of the
-/// world if both rigs stand on it, otherwise the feet and toes, or the lowest joint if feet are not known. If the ratio
-/// is not usable, as for a root on the ground, it is the ratio of the sizes of the paired joints.
+/// The ratio of the heights of the target's and the source's hips above the ground. The ground is
+/// the origin of the world if both rigs stand on it, otherwise the feet and toes, or the lowest
+/// joint if feet are not known. If the ratio is not usable, as for a root on the ground, it is the
+/// ratio of the sizes of the paired joints.
 pub(super) fn height_ratio(
     (source, from): (&Rig, &Reference),
     (target, to): (&Rig, &Reference),

@@ -10,11 +10,12 @@ use sinew::math::Trs;
 /// Translations are the same if they differ by less than this share of their length.
 const SAME_LENGTH: f64 = 1e-3;
 
-/// Rotations are the same if the cosine of half the angle between them is at least this. The angle is 1e-3 rad.
+/// Rotations are the same if the cosine of half the angle between them is at least this. The angle
+/// is 1e-3 rad.
 const SAME_TURN: f64 = 1.0 - 1.25e-7;
 
-/// A translation counts as not animated if it differs from rest by less than this share of the rig's size, which is more
-/// than f32 rounding.
+/// A translation counts as not animated if it differs from rest by less than this share of the
+/// rig's size, which is more than f32 rounding.
 const AT_REST: f64 = 1e-6;
 
 /// How a joint follows a source joint with the same position, axes and parent.
@@ -40,8 +41,9 @@ impl Same {
     }
 }
 
-/// For each pair, whether it is the same joint on both sides: the reference rotations of both joints and of their parents
-/// are equal, the parents are paired, and the rest translations are equal except for units.
+/// For each pair, whether it is the same joint on both sides: the reference rotations of both
+/// joints and of their parents are equal, the parents are paired, and the rest translations are
+/// equal except for units.
 pub(super) fn same_joints(
     (source, from): (&Rig, &Reference),
     (target, to): (&Rig, &Reference),

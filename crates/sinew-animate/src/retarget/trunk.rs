@@ -10,7 +10,8 @@ use sinew::error::Warning;
 /// The largest angle between the two trunks that a clip can explain, in degrees.
 const MOST_APART: f64 = 45.0;
 
-/// The hips and the highest paired bone of the trunk. Their direction shows whether a character stands or lies.
+/// The hips and the highest paired bone of the trunk. Their direction shows whether a character
+/// stands or lies.
 #[derive(Clone, Debug)]
 pub(super) struct Trunk {
     hips: JointPair,
@@ -20,7 +21,8 @@ pub(super) struct Trunk {
 }
 
 impl Trunk {
-    /// The trunks of two rigs; `None` if the bones are not known, or if the trunks point in different directions at rest.
+    /// The trunks of two rigs; `None` if the bones are not known, or if the trunks point in
+    /// different directions at rest.
     pub fn find(
         (source, from): (&Rig, &Reference),
         (target, to): (&Rig, &Reference),
@@ -50,8 +52,8 @@ impl Trunk {
         (apart <= MOST_APART).then_some(trunk)
     }
 
-    /// The angle between the two trunks in degrees. `source` and `target` are common_from_joint of each rig. `None` if a trunk
-    /// has no length.
+    /// The angle between the two trunks in degrees. `source` and `target` are common_from_joint of
+    /// each rig. `None` if a trunk has no length.
     pub fn apart(&self, source: &[DMat4], target: &[DMat4]) -> Option<f64> {
         let direction = |joints: &[DMat4], hips: usize, top: usize| -> Option<DVec3> {
             (joints[top].w_axis - joints[hips].w_axis)
@@ -63,7 +65,8 @@ impl Trunk {
         Some(source.angle_between(target).to_degrees())
     }
 
-    /// A warning if the trunks are far apart in more than half of the frames. `apart` are the angles in degrees.
+    /// A warning if the trunks are far apart in more than half of the frames. `apart` are the
+    /// angles in degrees.
     pub fn warning(&self, mut apart: Vec<f64>) -> Option<Warning> {
         apart.sort_by(f64::total_cmp);
         let median = *apart.get(apart.len() / 2)?;

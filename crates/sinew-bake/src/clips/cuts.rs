@@ -7,15 +7,15 @@ use crate::hints::Window;
 use crate::schedule::{Schedule, Scheduled};
 use sinew::sampled::Time;
 
-/// The largest relative difference of two times on both sides of a jump. usd-core treats them as the same time at the start
-/// of a clip, so they stay in one clip.
+/// The largest relative difference of two times on both sides of a jump. usd-core treats them as
+/// the same time at the start of a clip, so they stay in one clip.
 const NO_STEP: f64 = 1e-6;
 
 /// A schedule cut into runs of times.
 ///
-/// A clip has the times of its run and the first time of the next run, because values between the two depend on both. If a
-/// prim is not sampled at the edges of a run, the clip has its nearest samples before and after. If these cannot be
-/// baked, [`Edges`](super::edges::Edges) finds others.
+/// A clip has the times of its run and the first time of the next run, because values between the
+/// two depend on both. If a prim is not sampled at the edges of a run, the clip has its nearest
+/// samples before and after. If these cannot be baked, [`Edges`](super::edges::Edges) finds others.
 pub(super) struct Cuts<'a> {
     schedule: &'a Schedule,
     /// Entries of the schedule at the default time, which come first.
@@ -24,7 +24,8 @@ pub(super) struct Cuts<'a> {
     starts: Vec<usize>,
     /// Each binding's entries, without those at the default time.
     entries_of: BTreeMap<usize, Vec<usize>>,
-    /// Whether every run also computes prims that do not move, because other results depend on them.
+    /// Whether every run also computes prims that do not move, because other results depend on
+    /// them.
     still_in_all: bool,
 }
 
@@ -78,7 +79,8 @@ impl<'a> Cuts<'a> {
         self.schedule.get(self.starts[index])?.0.code()
     }
 
-    /// The contents of a clip, by its index, with additional entries of the schedule and the binding of each.
+    /// The contents of a clip, by its index, with additional entries of the schedule and the
+    /// binding of each.
     pub fn cut(&self, index: usize, more: &[(usize, usize)]) -> Cut {
         let (first, next) = self.run(index);
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -113,8 +115,8 @@ impl<'a> Cuts<'a> {
         }
     }
 
-    /// For each binding, its entries up to the first one in a clip, and from the last one in that clip on, by the index of the
-    /// clip.
+    /// For each binding, its entries up to the first one in a clip, and from the last one in that
+    /// clip on, by the index of the clip.
     pub fn beyond(&self, index: usize) -> impl Iterator<Item = (usize, &[usize], &[usize])> {
         let (first, next) = self.run(index);
         self.entries_of.iter().map(move |(b, entries)| {
@@ -146,7 +148,8 @@ impl<'a> Cuts<'a> {
     }
 }
 
-/// The entries of a binding that a clip needs: those of the run, and the nearest ones at or beyond its edges.
+/// The entries of a binding that a clip needs: those of the run, and the nearest ones at or beyond
+/// its edges.
 fn held(entries: &[usize], first: usize, next: usize) -> Range<usize> {
     let from = entries.partition_point(|e| *e <= first).saturating_sub(1);
     let to = entries.partition_point(|e| *e < next) + 1;
@@ -185,7 +188,8 @@ impl std::str::FromStr for Shard {
 }
 
 impl Shard {
-    /// The clips of this part, by index. They are consecutive, and the numbers of clips of two parts differ by at most 1.
+    /// The clips of this part, by index. They are consecutive, and the numbers of clips of two
+    /// parts differ by at most 1.
     #[must_use]
     pub fn clips(self, count: usize) -> std::ops::Range<usize> {
         // It fits into 64 bits for any realistic number of clips.

@@ -32,8 +32,8 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// Additional entries of the schedule that a clip needs, each with its binding. `diagnostics` has the errors of the clip's
-    /// own entries.
+    /// Additional entries of the schedule that a clip needs, each with its binding. `diagnostics`
+    /// has the errors of the clip's own entries.
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) if the GPU fails.

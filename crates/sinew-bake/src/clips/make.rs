@@ -70,11 +70,12 @@ impl<'a> ClipMaker<'a> {
         self.made
     }
 
-    /// Bakes a clip, by its index, and writes it to its file. Returns the number of its (prim, time) pairs. `progress` is called
-    /// with the number of pairs that are done.
+    /// Bakes a clip, by its index, and writes it to its file. Returns the number of its (prim,
+    /// time) pairs. `progress` is called with the number of pairs that are done.
     ///
     /// # Errors
-    /// Errors of the GPU and of writing, and [`Error::TooLarge`] if the authored times need too much data.
+    /// Errors of the GPU and of writing, and [`Error::TooLarge`] if the authored times need too
+    /// much data.
     pub fn bake(
         &mut self,
         index: usize,

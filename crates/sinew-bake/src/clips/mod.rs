@@ -1,5 +1,6 @@
-//! Bakes into USD value clips: one file for each run of frames, and a stage that refers to them. A run is baked, written and
-//! dropped before the next one begins. So memory, and the work that is lost if the process ends, are limited by its length.
+//! Bakes into USD value clips: one file for each run of frames, and a stage that refers to them. A
+//! run is baked, written and dropped before the next one begins. So memory, and the work that is
+//! lost if the process ends, are limited by its length.
 
 mod cuts;
 mod edges;
@@ -231,7 +232,8 @@ impl ClipBake<'_> {
         }
     }
 
-    /// Fails if the existing clip belongs to another stage: hero.usda and hero.usdc have the same folder of clips.
+    /// Fails if the existing clip belongs to another stage: hero.usda and hero.usdc have the same
+    /// folder of clips.
     fn check_owner(&self, name: &Path, found: &ClipFile, records: &Records) -> Result<()> {
         let owner = &found.record.stage;
         if *owner == records.stage {

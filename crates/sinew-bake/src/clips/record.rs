@@ -49,8 +49,8 @@ impl Records {
     }
 }
 
-/// All options that values depend on, as readable text. Search paths are not included, because they differ between
-/// machines; the files that are found are part of the input.
+/// All options that values depend on, as readable text. Search paths are not included, because they
+/// differ between machines; the files that are found are part of the input.
 fn as_text(options: &BakeOptions) -> String {
     // All fields are named here, so that a new field is not forgotten.
     let BakeOptions {

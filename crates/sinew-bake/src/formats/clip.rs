@@ -18,8 +18,9 @@ pub(crate) struct Clip {
 }
 
 impl Clip {
-    /// The requested frames. Without any, the frames go from startTimeCode to endTimeCode, or from the first to the last
-    /// authored time if the stage has no range, in steps of timeCodesPerSecond / framesPerSecond.
+    /// The requested frames. Without any, the frames go from startTimeCode to endTimeCode, or from
+    /// the first to the last authored time if the stage has no range, in steps of
+    /// timeCodesPerSecond / framesPerSecond.
     ///
     /// # Errors
     /// [`Error::TooManyFrames`](crate::Error::TooManyFrames) for more than a million frames.
@@ -72,8 +73,8 @@ impl Clip {
         self.times[0].code().unwrap_or(0.0)
     }
 
-    /// The number of each frame in a sequence. It is the time code if all time codes are integers, otherwise frames are counted
-    /// from the first one.
+    /// The number of each frame in a sequence. It is the time code if all time codes are integers,
+    /// otherwise frames are counted from the first one.
     pub fn numbers(&self) -> Vec<i64> {
         let codes = || self.times.iter().map(|t| t.code().unwrap_or(0.0));
         // Steps such as 1/3 reach integers except for rounding.

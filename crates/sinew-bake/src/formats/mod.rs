@@ -1,7 +1,7 @@
 //! Formats with frames: OBJ sequences, point caches, vertex animation textures.
 //!
-//! They have no sample times, so a clip is resampled at even steps. They have no prim transforms either, so rigid prims move by
-//! their points.
+//! They have no sample times, so a clip is resampled at even steps. They have no prim transforms
+//! either, so rigid prims move by their points.
 
 mod clip;
 mod files;
@@ -31,12 +31,14 @@ pub use vat::{VatOptions, VatValues};
 pub enum Format {
     /// `.usda`, `.usdc`, `.usd` or `.usdz`: the stage with its skinned prims baked.
     Usd,
-    /// `.obj`: one file for each frame, with the frame number instead of `####` or `%04d`, and one object per mesh. It has the
-    /// authored faces, the uvs of the first time, deformed authored normals or computed smooth normals, and names of
-    /// materials. Units and axes are those of the stage.
+    /// `.obj`: one file for each frame, with the frame number instead of `####` or `%04d`, and one
+    /// object per mesh. It has the authored faces, the uvs of the first time, deformed authored
+    /// normals or computed smooth normals, and names of materials. Units and axes are those of the
+    /// stage.
     Obj,
-    /// `.pc2`: one point cache for each prim. The header has `POINTCACHE2`, version 1, number of points, first time code, time
-    /// codes from one sample to the next, and number of samples. Then follow x, y and z of every point as f32.
+    /// `.pc2`: one point cache for each prim. The header has `POINTCACHE2`, version 1, number of
+    /// points, first time code, time codes from one sample to the next, and number of samples. Then
+    /// follow x, y and z of every point as f32.
     Pc2,
     /// `.exr`: vertex animation textures of floats, see [`VatOptions`].
     Exr,
@@ -63,8 +65,8 @@ impl Format {
         }
     }
 
-    /// The space of results if the caller does not choose one. It is prim space for USD and PC2, which are applied to prims
-    /// with transforms, and world space for the other formats.
+    /// The space of results if the caller does not choose one. It is prim space for USD and PC2,
+    /// which are applied to prims with transforms, and world space for the other formats.
     #[must_use]
     pub fn default_space(self) -> OutSpace {
         match self {
@@ -80,7 +82,8 @@ impl Format {
     }
 }
 
-/// Whether the name of an output has a placeholder for the frame number. The folder of such an output may be created.
+/// Whether the name of an output has a placeholder for the frame number. The folder of such an
+/// output may be created.
 pub(super) fn is_sequence(output: &Path) -> bool {
     matches!(names::Pattern::new(output), Ok(Some(_)))
 }

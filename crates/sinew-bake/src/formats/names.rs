@@ -81,8 +81,8 @@ fn percent(text: &str) -> Option<(usize, usize)> {
         .then_some((count + 2, width))
 }
 
-/// A unique name for each prim path, also on disks that do not distinguish `A` from `a`. It is the last part of the path if that
-/// is unique, otherwise the full path with `_` for `/`.
+/// A unique name for each prim path, also on disks that do not distinguish `A` from `a`. It is the
+/// last part of the path if that is unique, otherwise the full path with `_` for `/`.
 pub(super) fn unique(paths: &[&str]) -> Vec<String> {
     let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let mut uses: HashMap<String, usize> = HashMap::new();
@@ -108,14 +108,15 @@ pub(super) fn unique(paths: &[&str]) -> Vec<String> {
     out
 }
 
-/// The same path with text between the name and its extension: `hero.exr`, `_normal` -> `hero_normal.exr`.
-pub(super) fn beside(path: &Path, suffix: &str, ending: Option<&str>) -> PathBuf {
+/// The same path with text between the name and its extension: `hero.exr`, `_normal` ->
+/// `hero_normal.exr`.
+pub(super) fn beside(path: &Path, suffix: &str, extension: Option<&str>) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default();
     let mut name = stem.to_owned();
     name.push(suffix);
-    if let Some(ending) = ending.map(std::ffi::OsStr::new).or(path.extension()) {
+    if let Some(extension) = extension.map(std::ffi::OsStr::new).or(path.extension()) {
         name.push(".");
-        name.push(ending);
+        name.push(extension);
     }
     path.with_file_name(name)
 }

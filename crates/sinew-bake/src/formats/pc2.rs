@@ -1,7 +1,8 @@
 //! Point caches (PC2), a format of 3ds Max that Blender, Houdini and others read.
 //!
-//! 32 bytes of header, little-endian: `POINTCACHE2` and a zero byte, version 1 (i32), points (i32), first frame (f32), frames from
-//! one sample to the next (f32), samples (i32). Then x, y, z of every point as f32, sample by sample.
+//! 32 bytes of header, little-endian: `POINTCACHE2` and a zero byte, version 1 (i32), points (i32),
+//! first frame (f32), frames from one sample to the next (f32), samples (i32). Then x, y, z of
+//! every point as f32, sample by sample.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,8 @@ use sinew_io::output::{OutputId, Outputs};
 
 const VERSION: i32 = 1;
 
-/// Number of samples that are collected before they are written. Files are open only while they are written.
+/// Number of samples that are collected before they are written. Files are open only while they are
+/// written.
 const GATHERED: usize = 16 << 20;
 
 /// The caches, one per prim.
@@ -24,7 +26,8 @@ pub(super) struct Pc2Writer {
     gathered: usize,
 }
 
-/// The file of each prim: the output itself for one prim, with the names of prims appended for several.
+/// The file of each prim: the output itself for one prim, with the names of prims appended for
+/// several.
 pub(super) fn files(output: &Path, prims: &[&str]) -> Vec<PathBuf> {
     match prims {
         [_] => vec![output.to_owned()],

@@ -16,7 +16,8 @@ use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, Scene, SkinPart};
 /// One prim at one frame: points and normals in the space of the output.
 pub(super) struct PrimFrame {
     pub points: Vec<Vec3>,
-    /// Normals of unit length, or zero, one per point or per face corner; `None` if none are needed.
+    /// Normals of unit length, or zero, one per point or per face corner; `None` if none are
+    /// needed.
     pub normals: Option<Vec<Vec3>>,
 }
 
@@ -30,7 +31,8 @@ pub(super) struct FramedPrim {
     pub normals: Option<NormalsFrom>,
 }
 
-/// The chosen bindings that have points and, if a geometry is given, faces. The others become warnings.
+/// The chosen bindings that have points and, if a geometry is given, faces. The others become
+/// warnings.
 pub(super) fn framed_prims(
     scene: &Scene,
     geometry: Option<&Geometry>,
@@ -58,8 +60,8 @@ pub(super) fn framed_prims(
             continue;
         };
         let Some(&mesh) = mesh_of.get(&b) else {
-            let told = geometry.errors.iter().any(|e| e.prim == binding.path);
-            if !told {
+            let reported = geometry.errors.iter().any(|e| e.prim == binding.path);
+            if !reported {
                 leave(
                     "the prim is not a mesh that is drawn (curves, points, or purpose proxy or guide): it is not in the output",
                 );

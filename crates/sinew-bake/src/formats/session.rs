@@ -38,11 +38,12 @@ pub(crate) struct FramesToBake<'a> {
 
 /// Bakes frame by frame and fills the report.
 ///
-/// A prim that cannot be deformed at the first frame becomes an error in the report. If it cannot be deformed at a later
-/// frame, the bake fails.
+/// A prim that cannot be deformed at the first frame becomes an error in the report. If it cannot
+/// be deformed at a later frame, the bake fails.
 ///
 /// # Errors
-/// The options do not fit the format, files cannot be written, the GPU fails, or nothing could be baked.
+/// The options do not fit the format, files cannot be written, the GPU fails, or nothing could be
+/// baked.
 pub(crate) fn bake_frames(
     asked: FramesToBake<'_>,
     deformer: &mut Deformer,

@@ -33,10 +33,11 @@ pub(super) struct Surface<'a> {
 /// The source of the normals of a mesh.
 #[derive(Clone, Debug)]
 pub(super) enum NormalsFrom {
-    /// Authored normals, deformed if something deforms them; the value is an index into the binding's normals.
+    /// Authored normals, deformed if something deforms them; the value is an index into the
+    /// binding's normals.
     Authored(usize, NormalsOf),
-    /// Computed from the deformed points, because there are no authored normals, or only those that nothing deforms (constant
-    /// and uniform ones).
+    /// Computed from the deformed points, because there are no authored normals, or only those that
+    /// nothing deforms (constant and uniform ones).
     Smooth(Arc<MeshTopology>),
 }
 

@@ -1,5 +1,6 @@
-//! Vertex animation textures: images with the positions and normals of a clip for the vertex shader of a game engine, a mesh
-//! whose second UV set refers to the texels, and a JSON file that describes them.
+//! Vertex animation textures: images with the positions and normals of a clip for the vertex shader
+//! of a game engine, a mesh whose second UV set refers to the texels, and a JSON file that
+//! describes them.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,8 @@ use sinew_io::output::Outputs;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VatValues {
-    /// The position of the vertex minus its position in the mesh file, which is that in the first frame. In metres.
+    /// The position of the vertex minus its position in the mesh file, which is that in the first
+    /// frame. In metres.
     #[default]
     Offset,
     /// The position of the vertex, in metres.
@@ -31,14 +33,15 @@ pub enum VatValues {
 
 /// Options of vertex animation textures. Start from `VatOptions::default()` and set fields.
 ///
-/// A bake writes four files: OUT (`.exr` or `.png`) with positions, `OUT_normal` with normals, `OUT_mesh.glb` with the character
-/// at the first frame, and `OUT.json`. All are in glTF's space: right-handed, Y up, metres. A shader has to convert the values
-/// in the same way as the importer converts the mesh: Unity's importers negate x, Unreal's swap y and z and convert to
-/// centimetres.
+/// A bake writes four files: OUT (`.exr` or `.png`) with positions, `OUT_normal` with normals,
+/// `OUT_mesh.glb` with the character at the first frame, and `OUT.json`. All are in glTF's space:
+/// right-handed, Y up, metres. A shader has to convert the values in the same way as the importer
+/// converts the mesh: Unity's importers negate x, Unreal's swap y and z and convert to centimetres.
 ///
-/// A texture has one row per frame, the first frame at the top, and one column per vertex of the mesh file. If there are more
-/// vertices than `max_width`, a frame has `rowsPerFrame` rows, one below the other. The second UV set of the mesh is the centre of
-/// each vertex's texel in the first frame. So a vertex shader needs no vertex numbers, and importers may reorder vertices:
+/// A texture has one row per frame, the first frame at the top, and one column per vertex of the
+/// mesh file. If there are more vertices than `max_width`, a frame has `rowsPerFrame` rows, one
+/// below the other. The second UV set of the mesh is the centre of each vertex's texel in the first
+/// frame. So a vertex shader needs no vertex numbers, and importers may reorder vertices:
 ///
 /// ```glsl
 /// vec2 uv = uv2 + vec2(0.0, float(frame * rowsPerFrame) / float(height)); // minus if v points up
@@ -46,8 +49,9 @@ pub enum VatValues {
 /// vec3 normal = texture(normals, uv).rgb;
 /// ```
 ///
-/// A PNG texel is relative to a range in the JSON file: the value is `mix(min, max, texel)`. The range of normals is -1 to 1.
-/// Import the textures as data: nearest texel, no mipmaps, no compression, no sRGB. Between frames a shader interpolates.
+/// A PNG texel is relative to a range in the JSON file: the value is `mix(min, max, texel)`. The
+/// range of normals is -1 to 1. Import the textures as data: nearest texel, no mipmaps, no
+/// compression, no sRGB. Between frames a shader interpolates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VatOptions {
@@ -55,7 +59,8 @@ pub struct VatOptions {
     pub values: VatValues,
     /// Bits per channel: 32 or 16 in EXR, 16 or 8 in PNG; `None` for the larger number.
     pub bits: Option<u8>,
-    /// The largest width of a texture in texels, 1 to 16,384. Frames with more vertices have several rows.
+    /// The largest width of a texture in texels, 1 to 16,384. Frames with more vertices have
+    /// several rows.
     pub max_width: u32,
 }
 
@@ -139,7 +144,8 @@ pub(super) struct VatPart {
     pub normals: Vec<u32>,
 }
 
-/// Collects the frames and writes them at the end, because the range and layout of a texture are known only then.
+/// Collects the frames and writes them at the end, because the range and layout of a texture are
+/// known only then.
 pub(super) struct VatWriter {
     files: VatFiles,
     values: VatValues,
@@ -154,7 +160,8 @@ pub(super) struct VatWriter {
 
 impl VatWriter {
     /// # Errors
-    /// There are too many vertices or frames for a texture, or the stage's metersPerUnit is not above 0.
+    /// There are too many vertices or frames for a texture, or the stage's metersPerUnit is not
+    /// above 0.
     pub fn new(
         scene: &Scene,
         clip: &Clip,
@@ -196,7 +203,8 @@ impl VatWriter {
         }
     }
 
-    /// Writes positions, normals, mesh and metadata (`OUT.exr`, `OUT_normal.exr`, `OUT_mesh.glb`, `OUT.json`).
+    /// Writes positions, normals, mesh and metadata (`OUT.exr`, `OUT_normal.exr`, `OUT_mesh.glb`,
+    /// `OUT.json`).
     ///
     /// # Errors
     /// A file cannot be written, or positions are too large for 16-bit floats.

@@ -1,7 +1,7 @@
 //! The layout of a vertex animation texture: the texel of each vertex in each frame.
 //!
-//! A frame is a row, and a vertex is a column. If the vertices do not fit into one row, they continue in the rows below. Every
-//! frame starts a new row. Row 0 is the top of the image.
+//! A frame is a row, and a vertex is a column. If the vertices do not fit into one row, they
+//! continue in the rows below. Every frame starts a new row. Row 0 is the top of the image.
 
 /// The largest width and height of a texture: the limit of Direct3D 11 and of most Vulkan devices.
 pub const MAX_SIDE: u32 = 16_384;
@@ -17,8 +17,8 @@ pub struct VatLayout {
 }
 
 impl VatLayout {
-    /// The layout for these numbers of vertices and frames. The texture is at most `max_width` texels wide, which has to be 1 to
-    /// [`MAX_SIDE`].
+    /// The layout for these numbers of vertices and frames. The texture is at most `max_width`
+    /// texels wide, which has to be 1 to [`MAX_SIDE`].
     ///
     /// # Errors
     /// The texture would be higher than [`MAX_SIDE`]; the message says what would fit.
@@ -57,7 +57,8 @@ impl VatLayout {
         (vertex % self.width, row)
     }
 
-    /// The index of a texel's vertex in an array of all frames, one after the other; `None` for an unused texel.
+    /// The index of a texel's vertex in an array of all frames, one after the other; `None` for an
+    /// unused texel.
     #[must_use]
     pub fn at(&self, column: u32, row: u32) -> Option<usize> {
         let (frame, row) = (row / self.rows_per_frame, row % self.rows_per_frame);

@@ -1,5 +1,5 @@
-//! The mesh of vertex animation textures, as binary glTF: one mesh, with one primitive per prim and material. Its second UV
-//! set is the position of each vertex's texel in the first frame.
+//! The mesh of vertex animation textures, as binary glTF: one mesh, with one primitive per prim and
+//! material. Its second UV set is the position of each vertex's texel in the first frame.
 
 use glam::{Vec2, Vec3};
 use serde_json::{Value, json};
@@ -18,11 +18,13 @@ pub(super) struct MeshPart {
     pub uvs: Option<Vec<Vec2>>,
     /// Linear colours.
     pub colors: Option<Vec<Vec3>>,
-    /// For each material its name and its triangles, as vertices of this part, counter-clockwise seen from outside.
+    /// For each material its name and its triangles, as vertices of this part, counter-clockwise
+    /// seen from outside.
     pub triangles: Vec<(Option<String>, Vec<[u32; 3]>)>,
 }
 
-/// A complete .glb file. `positions` and `normals` are those of all parts, one after the other, in glTF's space.
+/// A complete .glb file. `positions` and `normals` are those of all parts, one after the other, in
+/// glTF's space.
 ///
 /// # Errors
 /// The file would be larger than 4 GiB, the limit of glTF.

@@ -103,8 +103,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// All times of the baked prims below, and all other times at which a box below changes. Empty if no prim below was
-    /// baked.
+    /// All times of the baked prims below, and all other times at which a box below changes. Empty
+    /// if no prim below was baked.
     pub(super) fn times(&self, only_baked_times: bool) -> Vec<Time> {
         let baked = self
             .nodes
@@ -257,7 +257,8 @@ impl Range {
         self.high = self.high.max(p);
     }
 
-    /// Extends the box by another one that is transformed by `m`. A box that is empty or overflows adds nothing.
+    /// Extends the box by another one that is transformed by `m`. A box that is empty or overflows
+    /// adds nothing.
     pub(super) fn add_box(&mut self, other: Self, m: DMat4) {
         if other.is_empty() {
             return;

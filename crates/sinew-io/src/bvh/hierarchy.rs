@@ -5,8 +5,8 @@ use glam::DVec3;
 use super::lines::Lines;
 use sinew::error::Invalid;
 
-/// Levels of joints. Paths of joints are as long as they are deep, so that files deeper than any skeleton would
-/// need memory by the square of their size.
+/// Levels of joints. Paths of joints are as long as they are deep, so that files deeper than any
+/// skeleton would need memory by the square of their size.
 const DEEPEST: usize = 512;
 
 /// A ROOT, a JOINT or an End Site; parents come first.

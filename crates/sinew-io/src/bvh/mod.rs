@@ -1,20 +1,24 @@
 //! Biovision Hierarchy (.bvh), a format of motion capture: a skeleton and one clip.
 //!
-//! There is no standard. This reader follows the first description of the format ("Biovision BVH", University of
-//! Wisconsin-Madison) and the files of Blender, MotionBuilder and the CMU conversions:
+//! There is no standard. This reader follows the first description of the format ("Biovision BVH",
+//! University of Wisconsin-Madison) and the files of Blender, MotionBuilder and the CMU
+//! conversions:
 //!
-//! - Rest rotations are identity, rest translations the OFFSETs. Position channels replace the OFFSET, axis by axis.
-//! - Rotation channels are degrees and apply in the order listed, each in the frame that those before it leave
-//!   (`Zrotation Xrotation Yrotation` is Rz * Rx * Ry for column vectors). Any number of them, in any order.
-//! - Frames are keys of linear curves, rotations by slerp; the first stands at 0 seconds. A `Frame Time` that is a
-//!   usual rate but for its rounding counts as that rate: 0.0333333 is 30 frames per second, 0.008333 is 120.
-//! - An End Site is a node without tracks, named after its joint: `Head_end`. It holds the last bone's length
-//!   and direction.
-//! - +Y is up. There is no unit: a rest skeleton up to 10 units across is taken to be in metres (Blender's), a larger one
-//!   in centimetres (mocap's).
+//! - Rest rotations are identity, rest translations the OFFSETs. Position channels replace the
+//!   OFFSET, axis by axis.
+//! - Rotation channels are degrees and apply in the order listed, each in the frame that those
+//!   before it leave (`Zrotation Xrotation Yrotation` is Rz * Rx * Ry for column vectors). Any
+//!   number of them, in any order.
+//! - Frames are keys of linear curves, rotations by slerp; the first stands at 0 seconds. A `Frame
+//!   Time` that is a usual rate but for its rounding counts as that rate: 0.0333333 is 30 frames
+//!   per second, 0.008333 is 120.
+//! - An End Site is a node without tracks, named after its joint: `Head_end`. It holds the last
+//!   bone's length and direction.
+//! - +Y is up. There is no unit: a rest skeleton up to 10 units across is taken to be in metres
+//!   (Blender's), a larger one in centimetres (mocap's).
 //!
-//! Keywords count in any case; joints may have spaces in their names; several ROOTs are several roots; braces may stand
-//! anywhere, but each frame is one line.
+//! Keywords count in any case; joints may have spaces in their names; several ROOTs are several
+//! roots; braces may stand anywhere, but each frame is one line.
 
 mod hierarchy;
 mod lines;
@@ -34,11 +38,12 @@ use lines::Lines;
 /// Units across of the largest rest skeleton that is taken to be in metres.
 const LARGEST_IN_METRES: f64 = 10.0;
 
-/// Reads a file. Its joints become nodes, and its motion becomes one clip with the name of the file.
+/// Reads a file. Its joints become nodes, and its motion becomes one clip with the name of the
+/// file.
 ///
 /// # Errors
-/// [`Error::Open`](crate::Error::Open) if the file cannot be read. [`Error::Invalid`](crate::Error::Invalid), with line and
-/// statement, for the first error in it.
+/// [`Error::Open`](crate::Error::Open) if the file cannot be read.
+/// [`Error::Invalid`](crate::Error::Invalid), with line and statement, for the first error in it.
 pub fn read(path: &Path) -> Result<Asset> {
     let bytes = crate::read_bytes(path)?;
     // Names may be in any old encoding; nothing else can.

@@ -1,5 +1,5 @@
-//! Accessors (glTF 2.0, 3.6.2): typed elements in buffer views, some of them replaced by sparse ones, and the component
-//! types and shapes that they are made of (3.6.2.2).
+//! Accessors (glTF 2.0, 3.6.2): typed elements in buffer views, some of them replaced by sparse
+//! ones, and the component types and shapes that they are made of (3.6.2.2).
 
 use super::document::Document;
 use super::json::Json;
@@ -201,7 +201,8 @@ impl<'d> Accessor<'d> {
         Invalid::new(&self.used_at, "", expected, found)
     }
 
-    /// Refuses an accessor of another shape or of none of these components; `expected` says which they are.
+    /// Refuses an accessor of another shape or of none of these components; `expected` says which
+    /// they are.
     pub(crate) fn expect(
         self,
         shape: Shape,
@@ -243,8 +244,8 @@ impl<'d> Accessor<'d> {
         self.base.is_none() && self.sparse.is_none()
     }
 
-    /// All elements; normalised integers as they are meant, others as numbers. Components come column by
-    /// column. The shape has to have N components.
+    /// All elements; normalised integers as they are meant, others as numbers. Components come
+    /// column by column. The shape has to have N components.
     ///
     /// # Errors
     /// A number that is not finite; more data than the file can justify.
@@ -415,7 +416,8 @@ impl Component {
     }
 }
 
-/// Bytes of an element and from one of its columns to the next, which start at multiples of 4 in matrices.
+/// Bytes of an element and from one of its columns to the next, which start at multiples of 4 in
+/// matrices.
 pub(super) fn element_layout(component: Component, shape: Shape) -> (usize, usize) {
     let column = component.size() * shape.rows;
     if shape.columns == 1 {

@@ -1,5 +1,5 @@
-//! Animations (glTF 2.0, 3.11; KHR_animation_pointer; the channels of EXT_skeleton_humanoid) and the key times and values of
-//! their samplers.
+//! Animations (glTF 2.0, 3.11; KHR_animation_pointer; the channels of EXT_skeleton_humanoid) and
+//! the key times and values of their samplers.
 
 use std::collections::HashSet;
 
@@ -325,8 +325,8 @@ pub(super) fn read_curve(
     })
 }
 
-/// Makes rotations of length 1, which quantised ones are only nearly. Splines stay as they are, since
-/// scaling a value without its tangents would bend them; they are normalised when evaluated.
+/// Makes rotations of length 1, which quantised ones are only nearly. Splines stay as they are,
+/// since scaling a value without its tangents would bend them; they are normalised when evaluated.
 ///
 /// # Errors
 /// Which one has no length.

@@ -1,5 +1,5 @@
-//! The .glb container (glTF 2.0, 4.4), read and written: a header and chunks, the first JSON, the second perhaps binary
-//! data.
+//! The .glb container (glTF 2.0, 4.4), read and written: a header and chunks, the first JSON, the
+//! second perhaps binary data.
 
 use std::io::{self, Write};
 
@@ -74,7 +74,8 @@ pub(super) fn split(bytes: &[u8]) -> Result<Parts<'_>, Invalid> {
     Ok(parts)
 }
 
-/// Writes a .glb file: a header, the JSON, padded by spaces, and the binary chunk if there is one, padded by zeros.
+/// Writes a .glb file: a header, the JSON, padded by spaces, and the binary chunk if there is one,
+/// padded by zeros.
 ///
 /// # Errors
 /// The file would be larger than 4 GiB, the limit of a .glb, or `out` fails.

@@ -1,4 +1,5 @@
-//! A glTF file as read: its JSON, its buffers, and the extensions that it may require. Everything else is looked up in it.
+//! A glTF file as read: its JSON, its buffers, and the extensions that it may require. Everything
+//! else is looked up in it.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,9 @@ const EXPANSION: u64 = 32;
 /// ... and this many bytes besides.
 const ALLOWANCE: u64 = 1 << 24;
 
-/// JSON and buffers of one file, checked as far as: the container is whole, the JSON is an object that says
-/// glTF 2, nothing unknown is required, and the buffers are there with the bytes they claim.
+/// JSON and buffers of one file, checked as far as: the container is whole, the JSON is an object
+/// that says glTF 2, nothing unknown is required, and the buffers are there with the bytes they
+/// claim.
 #[derive(Debug)]
 pub(crate) struct Document {
     /// The file it came from; external files are looked for beside it.
@@ -93,8 +95,8 @@ impl Document {
         (self.json, self.buffers)
     }
 
-    /// One element of a top-level array, such as `nodes`, by a checked reference to it. `what` names it in errors:
-    /// `a node`.
+    /// One element of a top-level array, such as `nodes`, by a checked reference to it. `what`
+    /// names it in errors: `a node`.
     pub(crate) fn follow(
         &self,
         reference: &Json<'_>,
@@ -142,15 +144,16 @@ impl Document {
         self.warnings.take()
     }
 
-    /// The elements of a top-level array, of which each is to become a `T`. Few bytes of JSON make many of some.
+    /// The elements of a top-level array, of which each is to become a `T`. Few bytes of JSON make
+    /// many of some.
     pub(super) fn list_for<T>(&self, array: &str) -> Result<Vec<Json<'_>>, Invalid> {
         let count = self.json().count(array)?;
         self.charge(count, size_of::<T>(), array)?;
         self.json().list(array)
     }
 
-    /// Accounts for bytes about to be allocated. A file of a few bytes can name the same megabytes, or zeros
-    /// that it does not hold, over and over.
+    /// Accounts for bytes about to be allocated. A file of a few bytes can name the same megabytes,
+    /// or zeros that it does not hold, over and over.
     pub(super) fn charge(&self, count: usize, bytes_each: usize, at: &str) -> Result<(), Invalid> {
         let bytes = (count as u64).saturating_mul(bytes_each as u64);
         match self.budget.get().checked_sub(bytes) {
@@ -227,7 +230,8 @@ fn read_buffer(buffer: &Json<'_>, bin: Option<&[u8]>, folder: &Path) -> Result<B
     Ok(Buffer::Bytes(bytes))
 }
 
-/// Extensions that are read, or that change nothing of what is: looks beyond UsdPreviewSurface, lights, metadata.
+/// Extensions that are read, or that change nothing of what is: looks beyond UsdPreviewSurface,
+/// lights, metadata.
 const SUPPORTED: &[&str] = &[
     "EXT_meshopt_compression",
     "EXT_skeleton_humanoid",

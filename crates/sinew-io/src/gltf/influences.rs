@@ -85,14 +85,16 @@ pub(super) fn read(
     Ok(out)
 }
 
-/// Sums that are further from 1 are reported: rounded floats and normalised integers stay well below.
+/// Sums that are further from 1 are reported: rounded floats and normalised integers stay well
+/// below.
 const REPORTED: f64 = 1e-3;
 
 /// Sums that are further from 1 are corrected: f32 rounding is below.
 const MENDED: f64 = 1e-6;
 
-/// Divides the weights of each point by their sum, which has to be 1 (glTF 2.0, 3.7.3.3). A renderer does so too where it
-/// is not, by the homogeneous division; UsdSkel does not. Gives the number of points worth telling of.
+/// Divides the weights of each point by their sum, which has to be 1 (glTF 2.0, 3.7.3.3). A
+/// renderer does so too where it is not, by the homogeneous division; UsdSkel does not. Gives the
+/// number of points worth telling of.
 fn normalise(weights: &mut [f32], each: usize) -> usize {
     let mut reported = 0;
     for weights in weights.chunks_exact_mut(each) {

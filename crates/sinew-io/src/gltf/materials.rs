@@ -66,7 +66,8 @@ fn read_material(document: &Document, json: &Json<'_>) -> Result<AssetMaterial, 
     Ok(material)
 }
 
-/// A texture that a material names; `None`, with a warning, where only formats stand behind it that USD lacks.
+/// A texture that a material names; `None`, with a warning, where only formats stand behind it that
+/// USD lacks.
 fn texture(
     document: &Document,
     owner: &Json<'_>,
@@ -141,7 +142,8 @@ fn uv_transform(json: &Json<'_>) -> Result<Mat3, Invalid> {
 /// No image file is read beyond this.
 const LARGEST: u64 = 1 << 30;
 
-/// All images. One that cannot be read, or is in no format that USD shows, is left empty with a warning.
+/// All images. One that cannot be read, or is in no format that USD shows, is left empty with a
+/// warning.
 pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
     let mut names = HashSet::new();
     let mut files = HashSet::new();
@@ -233,7 +235,8 @@ fn ending_of_name(uri: String) -> &'static str {
     }
 }
 
-/// A file name without its extension, from the image's name or its file, of letters that every file system takes.
+/// A file name without its extension, from the image's name or its file, of letters that every file
+/// system takes.
 fn stem(json: &Json<'_>) -> Result<Option<String>, Invalid> {
     let name = json.text("name")?;
     let uri = json.text("uri")?;

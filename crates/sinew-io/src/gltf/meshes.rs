@@ -72,8 +72,8 @@ fn check_weights(weights: &Json<'_>, found: usize, targets: usize) -> Result<(),
     Err(weights.error(expected, found.to_string()))
 }
 
-/// The names that exporters agree on, of the mesh or of its first primitive. They are no part of the
-/// standard, so anything odd about them is passed over.
+/// The names that exporters agree on, of the mesh or of its first primitive. They are no part of
+/// the standard, so anything odd about them is passed over.
 fn target_names(mesh: &Json<'_>, primitive: &Json<'_>, targets: usize) -> Vec<String> {
     let names = [mesh, primitive].into_iter().find_map(|json| {
         let names = json.value().get("extras")?.get("targetNames")?;

@@ -1,10 +1,11 @@
 //! glTF 2.0: .gltf and .glb files, and VRM files (.vrm, .vrma).
 //!
-//! This module has its own JSON reader (`json`), because the errors of a general parser or of the `gltf` crate have no
-//! location in the file. That crate also rejects or drops the data of extensions in animation channels.
+//! This module has its own JSON reader (`json`), because the errors of a general parser or of the
+//! `gltf` crate have no location in the file. That crate also rejects or drops the data of
+//! extensions in animation channels.
 //!
-//! If a file breaks a rule, the error has the location of the fault. Data that only changes the look, such as an image that
-//! cannot be read, is dropped with a warning.
+//! If a file breaks a rule, the error has the location of the fault. Data that only changes the
+//! look, such as an image that cannot be read, is dropped with a warning.
 
 mod accessor;
 mod clips;
@@ -31,18 +32,20 @@ pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
 
-/// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is up.
+/// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is
+/// up.
 ///
 /// # Errors
 /// - [`Error::Open`](crate::Error::Open) if the file cannot be read.
-/// - [`Error::Invalid`](crate::Error::Invalid) for the first rule that is broken. Its [`Invalid::prim`] is the location in the JSON, such as
-///   `accessors[3].bufferView`.
+/// - [`Error::Invalid`](crate::Error::Invalid) for the first rule that is broken. Its
+///   [`Invalid::prim`] is the location in the JSON, such as `accessors[3].bufferView`.
 pub fn read(path: &Path) -> Result<Asset> {
     let bytes = crate::read_bytes(path)?;
     read_bytes(&bytes, path)
 }
 
-/// Reads a file that is already in memory. `file` is its path in errors, and other files are looked for in its folder.
+/// Reads a file that is already in memory. `file` is its path in errors, and other files are looked
+/// for in its folder.
 ///
 /// # Errors
 /// Those of [`read`].

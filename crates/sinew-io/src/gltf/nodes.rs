@@ -52,8 +52,8 @@ pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
     Ok(nodes)
 }
 
-/// The nodes that the scene to show starts from (glTF 2.0, 3.5.1): those of `scene`, of the first scene where none
-/// is named, or all without a parent where there is no scene.
+/// The nodes that the scene to show starts from (glTF 2.0, 3.5.1): those of `scene`, of the first
+/// scene where none is named, or all without a parent where there is no scene.
 pub(super) fn roots(document: &Document, nodes: &[Node]) -> Result<Vec<usize>, Invalid> {
     let root = document.json();
     let scenes = root.list("scenes")?;

@@ -1,5 +1,5 @@
-//! Primitives: points, faces and what each point carries (glTF 2.0, 3.7.2; KHR_mesh_quantization); lists, strips and fans of
-//! triangles (3.7.2.1); morph targets (3.7.2.2).
+//! Primitives: points, faces and what each point carries (glTF 2.0, 3.7.2; KHR_mesh_quantization);
+//! lists, strips and fans of triangles (3.7.2.1); morph targets (3.7.2.2).
 
 use glam::{Vec2, Vec3, Vec4};
 
@@ -132,7 +132,8 @@ fn vec4_of([x, y, z, w]: [f64; 4]) -> Vec4 {
     Vec4::new(x as f32, y as f32, z as f32, w as f32)
 }
 
-/// The accessor of an attribute, of one of the shapes, and FLOAT, of a `core` type or of a `quantized` one.
+/// The accessor of an attribute, of one of the shapes, and FLOAT, of a `core` type or of a
+/// `quantized` one.
 pub(super) fn attribute<'d>(
     document: &'d Document,
     attributes: &Json<'_>,
@@ -163,8 +164,8 @@ pub(super) fn attribute<'d>(
     Ok(Some(accessor))
 }
 
-/// Values that only colour or shade: left out, with a warning, where some are not finite. Exporters write such
-/// tangents where texture coordinates are degenerate.
+/// Values that only colour or shade: left out, with a warning, where some are not finite. Exporters
+/// write such tangents where texture coordinates are degenerate.
 fn soft<const N: usize, T: Clone>(
     document: &Document,
     accessor: Option<Accessor<'_>>,

@@ -22,8 +22,9 @@ pub(super) enum Source {
     File(PathBuf),
 }
 
-/// Resolves a URI beside `folder`: `data:` or a relative path, never a URL or an absolute path. Paths
-/// may go through `..`, as the common viewers have it; textures beside the model's folder are usual.
+/// Resolves a URI beside `folder`: `data:` or a relative path, never a URL or an absolute path.
+/// Paths may go through `..`, as the common viewers have it; textures beside the model's folder are
+/// usual.
 ///
 /// # Errors
 /// What was found instead, in words.

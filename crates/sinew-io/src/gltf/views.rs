@@ -1,10 +1,10 @@
-//! Buffer views (glTF 2.0, 3.6.1.2), plain and compressed (EXT_meshopt_compression, and KHR_meshopt_compression, which adds
-//! a newer vertex codec and a filter for colours).
+//! Buffer views (glTF 2.0, 3.6.1.2), plain and compressed (EXT_meshopt_compression, and
+//! KHR_meshopt_compression, which adds a newer vertex codec and a filter for colours).
 //!
-//! Decoded by `meshoptimizer-rs`, a port of meshoptimizer to safe Rust, built here without its SIMD (so without
-//! any `unsafe`): it needs no C++ compiler, returns errors where a stream is broken, and takes a limit on memory.
-//! The `meshopt` crate wraps the C++ library itself: better known, but every build of sinew would compile C++, or
-//! these files would not open by default.
+//! Decoded by `meshoptimizer-rs`, a port of meshoptimizer to safe Rust, built here without its SIMD
+//! (so without any `unsafe`): it needs no C++ compiler, returns errors where a stream is broken,
+//! and takes a limit on memory. The `meshopt` crate wraps the C++ library itself: better known, but
+//! every build of sinew would compile C++, or these files would not open by default.
 
 use meshoptimizer_rs::codec::{BufferView, Filter, Mode};
 use meshoptimizer_rs::{Limits, Workspace, codec};
@@ -50,7 +50,8 @@ impl Document {
         })
     }
 
-    /// The bytes that `buffer`, `byteOffset` and `byteLength` of a view (or of an extension of one) name.
+    /// The bytes that `buffer`, `byteOffset` and `byteLength` of a view (or of an extension of one)
+    /// name.
     pub(super) fn slice<'d>(&'d self, view: &Json<'_>) -> Result<&'d [u8], Invalid> {
         let reference = view.need("buffer")?;
         let buffer = &self.buffers[reference.index("a buffer", self.buffers.len())?];

@@ -7,11 +7,13 @@ use glam::DVec3;
 use crate::retarget::reference::Reference;
 use crate::retarget::{Bone, RetargetPose, Rig};
 
-/// The largest number of leaf joints. Skeletons with more are not simple bodies, and all pairs of leaves are compared.
+/// The largest number of leaf joints. Skeletons with more are not simple bodies, and all pairs of
+/// leaves are compared.
 const MOST_ENDS: usize = 256;
 
-/// Guesses the main bones. The hands are the two leaf joints that are farthest apart to the sides, the feet the two lowest
-/// ones that branch off the trunk separately, and the head is the highest of the others.
+/// Guesses the main bones. The hands are the two leaf joints that are farthest apart to the sides,
+/// the feet the two lowest ones that branch off the trunk separately, and the head is the highest
+/// of the others.
 pub(super) fn by_shape(rig: &Rig) -> BTreeMap<Bone, usize> {
     find(rig).unwrap_or_default()
 }

@@ -24,8 +24,8 @@ const WORDS: &[(&[&str], &[Part])] = &[
     (&["leg"], &[Part::Leg(0), Part::Leg(1), Part::Leg(2)]),
 ];
 
-/// Guesses the main bones. Each bone is the first joint from the root down whose words fit and that is not another bone
-/// yet.
+/// Guesses the main bones. Each bone is the first joint from the root down whose words fit and that
+/// is not another bone yet.
 pub(super) fn by_words(rig: &Rig) -> BTreeMap<Bone, usize> {
     let mut out = BTreeMap::new();
     let mut taken = BTreeSet::new();

@@ -145,7 +145,7 @@ fn missing_bones_are_named_on_stderr() {
     );
     let collapsed = put(&model, &clip, &out, &["--mode", "collapse"]);
     assert!(
-        stderr(&collapsed).contains("its rotation goes to upperChest"),
+        stderr(&collapsed).contains("its rotation is multiplied into upperChest"),
         "{}",
         stderr(&collapsed)
     );
@@ -227,7 +227,7 @@ fn wrong_requests_write_nothing() {
     refused(
         &run(&[&model], &described),
         &out,
-        &["EXT_skeleton_humanoid already"],
+        &["already has EXT_skeleton_humanoid"],
     );
     assert_eq!(run(&[&model], &[]).status.code(), Some(2));
 }

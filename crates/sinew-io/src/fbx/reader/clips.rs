@@ -126,7 +126,8 @@ fn track(target: TrackTarget, times: Vec<f64>, keys: Keys) -> Track {
     }
 }
 
-/// Weights of all channels of a mesh, at the times of any of them, for every node that has the mesh.
+/// Weights of all channels of a mesh, at the times of any of them, for every node that has the
+/// mesh.
 fn weight_tracks(
     baked: &ufbx::BakedAnim,
     nodes: &Nodes,
@@ -181,10 +182,10 @@ fn weights(
     budget.spend::<f64>(times.len().saturating_mul(channels.len()), clip)?;
     let mut values = vec![0.0; times.len() * channels.len()];
     for (i, channel) in channels.iter().enumerate() {
-        let slots = values.iter_mut().skip(i).step_by(channels.len());
+        let weights = values.iter_mut().skip(i).step_by(channels.len());
         let keys = animated(channel).unwrap_or(&[]);
-        for (slot, time) in slots.zip(&times) {
-            *slot = percent(keys, *time).map_or(channel.weight, |p| p / 100.0 / channel.full);
+        for (weight, time) in weights.zip(&times) {
+            *weight = percent(keys, *time).map_or(channel.weight, |p| p / 100.0 / channel.full);
         }
     }
     let count = channels.len();

@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use sinew::error::Invalid;
 
-/// Levels of nodes. Paths of joints are as long as they are deep, so that files deeper than any skeleton would
-/// need memory by the square of their size.
+/// Levels of nodes. Paths of joints are as long as they are deep, so that files deeper than any
+/// skeleton would need memory by the square of their size.
 const DEEPEST: u32 = 512;
-/// Rotations between keys are spherical in a curve and Euler angles in FBX: samples this close differ by less than
-/// a thousandth of a radian for anything that swings once a second.
+/// Rotations between keys are spherical in a curve and Euler angles in FBX: samples this close
+/// differ by less than a thousandth of a radian for anything that swings once a second.
 const LOWEST_RATE: f64 = 60.0;
 /// Samples between two keys; ufbx halves the rate beyond.
 const MOST_SEGMENTS: usize = 4096;

@@ -1,4 +1,5 @@
-//! Materials, as far as ufbx finds simple PBR in them, and their textures: embedded ones, and files below the FBX's folder.
+//! Materials, as far as ufbx finds simple PBR in them, and their textures: embedded ones, and files
+//! below the FBX's folder.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -102,7 +103,7 @@ impl Reader<'_> {
         let Some(texture) = map.texture.as_ref().filter(|_| map.texture_enabled) else {
             return Ok(None);
         };
-        // Of layered textures and shaders, the picture below.
+        // For layered textures and shaders, the image of the lowest layer.
         let plain = texture.file_textures.into_iter().next();
         let texture = plain.unwrap_or(texture);
         let Some(image) = self.images.index(self.scene, texture)? else {
@@ -167,7 +168,8 @@ fn scalar(map: &ufbx::MaterialMap, default: f32) -> f32 {
     value(map).map_or(default, |v| v.x.clamp(0.0, 1.0))
 }
 
-/// What is opaque of it: of PBR shaders their opacity, of Phong and Lambert what transparency leaves.
+/// What is opaque of it: of PBR shaders their opacity, of Phong and Lambert what transparency
+/// leaves.
 fn opacity(pbr: &ufbx::MaterialPbrMaps) -> f32 {
     if let Some(opacity) = value(&pbr.opacity) {
         return opacity.x.clamp(0.0, 1.0);
@@ -181,12 +183,12 @@ fn opacity(pbr: &ufbx::MaterialPbrMaps) -> f32 {
     }
 }
 
-/// No picture file is read beyond this.
+/// The largest size of an image file that is read, in bytes.
 const LARGEST: u64 = 1 << 30;
-/// Letters of a picture's name that are kept.
+/// The largest number of characters of an image's name that are kept.
 const LONGEST_NAME: usize = 80;
 
-/// Pictures that materials use, each once.
+/// The images that materials use, each once.
 pub struct Images<'a> {
     folder: PathBuf,
     stem: String,
@@ -215,8 +217,8 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// The picture of a texture; one that cannot be read is there without bytes, and warned about. `None` where a texture
-    /// has no picture at all.
+    /// The image of a texture. An image that cannot be read has no bytes, and there is a warning.
+    /// `None` if the texture has no image.
     pub fn index(
         &mut self,
         scene: &ufbx::Scene,
@@ -266,18 +268,19 @@ impl<'a> Images<'a> {
         self.warnings.push(Warning::new(code, name, message));
     }
 
-    /// By the path relative to the FBX file, and by name in the folders where exporters put pictures. Other
-    /// folders are left alone: the picture would go into what sinew writes.
+    /// Looks for the path relative to the FBX file, and for the name in the folders where exporters
+    /// put images. Other folders are not searched, because the image would be copied into the
+    /// output of sinew.
     fn beside(&self, file: &ufbx::TextureFile, name: &str) -> Option<Vec<u8>> {
         let relative = file.relative_filename.replace('\\', "/");
         let unpacked = format!("{}.fbm/{name}", self.stem);
         let textures = format!("textures/{name}");
         let places = [&relative, name, &unpacked, &textures];
         let paths = places.iter().map(Path::new).filter(|p| is_below(p));
-        paths.map(|p| self.folder.join(p)).find_map(|p| picture(&p))
+        paths.map(|p| self.folder.join(p)).find_map(|p| image(&p))
     }
 
-    /// A file name of letters that every file system takes, and that no other image has.
+    /// A unique file name of letters that every file system accepts.
     fn free_name(&mut self, name: &str, extension: &str) -> String {
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -314,8 +317,8 @@ fn is_below(path: &Path) -> bool {
     parts.peek().is_some() && parts.all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
 }
 
-/// A file's bytes, where it is a picture's: no device, and nothing else that happens to have that name.
-fn picture(path: &Path) -> Option<Vec<u8>> {
+/// The bytes of a file if it is a regular file with an image; `None` otherwise.
+fn image(path: &Path) -> Option<Vec<u8>> {
     let size = std::fs::metadata(path).ok()?.len();
     (size <= LARGEST).then(|| read_at_most(path, LARGEST).ok())?
 }

@@ -34,7 +34,8 @@ pub struct MeshChannel {
 #[derive(Clone, Copy)]
 struct Known {
     mesh: usize,
-    /// Some points have no influences and go with the node, so that each node has a skin of its own.
+    /// Some points have no influences and go with the node, so that each node has a skin of its
+    /// own.
     has_rigid_points: bool,
     /// The skin that nodes share otherwise.
     skin: Option<usize>,
@@ -201,7 +202,8 @@ pub struct Source<'a> {
     pub mesh: &'a ufbx::Mesh,
     pub skin: Option<&'a MeshSkin<'a>>,
     pub channels: &'a [Channel<'a>],
-    /// By vertex: the primitive's point, `u32::MAX` where it has none. Always all `u32::MAX` between primitives.
+    /// By vertex: the primitive's point, `u32::MAX` where it has none. Always all `u32::MAX`
+    /// between primitives.
     pub local: Vec<u32>,
 }
 
@@ -368,8 +370,8 @@ fn join_corners(primitive: &mut Primitive, corners: &Corners) {
     // A corner for each point.
     let mut first = vec![usize::MAX; corners.vertices.len()];
     for (corner, point) in corners.indices.iter().enumerate() {
-        let slot = &mut first[*point as usize];
-        *slot = (*slot).min(corner);
+        let lowest = &mut first[*point as usize];
+        *lowest = (*lowest).min(corner);
     }
     let is_split = |corner: usize, point: usize| {
         let other = first[point];

@@ -1,4 +1,5 @@
-//! Deformers: skins (joints, bind matrices, influences) and blend shapes (channels as morph targets).
+//! Deformers: skins (joints, bind matrices, influences) and blend shapes (channels as morph
+//! targets).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,7 +29,8 @@ impl<'a> MeshSkin<'a> {
             joints: Vec::new(),
             inverse_bind: Vec::new(),
         };
-        // Joints that stand for a bone: more than one where its clusters disagree about its bind pose.
+        // Joints that stand for a bone: more than one where its clusters disagree about its bind
+        // pose.
         let mut of_bone: HashMap<usize, Vec<u32>> = HashMap::new();
         for cluster in &deformer.clusters {
             let bone = cluster.bone_node.as_ref().and_then(|b| nodes.index(b))?;
@@ -82,7 +84,8 @@ impl<'a> MeshSkin<'a> {
         normalised.collect()
     }
 
-    /// The skin; `rigid` is the node that has the mesh and the mesh's place in it, where some points have no influences.
+    /// The skin; `rigid` is the node that has the mesh and the mesh's place in it, where some
+    /// points have no influences.
     pub fn with_rigid(&self, rigid: Option<(usize, DMat4)>) -> AssetSkin {
         let mut skin = AssetSkin {
             name: self.deformer.element.name.to_string(),
@@ -182,16 +185,16 @@ impl Channel<'_> {
                 };
             }
         }
-        for (slot, value) in touched.values_mut().enumerate() {
-            *value = slot;
+        for (index, value) in touched.values_mut().enumerate() {
+            *value = index;
         }
         budget.spend::<[Vec3; 2]>(touched.len() * (self.inbetweens.len() + 1), &self.name)?;
         let offsets = |shape: &ufbx::BlendShape, values: &[ufbx::Vec3]| {
             let mut sums = vec![DVec3::ZERO; touched.len()];
             for (vertex, value) in shape.offset_vertices.iter().zip(values) {
                 let point = local.get(*vertex as usize).unwrap_or(&u32::MAX);
-                if let Some(slot) = touched.get(point) {
-                    sums[*slot] += dvec3(*value);
+                if let Some(index) = touched.get(point) {
+                    sums[*index] += dvec3(*value);
                 }
             }
             sums.into_iter().map(DVec3::as_vec3).collect::<Vec<Vec3>>()

@@ -17,11 +17,12 @@ use sinew_animate::asset::{
 const FLOAT: u32 = 5126;
 
 impl GltfEdit {
-    /// Adds a clip as one more animation. `asset` is this document as it was read. If a node that the clip moves has a matrix, the
-    /// matrix is replaced by translation, rotation and scale.
+    /// Adds a clip as one more animation. `asset` is this document as it was read. If a node that
+    /// the clip moves has a matrix, the matrix is replaced by translation, rotation and scale.
     ///
     /// # Errors
-    /// [`Error::Edit`](crate::Error::Edit) if a track is not of a node, a time is before 0, or a number is beyond the range of f32.
+    /// [`Error::Edit`](crate::Error::Edit) if a track is not of a node, a time is before 0, or a
+    /// number is beyond the range of f32.
     pub fn add_clip(&mut self, asset: &Asset, clip: &AssetClip) -> Result<()> {
         let mut bytes = Vec::new();
         let mut accessors = Vec::new();
@@ -90,7 +91,10 @@ impl GltfEdit {
         let local = asset.nodes.get(node).map(|n| n.local);
         let found = self.json.get_mut("nodes").and_then(|n| n.get_mut(node));
         let (Some(local), Some(Value::Object(found))) = (local, found) else {
-            return Err(unexpected(&self.file, format!("no node {node}")));
+            return Err(unexpected(
+                &self.file,
+                format!("the document has no node {node}"),
+            ));
         };
         if found.remove("matrix").is_some() || matches!(local, LocalTransform::Matrix(_)) {
             let trs = local.trs();
@@ -187,7 +191,10 @@ impl GltfEdit {
     pub fn describe(&mut self, skeleton: &HumanoidSkeleton) -> Result<()> {
         let described = self.json.get("extensions").and_then(|e| e.get(EXTENSION));
         if described.is_some() {
-            return Err(unexpected(&self.file, format!("has {EXTENSION} already")));
+            return Err(unexpected(
+                &self.file,
+                format!("the document already has {EXTENSION}"),
+            ));
         }
         let extension = described_as(skeleton);
         self.object("extensions")?

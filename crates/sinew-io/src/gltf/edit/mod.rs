@@ -1,8 +1,9 @@
-//! Edits of glTF files: adds clips and humanoid skeletons to the JSON of a file and keeps everything else.
+//! Edits of glTF files: adds clips and humanoid skeletons to the JSON of a file and keeps
+//! everything else.
 //!
-//! In a .glb, new data is appended to the BIN chunk. In a .gltf, it is one more buffer in a data URI. If the output is in
-//! the folder of the model, it refers to the same external buffers and images. Otherwise they are copied into the
-//! output, so that it is self-contained.
+//! In a .glb, new data is appended to the BIN chunk. In a .gltf, it is one more buffer in a data
+//! URI. If the output is in the folder of the model, it refers to the same external buffers and
+//! images. Otherwise they are copied into the output, so that it is self-contained.
 
 mod clip;
 mod save;
@@ -75,7 +76,7 @@ impl GltfEdit {
         }
         match &mut self.json {
             Value::Object(root) => Ok(root),
-            _ => Err(unexpected(&self.file, "a document that is not an object")),
+            _ => Err(unexpected(&self.file, "the document is not an object")),
         }
     }
 
@@ -99,7 +100,7 @@ impl GltfEdit {
         let file = self.file.clone();
         match self.root()?.entry(key).or_insert_with(|| json!({})) {
             Value::Object(object) => Ok(object),
-            _ => Err(unexpected(&file, format!("{key} that is not an object"))),
+            _ => Err(unexpected(&file, format!("{key} is not an object"))),
         }
     }
 
@@ -126,7 +127,7 @@ impl GltfEdit {
         let Some(Some(buffer)) = self.buffers.get_mut(index) else {
             return Err(unexpected(
                 &self.file,
-                "a document whose buffers are not a list",
+                "the buffers of the document are not a list",
             ));
         };
         buffer.resize(buffer.len().next_multiple_of(4), 0);

@@ -18,12 +18,13 @@ use sinew::error::Warning;
 const LARGEST_IMAGE: u64 = 1 << 30;
 
 impl GltfEdit {
-    /// Writes the document: `.gltf` as JSON, `.glb` and `.vrm` as one binary file. The file appears under its name only when it
-    /// is complete. Returns warnings about files that could not be copied.
+    /// Writes the document: `.gltf` as JSON, `.glb` and `.vrm` as one binary file. The file appears
+    /// under its name only when it is complete. Returns warnings about files that could not be
+    /// copied.
     ///
     /// # Errors
-    /// `output` has another extension or is the model's own file, the file cannot be written, or a .glb would be larger than
-    /// 4 GiB.
+    /// `output` has another extension or is the model's own file, the file cannot be written, or a
+    /// .glb would be larger than 4 GiB.
     pub fn save(mut self, output: &Path) -> Result<Vec<Warning>> {
         let fail = |reason: String| Error::write(output, reason);
         let extension = crate::extension(output);
@@ -61,7 +62,8 @@ impl GltfEdit {
         Ok(self.warnings)
     }
 
-    /// The first buffer as BIN chunk, with the additions behind it. `None` where the first buffer has no data.
+    /// The first buffer as BIN chunk, with the additions behind it. `None` where the first buffer
+    /// has no data.
     fn take_bin(&mut self) -> Option<Vec<u8>> {
         let mut bin = self.buffers.first_mut()?.take()?;
         if let Some(added) = self.added.take().filter(|a| *a > 0)

@@ -1,7 +1,8 @@
 //! Extensions for characters: humanoid skeletons, expressions, and clips of human bones.
 //!
-//! Errors of EXT_skeleton_humanoid have their own codes, see [`humanoid`]. Those of VRM 0.x, VRM 1.0 and VRM Animation have codes
-//! `vrm-*`. Spring bones, constraints, MToon and gaze control are ignored, with a warning.
+//! Errors of EXT_skeleton_humanoid have their own codes, see [`humanoid`]. Those of VRM 0.x, VRM 1.0
+//! and VRM Animation have codes `vrm-*`. Spring bones, constraints, MToon and gaze control are
+//! ignored, with a warning.
 
 pub mod humanoid;
 mod lookup;
@@ -16,7 +17,8 @@ use sinew_animate::asset::Asset;
 
 pub use humanoid::{FindingSeverity, HumanoidFinding};
 
-/// The findings of [`humanoid::validate`] in a file, even if the file has other errors. Empty if it is not a glTF file.
+/// The findings of [`humanoid::validate`] in a file, even if the file has other errors. Empty if it
+/// is not a glTF file.
 #[must_use]
 pub fn humanoid_findings(path: &Path) -> Vec<HumanoidFinding> {
     let bytes = crate::read_bytes(path).unwrap_or_default();
@@ -25,7 +27,8 @@ pub fn humanoid_findings(path: &Path) -> Vec<HumanoidFinding> {
     document.map_or_else(Vec::new, |document: Value| humanoid::validate(&document))
 }
 
-/// Holds a document to the rules of EXT_skeleton_humanoid, before its clips are read; gives what is to be warned about.
+/// Holds a document to the rules of EXT_skeleton_humanoid, before its clips are read; gives what is
+/// to be warned about.
 ///
 /// # Errors
 /// The first error, with its JSON location and code.
@@ -33,8 +36,8 @@ pub(super) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
     humanoid::check(document)
 }
 
-/// Adds humanoids, expressions, their clips and what is to be warned about to the asset of a checked document; its nodes,
-/// meshes, skins and clips have the document's own indices.
+/// Adds humanoids, expressions, their clips and what is to be warned about to the asset of a
+/// checked document; its nodes, meshes, skins and clips have the document's own indices.
 ///
 /// # Errors
 /// The first error of VRM, with its JSON location and mostly a code.

@@ -1,7 +1,7 @@
 //! EXT_skeleton_humanoid: human bones by name, and animation channels on them.
 //!
-//! Source: the text of the extension (draft). If its JSON schema differs (a single skeleton, no `chest`), the text is
-//! followed. The layout of the schema is read too, with a warning.
+//! Source: the text of the extension (draft). If its JSON schema differs (a single skeleton, no
+//! `chest`), the text is followed. The layout of the schema is read too, with a warning.
 
 mod channels;
 mod reference_pose;
@@ -21,8 +21,8 @@ use sinew_animate::asset::{Asset, HumanoidSkeleton};
 /// The extension's name.
 pub const EXTENSION: &str = "EXT_skeleton_humanoid";
 
-/// Checks the rules of the extension: first those of skeletons, then those of channels. `document` may be any JSON; errors in the
-/// rest of the document are not reported.
+/// Checks the rules of the extension: first those of skeletons, then those of channels. `document`
+/// may be any JSON; errors in the rest of the document are not reported.
 #[must_use]
 pub fn validate(document: &Value) -> Vec<HumanoidFinding> {
     let mut findings = Vec::new();
@@ -46,7 +46,8 @@ pub fn validate(document: &Value) -> Vec<HumanoidFinding> {
     findings
 }
 
-/// The humanoid skeletons of a document. If [`validate`] finds errors in it, they may be incomplete.
+/// The humanoid skeletons of a document. If [`validate`] finds errors in it, they may be
+/// incomplete.
 #[must_use]
 pub fn read(document: &Value) -> Vec<HumanoidSkeleton> {
     let root = lookup::root_extension(document, EXTENSION);

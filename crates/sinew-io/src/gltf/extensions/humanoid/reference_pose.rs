@@ -1,5 +1,6 @@
-//! Checks whether the bind pose of a skeleton is the reference pose of the extension: a T-pose that faces +Z, in which +Y of
-//! every bone points to its child and +X is the axis that a muscle bends the bone about.
+//! Checks whether the bind pose of a skeleton is the reference pose of the extension: a T-pose that
+//! faces +Z, in which +Y of every bone points to its child and +X is the axis that a muscle bends
+//! the bone about.
 
 mod bind_pose;
 
@@ -68,8 +69,9 @@ const CHAINS: [&[Bone]; 5] = [
 
 /// Findings about bones whose bind pose differs by more than ten degrees from the reference pose.
 ///
-/// Directions are in the space of the scene. The bind space of each skin is transformed to it by the transform that most of its
-/// joints agree on. Bones without a finite bind matrix are not checked.
+/// Directions are in the space of the scene. The bind space of each skin is transformed to it by
+/// the transform that most of its joints agree on. Bones without a finite bind matrix are not
+/// checked.
 #[must_use]
 pub fn reference_pose(asset: &Asset, skeleton: &HumanoidSkeleton) -> Vec<HumanoidFinding> {
     let world = world_from_bound_joints(asset, skeleton.bones.values().copied());
@@ -221,8 +223,8 @@ fn fingers() -> Vec<Vec<Bone>> {
         .collect()
 }
 
-/// Where a contracting muscle takes a bone's tip, for the bones that have one answer: shoulders, upper arms,
-/// thumbs, feet, eyes and the jaw have none.
+/// Where a contracting muscle takes a bone's tip, for the bones that have one answer: shoulders,
+/// upper arms, thumbs, feet, eyes and the jaw have none.
 fn bend_direction(bone: Bone) -> Option<(DVec3, &'static str)> {
     const FORWARD: (DVec3, &str) = (DVec3::Z, "+Z");
     const BACK: (DVec3, &str) = (DVec3::NEG_Z, "-Z");

@@ -199,7 +199,8 @@ fn hierarchy(
     }
 }
 
-/// Bones whose nearest bone above is not the one that the hierarchy asks for: the bone, that one, the one that is.
+/// Bones whose nearest bone above is not the one that the hierarchy asks for: the bone, that one,
+/// the one that is.
 pub fn misplaced(
     bones: &BTreeMap<Bone, usize>,
     tree: &Tree,

@@ -1,8 +1,8 @@
 //! VRM Animation: clips on human bones and expressions, for any VRM character.
 //!
-//! Bone tracks stay on the file's own nodes, which the humanoid map names: they are relative to those nodes' rest
-//! pose. An expression's weight is the x of its node's translation, and becomes a track of its own; to be clamped to
-//! 0..1 where it is used.
+//! Bone tracks stay on the file's own nodes, which the humanoid map names: they are relative to
+//! those nodes' rest pose. An expression's weight is the x of its node's translation, and becomes a
+//! track of its own; to be clamped to 0..1 where it is used.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -71,7 +71,8 @@ fn bones(animation: &Json, asset: &mut Asset) -> Result<HashMap<usize, BoneNode>
     Ok(humanoid.bones.iter().map(node).collect())
 }
 
-/// Leaves out scales, and translations of other bones than the hips; silently where they never leave the rest pose.
+/// Leaves out scales, and translations of other bones than the hips; silently where they never
+/// leave the rest pose.
 fn bone_tracks(
     clip: &mut AssetClip,
     bones: &HashMap<usize, BoneNode>,

@@ -174,7 +174,8 @@ pub fn bind(
     })
 }
 
-/// Expressions so far, and what they do besides morphing, which is reported once for the whole file.
+/// Expressions so far, and what they do besides morphing, which is reported once for the whole
+/// file.
 #[derive(Default)]
 pub struct Collected {
     names: HashSet<String>,

@@ -107,13 +107,13 @@ fn named(asset: &mut Asset) {
 }
 
 fn springs(at: &str, count: usize) -> Warning {
-    let message = format!("{count} spring bones are ignored: they keep their rest pose");
+    let message = format!("spring bones are ignored (count: {count}): they keep their rest pose");
     Warning::new("spring-bones-ignored", at, message)
 }
 
 fn mtoon(at: &str, count: usize) -> Warning {
     let message =
-        format!("MToon shading of {count} materials is ignored: the plain glTF material is used");
+        format!("MToon shading is ignored (count: {count}): the plain glTF material is used");
     Warning::new("mtoon-ignored", at, message)
 }
 
@@ -127,7 +127,7 @@ fn first_person(at: &str) -> Warning {
     Warning::new("first-person-ignored", at, message)
 }
 
-/// One warning for each kind of thing that is left out.
+/// Adds one warning for each part of VRM that is ignored.
 pub fn warn(document: &Value, asset: &mut Asset) {
     let warnings = &mut asset.warnings;
     if let Some(vrm) = root_extension(document, "VRM") {
@@ -157,7 +157,7 @@ pub fn warn(document: &Value, asset: &mut Asset) {
         warnings.push(Warning::new(
             "node-constraints-ignored",
             format!("nodes[{first}].extensions.VRMC_node_constraint"),
-            format!("{count} node constraints are ignored: nodes keep their own tracks"),
+            format!("node constraints are ignored (count: {count}): nodes keep their own tracks"),
         ));
     }
     let toon = having(document, "materials", "VRMC_materials_mtoon");

@@ -1,0 +1,106 @@
+//! The error of a command.
+
+use std::fmt;
+use std::path::Path;
+
+use sinew::Invalid;
+use sinew::gpu::GpuError;
+
+/// A result with a command's [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a command failed: the errors of all libraries, as the one line that is printed.
+#[derive(Debug)]
+pub enum Error {
+    /// An attribute or a file is invalid. The line ends with its code.
+    Invalid(Invalid),
+    /// Any other error, and requests that a command refuses.
+    Message(String),
+}
+
+impl Error {
+    /// The error of a file that cannot be opened or read.
+    pub fn open(file: &Path, reason: impl fmt::Display) -> Self {
+        Self::Message(format!("{}: cannot open: {reason}", file.display()))
+    }
+
+    /// The error of an output that cannot be written.
+    pub fn write(file: &Path, reason: impl fmt::Display) -> Self {
+        Self::Message(format!("{}: cannot write: {reason}", file.display()))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(invalid) => f.write_str(&with_code(invalid)),
+            Self::Message(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The text of an invalid attribute, with its code in brackets. `sinew check --codes` explains the
+/// code.
+pub fn with_code(invalid: &Invalid) -> String {
+    match invalid.code {
+        Some(code) => format!("{invalid} [{code}]"),
+        None => invalid.to_string(),
+    }
+}
+
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Self::Invalid(invalid)
+    }
+}
+
+impl From<GpuError> for Error {
+    fn from(error: GpuError) -> Self {
+        Self::Message(error.to_string())
+    }
+}
+
+impl From<sinew::Error> for Error {
+    fn from(error: sinew::Error) -> Self {
+        match error {
+            sinew::Error::Invalid(invalid) => Self::Invalid(invalid),
+            other => Self::Message(other.to_string()),
+        }
+    }
+}
+
+impl From<sinew_io::Error> for Error {
+    fn from(error: sinew_io::Error) -> Self {
+        match error {
+            sinew_io::Error::Invalid(invalid) => Self::Invalid(invalid),
+            other => Self::Message(other.to_string()),
+        }
+    }
+}
+
+impl From<sinew_animate::Error> for Error {
+    fn from(error: sinew_animate::Error) -> Self {
+        match error {
+            sinew_animate::Error::Invalid(invalid) => Self::Invalid(invalid),
+            other => Self::Message(other.to_string()),
+        }
+    }
+}
+
+impl From<sinew_check::Error> for Error {
+    fn from(error: sinew_check::Error) -> Self {
+        match error {
+            sinew_check::Error::Io(error) => error.into(),
+            other => Self::Message(other.to_string()),
+        }
+    }
+}
+
+impl From<sinew_render::Error> for Error {
+    fn from(error: sinew_render::Error) -> Self {
+        match error {
+            sinew_render::Error::Io(error) => (*error).into(),
+            other => Self::Message(other.to_string()),
+        }
+    }
+}

@@ -33,7 +33,6 @@ pub use pose_cache::{OutSpace, PoseCache};
 pub use relation::Relation;
 pub use skin_binding::{
     InfluenceSource, NormalsProperty, NormalsSource, ShapeChannel, SkinBinding, SkinPart,
-    StaticSkins,
 };
 pub use xform::{OpKind, OpValue, XformOp, XformStack};
 
@@ -94,8 +93,9 @@ pub struct PlacedSkeleton {
     pub instance: SkeletonInstance,
 }
 
-/// A scene to skin. Every reader produces one.
+/// A scene to skin. Every reader produces one: [`Scene::new`], then its fields.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Scene {
     /// The file that it was read from.
     pub file: PathBuf,
@@ -129,6 +129,28 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// Creates a scene without prims, with Y up and 0.01 metres per unit, as a stage without these
+    /// metadata has them.
+    #[must_use]
+    pub fn new(file: impl Into<PathBuf>, time_line: TimeLine) -> Self {
+        Self {
+            file: file.into(),
+            time_line,
+            up_axis: 'Y',
+            meters_per_unit: 0.01,
+            prims: Vec::new(),
+            skel_roots: Vec::new(),
+            instances: Vec::new(),
+            unbound_skeletons: Vec::new(),
+            animations: Vec::new(),
+            bindings: Vec::new(),
+            rest_extents: Vec::new(),
+            bounds: BoundsTree::default(),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// The bound prim at an index into [`Scene::bindings`].
     ///
     /// # Panics

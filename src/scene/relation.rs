@@ -62,26 +62,14 @@ mod tests {
                 resets: resets.contains(&i),
             },
         };
-        Scene {
-            file: "test".into(),
-            time_line: TimeLine {
-                range: None,
-                time_codes_per_second: 24.0,
-                frames_per_second: 24.0,
-            },
-            up_axis: 'Y',
-            meters_per_unit: 1.0,
-            prims: parents.iter().enumerate().map(prim).collect(),
-            skel_roots: Vec::new(),
-            instances: Vec::new(),
-            animations: Vec::new(),
-            bindings: Vec::new(),
-            unbound_skeletons: Vec::new(),
-            rest_extents: Vec::new(),
-            bounds: Default::default(),
-            errors: Vec::new(),
-            warnings: Vec::new(),
-        }
+        let time_line = TimeLine {
+            range: None,
+            time_codes_per_second: 24.0,
+            frames_per_second: 24.0,
+        };
+        let mut scene = Scene::new("test", time_line);
+        scene.prims = parents.iter().enumerate().map(prim).collect();
+        scene
     }
 
     #[test]

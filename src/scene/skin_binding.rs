@@ -94,8 +94,9 @@ pub struct ShapeChannel {
 }
 
 /// A bound prim. Its fields are as read from the file; [`BoundSkin::skin`](super::BoundSkin::skin)
-/// validates them.
+/// validates them. A reader creates one with [`SkinBinding::new`], then sets its fields.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SkinBinding {
     /// Prim path.
     pub path: String,
@@ -136,16 +137,57 @@ pub struct SkinBinding {
     /// The reason why this prim is not deformed; `None` if it is deformed.
     pub unsupported: Option<String>,
     /// The validated skins of a prim whose rest data never changes. Instances of one prototype
-    /// share them. If you change other fields after a skin was built, set this to `Arc::default()`.
-    pub static_skins: Arc<StaticSkins>,
+    /// share them.
+    static_skins: Arc<StaticSkins>,
 }
 
-/// The skins of a prim whose rest data never changes, each built at most once; opaque.
+impl SkinBinding {
+    /// Creates the binding of a prim that nothing deforms yet: linear blend skinning, no points, no
+    /// influences, no shapes. The indices are those of the fields of the same names; `definition`
+    /// is 0.
+    #[must_use]
+    pub fn new(
+        path: impl Into<String>,
+        type_name: impl Into<String>,
+        prim: usize,
+        skel_root: usize,
+        instance: usize,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            type_name: type_name.into(),
+            prim,
+            skel_root,
+            instance,
+            definition: 0,
+            points: Sampled::default(),
+            normals: Vec::new(),
+            influences: None,
+            method: SkinningMethod::default(),
+            joints: None,
+            geom_bind: Sampled::default(),
+            shapes: Vec::new(),
+            channel_mapper: None,
+            widths: Sampled::default(),
+            extent_rule: ExtentRule::Points,
+            unsupported: None,
+            static_skins: Arc::default(),
+        }
+    }
+
+    /// Forgets the skins that were built. Call it if you change other fields after a skin was
+    /// built, or if this is a changed copy of another binding.
+    pub fn forget_skins(&mut self) {
+        self.static_skins = Arc::default();
+    }
+}
+
+/// The skins of a prim whose rest data never changes, each built at most once.
 ///
 /// There is one for each [`SkinPart`], and separately for the default time and for time codes: an
 /// attribute may have a default and one sample with different values.
 #[derive(Debug, Default)]
-pub struct StaticSkins([[BuiltSkin; SkinPart::COUNT]; 2]);
+struct StaticSkins([[BuiltSkin; SkinPart::COUNT]; 2]);
 
 type BuiltSkin = OnceLock<Result<Arc<Skin>, Invalid>>;
 

@@ -64,7 +64,7 @@ impl CodedClip {
         out.keys.dedup();
         if bones > 0 {
             let message = format!(
-                "{bones} tracks move human bones and no nodes: `sinew humanoid` applies them to a model"
+                "{bones} tracks move human bones and no nodes: apply the clip to a humanoid model"
             );
             warnings.push(Warning::new("bone-tracks-left", &chosen.name, message));
         }

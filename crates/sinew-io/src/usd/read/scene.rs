@@ -153,38 +153,34 @@ impl UsdFile {
         }
         let mut animations: Vec<_> = builder.animations.into_values().collect();
         animations.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Scene {
-            file: self.file.clone(),
-            time_line: TimeLine {
-                range: stage
-                    .has_authored_time_code_range()
-                    .then(|| (stage.start_time_code(), stage.end_time_code())),
-                time_codes_per_second: stage.time_codes_per_second(),
-                frames_per_second: stage.frames_per_second(),
-            },
-            up_axis: match stage.stage_metadata("upAxis")? {
-                Some(sdf::Value::Token(t)) if t.as_str() == "Z" => 'Z',
-                _ => 'Y',
-            },
-            meters_per_unit: match stage.stage_metadata("metersPerUnit")? {
-                Some(sdf::Value::Double(v)) => v,
-                _ => 0.01,
-            },
-            prims: builder.prims,
-            skel_roots,
-            instances: builder.instances,
-            unbound_skeletons,
-            rest_extents,
-            animations,
-            bindings,
-            bounds,
-            errors: builder
-                .errors
-                .into_iter()
-                .map(|e| e.in_file(&self.file))
-                .collect(),
-            warnings,
-        })
+        let time_line = TimeLine {
+            range: stage
+                .has_authored_time_code_range()
+                .then(|| (stage.start_time_code(), stage.end_time_code())),
+            time_codes_per_second: stage.time_codes_per_second(),
+            frames_per_second: stage.frames_per_second(),
+        };
+        let mut scene = Scene::new(&self.file, time_line);
+        if let Some(sdf::Value::Token(up)) = stage.stage_metadata("upAxis")?
+            && up.as_str() == "Z"
+        {
+            scene.up_axis = 'Z';
+        }
+        if let Some(sdf::Value::Double(meters)) = stage.stage_metadata("metersPerUnit")? {
+            scene.meters_per_unit = meters;
+        }
+        scene.prims = builder.prims;
+        scene.skel_roots = skel_roots;
+        scene.instances = builder.instances;
+        scene.unbound_skeletons = unbound_skeletons;
+        scene.rest_extents = rest_extents;
+        scene.animations = animations;
+        scene.bindings = bindings;
+        scene.bounds = bounds;
+        let errors = builder.errors.into_iter();
+        scene.errors = errors.map(|e| e.in_file(&self.file)).collect();
+        scene.warnings = warnings;
+        Ok(scene)
     }
 }
 

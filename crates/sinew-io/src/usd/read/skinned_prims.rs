@@ -46,44 +46,27 @@ impl SkinReader<'_> {
         let tree_prim = &self.tree.tree[binding.prim];
         let prim = self.stage.prim(&self.tree.paths[binding.prim])?;
         let has_points = tree_prim.kind == PrimKind::Skinnable { has_points: true };
-        let mut out = SkinBinding {
-            path: tree_prim.path.clone(),
-            type_name: self.tree.type_names[binding.prim].clone(),
-            prim: at.prim,
-            skel_root: at.skel_root,
-            instance: at.instance,
-            definition: 0,
-            points: Sampled::default(),
-            normals: Vec::new(),
-            influences: self.read_influences(binding)?,
-            method: SkinningMethod::default(),
-            joints: match binding.joints {
-                Some(p) => read_uniform(
-                    &self
-                        .stage
-                        .prim(&self.tree.paths[p])?
-                        .attribute("skel:joints"),
-                )?,
-                None => None,
-            },
-            geom_bind: match binding.geom_bind_transform {
-                Some(p) => {
-                    let from = self.stage.prim(&self.tree.paths[p])?;
-                    let name = "primvars:skel:geomBindTransform";
-                    let read = read_sampled(&from.attribute(name), self.interpolation)?;
-                    let matrices = read.values().map(AsRef::as_ref);
-                    warn_of_projections(&from, name, matrices, self.warnings);
-                    read
-                }
-                None => Sampled::default(),
-            },
-            shapes: Vec::new(),
-            channel_mapper: None,
-            widths: Sampled::default(),
-            extent_rule: extent_rule(&prim)?,
-            unsupported: None,
-            static_skins: Arc::default(),
-        };
+        let mut out = SkinBinding::new(
+            tree_prim.path.as_str(),
+            self.tree.type_names[binding.prim].as_str(),
+            at.prim,
+            at.skel_root,
+            at.instance,
+        );
+        out.influences = self.read_influences(binding)?;
+        if let Some(p) = binding.joints {
+            let from = self.stage.prim(&self.tree.paths[p])?;
+            out.joints = read_uniform(&from.attribute("skel:joints"))?;
+        }
+        if let Some(p) = binding.geom_bind_transform {
+            let from = self.stage.prim(&self.tree.paths[p])?;
+            let name = "primvars:skel:geomBindTransform";
+            let read = read_sampled(&from.attribute(name), self.interpolation)?;
+            let matrices = read.values().map(AsRef::as_ref);
+            warn_of_projections(&from, name, matrices, self.warnings);
+            out.geom_bind = read;
+        }
+        out.extent_rule = extent_rule(&prim)?;
         match self.read_method(binding)? {
             Ok(method) => out.method = method,
             Err(reason) => out.unsupported = Some(reason),

@@ -40,7 +40,7 @@ pub struct Args {
     /// Print the fixes, and write nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Fix only findings with these codes (see `sinew check --codes`).
+    /// Fix only findings with these codes; `sinew check --codes` lists all.
     #[arg(long, value_name = "CODE,CODE", value_delimiter = ',')]
     only: Vec<String>,
     /// Keep the N largest influences of each point, and normalise their weights.

@@ -25,7 +25,7 @@
 //! let mut local = target.rest().to_vec();
 //! retargeter.retarget(&pose, &mut local);
 //! # assert!(local.iter().zip(target.rest()).any(|(a, b)| a.rotation.dot(b.rotation).abs() < 0.99));
-//! # Ok::<(), sinew::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod arms;

@@ -103,7 +103,7 @@ struct Root {
 /// let mut out = rig.rest().to_vec();
 /// retargeter.retarget(&pose, &mut out); // every frame
 /// assert!(out[1].rotation.dot(pose[1].rotation) > 1.0 - 1e-12);
-/// # Ok::<(), sinew::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Retargeter {

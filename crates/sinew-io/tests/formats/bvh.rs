@@ -605,8 +605,12 @@ fn depth_is_limited() {
         format!("HIERARCHY ROOT r {{ OFFSET 0 0 0 {open}{close} MOTION Frames: 0 Frame Time: 1")
     };
     assert_eq!(read(nested(500)).unwrap().nodes.len(), 500);
-    refused(&nested(1_000), "line 1", &["at most 512 joints"]);
-    refused(&nested(1_000_000), "line 1", &["at most 512 joints"]);
+    refused(&nested(1_000), "line 1", &["at most 512 levels of joints"]);
+    refused(
+        &nested(1_000_000),
+        "line 1",
+        &["at most 512 levels of joints"],
+    );
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn wrong_requests_write_nothing() {
     refused(
         &put(&model, &clip, &out, &["--clip", "run"]),
         &out,
-        &["no clip \"run\"", "\"wave\""],
+        &["no clip is named \"run\"", "\"wave\""],
     );
     refused(
         &put(&model, &clip, &out, &["--skeleton", "1"]),
@@ -183,7 +183,7 @@ fn wrong_requests_write_nothing() {
         &out,
         &["no humanoid skeleton", "--describe"],
     );
-    refused(&put(&model, &plain, &out, &[]), &out, &["has no clips"]);
+    refused(&put(&model, &plain, &out, &[]), &out, &["no clips in this file"]);
     refused(
         &put(&model, &bench.path("none.glb"), &out, &[]),
         &out,

@@ -460,7 +460,7 @@ fn a_file_that_asks_for_more_than_its_size_justifies() {
         .collect();
     character.weights = vec![vec![(0, 1.0)]; count as usize];
     character.weights[5] = (0..1_000).map(|j| (j, 1.0)).collect();
-    refused(character.text(), &["as the file's size has it"]);
+    refused(character.text(), &["the limit for a file of this size"]);
 }
 
 fn refused(text: impl AsRef<[u8]>, words: &[&str]) {

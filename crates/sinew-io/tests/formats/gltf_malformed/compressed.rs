@@ -69,7 +69,7 @@ fn compressed_views() {
             t.set("/bufferViews/0/byteLength", json!(1_200_000_000));
         },
         at,
-        "unpacks to no more than",
+        "unpacks to at most",
     );
     // A buffer that only stands for one.
     broken(

@@ -139,7 +139,7 @@ fn accessors() {
             t.set("/accessors/0/count", json!(4_000_000_000u32));
         },
         "accessors[0]",
-        "unpacks to no more than",
+        "unpacks to at most",
     );
     // The same bytes over and over.
     broken(
@@ -151,7 +151,7 @@ fn accessors() {
             }
         },
         "accessors[15]",
-        "unpacks to no more than",
+        "unpacks to at most",
     );
     for (bits, name) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf")] {
         broken(
@@ -192,7 +192,7 @@ fn sparse_accessors() {
                 t.set("/accessors/9/sparse/indices/bufferView", json!(view));
             },
             "accessors[9].sparse.indices",
-            "rise and stay below 3",
+            "increase and are below 3",
         );
     }
     broken(

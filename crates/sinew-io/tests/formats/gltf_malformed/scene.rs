@@ -98,7 +98,7 @@ fn nodes_and_scenes() {
         "/nodes/1/translation",
         json!([0, 0, 1e300]),
         "nodes[1].translation",
-        "float",
+        "f32",
     );
     replaced(
         "/nodes/1/scale",
@@ -154,7 +154,7 @@ fn skins() {
         "/skins/0/joints",
         json!([1]),
         &attribute("JOINTS_0"),
-        "joints below 1",
+        "joint indices below 1",
     );
     replaced(
         "/skins/0/joints",
@@ -386,7 +386,7 @@ fn animations() {
                 t.set("/animations/0/samplers/0/input", json!(times));
             },
             "animations[0].samplers[0].input",
-            "rise",
+            "increase",
         );
     }
     broken(

@@ -8,8 +8,6 @@ use super::{PackedSkin, Packing, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows};
 use crate::skel::Pose;
-#[cfg(feature = "gpu")]
-use crate::skel::SkinningMethod;
 
 /// A [`Pose`] as the kernels read it: a palette, the matrices from skeleton space to the space of
 /// the results, and the weights of blend shapes.
@@ -230,7 +228,7 @@ impl PackedPose {
             let expected = "a skin with influences, to move with a rig";
             return wrong("", expected.into(), "none".into());
         }
-        if skin.method() != SkinningMethod::ClassicLinear {
+        if skin.method().has_rigid_motions() {
             let expected = "linear blend skinning, to be posed on the GPU";
             return wrong("", expected.into(), format!("{:?}", skin.method()));
         }
@@ -352,7 +350,7 @@ fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
 /// Checks that a palette of the right size has the method and the normals that a skin needs.
 fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
     let misfit = |expected: String, found: String| Err(Misfit { expected, found });
-    if palette.method() != skin.method() {
+    if palette.rigid().is_some() != skin.method().has_rigid_motions() {
         let expected = format!("a {:?} palette", skin.method());
         return misfit(expected, format!("{:?}", palette.method()));
     }

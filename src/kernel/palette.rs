@@ -90,7 +90,7 @@ impl Palette {
                 &mut []
             }
         };
-        if method == SkinningMethod::ClassicLinear {
+        if !method.has_rigid_motions() {
             *rigid = None;
             linear(skinning, geom_bind, points, of_normals);
             return;

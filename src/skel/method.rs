@@ -14,6 +14,15 @@ pub enum SkinningMethod {
 }
 
 impl SkinningMethod {
+    /// Whether rigid motions stand beside its matrices ([`crate::kernel::RigidMotions`]).
+    #[must_use]
+    pub fn has_rigid_motions(self) -> bool {
+        match self {
+            Self::ClassicLinear => false,
+            Self::DualQuaternion => true,
+        }
+    }
+
     /// The method that a token names; `None` for an unknown token, with which the prim cannot be
     /// skinned (rule 29).
     #[must_use]

@@ -5,6 +5,7 @@ use super::skeletons::joint_names;
 use super::{CheckOptions, Findings};
 use sinew::math;
 use sinew::sampled::Time;
+use sinew::skel::SkinningMethod;
 use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue};
 
 /// The largest difference of a sum of weights from 1 that counts as normalised. Sums of eight f32
@@ -47,7 +48,7 @@ pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mu
         for name in [METHOD, "skel:skinningMethod"] {
             let method = prim.tokens(name).first().map(String::as_str);
             if let Some(method) = method
-                && !matches!(method, "classicLinear" | "dualQuaternion")
+                && SkinningMethod::from_token(method).is_none()
             {
                 let message = format!("expected classicLinear or dualQuaternion, found '{method}'");
                 findings.add("skinning-method-unknown", path, name, message);

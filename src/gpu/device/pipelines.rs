@@ -4,7 +4,18 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::error::{GpuError, guarded};
-use crate::kernel::{Access, Kernel};
+use crate::kernel::{Access, KERNELS, Kernel};
+
+/// The most numeric overrides of a kernel.
+const NUMBERS: usize = {
+    let (mut most, mut i) = (0, 0);
+    while i < KERNELS.len() {
+        let count = KERNELS[i].numbers.len();
+        most = if count > most { count } else { most };
+        i += 1;
+    }
+    most
+};
 
 /// The override constants of a pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -12,7 +23,19 @@ pub struct Variant {
     /// The kernel's boolean overrides: the first is bit 0.
     pub bits: usize,
     /// The kernel's numeric overrides: the output binding of each kind of result, and counts.
-    pub numbers: [u8; 3],
+    pub numbers: [u8; NUMBERS],
+}
+
+impl Variant {
+    /// A variant with these numbers, in the order of the kernel's.
+    pub fn with<const N: usize>(bits: usize, numbers: [u8; N]) -> Self {
+        let mut out = Self {
+            bits,
+            ..Self::default()
+        };
+        out.numbers[..N].copy_from_slice(&numbers);
+        out
+    }
 }
 
 /// A pipeline that frames may need: a kernel with its override constants.

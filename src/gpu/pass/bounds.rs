@@ -1,6 +1,7 @@
 //! Reduces the positions of each instance to its bounding box.
 
 use super::{Pass, Wanted, only_variant};
+use crate::gpu::device::error::GpuError;
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
@@ -61,6 +62,12 @@ impl Pass for Bounds {
         let points = stores.outputs.binding(skinner, key.out_set, 0);
         let keys = stores.bounds.iter().map(|bounds| bounds.keys().whole());
         std::iter::once(points).chain(keys).collect()
+    }
+
+    fn reserve(&self, skinner: &Skinner, stores: &mut Stores) -> Result<(), GpuError> {
+        let count = stores.instances.index_count();
+        let mut bounds = stores.bounds.iter_mut();
+        bounds.try_for_each(|bounds| bounds.reserve(skinner, count))
     }
 
     /// Forgets the boxes of earlier frames.

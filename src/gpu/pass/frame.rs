@@ -77,8 +77,8 @@ impl PlannedFrame {
     ) -> Result<(), GpuError> {
         let pages = self.poses.pages().iter().map(|page| page.bytes());
         stores.pose_buffers.reserve(skinner, pages)?;
-        if let Some(bounds) = &mut stores.bounds {
-            bounds.reserve(skinner, stores.instances.index_count())?;
+        for planned in &self.passes {
+            planned.pass.reserve(skinner, stores)?;
         }
         let buffer = match buffer {
             Some(held) => held,

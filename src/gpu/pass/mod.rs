@@ -12,6 +12,7 @@ mod weights;
 
 use std::fmt::Debug;
 
+use super::device::error::GpuError;
 use super::device::pipelines::{PipelineVariant, Variant};
 use super::device::skinner::Skinner;
 use super::plan::frame::Scene;
@@ -56,6 +57,11 @@ pub trait Pass: Debug + Send + Sync {
 
     /// Updates the items that depend on more than the plan. Called before each frame.
     fn update(&self, _stores: &Stores, _tables: &mut ItemTables) {}
+
+    /// Reserves the buffers that it writes to. Called once per plan, before any pass binds.
+    fn reserve(&self, _skinner: &Skinner, _stores: &mut Stores) -> Result<(), GpuError> {
+        Ok(())
+    }
 
     /// Records commands that have to run before its dispatches.
     fn prepare(&self, _stores: &Stores, _encoder: &mut wgpu::CommandEncoder) {}

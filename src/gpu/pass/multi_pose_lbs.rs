@@ -39,22 +39,18 @@ fn variant(
 ) -> Variant {
     let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
     let binding = |is_set: bool, kind: usize| if is_set { bindings[kind] } else { 0 };
-    Variant {
-        bits: bit(normals, WITH_NORMALS)
-            | bit(previous, WITH_PREVIOUS)
-            | bit(values.narrow, NARROW)
-            | bit(values.packing == Packing::Fine, FINE)
-            | bit(values.packing == Packing::Compact, COMPACT),
-        numbers: [
-            binding(normals, NORMALS),
-            binding(previous, PREVIOUS),
-            // 0 stands for any number of influences.
-            match influences {
-                0..=MOST_IN_REGISTERS => influences as u8,
-                _ => 0,
-            },
-        ],
-    }
+    let bits = bit(normals, WITH_NORMALS)
+        | bit(previous, WITH_PREVIOUS)
+        | bit(values.narrow, NARROW)
+        | bit(values.packing == Packing::Fine, FINE)
+        | bit(values.packing == Packing::Compact, COMPACT);
+    // 0 stands for any number of influences.
+    let influences = match influences {
+        0..=MOST_IN_REGISTERS => influences as u8,
+        _ => 0,
+    };
+    let (normals, previous) = (binding(normals, NORMALS), binding(previous, PREVIOUS));
+    Variant::with(bits, [normals, previous, influences])
 }
 
 /// Instances can share an item if they have the same key.

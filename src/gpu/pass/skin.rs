@@ -207,14 +207,12 @@ impl Shape {
             | needs(self.is_small(), SHARED_WORKGROUPS);
         // Bindings of kinds that are not written do not make another variant.
         let number = |kind: usize, bit: usize| if bits & bit > 0 { bindings[kind] } else { 0 };
-        Variant {
-            bits,
-            numbers: [
-                number(NORMALS, WITH_NORMALS),
-                number(TANGENTS, WITH_TANGENTS),
-                number(PREVIOUS, WITH_PREVIOUS),
-            ],
-        }
+        let numbers = [
+            number(NORMALS, WITH_NORMALS),
+            number(TANGENTS, WITH_TANGENTS),
+            number(PREVIOUS, WITH_PREVIOUS),
+        ];
+        Variant::with(bits, numbers)
     }
 }
 

@@ -20,10 +20,7 @@ pub struct SmoothNormals {
 /// The pipeline for these output bindings. Normals go to the binding of positions, which is the
 /// first, or to the second.
 fn variant(bindings: &[u8; KINDS]) -> Variant {
-    Variant {
-        bits: 0,
-        numbers: [bindings[NORMALS].min(1), 0, 0],
-    }
+    Variant::with(0, [bindings[NORMALS].min(1)])
 }
 
 impl Pass for SmoothNormals {

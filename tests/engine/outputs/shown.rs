@@ -137,16 +137,12 @@ pub fn on_cpu(skin: &PackedSkin, pose: &PackedPose) -> Deformed {
             .has_output_normals()
             .then(|| vec![Vec3::NAN; skin.output_normal_count()]),
         tangents: skin.tangents().map(|t| vec![Vec4::NAN; t.len()]),
-        previous: None,
+        ..Deformed::default()
     };
-    CpuJob {
-        skin,
-        pose,
-        points: &mut out.points,
-        normals: out.normals.as_deref_mut(),
-        tangents: out.tangents.as_deref_mut(),
-    }
-    .run();
+    let mut job = CpuJob::new(skin, pose, &mut out.points);
+    job.normals = out.normals.as_deref_mut();
+    job.tangents = out.tangents.as_deref_mut();
+    job.run();
     out
 }
 

@@ -183,7 +183,11 @@ fn wrong_requests_write_nothing() {
         &out,
         &["no humanoid skeleton", "--describe"],
     );
-    refused(&put(&model, &plain, &out, &[]), &out, &["no clips in this file"]);
+    refused(
+        &put(&model, &plain, &out, &[]),
+        &out,
+        &["no clips in this file"],
+    );
     refused(
         &put(&model, &bench.path("none.glb"), &out, &[]),
         &out,

@@ -32,6 +32,8 @@ mod packed_pose;
 mod packed_skin;
 mod palette;
 mod pose_rig;
+// Public for the tests and benches of this repository, which compare it with the shaders.
+#[doc(hidden)]
 pub mod registry;
 mod skin;
 mod skin_on_cpu;

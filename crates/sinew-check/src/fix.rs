@@ -23,7 +23,7 @@ pub struct FixOptions {
     /// How to check the file. With [`CheckOptions::max_influences`], `fix` also reduces each point
     /// to that many influences.
     pub check: CheckOptions,
-    /// Codes to fix. If empty, all codes with [`Code::fixable`](super::Code::fixable).
+    /// Codes to fix. If empty, all codes whose [`Code`](super::Code) is fixable.
     pub only: Vec<String>,
 }
 

@@ -50,8 +50,10 @@ pub struct Skinner {
 }
 
 impl Skinner {
-    /// Creates a skinner on the host's device. [`super::needed_limits`] and
-    /// [`super::needed_features`] list what the device needs; WebGPU's default limits are enough.
+    /// Creates a skinner on the host's device. [`crate::gpu::needed_limits`] and
+    /// [`crate::gpu::needed_features`] list what the device needs; WebGPU's default limits are
+    /// enough.
+    ///
     /// Pipelines are compiled later, when a frame first needs them.
     ///
     /// # Errors

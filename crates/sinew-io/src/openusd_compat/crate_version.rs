@@ -6,7 +6,7 @@
 //!
 //! See the fault: read a crate of version 0.5 or 0.6 that has time samples with openusd alone.
 //!
-//! Test: `crate_versions` and `no_command_reads_a_crate_of_another_version` in `crates/sinew-cli/tests/types.rs`.
+//! Test: `crate_versions` and `no_command_reads_a_crate_of_another_version` in `crates/sinew-cli/tests/commands/types.rs`.
 //!
 //! Goes when: openusd reads such a file as usd-core does.
 

@@ -4,7 +4,7 @@
 //! See the fault: a Skeleton with `rel skel:animationSource = []` below a prim that names an animation; flatten the
 //! stage, and the relationship is gone.
 //!
-//! Test: `targets_authored_as_none_stay_none` in `crates/sinew-cli/tests/stages.rs`.
+//! Test: `targets_authored_as_none_stay_none` in `crates/sinew-cli/tests/commands/stages.rs`.
 //!
 //! Goes when: that test passes with `restore` left out.
 

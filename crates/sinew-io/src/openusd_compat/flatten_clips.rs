@@ -4,7 +4,7 @@
 //! See the fault: flatten `tests/goldens/clips_switch.usda` with `openusd::usd::Stage::flatten`: the attributes that the
 //! clips animate have no samples. usd-core writes them.
 //!
-//! Test: the cases `clips_*` of `crates/sinew-cli/tests/goldens.rs`.
+//! Test: the cases `clips_*` of `crates/sinew-bake/tests/against_usd_core/goldens.rs`.
 //!
 //! Goes when: those cases pass without [`flatten_clips`]. [`clip_samples`] stays as long as `Attribute::time_samples` gives
 //! nothing for attributes that clips supply.

@@ -5,7 +5,7 @@
 //! copies.
 //!
 //! Test: `a_crowd_of_instances_stays_small` and `instances_that_come_out_the_same_are_written_once` in
-//! `crates/sinew-cli/tests/stages.rs`.
+//! `crates/sinew-cli/tests/commands/stages.rs`.
 //!
 //! Goes when: openusd's flatten keeps instances. [`write_classes`], which shares instances in a layer of overs, stays.
 

@@ -10,7 +10,7 @@
 //! See the fault: write `half2 a = (1, 2)` to .usdc by openusd and read it again: (0.0001, 0).
 //!
 //! Test: `splines_are_told_and_not_written`, `what_a_spline_moves_is_refused` and those beside them in
-//! `crates/sinew-cli/tests/types.rs`.
+//! `crates/sinew-cli/tests/commands/types.rs`.
 //!
 //! Goes when: those tests pass with the values kept, kind by kind.
 

@@ -4,7 +4,7 @@
 //! See the fault: `float a = 1` with `a.timeSamples = { 0: None }`: `time_samples` gives nothing, `get_at(0)` gives no
 //! value.
 //!
-//! Test: `samples_that_are_all_blocked_are_no_value` in `crates/sinew-cli/tests/semantics.rs`.
+//! Test: `samples_that_are_all_blocked_are_no_value` in `crates/sinew-bake/tests/rules/semantics.rs`.
 //!
 //! Goes when: `time_samples` gives the blocked samples.
 

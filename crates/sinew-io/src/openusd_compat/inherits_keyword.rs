@@ -3,7 +3,7 @@
 //!
 //! See the fault: set `inheritPaths` on a prim and save the layer as .usda.
 //!
-//! Test: `instances_that_come_out_the_same_are_written_once` in `crates/sinew-cli/tests/stages.rs`.
+//! Test: `instances_that_come_out_the_same_are_written_once` in `crates/sinew-cli/tests/commands/stages.rs`.
 //!
 //! Goes when: openusd writes `inherits`.
 

@@ -4,7 +4,7 @@
 //! See the fault: two layers that each `prepend` an API schema to one prim; flatten the stage and compare `apiSchemas`
 //! with what usd-core's `UsdStage.Flatten` writes.
 //!
-//! Test: `applied_schemas_keep_their_order` in `crates/sinew-cli/tests/cli.rs`.
+//! Test: `applied_schemas_keep_their_order` in `crates/sinew-cli/tests/commands/cli.rs`.
 //!
 //! Goes when: that test passes with `restore` left out.
 

@@ -3,7 +3,7 @@
 //!
 //! See the fault: flatten a layer with `asset inputs:file = @./tex/skin.<UDIM>.png@` to another folder.
 //!
-//! Test: `udim_textures_keep_resolving` in `crates/sinew-cli/tests/cli.rs`.
+//! Test: `udim_textures_keep_resolving` in `crates/sinew-cli/tests/commands/cli.rs`.
 //!
 //! Goes when: that test passes without [`anchor`]. [`tiles`] stays: packages and copies look for tiles too.
 

@@ -1,7 +1,9 @@
 //! Retargeting: directions, positions, what is left alone, what is recognised, what is refused.
 
+mod facing;
 mod maps;
 mod poses;
+mod root;
 
 /// Counts the allocations of each thread.
 mod counting {

@@ -332,3 +332,45 @@ fn lines_are_short() {
     let readme = Page::read("README.md").text.lines().count();
     assert!(readme <= 150, "the README has {readme} lines");
 }
+
+/// Files that sentences name by their path in the repository, such as a workaround's test. The
+/// changelog names files of its time.
+#[test]
+fn named_files_exist() {
+    let root = common::repository();
+    let rooms = [
+        "benches", "crates", "docs", "examples", "shaders", "src", "tests", "tools",
+    ];
+    let mut files: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
+        .map(|page| root.join(page))
+        .into();
+    let mut folders: Vec<PathBuf> = rooms.map(|room| root.join(room)).into();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let ending = path.extension().and_then(|e| e.to_str());
+            match ending {
+                _ if path.is_dir() => folders.push(path),
+                Some("md" | "rs" | "wgsl") => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    let is_path = |word: &str| {
+        let room = word.split_once('/').map(|(room, _)| room);
+        room.is_some_and(|room| rooms.contains(&room))
+            && word
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+            && !word.contains("NAME")
+    };
+    let mut named = 0;
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for word in text.split('`').filter(|word| is_path(word)) {
+            assert!(root.join(word).exists(), "{}: `{word}`", file.display());
+            named += 1;
+        }
+    }
+    assert!(named > 40, "{named}");
+}

@@ -9,6 +9,7 @@
 //! | [`value`] | everything that a field can hold |
 //! | [`layer`] | specs and fields of one layer |
 
+mod author;
 mod error;
 pub mod layer;
 pub mod path;

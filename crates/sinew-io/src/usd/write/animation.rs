@@ -1,15 +1,18 @@
 //! A SkelAnimation written into an open file and bound to a Skeleton, or as a layer of its own.
 
-use std::path::Path;
+use std::path::Path as FilePath;
 
-use openusd::{gf, sdf};
+use half::f16;
+use sinew_layer::path::is_identifier;
+use sinew_layer::value::Quat;
+use sinew_layer::{Layer, Path, Value};
 
 use super::blend_shapes::{Authored, Failure, refuse, token_array};
 use super::edits::author;
 use crate::error::{Error, Result, Source};
 use crate::usd::file::UsdFile;
+use crate::usd::read::values::vectors;
 use crate::usd::write::edits::Samples;
-use crate::usd::write::flatten::Authoring;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Sampled;
 use sinew::scene::TimeLine;
@@ -43,7 +46,7 @@ impl UsdFile {
     /// As [`UsdFile::set_animation`]; a file that cannot be written, or that this stage is read from.
     pub fn write_animation(
         &self,
-        out: &Path,
+        out: &FilePath,
         name: &str,
         animation: &SkelAnimation,
         time_line: &TimeLine,
@@ -51,35 +54,30 @@ impl UsdFile {
         self.check_output(out)?;
         let path = format!("/{name}");
         check(name, &path, animation, time_line).map_err(|e| self.failure(e))?;
+        let path = Path::root().child(name);
         let fail = |source: Source| Error::Write {
             file: out.to_owned(),
             source,
         };
+        // Without an opinion this is USD's fallback.
         let theirs = |key: &str| {
-            let value = self.stage.stage_metadata(key);
+            let value = self.stage.metadata(key);
             value.map_err(|e| fail(e.into()))
         };
-        // Without an opinion USD's fallbacks hold, which are said here.
-        let up = theirs("upAxis")?.unwrap_or_else(|| sdf::Value::token("Y"));
-        let unit = theirs("metersPerUnit")?.unwrap_or(sdf::Value::Double(0.01));
-        let mut layer = sdf::Layer::new_anonymous("animation");
-        layer
-            .edit(|edit| {
-                author_animation(edit.data_mut(), &path, animation)?;
-                author_times(edit.data_mut(), time_line);
-                let data = edit.data_mut();
-                let root = sdf::Path::abs_root();
-                data.set_field(&root, "defaultPrim", sdf::Value::token(name));
-                data.set_field(&root, "upAxis", up);
-                data.set_field(&root, "metersPerUnit", unit);
-                Ok(())
-            })
-            .map_err(|e| fail(e.into()))?;
+        let up = theirs("upAxis")?.unwrap_or_else(|| Value::token("Y"));
+        let unit = theirs("metersPerUnit")?.unwrap_or(Value::Double(0.01));
+        let mut layer = Layer::new("animation");
+        author_animation(&mut layer, &path, animation);
+        author_times(&mut layer, time_line);
+        let root = &mut layer.root_mut().fields;
+        root.set("defaultPrim", Value::token(name));
+        root.set("upAxis", up);
+        root.set("metersPerUnit", unit);
         self.write_whole(layer, out)
     }
 
     fn try_set_animation(
-        &self,
+        &mut self,
         skeleton: &str,
         name: &str,
         animation: &SkelAnimation,
@@ -87,36 +85,23 @@ impl UsdFile {
     ) -> Authored<String> {
         let prim = self.prim_to_edit(skeleton, "Skeleton")?;
         check(name, &format!("{skeleton}/{name}"), animation, time_line)?;
-        let mut path = prim.path().append_path(name)?;
+        let skeleton = prim.path().clone();
+        let mut path = skeleton.child(name);
         for number in 2.. {
-            if !self.stage.prim(&path)?.is_valid()? {
+            if self.stage.prim(&path).is_none() {
                 break;
             }
-            path = prim
-                .path()
-                .append_path(format!("{name}_{number}").as_str())?;
+            path = skeleton.child(&format!("{name}_{number}"));
         }
-        let binds = prim.has_api_schema("SkelBindingAPI")?;
-        let root = self.stage.root_layer().identifier().to_owned();
-        let Some(mut layer) = self.stage.layer_mut(&root) else {
-            return refuse("its root layer cannot be edited".into());
-        };
-        layer.edit(|edit| {
-            let data = edit.data_mut();
-            author_animation(data, path.as_str(), animation)?;
-            author_times(data, time_line);
+        let binds = prim.has_api("SkelBindingAPI");
+        self.edit_root(|layer| {
+            author_animation(layer, &path, animation);
+            author_times(layer, time_line);
             if !binds {
-                sdf::PrimSpec::over(data, skeleton)?.add_applied_schema("SkelBindingAPI")?;
+                layer.apply_schema(&skeleton, "SkelBindingAPI");
             }
-            let source = sdf::Path::new(skeleton)?.append_property("skel:animationSource")?;
-            if !data.has_spec(&source) {
-                let uniform = sdf::Variability::Uniform;
-                sdf::RelationshipSpec::new(data, &source, uniform, false)?;
-            }
-            let key = sdf::FieldKey::TargetPaths.as_str();
-            let target = sdf::PathListOp::explicit(vec![path.clone()]);
-            data.set_field(&source, key, target.into());
-            Ok(())
+            let source = skeleton.property("skel:animationSource");
+            layer.relationship(&source, vec![path.clone()]);
         })?;
         Ok(path.as_str().to_owned())
     }
@@ -128,7 +113,7 @@ fn check(
     animation: &SkelAnimation,
     time_line: &TimeLine,
 ) -> std::result::Result<(), Failure> {
-    if !sdf::Path::is_valid_identifier(name) {
+    if !is_identifier(name) {
         return refuse(format!("'{name}' is no name for a prim"));
     }
     let rates = [time_line.time_codes_per_second, time_line.frames_per_second];
@@ -169,72 +154,43 @@ fn check(
 }
 
 /// The prim with everything that the animation holds.
-pub(crate) fn author_animation(
-    data: &mut dyn sdf::AbstractData,
-    path: &str,
-    animation: &SkelAnimation,
-) -> Authoring {
-    sdf::PrimSpec::new(data, path, sdf::Specifier::Def, "SkelAnimation")?;
-    author_tokens(data, path, "joints", &animation.joints)?;
-    let translations = samples(&animation.translations, |v| {
-        sdf::Value::Vec3fVec(bytemuck::cast_slice(v).to_vec())
-    });
-    author(data, path, "translations", "float3[]", translations)?;
+pub(crate) fn author_animation(layer: &mut Layer, path: &Path, animation: &SkelAnimation) {
+    layer.define(path, "SkelAnimation");
+    let tokens = |names: &[String]| token_array(names);
+    layer.uniform(&path.property("joints"), "token[]", tokens(&animation.joints));
+    let prim = path.as_str();
+    let translations = samples(&animation.translations, |v| vectors(v));
+    author(layer, prim, "translations", "float3[]", translations);
     let rotations = samples(&animation.rotations, |v| {
-        let quat = |q: &glam::Quat| gf::Quatf {
-            w: q.w,
-            x: q.x,
-            y: q.y,
-            z: q.z,
-        };
-        sdf::Value::QuatfVec(v.iter().map(quat).collect())
+        let quats = v.iter().map(|q| Quat(q.to_array()));
+        Value::QuatfArray(quats.collect())
     });
-    author(data, path, "rotations", "quatf[]", rotations)?;
-    let scales = samples(&animation.scales, |v| {
-        let half = |[x, y, z]: &[half::f16; 3]| gf::Vec3h {
-            x: *x,
-            y: *y,
-            z: *z,
-        };
-        sdf::Value::Vec3hVec(v.iter().map(half).collect())
+    author(layer, prim, "rotations", "quatf[]", rotations);
+    let scales = samples(&animation.scales, |v: &Vec<[f16; 3]>| {
+        Value::Vec3hArray(v.clone().into())
     });
-    author(data, path, "scales", "half3[]", scales)?;
+    author(layer, prim, "scales", "half3[]", scales);
     if !animation.blend_shapes.is_empty() {
-        author_tokens(data, path, "blendShapes", &animation.blend_shapes)?;
+        let shapes = tokens(&animation.blend_shapes);
+        layer.uniform(&path.property("blendShapes"), "token[]", shapes);
         let weights = samples(&animation.blend_shape_weights, |v| {
-            sdf::Value::FloatVec(v.clone())
+            Value::FloatArray(v.clone().into())
         });
-        author(data, path, "blendShapeWeights", "float[]", weights)?;
+        author(layer, prim, "blendShapeWeights", "float[]", weights);
     }
-    Ok(())
 }
 
-fn author_tokens(
-    data: &mut dyn sdf::AbstractData,
-    prim: &str,
-    name: &str,
-    tokens: &[String],
-) -> Authoring {
-    let path = sdf::Path::new(prim)?.append_property(name)?;
-    let uniform = sdf::Variability::Uniform;
-    sdf::AttributeSpec::new(data, &path, "token[]", uniform, false)?;
-    let default = sdf::FieldKey::Default.as_str();
-    data.set_field(&path, default, token_array(tokens.to_vec()));
-    Ok(())
-}
-
-fn samples<T>(sampled: &Sampled<T>, value: impl Fn(&T) -> sdf::Value) -> Samples<sdf::Value> {
+fn samples<T>(sampled: &Sampled<T>, value: impl Fn(&T) -> Value) -> Samples<Value> {
     let timed = sampled.authored();
     timed
-        .map(|(time, v)| (time, v.map_or(sdf::Value::ValueBlock, &value)))
+        .map(|(time, v)| (time, v.map_or(Value::Block, &value)))
         .collect()
 }
 
 /// Rates, and the range where there is one.
-fn author_times(data: &mut dyn sdf::AbstractData, time_line: &TimeLine) {
-    let root = sdf::Path::abs_root();
+fn author_times(layer: &mut Layer, time_line: &TimeLine) {
     let mut set = |key: &str, value: f64| {
-        data.set_field(&root, key, sdf::Value::Double(value));
+        layer.root_mut().fields.set(key, Value::Double(value));
     };
     set("timeCodesPerSecond", time_line.time_codes_per_second);
     set("framesPerSecond", time_line.frames_per_second);

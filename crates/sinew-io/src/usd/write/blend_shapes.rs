@@ -3,7 +3,10 @@
 //! Opinions go to the root layer, in memory: [`UsdFile::scene`] and bakes see them at once, and
 //! [`UsdFile::save_as`] writes the layer under another name.
 
-use openusd::{sdf, tf, usd};
+use sinew_layer::layer::field;
+use sinew_layer::path::is_identifier;
+use sinew_layer::{Layer, Path, TimeSamples, Token, Value};
+use sinew_stage::Prim;
 
 use crate::error::explain;
 use crate::error::{Error, Result};
@@ -14,15 +17,15 @@ use sinew::error::Invalid;
 use sinew::sampled::{Interpolation, Sampled, Time};
 use sinew::skel::{BlendShapeDef, InbetweenDef};
 
-/// What authoring comes across: a request that makes no sense, or openusd's own errors.
+/// What authoring comes across: a request that makes no sense, or a value that cannot be read.
 pub(crate) type Authored<T> = std::result::Result<T, Failure>;
 
 pub(crate) enum Failure {
     Invalid(Invalid),
     /// The request makes no sense, for this reason.
     Refused(String),
-    /// openusd's own error.
-    Theirs(String),
+    /// A layer or a value that cannot be read.
+    Unread(String),
 }
 
 impl From<Invalid> for Failure {
@@ -31,23 +34,17 @@ impl From<Invalid> for Failure {
     }
 }
 
-/// openusd has an error type for each of its layers.
-macro_rules! theirs {
-    ($($error:ty),*) => {$(
-        impl From<$error> for Failure {
-            fn from(error: $error) -> Self {
-                Self::Theirs(explain(&error))
-            }
-        }
-    )*};
+impl From<sinew_stage::Error> for Failure {
+    fn from(error: sinew_stage::Error) -> Self {
+        Self::Unread(explain(&error))
+    }
 }
-theirs!(
-    openusd::Error,
-    usd::StageAuthoringError,
-    sdf::AuthoringError,
-    sdf::EditError,
-    sdf::PathParseError
-);
+
+impl From<sinew_layer::Error> for Failure {
+    fn from(error: sinew_layer::Error) -> Self {
+        Self::Unread(explain(&error))
+    }
+}
 
 pub(crate) fn refuse<T>(reason: String) -> Authored<T> {
     Err(Failure::Refused(reason))
@@ -142,35 +139,44 @@ impl UsdFile {
         match failure {
             Failure::Invalid(invalid) => invalid.in_file(self.file()).into(),
             Failure::Refused(reason) => edit(reason),
-            Failure::Theirs(reason) => edit(format!("cannot author: {reason}")),
+            Failure::Unread(reason) => edit(format!("cannot author: {reason}")),
         }
     }
 
     /// An active prim of a schema, where opinions of the root layer count.
-    pub(crate) fn prim_to_edit(&self, path: &str, schema: &str) -> Authored<usd::Prim> {
-        let path = sdf::Path::new(path)?;
-        let prim = self.stage.prim(&path)?;
-        if !prim.is_valid()? || !prim.is_active()? || !prim.is_a(schema)? {
+    pub(crate) fn prim_to_edit(&self, path: &str, schema: &str) -> Authored<Prim<'_>> {
+        let path = Path::parse(path)?;
+        let prim = self.stage.prim(&path);
+        let Some(prim) = prim.filter(|p| p.is_active() && p.is_a(schema)) else {
             return refuse(format!("no active {schema} at {path}"));
-        }
-        for ancestor in path.ancestors_below_root() {
-            if self.stage.prim(&ancestor)?.is_instance()? {
+        };
+        let mut above = prim.parent();
+        while let Some(ancestor) = above {
+            if ancestor.is_instance() {
+                let ancestor = ancestor.path();
                 return refuse(format!(
                     "{path} lies in the instance {ancestor}, where opinions do not count"
                 ));
             }
+            above = ancestor.parent();
+        }
+        if prim.is_instance() {
+            return refuse(format!(
+                "{path} lies in the instance {path}, where opinions do not count"
+            ));
         }
         Ok(prim)
     }
 
-    fn try_add_blend_shape(&self, mesh: &str, shape: &BlendShapeDef) -> Authored<String> {
+    fn try_add_blend_shape(&mut self, mesh: &str, shape: &BlendShapeDef) -> Authored<String> {
         let prim = self.prim_to_edit(mesh, "PointBased")?;
         let name = &shape.name;
-        if !sdf::Path::is_valid_identifier(name) {
+        if !is_identifier(name) {
             return refuse(format!("{mesh}: '{name}' is no name for a prim"));
         }
-        let path = prim.path().append_path(name.as_str())?;
-        if self.stage.prim(&path)?.is_valid()? {
+        let mesh_path = prim.path().clone();
+        let path = mesh_path.child(name);
+        if self.stage.prim(&path).is_some() {
             return refuse(format!("{path} is there already"));
         }
         let points: Sampled<Vec<glam::Vec3>> =
@@ -179,7 +185,7 @@ impl UsdFile {
 
         let tokens = prim.attribute("skel:blendShapes");
         let mut tokens: Vec<String> = read_uniform(&tokens)?.unwrap_or_default();
-        let mut targets = prim.relationship("skel:blendShapeTargets").targets()?;
+        let mut targets = prim.relationship("skel:blendShapeTargets").targets();
         if tokens.len() != targets.len() {
             let expected = format!("{} targets, as many as skel:blendShapes", tokens.len());
             let found = targets.len().to_string();
@@ -188,53 +194,47 @@ impl UsdFile {
         if tokens.contains(name) {
             return refuse(format!("{mesh}: skel:blendShapes lists {name} already"));
         }
+        for between in &shape.inbetweens {
+            check_inbetween_name(&path, between)?;
+        }
+        let binds = prim.has_api("SkelBindingAPI");
         tokens.push(name.clone());
         targets.push(path.clone());
-
-        self.stage.define_typed_prim(&path, "BlendShape")?;
-        let authored = self.stage.edit(|edit| -> Authored<()> {
-            let author = |name: &str, type_name: &str, value: sdf::Value| {
-                let property = path.append_property(name)?;
-                declare(edit.attribute_builder(property, type_name), value)
+        self.edit_root(|layer| {
+            layer.define(&path, "BlendShape");
+            let mut author = |name: &str, type_name: &str, value: Value| {
+                layer.uniform(&path.property(name), type_name, value);
             };
-            author("offsets", "vector3f[]", vectors(&shape.offsets))?;
+            author("offsets", "vector3f[]", vectors(&shape.offsets));
             // Without normal offsets, and without indices, there is no opinion.
             if let Some(normals) = &shape.normal_offsets {
-                author("normalOffsets", "vector3f[]", vectors(normals))?;
+                author("normalOffsets", "vector3f[]", vectors(normals));
             }
             if let Some(indices) = &shape.point_indices {
                 // Below the number of points, which int[] arrays number.
                 let indices = indices.iter().map(|i| *i as i32).collect();
-                author("pointIndices", "int[]", sdf::Value::IntVec(indices))?;
+                author("pointIndices", "int[]", Value::IntArray(indices));
             }
             for between in &shape.inbetweens {
-                author_inbetween(edit, &path, between)?;
+                author_inbetween(layer, &path, between);
             }
-            let mesh = prim.path();
-            let builder =
-                edit.attribute_builder(mesh.append_property("skel:blendShapes")?, "token[]");
-            declare(builder, token_array(tokens))?;
-            edit.relationship_builder(mesh.append_property("skel:blendShapeTargets")?)
-                .custom(false)
-                .set_targets(targets)
-                .build()?;
-            Ok(())
-        });
-        if let Err(e) = authored {
-            self.stage.remove_prim(&path)?;
-            return Err(e);
-        }
-        if !prim.has_api_schema("SkelBindingAPI")? {
-            prim.add_applied_schema("SkelBindingAPI")?;
-        }
+            let tokens = token_array(&tokens);
+            layer.uniform(&mesh_path.property("skel:blendShapes"), "token[]", tokens);
+            layer.relationship(&mesh_path.property("skel:blendShapeTargets"), targets);
+            if !binds {
+                layer.apply_schema(&mesh_path, "SkelBindingAPI");
+            }
+        })?;
         Ok(path.as_str().to_owned())
     }
 
-    fn try_add_inbetween(&self, shape: &str, inbetween: &InbetweenDef) -> Authored<()> {
+    fn try_add_inbetween(&mut self, shape: &str, inbetween: &InbetweenDef) -> Authored<()> {
         let prim = self.prim_to_edit(shape, "BlendShape")?;
+        let path = prim.path().clone();
+        check_inbetween_name(&path, inbetween)?;
         let name = format!("inbetweens:{}", inbetween.name);
-        let known = prim.authored_property_names()?;
-        if known.iter().any(|n| n.as_str() == name) {
+        let known = prim.authored_property_names();
+        if known.iter().any(|n| *n == name) {
             return refuse(format!("{shape}.{name} is there already"));
         }
         let parts = read_shape_parts(&prim)?;
@@ -265,17 +265,17 @@ impl UsdFile {
                 dense(vec![other, inbetween.clone()]).validate(shape, entries)?;
             }
         }
-        self.stage
-            .edit(|edit| author_inbetween(edit, prim.path(), inbetween))
+        self.edit_root(|layer| author_inbetween(layer, &path, inbetween))?;
+        Ok(())
     }
 
     fn try_set_weights(
-        &self,
+        &mut self,
         animation: &str,
         channels: &[&str],
         samples: &[(Time, Vec<f32>)],
     ) -> Authored<()> {
-        let prim = self.prim_to_edit(animation, "SkelAnimation")?;
+        let path = self.prim_to_edit(animation, "SkelAnimation")?.path().clone();
         for (i, channel) in channels.iter().enumerate() {
             if channel.is_empty() || channels[..i].contains(channel) {
                 return refuse(format!(
@@ -301,58 +301,57 @@ impl UsdFile {
                 return wrong("finite weights".into(), format!("{w} at time {time}"));
             }
         }
-        let names = channels.iter().map(|c| (*c).to_owned()).collect();
-        let of = |name: &str| prim.path().append_property(name);
-        let builder = self.stage.attribute_builder(of("blendShapes")?, "token[]");
-        declare(builder, token_array(names))?;
-        let builder = self
-            .stage
-            .attribute_builder(of("blendShapeWeights")?, "float[]");
-        let mut attribute = builder.custom(false).build()?.clear()?;
-        for (time, weights) in samples {
-            let value = sdf::Value::FloatVec(weights.clone());
-            attribute = attribute.set_at(value, time.code().map(usd::TimeCode::new))?;
-        }
+        let names: Vec<String> = channels.iter().map(|c| (*c).to_owned()).collect();
+        self.edit_root(|layer| {
+            layer.uniform(&path.property("blendShapes"), "token[]", token_array(&names));
+            let weights = layer.attribute(&path.property("blendShapeWeights"), "float[]");
+            let mut timed = Vec::new();
+            let mut default = None;
+            for (time, weights) in samples {
+                let value = Value::FloatArray(weights.clone().into());
+                match time.code() {
+                    Some(time) => timed.push((time, value)),
+                    None => default = Some(value),
+                }
+            }
+            let timed = (!timed.is_empty()).then(|| Value::TimeSamples(TimeSamples::new(timed)));
+            for (name, value) in [
+                (field::DEFAULT, default),
+                (field::TIME_SAMPLES, timed),
+                (field::SPLINE, None),
+            ] {
+                match value {
+                    Some(value) => weights.fields.set(name, value),
+                    None => drop(weights.fields.remove(name)),
+                }
+            }
+        })?;
         Ok(())
     }
 }
 
-/// A uniform attribute of a schema, with its value.
-fn declare(builder: usd::AttributeBuilder<'_>, value: sdf::Value) -> Authored<()> {
-    let builder = builder.custom(false).variability(sdf::Variability::Uniform);
-    builder.set(value).build()?;
+/// Refuses a name that no in-between can have. `inbetweens:normalOffsets` would count as some in-between's normal offsets.
+fn check_inbetween_name(shape: &Path, inbetween: &InbetweenDef) -> Authored<()> {
+    let name = &inbetween.name;
+    if !is_identifier(name) || name == "normalOffsets" {
+        return refuse(format!("{shape}: '{name}' is no name for an in-between"));
+    }
     Ok(())
 }
 
 /// As UsdSkelInbetweenShape creates them: points, though they hold offsets; normal offsets are vectors.
-fn author_inbetween(
-    edit: &usd::StageEdit,
-    shape: &sdf::Path,
-    inbetween: &InbetweenDef,
-) -> Authored<()> {
-    let name = &inbetween.name;
-    // inbetweens:normalOffsets would count as some in-between's normal offsets.
-    if !sdf::Path::is_valid_identifier(name) || name == "normalOffsets" {
-        return refuse(format!("{shape}: '{name}' is no name for an in-between"));
-    }
-    let property = format!("inbetweens:{name}");
-    let builder = edit.attribute_builder(shape.append_property(property.as_str())?, "point3f[]");
-    let weight = sdf::Value::Float(inbetween.weight);
-    declare(
-        builder.metadata("weight", weight),
-        vectors(&inbetween.offsets),
-    )?;
+fn author_inbetween(layer: &mut Layer, shape: &Path, inbetween: &InbetweenDef) {
+    let property = format!("inbetweens:{}", inbetween.name);
+    let path = shape.property(&property);
+    layer.uniform(&path, "point3f[]", vectors(&inbetween.offsets));
+    let weight = Value::Float(inbetween.weight);
+    layer.attribute(&path, "point3f[]").fields.set("weight", weight);
     if let Some(normals) = &inbetween.normal_offsets {
-        let property = format!("{property}:normalOffsets");
-        let property = shape.append_property(property.as_str())?;
-        declare(
-            edit.attribute_builder(property, "vector3f[]"),
-            vectors(normals),
-        )?;
+        let path = shape.property(&format!("{property}:normalOffsets"));
+        layer.uniform(&path, "vector3f[]", vectors(normals));
     }
-    Ok(())
 }
 
-pub(crate) fn token_array(names: Vec<String>) -> sdf::Value {
-    sdf::Value::TokenVec(names.into_iter().map(tf::Token::from).collect())
+pub(crate) fn token_array(names: &[String]) -> Value {
+    Value::TokenArray(names.iter().map(Token::new).collect())
 }

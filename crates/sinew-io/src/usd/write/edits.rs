@@ -1,9 +1,8 @@
 //! What a bake changes, as plain data, and how a layer takes it: samples, transforms and their order.
 
-use openusd::{gf, sdf, tf};
+use sinew_layer::layer::field;
+use sinew_layer::{Layer, Path, TimeSamples, Token, Value};
 
-use super::flatten::Authoring;
-use crate::openusd_compat::crate_arrays::Streamed;
 use crate::usd::read::values::matrix4d;
 use sinew::sampled::Time;
 use sinew::scene::NormalsProperty;
@@ -11,21 +10,14 @@ use sinew::scene::NormalsProperty;
 /// Values in ascending order of time, or one value at the default time.
 pub type Samples<T> = Vec<(Time, T)>;
 
-/// Points or normals of a prim at one time: the values, or their offset in the file if they are on
-/// disk already.
+/// Points or normals of a prim at one time: an array in memory, or one that
+/// [`BakeOutput`](crate::usd::BakeOutput) has written to its file already.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BakedArray(pub(crate) Kept);
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kept {
-    Here(Vec<glam::Vec3>),
-    /// Offset in the file that [`BakeOutput`](crate::usd::BakeOutput) is writing.
-    InFile(u64),
-}
+pub struct BakedArray(pub(crate) Value);
 
 impl From<Vec<glam::Vec3>> for BakedArray {
     fn from(values: Vec<glam::Vec3>) -> Self {
-        Self(Kept::Here(values))
+        Self(vec3f(values))
     }
 }
 
@@ -34,8 +26,8 @@ impl BakedArray {
     #[must_use]
     pub fn held(&self) -> Option<&[glam::Vec3]> {
         match &self.0 {
-            Kept::Here(values) => Some(values),
-            Kept::InFile(_) => None,
+            Value::Vec3fArray(values) => Some(bytemuck::cast_slice(values)),
+            _ => None,
         }
     }
 }
@@ -92,164 +84,121 @@ pub struct BakeEdits {
     pub retype: Vec<String>,
 }
 
-/// Authors what a bake changes. The samples that are in the file already are blocks in the layer, and come back.
-pub(crate) fn apply(
-    data: &mut dyn sdf::AbstractData,
-    mut edits: BakeEdits,
-) -> std::result::Result<Streamed, sdf::AuthoringError> {
+/// Authors what a bake changes.
+pub(crate) fn apply(layer: &mut Layer, mut edits: BakeEdits) {
     for path in &edits.retype {
-        sdf::PrimSpec::over(data, path.as_str())?.set_type_name("Xform");
+        let prim = Path::parse(path).unwrap_or_default();
+        let fields = &mut layer.over(&prim).fields;
+        fields.set(field::TYPE_NAME, Value::token("Xform"));
     }
     for prim in &mut edits.prims {
         for (property, samples) in &prim.normals {
             if *property == NormalsProperty::Primvar && !samples.is_empty() {
-                unindex(data, &prim.path, property.name())?;
+                unindex(layer, &prim.path, property.name());
             }
         }
         if let Some(transform) = prim.transform.take() {
-            author_transform(data, &prim.path, transform)?;
+            author_transform(layer, &prim.path, transform);
         }
     }
-    author_arrays(data, edits.prims, edits.hints)
+    author_arrays(layer, edits.prims, edits.hints);
 }
 
-/// Authors points, normals and boxes; what is in the file already as [`apply`] does.
-pub(crate) fn author_arrays(
-    data: &mut dyn sdf::AbstractData,
-    prims: Vec<BakedPrim>,
-    hints: Vec<BakedHint>,
-) -> std::result::Result<Streamed, sdf::AuthoringError> {
-    let mut streamed = Streamed::new();
+/// Authors points, normals and boxes.
+pub(crate) fn author_arrays(layer: &mut Layer, prims: Vec<BakedPrim>, hints: Vec<BakedHint>) {
     for prim in prims {
         let path = &prim.path;
         let points = [("points", "point3f[]", prim.points)];
         let normals = prim.normals.into_iter();
         let normals = normals.map(|(property, samples)| (property.name(), "normal3f[]", samples));
         for (name, type_name, samples) in points.into_iter().chain(normals) {
-            author_array(data, path, name, type_name, samples, &mut streamed)?;
+            author(layer, path, name, type_name, map_samples(samples, |a| a.0));
         }
         let extent = map_samples(prim.extent, |e| vec3f(e.to_vec()));
-        author(data, path, "extent", "float3[]", extent)?;
+        author(layer, path, "extent", "float3[]", extent);
     }
     for hint in hints {
         let samples = map_samples(hint.samples, vec3f);
-        author(data, &hint.path, "extentsHint", "float3[]", samples)?;
+        author(layer, &hint.path, "extentsHint", "float3[]", samples);
     }
-    Ok(streamed)
 }
 
-fn map_samples<T>(samples: Samples<T>, f: impl Fn(T) -> sdf::Value) -> Samples<sdf::Value> {
+fn map_samples<T>(samples: Samples<T>, f: impl Fn(T) -> Value) -> Samples<Value> {
     samples.into_iter().map(|(t, v)| (t, f(v))).collect()
 }
 
-fn author_array(
-    data: &mut dyn sdf::AbstractData,
-    prim: &str,
-    name: &str,
-    type_name: &str,
-    samples: Samples<BakedArray>,
-    streamed: &mut Streamed,
-) -> Authoring {
-    let offset = |array: &BakedArray| match array.0 {
-        Kept::Here(_) => None,
-        Kept::InFile(offset) => Some(offset),
-    };
-    let timed = samples.iter().filter(|(time, _)| time.code().is_some());
-    let offsets: Vec<Option<u64>> = timed.map(|(_, array)| offset(array)).collect();
-    if offsets.iter().any(Option::is_some) {
-        streamed.insert(sdf::Path::new(prim)?.append_property(name)?, offsets);
-    }
-    let value = |array: BakedArray| match array.0 {
-        Kept::Here(values) => vec3f(values),
-        Kept::InFile(_) => sdf::Value::ValueBlock,
-    };
-    author(data, prim, name, type_name, map_samples(samples, value))
-}
-
 /// Blocks the indices of a primvar that is written flat.
-pub(crate) fn unindex(data: &mut dyn sdf::AbstractData, prim: &str, name: &str) -> Authoring {
-    let block = vec![(Time::Default, sdf::Value::ValueBlock)];
-    author(data, prim, &format!("{name}:indices"), "int[]", block)
+pub(crate) fn unindex(layer: &mut Layer, prim: &str, name: &str) {
+    let block = vec![(Time::Default, Value::Block)];
+    author(layer, prim, &format!("{name}:indices"), "int[]", block);
 }
 
 /// Makes `xformOp:transform` the prim's only op, as Pixar's bake does.
-fn author_transform(
-    data: &mut dyn sdf::AbstractData,
-    prim: &str,
-    transform: BakedTransform,
-) -> Authoring {
+fn author_transform(layer: &mut Layer, prim: &str, transform: BakedTransform) {
     let is_identity = |(_, m): &(Time, glam::DMat4)| *m == glam::DMat4::IDENTITY;
     let moves = !transform.samples.iter().all(is_identity);
     if moves {
-        author_matrices(data, prim, transform.samples)?;
+        author_matrices(layer, prim, transform.samples);
     }
-    author_order(data, prim, transform.resets, moves)
+    author_order(layer, prim, transform.resets, moves);
 }
 
 pub(crate) const TRANSFORM: &str = "xformOp:transform";
 
-pub(crate) fn author_matrices(
-    data: &mut dyn sdf::AbstractData,
-    prim: &str,
-    samples: Samples<glam::DMat4>,
-) -> Authoring {
-    let samples = map_samples(samples, |m| sdf::Value::Matrix4d(matrix4d(m)));
-    author(data, prim, TRANSFORM, "matrix4d", samples)
+pub(crate) fn author_matrices(layer: &mut Layer, prim: &str, samples: Samples<glam::DMat4>) {
+    let samples = map_samples(samples, matrix4d);
+    author(layer, prim, TRANSFORM, "matrix4d", samples);
 }
 
 /// Has a prim no op but its `xformOp:transform`, or none where it does not move.
-pub(crate) fn author_order(
-    data: &mut dyn sdf::AbstractData,
-    prim: &str,
-    resets: bool,
-    moves: bool,
-) -> Authoring {
-    let reset = resets.then(|| tf::Token::from("!resetXformStack!"));
+pub(crate) fn author_order(layer: &mut Layer, prim: &str, resets: bool, moves: bool) {
+    let reset = resets.then(|| Token::new_static("!resetXformStack!"));
     let order = reset
         .into_iter()
-        .chain(moves.then(|| tf::Token::from(TRANSFORM)));
-    let path = sdf::Path::new(prim)?.append_property("xformOpOrder")?;
-    if !data.has_spec(&path) {
-        let uniform = sdf::Variability::Uniform;
-        sdf::AttributeSpec::new(data, &path, "token[]", uniform, false)?;
-    }
-    let default = sdf::FieldKey::Default.as_str();
-    data.set_field(&path, default, sdf::Value::TokenVec(order.collect()));
-    Ok(())
+        .chain(moves.then(|| Token::new_static(TRANSFORM)));
+    let path = over(layer, prim).property("xformOpOrder");
+    layer.uniform(&path, "token[]", Value::TokenArray(order.collect()));
 }
 
-fn vec3f(v: Vec<glam::Vec3>) -> sdf::Value {
+fn vec3f(v: Vec<glam::Vec3>) -> Value {
     // Both are three packed f32, so this moves the allocation and copies nothing.
-    sdf::Value::Vec3fVec(bytemuck::cast_vec::<_, gf::Vec3f>(v))
+    Value::Vec3fArray(bytemuck::cast_vec::<_, [f32; 3]>(v).into())
+}
+
+/// The path of a prim of the stage, which is an `over` if the layer does not have it yet.
+fn over(layer: &mut Layer, prim: &str) -> Path {
+    // Paths of the stage are valid.
+    let path = Path::parse(prim).unwrap_or_default();
+    layer.over(&path);
+    path
 }
 
 /// Authors samples, replacing the ones that were there, or the default value.
 pub(crate) fn author(
-    data: &mut dyn sdf::AbstractData,
+    layer: &mut Layer,
     prim: &str,
     name: &str,
     type_name: &str,
-    samples: Samples<sdf::Value>,
-) -> Authoring {
+    samples: Samples<Value>,
+) {
     if samples.is_empty() {
-        return Ok(());
+        return;
     }
-    let path = sdf::Path::new(prim)?.append_property(name)?;
-    if !data.has_spec(&path) {
-        sdf::AttributeSpec::new(data, &path, type_name, sdf::Variability::Varying, false)?;
-    }
-    let mut timed: sdf::TimeSampleMap = Vec::with_capacity(samples.len());
+    let path = over(layer, prim).property(name);
+    let fields = &mut layer.attribute(&path, type_name).fields;
+    let mut timed = Vec::with_capacity(samples.len());
     for (time, value) in samples {
         match time {
             Time::At(t) => timed.push((t, value)),
-            Time::Default => data.set_field(&path, sdf::FieldKey::Default.as_str(), value),
+            Time::Default => fields.set(field::DEFAULT, value),
         }
     }
-    let samples = sdf::FieldKey::TimeSamples.as_str();
+    // A spline would be stronger than the samples, or stand beside a value that it contradicts.
+    fields.remove(field::SPLINE);
     if timed.is_empty() {
-        data.erase_field(&path, samples);
+        fields.remove(field::TIME_SAMPLES);
     } else {
-        data.set_field(&path, samples, sdf::Value::TimeSamples(timed));
+        let samples = Value::TimeSamples(TimeSamples::new(timed));
+        fields.set(field::TIME_SAMPLES, samples);
     }
-    Ok(())
 }

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use openusd::sdf;
+use sinew_layer::value::Quat;
+use sinew_layer::{Layer, Path as PrimPath, Value};
 
 use super::edits::author;
 use super::save;
-use crate::error::{Error, Result, Source};
+use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::read::authored::AuthoredValue;
 use crate::usd::write::edits::BakeEdits;
-use crate::usd::write::flatten::{Authoring, has_extension};
+use crate::usd::write::flatten::has_extension;
 use sinew::error::Warning;
 use sinew::sampled::Time;
 
@@ -58,48 +59,39 @@ impl UsdFile {
     pub fn write_fixed(&self, out: &Path, fixes: &[PrimFix]) -> Result<Vec<Warning>> {
         if self.fixes_are_flattened(out) {
             let fixed: Vec<String> = fixes.iter().map(|f| f.path.clone()).collect();
-            return self.write_flattened_with(out, BakeEdits::default(), &fixed, |edit| {
-                fixes.iter().try_for_each(|f| apply(edit, f, &|_| false))
+            return self.write_flattened_with(out, BakeEdits::default(), &fixed, |layer| {
+                fixes.iter().for_each(|f| apply(layer, f, &|_| false));
             });
         }
-        let fail = |source: Source| Error::Write {
-            file: out.to_owned(),
-            source,
-        };
-        self.check_root_values(out)?;
-        let mut layer = self.root_layer_copy(out).map_err(|e| fail(e.into()))?;
-        let elsewhere = |path: &sdf::Path| self.is_held_elsewhere(path);
-        layer
-            .edit(|edit| fixes.iter().try_for_each(|f| apply(edit, f, &elsewhere)))
-            .map_err(|e| fail(e.into()))?;
+        let mut layer = self.root_layer_copy(out);
+        let elsewhere = |path: &PrimPath| self.is_held_elsewhere(path);
+        fixes.iter().for_each(|f| apply(&mut layer, f, &elsewhere));
         save::export(&layer, out)?;
         Ok(Vec::new())
     }
 
-    /// Some opinion on the property is not the root layer's own, at this very path.
-    fn is_held_elsewhere(&self, path: &sdf::Path) -> bool {
-        let root = self.stage.root_layer().identifier().to_owned();
-        // What cannot be told is blocked, which never harms.
-        let Ok(attribute) = self.stage.attribute(path.clone()) else {
-            return true;
+    /// Whether some opinion on the property is not the root layer's own, at this very path.
+    fn is_held_elsewhere(&self, path: &PrimPath) -> bool {
+        let Some(prim) = self.stage.prim(&path.prim_path()) else {
+            return false;
         };
-        attribute.property_stack().map_or(true, |sites| {
-            let mut sites = sites.iter();
-            sites.any(|site| site.layer != root || site.path != *path)
-        })
+        let root = self.stage.root_layer();
+        let attribute = prim.attribute(path.name());
+        attribute
+            .opinions()
+            .any(|o| !std::sync::Arc::ptr_eq(&o.layer.layer, root) || o.path != path)
     }
 }
 
 fn apply(
-    edit: &mut sdf::LayerEdit<'_>,
+    layer: &mut Layer,
     PrimFix { path, fix }: &PrimFix,
-    is_held_elsewhere: &dyn Fn(&sdf::Path) -> bool,
-) -> Authoring {
+    is_held_elsewhere: &dyn Fn(&PrimPath) -> bool,
+) {
+    // Paths of the stage are valid.
+    let prim = PrimPath::parse(path).unwrap_or_default();
     match fix {
-        Fix::ApplyBinding => {
-            sdf::PrimSpec::over(edit.data_mut(), path.as_str())?
-                .add_applied_schema("SkelBindingAPI")?;
-        }
+        Fix::ApplyBinding => layer.apply_schema(&prim, "SkelBindingAPI"),
         Fix::Author {
             name,
             type_name,
@@ -107,76 +99,52 @@ fn apply(
             interpolation,
             element_size,
         } => {
-            let property = sdf::Path::new(path)?.append_property(name)?;
-            let data = edit.data_mut();
-            let is_new = !data.has_spec(&property);
             let values = values
                 .iter()
                 .map(|(t, v)| Some((*t, to_usd(v)?)))
                 .collect::<Option<Vec<_>>>()
                 .unwrap_or_default();
-            if values.is_empty() && is_new {
-                // Metadata alone need a spec to stand on.
-                sdf::AttributeSpec::new(
-                    data,
-                    &property,
-                    *type_name,
-                    sdf::Variability::Varying,
-                    false,
-                )?;
-            } else {
-                author(data, path, name, type_name, values)?;
-            }
-            let mut set = |key: &str, value| data.set_field(&property, key, value);
-            set(
-                sdf::FieldKey::TypeName.as_str(),
-                sdf::Value::token(*type_name),
-            );
+            author(layer, path, name, type_name, values);
+            // Metadata alone need a spec to stand on.
+            let fields = &mut layer.attribute(&prim.property(name), type_name).fields;
+            fields.set("typeName", Value::token(*type_name));
             if let Some(interpolation) = interpolation {
-                set("interpolation", sdf::Value::token(*interpolation));
+                fields.set("interpolation", Value::token(*interpolation));
             }
             if let Some(size) = element_size {
-                set("elementSize", sdf::Value::Int(*size));
+                fields.set("elementSize", Value::Int(*size));
             }
         }
         Fix::RemoveInbetween { name } => {
             for name in [name.clone(), format!("{name}:normalOffsets")] {
-                let property = sdf::Path::new(path)?.append_property(&name)?;
+                let property = prim.property(&name);
                 let blocked = is_held_elsewhere(&property);
-                edit.remove_spec(&property)?;
+                layer.remove(&property);
                 if !blocked {
                     continue;
                 }
-                let block = vec![(Time::Default, sdf::Value::ValueBlock)];
-                author(edit.data_mut(), path, &name, "vector3f[]", block)?;
+                let block = vec![(Time::Default, Value::Block)];
+                author(layer, path, &name, "vector3f[]", block);
                 // Readers that go by the weight alone leave one at the null shape out.
-                let data = edit.data_mut();
-                data.set_field(&property, "weight", sdf::Value::Float(0.0));
+                let fields = &mut layer.attribute(&property, "vector3f[]").fields;
+                fields.set("weight", Value::Float(0.0));
             }
         }
     }
-    Ok(())
 }
 
 /// The value as usd-core's schemas type it; none for a type that no fix writes.
-fn to_usd(value: &AuthoredValue) -> Option<sdf::Value> {
+fn to_usd(value: &AuthoredValue) -> Option<Value> {
     Some(match value {
         AuthoredValue::Ints(v) => {
-            let v: Result<Vec<i32>, _> = v.iter().map(|i| i32::try_from(*i)).collect();
-            sdf::Value::IntVec(v.ok()?)
+            let v: std::result::Result<Vec<i32>, _> = v.iter().map(|i| i32::try_from(*i)).collect();
+            Value::IntArray(v.ok()?.into())
         }
-        AuthoredValue::Floats(v) => sdf::Value::FloatVec(v.clone()),
-        AuthoredValue::Quats(v) => sdf::Value::QuatfVec(
-            v.iter()
-                .map(|q| openusd::gf::Quatf {
-                    w: q.w,
-                    x: q.x,
-                    y: q.y,
-                    z: q.z,
-                })
-                .collect(),
-        ),
-        AuthoredValue::Blocked => sdf::Value::ValueBlock,
+        AuthoredValue::Floats(v) => Value::FloatArray(v.clone().into()),
+        AuthoredValue::Quats(v) => {
+            Value::QuatfArray(v.iter().map(|q| Quat(q.to_array())).collect())
+        }
+        AuthoredValue::Blocked => Value::Block,
         _ => return None,
     })
 }

@@ -8,8 +8,10 @@
 //! | [`path`] | paths of prims, properties and variants |
 //! | [`value`] | everything that a field can hold |
 //! | [`layer`] | specs and fields of one layer |
+//! | [`assets`] | the asset paths that a layer names |
 
 mod author;
+pub mod assets;
 mod error;
 pub mod layer;
 pub mod path;

@@ -1,15 +1,16 @@
 //! An open USD file: how it is opened, and which layers it is composed of.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use openusd::usd;
+use sinew_layer::Layer;
+use sinew_stage::resolver::FileResolver;
+use sinew_stage::{Stage, StageOptions};
 
 use super::from_asset::convert::MadeStage;
-use super::resolver::{CheckedResolver, MemoryFiles, Opened, SESSION};
 use super::variants::{self, VariantSelection};
 use crate::error::{Error, Result, Source};
 use crate::files::check_regular;
-use crate::openusd_compat::class_arcs;
 use sinew::skel::AnimSource;
 
 /// How a file is opened and composed.
@@ -48,24 +49,13 @@ pub enum ClipChoice {
     All,
 }
 
-/// One layer's classes are looked at as it is read; here, those that the root layer and its sublayers add up to.
-fn check_classes(stage: &usd::Stage) -> Result<(), String> {
-    let identifiers = stage.layer_stack();
-    let layers: Vec<_> = identifiers
-        .iter()
-        .filter_map(|id| stage.layer(id))
-        .collect();
-    class_arcs::check(layers.iter().map(|l| l.data()))
-}
-
-/// An open, composed USD file, or a stage in memory made from another format. It is bound to its thread; the
-/// [`Scene`](sinew::scene::Scene) made from it is not.
+/// An open, composed USD file, or a stage in memory made from another format.
 pub struct UsdFile {
-    pub(crate) stage: usd::Stage,
+    pub(crate) stage: Stage,
     pub(crate) opened_with: OpenOptions,
     /// What the stage in memory has besides its layer; none where the file is USD.
     pub(crate) made: Option<MadeStage>,
-    pub(crate) opened: Opened,
+    pub(crate) resolver: Arc<FileResolver>,
     pub(crate) file: PathBuf,
 }
 
@@ -106,41 +96,41 @@ impl UsdFile {
                 folder: folder.clone(),
             });
         }
-        Self::compose(file, name, options, MemoryFiles::new())
+        Self::compose(file, name, options, None)
     }
 
-    /// Opens the layer `root`, which may be one of the files in `memory`.
+    /// Opens the layer `root`, which is `layer` if there is one, and a file otherwise.
     pub(crate) fn compose(
         file: &Path,
         root: &str,
         options: &OpenOptions,
-        mut memory: MemoryFiles,
+        layer: Option<Arc<Layer>>,
     ) -> Result<Self> {
-        let fail = |source: Source| Error::Open {
-            file: file.to_owned(),
-            source,
-        };
-        // There is always a session layer, for what is said of the stage and of none of its files.
-        let session = variants::session_layer(&options.variants).map_err(|e| fail(e.into()))?;
-        memory.insert(SESSION.to_owned(), session.into());
-        let resolver = CheckedResolver::new(&options.search_paths, memory);
-        let opened = resolver.opened();
-        let stage = usd::Stage::builder()
-            .schema_registry(openusd_schemas::schema_registry())
-            .resolver(resolver)
-            .session_layer(SESSION)
-            .open(root);
-        opened.check_versions(file)?;
-        let stage = stage.map_err(|e| fail(e.into()))?;
-        check_classes(&stage).map_err(|e| fail(e.into()))?;
+        let mut resolver = FileResolver::new(options.search_paths.clone());
+        if let Some(layer) = layer {
+            resolver.add_layer(root, layer);
+        }
+        let resolver = Arc::new(resolver);
+        let mut stage_options = StageOptions::new(resolver.clone(), root);
+        stage_options.session = Some(Arc::new(variants::session_layer(&options.variants)));
+        let stage = Stage::open(stage_options).map_err(|e| Error::open(file, e))?;
         variants::check(&stage, &options.variants)?;
         Ok(Self {
             stage,
             opened_with: options.clone(),
             made: None,
-            opened,
+            resolver,
             file: file.to_owned(),
         })
+    }
+
+    /// Changes the root layer in memory. The stage is composed anew.
+    pub(crate) fn edit_root(
+        &mut self,
+        change: impl FnOnce(&mut Layer),
+    ) -> std::result::Result<(), sinew_stage::Error> {
+        let root = self.stage.root_identifier().to_owned();
+        self.stage.edit(&root, change)
     }
 
     /// The file's name, as opened.
@@ -155,11 +145,9 @@ impl UsdFile {
     #[must_use]
     pub fn layer_files(&self) -> Vec<PathBuf> {
         let mut out = vec![self.file.clone()];
-        for layer in self.stage.layer_identifiers() {
+        for (layer, _) in self.stage.layers() {
             // `package.usdz[layer.usdc]`
-            let layer = layer
-                .split_once('[')
-                .map_or(layer.as_str(), |(package, _)| package);
+            let layer = layer.split_once('[').map_or(layer, |(package, _)| package);
             let path = PathBuf::from(layer);
             if path.is_file() && !out.contains(&path) {
                 out.push(path);

@@ -321,4 +321,19 @@ impl Value {
             value => Ok(value.clone()),
         }
     }
+
+    /// The name of the value's type in usda text, without its role, such as `float3[]`. None for values that no attribute
+    /// has as its default: lists, dictionaries, samples, blocks.
+    #[must_use]
+    pub fn type_name(&self) -> Option<&'static str> {
+        macro_rules! names {
+            ($(($scalar:ident, $array:ident, $type:ty, $kind:literal, $name:literal),)*) => {
+                match self {
+                    $(Self::$scalar(_) => Some($name), Self::$array(_) => Some(concat!($name, "[]")),)*
+                    _ => None,
+                }
+            };
+        }
+        for_each_element!(names)
+    }
 }

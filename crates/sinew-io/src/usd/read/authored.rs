@@ -6,14 +6,15 @@
 use std::collections::BTreeMap;
 
 use glam::{DMat4, Quat, Vec3};
-use openusd::{sdf, usd};
+use sinew_layer::Value;
+use sinew_stage::{Attribute, Predicate, Prim, Source};
 
 use super::skeletons::weight_metadata;
 use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::read::skinned_prims::token_metadata;
 use crate::usd::read::tree::prim_kind;
-use crate::usd::read::values::FromUsd;
+use crate::usd::read::values::{FromUsd, read_metadata};
 use sinew::sampled::{Half3, Time};
 use sinew::skel::binding::PrimKind;
 
@@ -173,24 +174,25 @@ impl UsdFile {
         self.all_read(self.read_authored())
     }
 
-    fn read_authored(&self) -> Result<AuthoredStage, openusd::Error> {
+    fn read_authored(&self) -> Result<AuthoredStage, sinew_stage::Error> {
         let stage = &self.stage;
-        let mut paths = Vec::new();
-        stage.traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| {
-            paths.push(p.clone());
-        })?;
-        let mut prims: Vec<AuthoredPrim> = Vec::with_capacity(paths.len());
-        let mut index_of = std::collections::HashMap::new();
-        for path in &paths {
-            let parent = path.parent().and_then(|p| index_of.get(&p).copied());
+        let mut prims: Vec<AuthoredPrim> = Vec::new();
+        // Prims come depth first, so the ancestors of the next one are on this stack.
+        let mut above: Vec<(Prim<'_>, usize)> = Vec::new();
+        for prim in stage.traverse(Predicate::DEFAULT_PROXIES) {
+            let parent = prim.parent();
+            while above.last().is_some_and(|(p, _)| Some(*p) != parent) {
+                above.pop();
+            }
+            let parent = above.last().map(|(_, index)| *index);
             let in_instance =
                 parent.is_some_and(|p: usize| prims[p].is_instance || prims[p].in_instance);
-            index_of.insert(path.clone(), prims.len());
-            prims.push(read_prim(&stage.prim(path)?, parent, in_instance)?);
+            above.push((prim, prims.len()));
+            prims.push(read_prim(&prim, parent, in_instance)?);
         }
-        let time = |key: &str| -> Result<Option<f64>, openusd::Error> {
-            Ok(match stage.stage_metadata(key)? {
-                Some(sdf::Value::Double(t)) => Some(t),
+        let time = |key: &str| -> Result<Option<f64>, sinew_stage::Error> {
+            Ok(match stage.metadata(key)? {
+                Some(Value::Double(t)) => Some(t),
                 _ => None,
             })
         };
@@ -205,24 +207,23 @@ impl UsdFile {
 }
 
 fn read_prim(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     parent: Option<usize>,
     in_instance: bool,
-) -> Result<AuthoredPrim, openusd::Error> {
-    let kind = prim_kind(prim)?;
-    let type_name = prim.type_name()?;
+) -> Result<AuthoredPrim, sinew_stage::Error> {
+    let kind = prim_kind(prim);
     let mut out = AuthoredPrim {
         path: prim.path().as_str().to_owned(),
         parent,
         kind,
-        type_name: type_name.map(|t| t.as_str().to_owned()).unwrap_or_default(),
-        has_api: prim.has_api_schema("SkelBindingAPI")?,
-        is_instance: prim.is_instance()?,
+        type_name: prim.type_name().to_owned(),
+        has_api: prim.has_api("SkelBindingAPI"),
+        is_instance: prim.is_instance(),
         in_instance,
         attributes: BTreeMap::new(),
         relationships: BTreeMap::new(),
     };
-    let names = prim.authored_property_names()?;
+    let names = prim.authored_property_names();
     let skins = names
         .iter()
         .any(|n| n.as_str().starts_with("primvars:skel:") || n.as_str().starts_with("skel:"));
@@ -231,8 +232,8 @@ fn read_prim(
         match name {
             "skel:skeleton" | "skel:animationSource" | "skel:blendShapeTargets" => {
                 let relationship = prim.relationship(name);
-                if relationship.has_authored_targets()? {
-                    let targets = relationship.forwarded_targets()?;
+                if relationship.has_authored_targets() {
+                    let targets = relationship.forwarded_targets();
                     let targets = targets.iter().map(|t| t.as_str().to_owned()).collect();
                     out.relationships.insert(name.to_owned(), targets);
                 }
@@ -274,77 +275,53 @@ fn is_wanted(name: &str, kind: PrimKind, type_name: &str, skins: bool) -> bool {
     }
 }
 
-fn read_attribute(attribute: &usd::Attribute) -> Result<AuthoredAttribute, openusd::Error> {
+fn read_attribute(
+    attribute: &Attribute<'_, '_>,
+) -> Result<AuthoredAttribute, sinew_stage::Error> {
     let mut type_name = String::new();
     let mut values = Vec::new();
-    let mut add = |time: Time, value: sdf::Value| {
-        if type_name.is_empty() && !matches!(value, sdf::Value::ValueBlock) {
-            type_name = name_of_type(&value);
+    let mut add = |time: Time, value: Value| {
+        if type_name.is_empty() && value != Value::Block {
+            type_name = value.type_name().unwrap_or_default().to_owned();
         }
         values.push((time, convert(value)));
     };
-    if let Some(default) = attribute.get::<sdf::Value>()? {
+    if let Some(default) = attribute.default()? {
         add(Time::Default, default);
     }
-    let samples = attribute.time_samples()?;
-    let clips = samples.is_none() && !attribute.time_sample_times()?.is_empty();
-    for (time, value) in samples.unwrap_or_default() {
-        add(Time::At(time), value);
+    if let Some(samples) = attribute.samples()? {
+        for (i, time) in samples.times().iter().enumerate() {
+            add(Time::At(*time), samples.load(i)?);
+        }
     }
     Ok(AuthoredAttribute {
         type_name,
         interpolation: token_metadata(attribute, "interpolation")?,
-        element_size: attribute.get_metadata::<i32>("elementSize")?,
+        element_size: read_metadata(attribute, "elementSize")?,
         weight: weight_metadata(attribute)?,
         values,
-        clips,
+        clips: attribute.source(Some(0.0)) == Source::Clips,
     })
 }
 
-fn convert(value: sdf::Value) -> AuthoredValue {
+fn convert(value: Value) -> AuthoredValue {
     use AuthoredValue as A;
     let or_other = |v: Option<A>| v.unwrap_or(A::Other);
     match value {
-        sdf::Value::ValueBlock | sdf::Value::None => A::Blocked,
-        sdf::Value::IntVec(_) | sdf::Value::UintVec(_) => {
+        Value::Block => A::Blocked,
+        Value::IntArray(_) | Value::UIntArray(_) => {
             or_other(FromUsd::from_usd(value).map(A::Ints))
         }
-        sdf::Value::FloatVec(_) => or_other(FromUsd::from_usd(value).map(A::Floats)),
-        sdf::Value::Vec3fVec(_) => or_other(FromUsd::from_usd(value).map(A::Vectors)),
-        sdf::Value::Vec3hVec(_) => or_other(FromUsd::from_usd(value).map(A::Halves)),
-        sdf::Value::QuatfVec(_) => or_other(FromUsd::from_usd(value).map(A::Quats)),
-        sdf::Value::Matrix4dVec(_) => or_other(FromUsd::from_usd(value).map(A::Matrices)),
-        sdf::Value::Matrix4d(_) => {
+        Value::FloatArray(_) => or_other(FromUsd::from_usd(value).map(A::Floats)),
+        Value::Vec3fArray(_) => or_other(FromUsd::from_usd(value).map(A::Vectors)),
+        Value::Vec3hArray(_) => or_other(FromUsd::from_usd(value).map(A::Halves)),
+        Value::QuatfArray(_) => or_other(FromUsd::from_usd(value).map(A::Quats)),
+        Value::Matrix4dArray(_) => or_other(FromUsd::from_usd(value).map(A::Matrices)),
+        Value::Matrix4d(_) => {
             or_other(FromUsd::from_usd(value).map(|m: DMat4| A::Matrices(vec![m])))
         }
-        sdf::Value::TokenVec(_) => or_other(FromUsd::from_usd(value).map(A::Tokens)),
-        sdf::Value::Token(t) => A::Tokens(vec![t.as_str().to_owned()]),
+        Value::TokenArray(_) => or_other(FromUsd::from_usd(value).map(A::Tokens)),
+        Value::Token(t) => A::Tokens(vec![t.into()]),
         _ => A::Other,
     }
-}
-
-/// USD's name of a value's type, without its role.
-fn name_of_type(value: &sdf::Value) -> String {
-    let kind: &'static str = value.into();
-    let (base, array) = match kind.strip_suffix("Vec") {
-        Some(base) => (base, "[]"),
-        None => (kind, ""),
-    };
-    let base = match base {
-        "Vec2h" => "half2",
-        "Vec2f" => "float2",
-        "Vec2d" => "double2",
-        "Vec2i" => "int2",
-        "Vec3h" => "half3",
-        "Vec3f" => "float3",
-        "Vec3d" => "double3",
-        "Vec3i" => "int3",
-        "Vec4h" => "half4",
-        "Vec4f" => "float4",
-        "Vec4d" => "double4",
-        "Vec4i" => "int4",
-        "AssetPath" => "asset",
-        other => &other.to_lowercase(),
-    };
-    format!("{base}{array}")
 }

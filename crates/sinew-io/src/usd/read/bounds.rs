@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use glam::Vec3;
-use openusd::{sdf, usd};
+use sinew_layer::{Path, Value};
+use sinew_stage::{Predicate, Prim, Stage};
 
 use super::skeletons::{read_animation, read_skeleton};
 use super::skinned_prims::extent_rule;
@@ -25,11 +26,11 @@ type Corners = Sampled<Vec<Vec3>>;
 /// A prim's extent: the authored one, else from points and widths, else from the size of an implicit
 /// gprim or a light. `None` for what has neither, such as volumes and point instancers.
 pub(crate) fn read_extent(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     interpolation: Interpolation,
-) -> Result<Option<Corners>, openusd::Error> {
+) -> Result<Option<Corners>, sinew_stage::Error> {
     let attribute = prim.attribute("extent");
-    if attribute.has_authored_value()? {
+    if attribute.has_authored_value() {
         let authored: Corners = read_sampled(&attribute, interpolation)?;
         if authored.has_value() && authored.values().all(|v| is_extent(v)) {
             return Ok(Some(authored));
@@ -39,14 +40,10 @@ pub(crate) fn read_extent(
         prim,
         interpolation,
     };
-    let computed = if prim.is_a("PointBased")? {
+    let computed = if prim.is_a("PointBased") {
         read.of_points()?
     } else {
-        let type_name = prim.type_name()?;
-        match type_name.as_ref().map(|t| t.as_str()) {
-            Some(name) => read.of_size(name)?,
-            None => None,
-        }
+        read.of_size(prim.type_name())?
     };
     Ok(computed.filter(Sampled::has_value))
 }
@@ -57,13 +54,13 @@ fn is_extent(corners: &[Vec3]) -> bool {
 }
 
 struct Reader<'a> {
-    prim: &'a usd::Prim,
+    prim: &'a Prim<'a>,
     interpolation: Interpolation,
 }
 
 impl Reader<'_> {
-    fn of_points(&self) -> Result<Option<Corners>, openusd::Error> {
-        let rule = extent_rule(self.prim)?;
+    fn of_points(&self) -> Result<Option<Corners>, sinew_stage::Error> {
+        let rule = extent_rule(self.prim);
         let points: Corners = self.sampled("points")?;
         let widths: Sampled<Vec<f32>> = self.sampled("widths")?;
         let times = points.times().chain(widths.times()).collect();
@@ -75,7 +72,7 @@ impl Reader<'_> {
     }
 
     /// The extent functions of UsdGeom's implicit gprims and of UsdLux' lights.
-    fn of_size(&self, type_name: &str) -> Result<Option<Corners>, openusd::Error> {
+    fn of_size(&self, type_name: &str) -> Result<Option<Corners>, sinew_stage::Error> {
         let rows: &[(&str, f64)] = match type_name {
             "Sphere" => &[("radius", 1.0)],
             "Cube" => &[("size", 2.0)],
@@ -126,7 +123,7 @@ impl Reader<'_> {
         Ok(Some(corners))
     }
 
-    fn axis(&self) -> Result<Axis, openusd::Error> {
+    fn axis(&self) -> Result<Axis, sinew_stage::Error> {
         Ok(match read_uniform::<Token>(&self.prim.attribute("axis"))? {
             Some(Token(t)) if t == "X" => Axis::X,
             Some(Token(t)) if t == "Y" => Axis::Y,
@@ -135,7 +132,7 @@ impl Reader<'_> {
     }
 
     /// A double, or a float as lights have them.
-    fn number(&self, name: &str) -> Result<Sampled<f64>, openusd::Error> {
+    fn number(&self, name: &str) -> Result<Sampled<f64>, sinew_stage::Error> {
         let doubles: Sampled<f64> = self.sampled(name)?;
         if doubles.has_value() {
             return Ok(doubles);
@@ -144,7 +141,7 @@ impl Reader<'_> {
         Ok(floats.map(|v| v.first().map_or(0.0, |v| f64::from(*v))))
     }
 
-    fn sampled<T: FromUsd>(&self, name: &str) -> Result<Sampled<T>, openusd::Error> {
+    fn sampled<T: FromUsd>(&self, name: &str) -> Result<Sampled<T>, sinew_stage::Error> {
         read_sampled(&self.prim.attribute(name), self.interpolation)
     }
 
@@ -181,8 +178,8 @@ fn capsule(top: f64, bottom: f64, height: f64) -> [[f64; 3]; 2] {
 
 /// What is read of the stage to bound it.
 pub(crate) struct BoundsReader<'a> {
-    pub stage: &'a usd::Stage,
-    pub tree: &'a StageTree,
+    pub stage: &'a Stage,
+    pub tree: &'a StageTree<'a>,
     pub interpolation: Interpolation,
     pub instances: &'a [PlacedSkeleton],
     pub bindings: &'a [SkinBinding],
@@ -195,25 +192,21 @@ impl BoundsReader<'_> {
     /// Walks the stage below the topmost hinted prims, as UsdGeomBBoxCache does: untyped and
     /// imageable prims count, and native instances are walked into. Nothing is walked where no bound
     /// prim has an extentsHint at or above it.
-    pub fn read(mut self) -> Result<BoundsTree, openusd::Error> {
+    pub fn read(mut self) -> Result<BoundsTree, sinew_stage::Error> {
         let mut out = BoundsTree::default();
         let hinted = self.hinted_prims()?;
         if hinted.is_empty() {
             return Ok(out);
         }
-        let mut paths = Vec::new();
-        self.stage
-            .traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| {
-                paths.push(p.clone())
-            })?;
         let scene_prims: HashMap<String, usize> = self
             .prims
             .iter()
             .enumerate()
             .map(|(i, p)| (p.path.clone(), i))
             .collect();
-        let mut nodes: HashMap<sdf::Path, (usize, Inherited)> = HashMap::new();
-        for path in paths {
+        let mut nodes: HashMap<Path, (usize, Inherited)> = HashMap::new();
+        for prim in self.stage.traverse(Predicate::DEFAULT_PROXIES) {
+            let path = prim.path();
             let above = path.parent().and_then(|p| nodes.get(&p)).cloned();
             let is_hinted = scene_prims
                 .get(path.as_str())
@@ -221,14 +214,12 @@ impl BoundsReader<'_> {
             if above.is_none() && !is_hinted {
                 continue;
             }
-            let prim = self.stage.prim(&path)?;
-            let type_name = prim.type_name()?;
-            if type_name.is_some() && !prim.is_a("Imageable")? && prim.is_a("Typed")? {
+            if !prim.type_name().is_empty() && !prim.is_a("Imageable") && prim.is_a("Typed") {
                 continue; // Nor is what lies below it seen.
             }
             let inherited = match &above {
                 Some((_, inherited)) => inherited.below(&prim)?,
-                None => Inherited::of(self.stage, &path)?,
+                None => Inherited::of(&prim)?,
             };
             let parent = above.map(|(node, _)| node);
             let scene_prim = match scene_prims.get(path.as_str()) {
@@ -265,14 +256,14 @@ impl BoundsReader<'_> {
     }
 
     /// Bound prims and ancestors of theirs whose extentsHint has a value, as indices of scene prims.
-    fn hinted_prims(&self) -> Result<HashSet<usize>, openusd::Error> {
+    fn hinted_prims(&self) -> Result<HashSet<usize>, sinew_stage::Error> {
         let mut seen = vec![false; self.prims.len()];
         let mut out = HashSet::new();
         for binding in self.bindings {
             let mut at = Some(binding.prim);
             while let Some(i) = at.filter(|i| !std::mem::replace(&mut seen[*i], true)) {
-                let prim = self.stage.prim(self.prims[i].path.as_str())?;
-                if prim.attribute("extentsHint").has_authored_value()? {
+                let prim = self.scene_prim(i);
+                if prim.is_some_and(|p| p.attribute("extentsHint").has_authored_value()) {
                     out.insert(i);
                 }
                 at = self.prims[i].parent;
@@ -281,12 +272,17 @@ impl BoundsReader<'_> {
         Ok(out)
     }
 
+    /// The stage's prim behind one of the scene's.
+    fn scene_prim(&self, index: usize) -> Option<Prim<'_>> {
+        self.stage.prim(&Path::parse(&self.prims[index].path).ok()?)
+    }
+
     fn add_prim(
         &mut self,
-        prim: &usd::Prim,
+        prim: &Prim<'_>,
         parent: Option<usize>,
-    ) -> Result<usize, openusd::Error> {
-        let xform = match prim.is_a("Xformable")? {
+    ) -> Result<usize, sinew_stage::Error> {
+        let xform = match prim.is_a("Xformable") {
             true => read_stack(prim, self.interpolation, self.warnings)?,
             false => XformStack::default(),
         };
@@ -299,10 +295,12 @@ impl BoundsReader<'_> {
         Ok(self.prims.len() - 1)
     }
 
-    fn nearest_component(&self, scene_prim: usize) -> Result<Option<usize>, openusd::Error> {
+    fn nearest_component(&self, scene_prim: usize) -> Result<Option<usize>, sinew_stage::Error> {
         let mut at = Some(scene_prim);
         while let Some(i) = at {
-            if is_component(&self.stage.prim(self.prims[i].path.as_str())?)? {
+            if let Some(prim) = self.scene_prim(i)
+                && is_component(&prim)?
+            {
                 return Ok(Some(i));
             }
             at = self.prims[i].parent;
@@ -310,39 +308,39 @@ impl BoundsReader<'_> {
         Ok(None)
     }
 
-    fn extent(&mut self, prim: &usd::Prim) -> Result<Option<Extent>, openusd::Error> {
-        if !prim.is_a("Boundable")? {
+    fn extent(&mut self, prim: &Prim<'_>) -> Result<Option<Extent>, sinew_stage::Error> {
+        if !prim.is_a("Boundable") {
             return Ok(None);
         }
         if let Some(corners) = read_extent(prim, self.interpolation)? {
             return Ok(Some(Extent::Corners(corners)));
         }
-        if prim.is_a("SkelRoot")? {
+        if prim.is_a("SkelRoot") {
             // Pixar's own would be that of the joints below (rule 33).
             return Ok(None);
         }
-        if prim.is_a("Skeleton")?
+        if prim.is_a("Skeleton")
             && let Some(skeleton) = self.skeleton(prim)?
         {
             return Ok(Some(Extent::Joints(skeleton)));
         }
-        if prim.is_a("PointInstancer")? || prim.is_a("Volume")? {
+        if prim.is_a("PointInstancer") || prim.is_a("Volume") {
             let message = "has no authored extent, so the extentsHints above leave it out";
-            let path = prim.path().as_str();
+            let path = prim.path();
             self.warnings
-                .push(Warning::new("extents-hint-incomplete", path, message));
+                .push(Warning::new("extents-hint-incomplete", path.as_str(), message));
         }
         Ok(Some(Extent::Unknown))
     }
 
     /// A Skeleton with the animation that drives it, whether or not a prim is bound to it.
-    fn skeleton(&self, prim: &usd::Prim) -> Result<Option<SkeletonInstance>, openusd::Error> {
-        let path = prim.path().as_str();
-        let placed = self.instances.iter().find(|i| i.path == path);
+    fn skeleton(&self, prim: &Prim<'_>) -> Result<Option<SkeletonInstance>, sinew_stage::Error> {
+        let path = prim.path();
+        let placed = self.instances.iter().find(|i| i.path == path.as_str());
         if let Some(placed) = placed {
             return Ok(Some(placed.instance.clone()));
         }
-        let Some(index) = self.tree.tree.iter().position(|p| p.path == path) else {
+        let Some(index) = self.tree.index_of(&path) else {
             return Ok(None);
         };
         // What is wrong with it is said where a prim is bound to it.
@@ -352,7 +350,7 @@ impl BoundsReader<'_> {
         };
         let animation = match animation_of(&self.tree.tree, index) {
             Some(a) => {
-                let prim = self.stage.prim(&self.tree.paths[a])?;
+                let prim = self.tree.prims[a];
                 let read = read_animation(&prim, self.interpolation, &mut unheard)?;
                 Some(Arc::new(read))
             }
@@ -367,17 +365,17 @@ impl BoundsReader<'_> {
 pub(crate) struct Inherited(Option<String>);
 
 impl Inherited {
-    pub fn below(&self, prim: &usd::Prim) -> Result<Self, openusd::Error> {
+    pub fn below(&self, prim: &Prim<'_>) -> Result<Self, sinew_stage::Error> {
         Ok(Self(authored_purpose(prim)?.or_else(|| self.0.clone())))
     }
 
-    fn of(stage: &usd::Stage, path: &sdf::Path) -> Result<Self, openusd::Error> {
-        let mut at = Some(path.clone());
-        while let Some(path) = at.filter(|p| !p.is_abs_root()) {
-            if let Some(purpose) = authored_purpose(&stage.prim(&path)?)? {
+    fn of(prim: &Prim<'_>) -> Result<Self, sinew_stage::Error> {
+        let mut at = Some(*prim);
+        while let Some(prim) = at {
+            if let Some(purpose) = authored_purpose(&prim)? {
                 return Ok(Self(Some(purpose)));
             }
-            at = path.parent();
+            at = prim.parent();
         }
         Ok(Self(None))
     }
@@ -390,19 +388,19 @@ impl Inherited {
     }
 }
 
-fn authored_purpose(prim: &usd::Prim) -> Result<Option<String>, openusd::Error> {
+fn authored_purpose(prim: &Prim<'_>) -> Result<Option<String>, sinew_stage::Error> {
     let attribute = prim.attribute("purpose");
-    if !prim.is_a("Imageable")? || !attribute.has_authored_value()? {
+    if !prim.is_a("Imageable") || !attribute.has_authored_value() {
         return Ok(None);
     }
     Ok(read::<Token>(&attribute)?.map(|t| t.0))
 }
 
 pub(crate) fn read_invisible(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     interpolation: Interpolation,
-) -> Result<Sampled<bool>, openusd::Error> {
-    if !prim.is_a("Imageable")? {
+) -> Result<Sampled<bool>, sinew_stage::Error> {
+    if !prim.is_a("Imageable") {
         return Ok(Sampled::default());
     }
     let visibility: Sampled<Token> = read_sampled(&prim.attribute("visibility"), interpolation)?;
@@ -410,10 +408,11 @@ pub(crate) fn read_invisible(
 }
 
 /// Without a registry of kinds, those derived from component are not known as such.
-fn is_component(prim: &usd::Prim) -> Result<bool, openusd::Error> {
+fn is_component(prim: &Prim<'_>) -> Result<bool, sinew_stage::Error> {
     is_of_kind(prim, &["component", "subcomponent"])
 }
 
-fn is_of_kind(prim: &usd::Prim, kinds: &[&str]) -> Result<bool, openusd::Error> {
-    Ok(prim.kind()?.is_some_and(|k| kinds.contains(&k.as_str())))
+fn is_of_kind(prim: &Prim<'_>, kinds: &[&str]) -> Result<bool, sinew_stage::Error> {
+    let kind = prim.metadata("kind")?;
+    Ok(matches!(kind, Some(Value::Token(k)) if kinds.contains(&k.as_str())))
 }

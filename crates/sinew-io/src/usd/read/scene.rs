@@ -3,16 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use openusd::{sdf, usd};
+use sinew_layer::Value;
 
 use super::bounds::BoundsReader;
 use super::skeletons::{read_animation, read_skeleton};
-use crate::openusd_compat::hazards::Hazard;
 use crate::usd::file::{ReadOptions, UsdFile};
 use crate::usd::from_asset::convert::MadeStage;
 use crate::usd::read::skinned_prims::{SceneIndices, SkinReader};
 use crate::usd::read::tree::{StageTree, read_tree};
-use crate::usd::read::values::{read_sampled, read_uniform, stage_interpolation};
+use crate::usd::read::values::read_sampled;
 use crate::usd::read::xforms::read_stack;
 use crate::{Error, Result};
 use sinew::error::{Invalid, Warning};
@@ -33,22 +32,18 @@ impl UsdFile {
         self.all_read(self.read_scene(options))
     }
 
-    /// What was read of the stage, now that value clips have been opened on the way.
-    pub(crate) fn all_read<T>(&self, read: Result<T, openusd::Error>) -> Result<T> {
-        self.opened.check_versions(&self.file)?;
+    /// What was read of the stage.
+    pub(crate) fn all_read<T>(&self, read: Result<T, sinew_stage::Error>) -> Result<T> {
         read.map_err(|e| Error::open(&self.file, e))
     }
 
-    fn read_scene(&self, options: ReadOptions) -> Result<Scene, openusd::Error> {
+    fn read_scene(&self, options: ReadOptions) -> Result<Scene, sinew_stage::Error> {
         let stage = &self.stage;
-        let tree = read_tree(stage)?;
+        let tree = read_tree(stage);
         let resolution = binding::resolve(&tree.tree, options.anim_source);
         let mut warnings = resolution.warnings;
-        let interpolation = stage_interpolation(stage);
-        let hazards = self.hazards()?;
-        let splines = hazards.iter().filter(|h| h.is_spline());
+        let interpolation = Interpolation::Linear;
         let mut builder = SceneBuilder {
-            stage,
             made: self.made.as_ref(),
             tree: &tree,
             interpolation,
@@ -60,11 +55,8 @@ impl UsdFile {
             animation_definitions: HashMap::new(),
             instances: Vec::new(),
             instance_index: HashMap::new(),
-            warnings: hazards.iter().filter_map(Hazard::warning).collect(),
+            warnings: Vec::new(),
             errors: Vec::new(),
-            splines: splines
-                .map(|h| (h.prim.as_str(), h.property.as_str()))
-                .collect(),
         };
         let mut skel_roots = Vec::new();
         for (i, prim) in tree.tree.iter().enumerate() {
@@ -77,16 +69,6 @@ impl UsdFile {
         }
         let mut placed = Vec::new();
         for b in &resolution.bindings {
-            let moved = match builder.moved_by_spline(b.prim)? {
-                None => builder.moved_by_spline(b.skeleton)?,
-                moved => moved,
-            };
-            if let Some(spline) = moved {
-                builder
-                    .errors
-                    .push(spline_error(&tree.tree[b.prim].path, spline));
-                continue;
-            }
             let Some(instance) = builder.instance(b.skeleton, b.animation)? else {
                 continue;
             };
@@ -144,29 +126,23 @@ impl UsdFile {
             warnings: &mut warnings,
         }
         .read()?;
-        for diagnostic in stage.composition_errors() {
-            warnings.push(Warning::new(
-                "composition",
-                self.file.display().to_string(),
-                diagnostic.to_string(),
-            ));
-        }
+        let file = self.file.display().to_string();
+        let diagnostics = stage.diagnostics();
+        warnings.extend(diagnostics.map(|d| Warning::new("composition", file.as_str(), d)));
         let mut animations: Vec<_> = builder.animations.into_values().collect();
         animations.sort_by(|a, b| a.path.cmp(&b.path));
         let time_line = TimeLine {
-            range: stage
-                .has_authored_time_code_range()
-                .then(|| (stage.start_time_code(), stage.end_time_code())),
+            range: stage.start_time_code().zip(stage.end_time_code()),
             time_codes_per_second: stage.time_codes_per_second(),
             frames_per_second: stage.frames_per_second(),
         };
         let mut scene = Scene::new(&self.file, time_line);
-        if let Some(sdf::Value::Token(up)) = stage.stage_metadata("upAxis")?
+        if let Some(Value::Token(up)) = stage.metadata("upAxis")?
             && up.as_str() == "Z"
         {
             scene.up_axis = 'Z';
         }
-        if let Some(sdf::Value::Double(meters)) = stage.stage_metadata("metersPerUnit")? {
+        if let Some(Value::Double(meters)) = stage.metadata("metersPerUnit")? {
             scene.meters_per_unit = meters;
         }
         scene.prims = builder.prims;
@@ -205,9 +181,8 @@ impl BindingDefinition {
 }
 
 struct SceneBuilder<'a> {
-    stage: &'a usd::Stage,
     made: Option<&'a MadeStage>,
-    tree: &'a StageTree,
+    tree: &'a StageTree<'a>,
     interpolation: Interpolation,
     prims: Vec<ScenePrim>,
     prim_index: HashMap<usize, usize>,
@@ -221,46 +196,11 @@ struct SceneBuilder<'a> {
     instance_index: HashMap<(usize, Option<usize>), usize>,
     warnings: Vec<Warning>,
     errors: Vec<Invalid>,
-    /// Prims and properties whose values are splines.
-    splines: HashSet<(&'a str, &'a str)>,
-}
-
-fn spline_error(prim: &str, spline: String) -> Invalid {
-    let found = format!("the spline {spline}, which is not read");
-    Invalid::new(prim, "xformOpOrder", "a place that no spline moves", found)
-        .coded("spline-transform")
 }
 
 impl SceneBuilder<'_> {
-    /// The path of a spline that moves a prim, of its own or of what it stands below.
-    fn moved_by_spline(&mut self, tree_prim: usize) -> Result<Option<String>, openusd::Error> {
-        if self.splines.is_empty() {
-            return Ok(None);
-        }
-        let mut next = Some(tree_prim);
-        while let Some(i) = next {
-            next = self.tree.tree[i].parent;
-            if !self.tree.xformable[i] {
-                continue;
-            }
-            let prim = self.stage.prim(&self.tree.paths[i])?;
-            let order: Option<Vec<String>> = read_uniform(&prim.attribute("xformOpOrder"))?;
-            for op in order.unwrap_or_default().iter().rev() {
-                if op == "!resetXformStack!" {
-                    return Ok(None);
-                }
-                let op = op.strip_prefix("!invert!").unwrap_or(op);
-                let path = self.tree.tree[i].path.as_str();
-                if self.splines.contains(&(path, op)) {
-                    return Ok(Some(format!("{path}.{op}")));
-                }
-            }
-        }
-        Ok(None)
-    }
-
     /// The scene's prim for a tree prim, with its ancestors before it.
-    fn scene_prim(&mut self, tree_prim: usize) -> Result<usize, openusd::Error> {
+    fn scene_prim(&mut self, tree_prim: usize) -> Result<usize, sinew_stage::Error> {
         let mut chain = vec![tree_prim];
         while let Some(parent) = self.tree.tree[chain[chain.len() - 1]].parent {
             chain.push(parent);
@@ -273,7 +213,7 @@ impl SceneBuilder<'_> {
             let xform = if let Some(first) = first {
                 self.prims[*first].xform.clone()
             } else if self.tree.xformable[i] {
-                let prim = self.stage.prim(&self.tree.paths[i])?;
+                let prim = self.tree.prims[i];
                 read_stack(&prim, self.interpolation, &mut self.warnings)?
             } else {
                 XformStack::default()
@@ -298,13 +238,13 @@ impl SceneBuilder<'_> {
         &mut self,
         skeleton: usize,
         animation: Option<usize>,
-    ) -> Result<Option<usize>, openusd::Error> {
+    ) -> Result<Option<usize>, sinew_stage::Error> {
         if let Some(i) = self.instance_index.get(&(skeleton, animation)) {
             return Ok(Some(*i));
         }
         let shared = self.tree.definitions[skeleton];
         if !self.skeletons.contains_key(&shared) {
-            let prim = self.stage.prim(&self.tree.paths[skeleton])?;
+            let prim = self.tree.prims[skeleton];
             let read = match read_skeleton(&prim, &mut self.warnings)? {
                 Ok(s) => Some(Arc::new(s)),
                 Err(e) => {
@@ -332,11 +272,11 @@ impl SceneBuilder<'_> {
         Ok(Some(index))
     }
 
-    fn rest_extent(&mut self, reached: &Reached) -> Result<RestExtent, openusd::Error> {
-        let prim = self.stage.prim(&self.tree.paths[reached.prim])?;
+    fn rest_extent(&mut self, reached: &Reached) -> Result<RestExtent, sinew_stage::Error> {
+        let prim = self.tree.prims[reached.prim];
         let geom_bind = match reached.geom_bind_transform {
             Some(from) => {
-                let from = self.stage.prim(&self.tree.paths[from])?;
+                let from = self.tree.prims[from];
                 let attribute = from.attribute("primvars:skel:geomBindTransform");
                 read_sampled(&attribute, self.interpolation)?
             }
@@ -351,18 +291,14 @@ impl SceneBuilder<'_> {
     }
 
     /// Skeletons that no instance places. A broken one is of no consequence then, and is left out.
-    fn unbound_skeletons(&mut self) -> Result<Vec<PlacedSkeleton>, openusd::Error> {
+    fn unbound_skeletons(&mut self) -> Result<Vec<PlacedSkeleton>, sinew_stage::Error> {
         let bound: HashSet<usize> = self.instance_index.keys().map(|(s, _)| *s).collect();
         let mut out = Vec::new();
         for (i, tree_prim) in self.tree.tree.iter().enumerate() {
             if tree_prim.kind != PrimKind::Skeleton || bound.contains(&i) {
                 continue;
             }
-            if let Some(spline) = self.moved_by_spline(i)? {
-                self.errors.push(spline_error(&tree_prim.path, spline));
-                continue;
-            }
-            let prim = self.stage.prim(&self.tree.paths[i])?;
+            let prim = self.tree.prims[i];
             let Ok(definition) = read_skeleton(&prim, &mut Vec::new())? else {
                 continue;
             };
@@ -382,7 +318,7 @@ impl SceneBuilder<'_> {
         Ok(out)
     }
 
-    fn animation(&mut self, tree_prim: usize) -> Result<Arc<SkelAnimation>, openusd::Error> {
+    fn animation(&mut self, tree_prim: usize) -> Result<Arc<SkelAnimation>, sinew_stage::Error> {
         if let Some(a) = self.animations.get(&tree_prim) {
             return Ok(a.clone());
         }
@@ -408,8 +344,8 @@ impl SceneBuilder<'_> {
         &self,
         tree_prim: usize,
         warnings: &mut Vec<Warning>,
-    ) -> Result<SkelAnimation, openusd::Error> {
-        let prim = self.stage.prim(&self.tree.paths[tree_prim])?;
+    ) -> Result<SkelAnimation, sinew_stage::Error> {
+        let prim = self.tree.prims[tree_prim];
         let mut animation = read_animation(&prim, self.interpolation, warnings)?;
         animation.float_scales = self.made.and_then(|m| m.float_scales(&animation.path));
         Ok(animation)

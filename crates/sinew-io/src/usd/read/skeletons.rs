@@ -1,7 +1,8 @@
 //! Skeleton, SkelAnimation and BlendShape prims, and every SkelAnimation of a stage.
 
 use glam::Vec3;
-use openusd::usd;
+use sinew_layer::Value;
+use sinew_stage::{Attribute, Prim};
 
 use super::tree::read_tree;
 use super::values::{read, read_sampled, read_uniform};
@@ -13,9 +14,9 @@ use sinew::skel::binding::PrimKind;
 use sinew::skel::{BlendShape, Inbetween, SkelAnimation, Skeleton};
 
 pub(crate) fn read_skeleton(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     warnings: &mut Vec<Warning>,
-) -> Result<Result<Skeleton, Invalid>, openusd::Error> {
+) -> Result<Result<Skeleton, Invalid>, sinew_stage::Error> {
     let joints: Vec<String> = read_uniform(&prim.attribute("joints"))?.unwrap_or_default();
     let bind: Option<Vec<glam::DMat4>> = read_uniform(&prim.attribute("bindTransforms"))?;
     let rest: Option<Vec<glam::DMat4>> = read_uniform(&prim.attribute("restTransforms"))?;
@@ -46,7 +47,7 @@ pub(crate) fn read_skeleton(
 
 /// Pixar's code carries a projection through products and drops it at the points; here it is dropped throughout.
 pub(crate) fn warn_of_projections<'a>(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     name: &str,
     mut matrices: impl Iterator<Item = &'a glam::DMat4>,
     warnings: &mut Vec<Warning>,
@@ -58,10 +59,10 @@ pub(crate) fn warn_of_projections<'a>(
 }
 
 pub(crate) fn read_animation(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     interpolation: Interpolation,
     warnings: &mut Vec<Warning>,
-) -> Result<SkelAnimation, openusd::Error> {
+) -> Result<SkelAnimation, sinew_stage::Error> {
     let animation = SkelAnimation {
         path: prim.path().as_str().to_owned(),
         joints: read_uniform(&prim.attribute("joints"))?.unwrap_or_default(),
@@ -146,10 +147,10 @@ pub(crate) struct ShapeParts {
 }
 
 pub(crate) fn read_blend_shape(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     point_count: usize,
     warnings: &mut Vec<Warning>,
-) -> Result<Result<BlendShape, Invalid>, openusd::Error> {
+) -> Result<Result<BlendShape, Invalid>, sinew_stage::Error> {
     let parts = read_shape_parts(prim)?;
     Ok(BlendShape::new(
         prim.path().as_str(),
@@ -162,12 +163,12 @@ pub(crate) fn read_blend_shape(
     ))
 }
 
-pub(crate) fn read_shape_parts(prim: &usd::Prim) -> Result<ShapeParts, openusd::Error> {
+pub(crate) fn read_shape_parts(prim: &Prim<'_>) -> Result<ShapeParts, sinew_stage::Error> {
     let point_indices = read_uniform(&prim.attribute("pointIndices"))?;
     let offsets = read_uniform(&prim.attribute("offsets"))?.unwrap_or_default();
     let normal_offsets = read_uniform(&prim.attribute("normalOffsets"))?;
     let mut inbetweens = Vec::new();
-    for name in prim.authored_property_names()? {
+    for name in prim.authored_property_names() {
         let Some(between) = name.as_str().strip_prefix("inbetweens:") else {
             continue;
         };
@@ -175,7 +176,7 @@ pub(crate) fn read_shape_parts(prim: &usd::Prim) -> Result<ShapeParts, openusd::
         if between.contains(':') {
             continue;
         }
-        let attribute = prim.attribute(name.as_str());
+        let attribute = prim.attribute(&name);
         let Some(offsets) = read(&attribute)? else {
             continue;
         };
@@ -184,7 +185,7 @@ pub(crate) fn read_shape_parts(prim: &usd::Prim) -> Result<ShapeParts, openusd::
             weight: weight_metadata(&attribute)?,
             offsets,
             normal_offsets: read(
-                &prim.attribute(format!("{}:normalOffsets", name.as_str()).as_str()),
+                &prim.attribute(&format!("{name}:normalOffsets")),
             )?,
         });
     }
@@ -196,9 +197,9 @@ pub(crate) fn read_shape_parts(prim: &usd::Prim) -> Result<ShapeParts, openusd::
     })
 }
 
-pub(crate) fn weight_metadata(attribute: &usd::Attribute) -> Result<Option<f32>, openusd::Error> {
-    use openusd::sdf::Value;
-    Ok(match attribute.get_metadata::<Value>("weight")? {
+pub(crate) fn weight_metadata(attribute: &Attribute<'_, '_>) -> Result<Option<f32>, sinew_stage::Error> {
+    use openusd::Value;
+    Ok(match attribute.metadata("weight")? {
         Some(Value::Float(w)) => Some(w),
         Some(Value::Double(w)) => Some(w as f32),
         Some(Value::Int(w)) => Some(w as f32),
@@ -215,17 +216,12 @@ impl UsdFile {
         self.all_read(self.read_animations())
     }
 
-    fn read_animations(&self) -> Result<Vec<SkelAnimation>, openusd::Error> {
-        let interpolation = match self.stage.interpolation_type() {
-            usd::InterpolationType::Held => Interpolation::Held,
-            usd::InterpolationType::Linear => Interpolation::Linear,
-        };
-        let tree = read_tree(&self.stage)?;
+    fn read_animations(&self) -> Result<Vec<SkelAnimation>, sinew_stage::Error> {
+        let tree = read_tree(&self.stage);
         let mut out = Vec::new();
-        for (prim, path) in tree.tree.iter().zip(&tree.paths) {
-            if prim.kind == PrimKind::SkelAnimation {
-                let prim = self.stage.prim(path)?;
-                let mut animation = read_animation(&prim, interpolation, &mut Vec::new())?;
+        for (tree_prim, prim) in tree.tree.iter().zip(&tree.prims) {
+            if tree_prim.kind == PrimKind::SkelAnimation {
+                let mut animation = read_animation(prim, Interpolation::Linear, &mut Vec::new())?;
                 let exact = self.made.as_ref();
                 animation.float_scales = exact.and_then(|m| m.float_scales(&animation.path));
                 out.push(animation);

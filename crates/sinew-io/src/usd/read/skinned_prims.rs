@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use openusd::{sdf, usd};
+use sinew_layer::{Path, Value};
+use sinew_stage::{Attribute, Prim, Stage};
 
 use super::skeletons::{read_blend_shape, warn_of_projections};
 use crate::usd::read::tree::StageTree;
-use crate::usd::read::values::{read_sampled, read_uniform};
+use crate::usd::read::values::{read_metadata, read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{
@@ -21,11 +22,11 @@ const WEIGHTS: &str = "primvars:skel:jointWeights";
 
 /// What all bound prims of a stage are read with.
 pub(crate) struct SkinReader<'a> {
-    pub stage: &'a usd::Stage,
-    pub tree: &'a StageTree,
+    pub stage: &'a Stage,
+    pub tree: &'a StageTree<'a>,
     pub interpolation: Interpolation,
     /// Shapes by (path, point count), so that instances share them.
-    pub shapes: HashMap<(sdf::Path, usize), Result<Arc<BlendShape>, Invalid>>,
+    pub shapes: HashMap<(Path, usize), Result<Arc<BlendShape>, Invalid>>,
     pub warnings: &'a mut Vec<Warning>,
 }
 
@@ -42,31 +43,31 @@ impl SkinReader<'_> {
         binding: &Binding,
         at: &SceneIndices,
         animation: Option<&SkelAnimation>,
-    ) -> Result<SkinBinding, openusd::Error> {
+    ) -> Result<SkinBinding, sinew_stage::Error> {
         let tree_prim = &self.tree.tree[binding.prim];
-        let prim = self.stage.prim(&self.tree.paths[binding.prim])?;
+        let prim = self.tree.prims[binding.prim];
         let has_points = tree_prim.kind == PrimKind::Skinnable { has_points: true };
         let mut out = SkinBinding::new(
             tree_prim.path.as_str(),
-            self.tree.type_names[binding.prim].as_str(),
+            prim.type_name(),
             at.prim,
             at.skel_root,
             at.instance,
         );
         out.influences = self.read_influences(binding)?;
         if let Some(p) = binding.joints {
-            let from = self.stage.prim(&self.tree.paths[p])?;
+            let from = self.tree.prims[p];
             out.joints = read_uniform(&from.attribute("skel:joints"))?;
         }
         if let Some(p) = binding.geom_bind_transform {
-            let from = self.stage.prim(&self.tree.paths[p])?;
+            let from = self.tree.prims[p];
             let name = "primvars:skel:geomBindTransform";
             let read = read_sampled(&from.attribute(name), self.interpolation)?;
             let matrices = read.values().map(AsRef::as_ref);
             warn_of_projections(&from, name, matrices, self.warnings);
             out.geom_bind = read;
         }
-        out.extent_rule = extent_rule(&prim)?;
+        out.extent_rule = extent_rule(&prim);
         match self.read_method(binding)? {
             Ok(method) => out.method = method,
             Err(reason) => out.unsupported = Some(reason),
@@ -95,14 +96,14 @@ impl SkinReader<'_> {
     fn read_method(
         &self,
         binding: &Binding,
-    ) -> Result<Result<SkinningMethod, String>, openusd::Error> {
+    ) -> Result<Result<SkinningMethod, String>, sinew_stage::Error> {
         let Some(from) = binding.skinning_method else {
             return Ok(Ok(SkinningMethod::default()));
         };
-        let prim = self.stage.prim(&self.tree.paths[from])?;
+        let prim = self.tree.prims[from];
         // The schema names it primvars:skel:skinningMethod; skel:skinningMethod is an older name.
         for name in ["primvars:skel:skinningMethod", "skel:skinningMethod"] {
-            if let Some(sdf::Value::Token(token)) = prim.attribute(name).get::<sdf::Value>()? {
+            if let Some(Value::Token(token)) = prim.attribute(name).default()? {
                 let method = SkinningMethod::from_token(token.as_str());
                 return Ok(method.ok_or_else(|| {
                     format!("skinning method '{}' is unknown (rule 29)", token.as_str())
@@ -117,19 +118,17 @@ impl SkinReader<'_> {
     fn read_influences(
         &mut self,
         binding: &Binding,
-    ) -> Result<Option<InfluenceSource>, openusd::Error> {
+    ) -> Result<Option<InfluenceSource>, sinew_stage::Error> {
         let (Some(indices_at), Some(weights_at)) = (binding.joint_indices, binding.joint_weights)
         else {
             return Ok(None);
         };
         let path = self.tree.tree[binding.prim].path.clone();
         let indices = self
-            .stage
-            .prim(&self.tree.paths[indices_at])?
+            .self.tree.prims[indices_at]
             .attribute(INDICES);
         let weights = self
-            .stage
-            .prim(&self.tree.paths[weights_at])?
+            .self.tree.prims[weights_at]
             .attribute(WEIGHTS);
         let (interp_i, size_i) = primvar_layout(&indices)?;
         let (interp_w, size_w) = primvar_layout(&weights)?;
@@ -172,16 +171,16 @@ impl SkinReader<'_> {
     /// A primvar, flattened where it is indexed (rule 4).
     fn read_primvar<T>(
         &self,
-        attribute: &usd::Attribute,
+        attribute: &Attribute<'_, '_>,
         count: usize,
-    ) -> Result<Sampled<Vec<T>>, openusd::Error>
+    ) -> Result<Sampled<Vec<T>>, sinew_stage::Error>
     where
         Vec<T>: crate::usd::read::values::FromUsd,
         T: Copy,
     {
         let values: Sampled<Vec<T>> = read_sampled(attribute, self.interpolation)?;
         let name = format!("{}:indices", attribute.name());
-        let indices: Option<Vec<i32>> = read_uniform(&attribute.prim().attribute(name.as_str()))?;
+        let indices: Option<Vec<i32>> = read_uniform(&attribute.prim().attribute(&name))?;
         let Some(indices) = indices else {
             return Ok(values);
         };
@@ -203,9 +202,9 @@ impl SkinReader<'_> {
     /// in Pixar's bake (rule 24), which overlooks `primvars:normals`.
     fn read_normals(
         &mut self,
-        prim: &usd::Prim,
+        prim: &Prim<'_>,
         out: &mut SkinBinding,
-    ) -> Result<(), openusd::Error> {
+    ) -> Result<(), sinew_stage::Error> {
         for property in [NormalsProperty::Attribute, NormalsProperty::Primvar] {
             let attribute = prim.attribute(property.name());
             let unauthored = match property {
@@ -259,18 +258,18 @@ impl SkinReader<'_> {
 
     fn read_shapes(
         &mut self,
-        prim: &usd::Prim,
+        prim: &Prim<'_>,
         out: &mut SkinBinding,
         animation: Option<&SkelAnimation>,
-    ) -> Result<(), openusd::Error> {
-        let authored = prim.has_api_schema("SkelBindingAPI")?;
+    ) -> Result<(), sinew_stage::Error> {
+        let authored = prim.has_api("SkelBindingAPI");
         let tokens: Vec<String> = match authored {
             true => read_uniform(&prim.attribute("skel:blendShapes"))?.unwrap_or_default(),
             false => Vec::new(),
         };
         let targets = prim
             .relationship("skel:blendShapeTargets")
-            .forwarded_targets()?;
+            .forwarded_targets();
         if tokens.is_empty() && (targets.is_empty() || !authored) {
             return Ok(());
         }
@@ -302,18 +301,18 @@ impl SkinReader<'_> {
 
     fn read_shape(
         &mut self,
-        target: &sdf::Path,
+        target: &Path,
         point_count: usize,
         user: &str,
-    ) -> Result<Option<Result<Arc<BlendShape>, Invalid>>, openusd::Error> {
-        let prim = self.stage.prim(target)?;
-        if !prim.is_valid()? || !prim.is_active()? || !prim.is_a("BlendShape")? {
+    ) -> Result<Option<Result<Arc<BlendShape>, Invalid>>, sinew_stage::Error> {
+        let prim = self.stage.prim(target);
+        let Some(prim) = prim.filter(|p| p.is_active() && p.is_a("BlendShape")) else {
             let message = format!(
                 "blend shape target {target} is no active BlendShape: its channel contributes nothing"
             );
             self.warn("blend-shape-missing", user, message);
             return Ok(None);
-        }
+        };
         let key = (target.clone(), point_count);
         if !self.shapes.contains_key(&key) {
             let shape = read_blend_shape(&prim, point_count, self.warnings)?;
@@ -331,31 +330,30 @@ impl SkinReader<'_> {
 }
 
 /// Which of UsdGeom's extent functions serves a prim.
-pub(crate) fn extent_rule(prim: &usd::Prim) -> Result<ExtentRule, openusd::Error> {
-    Ok(if prim.is_a("Points")? {
+pub(crate) fn extent_rule(prim: &Prim<'_>) -> ExtentRule {
+    if prim.is_a("Points") {
         ExtentRule::WidthPerPoint
-    } else if prim.is_a("Curves")? {
+    } else if prim.is_a("Curves") {
         ExtentRule::LargestWidth
     } else {
         ExtentRule::Points
-    })
+    }
 }
 
 /// Interpolation (constant where none is authored) and elementSize of a primvar.
-fn primvar_layout(attribute: &usd::Attribute) -> Result<(String, i32), openusd::Error> {
+fn primvar_layout(attribute: &Attribute<'_, '_>) -> Result<(String, i32), sinew_stage::Error> {
     let interpolation =
         token_metadata(attribute, "interpolation")?.unwrap_or_else(|| "constant".into());
-    let size = attribute.get_metadata::<i32>("elementSize")?.unwrap_or(1);
+    let size = read_metadata(attribute, "elementSize")?.unwrap_or(1);
     Ok((interpolation, size))
 }
 
 pub(crate) fn token_metadata(
-    attribute: &usd::Attribute,
+    attribute: &Attribute<'_, '_>,
     key: &str,
-) -> Result<Option<String>, openusd::Error> {
-    Ok(match attribute.get_metadata::<sdf::Value>(key)? {
-        Some(sdf::Value::Token(t)) => Some(t.as_str().to_owned()),
-        Some(sdf::Value::String(s)) => Some(s),
+) -> Result<Option<String>, sinew_stage::Error> {
+    Ok(match attribute.metadata(key)? {
+        Some(Value::Token(t) | Value::String(t)) => Some(t.into()),
         _ => None,
     })
 }

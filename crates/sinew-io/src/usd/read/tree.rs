@@ -2,19 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use openusd::{sdf, usd};
+use sinew_layer::Path;
+use sinew_stage::{Predicate, Prim, Stage};
 
 use sinew::skel::binding::{AuthoredBinding, PrimKind, PrimTree, Target, TreePrim};
 
-/// The tree, and the openusd path of each of its prims.
-pub(crate) struct StageTree {
+/// The tree, and the stage's prim behind each of its prims.
+pub(crate) struct StageTree<'s> {
     pub tree: PrimTree,
-    pub paths: Vec<sdf::Path>,
+    pub prims: Vec<Prim<'s>>,
     /// UsdGeomXformable, whose xformOpOrder counts.
     pub xformable: Vec<bool>,
-    pub type_names: Vec<String>,
     /// The first prim with the same place in an instanced prototype, by prim; itself where there is none.
     pub definitions: Vec<usize>,
+    index_of: HashMap<Path, usize>,
 }
 
 struct TypeFacts {
@@ -25,319 +26,247 @@ struct TypeFacts {
 }
 
 /// Prims that Hydra draws as prototypes of a PointInstancer: undefined ones (`over`) too, but no class.
-pub(crate) fn prototypes() -> usd::PrimPredicate {
-    let required = usd::PrimStatus::ACTIVE.union(usd::PrimStatus::LOADED);
-    usd::PrimPredicate::new(required, usd::PrimStatus::ABSTRACT).with_instance_proxies(true)
-}
+pub(crate) const PROTOTYPES: Predicate = Predicate {
+    defined: None,
+    ..Predicate::DEFAULT_PROXIES
+};
 
 /// Walks active, loaded, defined prims, into native instances too, and PointInstancers' prototypes. Keeps
 /// those that can matter: everything at or below a SkelRoot, every Skeleton and SkelAnimation, and
 /// all their ancestors.
-pub(crate) fn read_tree(stage: &usd::Stage) -> Result<StageTree, openusd::Error> {
-    let mut facts_of: HashMap<String, TypeFacts> = HashMap::new();
-    let mut all = traverse(stage, usd::PrimPredicate::DEFAULT_PROXIES)?;
-    let mut type_names = types(stage, &all, &mut facts_of)?;
-    let wanted = undefined_prototypes(stage, &all, &type_names, &facts_of)?;
+pub(crate) fn read_tree(stage: &Stage) -> StageTree<'_> {
+    let mut facts_of: HashMap<&str, TypeFacts> = HashMap::new();
+    let mut all: Vec<Prim<'_>> = stage.traverse(Predicate::DEFAULT_PROXIES).collect();
+    learn_types(&all, &mut facts_of);
+    let wanted = undefined_prototypes(&all, &facts_of);
     if !wanted.is_empty() {
-        let known: HashSet<sdf::Path> = all.iter().cloned().collect();
-        all = traverse(stage, prototypes())?;
+        let known: HashSet<Path> = all.iter().map(|p| p.path()).collect();
+        all = stage.traverse(PROTOTYPES).collect();
         all.retain(|p| {
-            let leads_there = |w: &sdf::Path| p.has_prefix(w) || w.has_prefix(p);
-            known.contains(p) || wanted.iter().any(leads_there)
+            let path = p.path();
+            let leads_there = |w: &Path| path.has_prefix(w) || w.has_prefix(&path);
+            known.contains(&path) || wanted.iter().any(leads_there)
         });
-        type_names = types(stage, &all, &mut facts_of)?;
+        learn_types(&all, &mut facts_of);
     }
-    let keep = prims_that_matter(&all, &type_names, &facts_of);
-
     let mut out = StageTree {
         tree: Vec::new(),
-        paths: Vec::new(),
+        prims: Vec::new(),
         xformable: Vec::new(),
-        type_names: Vec::new(),
         definitions: Vec::new(),
+        index_of: HashMap::new(),
     };
-    let mut first_in_prototype: HashMap<sdf::Path, usize> = HashMap::new();
-    let mut index_of: HashMap<sdf::Path, usize> = HashMap::new();
-    for ((path, type_name), _) in all
-        .into_iter()
-        .zip(type_names)
-        .zip(keep)
-        .filter(|(_, keep)| *keep)
-    {
-        let facts = &facts_of[&type_name];
-        let parent = path.parent().and_then(|p| index_of.get(&p).copied());
-        let index = out.tree.len();
-        index_of.insert(path.clone(), index);
-        out.definitions
-            .push(match stage.prim(&path)?.prim_in_prototype()? {
-                Some(shared) => *first_in_prototype
-                    .entry(shared.path().clone())
-                    .or_insert(index),
-                None => index,
-            });
-        out.tree.push(TreePrim {
+    let mut first_in_prototype: HashMap<Path, usize> = HashMap::new();
+    for prim in prims_that_matter(all, &facts_of) {
+        let facts = &facts_of[prim.type_name()];
+        let definition = match prim.prim_in_prototype() {
+            Some(shared) => *first_in_prototype
+                .entry(shared.path())
+                .or_insert(out.tree.len()),
+            None => out.tree.len(),
+        };
+        out.add(prim, facts.kind, facts.xformable, definition);
+    }
+    for i in 0..out.tree.len() {
+        read_binding(&out.prims[i], &out.index_of, &mut out.tree[i]);
+    }
+    add_abstract_targets(stage, &mut out);
+    out
+}
+
+impl<'s> StageTree<'s> {
+    fn add(&mut self, prim: Prim<'s>, kind: PrimKind, xformable: bool, definition: usize) {
+        let path = prim.path();
+        let parent = path.parent().and_then(|p| self.index_of.get(&p).copied());
+        self.tree.push(TreePrim {
             path: path.as_str().to_owned(),
             parent,
-            kind: facts.kind,
+            kind,
             has_api: false,
             skeleton: None,
             animation_source: None,
             authored: AuthoredBinding::default(),
         });
-        out.xformable.push(facts.xformable);
-        out.type_names.push(type_name);
-        out.paths.push(path);
+        self.index_of.insert(path, self.prims.len());
+        self.prims.push(prim);
+        self.xformable.push(xformable);
+        self.definitions.push(definition);
     }
-    for i in 0..out.tree.len() {
-        read_binding(stage, &out.paths[i], &index_of, &mut out.tree[i])?;
+
+    /// The index of the prim at a path.
+    pub fn index_of(&self, path: &Path) -> Option<usize> {
+        self.index_of.get(path).copied()
     }
-    add_abstract_targets(stage, &mut out, &mut index_of)?;
-    Ok(out)
 }
 
 /// Skeletons and animations that prims are bound to and that no traversal meets, in a class or below an
 /// `over`: Pixar's code takes them as they are. Their ancestors are here for their transforms and bindings
 /// alone, so none of them is a SkelRoot or skinned.
-fn add_abstract_targets(
-    stage: &usd::Stage,
-    out: &mut StageTree,
-    index_of: &mut HashMap<sdf::Path, usize>,
-) -> Result<(), openusd::Error> {
+fn add_abstract_targets<'s>(stage: &'s Stage, out: &mut StageTree<'s>) {
     let mut read = 0;
     // What is found is bound to others in turn.
     while read < out.tree.len() {
         let prim = &out.tree[read];
         let missing = [&prim.skeleton, &prim.animation_source].map(|target| match target {
-            Some(Target::Missing(path)) => sdf::Path::new(path).ok(),
+            Some(Target::Missing(path)) => Path::parse(path).ok(),
             _ => None,
         });
+        let mut found = false;
         for path in missing.into_iter().flatten() {
-            add_abstract_target(stage, &path, out, index_of)?;
+            add_abstract_target(stage, &path, out);
+            found |= out.index_of.contains_key(&path);
         }
-        if missing_is_there(&out.tree[read], index_of) {
-            read_binding(stage, &out.paths[read], index_of, &mut out.tree[read])?;
+        if found {
+            read_binding(&out.prims[read], &out.index_of, &mut out.tree[read]);
         }
         read += 1;
     }
-    Ok(())
 }
 
-fn missing_is_there(prim: &TreePrim, index_of: &HashMap<sdf::Path, usize>) -> bool {
-    let targets = [&prim.skeleton, &prim.animation_source]
-        .into_iter()
-        .flatten();
-    let known = |path: &str| sdf::Path::new(path).is_ok_and(|p| index_of.contains_key(&p));
-    targets
-        .into_iter()
-        .any(|t| matches!(t, Target::Missing(path) if known(path)))
-}
-
-fn add_abstract_target(
-    stage: &usd::Stage,
-    target: &sdf::Path,
-    out: &mut StageTree,
-    index_of: &mut HashMap<sdf::Path, usize>,
-) -> Result<(), openusd::Error> {
-    if target.is_property_path() || target.is_abs_root() {
-        return Ok(());
-    }
-    let mut chain: Vec<_> = target.ancestors_below_root().collect();
-    chain.reverse();
-    for path in &chain {
-        let prim = stage.prim(path)?;
-        if !prim.is_valid()? || !prim.is_active()? {
-            return Ok(());
-        }
-    }
-    let kind = prim_kind(&stage.prim(target)?)?;
+fn add_abstract_target<'s>(stage: &'s Stage, target: &Path, out: &mut StageTree<'s>) {
+    let Some(prim) = stage.prim(target).filter(|_| target.is_prim()) else {
+        return;
+    };
+    let kind = prim_kind(&prim);
     if !matches!(kind, PrimKind::Skeleton | PrimKind::SkelAnimation) {
-        return Ok(());
+        return;
     }
-    for path in chain {
-        if index_of.contains_key(&path) {
+    let is_below_root = |p: &Prim<'_>| !p.path().is_root();
+    let chain = std::iter::successors(Some(prim), |p| p.parent()).take_while(is_below_root);
+    let mut chain: Vec<Prim<'_>> = chain.collect();
+    if !chain.iter().all(|p| p.is_active()) {
+        return;
+    }
+    chain.reverse();
+    for prim in chain {
+        let path = prim.path();
+        if out.index_of.contains_key(&path) {
             continue;
         }
-        let prim = stage.prim(&path)?;
+        let kind = match path == *target {
+            true => kind,
+            false => PrimKind::Imageable,
+        };
         let index = out.tree.len();
-        let type_name = prim.type_name()?;
-        out.type_names
-            .push(type_name.map_or_else(String::new, |t| t.as_str().to_owned()));
-        out.xformable.push(prim.is_a("Xformable")?);
-        out.definitions.push(index);
-        out.tree.push(TreePrim {
-            path: path.as_str().to_owned(),
-            parent: path.parent().and_then(|p| index_of.get(&p).copied()),
-            kind: match path == *target {
-                true => kind,
-                false => PrimKind::Imageable,
-            },
-            has_api: false,
-            skeleton: None,
-            animation_source: None,
-            authored: AuthoredBinding::default(),
-        });
-        index_of.insert(path.clone(), index);
-        read_binding(stage, &path, index_of, &mut out.tree[index])?;
-        out.paths.push(path);
+        out.add(prim, kind, prim.is_a("Xformable"), index);
+        read_binding(&prim, &out.index_of, &mut out.tree[index]);
     }
-    Ok(())
 }
 
-fn traverse(
-    stage: &usd::Stage,
-    predicate: usd::PrimPredicate,
-) -> Result<Vec<sdf::Path>, openusd::Error> {
-    let mut out = Vec::new();
-    stage.traverse(predicate, |p| out.push(p.clone()))?;
-    Ok(out)
-}
-
-/// Type of each prim; facts about new ones are added.
-fn types(
-    stage: &usd::Stage,
-    paths: &[sdf::Path],
-    facts_of: &mut HashMap<String, TypeFacts>,
-) -> Result<Vec<String>, openusd::Error> {
-    let mut out = Vec::with_capacity(paths.len());
-    for path in paths {
-        let prim = stage.prim(path)?;
-        let name = prim
-            .type_name()?
-            .map(|t| t.as_str().to_owned())
-            .unwrap_or_default();
-        if !facts_of.contains_key(&name) {
-            facts_of.insert(name.clone(), type_facts(&prim)?);
-        }
-        out.push(name);
+/// Learns the facts about types that are new.
+fn learn_types<'s>(prims: &[Prim<'s>], facts_of: &mut HashMap<&'s str, TypeFacts>) {
+    for prim in prims {
+        facts_of
+            .entry(prim.type_name())
+            .or_insert_with(|| type_facts(prim));
     }
-    Ok(out)
 }
 
 /// Prototypes of PointInstancers that the walk over defined prims did not meet.
-fn undefined_prototypes(
-    stage: &usd::Stage,
-    paths: &[sdf::Path],
-    types: &[String],
-    facts_of: &HashMap<String, TypeFacts>,
-) -> Result<Vec<sdf::Path>, openusd::Error> {
-    let known: HashSet<&sdf::Path> = paths.iter().collect();
-    let mut out = Vec::new();
-    for (path, _) in paths
-        .iter()
-        .zip(types)
-        .filter(|(_, t)| facts_of[*t].instancer)
-    {
-        let prototypes = stage.prim(path)?.relationship("prototypes");
-        for target in prototypes.forwarded_targets()? {
-            if !known.contains(&target) {
-                out.push(target);
-            }
-        }
+fn undefined_prototypes(prims: &[Prim<'_>], facts_of: &HashMap<&str, TypeFacts>) -> Vec<Path> {
+    let instancers = prims.iter().filter(|p| facts_of[p.type_name()].instancer);
+    let mut targets: Vec<Path> = instancers
+        .flat_map(|p| p.relationship("prototypes").forwarded_targets())
+        .collect();
+    if targets.is_empty() {
+        return targets;
     }
-    Ok(out)
+    let known: HashSet<Path> = prims.iter().map(|p| p.path()).collect();
+    targets.retain(|t| !known.contains(t));
+    targets
 }
 
-fn type_facts(prim: &usd::Prim) -> Result<TypeFacts, openusd::Error> {
-    Ok(TypeFacts {
-        instancer: prim.is_a("PointInstancer")?,
-        kind: prim_kind(prim)?,
-        xformable: prim.is_a("Xformable")?,
-    })
+fn type_facts(prim: &Prim<'_>) -> TypeFacts {
+    TypeFacts {
+        instancer: prim.is_a("PointInstancer"),
+        kind: prim_kind(prim),
+        xformable: prim.is_a("Xformable"),
+    }
 }
 
 /// What a prim's type is to skinning.
-pub(crate) fn prim_kind(prim: &usd::Prim) -> Result<PrimKind, openusd::Error> {
-    Ok(if prim.is_a("SkelRoot")? {
+pub(crate) fn prim_kind(prim: &Prim<'_>) -> PrimKind {
+    if prim.is_a("SkelRoot") {
         PrimKind::SkelRoot
-    } else if prim.is_a("Skeleton")? {
+    } else if prim.is_a("Skeleton") {
         PrimKind::Skeleton
-    } else if prim.is_a("SkelAnimation")? {
+    } else if prim.is_a("SkelAnimation") {
         PrimKind::SkelAnimation
-    } else if prim.is_a("Boundable")? {
+    } else if prim.is_a("Boundable") {
         PrimKind::Skinnable {
-            has_points: prim.is_a("PointBased")?,
+            has_points: prim.is_a("PointBased"),
         }
-    } else if prim.is_a("Imageable")? {
+    } else if prim.is_a("Imageable") {
         PrimKind::Imageable
     } else {
         PrimKind::Other
-    })
+    }
 }
 
-fn prims_that_matter(
-    paths: &[sdf::Path],
-    types: &[String],
-    facts: &HashMap<String, TypeFacts>,
-) -> Vec<bool> {
-    let mut keep = vec![false; paths.len()];
-    let index_of: HashMap<&sdf::Path, usize> =
-        paths.iter().enumerate().map(|(i, p)| (p, i)).collect();
-    let parent = |i: usize| paths[i].parent().and_then(|p| index_of.get(&p).copied());
-    let mut below_root = vec![false; paths.len()];
-    for i in 0..paths.len() {
-        let kind = facts[&types[i]].kind;
-        below_root[i] = kind == PrimKind::SkelRoot || parent(i).is_some_and(|p| below_root[p]);
+fn prims_that_matter<'s>(
+    prims: Vec<Prim<'s>>,
+    facts: &HashMap<&str, TypeFacts>,
+) -> impl Iterator<Item = Prim<'s>> {
+    let mut keep = vec![false; prims.len()];
+    let mut below_root = vec![false; prims.len()];
+    let mut parents: Vec<Option<usize>> = Vec::with_capacity(prims.len());
+    // Prims come depth first, so the ancestors of the next one are on this stack.
+    let mut above: Vec<usize> = Vec::new();
+    for (i, prim) in prims.iter().enumerate() {
+        let parent = prim.parent();
+        while above.last().is_some_and(|p| Some(prims[*p]) != parent) {
+            above.pop();
+        }
+        let parent = above.last().copied();
+        above.push(i);
+        parents.push(parent);
+        let kind = facts[prim.type_name()].kind;
+        below_root[i] = kind == PrimKind::SkelRoot || parent.is_some_and(|p| below_root[p]);
         let wanted = below_root[i] || matches!(kind, PrimKind::Skeleton | PrimKind::SkelAnimation);
         let mut at = wanted.then_some(i);
         while let Some(i) = at.filter(|i| !keep[*i]) {
             keep[i] = true;
-            at = parent(i);
+            at = parents[i];
         }
     }
-    keep
+    prims.into_iter().zip(keep).filter_map(|(p, keep)| keep.then_some(p))
 }
 
-fn read_binding(
-    stage: &usd::Stage,
-    path: &sdf::Path,
-    index_of: &HashMap<sdf::Path, usize>,
-    out: &mut TreePrim,
-) -> Result<(), openusd::Error> {
-    let prim = stage.prim(path)?;
-    let names: Vec<String> = prim
-        .authored_property_names()?
-        .iter()
-        .map(|n| n.as_str().to_owned())
-        .filter(|n| n.starts_with("skel:") || n.starts_with("primvars:skel:"))
-        .collect();
+fn read_binding(prim: &Prim<'_>, index_of: &HashMap<Path, usize>, out: &mut TreePrim) {
     // The schema's own test (HasAPI) decides, whether or not a property is authored here.
-    out.has_api = prim.has_api_schema("SkelBindingAPI")?;
-    for name in names {
-        let attribute = || prim.attribute(name.as_str()).has_authored_value();
+    out.has_api = prim.has_api("SkelBindingAPI");
+    for name in prim.authored_property_names() {
+        let attribute = || prim.attribute(&name).has_authored_value();
         match name.as_str() {
-            "skel:skeleton" => out.skeleton = first_target(&prim, &name, index_of)?,
-            "skel:animationSource" => out.animation_source = first_target(&prim, &name, index_of)?,
-            "primvars:skel:jointIndices" => out.authored.joint_indices = attribute()?,
-            "primvars:skel:jointWeights" => out.authored.joint_weights = attribute()?,
-            "primvars:skel:geomBindTransform" => out.authored.geom_bind_transform = attribute()?,
+            "skel:skeleton" => out.skeleton = first_target(prim, &name, index_of),
+            "skel:animationSource" => out.animation_source = first_target(prim, &name, index_of),
+            "primvars:skel:jointIndices" => out.authored.joint_indices = attribute(),
+            "primvars:skel:jointWeights" => out.authored.joint_weights = attribute(),
+            "primvars:skel:geomBindTransform" => out.authored.geom_bind_transform = attribute(),
             "primvars:skel:skinningMethod" | "skel:skinningMethod" => {
-                out.authored.skinning_method |= attribute()?;
+                out.authored.skinning_method |= attribute();
             }
-            "skel:joints" => out.authored.joints = attribute()?,
-            "skel:blendShapes" => out.authored.blend_shapes = attribute()?,
+            "skel:joints" => out.authored.joints = attribute(),
+            "skel:blendShapes" => out.authored.blend_shapes = attribute(),
             "skel:blendShapeTargets" => {
-                out.authored.blend_shape_targets =
-                    prim.relationship(name.as_str()).has_authored_targets()?;
+                out.authored.blend_shape_targets = prim.relationship(&name).has_authored_targets();
             }
             _ => {}
         }
     }
-    Ok(())
 }
 
 fn first_target(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     name: &str,
-    index_of: &HashMap<sdf::Path, usize>,
-) -> Result<Option<Target>, openusd::Error> {
+    index_of: &HashMap<Path, usize>,
+) -> Option<Target> {
     let relationship = prim.relationship(name);
-    if let Some(first) = relationship.forwarded_targets()?.into_iter().next() {
-        return Ok(Some(match index_of.get(&first) {
+    if let Some(first) = relationship.forwarded_targets().into_iter().next() {
+        return Some(match index_of.get(&first) {
             Some(i) => Target::Prim(*i),
             None => Target::Missing(first.as_str().to_owned()),
-        }));
+        });
     }
-    Ok(relationship
-        .has_authored_targets()?
-        .then_some(Target::Empty))
+    relationship.has_authored_targets().then_some(Target::Empty)
 }

@@ -1,42 +1,47 @@
-//! From openusd's values to sinew's: typed reads, time samples, row vectors to column vectors.
+//! From USD's values to sinew's: typed reads, time samples, row vectors to column vectors.
 
 use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3, Vec4};
 use half::f16;
-use openusd::{gf, sdf, usd};
+use sinew_layer::Value;
+use sinew_layer::value::Array;
+use sinew_stage::{Attribute, Source};
 
-use crate::openusd_compat::flatten_clips::clip_samples;
-use crate::openusd_compat::hidden_blocks::is_blocked_at_all_times;
 use sinew::sampled::{Half3, Interpolation, Sampled};
 
 /// A value that an attribute may hold. Reads are typed as usd-core's are: another type is no
 /// value, except where real files are known to carry an older one.
 pub(crate) trait FromUsd: Sized {
-    fn from_usd(value: sdf::Value) -> Option<Self>;
+    fn from_usd(value: Value) -> Option<Self>;
+}
+
+/// Elements as others of the same bytes.
+fn cast<A: bytemuck::Pod, B: bytemuck::Pod>(array: Array<A>) -> Vec<B> {
+    bytemuck::cast_slice(&array).to_vec()
 }
 
 impl FromUsd for Vec<Vec3> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Vec3fVec(v) => Some(bytemuck::cast_vec(v)),
+            Value::Vec3fArray(v) => Some(cast(v)),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec<f32> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::FloatVec(v) => Some(v),
-            sdf::Value::Float(v) => Some(vec![v]),
+            Value::FloatArray(v) => Some(v.into_vec()),
+            Value::Float(v) => Some(vec![v]),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec<i32> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::IntVec(v) => Some(v),
+            Value::IntArray(v) => Some(v.into_vec()),
             _ => None,
         }
     }
@@ -44,34 +49,30 @@ impl FromUsd for Vec<i32> {
 
 /// pointIndices: `int[]`, or the `uint[]` of older files (rule 18).
 impl FromUsd for Vec<i64> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::IntVec(v) => Some(v.into_iter().map(i64::from).collect()),
-            sdf::Value::UintVec(v) => Some(v.into_iter().map(i64::from).collect()),
+            Value::IntArray(v) => Some(v.iter().map(|i| i64::from(*i)).collect()),
+            Value::UIntArray(v) => Some(v.iter().map(|i| i64::from(*i)).collect()),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec<Half3> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Vec3hVec(v) => Some(v.into_iter().map(|v| [v.x, v.y, v.z]).collect()),
-            sdf::Value::Vec3h(v) => Some(vec![[v.x, v.y, v.z]]),
+            Value::Vec3hArray(v) => Some(v.into_vec()),
+            Value::Vec3h(v) => Some(vec![v]),
             _ => None,
         }
     }
 }
 
-fn quat(q: gf::Quatf) -> Quat {
-    Quat::from_xyzw(q.x, q.y, q.z, q.w)
-}
-
 impl FromUsd for Vec<Quat> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::QuatfVec(v) => Some(v.into_iter().map(quat).collect()),
-            sdf::Value::Quatf(v) => Some(vec![quat(v)]),
+            Value::QuatfArray(v) => Some(v.iter().map(|q| Quat::from_array(q.0)).collect()),
+            Value::Quatf(q) => Some(vec![Quat::from_array(q.0)]),
             _ => None,
         }
     }
@@ -81,18 +82,18 @@ impl FromUsd for Vec<Quat> {
 pub(crate) struct Token(pub String);
 
 impl FromUsd for Token {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Token(t) => Some(Self(t.as_str().to_owned())),
+            Value::Token(t) => Some(Self(t.into())),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec<String> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::TokenVec(v) => Some(v.into_iter().map(|t| t.as_str().to_owned()).collect()),
+            Value::TokenArray(v) => Some(v.iter().map(|t| t.as_str().to_owned()).collect()),
             _ => None,
         }
     }
@@ -100,42 +101,48 @@ impl FromUsd for Vec<String> {
 
 /// A row-vector matrix in row-major order is a column-vector one in column-major order: the same
 /// sixteen numbers. This is the only place where the two conventions meet.
-fn matrix(m: gf::Matrix4d) -> DMat4 {
-    DMat4::from_cols_array(&m.0)
+fn matrix(m: &[f64; 16]) -> DMat4 {
+    DMat4::from_cols_array(m)
 }
 
 /// The way back.
-pub(crate) fn matrix4d(m: DMat4) -> gf::Matrix4d {
-    gf::Matrix4d(m.to_cols_array())
+pub(crate) fn matrix4d(m: DMat4) -> Value {
+    Value::Matrix4d(Box::new(m.to_cols_array()))
+}
+
+/// The way back, of several.
+pub(crate) fn matrices(m: &[DMat4]) -> Value {
+    Value::Matrix4dArray(m.iter().map(DMat4::to_cols_array).collect())
 }
 
 /// A `vector3f[]`, or any other array of three floats.
-pub(crate) fn vectors(v: &[glam::Vec3]) -> sdf::Value {
-    sdf::Value::Vec3fVec(bytemuck::cast_slice(v).to_vec())
+pub(crate) fn vectors(v: &[Vec3]) -> Value {
+    let v: &[[f32; 3]] = bytemuck::cast_slice(v);
+    Value::Vec3fArray(v.to_vec().into())
 }
 
 impl FromUsd for DMat4 {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Matrix4d(m) => Some(matrix(m)),
+            Value::Matrix4d(m) => Some(matrix(&m)),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec<DMat4> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Matrix4dVec(v) => Some(v.into_iter().map(matrix).collect()),
+            Value::Matrix4dArray(v) => Some(v.iter().map(matrix).collect()),
             _ => None,
         }
     }
 }
 
 impl FromUsd for DVec3 {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Vec3d(v) => Some(DVec3::new(v.x, v.y, v.z)),
+            Value::Vec3d(v) => Some(Self::from_array(v)),
             _ => None,
         }
     }
@@ -145,81 +152,90 @@ impl FromUsd for DVec3 {
 pub(crate) struct OneVec3(pub Vec<Vec3>);
 
 impl FromUsd for OneVec3 {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Vec3f(v) => Some(Self(vec![Vec3::new(v.x, v.y, v.z)])),
+            Value::Vec3f(v) => Some(Self(vec![Vec3::from_array(v)])),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec<f16> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Half(v) => Some(vec![v]),
+            Value::Half(v) => Some(vec![v]),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec<[f16; 4]> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Quath(q) => Some(vec![[q.x, q.y, q.z, q.w]]),
+            Value::Quath(q) => Some(vec![q.0]),
             _ => None,
         }
     }
 }
 
 impl FromUsd for f64 {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Double(v) => Some(v),
+            Value::Double(v) => Some(v),
             _ => None,
         }
     }
 }
 
 impl FromUsd for DQuat {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Quatd(q) => Some(DQuat::from_xyzw(q.x, q.y, q.z, q.w)),
+            Value::Quatd(q) => Some(Self::from_array(q.0)),
             _ => None,
         }
     }
 }
 
 impl FromUsd for bool {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Bool(v) => Some(v),
+            Value::Bool(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+impl FromUsd for i32 {
+    fn from_usd(value: Value) -> Option<Self> {
+        match value {
+            Value::Int(v) => Some(v),
             _ => None,
         }
     }
 }
 
 impl FromUsd for f32 {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Float(v) => Some(v),
+            Value::Float(v) => Some(v),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec2 {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Vec2f(v) => Some(Vec2::new(v.x, v.y)),
+            Value::Vec2f(v) => Some(Self::from_array(v)),
             _ => None,
         }
     }
 }
 
 impl FromUsd for Vec4 {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Vec4f(v) => Some(Vec4::new(v.x, v.y, v.z, v.w)),
+            Value::Vec4f(v) => Some(Self::from_array(v)),
             _ => None,
         }
     }
@@ -227,69 +243,76 @@ impl FromUsd for Vec4 {
 
 /// Texture coordinates in whatever precision (texCoord2h, texCoord2f, texCoord2d, and the same of float2).
 impl FromUsd for Vec<Vec2> {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Vec2fVec(v) => Some(bytemuck::cast_vec(v)),
-            sdf::Value::Vec2hVec(v) => {
-                let wide = |v: gf::Vec2h| Vec2::new(v.x.to_f32(), v.y.to_f32());
-                Some(v.into_iter().map(wide).collect())
+            Value::Vec2fArray(v) => Some(cast(v)),
+            Value::Vec2hArray(v) => {
+                Some(v.iter().map(|v| Vec2::new(v[0].to_f32(), v[1].to_f32())).collect())
             }
-            sdf::Value::Vec2dVec(v) => {
-                let narrow = |v: gf::Vec2d| Vec2::new(v.x as f32, v.y as f32);
-                Some(v.into_iter().map(narrow).collect())
+            Value::Vec2dArray(v) => {
+                Some(v.iter().map(|v| Vec2::new(v[0] as f32, v[1] as f32)).collect())
             }
             _ => None,
         }
     }
 }
 
-/// How the stage interpolates between samples.
-pub(crate) fn stage_interpolation(stage: &usd::Stage) -> Interpolation {
-    match stage.interpolation_type() {
-        usd::InterpolationType::Held => Interpolation::Held,
-        usd::InterpolationType::Linear => Interpolation::Linear,
-    }
-}
-
 /// The default value of an attribute, of the wanted type.
-pub(crate) fn read<T: FromUsd>(attribute: &usd::Attribute) -> Result<Option<T>, openusd::Error> {
-    Ok(attribute.get::<sdf::Value>()?.and_then(T::from_usd))
+pub(crate) fn read<T: FromUsd>(
+    attribute: &Attribute<'_, '_>,
+) -> Result<Option<T>, sinew_stage::Error> {
+    Ok(attribute.default()?.and_then(T::from_usd))
 }
 
 /// A uniform attribute's value: its default, or its first sample where a file authored samples.
 pub(crate) fn read_uniform<T: FromUsd>(
-    attribute: &usd::Attribute,
-) -> Result<Option<T>, openusd::Error> {
+    attribute: &Attribute<'_, '_>,
+) -> Result<Option<T>, sinew_stage::Error> {
     if let Some(value) = read(attribute)? {
         return Ok(Some(value));
     }
-    let samples = attribute.time_samples()?.unwrap_or_default();
-    Ok(samples.into_iter().find_map(|(_, v)| T::from_usd(v)))
+    let Some(samples) = attribute.samples()? else {
+        return Ok(None);
+    };
+    for sample in 0..samples.len() {
+        if let Some(value) = T::from_usd(samples.load(sample)?) {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}
+
+/// Metadata of an attribute, of the wanted type.
+pub(crate) fn read_metadata<T: FromUsd>(
+    attribute: &Attribute<'_, '_>,
+    key: &str,
+) -> Result<Option<T>, sinew_stage::Error> {
+    Ok(attribute.metadata(key)?.and_then(T::from_usd))
 }
 
 /// An attribute with its time samples. Blocked samples, and those of another type, are no value at
 /// their time. Interpolation is left to [`Sampled`].
 pub(crate) fn read_sampled<T: FromUsd>(
-    attribute: &usd::Attribute,
+    attribute: &Attribute<'_, '_>,
     interpolation: Interpolation,
-) -> Result<Sampled<T>, openusd::Error> {
+) -> Result<Sampled<T>, sinew_stage::Error> {
     let default = read(attribute)?;
-    let samples: Vec<(f64, Option<T>)> = match attribute.time_samples()? {
-        Some(samples) => samples
-            .into_iter()
-            .map(|(t, v)| (t, T::from_usd(v)))
-            .collect(),
-        None => clip_samples(attribute)?
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(t, v)| (t, v.and_then(T::from_usd)))
-            .collect(),
-    };
-    let hidden = samples.is_empty() && default.is_some() && is_blocked_at_all_times(attribute)?;
-    let sampled = Sampled::new(default, samples, interpolation);
-    Ok(if hidden {
-        sampled.blocked_at_time_codes()
-    } else {
-        sampled
-    })
+    let mut values: Vec<(f64, Option<T>)> = Vec::new();
+    match attribute.source(Some(0.0)) {
+        Source::TimeSamples => {
+            if let Some(samples) = attribute.samples()? {
+                for (sample, time) in samples.times().iter().enumerate() {
+                    values.push((*time, T::from_usd(samples.load(sample)?)));
+                }
+            }
+        }
+        Source::Clips => {
+            for time in attribute.times()? {
+                let value = attribute.get(Some(time))?;
+                values.push((time, value.and_then(T::from_usd)));
+            }
+        }
+        _ => {}
+    }
+    Ok(Sampled::new(default, values, interpolation))
 }

@@ -1,6 +1,6 @@
 //! xformOpOrder of a prim as an [`XformStack`].
 
-use openusd::usd;
+use sinew_stage::{Attribute, Prim};
 
 use crate::usd::read::values::{OneVec3, read_sampled, read_uniform};
 use sinew::error::Warning;
@@ -9,10 +9,10 @@ use sinew::scene::{OpKind, OpValue, XformOp, XformStack};
 
 /// Reads a prim's ops. An op whose attribute or kind is unknown is dropped with a warning.
 pub(crate) fn read_stack(
-    prim: &usd::Prim,
+    prim: &Prim<'_>,
     interpolation: Interpolation,
     warnings: &mut Vec<Warning>,
-) -> Result<XformStack, openusd::Error> {
+) -> Result<XformStack, sinew_stage::Error> {
     let order: Vec<String> = read_uniform(&prim.attribute("xformOpOrder"))?.unwrap_or_default();
     let mut stack = XformStack::default();
     for token in order {
@@ -51,10 +51,10 @@ pub(crate) fn read_stack(
 }
 
 fn read_value(
-    attribute: &usd::Attribute,
+    attribute: &Attribute<'_, '_>,
     kind: OpKind,
     interpolation: Interpolation,
-) -> Result<Option<OpValue>, openusd::Error> {
+) -> Result<Option<OpValue>, sinew_stage::Error> {
     macro_rules! first_of {
         ($($variant:path),+) => {{
             $(

@@ -1,14 +1,18 @@
 //! Variants chosen by the caller: opinions of a session layer, stronger than any file's.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Cursor;
+use std::sync::Arc;
 
-use openusd::{sdf, usd};
+use sinew_layer::layer::field;
+use sinew_layer::path::is_variant_name;
+use sinew_layer::{Layer, Path, Token, Value};
+use sinew_stage::Stage;
 
-use crate::error::explain;
 use crate::error::{Error, Result};
-use crate::usd::resolver::SESSION;
+
+/// How messages call the session layer.
+const SESSION: &str = "sinew:session";
 
 /// Variants of one prim, written `/Prim{set=name}{set2=name2}`. An empty name selects none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +41,7 @@ impl std::str::FromStr for VariantSelection {
         let wrong =
             || format!("'{text}' is no variant selection; expected /Prim{{set=name}}, in quotes");
         let (prim, mut rest) = text.split_at(text.find('{').ok_or_else(wrong)?);
-        let path = sdf::Path::new(prim).map_err(|_| wrong())?;
-        if !path.is_abs() || path.is_abs_root() || path.is_property_path() {
-            return Err(wrong());
-        }
+        prim_path(prim).ok_or_else(wrong)?;
         let mut variants = Vec::new();
         while !rest.is_empty() {
             let (one, more) = rest
@@ -49,8 +50,7 @@ impl std::str::FromStr for VariantSelection {
                 .ok_or_else(wrong)?;
             let (set, variant) = one.split_once('=').ok_or_else(wrong)?;
             let (set, variant) = (set.trim(), variant.trim());
-            let spelled = sdf::Path::is_valid_variant_identifier;
-            if set.is_empty() || !spelled(set) || !spelled(variant) {
+            if set.is_empty() || !is_variant_name(set) || !is_variant_name(variant) {
                 return Err(wrong());
             }
             variants.push((set.to_owned(), variant.to_owned()));
@@ -63,147 +63,119 @@ impl std::str::FromStr for VariantSelection {
     }
 }
 
-/// Authors the selections as overs; a later one of the same set wins.
-pub(crate) fn author(
-    data: &mut dyn sdf::AbstractData,
-    selections: &[VariantSelection],
-) -> std::result::Result<(), sdf::AuthoringError> {
-    let mut of_prim: Vec<(&str, HashMap<String, String>)> = Vec::new();
-    for selection in selections {
-        let at = of_prim.iter().position(|(p, _)| *p == selection.prim);
-        let at = at.unwrap_or_else(|| {
-            of_prim.push((&selection.prim, HashMap::new()));
-            of_prim.len() - 1
-        });
-        of_prim[at].1.extend(selection.variants.iter().cloned());
-    }
-    for (prim, map) in of_prim {
-        sdf::PrimSpec::over(data, prim)?.set(
-            sdf::FieldKey::VariantSelection.as_str(),
-            sdf::Value::VariantSelectionMap(map),
-        );
-    }
-    Ok(())
+/// An absolute path of a prim outside of variants.
+fn prim_path(text: &str) -> Option<Path> {
+    let path = Path::parse(text).ok()?;
+    (path.is_absolute() && path.is_prim() && !path.has_variants()).then_some(path)
 }
 
-/// The selections as the text of a session layer.
-pub(crate) fn session_layer(
-    selections: &[VariantSelection],
-) -> std::result::Result<Vec<u8>, String> {
-    let mut layer = sdf::Layer::new_anonymous("selections");
+/// Authors the selections as overs; a later one of the same set wins. What is no path of a prim is left out: [`check`]
+/// refuses it.
+pub(crate) fn author(layer: &mut Layer, selections: &[VariantSelection]) {
+    for selection in selections {
+        let Some(path) = prim_path(&selection.prim) else {
+            continue;
+        };
+        let fields = &mut layer.over(&path).fields;
+        let mut all = match fields.remove(field::VARIANT_SELECTION) {
+            Some(Value::VariantSelections(known)) => Arc::unwrap_or_clone(known),
+            _ => BTreeMap::new(),
+        };
+        let variants = selection.variants.iter();
+        all.extend(variants.map(|(set, variant)| (Token::new(set), Token::new(variant))));
+        fields.set(
+            field::VARIANT_SELECTION,
+            Value::VariantSelections(Arc::new(all)),
+        );
+    }
+}
+
+/// A session layer with the selections.
+pub(crate) fn session_layer(selections: &[VariantSelection]) -> Layer {
+    let mut layer = Layer::new(SESSION);
+    author(&mut layer, selections);
     layer
-        .edit(|edit| author(edit.data_mut(), selections))
-        .map_err(|e| explain(&e))?;
-    let mut text = Cursor::new(Vec::new());
-    sdf::LayerRegistry::find_by_extension("usda")
-        .ok_or("no text format")?
-        .write(layer.data(), &mut text)
-        .map_err(|e| explain(&e))?;
-    Ok(text.into_inner())
 }
 
 /// Refuses selections that fit nothing, and names what there is.
 ///
 /// # Errors
 /// A prim that is not there or belongs to an instance, a set or a variant that it does not have.
-pub(crate) fn check(stage: &usd::Stage, selections: &[VariantSelection]) -> Result<()> {
+pub(crate) fn check(stage: &Stage, selections: &[VariantSelection]) -> Result<()> {
     for selection in selections {
-        let refuse = |reason: String| Error::NoSuchVariant {
+        check_one(stage, selection).map_err(|reason| Error::NoSuchVariant {
             selection: selection.to_string(),
             reason,
-        };
-        check_one(stage, selection)
-            .map_err(|e| refuse(explain(&e)))?
-            .map_err(refuse)?;
+        })?;
     }
     Ok(())
 }
 
-fn check_one(
-    stage: &usd::Stage,
-    selection: &VariantSelection,
-) -> std::result::Result<std::result::Result<(), String>, openusd::Error> {
-    let prim = stage.prim(selection.prim.as_str())?;
+fn check_one(stage: &Stage, selection: &VariantSelection) -> std::result::Result<(), String> {
     // The selection itself is an opinion on the prim, which does not make it one.
-    if !prim.prim_stack()?.iter().any(|site| site.layer != SESSION) {
-        return Ok(Err(format!("there is no prim at {}", selection.prim)));
+    let is_session = |layer| stage.session_layer().is_some_and(|s| Arc::ptr_eq(s, layer));
+    let path = &selection.prim;
+    let prim = prim_path(path)
+        .and_then(|path| stage.prim(&path))
+        .filter(|prim| prim.opinions().any(|o| !is_session(&o.layer.layer)));
+    let Some(prim) = prim else {
+        return Err(format!("there is no prim at {path}"));
+    };
+    // Of instances in instances the outermost is the one to select on.
+    let above = std::iter::successors(prim.parent(), |prim| prim.parent());
+    if let Some(instance) = above.filter(|prim| prim.is_instance()).last() {
+        let instance = instance.path();
+        return Err(format!(
+            "{path} belongs to the instance {instance}, whose contents no opinion reaches; select on the instance itself"
+        ));
     }
-    for ancestor in prim.path().ancestors_below_root() {
-        if ancestor != *prim.path() && stage.prim(&ancestor)?.is_instance()? {
-            return Ok(Err(format!(
-                "{} belongs to the instance {ancestor}, whose contents no opinion reaches; select on the instance itself",
-                selection.prim
-            )));
-        }
-    }
-    let sets = variant_sets(stage, &prim)?;
+    let sets = prim.variant_sets();
     for (set, variant) in &selection.variants {
         let Some((_, names)) = sets.iter().find(|(name, _)| name == set) else {
-            let sets: Vec<_> = sets.iter().map(|(name, _)| name.as_str()).collect();
-            let prim = &selection.prim;
-            return Ok(Err(match sets.is_empty() {
-                true => format!("{prim} has no variant sets"),
-                false => format!(
-                    "{prim} has no variant set '{set}'; its sets are {}",
-                    sets.join(", ")
-                ),
-            }));
+            return Err(match sets.is_empty() {
+                true => format!("{path} has no variant sets"),
+                false => {
+                    let sets: Vec<_> = sets.iter().map(|(name, _)| name.as_str()).collect();
+                    let sets = sets.join(", ");
+                    format!("{path} has no variant set '{set}'; its sets are {sets}")
+                }
+            });
         };
-        if !variant.is_empty() && !names.contains(variant) {
-            return Ok(Err(format!(
-                "variant set '{set}' of {} has no variant '{variant}'; its variants are {}",
-                selection.prim,
+        if !variant.is_empty() && !names.iter().any(|name| name == variant) {
+            return Err(format!(
+                "variant set '{set}' of {path} has no variant '{variant}'; its variants are {}",
                 names.join(", ")
-            )));
+            ));
         }
     }
-    Ok(Ok(()))
-}
-
-/// A variant set's name and its variants.
-type VariantSet = (String, Vec<String>);
-
-/// Every variant set of a prim with its variants, from all the layers that have an opinion on it.
-pub(crate) fn variant_sets(
-    stage: &usd::Stage,
-    prim: &usd::Prim,
-) -> std::result::Result<Vec<VariantSet>, openusd::Error> {
-    let mut out: Vec<VariantSet> = Vec::new();
-    for site in prim.prim_stack()? {
-        let Some(layer) = stage.layer(&site.layer) else {
-            continue;
-        };
-        let names = |path: &sdf::Path, key: sdf::ChildrenKey| {
-            let value = layer.data().try_field(path, key.as_str())?;
-            Ok::<_, openusd::Error>(match value.as_deref() {
-                Some(sdf::Value::TokenVec(names)) => {
-                    names.iter().map(|n| n.as_str().to_owned()).collect()
-                }
-                _ => Vec::new(),
-            })
-        };
-        for set in names(&site.path, sdf::ChildrenKey::VariantSetChildren)? {
-            let at = site.path.append_variant_selection(&set, "")?;
-            let variants = names(&at, sdf::ChildrenKey::VariantChildren)?;
-            match out.iter_mut().find(|(name, _)| *name == set) {
-                Some((_, known)) => {
-                    known.extend(
-                        variants
-                            .into_iter()
-                            .filter(|v| !known.contains(v))
-                            .collect::<Vec<_>>(),
-                    );
-                }
-                None => out.push((set, variants)),
-            }
-        }
-    }
-    Ok(out)
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn later_selections_of_a_set_count() {
+        let selections = ["/A/B{lod=high}", "/A{v=x}", "/A/B{lod=low}{look=red}"];
+        let mut selections: Vec<VariantSelection> =
+            selections.iter().map(|s| s.parse().unwrap()).collect();
+        selections.push(VariantSelection {
+            prim: "no path".to_owned(),
+            variants: vec![("a".to_owned(), "b".to_owned())],
+        });
+        let layer = session_layer(&selections);
+        let of = |prim: &str| match layer.get(&Path::parse(prim).unwrap(), "variantSelection") {
+            Ok(Some(Value::VariantSelections(selected))) => selected,
+            other => panic!("{other:?}"),
+        };
+        let pairs =
+            |prim: &str| -> Vec<(Token, Token)> { of(prim).as_ref().clone().into_iter().collect() };
+        let pair = |set: &str, variant: &str| (Token::new(set), Token::new(variant));
+        assert_eq!(pairs("/A/B"), [pair("lod", "low"), pair("look", "red")]);
+        assert_eq!(pairs("/A"), [pair("v", "x")]);
+        assert_eq!(layer.len(), 3);
+    }
 
     #[test]
     fn selections_as_text() {

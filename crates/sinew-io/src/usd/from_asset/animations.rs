@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use glam::{DQuat, DVec3, Vec3};
 use half::f16;
-use openusd::{gf, sdf, tf};
+use sinew_layer::value::Quat;
+use sinew_layer::{Token, Value};
 
 use super::binds::is_exact;
 use super::channels::{Channel, Slider};
@@ -136,8 +137,8 @@ impl<'a> SkelClip<'a> {
         if !listed.is_empty() {
             let tokens = listed
                 .iter()
-                .map(|j| tf::Token::from(self.plan.joints[*j].token.as_str()));
-            let tokens = sdf::Value::TokenVec(tokens.collect());
+                .map(|j| Token::from(self.plan.joints[*j].token.as_str()));
+            let tokens = Value::TokenArray(tokens.collect());
             layer.uniform(prim, "joints", "token[]", tokens)?;
 
             let rest: Vec<Trs> = listed.iter().map(|j| self.rest(*j)).collect();
@@ -178,11 +179,8 @@ impl<'a> SkelClip<'a> {
             layer.sampled(prim, "scales", "half3[]", samples.map(|v| vec3h(&v)))?;
         }
         if !self.channels.is_empty() {
-            let tokens = self
-                .channels
-                .iter()
-                .map(|c| tf::Token::from(c.token.as_str()));
-            let tokens = sdf::Value::TokenVec(tokens.collect());
+            let tokens = self.channels.iter().map(|c| Token::from(c.token.as_str()));
+            let tokens = Value::TokenArray(tokens.collect());
             layer.uniform(prim, "blendShapes", "token[]", tokens)?;
             let mut curves: Vec<Tolerated<'_>> = Vec::new();
             for channel in self.channels {
@@ -192,7 +190,7 @@ impl<'a> SkelClip<'a> {
                 }
             }
             let at = times(&curves, self.channels.len())?;
-            let samples = self.weights(&at).map(sdf::Value::FloatVec);
+            let samples = self.weights(&at).map(|v| Value::FloatArray(v.into()));
             layer.sampled(prim, "blendShapeWeights", "float[]", samples)?;
         }
         if resampled {
@@ -259,28 +257,15 @@ fn float_scales(samples: &Samples<Vec<DVec3>>) -> Option<Sampled<Vec<Vec3>>> {
     }
 }
 
-fn vec3f(v: &[DVec3]) -> sdf::Value {
-    let v = v
-        .iter()
-        .map(|v| gf::vec3f(v.x as f32, v.y as f32, v.z as f32));
-    sdf::Value::Vec3fVec(v.collect())
+fn vec3f(v: &[DVec3]) -> Value {
+    Value::Vec3fArray(v.iter().map(|v| v.as_vec3().to_array()).collect())
 }
 
-fn quatf(v: &[DQuat]) -> sdf::Value {
-    let v = v.iter().map(|q| {
-        let q = q.as_quat();
-        let (x, y, z, w) = (q.x, q.y, q.z, q.w);
-        gf::Quatf { w, x, y, z }
-    });
-    sdf::Value::QuatfVec(v.collect())
+fn quatf(v: &[DQuat]) -> Value {
+    Value::QuatfArray(v.iter().map(|q| Quat(q.as_quat().to_array())).collect())
 }
 
-fn vec3h(v: &[DVec3]) -> sdf::Value {
+fn vec3h(v: &[DVec3]) -> Value {
     let half = |x: f64| f16::from_f64(x.clamp(f16::MIN.to_f64(), f16::MAX.to_f64()));
-    let v = v.iter().map(|v| gf::Vec3h {
-        x: half(v.x),
-        y: half(v.y),
-        z: half(v.z),
-    });
-    sdf::Value::Vec3hVec(v.collect())
+    Value::Vec3hArray(v.iter().map(|v| v.to_array().map(half)).collect())
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use glam::{DMat4, DVec3, Vec3};
-use openusd::sdf;
+use sinew_layer::Value;
 
 use super::animations::Tolerance;
 use super::placement::{MeshUse, Place};
@@ -78,28 +78,28 @@ fn data_bytes(asset: &Asset) -> usize {
 }
 
 /// Bytes of a value in a layer.
-pub(super) fn value_bytes(value: &sdf::Value) -> usize {
-    use sdf::Value as V;
+pub(super) fn value_bytes(value: &Value) -> usize {
+    use Value as V;
     let bytes = |count: usize, each: usize| count.saturating_mul(each);
     match value {
-        V::IntVec(v) => bytes(v.len(), 4),
-        V::FloatVec(v) => bytes(v.len(), 4),
-        V::Vec2fVec(v) => bytes(v.len(), 8),
-        V::Vec3hVec(v) => bytes(v.len(), 6),
-        V::Vec3fVec(v) => bytes(v.len(), 12),
-        V::Vec4fVec(v) => bytes(v.len(), 16),
-        V::QuatfVec(v) => bytes(v.len(), 16),
-        V::Matrix4dVec(v) => bytes(v.len(), 128),
+        V::IntArray(v) => bytes(v.len(), 4),
+        V::FloatArray(v) => bytes(v.len(), 4),
+        V::Vec2fArray(v) => bytes(v.len(), 8),
+        V::Vec3hArray(v) => bytes(v.len(), 6),
+        V::Vec3fArray(v) => bytes(v.len(), 12),
+        V::Vec4fArray(v) => bytes(v.len(), 16),
+        V::QuatfArray(v) => bytes(v.len(), 16),
+        V::Matrix4dArray(v) => bytes(v.len(), 128),
         // Written out in full wherever they stand in text.
-        V::TokenVec(v) => v.iter().map(|t| 16 + t.as_str().len()).sum(),
-        V::TimeSamples(v) => v.iter().map(|(_, v)| 64 + value_bytes(v)).sum(),
+        V::TokenArray(v) => v.iter().map(|t| 16 + t.as_str().len()).sum(),
+        V::TimeSamples(v) => v.values().iter().map(|v| 64 + value_bytes(v)).sum(),
         _ => 64,
     }
 }
 
 /// Whether all numbers of a value are finite.
-pub(super) fn is_finite(value: &sdf::Value) -> bool {
-    use sdf::Value as V;
+pub(super) fn is_finite(value: &Value) -> bool {
+    use Value as V;
     fn floats<T: bytemuck::NoUninit>(v: &[T]) -> bool {
         bytemuck::cast_slice::<T, f32>(v)
             .iter()
@@ -112,21 +112,19 @@ pub(super) fn is_finite(value: &sdf::Value) -> bool {
     }
     match value {
         V::Float(v) => v.is_finite(),
-        V::FloatVec(v) => floats(v),
-        V::Vec2fVec(v) => floats(v),
+        V::FloatArray(v) => floats(v),
+        V::Vec2fArray(v) => floats(v),
         V::Vec3f(v) => floats(&[*v]),
-        V::Vec3fVec(v) => floats(v),
-        V::Vec3hVec(v) => v
-            .iter()
-            .all(|v| [v.x, v.y, v.z].iter().all(|x| x.is_finite())),
+        V::Vec3fArray(v) => floats(v),
+        V::Vec3hArray(v) => v.as_flattened().iter().all(|x| x.is_finite()),
         V::Vec4f(v) => floats(&[*v]),
-        V::Vec4fVec(v) => floats(v),
-        V::QuatfVec(v) => floats(v),
+        V::Vec4fArray(v) => floats(v),
+        V::QuatfArray(v) => floats(v),
         V::Vec3d(v) => doubles(&[*v]),
-        V::Quatd(v) => doubles(&[*v]),
-        V::Matrix4d(v) => doubles(&[*v]),
-        V::Matrix4dVec(v) => doubles(v),
-        V::TimeSamples(v) => v.iter().all(|(t, v)| t.is_finite() && is_finite(v)),
+        V::Quatd(v) => doubles(&v.0),
+        V::Matrix4d(v) => doubles(&**v),
+        V::Matrix4dArray(v) => doubles(v),
+        V::TimeSamples(v) => v.values().iter().all(is_finite),
         _ => true,
     }
 }

@@ -2,26 +2,35 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::io::{Cursor, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use glam::Vec3;
-use openusd::{sdf, usd_utils};
+use sinew_layer::{Layer, assets};
 
 use crate::error::{Error, Result, Source};
-use crate::openusd_compat::crate_first_token;
 use crate::output::Outputs;
 use crate::usd::file::{OpenOptions, UsdFile};
 use crate::usd::from_asset;
-use crate::usd::resolver::MemoryFiles;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
 use sinew_animate::asset::{Asset, AssetFormat};
 use sinew_animate::retarget::Bone;
 
+/// What the names of layers and pictures in memory begin with; no file on a disk is named so by a layer.
+const IN_MEMORY: &str = "sinew:";
+
 /// Name of the root layer of a stage in memory.
-const ROOT: &str = "sinew:root.usdc";
+pub(super) const ROOT: &str = "sinew:root.usdc";
+
+/// Bytes of pictures by their asset path.
+pub(crate) type Pictures = HashMap<String, Arc<[u8]>>;
+
+/// The asset path of a picture in memory.
+pub(super) fn picture_path(file_name: &str) -> String {
+    format!("{IN_MEMORY}textures/{file_name}")
+}
 
 impl UsdFile {
     /// Converts an asset to the stage that `sinew convert` writes, in memory. [`UsdFile::save_as`]
@@ -31,31 +40,19 @@ impl UsdFile {
     /// [`Error::NoSuchClip`] if the asset lacks a clip; [`Error::Invalid`] or [`Error::TooLarge`]
     /// if UsdSkel cannot hold the asset.
     pub fn from_asset(asset: &Asset, options: &OpenOptions) -> Result<Self> {
-        let fail = |source: Source| Error::Open {
-            file: asset.file.clone(),
-            source,
-        };
         let converted = from_asset::author(asset, &options.clips)?;
-        let mut root = Cursor::new(Vec::new());
-        let format = sdf::LayerRegistry::find_by_extension("usdc")
-            .ok_or_else(|| fail("no crate format".into()))?;
-        crate_first_token::write(format, &converted.layer, &mut root)
-            .map_err(|e| fail(e.into()))?;
         let picture = |(path, image): &(String, usize)| {
             (
                 path.clone(),
                 Arc::from(asset.images[*image].bytes.as_slice()),
             )
         };
-        let pictures: MemoryFiles = converted.images.iter().map(picture).collect();
-        let mut memory = pictures.clone();
-        let root = root.into_inner();
-        let fingerprint = xxhash_rust::xxh3::xxh3_64(&root);
-        memory.insert(ROOT.to_owned(), root.into());
-        let mut file = Self::compose(&asset.file, ROOT, options, memory)?;
+        let pictures: Pictures = converted.images.iter().map(picture).collect();
+        let layer = Arc::new(converted.layer);
+        let mut file = Self::compose(&asset.file, ROOT, options, Some(Arc::clone(&layer)))?;
         file.made = Some(MadeStage {
             pictures,
-            fingerprint,
+            layer,
             float_scales: converted.float_scales.into_iter().collect(),
             origin: Origin {
                 format: asset.format,
@@ -87,12 +84,12 @@ impl UsdFile {
 /// What a stage made from another format has besides its layer.
 pub(crate) struct MadeStage {
     /// Pictures by the asset path that the layer has for them.
-    pub pictures: MemoryFiles,
+    pub pictures: Pictures,
     /// Exact scales by the path of their SkelAnimation, beside the layer's half3.
     pub float_scales: HashMap<String, Sampled<Vec<Vec3>>>,
     pub origin: Origin,
-    /// Of the layer: the buffers of a glTF file may lie beside it.
-    pub fingerprint: u64,
+    /// The root layer as it was made.
+    pub layer: Arc<Layer>,
 }
 
 impl MadeStage {
@@ -108,8 +105,8 @@ impl MadeStage {
 /// # Errors
 /// A folder or a file that cannot be written.
 pub(crate) fn write_pictures(
-    layer: &mut sdf::Layer,
-    pictures: &MemoryFiles,
+    layer: &mut Layer,
+    pictures: &Pictures,
     out: &Path,
     outputs: &mut Outputs,
 ) -> Result<()> {
@@ -122,20 +119,13 @@ pub(crate) fn write_pictures(
     let folder = out.with_file_name(&folder_name);
     let names = file_names(pictures, &folder);
     let mut named = Vec::new();
-    usd_utils::modify_asset_paths(
-        layer,
-        |path| match names.get_key_value(path) {
-            Some((known, file_name)) => {
-                named.push(*known);
-                format!("./{folder_name}/{file_name}")
-            }
-            None => path.to_owned(),
-        },
-        true,
-    )
+    assets::map(layer, |path| {
+        let (known, file_name) = names.get_key_value(path)?;
+        named.push(*known);
+        Some(format!("./{folder_name}/{file_name}").into())
+    })
     .map_err(|e| fail(e.into()))?;
     named.sort_unstable();
-    named.dedup();
     if !named.is_empty() {
         outputs.folder(&folder)?;
     }
@@ -149,7 +139,7 @@ pub(crate) fn write_pictures(
 
 /// A file name in the folder for each picture, by its asset path: its own, or with a number behind it where another file,
 /// or another picture, has that.
-fn file_names<'a>(pictures: &'a MemoryFiles, folder: &Path) -> HashMap<&'a str, String> {
+fn file_names<'a>(pictures: &'a Pictures, folder: &Path) -> HashMap<&'a str, String> {
     let mut paths: Vec<&str> = pictures.keys().map(|k| &**k).collect();
     paths.sort_unstable();
     let mut names: HashMap<&str, String> = HashMap::new();

@@ -1,13 +1,13 @@
 //! A layer built prim by prim, in memory.
-//!
-//! openusd's own authoring rewrites a parent's list of children for each child; here lists are written once, at the end.
 
-use openusd::{sdf, tf};
+use sinew_layer::layer::field;
+use sinew_layer::value::{Specifier, TimeSamples, Variability};
+use sinew_layer::{Layer, ListOp, Path, Spec, SpecKind, Token, Value};
 
 use super::budget::{Budget, is_finite, value_bytes};
 use super::names::Names;
 use super::sampling::Samples;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use sinew::error::Invalid;
 
 /// A prim of the layer that is being built.
@@ -18,22 +18,19 @@ pub(super) struct PrimId(usize);
 pub(super) const ROOT: PrimId = PrimId(0);
 
 struct Prim {
-    path: sdf::Path,
-    fields: Vec<(String, sdf::Value)>,
-    apis: Vec<tf::Token>,
-    children: Vec<tf::Token>,
-    properties: Vec<tf::Token>,
+    path: Path,
+    apis: Vec<Token>,
     names: Names,
 }
 
 /// The layer that is being built.
 pub(super) struct LayerBuilder {
-    data: sdf::Data,
+    layer: Layer,
     prims: Vec<Prim>,
     budget: Budget,
     tally: Tally,
     /// The latest property.
-    last: sdf::Path,
+    last: Path,
 }
 
 /// What is known of the values since the latest property was added.
@@ -46,7 +43,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, value: &sdf::Value) {
+    fn add(&mut self, value: &Value) {
         self.bytes = self.bytes.saturating_add(value_bytes(value));
         self.overflows |= !is_finite(value);
     }
@@ -58,27 +55,20 @@ const EACH: usize = 512;
 /// Characters of a path that an error gives.
 const QUOTED: usize = 200;
 
-/// Names are identifiers by now, so this is never seen.
-fn refused(e: &sdf::PathParseError) -> Error {
-    Invalid::new("", "", "a path of a layer", e.to_string()).into()
-}
-
 impl LayerBuilder {
-    pub fn new(budget: Budget) -> Self {
+    /// An empty layer. Messages call it `name`.
+    pub fn new(name: &str, budget: Budget) -> Self {
         let root = Prim {
-            path: sdf::Path::abs_root(),
-            fields: Vec::new(),
+            path: Path::root(),
             apis: Vec::new(),
-            children: Vec::new(),
-            properties: Vec::new(),
             names: Names::default(),
         };
         Self {
-            data: sdf::Data::new(),
+            layer: Layer::new(name),
             prims: vec![root],
             budget,
             tally: Tally::default(),
-            last: sdf::Path::abs_root(),
+            last: Path::root(),
         }
     }
 
@@ -104,38 +94,36 @@ impl LayerBuilder {
     pub fn define(&mut self, parent: PrimId, wanted: &[&str], type_name: &str) -> Result<PrimId> {
         let above = &mut self.prims[parent.0];
         let name = above.names.unique(wanted);
-        let path = above.path.append_path(name.as_str());
-        let path = path.map_err(|e| refused(&e))?;
+        let path = above.path.child(&name);
         self.charge(path.as_str())?;
-        self.prims[parent.0].children.push(name.into());
-        let specifier = sdf::Value::Specifier(sdf::Specifier::Def);
-        let type_name = sdf::Value::token(type_name);
+        let fields = &mut self.layer.create(&path, SpecKind::Prim).fields;
+        fields.set(field::SPECIFIER, Value::Specifier(Specifier::Def));
+        fields.set(field::TYPE_NAME, Value::token(type_name));
         self.prims.push(Prim {
             path,
-            fields: vec![
-                (sdf::FieldKey::Specifier.as_str().to_owned(), specifier),
-                (sdf::FieldKey::TypeName.as_str().to_owned(), type_name),
-            ],
             apis: Vec::new(),
-            children: Vec::new(),
-            properties: Vec::new(),
             names: Names::default(),
         });
         Ok(PrimId(self.prims.len() - 1))
     }
 
-    pub fn path(&self, prim: PrimId) -> &sdf::Path {
+    pub fn path(&self, prim: PrimId) -> &Path {
         &self.prims[prim.0].path
     }
 
     /// The prim's name alone.
     pub fn name(&self, prim: PrimId) -> &str {
-        self.prims[prim.0].path.name().unwrap_or_default()
+        self.prims[prim.0].path.name()
     }
 
     /// Metadata of a prim, or of the layer.
-    pub fn metadata(&mut self, prim: PrimId, key: &str, value: sdf::Value) {
-        self.prims[prim.0].fields.push((key.to_owned(), value));
+    pub fn metadata(&mut self, prim: PrimId, key: &str, value: Value) {
+        let kind = match prim {
+            ROOT => SpecKind::Root,
+            _ => SpecKind::Prim,
+        };
+        let spec = self.layer.create(&self.prims[prim.0].path, kind);
+        spec.fields.set(key, value);
     }
 
     /// Applies an API schema, once.
@@ -151,14 +139,12 @@ impl LayerBuilder {
         &mut self,
         prim: PrimId,
         name: &str,
-        kind: sdf::SpecType,
-    ) -> Result<(&mut sdf::SpecData, &mut Tally)> {
-        let path = self.prims[prim.0].path.append_property(name);
-        let path = path.map_err(|e| refused(&e))?;
+        kind: SpecKind,
+    ) -> Result<(&mut Spec, &mut Tally)> {
+        let path = self.prims[prim.0].path.property(name);
         self.charge(path.as_str())?;
-        self.prims[prim.0].properties.push(name.into());
         self.last = path.clone();
-        Ok((self.data.create_spec(path, kind), &mut self.tally))
+        Ok((self.layer.create(&path, kind), &mut self.tally))
     }
 
     /// An attribute that may vary over time.
@@ -168,11 +154,8 @@ impl LayerBuilder {
         name: &str,
         type_name: &str,
     ) -> Result<Attribute<'_>> {
-        let (spec, tally) = self.property(prim, name, sdf::SpecType::Attribute)?;
-        spec.add(
-            sdf::FieldKey::TypeName.as_str(),
-            sdf::Value::token(type_name),
-        );
+        let (spec, tally) = self.property(prim, name, SpecKind::Attribute)?;
+        spec.fields.set(field::TYPE_NAME, Value::token(type_name));
         Ok(Attribute { spec, tally })
     }
 
@@ -182,7 +165,7 @@ impl LayerBuilder {
         prim: PrimId,
         name: &str,
         type_name: &str,
-        samples: Samples<sdf::Value>,
+        samples: Samples<Value>,
     ) -> Result<()> {
         let attribute = self.attribute(prim, name, type_name)?;
         match samples {
@@ -198,31 +181,22 @@ impl LayerBuilder {
         prim: PrimId,
         name: &str,
         type_name: &str,
-        value: sdf::Value,
+        value: Value,
     ) -> Result<Attribute<'_>> {
         let attribute = self.attribute(prim, name, type_name)?;
-        let uniform = sdf::Value::Variability(sdf::Variability::Uniform);
-        attribute
-            .spec
-            .add(sdf::FieldKey::Variability.as_str(), uniform);
+        let uniform = Value::Variability(Variability::Uniform);
+        let attribute = attribute.metadata(field::VARIABILITY, uniform);
         Ok(attribute.value(value))
     }
 
-    pub fn relationship(
-        &mut self,
-        prim: PrimId,
-        name: &str,
-        targets: Vec<sdf::Path>,
-    ) -> Result<()> {
-        let (spec, tally) = self.property(prim, name, sdf::SpecType::Relationship)?;
+    pub fn relationship(&mut self, prim: PrimId, name: &str, targets: Vec<Path>) -> Result<()> {
+        let (spec, tally) = self.property(prim, name, SpecKind::Relationship)?;
         tally.bytes += targets.iter().map(|t| t.as_str().len()).sum::<usize>();
-        let uniform = sdf::Value::Variability(sdf::Variability::Uniform);
-        spec.add(sdf::FieldKey::Variability.as_str(), uniform);
-        let targets = sdf::PathListOp::explicit(targets);
-        spec.add(
-            sdf::FieldKey::TargetPaths.as_str(),
-            sdf::Value::PathListOp(targets),
-        );
+        let uniform = Value::Variability(Variability::Uniform);
+        spec.fields.set(field::VARIABILITY, uniform);
+        let targets = ListOp::explicit(targets);
+        spec.fields
+            .set(field::TARGET_PATHS, Value::PathListOp(targets.into()));
         Ok(())
     }
 
@@ -230,75 +204,57 @@ impl LayerBuilder {
     ///
     /// # Errors
     /// Values that overflow, or more of them than the budget allows.
-    pub fn finish(mut self) -> Result<sdf::Data> {
+    pub fn finish(mut self) -> Result<Layer> {
         self.charge("/")?;
-        for (i, prim) in self.prims.into_iter().enumerate() {
-            let kind = match i {
-                0 => sdf::SpecType::PseudoRoot,
-                _ => sdf::SpecType::Prim,
-            };
-            let spec = self.data.create_spec(prim.path, kind);
-            for (key, value) in prim.fields {
-                spec.add(key, value);
-            }
+        for prim in self.prims {
             if !prim.apis.is_empty() {
-                let apis = sdf::TokenListOp::prepended(prim.apis);
-                spec.add(
-                    sdf::FieldKey::ApiSchemas.as_str(),
-                    sdf::Value::TokenListOp(apis),
-                );
-            }
-            for (key, names) in [
-                (sdf::ChildrenKey::PropertyChildren, prim.properties),
-                (sdf::ChildrenKey::PrimChildren, prim.children),
-            ] {
-                if !names.is_empty() {
-                    spec.add(key.as_str(), sdf::Value::TokenVec(names));
-                }
+                let apis = ListOp::prepended(prim.apis);
+                self.layer
+                    .create(&prim.path, SpecKind::Prim)
+                    .fields
+                    .set(field::API_SCHEMAS, Value::TokenListOp(apis.into()));
             }
         }
-        Ok(self.data)
+        Ok(self.layer)
     }
 }
 
 /// An attribute that is being authored.
 pub(super) struct Attribute<'a> {
-    spec: &'a mut sdf::SpecData,
+    spec: &'a mut Spec,
     tally: &'a mut Tally,
 }
 
 impl Attribute<'_> {
     /// The value without a time.
-    pub fn value(self, value: sdf::Value) -> Self {
+    pub fn value(self, value: Value) -> Self {
         self.tally.add(&value);
-        self.spec.add(sdf::FieldKey::Default.as_str(), value);
+        self.spec.fields.set(field::DEFAULT, value);
         self
     }
 
     /// Values by ascending time code.
-    pub fn samples(self, samples: sdf::TimeSampleMap) -> Self {
-        let samples = sdf::Value::TimeSamples(samples);
+    pub fn samples(self, samples: Vec<(f64, Value)>) -> Self {
+        self.tally.overflows |= samples.iter().any(|(time, _)| !time.is_finite());
+        let samples = Value::TimeSamples(TimeSamples::new(samples));
         self.tally.add(&samples);
-        self.spec.add(sdf::FieldKey::TimeSamples.as_str(), samples);
+        self.spec.fields.set(field::TIME_SAMPLES, samples);
         self
     }
 
-    pub fn metadata(self, key: &str, value: sdf::Value) -> Self {
-        self.spec.add(key, value);
+    pub fn metadata(self, key: &str, value: Value) -> Self {
+        self.spec.fields.set(key, value);
         self
     }
 
     /// `interpolation` of a primvar.
     pub fn interpolation(self, token: &str) -> Self {
-        self.metadata("interpolation", sdf::Value::token(token))
+        self.metadata("interpolation", Value::token(token))
     }
 
     /// Takes its value from another property.
-    pub fn connect(self, source: sdf::Path) -> Self {
-        let sources = sdf::PathListOp::explicit([source]);
-        self.metadata(
-            sdf::FieldKey::ConnectionPaths.as_str(),
-            sdf::Value::PathListOp(sources),
-        )
+    pub fn connect(self, source: Path) -> Self {
+        let sources = ListOp::explicit(vec![source]);
+        self.metadata(field::CONNECTION_PATHS, Value::PathListOp(sources.into()))
     }
 }

@@ -1,13 +1,14 @@
 //! Materials as UsdPreviewSurface networks, with their textures.
 
 use glam::{Mat3, Vec4};
-use openusd::{gf, sdf};
+use sinew_layer::value::AssetPath;
+use sinew_layer::{Path, Value};
 
+use super::convert::picture_path;
 use super::layer::{LayerBuilder, PrimId};
 use super::meshes::uv_name;
 use crate::error::Result;
-use crate::usd::resolver::picture_path;
-use sinew::error::{Invalid, Warning};
+use sinew::error::Warning;
 use sinew_animate::asset::{AlphaMode, Asset, AssetMaterial, TextureRef, Wrap};
 
 /// The network of one material while it is built.
@@ -17,7 +18,7 @@ pub(super) struct Network<'a> {
     surface: PrimId,
     pub asset: &'a Asset,
     /// Readers of uv sets, by name.
-    pub readers: Vec<(usize, sdf::Path)>,
+    pub readers: Vec<(usize, Path)>,
     /// Pictures that it names: asset path and image.
     pub images: Vec<(String, usize)>,
     pub warnings: &'a mut Vec<Warning>,
@@ -35,7 +36,7 @@ pub(super) fn author_material(
     let material = layer.define(scope, &[&source.name, "Material"], "Material")?;
     let surface = layer.define(material, &["Surface"], "Shader")?;
     author_id(layer, surface, "UsdPreviewSurface")?;
-    let output = output_path(layer, surface, "surface")?;
+    let output = output_path(layer, surface, "surface");
     layer
         .attribute(material, "outputs:surface", "token")?
         .connect(output);
@@ -59,24 +60,21 @@ pub(super) fn author_material(
 }
 
 pub(super) fn author_id(layer: &mut LayerBuilder, shader: PrimId, id: &str) -> Result<()> {
-    let id = sdf::Value::token(id);
+    let id = Value::token(id);
     layer.uniform(shader, "info:id", "token", id)?;
     Ok(())
 }
 
-pub(super) fn output_path(layer: &LayerBuilder, shader: PrimId, output: &str) -> Result<sdf::Path> {
-    let path = layer
-        .path(shader)
-        .append_property(format!("outputs:{output}"));
-    path.map_err(|e| Invalid::new("", "", "a path of a layer", e.to_string()).into())
+pub(super) fn output_path(layer: &LayerBuilder, shader: PrimId, output: &str) -> Path {
+    layer.path(shader).property(&format!("outputs:{output}"))
 }
 
-fn color(v: Vec4) -> sdf::Value {
-    sdf::Value::Vec3f(gf::vec3f(v.x, v.y, v.z))
+fn color(v: Vec4) -> Value {
+    Value::Vec3f(v.truncate().to_array())
 }
 
 impl Network<'_> {
-    fn input(&mut self, name: &str, type_name: &str, value: sdf::Value) -> Result<()> {
+    fn input(&mut self, name: &str, type_name: &str, value: Value) -> Result<()> {
         let name = format!("inputs:{name}");
         self.layer
             .attribute(self.surface, &name, type_name)?
@@ -84,7 +82,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    fn connect(&mut self, name: &str, type_name: &str, source: sdf::Path) -> Result<()> {
+    fn connect(&mut self, name: &str, type_name: &str, source: Path) -> Result<()> {
         let name = format!("inputs:{name}");
         self.layer
             .attribute(self.surface, &name, type_name)?
@@ -107,31 +105,31 @@ impl Network<'_> {
         let texture = self.texture(source.base_color_texture.as_ref(), &sampling, &["rgb", "a"])?;
         match texture {
             Some(texture) => {
-                let rgb = output_path(self.layer, texture, "rgb")?;
+                let rgb = output_path(self.layer, texture, "rgb");
                 self.connect(name, "color3f", rgb)?;
                 if source.alpha_mode != AlphaMode::Opaque {
-                    let alpha = output_path(self.layer, texture, "a")?;
+                    let alpha = output_path(self.layer, texture, "a");
                     self.connect("opacity", "float", alpha)?;
                 }
             }
             None => {
                 self.input(name, "color3f", color(source.base_color))?;
                 if source.alpha_mode != AlphaMode::Opaque {
-                    let alpha = sdf::Value::Float(source.base_color.w);
+                    let alpha = Value::Float(source.base_color.w);
                     self.input("opacity", "float", alpha)?;
                 }
             }
         }
         if let AlphaMode::Mask(threshold) = source.alpha_mode {
-            let threshold = sdf::Value::Float(threshold);
+            let threshold = Value::Float(threshold);
             self.input("opacityThreshold", "float", threshold)?;
         }
         if dark {
             self.input("diffuseColor", "color3f", color(Vec4::ZERO))?;
-            self.input("metallic", "float", sdf::Value::Float(0.0))?;
-            self.input("roughness", "float", sdf::Value::Float(1.0))?;
+            self.input("metallic", "float", Value::Float(0.0))?;
+            self.input("roughness", "float", Value::Float(1.0))?;
             // A refraction of 1 reflects nothing.
-            self.input("ior", "float", sdf::Value::Float(1.0))?;
+            self.input("ior", "float", Value::Float(1.0))?;
         }
         Ok(())
     }
@@ -152,10 +150,10 @@ impl Network<'_> {
         for (name, channel, factor) in parts {
             match texture {
                 Some(texture) => {
-                    let channel = output_path(self.layer, texture, channel)?;
+                    let channel = output_path(self.layer, texture, channel);
                     self.connect(name, "float", channel)?;
                 }
-                None => self.input(name, "float", sdf::Value::Float(factor))?,
+                None => self.input(name, "float", Value::Float(factor))?,
             }
         }
         Ok(())
@@ -176,7 +174,7 @@ impl Network<'_> {
                 .push(Warning::new("normal-scale", path, message));
         }
         if let Some(texture) = self.texture(source.normal_texture.as_ref(), &normal, &["rgb"])? {
-            let rgb = output_path(self.layer, texture, "rgb")?;
+            let rgb = output_path(self.layer, texture, "rgb");
             self.connect("normal", "normal3f", rgb)?;
         }
         let s = source.occlusion_strength;
@@ -189,7 +187,7 @@ impl Network<'_> {
         if let Some(texture) =
             self.texture(source.occlusion_texture.as_ref(), &occlusion, &["r"])?
         {
-            let r = output_path(self.layer, texture, "r")?;
+            let r = output_path(self.layer, texture, "r");
             self.connect("occlusion", "float", r)?;
         }
         let emissive = Sampling {
@@ -200,7 +198,7 @@ impl Network<'_> {
         };
         match self.texture(source.emissive_texture.as_ref(), &emissive, &["rgb"])? {
             Some(texture) => {
-                let rgb = output_path(self.layer, texture, "rgb")?;
+                let rgb = output_path(self.layer, texture, "rgb");
                 self.connect("emissiveColor", "color3f", rgb)
             }
             // Without the picture that says where, nothing glows.
@@ -257,7 +255,7 @@ impl Network<'_> {
         let layer = &mut *self.layer;
         let shader = layer.define(self.material, &[sampling.name], "Shader")?;
         author_id(layer, shader, "UsdUVTexture")?;
-        let file = sdf::Value::AssetPath(sdf::AssetPath::new(path.clone()));
+        let file = Value::AssetPath(AssetPath(path.as_str().into()));
         layer.attribute(shader, "inputs:file", "asset")?.value(file);
         layer.attribute(shader, "inputs:st", "float2")?.connect(st);
         for (name, wrap) in [("wrapS", texture.wrap_s), ("wrapT", texture.wrap_t)] {
@@ -268,9 +266,9 @@ impl Network<'_> {
             };
             layer
                 .attribute(shader, &format!("inputs:{name}"), "token")?
-                .value(sdf::Value::token(wrap));
+                .value(Value::token(wrap));
         }
-        let color_space = sdf::Value::token(sampling.color_space);
+        let color_space = Value::token(sampling.color_space);
         layer
             .attribute(shader, "inputs:sourceColorSpace", "token")?
             .value(color_space);
@@ -293,7 +291,7 @@ impl Network<'_> {
     }
 
     /// What gives the texture's uvs: the reader of its set, or a transform behind that.
-    fn uv_source(&mut self, texture: &TextureRef, name: &str) -> Result<sdf::Path> {
+    fn uv_source(&mut self, texture: &TextureRef, name: &str) -> Result<Path> {
         let known = self.readers.iter().find(|(set, _)| *set == texture.uv_set);
         let reader = match known {
             Some((_, path)) => path.clone(),
@@ -302,12 +300,12 @@ impl Network<'_> {
                 let name = format!("Reader_{varname}");
                 let shader = self.layer.define(self.material, &[&name], "Shader")?;
                 author_id(self.layer, shader, "UsdPrimvarReader_float2")?;
-                let varname = sdf::Value::String(varname);
+                let varname = Value::string(varname);
                 self.layer
                     .attribute(shader, "inputs:varname", "string")?
                     .value(varname);
                 self.layer.attribute(shader, "outputs:result", "float2")?;
-                let path = output_path(self.layer, shader, "result")?;
+                let path = output_path(self.layer, shader, "result");
                 self.readers.push((texture.uv_set, path.clone()));
                 path
             }
@@ -323,21 +321,24 @@ impl Network<'_> {
             .attribute(shader, "inputs:in", "float2")?
             .connect(reader);
         let parts = uv_parts(transform);
-        let float2 = |v: [f32; 2]| sdf::Value::Vec2f(gf::vec2f(v[0], v[1]));
         for (name, type_name, value) in [
-            ("inputs:rotation", "float", sdf::Value::Float(parts.degrees)),
-            ("inputs:scale", "float2", float2(parts.scale)),
-            ("inputs:translation", "float2", float2(parts.translation)),
+            ("inputs:rotation", "float", Value::Float(parts.degrees)),
+            ("inputs:scale", "float2", Value::Vec2f(parts.scale)),
+            (
+                "inputs:translation",
+                "float2",
+                Value::Vec2f(parts.translation),
+            ),
         ] {
             self.layer.attribute(shader, name, type_name)?.value(value);
         }
         self.layer.attribute(shader, "outputs:result", "float2")?;
-        output_path(self.layer, shader, "result")
+        Ok(output_path(self.layer, shader, "result"))
     }
 }
 
-fn float4(v: Vec4) -> sdf::Value {
-    sdf::Value::Vec4f(gf::vec4f(v.x, v.y, v.z, v.w))
+fn float4(v: Vec4) -> Value {
+    Value::Vec4f(v.to_array())
 }
 
 /// A transform of uvs: scaled, then turned counter-clockwise, then moved.

@@ -1,7 +1,7 @@
 //! Primitives as Mesh prims, and morph targets and expressions as BlendShapes.
 
 use glam::{DMat4, Vec3};
-use openusd::{gf, sdf, tf};
+use sinew_layer::{Path, Token, Value};
 
 use super::channels::{Channels, ExpressionBinds, Slider};
 use super::layer::{LayerBuilder, PrimId};
@@ -16,7 +16,7 @@ use sinew_animate::asset::{Asset, Primitive};
 /// What a Mesh prim is bound to.
 pub(super) struct Bound<'a> {
     pub plan: &'a SkeletonPlan,
-    pub path: &'a sdf::Path,
+    pub path: &'a Path,
     pub channels: &'a Channels,
     pub expressions: &'a ExpressionBinds,
 }
@@ -31,7 +31,7 @@ pub(super) fn author_mesh(
     asset: &Asset,
     (at, index): (&MeshUse, usize),
     bound: Option<&Bound<'_>>,
-    material: Option<&sdf::Path>,
+    material: Option<&Path>,
 ) -> Result<()> {
     let (node, mesh) = (&asset.nodes[at.node], &asset.meshes[at.mesh]);
     let primitive = &mesh.primitives[index];
@@ -58,10 +58,10 @@ pub(super) fn author_mesh(
         .material
         .is_some_and(|m| asset.materials[m].double_sided);
     let double_sided = primitive.double_sided || material_is_double_sided;
-    layer.uniform(prim, "doubleSided", "bool", sdf::Value::Bool(double_sided))?;
-    let orientation = sdf::Value::token("rightHanded");
+    layer.uniform(prim, "doubleSided", "bool", Value::Bool(double_sided))?;
+    let orientation = Value::token("rightHanded");
     layer.uniform(prim, "orientation", "token", orientation)?;
-    let none = sdf::Value::token("none");
+    let none = Value::token("none");
     layer.uniform(prim, "subdivisionScheme", "token", none)?;
     if let Some(material) = material {
         layer.apply(prim, "MaterialBindingAPI");
@@ -90,24 +90,20 @@ pub(super) fn author_mesh(
     Ok(())
 }
 
-fn vec3f(v: &[Vec3]) -> sdf::Value {
-    sdf::Value::Vec3fVec(bytemuck::cast_slice::<Vec3, gf::Vec3f>(v).to_vec())
-}
-
 /// Indices of a mesh, which are below what i32 counts.
-fn ints(v: &[u32]) -> sdf::Value {
-    sdf::Value::IntVec(v.iter().map(|i| *i as i32).collect())
+fn ints(v: &[u32]) -> Value {
+    Value::IntArray(v.iter().map(|i| *i as i32).collect())
 }
 
 fn author_faces(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive) -> Result<()> {
     let points = &primitive.points;
     layer
         .attribute(prim, "points", "point3f[]")?
-        .value(vec3f(points));
+        .value(vectors(points));
     let faces = &primitive.faces;
     let counts = match &faces.counts {
         Some(counts) => ints(counts),
-        None => sdf::Value::IntVec(vec![3; faces.indices.len() / 3]),
+        None => Value::IntArray(vec![3; faces.indices.len() / 3].into()),
     };
     layer
         .attribute(prim, "faceVertexCounts", "int[]")?
@@ -120,7 +116,7 @@ fn author_faces(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive) -
     if let (Some(low), Some(high)) = (low, high) {
         layer
             .attribute(prim, "extent", "float3[]")?
-            .value(vec3f(&[low, high]));
+            .value(vectors(&[low, high]));
     }
     Ok(())
 }
@@ -133,7 +129,7 @@ fn author_primvars(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive
     if !primitive.normals.is_empty() {
         layer
             .attribute(prim, "normals", "normal3f[]")?
-            .value(vec3f(&primitive.normals))
+            .value(vectors(&primitive.normals))
             .interpolation(interpolation);
     }
     for (set, uvs) in primitive.uvs.iter().enumerate() {
@@ -141,32 +137,32 @@ fn author_primvars(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive
             continue;
         }
         // USD's origin is at the lower left.
-        let uvs = uvs.iter().map(|uv| gf::vec2f(uv.x, 1.0 - uv.y)).collect();
+        let uvs = uvs.iter().map(|uv| [uv.x, 1.0 - uv.y]).collect();
         layer
             .attribute(prim, &format!("primvars:{}", uv_name(set)), "texCoord2f[]")?
-            .value(sdf::Value::Vec2fVec(uvs))
+            .value(Value::Vec2fArray(uvs))
             .interpolation(interpolation);
     }
     if !primitive.colors.is_empty() {
         let colors: Vec<Vec3> = primitive.colors.iter().map(|c| c.truncate()).collect();
         layer
             .attribute(prim, "primvars:displayColor", "color3f[]")?
-            .value(vec3f(&colors))
+            .value(vectors(&colors))
             .interpolation(interpolation);
         if primitive.colors.iter().any(|c| c.w != 1.0) {
             let alphas = primitive.colors.iter().map(|c| c.w).collect();
             layer
                 .attribute(prim, "primvars:displayOpacity", "float[]")?
-                .value(sdf::Value::FloatVec(alphas))
+                .value(Value::FloatArray(alphas))
                 .interpolation(interpolation);
         }
     }
     if !primitive.tangents.is_empty() {
         let tangents = primitive.tangents.iter();
-        let tangents = tangents.map(|t| gf::vec4f(t.x, t.y, t.z, t.w)).collect();
+        let tangents = tangents.map(|t| t.to_array()).collect();
         layer
             .attribute(prim, "primvars:tangents", "float4[]")?
-            .value(sdf::Value::Vec4fVec(tangents))
+            .value(Value::Vec4fArray(tangents))
             .interpolation("vertex");
     }
     Ok(())
@@ -197,22 +193,22 @@ fn author_influences(
         Some(joint) if *weight != 0.0 => *joint as i32,
         _ => 0,
     });
-    let indices = sdf::Value::IntVec(indices.collect());
-    let weights = sdf::Value::FloatVec(primitive.weights.clone());
+    let indices = Value::IntArray(indices.collect());
+    let weights = Value::FloatArray(primitive.weights.clone().into());
     let size = primitive.influences as i32;
     author_influence_arrays(layer, prim, (indices, weights), size, "vertex")
 }
 
 fn author_constant_influence(layer: &mut LayerBuilder, prim: PrimId, joint: usize) -> Result<()> {
-    let indices = sdf::Value::IntVec(vec![joint as i32]);
-    let weights = sdf::Value::FloatVec(vec![1.0]);
+    let indices = Value::IntArray(vec![joint as i32].into());
+    let weights = Value::FloatArray(vec![1.0].into());
     author_influence_arrays(layer, prim, (indices, weights), 1, "constant")
 }
 
 fn author_influence_arrays(
     layer: &mut LayerBuilder,
     prim: PrimId,
-    (indices, weights): (sdf::Value, sdf::Value),
+    (indices, weights): (Value, Value),
     element_size: i32,
     interpolation: &str,
 ) -> Result<()> {
@@ -223,14 +219,14 @@ fn author_influence_arrays(
         layer
             .attribute(prim, name, type_name)?
             .value(value)
-            .metadata("elementSize", sdf::Value::Int(element_size))
+            .metadata("elementSize", Value::Int(element_size))
             .interpolation(interpolation);
     }
     Ok(())
 }
 
 fn author_geom_bind(layer: &mut LayerBuilder, prim: PrimId, geom_bind: DMat4) -> Result<()> {
-    let value = sdf::Value::Matrix4d(matrix4d(geom_bind));
+    let value = matrix4d(geom_bind);
     layer
         .attribute(prim, "primvars:skel:geomBindTransform", "matrix4d")?
         .value(value);
@@ -262,7 +258,7 @@ pub(super) fn author_shapes(
     (channels, expressions): (&Channels, &ExpressionBinds),
 ) -> Result<bool> {
     let mesh = &asset.meshes[at.mesh];
-    let mut tokens: Vec<tf::Token> = Vec::new();
+    let mut tokens: Vec<Token> = Vec::new();
     let mut targets = Vec::new();
     let alone = mesh.primitives.len() == 1;
     let mut add =
@@ -295,7 +291,7 @@ pub(super) fn author_shapes(
     if tokens.is_empty() {
         return Ok(false);
     }
-    let value = sdf::Value::TokenVec(tokens);
+    let value = Value::TokenArray(tokens.into());
     layer.uniform(mesh_prim, "skel:blendShapes", "token[]", value)?;
     layer.relationship(mesh_prim, "skel:blendShapeTargets", targets)?;
     Ok(true)
@@ -403,14 +399,14 @@ fn author_shape(
     if is_sparse {
         // Point indices are int[] in a mesh, so there are no more than fit.
         let indices = touched.iter().map(|i| *i as i32).collect();
-        layer.uniform(prim, "pointIndices", "int[]", sdf::Value::IntVec(indices))?;
+        layer.uniform(prim, "pointIndices", "int[]", Value::IntArray(indices))?;
     }
     let mut names = Names::default();
     // That name would be some in-between's normal offsets.
     names.unique(&["normalOffsets"]);
     for between in &shape.inbetweens {
         let property = format!("inbetweens:{}", names.unique(&[&between.name, "inbetween"]));
-        let weight = sdf::Value::Float(between.weight);
+        let weight = Value::Float(between.weight);
         layer
             .uniform(prim, &property, "point3f[]", pick(&between.offsets))?
             .metadata("weight", weight);

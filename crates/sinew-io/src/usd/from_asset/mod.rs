@@ -24,7 +24,7 @@ mod time;
 
 use convert::{ConvertedHumanoid, ConvertedSkeleton};
 use glam::Vec3;
-use openusd::sdf;
+use sinew_layer::Layer;
 
 use crate::error::{Error, Result};
 use crate::usd::file::ClipChoice;
@@ -35,7 +35,7 @@ use sinew_animate::asset::Asset;
 /// What an asset became.
 pub(crate) struct Converted {
     /// The layer, complete in itself but for pictures.
-    pub layer: sdf::Data,
+    pub layer: Layer,
     /// Asset paths in the layer, and the images that belong there.
     pub images: Vec<(String, usize)>,
     /// Exact scales of SkelAnimations, by path, where the layer's half3 are not.

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use glam::{DMat4, DQuat, DVec3};
-use openusd::{gf, sdf, tf};
+use sinew_layer::value::Quat;
+use sinew_layer::{Token, Value};
 
 use super::clips::CodedClip;
 use super::joints::{Hierarchy, Joint, components};
@@ -174,13 +175,13 @@ pub(super) fn author_transform(
     let s = clip.and_then(|c| c.scales.get(&index));
     let keys = clip.map_or(&[][..], |c| &c.keys);
     let is_moved = t.is_some() || r.is_some() || s.is_some();
-    let mut order: Vec<tf::Token> = Vec::new();
+    let mut order: Vec<Token> = Vec::new();
     let trs = match components(&node.local) {
         Some(trs) => trs,
         None if is_moved => node.local.trs(),
         None => {
             order.push("xformOp:transform".into());
-            let value = sdf::Value::Matrix4d(matrix4d(node.local.matrix()));
+            let value = matrix4d(node.local.matrix());
             layer
                 .attribute(prim, "xformOp:transform", "matrix4d")?
                 .value(value);
@@ -226,18 +227,22 @@ pub(super) fn author_transform(
     author_order(layer, prim, order)
 }
 
-fn author_order(layer: &mut LayerBuilder, prim: PrimId, order: Vec<tf::Token>) -> Result<()> {
+fn author_order(layer: &mut LayerBuilder, prim: PrimId, order: Vec<Token>) -> Result<()> {
     if !order.is_empty() {
-        layer.uniform(prim, "xformOpOrder", "token[]", sdf::Value::TokenVec(order))?;
+        layer.uniform(
+            prim,
+            "xformOpOrder",
+            "token[]",
+            Value::TokenArray(order.into()),
+        )?;
     }
     Ok(())
 }
 
-fn vec3d(v: DVec3) -> sdf::Value {
-    sdf::Value::Vec3d(gf::vec3d(v.x, v.y, v.z))
+fn vec3d(v: DVec3) -> Value {
+    Value::Vec3d(v.to_array())
 }
 
-fn quatd(q: DQuat) -> sdf::Value {
-    let (x, y, z, w) = (q.x, q.y, q.z, q.w);
-    sdf::Value::Quatd(gf::Quatd { w, x, y, z })
+fn quatd(q: DQuat) -> Value {
+    Value::Quatd(Box::new(Quat(q.to_array())))
 }

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use glam::DMat4;
-use openusd::{sdf, tf};
+use sinew_layer::{Path, Token, Value};
 
 use super::binds::rescale;
 use super::budget::{Budget, size_of_everything};
 use super::channels::{Channels, ExpressionBinds, channels};
 use super::clips::{CodedClip, expression_names, moved_nodes, moves};
+use super::convert;
 use super::joints::Hierarchy;
 use super::layer::{LayerBuilder, PrimId, ROOT};
 use super::materials::author_material;
@@ -18,7 +19,7 @@ use super::skeletons::SkeletonPlan;
 use super::time::Rate;
 use super::{ChosenClip, Converted, ConvertedHumanoid, ConvertedSkeleton, skeletons};
 use crate::error::Result;
-use crate::usd::read::values::matrix4d;
+use crate::usd::read::values::matrices;
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, Axis};
 
@@ -69,7 +70,7 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
     }
     let channels = channels(asset, &uses, plans.len(), &expressions);
 
-    let mut layer = LayerBuilder::new(Budget::of(asset));
+    let mut layer = LayerBuilder::new(convert::ROOT, Budget::of(asset));
     let stem = asset.file.file_stem().unwrap_or_default().to_string_lossy();
     let root_type = if plans.is_empty() {
         "Xform"
@@ -77,7 +78,7 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
         "SkelRoot"
     };
     let default_prim = layer.define(ROOT, &[&stem, "Asset"], root_type)?;
-    layer.metadata(default_prim, "kind", sdf::Value::token("component"));
+    layer.metadata(default_prim, "kind", Value::token("component"));
     let range = bound.and_then(|b| clips[b].range);
     author_layer_metadata(&mut layer, asset, default_prim, &rate, range);
     Builder {
@@ -109,8 +110,8 @@ fn author_layer_metadata(
         Axis::Y => "Y",
         Axis::Z => "Z",
     };
-    layer.metadata(ROOT, "upAxis", sdf::Value::token(up));
-    let name = sdf::Value::token(layer.name(default_prim).to_owned());
+    layer.metadata(ROOT, "upAxis", Value::token(up));
+    let name = Value::token(layer.name(default_prim).to_owned());
     layer.metadata(ROOT, "defaultPrim", name);
     let per_second = Some(rate.per_second);
     for (key, value) in [
@@ -121,7 +122,7 @@ fn author_layer_metadata(
         ("endTimeCode", range.map(|r| r.1)),
     ] {
         if let Some(value) = value {
-            layer.metadata(ROOT, key, sdf::Value::Double(value));
+            layer.metadata(ROOT, key, Value::Double(value));
         }
     }
 }
@@ -272,18 +273,17 @@ impl Builder<'_> {
             let prim = layer.define(above, &["Skeleton"], "Skeleton")?;
             layer.apply(prim, "SkelBindingAPI");
             let tokens = |of: fn(&super::joints::Joint) -> &String| {
-                let tokens = plan.joints.iter().map(|j| tf::Token::from(of(j).as_str()));
-                sdf::Value::TokenVec(tokens.collect())
+                let tokens = plan.joints.iter().map(|j| Token::from(of(j).as_str()));
+                Value::TokenArray(tokens.collect())
             };
-            let matrices = |of: fn(&super::joints::Joint) -> DMat4| {
-                let matrices = plan.joints.iter().map(|j| matrix4d(of(j)));
-                sdf::Value::Matrix4dVec(matrices.collect())
+            let transforms = |of: fn(&super::joints::Joint) -> DMat4| {
+                matrices(&plan.joints.iter().map(of).collect::<Vec<_>>())
             };
             layer.uniform(prim, "joints", "token[]", tokens(|j| &j.token))?;
             layer.uniform(prim, "jointNames", "token[]", tokens(|j| &j.name))?;
-            let binds = matrices(|j| j.bind);
+            let binds = transforms(|j| j.bind);
             layer.uniform(prim, "bindTransforms", "matrix4d[]", binds)?;
-            let rests = matrices(|j| j.rest);
+            let rests = transforms(|j| j.rest);
             layer.uniform(prim, "restTransforms", "matrix4d[]", rests)?;
             prims.push(prim);
         }
@@ -296,7 +296,7 @@ impl Builder<'_> {
         skeletons: &[PrimId],
     ) -> Result<Vec<(String, usize)>> {
         let mut scope = None;
-        let mut materials: HashMap<usize, sdf::Path> = HashMap::new();
+        let mut materials: HashMap<usize, Path> = HashMap::new();
         let mut images = Vec::new();
         for at in &self.uses {
             for index in &at.primitives {
@@ -330,8 +330,7 @@ impl Builder<'_> {
                     _ => at.skeleton.and_then(|s| self.plans[s].above),
                 };
                 let parent = parent.and_then(|n| xforms.get(&n).copied());
-                let paths: Option<sdf::Path> =
-                    at.skeleton.map(|s| layer.path(skeletons[s]).clone());
+                let paths: Option<Path> = at.skeleton.map(|s| layer.path(skeletons[s]).clone());
                 let bound = at.skeleton.zip(paths.as_ref()).map(|(s, path)| Bound {
                     plan: &self.plans[s],
                     path,

@@ -1,17 +1,18 @@
 //! A bake's file while it is made.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use glam::Vec3;
-use openusd::sdf;
+use sinew_layer::Layer;
+use sinew_layer::usdc::CrateWriter;
 
 use super::save;
 use super::save::Outputs;
 use crate::error::{Error, Result, Source};
-use crate::openusd_compat::crate_arrays::{CrateArrays, Streamed};
 use crate::usd::file::UsdFile;
-use crate::usd::write::edits::{BakeEdits, BakedArray, Kept};
-use crate::usd::write::flatten::{all_here, has_extension};
+use crate::usd::write::edits::{BakeEdits, BakedArray};
+use crate::usd::write::flatten::has_extension;
 use sinew::error::Warning;
 use sinew::sampled::Time;
 
@@ -25,7 +26,7 @@ pub struct BakeOutput<'a> {
     output: PathBuf,
     layer: bool,
     /// Where the format can have arrays ahead of the layer.
-    arrays: Option<CrateArrays>,
+    arrays: Option<CrateWriter<File>>,
     outputs: Outputs,
 }
 
@@ -64,7 +65,7 @@ impl UsdFile {
         };
         if has_extension(output, "usdc") || has_extension(output, "usd") {
             let file = out.outputs.create(output)?;
-            out.arrays = Some(CrateArrays::new(file).map_err(|e| out.failed(e))?);
+            out.arrays = Some(CrateWriter::new(file).map_err(|e| out.failed(e))?);
         }
         Ok(out)
     }
@@ -85,8 +86,9 @@ impl BakeOutput<'_> {
         let Some(arrays) = self.arrays.as_mut().filter(|_| time != Time::Default) else {
             return Ok((values.into(), None));
         };
-        let offset = arrays.vectors(&values).map_err(|e| self.failed(e))?;
-        Ok((BakedArray(Kept::InFile(offset)), Some(values)))
+        let placed = arrays.place_slice::<[f32; 3]>(bytemuck::cast_slice(&values));
+        let placed = placed.map_err(|e| self.failed(e))?;
+        Ok((BakedArray(placed), Some(values)))
     }
 
     /// Writes the prims that the arrays belong to, and renames the file to its final name.
@@ -94,21 +96,17 @@ impl BakeOutput<'_> {
     /// # Errors
     /// A stage that cannot be flattened, a file that cannot be written.
     pub fn finish(self, edits: BakeEdits) -> Result<Vec<Warning>> {
-        let (layer, streamed) = match self.layer {
-            true => self.file.overs(&self.output, edits)?,
-            false => self.file.flattened(&self.output, edits, &[], |_| Ok(()))?,
+        let (layer, mut warnings) = match self.layer {
+            true => (self.file.overs(&self.output, edits)?, Vec::new()),
+            false => self.file.flattened(&self.output, edits, &[], |_| ())?,
         };
-        self.finish_layer(layer, streamed)
+        warnings.extend(self.finish_layer(layer)?);
+        Ok(warnings)
     }
 
     /// As [`BakeOutput::finish`], of a layer that is made already.
-    pub(crate) fn finish_layer(
-        mut self,
-        mut layer: sdf::Layer,
-        streamed: Streamed,
-    ) -> Result<Vec<Warning>> {
-        let Some(arrays) = self.arrays.take() else {
-            all_here(&self.output, &streamed)?;
+    pub(crate) fn finish_layer(mut self, mut layer: Layer) -> Result<Vec<Warning>> {
+        let Some(mut arrays) = self.arrays.take() else {
             return match self.layer {
                 true => save::export(&layer, &self.output).map(|()| Vec::new()),
                 false => self.file.write_whole(layer, &self.output),
@@ -120,8 +118,8 @@ impl BakeOutput<'_> {
             let file = self.file;
             file.write_pictures(&mut layer, &self.output, &mut outputs)?;
         }
-        let written = arrays.finish(layer.data(), streamed);
-        written.map_err(|reason| self.failed(reason))?;
+        let written = arrays.layer(&layer).and_then(|()| arrays.finish());
+        written.map_err(|e| self.failed(e))?;
         outputs.append_all(self.outputs);
         outputs.finish()?;
         Ok(Vec::new())

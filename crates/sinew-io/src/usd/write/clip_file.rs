@@ -1,15 +1,13 @@
 //! The clip files of a bake, as they are found on disk.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use openusd::sdf::{self, Value};
+use sinew_layer::layer::field;
+use sinew_layer::{Dictionary, Layer, Path as ScenePath, SpecKind, Value};
 
-use crate::error::{Error, Result, Source};
-use crate::openusd_compat::crate_paths;
-use crate::openusd_compat::crate_values;
+use crate::error::{Error, Result};
 
 const CUSTOM_LAYER_DATA: &str = "customLayerData";
 /// The entry of customLayerData that is ours.
@@ -56,27 +54,26 @@ impl ClipRecord {
             .map(|((name, a), (_, b))| (name, a.as_str(), b.as_str()))
     }
 
-    pub(crate) fn write(&self, data: &mut dyn sdf::AbstractData) {
+    pub(crate) fn write(&self, layer: &mut Layer) {
         let entries = self.entries().into_iter();
-        let record: HashMap<String, Value> = entries
-            .map(|(name, text)| (name.to_owned(), Value::String(text.clone())))
+        let record: Dictionary = entries
+            .map(|(name, text)| (name.into(), Value::string(text.as_str())))
             .collect();
-        let all = HashMap::from([(ENTRY.to_owned(), Value::Dictionary(record))]);
-        let root = sdf::Path::abs_root();
-        data.set_field(&root, CUSTOM_LAYER_DATA, Value::Dictionary(all));
+        let all = Dictionary::from([(ENTRY.into(), Value::Dictionary(Arc::new(record)))]);
+        let all = Value::Dictionary(Arc::new(all));
+        layer.root_mut().fields.set(CUSTOM_LAYER_DATA, all);
     }
 
-    fn read(data: &dyn sdf::AbstractData) -> Option<Self> {
-        let field = data.try_field(&sdf::Path::abs_root(), CUSTOM_LAYER_DATA);
-        let field = field.ok().flatten()?;
-        let Value::Dictionary(all) = field.as_ref() else {
+    fn read(layer: &Layer) -> Option<Self> {
+        let all = layer.get(&ScenePath::root(), CUSTOM_LAYER_DATA).ok()??;
+        let Value::Dictionary(all) = all else {
             return None;
         };
         let Some(Value::Dictionary(record)) = all.get(ENTRY) else {
             return None;
         };
         let text = |name: &str| match record.get(name) {
-            Some(Value::String(text)) => Some(text.clone()),
+            Some(Value::String(text)) => Some(text.as_str().to_owned()),
             _ => None,
         };
         Some(Self {
@@ -91,9 +88,6 @@ impl ClipRecord {
     }
 }
 
-/// Bytes that are read of a file that may be anything, to find out what made it.
-const MOST: u64 = 1 << 30;
-
 /// What is on disk under a clip's name.
 pub enum FoundClip {
     Nothing,
@@ -104,7 +98,7 @@ pub enum FoundClip {
 
 /// A complete clip file.
 pub struct ClipFile {
-    layer: sdf::Layer,
+    layer: Layer,
     pub record: ClipRecord,
 }
 
@@ -114,99 +108,20 @@ impl FoundClip {
     /// # Errors
     /// A file that cannot be read.
     pub fn at(file: &Path) -> Result<Self> {
-        let fail = |source: Source| Error::Open {
-            file: file.to_owned(),
-            source,
-        };
         match std::fs::metadata(file) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Self::Nothing),
-            Err(e) => return Err(fail(e.into())),
+            Err(e) => return Err(Error::open(file, e)),
             Ok(metadata) if !metadata.is_file() => return Ok(Self::Foreign),
             Ok(_) => {}
         }
-        let Some(bytes) = structure(file).map_err(|e| fail(e.into()))? else {
+        let Ok(layer) = Layer::open(file) else {
             return Ok(Self::Foreign);
         };
-        if let Some(clip) = ClipFile::read(bytes) {
-            return Ok(Self::Clip(Box::new(clip)));
-        }
-        // Another writer may have laid it out otherwise.
-        let size = std::fs::metadata(file).map_err(|e| fail(e.into()))?;
-        if size.len() > MOST {
-            return Ok(Self::Foreign);
-        }
-        let bytes = std::fs::read(file).map_err(|e| fail(e.into()))?;
-        let clip = ClipFile::read(bytes).map(Box::new);
-        Ok(clip.map_or(Self::Foreign, Self::Clip))
+        Ok(match ClipRecord::read(&layer) {
+            Some(record) => Self::Clip(Box::new(ClipFile { layer, record })),
+            None => Self::Foreign,
+        })
     }
-}
-
-impl ClipFile {
-    fn read(bytes: Vec<u8>) -> Option<Self> {
-        look_through(&bytes).ok()?;
-        let layer = sdf::Layer::from_bytes("clip", bytes).ok()?;
-        let record = ClipRecord::read(layer.data())?;
-        Some(Self { layer, record })
-    }
-}
-
-/// Refuses what openusd must not see.
-fn look_through(bytes: &[u8]) -> std::io::Result<()> {
-    crate_paths::check(&mut Cursor::new(bytes))?;
-    crate_values::check(&mut Cursor::new(bytes)).map(drop)
-}
-
-/// A crate file's bytes, but for most values: large arrays are in front in what we write, and stay zero here. None where it
-/// is no crate file, or a section lies beyond its end.
-fn structure(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    const HEAD: u64 = 1 << 12;
-    /// What is read in front of the sections: references to arrays, small values, the record.
-    const VALUES: u64 = 4 << 20;
-    let mut input = File::open(file)?;
-    let size = input.metadata()?.len();
-    let mut head = Vec::new();
-    input.by_ref().take(HEAD.min(size)).read_to_end(&mut head)?;
-    let word = |bytes: &[u8], at: usize| {
-        let word = bytes.get(at..at + 8)?;
-        Some(u64::from_le_bytes(word.try_into().ok()?))
-    };
-    let Some(table) = word(&head, 16).filter(|_| head.starts_with(b"PXR-USDC")) else {
-        return Ok(None);
-    };
-    let mut sections = Vec::new();
-    // Nothing is written behind the table of sections that would make it longer than this.
-    if table >= size || size - table > 1 << 12 {
-        return Ok(None);
-    }
-    input.seek(SeekFrom::Start(table))?;
-    input.read_to_end(&mut sections)?;
-    let count = word(&sections, 0).unwrap_or(0).min(64) as usize;
-    let mut first = table;
-    for i in 0..count {
-        let at = 8 + i * 32 + 16;
-        match (word(&sections, at), word(&sections, at + 8)) {
-            (Some(start), Some(length)) if start.saturating_add(length) <= table => {
-                first = first.min(start);
-            }
-            _ => return Ok(None),
-        }
-    }
-    let Ok(length) = usize::try_from(size) else {
-        return Ok(None);
-    };
-    first = first.saturating_sub(VALUES);
-    if size - first > MOST {
-        return Ok(None);
-    }
-    // Pages of zeros that nobody looks at take no memory, but there may be too many of them.
-    let Ok(bytes) = bytemuck::try_zeroed_slice_box(length) else {
-        return Ok(None);
-    };
-    let mut bytes: Vec<u8> = bytes.into_vec();
-    bytes[..head.len()].copy_from_slice(&head);
-    input.seek(SeekFrom::Start(first))?;
-    input.read_exact(&mut bytes[first as usize..])?;
-    Ok(Some(bytes))
 }
 
 /// What all clips of a bake hold together.
@@ -220,52 +135,37 @@ pub struct ClipContents {
 }
 
 impl ClipContents {
-    /// Adds the next clip. Values that are the same at all times are in the first clip alone, so
-    /// that one is read again, whole.
+    /// Adds the next clip. Values that are the same at all times are in the first clip alone.
     ///
     /// # Errors
     /// A file that cannot be read.
     pub fn add(&mut self, file: &Path, clip: &ClipFile) -> Result<()> {
-        let fail = |source: Source| Error::Open {
-            file: file.to_owned(),
-            source,
-        };
         self.clips += 1;
-        let data = clip.layer.data();
-        let mut still = Vec::new();
-        for path in data.spec_paths() {
-            if data.spec_type(&path) != Some(sdf::SpecType::Attribute) {
-                continue;
+        let mut broken = None;
+        clip.layer.walk(&ScenePath::root(), &mut |path, spec| {
+            if spec.kind != SpecKind::Attribute {
+                return;
             }
-            let type_name = data.try_field(&path, sdf::FieldKey::TypeName.as_str());
-            let type_name = match type_name.map_err(|e| fail(e.into()))?.as_deref() {
+            let type_name = match spec.get(field::TYPE_NAME) {
                 Some(Value::Token(name)) => name.as_str().to_owned(),
-                _ => return Err(fail(format!("{path} has no type").into())),
+                _ => {
+                    broken = Some(Error::open(file, format!("{path} has no type")));
+                    return;
+                }
             };
-            if data.has_field(&path, sdf::FieldKey::TimeSamples.as_str()) {
-                let entry = self.sampled.entry(path.as_str().to_owned());
+            let key = path.as_str().to_owned();
+            if spec.get(field::TIME_SAMPLES).is_some() {
+                let entry = self.sampled.entry(key.clone());
                 entry.or_insert((type_name.clone(), 0)).1 += 1;
             }
-            if data.has_field(&path, sdf::FieldKey::Default.as_str()) {
-                still.push((path, type_name));
+            if let Some(value) = spec.get(field::DEFAULT) {
+                match value.load() {
+                    Ok(value) => drop(self.still.insert(key, (type_name, value))),
+                    Err(e) => broken = Some(Error::open(file, e)),
+                }
             }
-        }
-        if still.is_empty() {
-            return Ok(());
-        }
-        let bytes = std::fs::read(file).map_err(|e| fail(e.into()))?;
-        look_through(&bytes).map_err(|e| fail(e.into()))?;
-        let whole = sdf::Layer::from_bytes("clip", bytes).map_err(|e| fail(e.into()))?;
-        for (path, type_name) in still {
-            let value = whole
-                .data()
-                .try_field(&path, sdf::FieldKey::Default.as_str());
-            if let Some(value) = value.map_err(|e| fail(e.into()))? {
-                let path = path.as_str().to_owned();
-                self.still.insert(path, (type_name, value.into_owned()));
-            }
-        }
-        Ok(())
+        });
+        broken.map_or(Ok(()), Err)
     }
 
     /// Whether some clip holds anything of a prim, given by its path in the output.

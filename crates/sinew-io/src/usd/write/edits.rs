@@ -86,11 +86,7 @@ pub struct BakeEdits {
 
 /// Authors what a bake changes.
 pub(crate) fn apply(layer: &mut Layer, mut edits: BakeEdits) {
-    for path in &edits.retype {
-        let prim = Path::parse(path).unwrap_or_default();
-        let fields = &mut layer.over(&prim).fields;
-        fields.set(field::TYPE_NAME, Value::token("Xform"));
-    }
+    retype(layer, &edits.retype);
     for prim in &mut edits.prims {
         for (property, samples) in &prim.normals {
             if *property == NormalsProperty::Primvar && !samples.is_empty() {
@@ -102,6 +98,15 @@ pub(crate) fn apply(layer: &mut Layer, mut edits: BakeEdits) {
         }
     }
     author_arrays(layer, edits.prims, edits.hints);
+}
+
+/// Makes these prims Xforms.
+pub(crate) fn retype(layer: &mut Layer, prims: &[String]) {
+    for path in prims {
+        let prim = Path::parse(path).unwrap_or_default();
+        let fields = &mut layer.over(&prim).fields;
+        fields.set(field::TYPE_NAME, Value::token("Xform"));
+    }
 }
 
 /// Authors points, normals and boxes.

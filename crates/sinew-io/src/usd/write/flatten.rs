@@ -1,25 +1,22 @@
 //! Writing a bake: one flattened file, or a layer of overs.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
-use openusd::{sdf, usd_utils};
+use sinew_layer::layer::field;
+use sinew_layer::value::{LayerOffset, Specifier};
+use sinew_layer::{Layer, ListOp, SpecKind, Token, Value};
+use sinew_stage::flatten::{Home, Instancing, flatten};
 
 use super::edits::apply;
 use super::save;
-use crate::error::{Error, Result, Source};
-use crate::openusd_compat::crate_arrays::Streamed;
-use crate::openusd_compat::{
-    empty_targets, flatten_clips, flatten_prototypes, schema_order, udim_paths,
-};
+use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use crate::usd::from_asset::convert;
-use crate::usd::resolver::CheckedResolver;
+use crate::usd::variants;
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::instances::{Instances, Sharing};
-use crate::usd::{resolver, variants};
 use sinew::error::Warning;
-
-pub(crate) type Authoring = std::result::Result<(), sdf::AuthoringError>;
 
 impl UsdFile {
     /// Refuses an output that is one of the files that this stage is read from.
@@ -27,15 +24,9 @@ impl UsdFile {
     /// # Errors
     /// [`Error::OutputIsInput`].
     pub fn check_output(&self, output: &Path) -> Result<()> {
-        let mut sources: Vec<PathBuf> = self
-            .stage
-            .layer_identifiers()
-            .iter()
-            .map(|id| outermost_file(id))
-            .collect();
+        // Value clips, which are no layers of the stage, are among the opened files.
+        let mut sources = self.resolver.opened_files();
         sources.push(self.file().to_owned());
-        // Value clips, which are no layers of the stage.
-        sources.extend(self.opened.files());
         for source in sources {
             if crate::is_same_file(&source, output) {
                 return Err(Error::OutputIsInput {
@@ -57,7 +48,7 @@ impl UsdFile {
     /// # Errors
     /// A stage that cannot be flattened, or a file that cannot be written.
     pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
-        self.write_flattened_with(out, edits, &[], |_| Ok(()))
+        self.write_flattened_with(out, edits, &[], |_| ())
     }
 
     /// As [`UsdFile::write_flattened`], with whatever `author` adds to the prims of `apart` and to others
@@ -67,83 +58,59 @@ impl UsdFile {
         out: &Path,
         edits: BakeEdits,
         apart: &[String],
-        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
+        author: impl FnOnce(&mut Layer),
     ) -> Result<Vec<Warning>> {
-        let (layer, streamed) = self.flattened(out, edits, apart, author)?;
-        all_here(out, &streamed)?;
-        self.write_whole(layer, out)
+        let (layer, mut warnings) = self.flattened(out, edits, apart, author)?;
+        warnings.extend(self.write_whole(layer, out)?);
+        Ok(warnings)
     }
 
-    /// The composed stage with the edits as a layer that is to be written as `out`, and the samples that are in the file
-    /// already.
+    /// The composed stage with the edits as a layer that is to be written as `out`.
     pub(crate) fn flattened(
         &self,
         out: &Path,
         edits: BakeEdits,
         apart: &[String],
-        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
-    ) -> Result<(sdf::Layer, Streamed)> {
-        let fail = |source: Source| Error::Write {
-            file: out.to_owned(),
-            source,
-        };
-        self.check_flattened(out)?;
-        let mut streamed = Streamed::new();
-        let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened)
-            .map_err(|e| fail(e.into()))?;
-        let edits = instances.placed(edits).map_err(|e| fail(e.into()))?;
-        let layer = self.flattened_as(&instances, |edit| {
-            streamed = apply(edit.data_mut(), edits)?;
-            author(edit)
-        });
-        Ok((self.all_flattened(layer, out)?, streamed))
-    }
-
-    /// A flattened layer to be written as `out`, unless it would not hold what the files do, now that all of them are read.
-    pub(crate) fn all_flattened(
-        &self,
-        layer: std::result::Result<sdf::Layer, openusd::Error>,
-        out: &Path,
-    ) -> Result<sdf::Layer> {
-        self.opened.check_versions(self.file())?;
-        let layer = layer.map_err(|e| Error::write(out, e))?;
-        self.check_layer_values(layer.data(), out)?;
-        Ok(layer)
+        author: impl FnOnce(&mut Layer),
+    ) -> Result<(Layer, Vec<Warning>)> {
+        let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened);
+        let edits = instances.placed(edits);
+        self.flattened_as(out, &instances, |layer| {
+            apply(layer, edits);
+            author(layer);
+        })
     }
 
     /// The composed stage as one layer, its instances shared as said, with what `author` adds to it.
     pub(crate) fn flattened_as(
         &self,
+        out: &Path,
         instances: &Instances,
-        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
-    ) -> std::result::Result<sdf::Layer, openusd::Error> {
-        let mut layer = flatten_prototypes::flatten_once(&self.stage, instances)?;
-        flatten_clips::flatten_clips(&self.stage, &mut layer)?;
-        let folders = self.layer_folders();
-        usd_utils::modify_asset_paths(
-            &mut layer,
-            |path| udim_paths::anchor(path, &folders).unwrap_or_else(|| path.to_owned()),
-            true,
-        )?;
-        let orders = schema_order::lost_orders(&self.stage, &layer)?;
-        let blocks = empty_targets::lost_blocks(&self.stage, &layer)?;
-        layer.edit(|edit| {
-            schema_order::restore(edit.data_mut(), orders);
-            empty_targets::restore(edit.data_mut(), blocks);
-            flatten_prototypes::write_prototypes(instances, edit.data_mut())?;
-            author(edit)
-        })?;
-        Ok(layer)
+        author: impl FnOnce(&mut Layer),
+    ) -> Result<(Layer, Vec<Warning>)> {
+        let shared = instances.shared().into_iter();
+        let homes = shared.map(|group| Home {
+            path: instances.home(group),
+            instance: instances.first(group).clone(),
+        });
+        let instancing = Instancing {
+            homes: homes.collect(),
+            home_of: &|instance| instances.home_of(instance),
+        };
+        let flattened = flatten(&self.stage, &instancing).map_err(|e| Error::write(out, e))?;
+        let warnings = flattened.warnings.into_iter();
+        let warnings = warnings.map(|w| Warning::new(w.code, w.path.as_str(), w.message));
+        let mut layer = flattened.layer;
+        author(&mut layer);
+        Ok((layer, warnings.collect()))
     }
 
     /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
     /// only in memory are written too.
-    pub(crate) fn write_whole(&self, mut layer: sdf::Layer, out: &Path) -> Result<Vec<Warning>> {
+    pub(crate) fn write_whole(&self, mut layer: Layer, out: &Path) -> Result<Vec<Warning>> {
         if has_extension(out, "usdz") {
-            let pictures = self.made.as_ref().map(|m| m.pictures.clone());
-            let search = &self.opened_with.search_paths;
-            let resolver = CheckedResolver::new(search, pictures.unwrap_or_default());
-            return save::write_package(layer, out, resolver);
+            let pictures = self.made.as_ref().map(|m| &m.pictures);
+            return save::write_package(layer, out, &self.resolver, pictures);
         }
         let mut outputs = save::Outputs::default();
         self.write_pictures(&mut layer, out, &mut outputs)?;
@@ -155,7 +122,7 @@ impl UsdFile {
     /// Writes the pictures that are only in memory, and has the layer name them.
     pub(crate) fn write_pictures(
         &self,
-        layer: &mut sdf::Layer,
+        layer: &mut Layer,
         out: &Path,
         outputs: &mut save::Outputs,
     ) -> Result<()> {
@@ -163,17 +130,6 @@ impl UsdFile {
             Some(made) => convert::write_pictures(layer, &made.pictures, out, outputs),
             None => Ok(()),
         }
-    }
-
-    /// Folders of the layers that the stage is composed from, the root layer's first, and search paths.
-    fn layer_folders(&self) -> Vec<PathBuf> {
-        let mut out: Vec<PathBuf> = Vec::new();
-        for identifier in self.stage.layer_identifiers() {
-            let folder = outermost_file(&identifier).parent().map(Path::to_owned);
-            out.extend(folder.filter(|f| !out.contains(f)));
-        }
-        out.extend(resolver::all(&self.opened_with.search_paths));
-        out
     }
 
     /// Writes the edits alone, as overs over the input, which becomes the layer's sublayer.
@@ -184,8 +140,7 @@ impl UsdFile {
     /// A file that cannot be written; an input that is no USD, which no layer can sublayer.
     pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
         self.check_layer(out)?;
-        let (layer, streamed) = self.overs(out, edits)?;
-        all_here(out, &streamed)?;
+        let layer = self.overs(out, edits)?;
         save::export(&layer, out)?;
         Ok(Vec::new())
     }
@@ -204,21 +159,11 @@ impl UsdFile {
         ))
     }
 
-    /// The edits alone, as [`UsdFile::write_layer`] has them, and the samples that are in the file already.
-    pub(crate) fn overs(&self, out: &Path, edits: BakeEdits) -> Result<(sdf::Layer, Streamed)> {
-        let fail = |source: Source| Error::Write {
-            file: out.to_owned(),
-            source,
-        };
-        let mut streamed = Streamed::new();
-        let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs)
-            .map_err(|e| fail(e.into()))?;
-        let edits = instances.placed(edits).map_err(|e| fail(e.into()))?;
-        let layer = self.overs_as(out, &instances, |edit| {
-            streamed = apply(edit.data_mut(), edits)?;
-            Ok(())
-        });
-        Ok((layer.map_err(|e| fail(e.into()))?, streamed))
+    /// The edits alone, as [`UsdFile::write_layer`] has them.
+    pub(crate) fn overs(&self, out: &Path, edits: BakeEdits) -> Result<Layer> {
+        let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs);
+        let edits = instances.placed(edits);
+        Ok(self.overs_as(out, &instances, |layer| apply(layer, edits)))
     }
 
     /// A layer over the input that is to be written as `out`, its instances shared as said, with what `author` adds to it.
@@ -226,53 +171,74 @@ impl UsdFile {
         &self,
         out: &Path,
         instances: &Instances,
-        author: impl FnOnce(&mut sdf::LayerEdit<'_>) -> Authoring,
-    ) -> std::result::Result<sdf::Layer, openusd::Error> {
-        let mut layer = sdf::Layer::new_anonymous("bake");
-        let metadata = self.root_metadata()?;
-        let sublayer = relative_to(self.file(), out);
-        layer.edit(|edit| {
-            // With its offset: a crate file has to hold as many offsets as sublayers.
-            let mut root = edit.pseudo_root_mut()?;
-            root.insert_sublayer(0, sublayer.as_str(), sdf::LayerOffset::default());
-            for (key, value) in metadata {
-                edit.data_mut()
-                    .set_field(&sdf::Path::abs_root(), key, value);
-            }
-            // The layer stands without the selections that it was baked with, so it makes them itself.
-            variants::author(edit.data_mut(), &self.opened_with.variants)?;
-            flatten_prototypes::write_classes(
-                instances,
-                edit.data_mut(),
-                has_extension(out, "usda"),
-            )?;
-            author(edit)
-        })?;
-        Ok(layer)
-    }
-
-    /// Stage metadata that the input's root layer authors and a sublayer cannot give.
-    fn root_metadata(
-        &self,
-    ) -> std::result::Result<Vec<(&'static str, sdf::Value)>, openusd::Error> {
-        const KEYS: [&str; 8] = [
-            "defaultPrim",
-            "upAxis",
-            "metersPerUnit",
-            "kilogramsPerUnit",
-            "startTimeCode",
-            "endTimeCode",
-            "timeCodesPerSecond",
-            "framesPerSecond",
-        ];
-        let mut out = Vec::new();
-        let root = self.stage.root_layer();
-        for key in KEYS {
-            if let Some(value) = root.data().try_field(&sdf::Path::abs_root(), key)? {
-                out.push((key, value.into_owned()));
+        author: impl FnOnce(&mut Layer),
+    ) -> Layer {
+        let mut layer = Layer::new("bake");
+        insert_sublayer(&mut layer, relative_to(self.file(), out));
+        let root = self.stage.root_layer().root();
+        for key in STAGE_METADATA {
+            if let Some(value) = root.get(key) {
+                layer.root_mut().fields.set(key, value.clone());
             }
         }
-        Ok(out)
+        // The layer stands without the selections that it was baked with, so it makes them itself.
+        variants::author(&mut layer, &self.opened_with.variants);
+        write_classes(instances, &mut layer);
+        author(&mut layer);
+        layer
+    }
+}
+
+/// Metadata of the root layer that a sublayer cannot give the stage, and that a layer of overs needs.
+const STAGE_METADATA: [&str; 9] = [
+    "defaultPrim",
+    "upAxis",
+    "metersPerUnit",
+    "kilogramsPerUnit",
+    "startTimeCode",
+    "endTimeCode",
+    "timeCodesPerSecond",
+    "framesPerSecond",
+    // The input's own arcs may be expressions.
+    field::EXPRESSION_VARIABLES,
+];
+
+/// Makes a layer the strongest sublayer.
+pub(crate) fn insert_sublayer(layer: &mut Layer, sublayer: String) {
+    let root = &mut layer.root_mut().fields;
+    let mut paths: Vec<Token> = match root.get(field::SUBLAYERS) {
+        Some(Value::StringVector(paths)) => paths.to_vec(),
+        _ => Vec::new(),
+    };
+    let mut offsets: Vec<LayerOffset> = match root.get(field::SUBLAYER_OFFSETS) {
+        Some(Value::LayerOffsetVector(offsets)) => offsets.to_vec(),
+        _ => Vec::new(),
+    };
+    // As many offsets as sublayers.
+    offsets.resize(paths.len(), LayerOffset::IDENTITY);
+    paths.insert(0, sublayer.into());
+    offsets.insert(0, LayerOffset::IDENTITY);
+    root.set(field::SUBLAYERS, Value::StringVector(Arc::new(paths)));
+    root.set(field::SUBLAYER_OFFSETS, Value::LayerOffsetVector(Arc::new(offsets)));
+}
+
+/// Declares the classes that hold the overs of shared instances, has these inherit them, and expands
+/// the instances that hold baked prims of their own.
+fn write_classes(instances: &Instances, layer: &mut Layer) {
+    for group in instances.shared() {
+        let home = instances.home(group);
+        let class = Value::Specifier(Specifier::Class);
+        let home_spec = layer.create(&home, SpecKind::Prim);
+        home_spec.fields.set(field::SPECIFIER, class);
+        for position in instances.positions(group) {
+            let inherits = ListOp::prepended(vec![home.clone()]);
+            let inherits = Value::PathListOp(Arc::new(inherits));
+            layer.over(position).fields.set(field::INHERITS, inherits);
+        }
+    }
+    for position in instances.expanded() {
+        let expanded = Value::Bool(false);
+        layer.over(&position).fields.set(field::INSTANCEABLE, expanded);
     }
 }
 
@@ -283,17 +249,6 @@ pub(crate) fn has_extension(file: &Path, extension: &str) -> bool {
 /// The file of a layer identifier, the outermost package of one inside a package.
 pub(crate) fn outermost_file(identifier: &str) -> PathBuf {
     PathBuf::from(identifier.split('[').next().unwrap_or(identifier))
-}
-
-/// Arrays that are in a file make sense in that file alone.
-pub(crate) fn all_here(out: &Path, streamed: &Streamed) -> Result<()> {
-    match streamed.keys().next() {
-        None => Ok(()),
-        Some(path) => {
-            let reason = format!("the samples of {path} are in another file");
-            Err(Error::write(out, reason))
-        }
-    }
 }
 
 /// `target` as seen from the folder of `from`, with forward slashes. Absolute where they share no

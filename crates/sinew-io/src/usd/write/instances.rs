@@ -7,7 +7,8 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use openusd::{sdf, usd};
+use sinew_layer::Path;
+use sinew_stage::Stage;
 
 use crate::usd::read::tree;
 use crate::usd::write::edits::BakeEdits;
@@ -25,12 +26,12 @@ pub(crate) enum Sharing {
 pub(crate) struct Instances {
     sharing: Sharing,
     list: Vec<Instance>,
-    index_of: HashMap<sdf::Path, usize>,
+    index_of: HashMap<Path, usize>,
     groups: Vec<Group>,
 }
 
 struct Instance {
-    path: sdf::Path,
+    path: Path,
     /// The instance around this one.
     parent: Option<usize>,
     group: usize,
@@ -43,7 +44,7 @@ struct Group {
     /// Path of the shared prim.
     home: String,
     /// Where its instances end up, each once; filled when first asked for.
-    positions: OnceCell<Vec<sdf::Path>>,
+    positions: OnceCell<Vec<Path>>,
 }
 
 /// What is inside an instance; paths are relative to it.
@@ -65,11 +66,11 @@ impl Instances {
     /// Finds the instances of a stage and groups them by what `edits` does to them. Those around the
     /// prims of `apart` stand alone, so that these have a place of their own in the output.
     pub fn read(
-        stage: &usd::Stage,
+        stage: &Stage,
         edits: &BakeEdits,
         apart: &[String],
         sharing: Sharing,
-    ) -> Result<Self, openusd::Error> {
+    ) -> Self {
         let mut out = Self {
             sharing,
             list: Vec::new(),
@@ -77,13 +78,11 @@ impl Instances {
             groups: Vec::new(),
         };
         let mut contents: Vec<Contents> = Vec::new();
-        let mut paths = Vec::new();
-        stage.traverse(tree::prototypes(), |p| paths.push(p.clone()))?;
-        for path in paths {
-            let prim = stage.prim(&path)?;
-            let Some(prototype) = prim.prototype()? else {
+        for prim in stage.traverse(tree::PROTOTYPES) {
+            let Some(prototype) = prim.prototype() else {
                 continue;
             };
+            let path = prim.path();
             let parent = out.around(&path);
             out.index_of.insert(path.clone(), out.list.len());
             out.list.push(Instance {
@@ -92,27 +91,27 @@ impl Instances {
                 group: 0,
             });
             contents.push(Contents {
-                prototype: prototype.as_str().to_owned(),
+                prototype: prototype.path().as_str().to_owned(),
                 ..Contents::default()
             });
         }
         if out.list.is_empty() {
-            return Ok(out);
+            return out;
         }
         for (number, prim) in edits.prims.iter().enumerate() {
             for path in prim.places() {
-                if let Some((i, inside)) = out.inside(&sdf::Path::new(path)?) {
+                if let Some((i, inside)) = out.inside(&parsed(path)) {
                     contents[i].baked.insert(inside, number);
                 }
             }
         }
         for path in &edits.retype {
-            if let Some((i, inside)) = out.inside(&sdf::Path::new(path)?) {
+            if let Some((i, inside)) = out.inside(&parsed(path)) {
                 contents[i].retyped.insert(inside, ());
             }
         }
         for (number, hint) in edits.hints.iter().enumerate() {
-            if let Some((i, inside)) = out.inside(&sdf::Path::new(&hint.path)?) {
+            if let Some((i, inside)) = out.inside(&parsed(&hint.path)) {
                 // Those that have no samples yet may come out each in its own way.
                 let mut others = edits.hints.iter();
                 let same = others.position(|h| h.samples == hint.samples);
@@ -121,19 +120,19 @@ impl Instances {
             }
         }
         for (number, path) in apart.iter().enumerate() {
-            let mut around = out.around(&sdf::Path::new(path)?);
+            let mut around = out.around(&parsed(path));
             while let Some(i) = around {
                 contents[i].alone = Some(number);
                 around = out.list[i].parent;
             }
         }
         out.group(contents);
-        out.name_homes(stage)?;
-        Ok(out)
+        out.name_homes(stage);
+        out
     }
 
     /// The innermost instance around a prim, which is not the prim itself.
-    fn around(&self, path: &sdf::Path) -> Option<usize> {
+    fn around(&self, path: &Path) -> Option<usize> {
         let mut at = path.parent();
         while let Some(path) = at {
             if let Some(i) = self.index_of.get(&path) {
@@ -144,7 +143,7 @@ impl Instances {
         None
     }
 
-    fn inside(&self, path: &sdf::Path) -> Option<(usize, String)> {
+    fn inside(&self, path: &Path) -> Option<(usize, String)> {
         let i = self.around(path)?;
         let root = self.list[i].path.as_str();
         Some((i, path.as_str()[root.len()..].to_owned()))
@@ -185,7 +184,7 @@ impl Instances {
     }
 
     /// Names that no root prim has, numbered in the order of the first members.
-    fn name_homes(&mut self, stage: &usd::Stage) -> Result<(), openusd::Error> {
+    fn name_homes(&mut self, stage: &Stage) {
         let stem = match self.sharing {
             Sharing::Flattened => "Flattened_Prototype",
             Sharing::Overs => "Skinned_Prototype",
@@ -200,7 +199,7 @@ impl Instances {
             loop {
                 let home = format!("/{stem}_{number}");
                 number += 1;
-                if !stage.prim(home.as_str())?.is_valid()? {
+                if stage.prim(&parsed(&home)).is_none() {
                     self.groups[g].home = home;
                     break;
                 }
@@ -210,7 +209,6 @@ impl Instances {
         for group in &mut self.groups {
             group.positions = OnceCell::new();
         }
-        Ok(())
     }
 
     /// Whether a group keeps one copy for several instances.
@@ -220,7 +218,7 @@ impl Instances {
     }
 
     /// Where the instances of a group end up, each place once.
-    pub fn positions(&self, group: usize) -> &[sdf::Path] {
+    pub fn positions(&self, group: usize) -> &[Path] {
         let g = &self.groups[group];
         g.positions.get_or_init(|| {
             let mut seen = HashSet::new();
@@ -230,7 +228,7 @@ impl Instances {
     }
 
     /// Where a prim of the stage is in the output.
-    pub fn place(&self, path: &sdf::Path) -> sdf::Path {
+    pub fn place(&self, path: &Path) -> Path {
         let Some((i, inside)) = self.inside(path) else {
             return path.clone();
         };
@@ -239,22 +237,21 @@ impl Instances {
             true => self.groups[group].home.clone(),
             false => self.place(&self.list[i].path).as_str().to_owned(),
         };
-        // Two valid paths one behind the other are one.
-        sdf::Path::new(&format!("{root}{inside}")).unwrap_or_else(|_| path.clone())
+        parsed(&format!("{root}{inside}"))
     }
 
     /// The edits where they belong in the output, each place once.
-    pub fn placed(&self, edits: BakeEdits) -> Result<BakeEdits, openusd::Error> {
+    pub fn placed(&self, edits: BakeEdits) -> BakeEdits {
         if self.list.is_empty() {
-            return Ok(edits);
+            return edits;
         }
-        let place = |path: &str| Ok::<_, openusd::Error>(self.place(&sdf::Path::new(path)?));
+        let place = |path: &str| self.place(&parsed(path));
         let mut prims = Vec::with_capacity(edits.prims.len());
         for mut prim in edits.prims {
-            let mut places: Vec<sdf::Path> = Vec::new();
+            let mut places: Vec<Path> = Vec::new();
             let mut seen = HashSet::new();
             for path in prim.places() {
-                let place = place(path)?;
+                let place = place(path);
                 if seen.insert(place.clone()) {
                     places.push(place);
                 }
@@ -275,7 +272,7 @@ impl Instances {
         let mut seen = HashSet::new();
         let mut retype = Vec::new();
         for path in &edits.retype {
-            let place = place(path)?;
+            let place = place(path);
             if seen.insert(place.clone()) {
                 retype.push(place.as_str().to_owned());
             }
@@ -283,67 +280,51 @@ impl Instances {
         let mut seen = HashSet::new();
         let mut hints = Vec::new();
         for mut hint in edits.hints {
-            let place = place(&hint.path)?;
+            let place = place(&hint.path);
             if seen.insert(place.clone()) {
                 hint.path = place.as_str().to_owned();
                 hints.push(hint);
             }
         }
-        Ok(BakeEdits {
+        BakeEdits {
             prims,
             hints,
             retype,
-        })
+        }
     }
 
-    /// Shared groups by how deep their instances are nested.
-    pub fn shared_by_depth(&self) -> BTreeMap<usize, Vec<usize>> {
-        let mut depths = Vec::with_capacity(self.list.len());
-        for instance in &self.list {
-            depths.push(instance.parent.map_or(0, |p: usize| depths[p] + 1));
-        }
-        let mut out: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for group in (0..self.groups.len()).filter(|g| self.is_shared(*g)) {
-            let depth = self.groups[group].members.iter().map(|i| depths[*i]).max();
-            out.entry(depth.unwrap_or(0)).or_default().push(group);
-        }
+    /// Groups that keep one copy for several instances, in the order of their homes' numbers.
+    pub fn shared(&self) -> Vec<usize> {
+        let mut out: Vec<usize> = (0..self.groups.len()).filter(|g| self.is_shared(*g)).collect();
+        out.sort_by_key(|g| self.groups[*g].members[0]);
         out
     }
 
-    /// The instances of a group, as the stage has them.
-    pub fn members(&self, group: usize) -> Vec<&sdf::Path> {
-        let members = self.groups[group].members.iter();
-        members.map(|i| &self.list[*i].path).collect()
+    /// The first instance of a group, as the stage has it.
+    pub fn first(&self, group: usize) -> &Path {
+        &self.list[self.groups[group].members[0]].path
     }
 
     /// The prim that a shared group's instances share.
-    pub fn home(&self, group: usize) -> Result<sdf::Path, sdf::PathParseError> {
-        sdf::Path::new(&self.groups[group].home)
+    pub fn home(&self, group: usize) -> Path {
+        parsed(&self.groups[group].home)
     }
 
-    /// The prim that an instance of a shared group shares.
-    pub fn home_of(&self, instance: &sdf::Path) -> Result<sdf::Path, sdf::PathParseError> {
-        match self.index_of.get(instance) {
-            Some(i) => self.home(self.list[*i].group),
-            None => Ok(instance.clone()),
-        }
-    }
-
-    /// Outermost instances of which an earlier one of the same group is enough.
-    pub fn followers(&self) -> Vec<sdf::Path> {
-        let mut out = Vec::new();
-        for group in (0..self.groups.len()).filter(|g| self.is_shared(*g)) {
-            let others = self.groups[group].members.iter().skip(1);
-            let outermost = others.filter(|i| self.list[**i].parent.is_none());
-            out.extend(outermost.map(|i| self.list[*i].path.clone()));
-        }
-        out
+    /// The prim that an instance shares with others of its group; none if it is expanded.
+    pub fn home_of(&self, instance: &Path) -> Option<Path> {
+        let group = self.list[*self.index_of.get(instance)?].group;
+        self.is_shared(group).then(|| self.home(group))
     }
 
     /// Instances that hold baked prims and share them with none, where they end up.
-    pub fn expanded(&self) -> Vec<sdf::Path> {
+    pub fn expanded(&self) -> Vec<Path> {
         let groups =
             (0..self.groups.len()).filter(|g| self.groups[*g].edited && !self.is_shared(*g));
         groups.flat_map(|g| self.positions(g).to_vec()).collect()
     }
+}
+
+/// A path of the stage, which is valid.
+fn parsed(path: &str) -> Path {
+    Path::parse(path).unwrap_or_default()
 }

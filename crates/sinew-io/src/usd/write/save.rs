@@ -5,17 +5,16 @@ use std::fs::File;
 use std::io::{BufWriter, Cursor};
 use std::path::Path;
 
-use openusd::ar::{ResolvedPath, Resolver};
-use openusd::{sdf, usd_utils, usdz};
+use sinew_layer::{Layer, Token, assets, usda, usdc, usdz};
+use sinew_stage::resolver::{FileResolver, Resolver};
 
 use super::edits::BakeEdits;
-use super::flatten::{Authoring, has_extension, outermost_file, relative_to};
+use super::flatten::{has_extension, outermost_file, relative_to};
 use crate::error::explain;
 use crate::error::{Error, Result, Source};
-use crate::openusd_compat::{crate_first_token, udim_paths};
 pub(crate) use crate::output::{Outputs, replace};
 use crate::usd::file::UsdFile;
-use crate::usd::resolver::CheckedResolver;
+use crate::usd::from_asset::convert::Pictures;
 use sinew::error::Warning;
 
 impl UsdFile {
@@ -36,8 +35,9 @@ impl UsdFile {
         };
         if self.made.is_some() {
             self.check_output(out)?;
-            let layer = self.root_layer_copy(out).map_err(|e| fail(e.into()))?;
-            return self.write_whole(layer, out).map(|_| ());
+            return self
+                .write_whole(self.root_layer_copy(out), out)
+                .map(|_| ());
         }
         for file in [self.file(), out] {
             if has_extension(file, "usdz") {
@@ -48,9 +48,7 @@ impl UsdFile {
             }
         }
         self.check_output(out)?;
-        self.check_root_values(out)?;
-        let layer = self.root_layer_copy(out).map_err(|e| fail(e.into()))?;
-        export(&layer, out)
+        export(&self.root_layer_copy(out), out)
     }
 
     /// Writes the whole file, as edited, in the format of the extension. If the file or the output
@@ -70,32 +68,17 @@ impl UsdFile {
 
 impl UsdFile {
     /// The root layer as it is in memory, to be written as `out`.
-    pub(crate) fn root_layer_copy(
-        &self,
-        out: &Path,
-    ) -> std::result::Result<sdf::Layer, openusd::Error> {
-        let root = self.stage.root_layer();
-        let mut layer = sdf::Layer::new_anonymous("copy");
-        layer.edit(|edit| copy(root.data(), edit.data_mut()))?;
-        let folder = outermost_file(root.identifier())
+    pub(crate) fn root_layer_copy(&self, out: &Path) -> Layer {
+        let mut layer = Layer::clone(self.stage.root_layer());
+        let folder = outermost_file(self.stage.root_identifier())
             .parent()
             .map_or_else(Default::default, Path::to_owned);
-        usd_utils::modify_asset_paths(&mut layer, |path| anchored(path, &folder, out), true)?;
-        Ok(layer)
+        assets::map(&mut layer, |path| {
+            let new = anchored(path, &folder, out);
+            (new != path).then(|| new.into())
+        });
+        layer
     }
-}
-
-fn copy(from: &dyn sdf::AbstractData, to: &mut dyn sdf::AbstractData) -> Authoring {
-    for path in from.spec_paths() {
-        if let Some(kind) = from.spec_type(&path) {
-            to.create_spec(path.clone(), kind);
-        }
-        for field in from.list_fields(&path).unwrap_or_default() {
-            let value = from.get_field(&path, &field)?.into_owned();
-            to.set_field(&path, &field, value);
-        }
-    }
-    Ok(())
 }
 
 /// A path of a layer in `folder` as seen from the folder of `out`. Search paths, absolute paths,
@@ -112,7 +95,7 @@ fn anchored(path: &str, folder: &Path, out: &Path) -> String {
     }
     // A plain name is looked for beside the layer before it is searched for.
     let beside = folder.join(file);
-    let tiled = udim_paths::tiles(file).any(|tile| folder.join(tile).is_file());
+    let tiled = tiles(file).any(|tile| folder.join(tile).is_file());
     if !spelled && !beside.exists() && !tiled {
         return path.to_owned();
     }
@@ -139,112 +122,119 @@ fn anchored(path: &str, folder: &Path, out: &Path) -> String {
 ///
 /// # Errors
 /// A folder that cannot be written to, a full disk, a value that the format cannot hold.
-pub(crate) fn export(layer: &sdf::Layer, output: &Path) -> Result<()> {
+pub(crate) fn export(layer: &Layer, output: &Path) -> Result<()> {
     let mut outputs = Outputs::default();
     export_with(layer, output, &mut outputs)?;
     outputs.finish()
 }
 
 /// As [`export`], appearing with what else is in `outputs`.
-pub(crate) fn export_with(layer: &sdf::Layer, output: &Path, outputs: &mut Outputs) -> Result<()> {
-    let fail = |source: Source| Error::Write {
-        file: output.to_owned(),
-        source,
-    };
+pub(crate) fn export_with(layer: &Layer, output: &Path, outputs: &mut Outputs) -> Result<()> {
     let extension = crate::extension(output);
-    let format = sdf::LayerRegistry::find_by_extension(&extension)
-        .ok_or_else(|| fail(format!("no USD format is named .{extension}").into()))?;
-    outputs.file(output, |file| {
-        crate_first_token::write(format, layer.data(), file).map_err(|e| explain(&e))
-    })
+    match extension.as_str() {
+        "usda" => outputs.file(output, |file| {
+            usda::write(layer, file).map_err(|e| explain(&e))
+        }),
+        "usdc" | "usd" => outputs.file(output, |file| {
+            let written = usdc::write_layer(layer, file);
+            written.map(drop).map_err(|e| explain(&e))
+        }),
+        _ => Err(Error::write(
+            output,
+            format!("no USD format is named .{extension}"),
+        )),
+    }
+    .map(drop)
 }
 
 /// Writes `layer` and every asset it names into one package. Assets that live inside another
-/// package are taken out of it, since readers refuse nested ones. Paths to assets that are not
-/// there are cleared, with a warning.
+/// package are taken out of it, since readers refuse nested ones. A path to an asset that is not
+/// there stays as it is, with a warning; so do addresses such as `https://...`.
 pub(crate) fn write_package(
-    mut layer: sdf::Layer,
+    mut layer: Layer,
     output: &Path,
-    resolver: CheckedResolver,
+    resolver: &FileResolver,
+    pictures: Option<&Pictures>,
 ) -> Result<Vec<Warning>> {
-    let fail = |source: Source| Error::Write {
-        file: output.to_owned(),
-        source,
-    };
-    let mut assets = Assets {
+    let fail = |source: Source| Error::write(output, source);
+    let mut packed = PackedAssets {
         resolver,
+        pictures,
         taken: HashMap::new(),
         entries: Vec::new(),
         missing: Vec::new(),
     };
-    usd_utils::modify_asset_paths(&mut layer, |path| assets.localise(path), true)
-        .map_err(|e| fail(e.into()))?;
+    assets::map(&mut layer, |path| {
+        let new = packed.localise(path);
+        (new != path).then(|| Token::from(new))
+    });
     let stem = output
         .file_stem()
         .and_then(|s| s.to_str())
         .unwrap_or("scene");
-    let mut root = Cursor::new(Vec::new());
-    let format = sdf::LayerRegistry::find_by_extension("usdc")
-        .ok_or_else(|| fail("no crate format".into()))?;
-    crate_first_token::write(format, layer.data(), &mut root).map_err(|e| fail(e.into()))?;
+    let root = usdc::write_layer(&layer, Cursor::new(Vec::new())).map_err(|e| fail(e.into()))?;
     drop(layer);
+    // The first entry is the layer that opens.
+    let mut entries = vec![(format!("{stem}.usdc"), root.into_inner())];
+    for (name, file) in packed.entries {
+        let bytes = match pictures.and_then(|p| p.get(file.as_str())) {
+            Some(bytes) => bytes.to_vec(),
+            None => resolver.bytes(&file).map_err(|e| fail(e.into()))?.to_vec(),
+        };
+        entries.push((name, bytes));
+    }
     replace(output, |file: &mut BufWriter<&mut File>| {
-        let mut archive = usdz::ArchiveWriter::new(file);
-        // The first entry is the layer that opens.
-        archive
-            .add_layer(&format!("{stem}.usdc"), root.get_ref())
-            .map_err(|e| explain(&e))?;
-        for (name, asset) in &assets.entries {
-            let bytes = assets.resolver.open_asset(asset);
-            let bytes = bytes
-                .and_then(|mut a| a.read_all())
-                .map_err(|e| format!("{asset}: {e}"))?;
-            archive.add_layer(name, &bytes).map_err(|e| explain(&e))?;
-        }
-        archive.finish().map_err(|e| explain(&e))?;
-        Ok(())
+        let entries = entries.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+        usdz::write_package(file, entries).map(drop).map_err(|e| explain(&e))
     })?;
-    let message = "is not there, so it is not packed; the path to it is cleared";
-    let missing = assets.missing.into_iter();
+    let message = "is not there, so it is not packed; the path to it stays";
+    let missing = packed.missing.into_iter();
     Ok(missing
         .map(|path| Warning::new("asset-missing", path, message))
         .collect())
 }
 
 /// Gives assets entries in the package, and new paths.
-struct Assets {
-    resolver: CheckedResolver,
+struct PackedAssets<'a> {
+    resolver: &'a FileResolver,
+    pictures: Option<&'a Pictures>,
     /// New path by resolved file.
     taken: HashMap<String, String>,
-    entries: Vec<(String, ResolvedPath)>,
+    /// The entry's name, and the file or the picture.
+    entries: Vec<(String, String)>,
     missing: Vec<String>,
 }
 
-impl Assets {
+impl PackedAssets<'_> {
+    fn resolve(&self, path: &str) -> Option<String> {
+        match self.pictures.is_some_and(|p| p.contains_key(path)) {
+            true => Some(path.to_owned()),
+            false => self.resolver.resolve(path, None),
+        }
+    }
+
     fn localise(&mut self, path: &str) -> String {
-        if path.is_empty() {
-            return String::new();
+        if path.is_empty() || path.contains("://") {
+            return path.to_owned();
         }
         // One file may be spelled in several ways.
-        let resolved = self.resolver.resolve(path);
-        let file = resolved
-            .as_ref()
-            .map_or_else(|| path.to_owned(), ToString::to_string);
+        let resolved = self.resolve(path);
+        let file = resolved.clone().unwrap_or_else(|| path.to_owned());
         if let Some(known) = self.taken.get(&file) {
             return known.clone();
         }
         // A folder for each, so that equal names do not meet.
         let folder = self.taken.len().to_string();
         // UDIM textures are one path for many files.
-        let files: Vec<(String, ResolvedPath)> = match resolved {
+        let files: Vec<(String, String)> = match resolved {
             Some(r) => vec![(path.to_owned(), r)],
-            None => udim_paths::tiles(path)
-                .filter_map(|tile| Some((tile.clone(), self.resolver.resolve(&tile)?)))
+            None => tiles(path)
+                .filter_map(|tile| Some((tile.clone(), self.resolve(&tile)?)))
                 .collect(),
         };
         let new = if files.is_empty() {
             self.missing.push(path.to_owned());
-            String::new()
+            path.to_owned()
         } else {
             format!("./{folder}/{}", base_name(path))
         };
@@ -255,6 +245,16 @@ impl Assets {
         self.taken.insert(file, new.clone());
         new
     }
+}
+
+/// The part of a path that stands for the number of a UDIM tile.
+const UDIM: &str = "<UDIM>";
+
+/// The path of each tile that may be there, 1001 to 1100; none for a path without `<UDIM>`.
+pub(crate) fn tiles(path: &str) -> impl Iterator<Item = String> + '_ {
+    (1001..=1100)
+        .filter(|_| path.contains(UDIM))
+        .map(move |tile| path.replace(UDIM, &tile.to_string()))
 }
 
 /// File name of an asset path, of the innermost file where it is inside a package.

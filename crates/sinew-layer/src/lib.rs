@@ -11,6 +11,7 @@
 
 mod error;
 pub mod layer;
+mod open;
 pub mod path;
 pub mod usda;
 pub mod usdc;

@@ -14,6 +14,7 @@ mod author;
 pub mod assets;
 mod error;
 pub mod layer;
+mod open;
 pub mod path;
 pub mod usda;
 pub mod usdc;

@@ -1,6 +1,9 @@
 //! Crate files: `.usdc`.
 
 pub(crate) mod format;
+mod write;
+
+pub use write::{CrateWriter, Element, write_layer};
 
 use crate::error::Result;
 use crate::value::Value;

@@ -2,9 +2,12 @@
 
 pub(crate) mod format;
 mod read;
+mod write;
 
 use std::fmt;
 use std::sync::Arc;
+
+pub use write::{CrateWriter, Element, write_layer};
 
 use crate::error::Result;
 use crate::value::{Value, for_each_element};

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use glam::{Mat3, Vec2, Vec3, Vec4};
-use openusd::{sdf, usd};
+use sinew_layer::path::is_property_name;
+use sinew_layer::{Path, Value};
+use sinew_stage::{Attribute, Prim, ResolvedAsset, Stage};
 
 use super::textures::TextureReader;
 use crate::usd::read::values::{FromUsd, OneVec3, Token, read_uniform};
@@ -15,15 +17,15 @@ const MOST_TRANSFORMS: usize = 8;
 
 /// Reads each material once, instances of one prototype taken for one.
 pub(super) struct MaterialReader<'a> {
-    pub stage: &'a usd::Stage,
-    pub textures: TextureReader,
+    pub stage: &'a Stage,
+    pub textures: TextureReader<'a>,
     pub materials: Vec<Material>,
     /// None for those that are of other kinds of surfaces.
-    known: HashMap<sdf::Path, Option<usize>>,
+    known: HashMap<Path, Option<usize>>,
 }
 
 impl<'a> MaterialReader<'a> {
-    pub fn new(stage: &'a usd::Stage, textures: TextureReader) -> Self {
+    pub fn new(stage: &'a Stage, textures: TextureReader<'a>) -> Self {
         Self {
             stage,
             textures,
@@ -36,19 +38,19 @@ impl<'a> MaterialReader<'a> {
     /// about.
     pub fn material(
         &mut self,
-        path: &sdf::Path,
+        path: &Path,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Option<usize>, openusd::Error> {
+    ) -> Result<Option<usize>, sinew_stage::Error> {
         if let Some(known) = self.known.get(path) {
             return Ok(*known);
         }
-        let prim = self.stage.prim(path)?;
-        let shared = prim.prim_in_prototype()?.map(|p| p.path().clone());
-        let shared = shared.unwrap_or_else(|| path.clone());
+        let prim = self.stage.prim(path);
+        let shared = prim.and_then(|prim| prim.prim_in_prototype());
+        let shared = shared.map_or_else(|| path.clone(), |prim| prim.path());
         let index = match self.known.get(&shared) {
             Some(known) => *known,
             None => {
-                let read = self.read(&prim, warnings)?;
+                let read = self.read(path, prim, warnings)?;
                 read.map(|material| {
                     self.materials.push(material);
                     self.materials.len() - 1
@@ -62,24 +64,24 @@ impl<'a> MaterialReader<'a> {
 
     fn read(
         &mut self,
-        prim: &usd::Prim,
+        path: &Path,
+        prim: Option<Prim<'a>>,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Option<Material>, openusd::Error> {
-        let path = prim.path().as_str().to_owned();
+    ) -> Result<Option<Material>, sinew_stage::Error> {
         let mut unsupported = |what: String| {
             let message = format!("{what}: what is bound to it is drawn in its displayColor");
-            warnings.push(Warning::new("material-unsupported", &path, message));
+            warnings.push(Warning::new("material-unsupported", path.as_str(), message));
             Ok(None)
         };
-        if !prim.is_valid()? || !prim.is_active()? || !prim.is_a("Material")? {
+        let Some(prim) = prim.filter(|prim| prim.is_active() && prim.is_a("Material")) else {
             return unsupported("no active Material is here".into());
-        }
-        let surface = match source(prim.attribute("outputs:surface"))? {
+        };
+        let surface = match source(prim, "outputs:surface")? {
             Source::Shader { prim, id, .. } if id == "UsdPreviewSurface" => prim,
             Source::Shader { id, .. } => return unsupported(format!("its surface is {id}")),
-            Source::Value(_) => return unsupported("it has no universal surface".into()),
+            Source::Value { .. } => return unsupported("it has no universal surface".into()),
         };
-        let mut out = Material::new(path);
+        let mut out = Material::new(path.as_str());
         let mut inputs = InputReader {
             surface,
             textures: &mut self.textures,
@@ -100,7 +102,7 @@ impl<'a> MaterialReader<'a> {
         out.metallic = inputs.read::<f32, _>("metallic", out.metallic.value, first)?;
         out.occlusion = inputs.read::<f32, _>("occlusion", out.occlusion.value, first)?;
         out.normal = inputs.read::<One, _>("normal", Vec3::Z, color)?.texture;
-        let number = |name| value::<f32>(&inputs.surface, name);
+        let number = |name| value::<f32>(inputs.surface, name);
         out.opacity_threshold = number("opacityThreshold")?.unwrap_or(out.opacity_threshold);
         out.ior = number("ior")?.unwrap_or(out.ior);
         Ok(Some(out))
@@ -115,7 +117,7 @@ trait Authored<T>: FromUsd {
 struct One(OneVec3);
 
 impl FromUsd for One {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         OneVec3::from_usd(value).map(Self)
     }
 }
@@ -132,66 +134,65 @@ impl Authored<f32> for f32 {
     }
 }
 
-struct InputReader<'a> {
-    surface: usd::Prim,
-    textures: &'a mut TextureReader,
+struct InputReader<'a, 's> {
+    surface: Prim<'s>,
+    textures: &'a mut TextureReader<'s>,
     warnings: &'a mut Vec<Warning>,
 }
 
-impl InputReader<'_> {
+impl InputReader<'_, '_> {
     /// A surface's input. `of_texel` makes one of a texture's fallback.
     fn read<A: Authored<T>, T>(
         &mut self,
         name: &str,
         fallback: T,
         of_texel: impl Fn(Vec4) -> T,
-    ) -> Result<Input<T>, openusd::Error> {
-        let own = value::<A>(&self.surface, name)?.and_then(A::get);
+    ) -> Result<Input<T>, sinew_stage::Error> {
+        let own = value::<A>(self.surface, name)?.and_then(A::get);
         let input = Input::of(own.unwrap_or(fallback));
-        let (prim, id, output) = match source(self.surface.attribute(format!("inputs:{name}")))? {
+        let (prim, id, output) = match source(self.surface, &format!("inputs:{name}"))? {
             Source::Shader { prim, id, output } => (prim, id, output),
-            Source::Value(_) => return Ok(input),
+            Source::Value { .. } => return Ok(input),
         };
         if id != "UsdUVTexture" {
             let message = format!("inputs:{name} comes from a {id}: its own value is drawn");
-            let path = self.surface.path().as_str();
+            let path = self.surface.path();
             self.warnings
-                .push(Warning::new("material-unsupported", path, message));
+                .push(Warning::new("material-unsupported", path.as_str(), message));
             return Ok(input);
         }
-        let texture = self.texture(&prim, &output)?;
-        let texel = value::<Vec4>(&prim, "fallback")?.filter(|v| v.is_finite());
+        let texture = self.texture(prim, &output)?;
+        let texel = value::<Vec4>(prim, "fallback")?.filter(|v| v.is_finite());
         let channel = channel(&output);
         let value = texel.map_or(input.value, |t| of_texel(channel_of(t, channel)));
         Ok(Input { value, texture })
     }
 
-    fn reads_display_color(&self, name: &str) -> Result<bool, openusd::Error> {
-        let source = source(self.surface.attribute(format!("inputs:{name}")))?;
+    fn reads_display_color(&self, name: &str) -> Result<bool, sinew_stage::Error> {
+        let source = source(self.surface, &format!("inputs:{name}"))?;
         let Source::Shader { prim, id, .. } = source else {
             return Ok(false);
         };
-        let varname = value::<Text>(&prim, "varname")?;
+        let varname = value::<Text>(prim, "varname")?;
         Ok(id == "UsdPrimvarReader_float3" && varname.is_some_and(|v| v.0 == "displayColor"))
     }
 
     fn texture(
         &mut self,
-        shader: &usd::Prim,
+        shader: Prim<'_>,
         output: &str,
-    ) -> Result<Option<TextureUse>, openusd::Error> {
-        let Some(AssetPath(asset)) = value(shader, "file")? else {
+    ) -> Result<Option<TextureUse>, sinew_stage::Error> {
+        let asset = asset(shader, "file")?;
+        let Some(asset) = asset.filter(|asset| !asset.evaluated.is_empty()) else {
             return Ok(None);
         };
-        if asset.is_empty() {
-            return Ok(None);
-        }
-        let path = shader.path().as_str();
-        let Some(texture) = self.textures.texture(path, &asset, self.warnings) else {
+        let path = shader.path();
+        let texture = self.textures.texture(path.as_str(), &asset, self.warnings);
+        let Some(texture) = texture else {
             return Ok(None);
         };
         let (uv_primvar, transform) = self.uvs(shader)?;
-        let wrap = |name| -> Result<TextureWrap, openusd::Error> {
+        let wrap = |name| -> Result<TextureWrap, sinew_stage::Error> {
             let token = value::<Token>(shader, name)?;
             Ok(match token.as_ref().map(|t| t.0.as_str()) {
                 Some("repeat") => TextureWrap::Repeat,
@@ -221,28 +222,31 @@ impl InputReader<'_> {
     }
 
     /// The primvar that a texture's uvs come from, and what they are multiplied with.
-    fn uvs(&mut self, texture: &usd::Prim) -> Result<(String, Mat3), openusd::Error> {
+    fn uvs(&mut self, texture: Prim<'_>) -> Result<(String, Mat3), sinew_stage::Error> {
         let mut transform = Mat3::IDENTITY;
-        let mut input = texture.attribute("inputs:st");
+        let (mut shader, mut input) = (texture, "inputs:st");
         for _ in 0..MOST_TRANSFORMS {
-            let Source::Shader { prim, id, .. } = source(input)? else {
+            let Source::Shader { prim, id, .. } = source(shader, input)? else {
                 break;
             };
             match id.as_str() {
                 "UsdPrimvarReader_float2" => {
-                    let varname = value::<Text>(&prim, "varname")?;
+                    let varname = value::<Text>(prim, "varname")?;
                     let named = varname.map(|v| v.0).filter(|v| !v.is_empty());
                     return Ok((named.unwrap_or_else(|| "st".to_owned()), transform));
                 }
                 "UsdTransform2d" => {
-                    transform *= transform_2d(&prim)?;
-                    input = prim.attribute("inputs:in");
+                    transform *= transform_2d(prim)?;
+                    (shader, input) = (prim, "inputs:in");
                 }
                 _ => {
                     let message = format!("its uvs come from a {id}: st is taken");
-                    let path = texture.path().as_str();
-                    self.warnings
-                        .push(Warning::new("material-unsupported", path, message));
+                    let path = texture.path();
+                    self.warnings.push(Warning::new(
+                        "material-unsupported",
+                        path.as_str(),
+                        message,
+                    ));
                     break;
                 }
             }
@@ -252,7 +256,7 @@ impl InputReader<'_> {
 }
 
 /// UsdTransform2d: scaled, then turned counter-clockwise by degrees, then moved.
-fn transform_2d(shader: &usd::Prim) -> Result<Mat3, openusd::Error> {
+fn transform_2d(shader: Prim<'_>) -> Result<Mat3, sinew_stage::Error> {
     let degrees: f32 = value(shader, "rotation")?.unwrap_or(0.0);
     let scale: Vec2 = value(shader, "scale")?.unwrap_or(Vec2::ONE);
     let moved: Vec2 = value(shader, "translation")?.unwrap_or(Vec2::ZERO);
@@ -261,17 +265,6 @@ fn transform_2d(shader: &usd::Prim) -> Result<Mat3, openusd::Error> {
         true => transform,
         false => Mat3::IDENTITY,
     })
-}
-
-struct AssetPath(sdf::AssetPath);
-
-impl FromUsd for AssetPath {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
-        match value {
-            sdf::Value::AssetPath(path) => Some(Self(path)),
-            _ => None,
-        }
-    }
 }
 
 fn channel(output: &str) -> TextureChannel {
@@ -299,70 +292,89 @@ fn channel_of(texel: Vec4, channel: TextureChannel) -> Vec4 {
 const MOST_CONNECTIONS: usize = 32;
 
 /// What gives an input its value.
-pub(super) enum Source {
+enum Source<'s> {
     /// A shader, its `info:id`, and which of its outputs, without `outputs:`.
     Shader {
-        prim: usd::Prim,
+        prim: Prim<'s>,
         id: String,
         output: String,
     },
     /// The input itself, or one of an interface around it.
-    Value(usd::Attribute),
+    Value { prim: Prim<'s>, name: String },
 }
 
 /// Follows an attribute's connection, through the interfaces of materials and node graphs.
-pub(super) fn source(attribute: usd::Attribute) -> Result<Source, openusd::Error> {
-    let stage = attribute.stage().clone();
-    let mut at = attribute;
+fn source<'s>(prim: Prim<'s>, name: &str) -> Result<Source<'s>, sinew_stage::Error> {
+    let (mut prim, mut name) = (prim, name.to_owned());
     for _ in 0..MOST_CONNECTIONS {
-        let Some(target) = at.connections()?.into_iter().next() else {
+        let Some(target) = prim.attribute(&name).connections().into_iter().next() else {
             break;
         };
-        let Some((owner, name)) = target.split_property() else {
+        // A target inside brackets is no attribute.
+        let property = target.split_property();
+        let Some((owner, property)) = property.filter(|(_, name)| is_property_name(name)) else {
             break;
         };
-        let prim = stage.prim(&owner)?;
-        if !prim.is_valid()? {
+        let Some(owner) = prim.stage().prim(&owner) else {
             break;
-        }
-        if let Some(output) = name.strip_prefix("outputs:")
-            && prim.is_a("Shader")?
+        };
+        if let Some(output) = property.strip_prefix("outputs:")
+            && owner.is_a("Shader")
         {
-            let id = read_uniform::<Token>(&prim.attribute("info:id"))?;
+            let id = read_uniform::<Token>(&owner.attribute("info:id"))?;
             return Ok(Source::Shader {
                 id: id.map_or_else(String::new, |t| t.0),
                 output: output.to_owned(),
-                prim,
+                prim: owner,
             });
         }
-        at = prim.attribute(name);
+        (prim, name) = (owner, property.to_owned());
     }
-    Ok(Source::Value(at))
+    Ok(Source::Value { prim, name })
 }
 
 /// A shader's input, wherever its value comes from; none where a shader computes it.
-pub(super) fn value<T: FromUsd>(
-    shader: &usd::Prim,
+fn value<T: FromUsd>(shader: Prim<'_>, input: &str) -> Result<Option<T>, sinew_stage::Error> {
+    input_value(shader, input, |attribute| read_uniform(&attribute))
+}
+
+/// The same for an asset path.
+fn asset(shader: Prim<'_>, input: &str) -> Result<Option<ResolvedAsset>, sinew_stage::Error> {
+    input_value(shader, input, |attribute| {
+        if let Some(asset) = attribute.asset(None)? {
+            return Ok(Some(asset));
+        }
+        for time in attribute.times()? {
+            if let Some(asset) = attribute.asset(Some(time))? {
+                return Ok(Some(asset));
+            }
+        }
+        Ok(None)
+    })
+}
+
+fn input_value<T>(
+    shader: Prim<'_>,
     input: &str,
-) -> Result<Option<T>, openusd::Error> {
-    let attribute = shader.attribute(format!("inputs:{input}"));
-    if let Source::Value(at) = source(attribute)?
-        && let Some(value) = read_uniform(&at)?
+    read: impl Fn(Attribute<'_, '_>) -> Result<Option<T>, sinew_stage::Error>,
+) -> Result<Option<T>, sinew_stage::Error> {
+    let input = format!("inputs:{input}");
+    if let Source::Value { prim, name } = source(shader, &input)?
+        && let Some(value) = read(prim.attribute(&name))?
     {
         return Ok(Some(value));
     }
     // A connection that gives nothing leaves the input's own value.
-    read_uniform(&shader.attribute(format!("inputs:{input}")))
+    read(shader.attribute(&input))
 }
 
 /// A string or a token, as varname is either.
-pub(super) struct Text(pub String);
+struct Text(String);
 
 impl FromUsd for Text {
-    fn from_usd(value: sdf::Value) -> Option<Self> {
+    fn from_usd(value: Value) -> Option<Self> {
         match value {
-            sdf::Value::Token(t) => Some(Self(t.as_str().to_owned())),
-            sdf::Value::String(s) => Some(Self(s)),
+            Value::Token(text) | Value::String(text) => Some(Self(text.into())),
             _ => None,
         }
     }

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use glam::Vec3;
-use openusd::{sdf, usd};
+use sinew_layer::Path;
+use sinew_stage::{Predicate, Prim};
 
 use super::materials::MaterialReader;
 use super::primvars::{MaterialBindings, PrimvarReader};
@@ -17,14 +18,13 @@ use sinew::scene::{
 use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
 /// Where drawn prims stand: the prims, and the index of each path.
-type Places<'a> = (&'a Arc<[PlacedPrim]>, &'a HashMap<sdf::Path, usize>);
+type Places<'a> = (&'a Arc<[PlacedPrim]>, &'a HashMap<Path, usize>);
 
 /// What meshes that share data are known by: their place in an instanced prototype, and the uvs that their materials read.
-type Definition = (sdf::Path, Vec<String>);
+type Definition = (Path, Vec<String>);
 
 /// What all meshes are read with.
 pub(super) struct MeshReader<'a> {
-    stage: &'a usd::Stage,
     interpolation: Interpolation,
     places: Places<'a>,
     /// The scene's bindings by path.
@@ -34,15 +34,14 @@ pub(super) struct MeshReader<'a> {
     /// Index into the meshes, or what is wrong with all of them.
     definitions: HashMap<Definition, Result<usize, Invalid>>,
     /// Subsets by the place in the prototype, or the path.
-    subsets: HashMap<sdf::Path, Arc<Vec<SubsetFaces>>>,
+    subsets: HashMap<Path, Arc<Vec<SubsetFaces>>>,
     /// displayColor and displayOpacity by the prim that authors them, or its place in the prototype.
-    colors: HashMap<sdf::Path, Option<Primvar<Vec3>>>,
-    opacities: HashMap<sdf::Path, Option<Primvar<f32>>>,
+    colors: HashMap<Path, Option<Primvar<Vec3>>>,
+    opacities: HashMap<Path, Option<Primvar<f32>>>,
 }
 
 impl<'a> MeshReader<'a> {
     pub fn new(
-        stage: &'a usd::Stage,
         interpolation: Interpolation,
         places: Places<'a>,
         skins: &'a [SkinBinding],
@@ -50,7 +49,6 @@ impl<'a> MeshReader<'a> {
     ) -> Self {
         let skins = skins.iter().enumerate();
         Self {
-            stage,
             interpolation,
             places,
             skins: skins.map(|(i, b)| (b.path.as_str(), (i, b))).collect(),
@@ -63,9 +61,13 @@ impl<'a> MeshReader<'a> {
         }
     }
 
-    pub fn read(&mut self, paths: &[sdf::Path], out: &mut Geometry) -> Result<(), openusd::Error> {
-        for path in paths {
-            match self.mesh(path, out)? {
+    pub fn read(
+        &mut self,
+        prims: &[Prim<'_>],
+        out: &mut Geometry,
+    ) -> Result<(), sinew_stage::Error> {
+        for prim in prims {
+            match self.mesh(*prim, out)? {
                 Ok(mesh) => out.meshes.push(mesh),
                 Err(broken) => out.errors.push(broken),
             }
@@ -80,14 +82,13 @@ impl<'a> MeshReader<'a> {
 
     fn mesh(
         &mut self,
-        path: &sdf::Path,
+        prim: Prim<'_>,
         out: &mut Geometry,
-    ) -> Result<Result<DrawnMesh, Invalid>, openusd::Error> {
-        let prim = self.stage.prim(path)?;
-        let shared = prim.prim_in_prototype()?.map(|p| p.path().clone());
-        let shared = shared.unwrap_or_else(|| path.clone());
-        let material = self.material(path, &mut out.warnings)?;
-        let parts = self.parts(&prim, &shared, &mut out.warnings)?;
+    ) -> Result<Result<DrawnMesh, Invalid>, sinew_stage::Error> {
+        let path = &prim.path();
+        let shared = prim.prim_in_prototype().unwrap_or(prim).path();
+        let material = self.material(prim, &mut out.warnings)?;
+        let parts = self.parts(prim, &shared, &mut out.warnings)?;
         let uv_names = self.uv_names(material, &parts);
         let definition = (shared, uv_names);
         let known = self.definitions.get(&definition).cloned();
@@ -98,7 +99,7 @@ impl<'a> MeshReader<'a> {
             }
             Some(Ok(known)) => out.meshes[known].clone(),
             None => {
-                let read = self.definition(&prim, &definition.1, &mut out.warnings)?;
+                let read = self.definition(prim, &definition.1, &mut out.warnings)?;
                 let index = read.as_ref().map(|_| out.meshes.len());
                 self.definitions
                     .insert(definition, index.map_err(Clone::clone));
@@ -131,9 +132,8 @@ impl<'a> MeshReader<'a> {
         mesh.binding = skin.map(|(i, _)| *i);
         mesh.skin_normals = skin.and_then(|(_, b)| skin_normals(mesh.normals.as_ref(), b));
         let mut primvars = PrimvarReader {
-            stage: self.stage,
             interpolation: self.interpolation,
-            prim: &prim,
+            prim,
             topology: &mesh.topology,
             points: mesh.point_count(),
             warnings: &mut out.warnings,
@@ -146,10 +146,10 @@ impl<'a> MeshReader<'a> {
 
     fn material(
         &mut self,
-        path: &sdf::Path,
+        prim: Prim<'_>,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Option<usize>, openusd::Error> {
-        match self.material_bindings.bound(self.stage, path)? {
+    ) -> Result<Option<usize>, sinew_stage::Error> {
+        match self.material_bindings.bound(prim)? {
             Some(material) => self.materials.material(&material, warnings),
             None => Ok(None),
         }
@@ -158,10 +158,10 @@ impl<'a> MeshReader<'a> {
     /// The mesh's subsets with their materials.
     fn parts(
         &mut self,
-        prim: &usd::Prim,
-        shared: &sdf::Path,
+        prim: Prim<'_>,
+        shared: &Path,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Vec<Subset>, openusd::Error> {
+    ) -> Result<Vec<Subset>, sinew_stage::Error> {
         let known = match self.subsets.get(shared) {
             Some(known) => known.clone(),
             None => {
@@ -173,13 +173,12 @@ impl<'a> MeshReader<'a> {
         let mut out = Vec::with_capacity(known.len());
         for subset in known.iter() {
             // The same name below another instance's mesh.
-            let name = subset.path.name().unwrap_or_default();
-            let Ok(path) = prim.path().append_path(name) else {
+            let Some(prim) = prim.child(subset.path.name()) else {
                 continue;
             };
             out.push(Subset {
-                material: self.material(&path, warnings)?,
-                path: path.as_str().to_owned(),
+                material: self.material(prim, warnings)?,
+                path: prim.path().as_str().to_owned(),
                 faces: subset.faces.clone(),
             });
         }
@@ -204,10 +203,10 @@ impl<'a> MeshReader<'a> {
     /// What instances of one prototype share.
     fn definition(
         &self,
-        prim: &usd::Prim,
+        prim: Prim<'_>,
         uv_names: &[String],
         warnings: &mut Vec<Warning>,
-    ) -> Result<Result<DrawnMesh, Invalid>, openusd::Error> {
+    ) -> Result<Result<DrawnMesh, Invalid>, sinew_stage::Error> {
         let points = match read_points(prim, self.interpolation, warnings)? {
             Ok(points) => points,
             Err(broken) => return Ok(Err(broken)),
@@ -218,7 +217,6 @@ impl<'a> MeshReader<'a> {
             Err(broken) => return Ok(Err(broken)),
         };
         let mut primvars = PrimvarReader {
-            stage: self.stage,
             interpolation: self.interpolation,
             prim,
             topology: &topology,
@@ -232,8 +230,7 @@ impl<'a> MeshReader<'a> {
                 "its materials read more than one set of uvs: all textures are drawn at those of {}, not {other}",
                 uvs.name
             );
-            let path = prim.path().as_str();
-            warnings.push(Warning::new("uv-sets", path, message));
+            warnings.push(Warning::new("uv-sets", prim.path().as_str(), message));
         }
         let scheme: Option<Token> = read_uniform(&prim.attribute("subdivisionScheme"))?;
         Ok(Ok(DrawnMesh {
@@ -273,23 +270,28 @@ fn skin_normals(normals: Option<&Primvar<Vec3>>, binding: &SkinBinding) -> Optio
 /// A subset as every instance of its mesh has it.
 pub(super) struct SubsetFaces {
     /// Of the first instance's.
-    pub path: sdf::Path,
+    pub path: Path,
     pub faces: Arc<Vec<u32>>,
 }
 
 /// The subsets of a mesh that materials are bound to, with their faces, ascending: each is in the first that has it. Whether the
 /// mesh has such faces is for the caller to see.
 fn read_subsets(
-    mesh: &usd::Prim,
+    mesh: Prim<'_>,
     warnings: &mut Vec<Warning>,
-) -> Result<Vec<SubsetFaces>, openusd::Error> {
+) -> Result<Vec<SubsetFaces>, sinew_stage::Error> {
     let mut out = Vec::new();
     let mut taken: HashSet<u32> = HashSet::new();
-    for prim in mesh.children()? {
-        if !prim.is_a("GeomSubset")? || !prim.is_active()? || !prim.is_defined()? {
+    let shown = Predicate {
+        active: Some(true),
+        defined: Some(true),
+        ..Predicate::ALL_PROXIES
+    };
+    for prim in mesh.children(shown) {
+        if !prim.is_a("GeomSubset") {
             continue;
         }
-        let token = |name: &str| -> Result<Option<String>, openusd::Error> {
+        let token = |name: &str| -> Result<Option<String>, sinew_stage::Error> {
             Ok(read_uniform::<Token>(&prim.attribute(name))?.map(|t| t.0))
         };
         let of_faces = token("elementType")?.is_none_or(|t| t == "face");
@@ -305,12 +307,13 @@ fn read_subsets(
                 "{} of its faces are below 0 or in a subset already: left out",
                 named - list.len()
             );
-            let path = prim.path().as_str();
-            warnings.push(Warning::new("subset-faces", path, message).on("indices"));
+            let path = prim.path();
+            let warning = Warning::new("subset-faces", path.as_str(), message);
+            warnings.push(warning.on("indices"));
         }
         list.sort_unstable();
         out.push(SubsetFaces {
-            path: prim.path().clone(),
+            path: prim.path(),
             faces: Arc::new(list),
         });
     }
@@ -319,11 +322,12 @@ fn read_subsets(
 
 /// Points over time, as many at every time as at the first.
 fn read_points(
-    prim: &usd::Prim,
+    prim: Prim<'_>,
     interpolation: Interpolation,
     warnings: &mut Vec<Warning>,
-) -> Result<Result<Sampled<Vec<Vec3>>, Invalid>, openusd::Error> {
-    let path = prim.path().as_str();
+) -> Result<Result<Sampled<Vec<Vec3>>, Invalid>, sinew_stage::Error> {
+    let path = prim.path();
+    let path = path.as_str();
     let points: Sampled<Vec<Vec3>> = read_sampled(&prim.attribute("points"), interpolation)?;
     let Some(first) = points.first() else {
         let faces: Sampled<Vec<i32>> =
@@ -366,12 +370,13 @@ fn read_points(
 }
 
 fn read_topology(
-    prim: &usd::Prim,
+    prim: Prim<'_>,
     interpolation: Interpolation,
     points: usize,
     warnings: &mut Vec<Warning>,
-) -> Result<Result<MeshTopology, Invalid>, openusd::Error> {
-    let path = prim.path().as_str();
+) -> Result<Result<MeshTopology, Invalid>, sinew_stage::Error> {
+    let path = prim.path();
+    let path = path.as_str();
     let mut faces = [Vec::new(), Vec::new(), Vec::new()];
     let names = ["faceVertexCounts", "faceVertexIndices", "holeIndices"];
     for (name, list) in names.into_iter().zip(&mut faces) {

@@ -10,11 +10,10 @@ use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::usd::file::UsdFile;
-use crate::usd::read::values::stage_interpolation;
-use crate::usd::resolver::CheckedResolver;
 use materials::MaterialReader;
 use meshes::MeshReader;
 use places::{Places, walk};
+use sinew::sampled::Interpolation;
 use sinew::scene::{Geometry, Placement, Scene};
 use textures::TextureReader;
 
@@ -40,31 +39,28 @@ impl UsdFile {
         self.all_read(self.read_geometry(scene))
     }
 
-    fn read_geometry(&self, scene: &Scene) -> Result<Geometry, openusd::Error> {
+    fn read_geometry(&self, scene: &Scene) -> Result<Geometry, sinew_stage::Error> {
         let mut out = Geometry::default();
         let stage = &self.stage;
-        let interpolation = stage_interpolation(stage);
+        let interpolation = Interpolation::Linear;
         let drawn = walk(stage, &mut out.warnings)?;
-        let mut places = Places::new(stage, interpolation);
-        for path in drawn.meshes.iter().chain(&drawn.cameras) {
-            places.add(path, &mut out.warnings)?;
+        let mut places = Places::new(interpolation);
+        for prim in drawn.meshes.iter().chain(&drawn.cameras) {
+            places.add(*prim, &mut out.warnings)?;
         }
         let (prims, places) = places.finish();
-        let pictures = self.made.as_ref().map(|m| m.pictures.clone());
-        let resolver =
-            CheckedResolver::new(&self.opened_with.search_paths, pictures.unwrap_or_default());
+        let pictures = self.made.as_ref().map(|m| &m.pictures);
         let mut reader = MeshReader::new(
-            stage,
             interpolation,
             (&prims, &places),
             &scene.bindings,
-            MaterialReader::new(stage, TextureReader::new(resolver)),
+            MaterialReader::new(stage, TextureReader::new(pictures)),
         );
         reader.read(&drawn.meshes, &mut out)?;
         (out.materials, out.textures) = reader.finish();
-        for path in &drawn.cameras {
-            let place = Placement::new(prims.clone(), places[path]);
-            let camera = places::read_camera(&stage.prim(path)?, place, interpolation)?;
+        for prim in drawn.cameras {
+            let place = Placement::new(prims.clone(), places[&prim.path()]);
+            let camera = places::read_camera(prim, place, interpolation)?;
             out.cameras.push(camera);
         }
         let errors = out.errors.into_iter();

@@ -1,9 +1,10 @@
 //! Which prims are drawn, where they stand, and cameras.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use openusd::{sdf, usd};
+use sinew_layer::Path;
+use sinew_stage::{Predicate, Prim, Stage};
 
 use crate::usd::read::bounds::{Inherited, read_invisible};
 use crate::usd::read::values::{FromUsd, Token, read_sampled, read_uniform};
@@ -14,9 +15,9 @@ use sinew::scene::{PlacedPrim, Placement, Purpose, StageCamera, XformStack};
 
 /// What of a stage is drawn.
 #[derive(Default)]
-pub(super) struct Drawn {
-    pub meshes: Vec<sdf::Path>,
-    pub cameras: Vec<sdf::Path>,
+pub(super) struct Drawn<'a> {
+    pub meshes: Vec<Prim<'a>>,
+    pub cameras: Vec<Prim<'a>>,
 }
 
 /// What a walk looks at each prim for, by its type.
@@ -31,88 +32,78 @@ enum Kind {
 }
 
 /// Walks active, loaded, defined prims, into native instances too, but not below PointInstancers.
-pub(super) fn walk(
-    stage: &usd::Stage,
+pub(super) fn walk<'a>(
+    stage: &'a Stage,
     warnings: &mut Vec<Warning>,
-) -> Result<Drawn, openusd::Error> {
-    let mut paths = Vec::new();
-    stage.traverse(usd::PrimPredicate::DEFAULT_PROXIES, |p| {
-        paths.push(p.clone());
-    })?;
+) -> Result<Drawn<'a>, sinew_stage::Error> {
     let mut out = Drawn::default();
-    let mut kinds: HashMap<String, Kind> = HashMap::new();
-    let mut purposes: HashMap<sdf::Path, Inherited> = HashMap::new();
-    let mut pruned: HashSet<sdf::Path> = HashSet::new();
-    let mut others: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    for path in paths {
-        let parent = path.parent();
-        if parent.as_ref().is_some_and(|p| pruned.contains(p)) {
-            pruned.insert(path);
-            continue;
-        }
-        let prim = stage.prim(&path)?;
-        let above = parent.and_then(|p| purposes.get(&p)).cloned();
+    let mut kinds: HashMap<&str, Kind> = HashMap::new();
+    let mut purposes: HashMap<Path, Inherited> = HashMap::new();
+    let mut others: BTreeMap<&str, (usize, Path)> = BTreeMap::new();
+    let mut prims = stage.traverse(Predicate::DEFAULT_PROXIES);
+    while let Some(prim) = prims.next() {
+        let path = prim.path();
+        let above = path.parent().and_then(|p| purposes.get(&p)).cloned();
         let purpose = above.unwrap_or_default().below(&prim)?;
         let seen = matches!(purpose.purpose(), Some(Purpose::Default | Purpose::Render));
-        purposes.insert(path.clone(), purpose);
-        let type_name = prim.type_name()?;
-        let type_name = type_name.map_or_else(String::new, |t| t.as_str().to_owned());
-        let kind = match kinds.get(&type_name) {
-            Some(known) => *known,
-            None => *kinds.entry(type_name.clone()).or_insert(kind_of(&prim)?),
-        };
-        match kind {
-            Kind::Camera => out.cameras.push(path),
-            Kind::Mesh if seen => out.meshes.push(path),
+        let type_name = prim.type_name();
+        match *kinds.entry(type_name).or_insert_with(|| kind_of(prim)) {
+            Kind::Camera => out.cameras.push(prim),
+            Kind::Mesh if seen => out.meshes.push(prim),
             Kind::PointInstancer => {
                 if seen {
                     let message = "what a PointInstancer places is not drawn";
                     warnings.push(Warning::new("not-drawn", path.as_str(), message));
                 }
-                pruned.insert(path);
+                prims.skip_children();
             }
             Kind::OtherGprim if seen => {
-                let first = || (0, path.as_str().to_owned());
+                let first = || (0, path.clone());
                 others.entry(type_name).or_insert_with(first).0 += 1;
             }
             _ => {}
         }
+        purposes.insert(path, purpose);
     }
     for (type_name, (count, first)) in others {
         let message = format!("a {type_name} is not drawn, as only meshes are; {count} in all");
-        warnings.push(Warning::new("not-drawn", first, message));
+        warnings.push(Warning::new("not-drawn", first.as_str(), message));
     }
     Ok(out)
 }
 
-fn kind_of(prim: &usd::Prim) -> Result<Kind, openusd::Error> {
-    Ok(if prim.is_a("Mesh")? {
+fn kind_of(prim: Prim<'_>) -> Kind {
+    if prim.is_a("Mesh") {
         Kind::Mesh
-    } else if prim.is_a("Camera")? {
+    } else if prim.is_a("Camera") {
         Kind::Camera
-    } else if prim.is_a("PointInstancer")? {
+    } else if prim.is_a("PointInstancer") {
         Kind::PointInstancer
-    } else if prim.is_a("Gprim")? {
+    } else if prim.is_a("Gprim") {
         Kind::OtherGprim
     } else {
         Kind::Other
-    })
+    }
+}
+
+/// A prim and those above it, without the root.
+pub(super) fn with_ancestors(prim: Prim<'_>) -> impl Iterator<Item = Prim<'_>> {
+    let all = std::iter::successors(Some(prim), |prim| prim.parent());
+    all.take_while(|prim| prim.parent().is_some())
 }
 
 /// The hierarchy above what is drawn, while it is read.
-pub(super) struct Places<'a> {
-    stage: &'a usd::Stage,
+pub(super) struct Places {
     interpolation: Interpolation,
     prims: Vec<PlacedPrim>,
-    index_of: HashMap<sdf::Path, usize>,
+    index_of: HashMap<Path, usize>,
     /// By the prim in an instanced prototype that instances share.
-    shared: HashMap<sdf::Path, usize>,
+    shared: HashMap<Path, usize>,
 }
 
-impl<'a> Places<'a> {
-    pub fn new(stage: &'a usd::Stage, interpolation: Interpolation) -> Self {
+impl Places {
+    pub fn new(interpolation: Interpolation) -> Self {
         Self {
-            stage,
             interpolation,
             prims: Vec::new(),
             index_of: HashMap::new(),
@@ -123,19 +114,15 @@ impl<'a> Places<'a> {
     /// Adds a prim with its ancestors before it.
     pub fn add(
         &mut self,
-        path: &sdf::Path,
+        prim: Prim<'_>,
         warnings: &mut Vec<Warning>,
-    ) -> Result<(), openusd::Error> {
-        let mut chain: Vec<sdf::Path> = Vec::new();
-        for above in path.ancestors_below_root() {
-            if self.index_of.contains_key(&above) {
-                break;
-            }
-            chain.push(above);
-        }
-        for path in chain.into_iter().rev() {
-            let prim = self.stage.prim(&path)?;
-            let in_prototype = prim.prim_in_prototype()?.map(|p| p.path().clone());
+    ) -> Result<(), sinew_stage::Error> {
+        let chain: Vec<(Path, Prim<'_>)> = with_ancestors(prim)
+            .map(|prim| (prim.path(), prim))
+            .take_while(|(path, _)| !self.index_of.contains_key(path))
+            .collect();
+        for (path, prim) in chain.into_iter().rev() {
+            let in_prototype = prim.prim_in_prototype().map(|p| p.path());
             let known = in_prototype.as_ref().and_then(|p| self.shared.get(p));
             let (xform, invisible) = match known {
                 Some(known) => {
@@ -143,7 +130,7 @@ impl<'a> Places<'a> {
                     (known.xform.clone(), known.invisible.clone())
                 }
                 None => {
-                    let xform = match prim.is_a("Xformable")? {
+                    let xform = match prim.is_a("Xformable") {
                         true => read_stack(&prim, self.interpolation, warnings)?,
                         false => XformStack::default(),
                     };
@@ -166,22 +153,22 @@ impl<'a> Places<'a> {
     }
 
     /// The prims, and where each path is among them.
-    pub fn finish(self) -> (Arc<[PlacedPrim]>, HashMap<sdf::Path, usize>) {
+    pub fn finish(self) -> (Arc<[PlacedPrim]>, HashMap<Path, usize>) {
         (self.prims.into(), self.index_of)
     }
 }
 
 /// Reads a camera that stands at `place`.
 pub(super) fn read_camera(
-    prim: &usd::Prim,
+    prim: Prim<'_>,
     place: Placement,
     interpolation: Interpolation,
-) -> Result<StageCamera, openusd::Error> {
+) -> Result<StageCamera, sinew_stage::Error> {
     fn sampled<T: FromUsd>(
-        prim: &usd::Prim,
+        prim: Prim<'_>,
         name: &str,
         interpolation: Interpolation,
-    ) -> Result<Sampled<T>, openusd::Error> {
+    ) -> Result<Sampled<T>, sinew_stage::Error> {
         read_sampled(&prim.attribute(name), interpolation)
     }
     let number = |name| sampled::<f32>(prim, name, interpolation);

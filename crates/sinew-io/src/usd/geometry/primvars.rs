@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
-use openusd::{sdf, usd};
+use sinew_layer::path::is_property_name;
+use sinew_layer::{Path, Value};
+use sinew_stage::{Attribute, Prim};
 
+use super::places::with_ancestors;
 use crate::usd::read::skinned_prims::token_metadata;
 use crate::usd::read::values::{FromUsd, read_sampled};
 use sinew::error::Warning;
@@ -15,17 +18,16 @@ use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
 /// What the primvars of one mesh are read with.
 pub(super) struct PrimvarReader<'a> {
-    pub stage: &'a usd::Stage,
     pub interpolation: Interpolation,
-    pub prim: &'a usd::Prim,
+    pub prim: Prim<'a>,
     pub topology: &'a MeshTopology,
     pub points: usize,
     pub warnings: &'a mut Vec<Warning>,
 }
 
-impl PrimvarReader<'_> {
+impl<'a> PrimvarReader<'a> {
     /// `primvars:normals`, else `normals`, as renderers take them.
-    pub fn normals(&mut self) -> Result<Option<Primvar<Vec3>>, openusd::Error> {
+    pub fn normals(&mut self) -> Result<Option<Primvar<Vec3>>, sinew_stage::Error> {
         if let Some(normals) = self.read(self.prim, "primvars:normals")? {
             return Ok(Some(normals));
         }
@@ -33,20 +35,24 @@ impl PrimvarReader<'_> {
     }
 
     /// The first of these sets that there is, then `st`, then any.
-    pub fn uvs(&mut self, names: &[String]) -> Result<Option<Primvar<Vec2>>, openusd::Error> {
+    pub fn uvs(&mut self, names: &[String]) -> Result<Option<Primvar<Vec2>>, sinew_stage::Error> {
         let named = names.iter().map(String::as_str).chain(["st"]);
         for name in named {
             if let Some(uvs) = self.read(self.prim, &format!("primvars:{name}"))? {
                 return Ok(Some(uvs));
             }
         }
-        for name in self.prim.authored_property_names()? {
+        for name in self.prim.authored_property_names() {
             let name = name.as_str();
             if !name.starts_with("primvars:") || name.ends_with(":indices") {
                 continue;
             }
-            let type_name = self.prim.attribute(name).type_name()?;
-            if !type_name.is_some_and(|t| t.as_str().starts_with("texCoord2")) {
+            if !self
+                .prim
+                .attribute(name)
+                .type_name()
+                .starts_with("texCoord2")
+            {
                 continue;
             }
             if let Some(uvs) = self.read(self.prim, name)? {
@@ -61,8 +67,8 @@ impl PrimvarReader<'_> {
     pub fn inherited<T>(
         &mut self,
         name: &str,
-        known: &mut HashMap<sdf::Path, Option<Primvar<T>>>,
-    ) -> Result<Option<Primvar<T>>, openusd::Error>
+        known: &mut HashMap<Path, Option<Primvar<T>>>,
+    ) -> Result<Option<Primvar<T>>, sinew_stage::Error>
     where
         Vec<T>: FromUsd,
         T: Clone,
@@ -70,26 +76,24 @@ impl PrimvarReader<'_> {
         let Some(from) = self.source(name)? else {
             return Ok(None);
         };
-        let shared = from.prim_in_prototype()?.map(|p| p.path().clone());
-        let shared = shared.unwrap_or_else(|| from.path().clone());
+        let shared = from.prim_in_prototype().unwrap_or(from).path();
         if let Some(known) = known.get(&shared) {
             return Ok(known.clone());
         }
-        let read = self.read(&from, name)?;
+        let read = self.read(from, name)?;
         known.insert(shared, read.clone());
         Ok(read)
     }
 
     /// The prim that authors a primvar for the mesh.
-    fn source(&self, name: &str) -> Result<Option<usd::Prim>, openusd::Error> {
-        if self.prim.attribute(name).has_authored_value()? {
-            return Ok(Some(self.prim.clone()));
-        }
-        for path in self.prim.path().strict_ancestors_below_root() {
-            let prim = self.stage.prim(&path)?;
+    fn source(&self, name: &str) -> Result<Option<Prim<'a>>, sinew_stage::Error> {
+        for prim in with_ancestors(self.prim) {
             let attribute = prim.attribute(name);
-            let constant = PrimvarInterpolation::Constant;
-            if attribute.has_authored_value()? && interpolation_of(&attribute)? == Some(constant) {
+            if !attribute.has_authored_value() {
+                continue;
+            }
+            let constant = Some(PrimvarInterpolation::Constant);
+            if prim == self.prim || interpolation_of(attribute)? == constant {
                 return Ok(Some(prim));
             }
         }
@@ -99,28 +103,30 @@ impl PrimvarReader<'_> {
     /// A primvar that fits the mesh's faces; one that does not is left out with a warning.
     fn read<T>(
         &mut self,
-        prim: &usd::Prim,
+        prim: Prim<'_>,
         name: &str,
-    ) -> Result<Option<Primvar<T>>, openusd::Error>
+    ) -> Result<Option<Primvar<T>>, sinew_stage::Error>
     where
         Vec<T>: FromUsd,
     {
         let attribute = prim.attribute(name);
-        if !attribute.has_authored_value()? {
+        // A material may ask for any text.
+        if !is_property_name(name) || !attribute.has_authored_value() {
             return Ok(None);
         }
         let values: Sampled<Vec<T>> = read_sampled(&attribute, self.interpolation)?;
         if !values.has_value() {
             return Ok(None);
         }
-        let path = self.prim.path().as_str();
+        let path = self.prim.path();
+        let path = path.as_str();
         let mut leave_out = |message: String| {
             let message = format!("{message}: left out");
             self.warnings
                 .push(Warning::new("primvar-count", path, message).on(name));
             Ok(None)
         };
-        let Some(interpolation) = interpolation_of(&attribute)? else {
+        let Some(interpolation) = interpolation_of(attribute)? else {
             return leave_out(format!("{name} has an unknown interpolation"));
         };
         let mut out = Primvar {
@@ -131,8 +137,9 @@ impl PrimvarReader<'_> {
         };
         // The attribute `normals` is no primvar and has no indices.
         if name.starts_with("primvars:") {
-            let indices = prim.attribute(format!("{name}:indices"));
-            let indices: Sampled<Vec<i32>> = read_sampled(&indices, self.interpolation)?;
+            let indices = format!("{name}:indices");
+            let indices: Sampled<Vec<i32>> =
+                read_sampled(&prim.attribute(&indices), self.interpolation)?;
             if let Some(first) = indices.first() {
                 if indices.values().any(|v| v != first) {
                     return leave_out(format!("{name} has indices that change over time"));
@@ -154,9 +161,9 @@ impl PrimvarReader<'_> {
 
 /// The interpolation of a primvar, or of `normals`, where `vertex` is the fallback.
 fn interpolation_of(
-    attribute: &usd::Attribute,
-) -> Result<Option<PrimvarInterpolation>, openusd::Error> {
-    Ok(match token_metadata(attribute, "interpolation")? {
+    attribute: Attribute<'_, '_>,
+) -> Result<Option<PrimvarInterpolation>, sinew_stage::Error> {
+    Ok(match token_metadata(&attribute, "interpolation")? {
         Some(token) => PrimvarInterpolation::from_token(&token),
         None if attribute.name() == "normals" => Some(PrimvarInterpolation::Vertex),
         None => Some(PrimvarInterpolation::Constant),
@@ -173,7 +180,7 @@ const PURPOSES: [&str; 3] = [
 /// A binding authored on a prim.
 #[derive(Clone)]
 struct Direct {
-    material: sdf::Path,
+    material: Path,
     /// strongerThanDescendants.
     stronger: bool,
 }
@@ -181,23 +188,20 @@ struct Direct {
 /// Bindings of prims by path, each read once.
 #[derive(Default)]
 pub(super) struct MaterialBindings {
-    known: HashMap<sdf::Path, [Option<Direct>; PURPOSES.len()]>,
+    known: HashMap<Path, [Option<Direct>; PURPOSES.len()]>,
 }
 
 impl MaterialBindings {
     /// The path of the material that a prim is bound to, by itself or by a prim above it. The nearest counts, but for those
     /// that are stronger than their descendants.
-    pub fn bound(
-        &mut self,
-        stage: &usd::Stage,
-        path: &sdf::Path,
-    ) -> Result<Option<sdf::Path>, openusd::Error> {
+    pub fn bound(&mut self, prim: Prim<'_>) -> Result<Option<Path>, sinew_stage::Error> {
         let mut found: [Option<Direct>; PURPOSES.len()] = Default::default();
-        for path in path.ancestors_below_root() {
+        for prim in with_ancestors(prim) {
+            let path = prim.path();
             let direct = match self.known.get(&path) {
                 Some(known) => known,
                 None => {
-                    let read = read(&stage.prim(&path)?)?;
+                    let read = read(prim)?;
                     self.known.entry(path).or_insert(read)
                 }
             };
@@ -213,15 +217,15 @@ impl MaterialBindings {
     }
 }
 
-fn read(prim: &usd::Prim) -> Result<[Option<Direct>; PURPOSES.len()], openusd::Error> {
+fn read(prim: Prim<'_>) -> Result<[Option<Direct>; PURPOSES.len()], sinew_stage::Error> {
     let mut out: [Option<Direct>; PURPOSES.len()] = Default::default();
     for (name, out) in PURPOSES.iter().zip(&mut out) {
-        let relationship = prim.relationship(*name);
-        let Some(material) = relationship.forwarded_targets()?.into_iter().next() else {
+        let relationship = prim.relationship(name);
+        let Some(material) = relationship.forwarded_targets().into_iter().next() else {
             continue;
         };
-        let strength = relationship.get_metadata::<sdf::Value>("bindMaterialAs")?;
-        let stronger = matches!(&strength, Some(sdf::Value::Token(t)) if t.as_str() == "strongerThanDescendants");
+        let strength = relationship.metadata("bindMaterialAs")?;
+        let stronger = matches!(&strength, Some(Value::Token(t)) if t == "strongerThanDescendants");
         *out = Some(Direct { material, stronger });
     }
     Ok(out)

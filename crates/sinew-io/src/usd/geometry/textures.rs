@@ -1,14 +1,15 @@
 //! The pictures that materials name, as bytes.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
 
-use openusd::ar::{ResolvedPath, Resolver};
-use openusd::sdf;
+use sinew_layer::usdz::{Package, split_package_path};
+use sinew_stage::ResolvedAsset;
 
-use crate::openusd_compat::udim_paths;
-use crate::usd::resolver::CheckedResolver;
-use crate::usd::write::flatten::outermost_file;
+use crate::usd::from_asset::convert::Pictures;
 use sinew::error::Warning;
 use sinew::scene::Texture;
 
@@ -16,19 +17,23 @@ use sinew::scene::Texture;
 const MOST_BYTES: u64 = 256 << 20;
 const MOST_BYTES_IN_ALL: u64 = 1 << 30;
 
+/// What stands for the numbers of tiles in a picture's path.
+const UDIM: &str = "<UDIM>";
+
 /// Reads each picture once, wherever it is named.
-pub(super) struct TextureReader {
-    resolver: CheckedResolver,
+pub(super) struct TextureReader<'a> {
+    /// Those in memory.
+    pictures: Option<&'a Pictures>,
     /// By the resolved path; none for those that cannot be read.
     known: HashMap<String, Option<usize>>,
     left: u64,
     pub textures: Vec<Texture>,
 }
 
-impl TextureReader {
-    pub fn new(resolver: CheckedResolver) -> Self {
+impl<'a> TextureReader<'a> {
+    pub fn new(pictures: Option<&'a Pictures>) -> Self {
         Self {
-            resolver,
+            pictures,
             known: HashMap::new(),
             left: MOST_BYTES_IN_ALL,
             textures: Vec::new(),
@@ -39,32 +44,31 @@ impl TextureReader {
     pub fn texture(
         &mut self,
         shader: &str,
-        asset: &sdf::AssetPath,
+        asset: &ResolvedAsset,
         warnings: &mut Vec<Warning>,
     ) -> Option<usize> {
-        let name = asset.asset_path();
-        let resolved = match asset.resolved_path() {
-            Some(resolved) if !resolved.is_empty() => Some(resolved.to_owned()),
-            _ => self.resolver.resolve(name).map(|r| r.to_string()),
+        let name = asset.evaluated.as_str();
+        let in_memory = self.pictures.and_then(|pictures| pictures.get(name));
+        let resolved = match asset.resolved.as_str() {
+            "" => name,
+            resolved => resolved,
         };
-        let key = resolved.clone().unwrap_or_else(|| name.to_owned());
-        if let Some(known) = self.known.get(&key) {
+        if let Some(known) = self.known.get(resolved) {
             return *known;
         }
-        let read = match resolved {
-            Some(resolved) => self.read(&resolved).map(|bytes| Texture {
-                asset: name.to_owned(),
-                resolved,
-                bytes: bytes.into(),
-            }),
-            None if udim_paths::tiles(name).next().is_some() => {
-                Err("UDIM textures are not drawn".to_owned())
-            }
+        let bytes = match in_memory {
+            Some(bytes) => self.take(bytes.len() as u64).map(|()| Arc::clone(bytes)),
+            None if !asset.resolved.is_empty() => self.read(resolved),
+            None if name.contains(UDIM) => Err("UDIM textures are not drawn".to_owned()),
             None => Err("is not there".to_owned()),
         };
-        let index = match read {
-            Ok(texture) => {
-                self.textures.push(texture);
+        let index = match bytes {
+            Ok(bytes) => {
+                self.textures.push(Texture {
+                    asset: name.to_owned(),
+                    resolved: resolved.to_owned(),
+                    bytes,
+                });
                 Some(self.textures.len() - 1)
             }
             Err(why) => {
@@ -73,29 +77,48 @@ impl TextureReader {
                 None
             }
         };
-        self.known.insert(key, index);
+        self.known.insert(resolved.to_owned(), index);
         index
     }
 
-    fn read(&mut self, resolved: &str) -> Result<Vec<u8>, String> {
+    /// Accounts for a picture of so many bytes.
+    fn take(&mut self, bytes: u64) -> Result<(), String> {
+        let most = MOST_BYTES.min(self.left);
+        if bytes > most {
+            return Err(format!("it has more than the {most} bytes that are left"));
+        }
+        self.left -= bytes;
+        Ok(())
+    }
+
+    fn read(&mut self, resolved: &str) -> Result<Arc<[u8]>, String> {
+        if let Some((package, inside)) = split_package_path(resolved) {
+            return self.read_packed(package, inside);
+        }
+        let path = Path::new(resolved);
         // Opening a pipe would wait for ever.
-        let file = outermost_file(resolved);
-        if file.exists() && !file.is_file() {
+        if path.exists() && !path.is_file() {
             return Err("not a file".to_owned());
         }
-        let path = ResolvedPath::new(resolved);
-        let mut asset = self.resolver.open_asset(&path).map_err(|e| e.to_string())?;
-        let most = MOST_BYTES.min(self.left);
-        if asset.size().is_ok_and(|size| size > most) {
-            return Err(format!("it has more than the {most} bytes that are left"));
-        }
+        let file = File::open(path).map_err(|e| e.to_string())?;
+        let size = file.metadata().map_err(|e| e.to_string())?.len();
+        self.take(size)?;
+        // A file that grows meanwhile is cut off.
         let mut bytes = Vec::new();
-        let read = asset.by_ref().take(most + 1).read_to_end(&mut bytes);
+        let read = file.take(size).read_to_end(&mut bytes);
         read.map_err(|e| e.to_string())?;
-        if bytes.len() as u64 > most {
-            return Err(format!("it has more than the {most} bytes that are left"));
+        Ok(bytes.into())
+    }
+
+    /// A picture of a package, or of a package in it.
+    fn read_packed(&mut self, package: &str, mut inside: &str) -> Result<Arc<[u8]>, String> {
+        let mut package = Package::open(Path::new(package)).map_err(|e| e.to_string())?;
+        while let Some((outer, inner)) = split_package_path(inside) {
+            package = package.package(outer).map_err(|e| e.to_string())?;
+            inside = inner;
         }
-        self.left -= bytes.len() as u64;
-        Ok(bytes)
+        let bytes = package.bytes(inside).ok_or("is not there")?;
+        self.take(bytes.len() as u64)?;
+        Ok(bytes.into())
     }
 }

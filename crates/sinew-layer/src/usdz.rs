@@ -411,3 +411,127 @@ fn write_entries<'a>(
     out.write_all(&directory).map_err(io_error)?;
     out.flush().map_err(io_error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let files = files
+            .iter()
+            .map(|(name, bytes)| ((*name).to_owned(), (*bytes).into()));
+        write_entries(Path::new("a.usdz"), &mut out, files).unwrap();
+        out
+    }
+
+    fn open(bytes: Vec<u8>) -> Result<Package> {
+        Package::read("a.usdz", bytes.into())
+    }
+
+    #[test]
+    fn a_package_gives_back_its_files_aligned() {
+        let big = vec![7; 1000];
+        for first in [
+            "r.usda",
+            "a-name-so-long-that-it-needs-more-than-a-line.usda",
+        ] {
+            let bytes = package(&[(first, b"#usda 1.0"), ("t/ä.png", &big), ("empty", b"")]);
+            let package = open(bytes).unwrap();
+            let names: Vec<_> = package.entries().collect();
+            assert_eq!(names, [first, "t/ä.png", "empty"]);
+            assert_eq!(package.bytes("t/ä.png"), Some(&big[..]));
+            assert_eq!(package.bytes(first), Some(&b"#usda 1.0"[..]));
+            assert_eq!(package.bytes("missing"), None);
+            assert!(package.entries.iter().all(|e| e.data.start % 64 == 0));
+        }
+    }
+
+    #[test]
+    fn packages_stand_in_packages() {
+        let inner = package(&[("c.txt", b"deep")]);
+        let outer = open(package(&[("b.usdz", &inner)])).unwrap();
+        let deep = outer.package("b.usdz").unwrap();
+        assert_eq!(deep.bytes("c.txt"), Some(&b"deep"[..]));
+        let error = outer.layer("b.usdz[d.usda]").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "a.usdz[b.usdz][d.usda]: the package has no such file"
+        );
+        let nested = "a.usdz[b.usdz[c.usda]]";
+        assert_eq!(
+            split_package_path(nested),
+            Some(("a.usdz", "b.usdz[c.usda]"))
+        );
+        assert_eq!(split_package_path("a[1].usda"), None);
+    }
+
+    #[test]
+    fn a_file_on_disk_is_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("p.usdz");
+        let part = folder.path().join("part.txt");
+        fs::write(&part, "from disk").unwrap();
+        let entries = [("part.txt".to_owned(), Content::from(part))];
+        write_package(&file, entries.clone()).unwrap();
+        let open = Package::open(&file).unwrap();
+        let twice = [entries[0].clone(), entries[0].clone()];
+        assert!(write_package(&file, twice).is_err());
+        write_package(&file, [("new".to_owned(), b"x"[..].into())]).unwrap();
+        assert_eq!(open.bytes("part.txt"), Some(&b"from disk"[..]));
+        let new = Package::open(&file).unwrap();
+        assert_eq!(new.bytes("new"), Some(&b"x"[..]));
+        let left = fs::read_dir(&folder).unwrap().count();
+        assert_eq!(left, 2, "no temporary file is left");
+        assert!(
+            Package::open(folder.path()).is_err(),
+            "a folder is no package"
+        );
+    }
+
+    #[test]
+    fn names_that_lead_out_of_a_package_are_not_written() {
+        for name in ["", "/a", "../a", "a//b", "a\\b", "a[b]", "c:a", "./a"] {
+            let entries = [(name.to_owned(), b"x"[..].into())];
+            let result = write_entries(Path::new("a.usdz"), Vec::new(), entries);
+            assert!(result.is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn broken_archives_are_errors() {
+        let good = package(&[("r.usda", b"#usda 1.0"), ("b", b"text")]);
+        let len = good.len();
+        let directory = len - END_LEN - 2 * CENTRAL_LEN - 7;
+        // Offset, new byte, what the error says.
+        let cases: [(usize, u8, &str); 8] = [
+            (6, 1, "encrypted"),
+            (8, 8, "compressed"),
+            (directory + 10, 8, "compressed"),
+            (22, 10, "contradicts the directory"),
+            (30, b'x', "contradicts the directory"),
+            (directory, 0, "an entry of the directory"),
+            (directory + 42, 1, "the header of a file"),
+            (len - END_LEN, 0, "the directory's end"),
+        ];
+        for (at, byte, expected) in cases {
+            let mut bytes = good.clone();
+            bytes[at] = byte;
+            let error = open(bytes).unwrap_err().to_string();
+            assert!(
+                error.contains(expected),
+                "expected '{expected}', found '{error}'"
+            );
+        }
+        for at in 0..len {
+            assert!(open(good[..at].to_vec()).is_err());
+            for byte in [0, 1, 255] {
+                let mut bytes = good.clone();
+                bytes[at] = byte;
+                if let Ok(package) = open(bytes) {
+                    assert!(package.entries().all(|name| package.bytes(name).is_some()));
+                }
+            }
+        }
+    }
+}

@@ -6,6 +6,7 @@
     crate_writer.py print FILE.usdc               prints the custom data of the prim /A, an entry a line
 """
 
+import difflib
 import math
 import sys
 
@@ -63,8 +64,15 @@ def compare(found, expected):
         for key in sorted(a.keys() | b.keys()):
             if key not in a or key not in b or not same(a[key], b[key]):
                 bad.append(f"{path} {key}: {a.get(key)!r}, expected {b.get(key)!r}")
+    # Fields that no schema knows are only in the text.
+    for line in difflib.unified_diff(text(found), text(expected), "found", "expected", "", "", 1, ""):
+        bad.append(line[:300])
     if bad:
         sys.exit("\n".join(bad))
+
+
+def text(layer):
+    return layer.ExportToString().splitlines()
 
 
 def edit(layer, index):
@@ -82,8 +90,9 @@ def main(action, *files):
         print(*open(files[0], "rb").read(11)[8:])
         return
     if action == "print":
-        for key, value in Sdf.Layer.FindOrOpen(files[0]).GetPrimAtPath("/A").customData.items():
-            print(f"{key}: {value}")
+        layer = Sdf.Layer.FindOrOpen(files[0])
+        for key, value in layer.GetPrimAtPath("/A").customData.items():
+            print(f"{key}: {value if 'ListOp' in repr(value) else repr(value)}")
         return
     found, expected = map(Sdf.Layer.FindOrOpen, files)
     compare(found, expected)

@@ -671,6 +671,10 @@ fn values_in_metadata(python: &str) -> Result<(), Failed> {
         "unknownDictionary",
         Value::Unregistered(dictionary([("a", Value::Float(0.5))]).into()),
     );
+    // The text between the brackets.
+    let unknown = ListOp::prepended(vec![Value::string(r#""a", "b""#)]);
+    let unknown = Value::UnregisteredListOp(unknown.into());
+    fields.set("unknownList", Value::Unregistered(unknown.into()));
     attribute(&mut layer, "/A.x", "token", None);
     let fields = &mut layer.spec_mut(&path("/A.x")).unwrap().fields;
     fields.set(
@@ -719,6 +723,7 @@ def "A" (
     clips = { dictionary c = { double2[] times = [(0, 1), (2, 3.5)]
         string primPath = "/X" } }
     unknownText = 1.5
+    prepend unknownList = ["a", "b"]
     unknownDictionary = { float a = 0.5 }
 ) {
     custom token x (
@@ -936,7 +941,7 @@ fn values_without_text(python: &str) -> Result<(), Failed> {
                 "d",
                 Value::UInt64ListOp(ListOp::explicit(vec![u64::MAX]).into()),
             ),
-            ("e", Value::UnregisteredListOp(unknown.clone().into())),
+            ("e", Value::UnregisteredListOp(unknown.into())),
             ("f", Value::Payload(payload.into())),
             (
                 "g",
@@ -953,15 +958,28 @@ fn values_without_text(python: &str) -> Result<(), Failed> {
             ("m", Value::Block),
         ]),
     );
-    fields.set(
-        "unknownList",
-        Value::Unregistered(Value::UnregisteredListOp(unknown.into()).into()),
-    );
+
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("a.usdc").to_string_lossy().into_owned();
     std::fs::write(&file, written(&layer))?;
     let printed = run_python(python, &["print", &file])?;
-    assert_eq!(printed, "");
+    let expected = "\
+a: SdfIntListOp(Deleted Items: [2], Added Items: [-1], Prepended Items: [0], Appended Items: [1], Ordered Items: [3])
+b: SdfUIntListOp(Deleted Items: [2], Prepended Items: [0], Appended Items: [1], Ordered Items: [3])
+c: SdfInt64ListOp(Deleted Items: [2199023255552], Added Items: [-1099511627776], Prepended Items: [0], \
+    Appended Items: [1099511627776], Ordered Items: [3298534883328])
+d: SdfUInt64ListOp(Explicit Items: [18446744073709551615])
+e: SdfUnregisteredValueListOp(Prepended Items: [x, {}])
+f: Sdf.Payload('p', Sdf.Path('/P'), Sdf.LayerOffset(1, 2))
+g: [Sdf.Path('/A.b'), Sdf.Path('/C')]
+h: ['t']
+i: [0.5, 2.0]
+j: SdfStringListOp(Explicit Items: [])
+k: Sdf.SpecifierOver
+l: Sdf.PermissionPrivate
+m: Sdf.ValueBlock
+";
+    assert_eq!(printed, expected);
     Ok(())
 }
 

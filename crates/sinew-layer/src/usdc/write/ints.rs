@@ -234,7 +234,7 @@ pub(super) mod tests {
 
     #[test]
     fn bytes_survive_in_chunks() {
-        let bytes: Vec<u8> = (0..1000u32).map(|i| (i * i >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..1000u32).map(|i| ((i * i) >> 3) as u8).collect();
         for size in [0, 1, 9, 10, 11, 1000] {
             let bytes = &bytes[..size];
             assert_eq!(decompress(&compress(bytes).unwrap(), size), bytes);

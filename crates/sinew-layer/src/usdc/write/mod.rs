@@ -7,26 +7,29 @@
 
 mod element;
 mod ints;
+mod layer;
+mod output;
 mod pack;
 mod paths;
 mod tables;
 
-use std::collections::HashSet;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, Seek, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use smol_str::SmolStr;
 
 pub use element::Element;
+pub use layer::write_layer;
 
 use super::Placed;
 use super::format::{HEADER, MAGIC, Rep, Version};
 use crate::error::{Error, Result};
-use crate::layer::{Fields, Layer, Spec, SpecKind};
+use crate::layer::{Fields, Spec, SpecKind};
 use crate::path::Path;
 use crate::value::Value;
 use ints::{compress, pack32, prefixed};
+use output::Output;
 use paths::Paths;
 use tables::{ContentHash, FieldTable, Hash, Map, SharedFields, Tokens};
 
@@ -235,6 +238,11 @@ impl<W: Write + Seek> CrateWriter<W> {
         self.specs[1].push(set as i32);
         self.specs[2].push(number(kind));
         Ok(())
+    }
+
+    /// How many specs were written.
+    pub(crate) fn len(&self) -> usize {
+        self.specs[0].len()
     }
 
     /// Whether a spec was written.
@@ -461,15 +469,6 @@ const fn number(kind: SpecKind) -> i32 {
     }
 }
 
-/// A buffered file that counts its bytes.
-struct Output<W: Write> {
-    out: BufWriter<W>,
-    /// Where the file starts in `out`.
-    start: u64,
-    /// Where the next byte goes, counted from the file's start.
-    position: u64,
-}
-
 impl<W: Write> std::fmt::Debug for CrateWriter<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CrateWriter")
@@ -480,138 +479,5 @@ impl<W: Write> std::fmt::Debug for CrateWriter<W> {
     }
 }
 
-impl<W: Write + Seek> Output<W> {
-    fn new(mut out: W) -> io::Result<Self> {
-        let start = out.stream_position()?;
-        let mut out = Self {
-            out: BufWriter::with_capacity(1 << 19, out),
-            start,
-            position: 0,
-        };
-        out.write(&[0; HEADER as usize])?;
-        Ok(out)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.out.write_all(bytes)?;
-        self.position += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// Goes on to a multiple of 8.
-    fn align(&mut self) -> io::Result<()> {
-        let gap = self.position.next_multiple_of(8) - self.position;
-        self.write(&[0; 8][..gap as usize])
-    }
-
-    fn write_header(&mut self, header: &[u8]) -> io::Result<()> {
-        self.out.seek(SeekFrom::Start(self.start))?;
-        self.out.write_all(header)?;
-        self.out.seek(SeekFrom::Start(self.start + self.position))?;
-        Ok(())
-    }
-
-    fn into_inner(self) -> io::Result<W> {
-        self.out
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)
-    }
-}
-
-/// Writes a whole layer as a crate file ([`CrateWriter::layer`]).
-///
-/// # Errors
-/// Those of [`CrateWriter::layer`].
-pub fn write_layer<W: Write + Seek>(layer: &Layer, out: W) -> Result<W> {
-    let mut writer = CrateWriter::with_name(out, layer.name())?;
-    writer.layer(layer)?;
-    writer.finish()
-}
-
-impl<W: Write + Seek> CrateWriter<W> {
-    /// Adds all specs of a layer, in the layer's order. Names without a spec are left out of the lists; specs that no list
-    /// names are written after the others.
-    ///
-    /// # Errors
-    /// [`Error::Unwritable`] if a value has no form in crate files or a spec has no parent; [`Error::Io`];
-    /// [`Error::Malformed`] if a value lies in another file that is broken there.
-    pub fn layer(&mut self, layer: &Layer) -> Result<()> {
-        write_below(layer, &Path::root(), self)?;
-        if self.specs[0].len() < layer.len() {
-            let mut rest: Vec<&Path> = layer.specs.keys().filter(|p| !self.has(p)).collect();
-            rest.sort_unstable();
-            for path in rest {
-                if !self.has(path) {
-                    write_below(layer, path, self)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Writes a spec and all that lists below it name.
-fn write_below<W: Write + Seek>(
-    layer: &Layer,
-    path: &Path,
-    writer: &mut CrateWriter<W>,
-) -> Result<()> {
-    let mut stack: Vec<(Path, &Spec)> = layer
-        .spec(path)
-        .map(|s| (path.clone(), s))
-        .into_iter()
-        .collect();
-    while let Some((path, spec)) = stack.pop() {
-        let set = path.variant().filter(|_| spec.kind == SpecKind::VariantSet);
-        let prim = set.and(path.parent()).unwrap_or_default();
-        let child = |name: &str| match set {
-            Some((set, _)) => prim.with_variant(set, name),
-            None => path.child(name),
-        };
-        let mut below = Vec::new();
-        let properties = named(layer, spec.properties(), |n| path.property(n), &mut below);
-        let sets = named(
-            layer,
-            spec.variant_sets(),
-            |n| path.with_variant(n, ""),
-            &mut below,
-        );
-        let children = named(layer, spec.children(), child, &mut below);
-        writer.spec_parts(
-            &path,
-            spec.kind,
-            &spec.fields,
-            &children,
-            &properties,
-            &sets,
-        )?;
-        stack.extend(below.into_iter().rev());
-    }
-    Ok(())
-}
-
-/// The names that have a spec, each once; their specs are added to `below`.
-fn named<'a>(
-    layer: &'a Layer,
-    names: &'a [SmolStr],
-    path: impl Fn(&str) -> Path,
-    below: &mut Vec<(Path, &'a Spec)>,
-) -> std::borrow::Cow<'a, [SmolStr]> {
-    let mut seen = HashSet::with_hasher(foldhash::fast::RandomState::default());
-    let mut kept: Option<Vec<SmolStr>> = None;
-    for (i, name) in names.iter().enumerate() {
-        let path = path(name);
-        match layer.spec(&path).filter(|_| seen.insert(name)) {
-            Some(spec) => {
-                below.push((path, spec));
-                if let Some(kept) = &mut kept {
-                    kept.push(name.clone());
-                }
-            }
-            None => {
-                kept.get_or_insert_with(|| names[..i].to_vec());
-            }
-        }
-    }
-    kept.map_or(names.into(), Into::into)
-}
+#[cfg(test)]
+mod tests;

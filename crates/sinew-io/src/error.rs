@@ -103,7 +103,7 @@ fn has(known: &[String]) -> String {
     }
 }
 
-/// An error's message with those of its causes, each said once: openusd's errors name their cause in their source chain.
+/// An error's message with those of its causes, each said once.
 pub(crate) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -35,7 +35,6 @@ pub mod fbx;
 mod files;
 pub mod gltf;
 mod open;
-mod openusd_compat;
 pub mod output;
 mod rigs;
 pub mod usd;

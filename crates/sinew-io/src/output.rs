@@ -12,7 +12,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::{Error, Result, Source};
 
-/// openusd writes value by value, tens of thousands of them; unbuffered they cost more than the bake.
+/// Writers write value by value, tens of thousands of them; unbuffered they cost more than the bake.
 const BUFFER: usize = 1 << 20;
 
 /// What is on disk and not yet finished, in this process.

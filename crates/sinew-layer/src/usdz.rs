@@ -291,35 +291,13 @@ impl From<PathBuf> for Content<'_> {
     }
 }
 
-/// Writes a package of these files, the root layer first. The same files give the same bytes. If that fails, a file
-/// that was there before stays as it is.
+/// Writes a package of these files, the root layer first. The same files give the same bytes. `file` is how errors call
+/// the package.
 ///
 /// # Errors
 /// [`Error::Unwritable`] for a name that is no relative path of the usual kind or that is there twice, or
 /// for more than 4 GiB; [`Error::Io`] if a file cannot be read or written.
 pub fn write_package<'a>(
-    file: &Path,
-    entries: impl IntoIterator<Item = (String, Content<'a>)>,
-) -> Result<()> {
-    let io_error = |source| Error::Io {
-        file: file.to_owned(),
-        source,
-    };
-    // Who has the old file open keeps it, so the new one is written beside it.
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let out = fs::File::create_new(&beside).map_err(io_error)?;
-    let written = write_entries(file, BufWriter::new(out), entries)
-        .and_then(|()| fs::rename(&beside, file).map_err(io_error));
-    if written.is_err() {
-        // The error that led here counts.
-        let _ = fs::remove_file(&beside);
-    }
-    written
-}
-
-fn write_entries<'a>(
     file: &Path,
     mut out: impl Write,
     entries: impl IntoIterator<Item = (String, Content<'a>)>,

@@ -1,6 +1,5 @@
-//! Reading and writing USD through openusd.
+//! Reading and writing USD.
 //!
-//! - `file` has [`UsdFile`], an open, composed stage, and the options; `resolver` and `variants` serve it.
 //! - `read` turns the stage into a [`Scene`](sinew::scene::Scene).
 //! - `geometry` turns it into a [`Geometry`](sinew::scene::Geometry).
 //! - `write` writes bakes, edits and copies.
@@ -11,7 +10,6 @@ mod fingerprint;
 mod from_asset;
 mod geometry;
 pub(crate) mod read;
-pub(crate) mod resolver;
 mod variants;
 pub(crate) mod write;
 

@@ -198,7 +198,6 @@ pub(crate) fn read_shape_parts(prim: &Prim<'_>) -> Result<ShapeParts, sinew_stag
 }
 
 pub(crate) fn weight_metadata(attribute: &Attribute<'_, '_>) -> Result<Option<f32>, sinew_stage::Error> {
-    use openusd::Value;
     Ok(match attribute.metadata("weight")? {
         Some(Value::Float(w)) => Some(w),
         Some(Value::Double(w)) => Some(w as f32),

@@ -124,12 +124,8 @@ impl SkinReader<'_> {
             return Ok(None);
         };
         let path = self.tree.tree[binding.prim].path.clone();
-        let indices = self
-            .self.tree.prims[indices_at]
-            .attribute(INDICES);
-        let weights = self
-            .self.tree.prims[weights_at]
-            .attribute(WEIGHTS);
+        let indices = self.tree.prims[indices_at].attribute(INDICES);
+        let weights = self.tree.prims[weights_at].attribute(WEIGHTS);
         let (interp_i, size_i) = primvar_layout(&indices)?;
         let (interp_w, size_w) = primvar_layout(&weights)?;
         if interp_i != interp_w || size_i != size_w {

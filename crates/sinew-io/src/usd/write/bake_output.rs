@@ -40,9 +40,8 @@ impl UsdFile {
     /// folder that cannot be written to.
     pub fn begin_bake(&self, output: &Path, layer: bool) -> Result<BakeOutput<'_>> {
         self.check_output(output)?;
-        match layer {
-            true => self.check_layer(output)?,
-            false => self.check_flattened(output)?,
+        if layer {
+            self.check_layer(output)?;
         }
         self.begin_file(output, layer)
     }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Cursor};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use sinew_layer::usdz::{Content, Package};
 use sinew_layer::{Layer, Token, assets, usda, usdc, usdz};
 use sinew_stage::resolver::{FileResolver, Resolver};
 
@@ -175,17 +176,29 @@ pub(crate) fn write_package(
     let root = usdc::write_layer(&layer, Cursor::new(Vec::new())).map_err(|e| fail(e.into()))?;
     drop(layer);
     // The first entry is the layer that opens.
-    let mut entries = vec![(format!("{stem}.usdc"), root.into_inner())];
-    for (name, file) in packed.entries {
-        let bytes = match pictures.and_then(|p| p.get(file.as_str())) {
-            Some(bytes) => bytes.to_vec(),
-            None => resolver.bytes(&file).map_err(|e| fail(e.into()))?.to_vec(),
+    let root = root.into_inner();
+    let mut entries = vec![(format!("{stem}.usdc"), Content::from(root.as_slice()))];
+    let mut packages: HashMap<&str, Package> = HashMap::new();
+    let within = packed.entries.iter().filter_map(|(_, file)| usdz::split_package_path(file));
+    for (package, _) in within {
+        if !packages.contains_key(package) {
+            let opened = Package::open(Path::new(package)).map_err(|e| fail(e.into()))?;
+            packages.insert(package, opened);
+        }
+    }
+    for (name, file) in &packed.entries {
+        let within = usdz::split_package_path(file)
+            .and_then(|(package, entry)| packages.get(package)?.bytes(entry));
+        let picture = pictures.and_then(|p| p.get(file.as_str()));
+        let content = match (picture, within) {
+            (Some(bytes), _) => Content::from(&bytes[..]),
+            (None, Some(bytes)) => Content::from(bytes),
+            (None, None) => Content::from(PathBuf::from(file)),
         };
-        entries.push((name, bytes));
+        entries.push((name.clone(), content));
     }
     replace(output, |file: &mut BufWriter<&mut File>| {
-        let entries = entries.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
-        usdz::write_package(file, entries).map(drop).map_err(|e| explain(&e))
+        usdz::write_package(output, file, entries).map_err(|e| explain(&e))
     })?;
     let message = "is not there, so it is not packed; the path to it stays";
     let missing = packed.missing.into_iter();

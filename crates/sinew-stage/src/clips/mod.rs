@@ -1,0 +1,45 @@
+//! Value clips: samples of attributes in layers of their own, which are opened when a value is asked for.
+
+pub(crate) mod definition;
+mod set;
+mod timing;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sinew_layer::Layer;
+
+use crate::resolver::Resolver;
+
+pub(crate) use set::ClipSet;
+
+/// The layers of clips, each opened once, when it is first needed.
+pub(crate) struct ClipLayers {
+    pub resolver: Arc<dyn Resolver>,
+    opened: Mutex<HashMap<String, Option<Arc<Layer>>>>,
+}
+
+impl ClipLayers {
+    pub fn new(resolver: Arc<dyn Resolver>) -> Self {
+        Self {
+            resolver,
+            opened: Mutex::default(),
+        }
+    }
+
+    /// The layer that `asset` names in the layer `anchor`. One that cannot be opened has no samples, as in usd-core.
+    fn open(&self, asset: &str, anchor: &str) -> Option<Arc<Layer>> {
+        let identifier = self.resolver.resolve(asset, Some(anchor));
+        let Some(identifier) = identifier else {
+            log::warn!("{anchor}: the clip @{asset}@ is not there");
+            return None;
+        };
+        let lock = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&identifier) {
+            return known.clone();
+        }
+        let layer = self.resolver.open(&identifier);
+        let layer = layer.inspect_err(|e| log::warn!("{anchor}: the clip @{asset}@: {e}")).ok();
+        lock().entry(identifier).or_insert(layer).clone()
+    }
+}

@@ -333,7 +333,7 @@ fn what_a_sink_says_comes_out() {
     assert_eq!(e.kind(), std::io::ErrorKind::StorageFull);
 }
 
-/// openusd's parser recurses once for each nested prim. The bake brings the stack for it.
+/// However deep prims nest, no stage of a bake recurses with them.
 #[test]
 fn a_caller_with_little_stack_bakes_a_deep_stage() {
     const DEPTH: usize = 400;

@@ -18,6 +18,7 @@ use sinew::sampled::Time;
 use sinew::skel::reference;
 use sinew_bake::{Backend, BakeOptions, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
+use sinew_stage::Stage;
 
 /// Files that cannot be baked, and what their error has to say.
 const REFUSED: &[(&str, &str)] = &[
@@ -244,11 +245,7 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
 }
 
 /// extentsHint at Pixar's sample times (rule 32).
-fn same_hints(
-    ours: &openusd::usd::Stage,
-    theirs: &openusd::usd::Stage,
-    prim: &str,
-) -> Result<(), Failed> {
+fn same_hints(ours: &Stage, theirs: &Stage, prim: &str) -> Result<(), Failed> {
     let times = usd::times(theirs, prim, "extentsHint");
     // Pixar samples no default beside times, and no times for what moves beside.
     let default = times.is_empty() && usd::times(ours, prim, "extentsHint").is_empty();
@@ -261,12 +258,7 @@ fn same_hints(
     Ok(())
 }
 
-fn same_samples(
-    ours: &openusd::usd::Stage,
-    theirs: &openusd::usd::Stage,
-    prim: &str,
-    what: &str,
-) -> Result<usize, Failed> {
+fn same_samples(ours: &Stage, theirs: &Stage, prim: &str, what: &str) -> Result<usize, Failed> {
     // Where sinew needed no sample of its own, interpolation gives the value.
     let their_times = usd::times(theirs, prim, what);
     let times: Vec<Option<f64>> = match their_times.is_empty() {

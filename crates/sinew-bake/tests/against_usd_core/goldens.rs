@@ -7,14 +7,14 @@ use common::trials::Trial;
 use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::{DMat4, DVec3};
 use libtest_mimic::Failed;
-use openusd::sdf::Value as Usd;
-use openusd::usd::TimeCode;
 use serde_json::Value;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew::skel::reference;
 use sinew_bake::{Backend, BakeOptions, Rigid, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
+use sinew_layer::Value as Usd;
+use sinew_stage::Stage;
 
 /// Where sinew differs from Pixar on purpose: (stage, prim, why).
 const DIFFERS: &[(&str, &str, &str)] = &[(
@@ -188,7 +188,7 @@ impl Golden {
         Ok(())
     }
 
-    /// The whole way: a file in, a file out, read by openusd.
+    /// The whole way: a file in, a file out, read as a stage.
     fn bake(&self, backend: Backend, layer: bool) -> Result<(), Failed> {
         let mut options = BakeOptions::default();
         options.backend = backend;
@@ -260,7 +260,7 @@ impl Golden {
 
     /// What value clips supply beside the baked points is written into the flattened file, and is as
     /// usd-core resolves it: at the samples, between and beyond them, and on both sides of a jump.
-    fn clips(&self, stage: &openusd::usd::Stage) -> Result<(), Failed> {
+    fn clips(&self, stage: &Stage) -> Result<(), Failed> {
         let Some(attributes) = self.json["clips"].as_object() else {
             return Ok(());
         };
@@ -274,8 +274,8 @@ impl Golden {
                 continue;
             }
             for (time, want) in values.as_object().ok_or("values")? {
-                let attribute = stage.attribute(path.as_str())?;
-                let got: Option<Usd> = attribute.get_at(TimeCode::new(time.parse()?))?;
+                let (prim, name) = path.split_once('.').ok_or("a property")?;
+                let got = usd::value(stage, prim, name, Some(time.parse()?));
                 let (mut numbers, mut wanted) = (Vec::new(), Vec::new());
                 flatten_json(want, &mut wanted);
                 match got {
@@ -313,7 +313,7 @@ impl Golden {
 
 /// A baked stage and the folder it lives in.
 struct Baked {
-    stage: openusd::usd::Stage,
+    stage: Stage,
     _folder: tempfile::TempDir,
 }
 
@@ -341,17 +341,12 @@ fn as_ours(scene: &Scene, prim: &str, time: Time, local: DMat4) -> Result<DMat4,
 }
 
 /// Pixar overlooks moving ancestors and writes a default value where sinew samples them (rule 31).
-fn overlooked_ancestors(stage: &openusd::usd::Stage, prim: &str, what: &str, time: Time) -> bool {
+fn overlooked_ancestors(stage: &Stage, prim: &str, what: &str, time: Time) -> bool {
     time == Time::Default && !usd::times(stage, prim, what).is_empty()
 }
 
 /// Values at Pixar's sample times, interpolated where sinew needed no sample of its own.
-fn same_vectors(
-    stage: &openusd::usd::Stage,
-    prim: &str,
-    what: &str,
-    samples: &Samples,
-) -> Result<usize, Failed> {
+fn same_vectors(stage: &Stage, prim: &str, what: &str, samples: &Samples) -> Result<usize, Failed> {
     let mut compared = 0;
     for (time, want) in samples {
         if overlooked_ancestors(stage, prim, what, *time) {
@@ -383,16 +378,16 @@ fn flatten_json(value: &Value, out: &mut Vec<f64>) {
 /// The types that the clip goldens hold; quaternions as w, x, y, z.
 fn flatten_value(value: &Usd, out: &mut Vec<f64>) {
     match value {
-        Usd::Vec3fVec(v) => out.extend(v.iter().flat_map(|v| [v.x, v.y, v.z].map(f64::from))),
-        Usd::QuatfVec(v) => out.extend(v.iter().flat_map(|q| [q.w, q.x, q.y, q.z].map(f64::from))),
-        Usd::Vec3d(v) => out.extend([v.x, v.y, v.z]),
-        Usd::Double(v) => out.push(*v),
-        other => panic!("{other:?}"),
+        Usd::QuatfArray(v) => out.extend(v.iter().flat_map(|q| {
+            let [x, y, z, w] = q.0.map(f64::from);
+            [w, x, y, z]
+        })),
+        other => out.extend(usd::numbers(other)),
     }
 }
 
 /// extentsHint at Pixar's sample times (rule 32).
-fn same_hints(stage: &openusd::usd::Stage, prim: &str, samples: &Samples) -> Result<(), Failed> {
+fn same_hints(stage: &Stage, prim: &str, samples: &Samples) -> Result<(), Failed> {
     assert!(!samples.is_empty(), "{prim}: no hint at Pixar's");
     for (time, want) in samples {
         let what = format!("{prim} extentsHint at {time}");
@@ -403,12 +398,7 @@ fn same_hints(stage: &openusd::usd::Stage, prim: &str, samples: &Samples) -> Res
     Ok(())
 }
 
-fn check_extent(
-    stage: &openusd::usd::Stage,
-    prim: &str,
-    time: Time,
-    points: &[DVec3],
-) -> Result<(), Failed> {
+fn check_extent(stage: &Stage, prim: &str, time: Time, points: &[DVec3]) -> Result<(), Failed> {
     let got = usd::vectors(stage, prim, "extent", time.code())
         .ok_or_else(|| format!("{prim}: no extent"))?;
     Ok(compare_within(

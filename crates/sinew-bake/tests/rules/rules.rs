@@ -7,6 +7,7 @@ use common::compare::compare_within;
 use common::{tolerance, usd};
 use glam::{DMat4, DVec3};
 use sinew_bake::{Backend, BakeOptions, BakeReport, Rigid, bake};
+use sinew_stage::Stage;
 
 /// Two joints, A and its child B one up; the animation moves A by one along x. The mesh has a point
 /// at each joint, and follows it.
@@ -139,7 +140,7 @@ impl Stage {
 }
 
 struct Baked {
-    stage: openusd::usd::Stage,
+    stage: Stage,
     report: BakeReport,
     _folder: tempfile::TempDir,
 }
@@ -336,10 +337,10 @@ fn rule_06_native_instances_are_baked() {
         assert_eq!(baked.report.prims, 2, "{q}");
         // Those with one result share it, the others are no instances any more.
         for instance in ["/P/I", "/Q/I"] {
-            let prim = baked.stage.prim(instance).unwrap();
-            assert_eq!(prim.is_instance().unwrap(), shared, "{q}: {instance}");
+            let prim = usd::prim(&baked.stage, instance);
+            assert_eq!(prim.is_instance(), shared, "{q}: {instance}");
         }
-        let prototypes = baked.stage.prototypes().unwrap().len();
+        let prototypes = baked.stage.prototypes().count();
         assert_eq!(prototypes, usize::from(shared), "{q}");
         assert_eq!(baked.vectors("/P/I/R/M", "points"), MOVED, "{q}");
         let points = [v(x, 0.0, 0.0), v(x, 1.0, 0.0)];

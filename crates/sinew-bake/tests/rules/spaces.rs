@@ -8,6 +8,7 @@ use sinew::scene::{NormalsProperty, Scene};
 use sinew::skel::reference;
 use sinew_bake::{Backend, BakeOptions, OutSpace, Rigid, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
+use sinew_stage::Stage;
 
 /// Stages with moving parents, rigid prims, prims that only blend, and every gprim type.
 const STAGES: &[&str] = &[
@@ -21,7 +22,7 @@ const STAGES: &[&str] = &[
 ];
 
 struct Baked {
-    stage: openusd::usd::Stage,
+    stage: Stage,
     _folder: tempfile::TempDir,
 }
 

@@ -9,6 +9,7 @@ use glam::DVec3;
 use sinew::scene::Scene;
 use sinew_bake::{Backend, BakeOptions, OutSpace, Rigid, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
+use sinew_stage::Stage;
 
 const HINT: &str = "float3[] extentsHint = [(0, 0, 0), (1, 1, 1)]";
 
@@ -40,7 +41,7 @@ fn scene(file: &Path) -> Scene {
     file.scene(ReadOptions::default()).unwrap()
 }
 
-fn baked(input: &Path, output: &Path, space: OutSpace, rigid: Rigid) -> openusd::usd::Stage {
+fn baked(input: &Path, output: &Path, space: OutSpace, rigid: Rigid) -> Stage {
     let mut options = BakeOptions::default();
     options.backend = Backend::Cpu;
     options.space = Some(space);
@@ -60,7 +61,7 @@ fn hinted(scene: &Scene) -> Vec<String> {
 }
 
 /// The hint's times, or some where it is the same at all.
-fn hint_times(stage: &openusd::usd::Stage, model: &str) -> Vec<f64> {
+fn hint_times(stage: &Stage, model: &str) -> Vec<f64> {
     let times = usd::times(stage, model, "extentsHint");
     match times.is_empty() {
         true => vec![1.0, 3.0],
@@ -70,7 +71,7 @@ fn hint_times(stage: &openusd::usd::Stage, model: &str) -> Vec<f64> {
 
 /// How many points of a prim lie within the `purpose`th range of a hint, at the hint's times: all, or
 /// this panics.
-fn enclosed(stage: &openusd::usd::Stage, model: &str, prim: &str, purpose: usize) -> usize {
+fn enclosed(stage: &Stage, model: &str, prim: &str, purpose: usize) -> usize {
     let mut count = 0;
     for time in hint_times(stage, model) {
         let hint = usd::vectors(stage, model, "extentsHint", Some(time)).expect("a hint");
@@ -142,7 +143,7 @@ fn rule_32_a_hint_encloses_instances_that_share_their_points() {
     );
     for instance in ["/World/One", "/World/Two"] {
         let body = format!("{instance}/Root/Geo/Body");
-        assert!(stage.prim(instance).unwrap().is_instance().unwrap());
+        assert!(usd::prim(&stage, instance).is_instance());
         assert!(enclosed(&stage, "/World", &body, 0) > 0);
         assert!(enclosed(&stage, &format!("{instance}/Root/Geo"), &body, 0) > 0);
     }

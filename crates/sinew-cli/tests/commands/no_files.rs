@@ -160,7 +160,7 @@ fn arrays_give_the_same_bits_as_files() {
     assert!(normals && rigid && blended, "{covered:?}");
 }
 
-/// A crate of its own beside the repository's: its tree has neither openusd nor clap, and it skins.
+/// A crate of its own beside the repository's: its tree has neither what reads files nor clap, and it skins.
 #[test]
 fn a_renderer_takes_the_model_and_the_gpu_alone() {
     let root = common::repository().canonicalize().unwrap();
@@ -202,8 +202,8 @@ fn a_renderer_takes_the_model_and_the_gpu_alone() {
         assert!(names.contains(&there), "{tree}");
     }
     for absent in [
-        "openusd",
-        "openusd-schemas",
+        "sinew-layer",
+        "sinew-stage",
         "clap",
         "image",
         "indicatif",
@@ -212,7 +212,7 @@ fn a_renderer_takes_the_model_and_the_gpu_alone() {
     ] {
         assert!(!names.contains(&absent), "{absent} is in the tree");
     }
-    // openusd's rust-version does not hold a renderer up, so it needs no flag that says so.
+    // The rust-version of what reads files does not hold a renderer up, so it needs no flag that says so.
     let (said, built) = cargo(&["run"]);
     assert!(!built.contains("warning"), "{built}");
     assert!(said.contains("vertices 32"), "{said}");

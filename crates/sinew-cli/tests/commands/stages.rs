@@ -5,6 +5,7 @@ use std::path::Path;
 use common::character::{self, API};
 use common::command::{Bench, bake, refused, sinew, stderr, stdout};
 use common::usd;
+use sinew_stage::Stage;
 
 /// The character with its point at the origin.
 fn rig(translations: &str) -> String {
@@ -227,8 +228,8 @@ fn golden(name: &str) -> std::path::PathBuf {
     common::repository().join(format!("tests/goldens/{name}.usda"))
 }
 
-fn is_instance(stage: &openusd::usd::Stage, prim: &str) -> bool {
-    stage.prim(prim).unwrap().is_instance().unwrap()
+fn is_instance(stage: &Stage, prim: &str) -> bool {
+    usd::prim(stage, prim).is_instance()
 }
 
 /// The goldens show that each prim comes out as at Pixar's; this one, how often it is written.
@@ -269,7 +270,7 @@ fn instances_that_come_out_the_same_are_written_once() {
             let count = text.matches("point3f[] points.timeSamples").count();
             assert_eq!(count, written, "{name} {mode:?}");
             if mode.is_empty() {
-                assert_eq!(stage.prototypes().unwrap().len(), prototypes, "{name}");
+                assert_eq!(stage.prototypes().count(), prototypes, "{name}");
             }
         }
     }

@@ -6,7 +6,6 @@ use common::command::{Bench, bake, refused, sinew, stderr, stdout};
 use common::compare::compare_within;
 use common::{tolerance, usd};
 use glam::DVec3;
-use openusd::sdf;
 use serde::Deserialize;
 
 fn folder() -> PathBuf {
@@ -271,11 +270,8 @@ fn values_that_a_crate_would_get_changed_are_refused() {
         assert_eq!(bake(&input, &out, &[]).status.code(), Some(0), "{more}");
         let value = |file: &Path| {
             let stage = usd::open(file);
-            let attribute = stage.attribute(format!("/R.{property}").as_str()).unwrap();
-            (
-                attribute.get::<sdf::Value>().unwrap(),
-                attribute.time_samples().unwrap(),
-            )
+            let attribute = usd::prim(&stage, "/R").attribute(property);
+            (attribute.get(None).unwrap(), attribute.samples().unwrap())
         };
         assert_eq!(value(&out), value(&input), "{more}");
         let layer = bench.path("layer.usdc");

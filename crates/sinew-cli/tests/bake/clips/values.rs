@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use libtest_mimic::Failed;
+use sinew_stage::{Predicate, Prim};
 
 use crate::clips::bench::{bake, count, example, files, project};
 use common::command::{Bench, stderr, stdout};
@@ -179,12 +180,9 @@ pub fn a_still_stage() {
     assert_eq!(files(&bench.path("out_clips")).len(), 3);
     let value = |file: &Path| {
         let stage = common::usd::open(file);
-        let mut paths = Vec::new();
-        let all = openusd::usd::PrimPredicate::ALL;
-        stage.traverse(all, |p| paths.push(p.clone())).unwrap();
-        let points =
-            |p: &openusd::sdf::Path| common::usd::vectors(&stage, p.as_str(), "points", None);
-        paths.iter().filter_map(points).collect::<Vec<_>>()
+        let prims = stage.traverse(Predicate::ALL);
+        let points = |p: Prim<'_>| common::usd::vectors(&stage, p.path().as_str(), "points", None);
+        prims.filter_map(points).collect::<Vec<_>>()
     };
     assert!(!value(&one).is_empty());
     assert_eq!(value(&one), value(&out));

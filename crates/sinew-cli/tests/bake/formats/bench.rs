@@ -8,6 +8,8 @@ use sinew_bake::{Backend, BakeOptions, BakeReport, FrameRange, OutSpace, Rigid, 
 use crate::formats::{obj, stage};
 use common::command::Bench;
 use common::usd;
+use sinew_layer::Value;
+use sinew_stage::Stage;
 
 pub fn project(file: &str) -> PathBuf {
     common::repository().join(file)
@@ -42,10 +44,7 @@ pub fn own_stages(bench: &Bench) -> Vec<PathBuf> {
 }
 
 /// The same bake as USD in world space: points by prim and time, to the bit what frames hold.
-pub struct WorldBake(
-    pub openusd::usd::Stage,
-    #[expect(dead_code)] tempfile::TempDir,
-);
+pub struct WorldBake(pub Stage, #[expect(dead_code)] tempfile::TempDir);
 
 impl WorldBake {
     pub fn new(input: &Path, options: &BakeOptions) -> Self {
@@ -63,24 +62,19 @@ impl WorldBake {
     }
 }
 
-pub fn ints(stage: &openusd::usd::Stage, prim: &str, name: &str) -> Vec<i32> {
-    let attribute = stage.attribute(format!("{prim}.{name}").as_str()).unwrap();
-    match attribute.get::<openusd::sdf::Value>().unwrap() {
-        Some(openusd::sdf::Value::IntVec(v)) => v.to_vec(),
+pub fn ints(stage: &Stage, prim: &str, name: &str) -> Vec<i32> {
+    match usd::value(stage, prim, name, None) {
+        Some(Value::IntArray(v)) => v.to_vec(),
         other => panic!("{prim}.{name}: {other:?}"),
     }
 }
 
 /// A mesh's faces as authored, turned where they are left-handed.
-pub fn authored_faces(stage: &openusd::usd::Stage, prim: &str, turned: bool) -> Vec<Vec<usize>> {
+pub fn authored_faces(stage: &Stage, prim: &str, turned: bool) -> Vec<Vec<usize>> {
     let counts = ints(stage, prim, "faceVertexCounts");
     let indices = ints(stage, prim, "faceVertexIndices");
-    let orientation = stage
-        .attribute(format!("{prim}.orientation").as_str())
-        .unwrap();
-    let orientation = orientation.get::<openusd::sdf::Value>().unwrap();
-    let left =
-        matches!(&orientation, Some(openusd::sdf::Value::Token(t)) if t.as_str() == "leftHanded");
+    let orientation = usd::value(stage, prim, "orientation", None);
+    let left = orientation == Some(Value::token("leftHanded"));
     let mut at = 0;
     let mut out = Vec::new();
     for count in counts {

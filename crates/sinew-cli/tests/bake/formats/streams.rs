@@ -1,12 +1,13 @@
 //! Samples that go to the file as they are deformed.
 //!
-//! A `.usdc` has its arrays ahead of the layer; a `.usdz` and a `.usda` are held whole and written by openusd.
+//! A `.usdc` has its arrays ahead of the layer; a `.usdz` and a `.usda` are held whole.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use openusd::sdf::{AbstractData, Value};
 use sinew_bake::{Backend, BakeOptions, Progress};
+use sinew_layer::{Layer, Path as LayerPath, Spec, Value};
 
 use common::command::{Bench, bake, stderr};
 use common::usd;
@@ -48,38 +49,44 @@ pub fn a_streamed_file_holds_what_a_held_one_does() {
     pairs(&bench, &mut |streamed, held| {
         let (streamed, held) = (usd::open(streamed), usd::open(held));
         let (streamed, held) = (streamed.root_layer(), held.root_layer());
-        samples += same(streamed.data(), held.data());
+        samples += same(streamed, held);
     });
     assert!(samples > 1000, "{samples}");
 }
 
 /// Compares two layers, and counts their samples.
-fn same(a: &dyn AbstractData, b: &dyn AbstractData) -> usize {
-    assert_eq!(a.spec_paths(), b.spec_paths());
+fn same(a: &Layer, b: &Layer) -> usize {
+    let specs = |layer: &Layer| -> BTreeMap<LayerPath, Spec> {
+        let mut specs = BTreeMap::new();
+        layer.walk(&LayerPath::root(), &mut |path, spec| {
+            specs.insert(path.clone(), spec.clone());
+        });
+        specs
+    };
+    let (a, b) = (specs(a), specs(b));
+    assert!(a.keys().eq(b.keys()));
     let mut samples = 0;
-    for path in a.spec_paths() {
-        assert_eq!(a.spec_type(&path), b.spec_type(&path), "{path}");
-        let fields = |data: &dyn AbstractData| {
-            let mut fields = data.list_fields(&path).unwrap_or_default();
+    for ((path, a), b) in a.iter().zip(b.values()) {
+        assert_eq!(a.kind, b.kind, "{path}");
+        let fields = |spec: &Spec| {
+            let mut fields: Vec<_> = spec.fields.iter().cloned().collect();
             // A crate says nothing by an empty comment.
-            let nothing = Value::String(String::new());
-            let comment = data.get_field(&path, "comment").ok();
-            let says_nothing = comment.is_some_and(|c| *c == nothing);
-            fields.retain(|field| field != "comment" || !says_nothing);
-            fields.sort();
+            fields.retain(|(name, value)| name != "comment" || *value != Value::string(""));
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
             fields
         };
-        assert_eq!(fields(a), fields(b), "{path}");
-        for field in fields(a) {
-            let (x, y) = (a.get_field(&path, &field), b.get_field(&path, &field));
-            let (x, y) = (x.unwrap().into_owned(), y.unwrap().into_owned());
+        let (a, b) = (fields(a), fields(b));
+        assert!(a.iter().map(|f| &f.0).eq(b.iter().map(|f| &f.0)), "{path}");
+        for ((field, x), (_, y)) in a.iter().zip(&b) {
+            let (x, y) = (x.load().unwrap(), y.load().unwrap());
             let (Value::TimeSamples(x), Value::TimeSamples(y)) = (&x, &y) else {
                 assert_eq!(bits(&x), bits(&y), "{path} {field}");
                 continue;
             };
-            assert_eq!(x.len(), y.len(), "{path}");
-            for ((t, x), (u, y)) in x.iter().zip(y) {
-                assert_eq!((t, bits(x)), (u, bits(y)), "{path}");
+            assert_eq!(x.times(), y.times(), "{path}");
+            for i in 0..x.len() {
+                let (x, y) = (x.load(i).unwrap(), y.load(i).unwrap());
+                assert_eq!(bits(&x), bits(&y), "{path} {i}");
             }
             samples += x.len();
         }
@@ -90,9 +97,9 @@ fn same(a: &dyn AbstractData, b: &dyn AbstractData) -> usize {
 /// What has to be equal: signs of zeros too, where a value is an array of vectors.
 fn bits(value: &Value) -> String {
     match value {
-        Value::Vec3fVec(v) => {
-            let numbers = v.iter().flat_map(|v| [v.x, v.y, v.z]);
-            let bits: Vec<u32> = numbers.map(f32::to_bits).collect();
+        Value::Vec3fArray(v) => {
+            let numbers = v.as_flattened().iter();
+            let bits: Vec<u32> = numbers.map(|v| v.to_bits()).collect();
             format!("Vec3f {bits:x?}")
         }
         _ => format!("{value:?}"),

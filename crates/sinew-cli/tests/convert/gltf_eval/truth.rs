@@ -9,10 +9,11 @@ use std::path::Path;
 
 use glam::{DMat4, DVec3};
 use libtest_mimic::Failed;
-use openusd::sdf;
 use sinew_animate::asset::AssetClip;
 use sinew_io::usd::UsdFile;
 use sinew_io::{OpenOptions, gltf};
+use sinew_layer::Value;
+use sinew_stage::Stage;
 
 use crate::gltf_eval::moments::Moment;
 use crate::gltf_eval::pairing::pair;
@@ -203,15 +204,15 @@ fn frames(npz: &Path) -> Result<Vec<(f64, String, Vec<DVec3>)>, Failed> {
 }
 
 /// Rest points in Blender's order, in the world: the glTF exporter applies the armature's transform to them.
-fn rest_points(stage: &openusd::usd::Stage, mesh: &str) -> Result<Vec<DVec3>, Failed> {
+fn rest_points(stage: &Stage, mesh: &str) -> Result<Vec<DVec3>, Failed> {
     let prim = format!("/root/World_Xform/Rig/{mesh}/{mesh}");
     let points = usd::vectors(stage, &prim, "points", None).ok_or("points")?;
-    let bind = stage.attribute(format!("{prim}.primvars:skel:geomBindTransform").as_str())?;
-    let Some(sdf::Value::Matrix4d(bind)) = bind.get::<sdf::Value>()? else {
+    let bind = usd::value(stage, &prim, "primvars:skel:geomBindTransform", None);
+    let Some(Value::Matrix4d(bind)) = bind else {
         return Err("a geomBindTransform".into());
     };
     let world_from_skel = usd::world_from_prim(stage, "/root/World_Xform/Rig/Rig", 1.0);
-    let world_from_mesh = world_from_skel * DMat4::from_cols_array(&bind.0);
+    let world_from_mesh = world_from_skel * DMat4::from_cols_array(&bind);
     let world = points
         .into_iter()
         .map(|p| y_up(world_from_mesh.transform_point3(p)));

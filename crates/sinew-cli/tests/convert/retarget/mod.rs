@@ -13,11 +13,12 @@ use common::trials::Trial;
 use common::{python, tolerance, usd};
 use glam::{DMat4, DQuat, DVec3};
 use libtest_mimic::Failed;
-use openusd::{sdf, usd as openusd_usd};
 use serde_json::{Value, json};
 use sinew::math::Trs;
 use sinew_animate::retarget::RigPlacement;
 use sinew_io::usd::UsdFile;
+use sinew_layer::Value as Usd;
+use sinew_stage::Stage as UsdStage;
 use stages::Stage;
 
 pub fn trials() -> Vec<Trial> {
@@ -236,12 +237,9 @@ fn the_table_names_every_bone() -> Result<(), Failed> {
     Ok(())
 }
 
-fn value(stage: &openusd_usd::Stage, prim: &str, name: &str, time: f64) -> sdf::Value {
-    let attribute = stage.attribute(format!("{prim}.{name}").as_str()).unwrap();
-    let value = attribute.get_at::<sdf::Value>(openusd_usd::TimeCode::new(time));
-    value
-        .unwrap()
-        .unwrap_or_else(|| panic!("{prim}.{name} at {time}"))
+fn value(stage: &UsdStage, prim: &str, name: &str, time: f64) -> Usd {
+    let value = usd::value(stage, prim, name, Some(time));
+    value.unwrap_or_else(|| panic!("{prim}.{name} at {time}"))
 }
 
 fn what_is_written_is_complete() -> Result<(), Failed> {
@@ -258,19 +256,19 @@ fn what_is_written_is_complete() -> Result<(), Failed> {
         assert_eq!(usd::times(&stage, anim, name), times, "{name}");
     }
     for time in &times {
-        let sdf::Value::Vec3fVec(t) = value(&stage, anim, "translations", *time) else {
+        let Usd::Vec3fArray(t) = value(&stage, anim, "translations", *time) else {
             return Err("translations are float3".into());
         };
-        let sdf::Value::QuatfVec(r) = value(&stage, anim, "rotations", *time) else {
+        let Usd::QuatfArray(r) = value(&stage, anim, "rotations", *time) else {
             return Err("rotations are quatf".into());
         };
-        let sdf::Value::Vec3hVec(s) = value(&stage, anim, "scales", *time) else {
+        let Usd::Vec3hArray(s) = value(&stage, anim, "scales", *time) else {
             return Err("scales are half3".into());
         };
         assert_eq!([t.len(), r.len(), s.len()], [joints.len(); 3]);
         let r: Vec<DQuat> = r
             .iter()
-            .map(|q| DQuat::from_xyzw(q.x.into(), q.y.into(), q.z.into(), q.w.into()))
+            .map(|q| DQuat::from_array(q.0.map(f64::from)))
             .collect();
         for (j, q) in r.iter().enumerate() {
             assert!((q.length() - 1.0).abs() < tolerance::FEW_ROUNDINGS);
@@ -283,31 +281,28 @@ fn what_is_written_is_complete() -> Result<(), Failed> {
         for (j, name) in pair.target.rig.names().iter().enumerate() {
             let rest = &pair.target.rig.rest()[j];
             if name.starts_with("J_Sec") || name == "Root" {
-                assert_eq!(
-                    [t[j].x, t[j].y, t[j].z],
-                    rest.translation.as_vec3().to_array()
-                );
+                assert_eq!(t[j], rest.translation.as_vec3().to_array());
                 assert!(last[j].dot(rest.rotation).abs() > 1.0 - tolerance::TURN_STORED_IN_F32);
             }
-            assert_eq!(s[j].x.to_f64(), 1.0);
+            assert_eq!(s[j][0].to_f64(), 1.0);
         }
     }
-    let metadata = |key: &str| stage.stage_metadata(key).unwrap();
+    let metadata = |key: &str| stage.metadata(key).unwrap();
     let number = |key: &str| match metadata(key) {
-        Some(sdf::Value::Double(v)) => v,
+        Some(Usd::Double(v)) => v,
         other => panic!("{key}: {other:?}"),
     };
     assert_eq!(number("timeCodesPerSecond"), 30.0);
     assert_eq!(number("framesPerSecond"), 30.0);
     assert_eq!((number("startTimeCode"), number("endTimeCode")), (1.0, 9.0));
     assert_eq!(number("metersPerUnit"), 1.0);
-    assert!(matches!(metadata("upAxis"), Some(sdf::Value::Token(t)) if t.as_str() == "Y"));
+    assert!(matches!(metadata("upAxis"), Some(Usd::Token(t)) if t.as_str() == "Y"));
     // Of the source's two channels the target has a shape for the second.
     assert_eq!(usd::tokens(&stage, anim, "blendShapes"), ["Smile"]);
-    let sdf::Value::FloatVec(weights) = value(&stage, anim, "blendShapeWeights", 3.0) else {
+    let Usd::FloatArray(weights) = value(&stage, anim, "blendShapeWeights", 3.0) else {
         return Err("weights are floats".into());
     };
-    assert_eq!(weights, [0.125 * 3.0 + 0.5]);
+    assert_eq!(*weights, [0.125 * 3.0 + 0.5]);
     // It is bound: sinew poses with it, and finds nothing wrong.
     let scene = UsdFile::open(&out)?.scene(Default::default())?;
     assert_eq!(scene.warnings, []);
@@ -360,22 +355,17 @@ fn formats_hold_the_same() -> Result<(), Failed> {
         assert_eq!(all(&got), all(&want), "{out}");
     }
     let stage = usd::open(&pair.bench.path("alone_out.usda"));
-    assert_eq!(
-        stage
-            .default_prim()
-            .map(|t| t.as_str().to_owned())
-            .as_deref(),
-        Some("Animation")
-    );
-    assert!(!stage.prim("/Char")?.is_valid()?);
+    let default_prim = stage.metadata("defaultPrim")?;
+    assert_eq!(default_prim, Some(Usd::token("Animation")));
+    assert!(stage.prim(&usd::path("/Char")).is_none());
     for (key, want) in [
         ("metersPerUnit", 1.0),
         ("timeCodesPerSecond", 30.0),
         ("endTimeCode", 9.0),
     ] {
-        let got = stage.stage_metadata(key)?;
+        let got = stage.metadata(key)?;
         assert!(
-            matches!(got, Some(sdf::Value::Double(v)) if v == want),
+            matches!(got, Some(Usd::Double(v)) if v == want),
             "{key}: {got:?}"
         );
     }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use openusd::{sdf, usd};
 use serde_json::json;
 use sinew::sampled::Time;
 use sinew::skel::InbetweenDef;
@@ -11,11 +10,13 @@ use sinew_animate::asset::{
     Asset, AssetClip, CurveInterpolation, Keys, LocalTransform, TrackTarget,
 };
 use sinew_io::usd::{ClipChoice, OpenOptions, UsdFile};
+use sinew_layer::Value;
+use sinew_stage::Stage;
 
 use crate::from_asset::assets::{self, character, finished, node, track};
 use crate::from_asset::{ask_pixar, converted};
 use common::trials::Trial;
-use common::usd::{has_value, open, tokens, type_name, vectors};
+use common::usd::{has_value, open, prim, times, tokens, type_name, value, vectors};
 use common::{python, tolerance};
 
 type Outcome = Result<(), Failed>;
@@ -49,7 +50,7 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-fn save(asset: &Asset, clips: ClipChoice, out: &Path) -> Result<usd::Stage, Failed> {
+fn save(asset: &Asset, clips: ClipChoice, out: &Path) -> Result<Stage, Failed> {
     let options = OpenOptions {
         clips,
         ..OpenOptions::default()
@@ -59,7 +60,7 @@ fn save(asset: &Asset, clips: ClipChoice, out: &Path) -> Result<usd::Stage, Fail
 }
 
 /// The stage of the character with its first clip.
-fn hero(clips: ClipChoice) -> Result<(tempfile::TempDir, usd::Stage), Failed> {
+fn hero(clips: ClipChoice) -> Result<(tempfile::TempDir, Stage), Failed> {
     let folder = tempfile::tempdir()?;
     let stage = save(&character(), clips, &folder.path().join("hero.usda"))?;
     Ok((folder, stage))
@@ -108,10 +109,9 @@ fn joints() -> Outcome {
     Ok(())
 }
 
-fn matrix(stage: &usd::Stage, prim: &str, name: &str) -> Result<glam::DMat4, Failed> {
-    let attribute = stage.attribute(format!("{prim}.{name}").as_str())?;
-    match attribute.get::<sdf::Value>()? {
-        Some(sdf::Value::Matrix4d(m)) => Ok(glam::DMat4::from_cols_array(&m.0)),
+fn matrix(stage: &Stage, prim: &str, name: &str) -> Result<glam::DMat4, Failed> {
+    match value(stage, prim, name, None) {
+        Some(Value::Matrix4d(m)) => Ok(glam::DMat4::from_cols_array(&m)),
         other => Err(format!("{prim}.{name}: {other:?}").into()),
     }
 }
@@ -159,8 +159,8 @@ fn two_skeletons() -> Outcome {
 
 fn every_clip() -> Outcome {
     let (_folder, stage) = hero(ClipChoice::All)?;
-    let source = stage.relationship(format!("{SKELETON}.skel:animationSource").as_str())?;
-    let targets: Vec<String> = source.targets()?.iter().map(ToString::to_string).collect();
+    let source = prim(&stage, SKELETON).relationship("skel:animationSource");
+    let targets: Vec<String> = source.targets().iter().map(ToString::to_string).collect();
     assert_eq!(targets, ["/hero_1/Animations/walk"]);
     for clip in ["walk", "grow"] {
         let prim = format!("/hero_1/Animations/{clip}");
@@ -179,8 +179,7 @@ fn together() -> Outcome {
     assert_eq!(type_name(&stage, prim), "SkelAnimation");
     // The walk's weights and the other clip's scales.
     for name in ["blendShapeWeights", "scales"] {
-        let attribute = stage.attribute(format!("{prim}.{name}").as_str())?;
-        assert!(attribute.time_sample_times()?.len() > 1, "{name}");
+        assert!(times(&stage, prim, name).len() > 1, "{name}");
     }
     Ok(())
 }
@@ -255,11 +254,11 @@ fn bound() -> Outcome {
         ClipChoice::First,
         &folder.path().join("free.usda"),
     )?;
-    for (prim, is_bound) in [("Face", true), ("Face_1", false)] {
-        let prim = stage.prim(format!("/free/舞台/Face/{prim}").as_str())?;
-        assert_eq!(prim.has_api_schema("SkelBindingAPI")?, is_bound);
+    for (name, is_bound) in [("Face", true), ("Face_1", false)] {
+        let prim = prim(&stage, &format!("/free/舞台/Face/{name}"));
+        assert_eq!(prim.has_api("SkelBindingAPI"), is_bound);
         assert_eq!(
-            prim.relationship("skel:skeleton").has_authored_targets()?,
+            prim.relationship("skel:skeleton").has_authored_targets(),
             is_bound
         );
     }
@@ -285,9 +284,8 @@ fn sparse() -> Outcome {
         "/hero_1/Armature/Body/smile",
         "pointIndices"
     ));
-    let attribute = stage.attribute(format!("{shape}.pointIndices").as_str())?;
-    let indices = attribute.get::<sdf::Value>()?;
-    assert_eq!(indices, Some(sdf::Value::IntVec(vec![2, 7])));
+    let indices = value(&stage, shape, "pointIndices", None);
+    assert_eq!(indices, Some(Value::IntArray(vec![2, 7].into())));
     // In the order of the indices.
     let [y, x] = [glam::DVec3::Y, glam::DVec3::X];
     assert_eq!(vectors(&stage, shape, "offsets", None), Some(vec![y, x]));
@@ -300,8 +298,8 @@ fn sparse() -> Outcome {
         vectors(&stage, shape, "inbetweens:half_way", None),
         Some(vec![z, z])
     );
-    let between = stage.attribute(format!("{shape}.inbetweens:half_way").as_str())?;
-    assert_eq!(between.get_metadata::<f32>("weight")?, Some(0.5));
+    let between = prim(&stage, shape).attribute("inbetweens:half_way");
+    assert_eq!(between.metadata("weight")?, Some(Value::Float(0.5)));
     Ok(())
 }
 
@@ -464,18 +462,19 @@ fn materials(python: &str, extension: &str) -> Outcome {
         ("normal", "Normal.outputs:rgb"),
         ("occlusion", "Occlusion.outputs:r"),
     ] {
-        let name = format!("{everything}/Surface.inputs:{input}");
-        let sources = stage.attribute(name.as_str())?.connections()?;
+        let surface = prim(&stage, &format!("{everything}/Surface"));
+        let name = format!("inputs:{input}");
+        let sources = surface.attribute(&name).connections();
         let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
         assert_eq!(sources, [format!("{everything}/{source}")], "{input}");
     }
-    for (prim, material) in [
+    for (part, material) in [
         ("Part", "Material"),
         ("Part_1", "Everything"),
         ("Part_2", "Everything_1"),
     ] {
-        let binding = format!("/painted/{prim}/Part.material:binding");
-        let targets = stage.relationship(binding.as_str())?.targets()?;
+        let part = prim(&stage, &format!("/painted/{part}/Part"));
+        let targets = part.relationship("material:binding").targets();
         assert_eq!(
             targets[0].to_string(),
             format!("/painted/Materials/{material}")
@@ -486,12 +485,10 @@ fn materials(python: &str, extension: &str) -> Outcome {
         &format!("{everything}/Surface"),
         "inputs:emissiveColor"
     ));
-    let uvs = stage
-        .attribute("/painted/Part/Part.primvars:st")?
-        .get::<sdf::Value>()?;
-    let Some(sdf::Value::Vec2fVec(uvs)) = uvs else {
+    let uvs = value(&stage, "/painted/Part/Part", "primvars:st", None);
+    let Some(Value::Vec2fArray(uvs)) = uvs else {
         return Err("no uvs".into());
     };
-    assert_eq!((uvs[2].x, uvs[2].y), (0.5, 0.75), "v runs upward");
+    assert_eq!(uvs[2], [0.5, 0.75], "v runs upward");
     Ok(())
 }

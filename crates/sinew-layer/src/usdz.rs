@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 

@@ -37,7 +37,7 @@ impl UsdFile {
         if self.made.is_some() {
             self.check_output(out)?;
             return self
-                .write_whole(self.root_layer_copy(out), out)
+                .write_whole(self.root_layer_copy(out)?, out)
                 .map(|_| ());
         }
         for file in [self.file(), out] {
@@ -49,7 +49,7 @@ impl UsdFile {
             }
         }
         self.check_output(out)?;
-        export(&self.root_layer_copy(out), out)
+        export(&self.root_layer_copy(out)?, out)
     }
 
     /// Writes the whole file, as edited, in the format of the extension. If the file or the output
@@ -69,7 +69,7 @@ impl UsdFile {
 
 impl UsdFile {
     /// The root layer as it is in memory, to be written as `out`.
-    pub(crate) fn root_layer_copy(&self, out: &Path) -> Layer {
+    pub(crate) fn root_layer_copy(&self, out: &Path) -> Result<Layer> {
         let mut layer = Layer::clone(self.stage.root_layer());
         let folder = outermost_file(self.stage.root_identifier())
             .parent()
@@ -77,8 +77,9 @@ impl UsdFile {
         assets::map(&mut layer, |path| {
             let new = anchored(path, &folder, out);
             (new != path).then(|| new.into())
-        });
-        layer
+        })
+        .map_err(|e| Error::open(self.file(), e))?;
+        Ok(layer)
     }
 }
 
@@ -168,7 +169,8 @@ pub(crate) fn write_package(
     assets::map(&mut layer, |path| {
         let new = packed.localise(path);
         (new != path).then(|| Token::from(new))
-    });
+    })
+    .map_err(|e| fail(e.into()))?;
     let stem = output
         .file_stem()
         .and_then(|s| s.to_str())

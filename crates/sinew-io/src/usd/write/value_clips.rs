@@ -13,7 +13,7 @@ use sinew_layer::{Dictionary, Layer, Path as ScenePath, Token, Value};
 
 use super::save::Outputs;
 use super::{edits, save};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::write::bake_output::BakeOutput;
 use crate::usd::write::clip_file::{ClipContents, ClipRecord};

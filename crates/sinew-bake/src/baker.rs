@@ -197,9 +197,6 @@ impl Baker {
                 chosen: &chosen,
             };
             file.check_output(output)?;
-            if !options.layer {
-                file.check_flattened(output)?;
-            }
             clips.bake(&mut self.deformer, &mut report, progress)?;
         } else if format == Format::Usd {
             report.files.push(output.to_owned());
@@ -308,9 +305,6 @@ pub fn stitch(
     let mut report = with_deep_stack(&mut super::always(progress), |progress| {
         let (file, scene) = read(input, options)?;
         file.check_output(output)?;
-        if !options.layer {
-            file.check_flattened(output)?;
-        }
         let mut report = BakeReport::new(String::new());
         report.errors.clone_from(&scene.errors);
         report.warnings.clone_from(&scene.warnings);

@@ -241,6 +241,18 @@ pub(crate) fn depends_on_layer(value: &Value) -> bool {
     )
 }
 
+/// The names of fields of specs, without those that are no metadata.
+pub(crate) fn names_of<'s>(opinions: impl Iterator<Item = SpecOpinion<'s>>) -> Vec<Token> {
+    let fields = opinions.flat_map(|o| o.spec.fields.iter());
+    fields.map(|(n, _)| n.clone()).filter(|n| !is_private(n)).collect()
+}
+
+/// Whether a property is custom: no schema has it, and an opinion says so.
+pub(crate) fn is_custom(prim: Prim<'_>, name: &str) -> bool {
+    let says_so = |o: SpecOpinion<'_>| o.spec.get(field::CUSTOM) == Some(&Value::Bool(true));
+    prim.kind().property(name).is_none() && prim.property_opinions(name).any(says_so)
+}
+
 /// Whether a field is none of the metadata that usd-core lists: arcs, clips, values and lists of what is below.
 pub(crate) fn is_private(name: &str) -> bool {
     matches!(

@@ -31,7 +31,7 @@ struct Tables {
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
-    let layer = sinew_layer::usda::parse(include_str!("schemas.usda"), "schemas.usda")
+    let layer = sinew_layer::usda::parse("schemas.usda", include_bytes!("schemas.usda"))
         .unwrap_or_else(|e| panic!("the schema tables are written by a script: {e}"));
     let mut schemas = HashMap::new();
     for name in layer.root().children() {

@@ -15,6 +15,7 @@ mod open;
 pub mod path;
 pub mod usda;
 pub mod usdc;
+pub mod usdz;
 pub mod value;
 
 pub use error::{Error, Result};

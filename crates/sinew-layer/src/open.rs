@@ -9,6 +9,7 @@ use memmap2::Mmap;
 use crate::error::{Error, Result};
 use crate::layer::Layer;
 use crate::usdc::{self, Bytes};
+use crate::usdz::{self, Package};
 
 /// Maps a regular file. Anything else, such as a pipe, is refused without opening it.
 pub(crate) fn map(path: &Path) -> Result<Bytes> {
@@ -40,24 +41,36 @@ pub(crate) fn layer(name: &str, bytes: Bytes) -> Result<Layer> {
     }
 }
 
+/// Reads a layer of any format, of a package its root layer.
+fn any(name: &str, bytes: Bytes) -> Result<Layer> {
+    match usdz::is_package(&bytes) {
+        true => Package::read(name, bytes)?.root_layer(),
+        false => layer(name, bytes),
+    }
+}
+
 impl Layer {
     /// Opens a file. What it is, text, crate or package, is up to its content, not its name. Of a package
-    /// this is the root layer. Crate files and packages stay open: nobody may write to them meanwhile.
+    /// this is the root layer; `a.usdz[b.usda]` is another layer of a package. Crate files and packages stay open: nobody may write to them meanwhile.
     ///
     /// # Errors
     /// [`Error::Io`] if it is no regular file or cannot be read, [`Error::Malformed`] if it is broken,
     /// [`Error::Unsupported`] if it is newer than this crate.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = map(path)?;
         let name = path.to_string_lossy();
-        layer(&name, bytes)
+        if let Some((package, inner)) = usdz::split_package_path(&name)
+            && !path.exists()
+        {
+            return Package::open(Path::new(package))?.layer(inner);
+        }
+        any(&name, map(path)?)
     }
 
-    /// Reads a layer, text or crate, that is in memory. Messages call it `name`.
+    /// Reads a layer of any format that is in memory. Messages call it `name`.
     ///
     /// # Errors
     /// [`Error::Malformed`] if it is broken, [`Error::Unsupported`] if it is newer than this crate.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self> {
-        layer(name, bytes.into())
+        any(name, bytes.into())
     }
 }

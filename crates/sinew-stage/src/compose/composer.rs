@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sinew_layer::value::LayerOffset;
 use sinew_layer::{Layer, Path, Token};
 
-use super::index::{ArcKind, Node, PrimIndex};
+use super::graph::Graph;
+use super::index::{Node, PrimIndex};
+use super::indexer;
+use super::library::Library;
 use super::limits::Limits;
-use super::map::Map;
-use super::stack::{LayerStack, StackLayer};
+use super::stack::{self, LayerStack};
+use super::work::Work;
 use crate::error::Result;
 use crate::resolver::Resolver;
 
@@ -45,8 +47,8 @@ pub struct Diagnostic {
 
 /// Opens the layers of a stage and composes its prims. Prims can be composed in parallel.
 pub struct Composer {
+    library: Library,
     stack: Arc<LayerStack>,
-    options: Options,
 }
 
 impl Composer {
@@ -60,25 +62,23 @@ impl Composer {
         session: Option<Arc<Layer>>,
         options: Options,
     ) -> Result<Self> {
-        let root = StackLayer {
-            identifier: root_identifier.to_owned(),
-            layer: resolver.open(root_identifier)?,
-            offset: LayerOffset::IDENTITY,
-        };
-        let session = session.map(|layer| StackLayer {
-            identifier: layer.name().to_owned(),
-            layer,
-            offset: LayerOffset::IDENTITY,
-        });
-        let layers = session.into_iter().chain([root]).collect();
-        let stack = Arc::new(LayerStack { layers });
-        Ok(Self { stack, options })
+        let library = Library::new(resolver, options);
+        let layer = library.open_root(root_identifier)?;
+        if let Some(session) = &session {
+            library.add_bytes(session);
+        }
+        let root = Path::root();
+        let work = Work::new(&library, &root);
+        let stack = stack::build(&library, &work, root_identifier, layer, session, None)?;
+        work.finish();
+        let stack = Arc::new(stack);
+        Ok(Self { library, stack })
     }
 
     /// What was asked for.
     #[must_use]
     pub fn options(&self) -> &Options {
-        &self.options
+        &self.library.options
     }
 
     /// The root layer with its sublayers and the session layer.
@@ -90,44 +90,33 @@ impl Composer {
     /// The index of the stage's root, `/`.
     #[must_use]
     pub fn root(&self) -> PrimIndex {
-        self.index(Path::root())
+        Graph::new(Node::site(self.stack.clone(), Path::root())).finish()
     }
 
-    /// The index of a child prim.
+    /// The index of a child prim. `name` is one of the parent's [`child_names`](PrimIndex::child_names).
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) if a limit is exceeded. Whatever else is wrong is a diagnostic.
     pub fn child(&self, parent: &PrimIndex, name: &str) -> Result<PrimIndex> {
-        Ok(self.index(parent.path.child(name)))
+        let path = parent.path().child(name);
+        let work = Work::new(&self.library, &path);
+        let graph = self
+            .library
+            .add_prim(&work)
+            .and_then(|()| indexer::child(&work, None, parent.to_graph(), name, true));
+        work.finish();
+        Ok(graph?.finish())
     }
 
     /// All layers that were opened so far, by identifier.
     #[must_use]
     pub fn layers(&self) -> Vec<(String, Arc<Layer>)> {
-        let all = self.stack.layers.iter();
-        all.map(|l| (l.identifier.clone(), l.layer.clone()))
-            .collect()
+        self.library.layers()
     }
 
     /// What was wrong so far, ordered by prim.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        Vec::new()
-    }
-
-    fn index(&self, path: Path) -> PrimIndex {
-        let node = Node {
-            stack: self.stack.clone(),
-            path: path.clone(),
-            kind: ArcKind::Root,
-            parent: None,
-            origin: None,
-            map: Map::IDENTITY,
-            has_specs: true,
-        };
-        PrimIndex {
-            path,
-            nodes: Box::new([node]),
-        }
+        self.library.diagnostics()
     }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use sinew_layer::value::LayerOffset;
 use sinew_layer::{Path, Spec, Token};
 
+use super::graph::walk_instanceable;
 use super::map::Map;
+use super::site;
 use super::stack::{LayerStack, StackLayer};
 
 /// How a node was introduced.
@@ -37,6 +39,24 @@ pub struct Node {
     pub map: Map,
     /// Whether any layer of the stack has a spec at the path that counts.
     pub has_specs: bool,
+    /// Paths and times of this node to those of its parent.
+    pub(super) to_parent: Map,
+    /// The arc's number in the list of arcs at its origin.
+    pub(super) sibling: u32,
+    /// The depth in namespace of the prim that has the arc.
+    pub(super) depth: usize,
+    /// From how many path elements on its specs do not count; 0 if all count.
+    pub(super) restricted: usize,
+    /// Whether an ancestor of the prim has the arc.
+    pub(super) ancestral: bool,
+    /// Whether its own specs do not count.
+    pub(super) inert: bool,
+    /// Whether it is out of the prim, with all below it.
+    pub(super) culled: bool,
+    /// Its strongest and weakest child, and its next weaker sibling.
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) next: u32,
 }
 
 /// One opinion: a spec of a layer that contributes to a prim.
@@ -62,13 +82,22 @@ pub struct VariantSet {
 
 /// What decides about the prims below an instance: instances with equal keys share one prototype.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct InstanceKey(Arc<[(usize, Path)]>);
+pub struct InstanceKey(Arc<KeyContent>);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct KeyContent {
+    /// Kind, address of the layer stack, path, time offset and scale of each arc that is shared.
+    arcs: Vec<(ArcKind, usize, Path, [u64; 2])>,
+    selections: Vec<(Token, Token)>,
+}
 
 /// The opinions of one prim.
 #[derive(Clone, Debug)]
 pub struct PrimIndex {
     pub(super) path: Path,
     pub(super) nodes: Box<[Node]>,
+    pub(super) has_payloads: bool,
+    pub(super) instanceable: bool,
 }
 
 impl PrimIndex {
@@ -86,7 +115,9 @@ impl PrimIndex {
 
     /// The specs of the prim, strongest first.
     pub fn opinions(&self) -> impl Iterator<Item = Opinion<'_>> {
-        self.nodes.iter().enumerate().flat_map(|(node, n)| {
+        let counting = self.nodes.iter().enumerate();
+        let counting = counting.filter(|(_, n)| n.has_specs && n.contributes());
+        counting.flat_map(|(node, n)| {
             n.stack.layers.iter().filter_map(move |layer| {
                 Some(Opinion {
                     node,
@@ -111,41 +142,83 @@ impl PrimIndex {
         self.nodes[node].map.to_target(path)
     }
 
-    /// Names of the child prims, in the composed order.
-    #[must_use]
-    pub fn child_names(&self) -> Vec<Token> {
-        let mut names: Vec<Token> = Vec::new();
-        for opinion in self.opinions() {
-            for name in opinion.spec.children() {
-                if !names.contains(name) {
-                    names.push(name.clone());
-                }
-            }
-        }
-        names
-    }
-
     /// Whether the prim is an instance: `instanceable` is true and it has an arc whose opinions can be shared.
     #[must_use]
     pub fn is_instanceable(&self) -> bool {
-        false
+        self.instanceable
+    }
+
+    /// Whether the prim itself has payloads, loaded or not.
+    #[must_use]
+    pub fn has_payloads(&self) -> bool {
+        self.has_payloads
     }
 
     /// The key of the prototype that an instance shares. None if the prim is no instance.
     #[must_use]
     pub fn instance_key(&self) -> Option<InstanceKey> {
-        None
+        if !self.instanceable {
+            return None;
+        }
+        let mut arcs = Vec::new();
+        walk_instanceable(&self.nodes, |i, is_shared| {
+            let node = &self.nodes[i];
+            if is_shared {
+                let offset = node.map.offset();
+                let offset = [offset.offset, offset.scale].map(|n| (n + 0.0).to_bits());
+                let stack = Arc::as_ptr(&node.stack) as usize;
+                arcs.push((node.kind, stack, node.path.clone(), offset));
+            }
+            // What is below a shared arc follows from it, but for payloads that are not loaded.
+            !is_shared || self.has_payloads
+        });
+        let mut selections: BTreeMap<Token, Token> = BTreeMap::new();
+        for node in self.nodes.iter().filter(|n| n.has_specs && n.contributes()) {
+            for set in site::selected_sets(&node.stack, &node.path) {
+                if !selections.contains_key(&set) {
+                    let found = site::selection(&node.stack, &node.path, &set, &mut |_| {});
+                    selections.extend(found.map(|variant| (set, variant)));
+                }
+            }
+        }
+        let selections = selections.into_iter().collect();
+        Some(InstanceKey(Arc::new(KeyContent { arcs, selections })))
     }
 
     /// The variant that was selected in each set, whether an opinion selects it or a fallback.
     #[must_use]
     pub fn variant_selections(&self) -> BTreeMap<Token, Token> {
-        BTreeMap::new()
+        let mut out = BTreeMap::new();
+        for node in self.nodes.iter().filter(|n| n.kind == ArcKind::Variant) {
+            if let Some((set, variant)) = node.path.variant() {
+                out.entry(set.into()).or_insert_with(|| variant.into());
+            }
+        }
+        out
     }
 
-    /// The variant sets of the prim, with the variants of all opinions.
+    /// The variant sets of the prim, the strongest opinions' first, with the variants of all opinions.
     #[must_use]
     pub fn variant_sets(&self) -> Vec<VariantSet> {
-        Vec::new()
+        let selections = self.variant_selections();
+        let mut out: Vec<VariantSet> = Vec::new();
+        for node in self.nodes.iter().filter(|n| n.has_specs && n.contributes()) {
+            for name in site::variant_sets(&node.stack, &node.path) {
+                let variants = site::variants(&node.stack, &node.path, &name);
+                match out.iter_mut().find(|s| s.name == name) {
+                    Some(set) => {
+                        let new = variants.into_iter();
+                        let new: Vec<_> = new.filter(|v| !set.variants.contains(v)).collect();
+                        set.variants.extend(new);
+                    }
+                    None => out.push(VariantSet {
+                        selection: selections.get(&name).cloned(),
+                        name,
+                        variants,
+                    }),
+                }
+            }
+        }
+        out
     }
 }

@@ -5,15 +5,17 @@
 pub struct Limits {
     /// Nodes of one prim's index: the arcs that lead to its opinions, including those without specs. Default: 20,000.
     pub nodes_per_prim: usize,
-    /// Nodes of all prims of the stage, before `nodes_per_byte` is added. Default: 50 million.
+    /// Nodes that are made for all prims together, before `nodes_per_byte` is added. Default: 1 million.
     pub nodes: usize,
-    /// Nodes of all prims for each byte of the layers that were read. Default: 64.
+    /// Nodes of all prims for each byte of the layers that were read. Default: 256.
     pub nodes_per_byte: usize,
-    /// Layers that are opened. Default: 100,000.
+    /// Layers that are opened, and sublayers of one layer. Default: 100,000.
     pub layers: usize,
     /// Prims that are composed. Default: 20 million.
     pub prims: usize,
-    /// How deep arcs to prims below a root prim may nest. Default: 100.
+    /// How many arcs may lead from a prim to an opinion, one after the other. Default: 500.
+    pub arcs: usize,
+    /// How deep arcs to prims that are no root prims may nest. Default: 48.
     pub depth: usize,
 }
 
@@ -21,11 +23,12 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             nodes_per_prim: 20_000,
-            nodes: 50_000_000,
-            nodes_per_byte: 64,
+            nodes: 1_000_000,
+            nodes_per_byte: 256,
             layers: 100_000,
             prims: 20_000_000,
-            depth: 100,
+            arcs: 500,
+            depth: 48,
         }
     }
 }

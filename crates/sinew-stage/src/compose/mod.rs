@@ -3,11 +3,26 @@
 //! The rules are USD's (LIVERPS): local opinions and sublayers, inherits, variants, relocates, references, payloads, specializes.
 //! [`Composer`] opens the layers and makes a [`PrimIndex`] for each prim, from its parent's.
 
+mod arcs;
+mod children;
 mod composer;
+mod expression;
+mod finish;
+mod graph;
+mod implied;
 mod index;
+mod indexer;
+mod library;
 mod limits;
 mod map;
+mod moves;
+mod paths;
+mod relocates;
+mod site;
 mod stack;
+mod strength;
+mod variants;
+mod work;
 
 pub use composer::{Composer, Diagnostic, Options};
 pub use index::{ArcKind, InstanceKey, Node, Opinion, PrimIndex, VariantSet};

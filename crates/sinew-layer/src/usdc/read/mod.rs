@@ -6,6 +6,8 @@ mod ints;
 mod paths;
 mod sections;
 mod specs;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::sync::Arc;

@@ -17,7 +17,8 @@ const NEWEST: Version = Version(0, 16, 0);
 /// Where a list of fields ends.
 pub(super) const END: u32 = u32::MAX;
 
-const SECTIONS: [&str; 6] = ["TOKENS", "STRINGS", "FIELDS", "FIELDSETS", "PATHS", "SPECS"];
+pub(super) const SECTIONS: [&str; 6] =
+    ["TOKENS", "STRINGS", "FIELDS", "FIELDSETS", "PATHS", "SPECS"];
 
 /// A part of the file.
 #[derive(Clone, Copy, Debug, Default)]

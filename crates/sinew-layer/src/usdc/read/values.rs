@@ -15,7 +15,7 @@ use crate::path::Path;
 use crate::usdc::Stored;
 use crate::usdc::format::{Rep, Version, kind};
 use crate::value::{
-    AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload, Permission, Quat,
+    Array, AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload, Permission, Quat,
     Reference, Specifier, TimeCode, TimeSamples, Value, Variability,
 };
 
@@ -94,7 +94,7 @@ impl<'a> Decoder<'a> {
     fn value(&mut self, rep: Rep, depth: usize) -> Checked<Value> {
         let at = rep.payload() as usize;
         if rep.is_array_edit() {
-            return Err(Bad::unsupported(at, "an edit of an array (crate 0.14)"));
+            return self.array_edit(rep);
         }
         if rep.is_array() {
             let (len, _) = arrays::len(self.file, rep)?;
@@ -115,6 +115,31 @@ impl<'a> Decoder<'a> {
         let value = self.compound(rep, depth + 1)?;
         self.nested.insert(rep, value.clone());
         Ok(value)
+    }
+
+    /// An edit of an array: the values that it uses, its instructions, and whether it is an array that replaces all. At 0 it
+    /// changes nothing.
+    fn array_edit(&mut self, rep: Rep) -> Checked<Value> {
+        let at = rep.payload() as usize;
+        if at == 0 {
+            return array_edit(rep.kind(), None).map_err(|reason| Bad::unsupported(at, reason));
+        }
+        let mut c = self.cursor(rep);
+        let [values, code] = [Rep(c.u64()?), Rep(c.u64()?)];
+        let dense = c.plain::<u8>()? != 0;
+        let is_array = |rep: Rep| rep.is_array() && !rep.is_array_edit();
+        if !is_array(values) || values.kind() != rep.kind() || !is_array(code) {
+            return Err(Bad::new(
+                at,
+                "an edit of an array has no arrays of its type",
+            ));
+        }
+        let values = self.value(values, 0)?;
+        match self.value(code, 0)? {
+            Value::Int64Array(code) => array_edit(rep.kind(), Some((values, code, dense)))
+                .map_err(|reason| Bad::unsupported(at, reason)),
+            _ => Err(Bad::new(at, "the instructions of an edit are no int64[]")),
+        }
     }
 
     /// A value that has parts. `depth` is that of its parts.
@@ -159,9 +184,7 @@ impl<'a> Decoder<'a> {
             kind::TIME_SAMPLES => Value::TimeSamples(self.time_samples(c, depth)?),
             kind::VALUE => self.value_at(c, depth)?,
             kind::UNREGISTERED => Value::Unregistered(Arc::new(self.value_at(c, depth)?)),
-            kind::SPLINE => {
-                return Err(Bad::unsupported(c.at, "a spline"));
-            }
+            kind::SPLINE => self.spline(c, depth)?,
             _ => return Err(unknown(rep)),
         })
     }
@@ -264,6 +287,16 @@ impl<'a> Decoder<'a> {
         self.value(rep, depth)
     }
 
+    /// A spline: its binary form, then the custom data of knots by time.
+    fn spline(&mut self, c: &mut Cursor<'a>, depth: usize) -> Checked<Value> {
+        let at = c.at;
+        let len = c.count(1)?;
+        let bytes = c.take(len)?;
+        let one = |d: &mut Self, c: &mut Cursor<'a>| Ok((c.plain()?, d.dictionary(c, depth)?));
+        let custom_data: Vec<(f64, Dictionary)> = self.list(c, 16, one)?;
+        spline(bytes, custom_data).map_err(|reason| Bad::unsupported(at, reason))
+    }
+
     fn time_samples(&mut self, c: &mut Cursor<'a>, depth: usize) -> Checked<TimeSamples> {
         c.jump()?;
         let at = c.at;
@@ -306,6 +339,23 @@ impl<'a> Decoder<'a> {
 
 fn plain<T: bytemuck::AnyBitPattern>(_: &mut Decoder<'_>, c: &mut Cursor<'_>) -> Checked<T> {
     c.plain()
+}
+
+/// An edit of the values that it uses, its instructions, and whether it is an array that replaces all.
+type Edit = (Value, Array<i64>, bool);
+
+fn array_edit(kind: u8, edit: Option<Edit>) -> Result<Value, String> {
+    let instructions = edit.map_or(0, |(_, code, _)| code.len());
+    Err(format!(
+        "an edit of an array of type {kind}, {instructions} instructions long"
+    ))
+}
+
+fn spline(bytes: &[u8], custom_data: Vec<(f64, Dictionary)>) -> Result<Value, String> {
+    let (len, knots) = (bytes.len(), custom_data.len());
+    Err(format!(
+        "a spline of {len} bytes, with custom data at {knots} knots"
+    ))
 }
 
 fn unknown(rep: Rep) -> Bad {

@@ -1,0 +1,530 @@
+//! Grows the graph of a prim, task by task.
+//!
+//! The order of the tasks decides which opinions are known when an arc is looked at: variants come last, when everything that
+//! may select one is there.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+use std::sync::Arc;
+
+use sinew_layer::{Path, Token};
+
+use super::graph::{Graph, Link, is_instanceable, walk_instanceable};
+use super::index::{ArcKind, Node};
+use super::map::Map;
+use super::paths::{namespace_depth, replace};
+use super::site;
+use super::stack::LayerStack;
+use super::work::Work;
+use crate::error::Result;
+
+/// What is to be done at a node, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Task {
+    Relocates,
+    ImpliedRelocates,
+    References,
+    Payloads,
+    Inherits,
+    ImpliedClasses,
+    Specializes,
+    AncestralVariantSets,
+    AncestralAuthored,
+    AncestralFallback,
+    AncestralNone,
+    ImpliedSpecializes,
+    VariantSets,
+    Authored,
+    Fallback,
+    /// A set without a selection, which is looked at again when opinions are added.
+    None,
+    MissingPrim,
+}
+
+/// A variant set whose variant is to be selected.
+#[derive(Clone, Debug)]
+pub(super) struct VariantTask {
+    pub task: Task,
+    pub node: usize,
+    /// The prim that has the set: the node's, or an ancestor.
+    pub path: Path,
+    pub set: Token,
+    /// The set's number in the list of sets.
+    pub number: usize,
+}
+
+/// The indexer that waits for another: it adds an arc to a prim whose ancestors have opinions, too.
+pub(super) struct Frame<'a> {
+    pub previous: Option<&'a Frame<'a>>,
+    /// The path of the prim that is asked for; the indexer begins with its ancestors.
+    pub requested: &'a Path,
+    pub graph: &'a Graph,
+    pub link: &'a Link,
+    pub skip_duplicates: bool,
+    pub depth: usize,
+}
+
+/// How an arc is added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options {
+    /// Whether the specs of the new node itself count.
+    pub contributes: bool,
+    /// Whether arcs of the ancestors of the new node's prim are added, too.
+    pub with_ancestors: bool,
+    /// Whether nothing is added if the place is there already.
+    pub skip_duplicates: bool,
+    pub skip_implied_specializes: bool,
+    /// Whether the arcs that the specs have are there already.
+    pub skip_expressed: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            contributes: true,
+            with_ancestors: false,
+            skip_duplicates: false,
+            skip_implied_specializes: false,
+            skip_expressed: false,
+        }
+    }
+}
+
+/// Grows one graph.
+pub(super) struct Indexer<'a> {
+    pub work: &'a Work<'a>,
+    pub frame: Option<&'a Frame<'a>>,
+    pub graph: Graph,
+    /// The order of tasks of one kind is the nodes', but for implied classes, whose last node comes first.
+    tasks: BinaryHeap<Reverse<(Task, u32)>>,
+    /// Tasks that are to be done once for a node.
+    implied: HashSet<(Task, u32)>,
+    pub variants: Vec<VariantTask>,
+}
+
+/// The nodes from one up to the root of the outermost graph.
+struct Ancestry<'f> {
+    graph: &'f Graph,
+    frame: Option<&'f Frame<'f>>,
+    node: usize,
+}
+
+impl<'f> Ancestry<'f> {
+    fn kind(&self) -> ArcKind {
+        match (self.graph.nodes[self.node].kind, self.frame) {
+            (ArcKind::Root, Some(frame)) => frame.link.kind,
+            (kind, _) => kind,
+        }
+    }
+
+    /// Goes to the node above; false if there is none.
+    fn up(&mut self) -> bool {
+        match self.graph.nodes[self.node].parent {
+            Some(parent) => self.node = parent,
+            None => return self.up_frame(),
+        }
+        true
+    }
+
+    /// Goes to the node that waits for this graph; false if there is none.
+    fn up_frame(&mut self) -> bool {
+        let Some(frame) = self.frame else {
+            return false;
+        };
+        *self = Self {
+            graph: frame.graph,
+            frame: frame.previous,
+            node: frame.link.parent,
+        };
+        true
+    }
+
+    fn node(&self) -> &'f Node {
+        &self.graph.nodes[self.node]
+    }
+}
+
+/// Builds the graph of a prim that an arc leads to, with the arcs of its ancestors.
+fn build<'a>(
+    work: &'a Work<'a>,
+    frame: &'a Frame<'a>,
+    stack: &Arc<LayerStack>,
+    path: &Path,
+    contributes: bool,
+) -> Result<Graph> {
+    let text = path.as_str();
+    // A variant is a branch of its prim, whose index has what its ancestors give.
+    let base = text.rfind('}').map_or(1, |i| i + 1).min(text.len());
+    let base_path = Path::parse(&text[..base]).unwrap_or_default();
+    let is_variant = base_path.is_variant();
+    let mut graph = Graph::new(Node::site(stack.clone(), base_path));
+    if is_variant {
+        graph.nodes[0].set_inert(!contributes && base == text.len());
+        let mut indexer = Indexer::new(work, Some(frame), graph);
+        indexer.add_tasks_below(0, &Options::default(), false, false);
+        indexer.run()?;
+        graph = indexer.graph;
+    }
+    let mut names = text[base..].split('/').filter(|n| !n.is_empty()).peekable();
+    while let Some(name) = names.next() {
+        let contributes = contributes || names.peek().is_some();
+        graph = child(work, Some(frame), graph, name, contributes)?;
+    }
+    Ok(graph)
+}
+
+/// The graph of a child prim, from its parent's.
+pub(super) fn child<'a>(
+    work: &'a Work<'a>,
+    frame: Option<&'a Frame<'a>>,
+    mut graph: Graph,
+    name: &str,
+    contributes: bool,
+) -> Result<Graph> {
+    let layers: usize = graph.nodes.iter().map(|n| n.stack.layers.len()).sum();
+    work.nodes(graph.nodes.len())?;
+    work.steps(layers)?;
+    if is_instanceable(&graph) {
+        disable_local_opinions(&mut graph);
+    }
+    graph.enter_child(name);
+    if !contributes {
+        graph.nodes[0].set_inert(true);
+    }
+    let mut indexer = Indexer::new(work, frame, graph);
+    if indexer.elide_if_moved_away() {
+        return Ok(indexer.graph);
+    }
+    indexer.add_tasks_below(0, &Options::default(), false, false);
+    indexer.run()?;
+    Ok(indexer.graph)
+}
+
+/// Lets no opinions count on the children of an instance but those that its prototype has.
+fn disable_local_opinions(graph: &mut Graph) {
+    let mut local = Vec::new();
+    walk_instanceable(&graph.nodes, |at, is_shared| {
+        if !is_shared {
+            local.push(at);
+        }
+        !is_shared
+    });
+    for at in local {
+        graph.nodes[at].set_inert(true);
+    }
+}
+
+impl<'a> Indexer<'a> {
+    fn new(work: &'a Work<'a>, frame: Option<&'a Frame<'a>>, graph: Graph) -> Self {
+        Self {
+            work,
+            frame,
+            graph,
+            tasks: BinaryHeap::new(),
+            implied: HashSet::new(),
+            variants: Vec::new(),
+        }
+    }
+
+    fn node(&self, at: usize) -> &Node {
+        &self.graph.nodes[at]
+    }
+
+    pub fn add_task(&mut self, task: Task, node: usize) {
+        let mut at = node as u32;
+        if matches!(task, Task::ImpliedClasses | Task::ImpliedSpecializes)
+            && !self.implied.insert((task, at))
+        {
+            return;
+        }
+        if task == Task::ImpliedClasses {
+            at = u32::MAX - at;
+        }
+        self.tasks.push(Reverse((task, at)));
+    }
+
+    fn run(&mut self) -> Result<()> {
+        loop {
+            let task = self.tasks.peek().map(|Reverse((task, _))| *task);
+            let variant = self.variants.iter().map(|v| v.task).min();
+            self.work.steps(1 + self.variants.len())?;
+            match (task, variant) {
+                (None, None) => return Ok(()),
+                (task, Some(variant)) if task.is_none_or(|t| variant < t) => {
+                    self.run_variant(variant)?;
+                }
+                _ => {
+                    if let Some(Reverse((task, at))) = self.tasks.pop() {
+                        let at = match task {
+                            Task::ImpliedClasses => u32::MAX - at,
+                            _ => at,
+                        };
+                        self.implied.remove(&(task, at));
+                        self.run_task(task, at as usize)?;
+                    }
+                }
+            }
+        }
+    }
+
+    fn run_task(&mut self, task: Task, node: usize) -> Result<()> {
+        match task {
+            Task::Relocates => self.eval_relocates(node),
+            Task::ImpliedRelocates => self.eval_implied_relocates(node),
+            Task::References => self.eval_references(node, ArcKind::Reference),
+            Task::Payloads => self.eval_references(node, ArcKind::Payload),
+            Task::Inherits => self.eval_classes(node, ArcKind::Inherit),
+            Task::Specializes => self.eval_classes(node, ArcKind::Specialize),
+            Task::ImpliedClasses => self.eval_implied_classes(node),
+            Task::ImpliedSpecializes => self.eval_implied_specializes(node),
+            Task::AncestralVariantSets => {
+                self.find_ancestral_variant_sets(node);
+                Ok(())
+            }
+            Task::VariantSets => {
+                self.find_variant_sets(node);
+                Ok(())
+            }
+            Task::MissingPrim => {
+                self.check_prim(node);
+                Ok(())
+            }
+            // These are in the list of variant tasks.
+            Task::AncestralAuthored
+            | Task::AncestralFallback
+            | Task::AncestralNone
+            | Task::Authored
+            | Task::Fallback
+            | Task::None => Ok(()),
+        }
+    }
+
+    /// Adds the tasks for the arcs that a node and those below it have.
+    pub fn add_tasks_below(
+        &mut self,
+        node: usize,
+        options: &Options,
+        check_prims: bool,
+        ancestral_variants: bool,
+    ) {
+        let variants = self.frame.is_none();
+        for at in self.graph.subtree(node) {
+            let node = &self.graph.nodes[at];
+            let kind = node.kind;
+            if check_prims && matches!(kind, ArcKind::Reference | ArcKind::Payload) {
+                self.add_task(Task::MissingPrim, at);
+            }
+            let node = &self.graph.nodes[at];
+            let counts = node.contributes();
+            let relocates = counts && node.stack.has_relocates();
+            let fields = match counts && node.has_specs {
+                true => site::arc_fields(&node.stack, &node.path),
+                false => site::ArcFields::default(),
+            };
+            let ancestral = ancestral_variants
+                && !options.skip_implied_specializes
+                && self.has_ancestral_variants(at);
+            let expressed = !options.skip_implied_specializes && !options.skip_expressed;
+            let implied = kind == ArcKind::Relocate && !options.skip_implied_specializes;
+            for (is_there, task) in [
+                (variants && fields.variants, Task::VariantSets),
+                (ancestral, Task::AncestralVariantSets),
+                (expressed && fields.specializes, Task::Specializes),
+                (expressed && fields.inherits, Task::Inherits),
+                (expressed && fields.payloads, Task::Payloads),
+                (expressed && fields.references, Task::References),
+                (expressed && relocates, Task::Relocates),
+                (implied, Task::ImpliedRelocates),
+            ] {
+                if is_there {
+                    self.add_task(task, at);
+                }
+            }
+        }
+    }
+
+    /// Adds the tasks for a new node.
+    fn add_tasks(&mut self, node: usize, options: &Options, ancestral_variants: bool) {
+        if !options.skip_implied_specializes {
+            if self.node(node).is_class() {
+                let start = self.start_of_implied_classes(node);
+                self.add_task(Task::ImpliedClasses, start);
+            } else if self.graph.has_child(node, Node::is_class) {
+                self.add_task(Task::ImpliedClasses, node);
+            }
+            if self.frame.is_none() {
+                let is_specialize = |n: &Node| n.kind == ArcKind::Specialize;
+                let above = self.graph.ancestors(node);
+                let start = above.filter(|n| is_specialize(self.node(*n))).last();
+                if let Some(start) = start {
+                    self.add_task(Task::ImpliedSpecializes, start);
+                } else if self.graph.has_child(node, is_specialize) {
+                    self.add_task(Task::ImpliedSpecializes, node);
+                }
+            }
+        }
+        self.add_tasks_below(node, options, self.frame.is_none(), ancestral_variants);
+    }
+
+    /// The kind of the arc to a node, in the graph that this one will be a part of.
+    pub fn kind_of(&self, node: usize) -> ArcKind {
+        self.ancestry(node).kind()
+    }
+
+    fn ancestry(&self, node: usize) -> Ancestry<'_> {
+        Ancestry {
+            graph: &self.graph,
+            frame: self.frame,
+            node,
+        }
+    }
+
+    /// The path that a site of a frame's graph will have when the prim that is asked for is reached.
+    fn path_in_request(at: &Ancestry<'_>, path: &Path) -> Path {
+        match at.frame {
+            Some(frame) => replace(frame.requested, &at.graph.nodes[0].path, path),
+            None => path.clone(),
+        }
+    }
+
+    /// Whether an arc to a site would lead to itself, or to what is above or below it.
+    fn is_cycle(&self, link: &Link, stack: &Arc<LayerStack>, path: &Path) -> bool {
+        if link.kind == ArcKind::Variant {
+            return false;
+        }
+        let is_class = matches!(link.kind, ArcKind::Inherit | ArcKind::Specialize);
+        if is_class && link.origin != link.parent && self.kind_of(link.parent) == ArcKind::Relocate
+        {
+            return false;
+        }
+        let mut path = path.clone();
+        let mut at = self.ancestry(link.parent);
+        loop {
+            for n in at.graph.ancestors(at.node) {
+                let node = &at.graph.nodes[n];
+                if Arc::ptr_eq(&node.stack, stack)
+                    && (node.path.has_prefix(&path) || path.has_prefix(&node.path))
+                {
+                    return true;
+                }
+            }
+            path = Self::path_in_request(&at, &path);
+            if !at.up_frame() {
+                return false;
+            }
+        }
+    }
+
+    /// Whether a site is in the graph, or in one that waits for it.
+    fn is_duplicate(&self, parent: usize, stack: &Arc<LayerStack>, path: &Path) -> bool {
+        let mut path = path.clone();
+        let mut at = self.ancestry(parent);
+        loop {
+            if at.graph.nodes.iter().any(|n| n.is_at(stack, &path)) {
+                return true;
+            }
+            path = Self::path_in_request(&at, &path);
+            if !at.up_frame() {
+                return false;
+            }
+        }
+    }
+
+    /// What leads to a node, for messages.
+    fn chain(&self, node: usize) -> String {
+        let mut sites = Vec::new();
+        let mut at = self.ancestry(node);
+        loop {
+            let file = &at.node().stack.root_layer().identifier;
+            sites.push(format!("@{file}@<{}>", at.node().path));
+            if !at.up() {
+                break;
+            }
+        }
+        sites.reverse();
+        sites.join(" -> ")
+    }
+
+    /// Adds an arc to a site, and the tasks that follow. None if there is none to add.
+    pub fn add_arc(
+        &mut self,
+        link: &Link,
+        stack: &Arc<LayerStack>,
+        path: &Path,
+        mut options: Options,
+    ) -> Result<Option<usize>> {
+        let work = self.work;
+        let limits = &work.library.options.limits;
+        let above = self.graph.ancestors(link.parent).count();
+        work.steps(above)?;
+        if above > limits.arcs {
+            return Err(work.too_large(format!(
+                "more than {} arcs one after the other",
+                limits.arcs
+            )));
+        }
+        if self.is_cycle(link, stack, path) {
+            let file = &stack.root_layer().identifier;
+            let text = format!("{} -> @{file}@<{path}>", self.chain(link.parent));
+            work.report("arc-cycle", text);
+            return Ok(None);
+        }
+        options.skip_duplicates |= self.frame.is_some_and(|f| f.skip_duplicates);
+        if options.skip_duplicates {
+            work.steps(self.graph.nodes.len())?;
+            if self.is_duplicate(link.parent, stack, path) {
+                return Ok(None);
+            }
+        }
+        work.nodes(1)?;
+        work.steps(stack.layers.len())?;
+        let node = if options.with_ancestors {
+            let depth = self.frame.map_or(0, |f| f.depth) + 1;
+            if depth > limits.depth {
+                return Err(work.too_large(format!(
+                    "arcs to prims that are no root prims nest deeper than {}",
+                    limits.depth
+                )));
+            }
+            let frame = Frame {
+                previous: self.frame,
+                requested: path,
+                graph: &self.graph,
+                link,
+                skip_duplicates: options.skip_duplicates,
+                depth,
+            };
+            let graph = build(work, &frame, stack, path, options.contributes)?;
+            self.graph.insert_graph(graph, link)
+        } else {
+            let mut node = Node::site(stack.clone(), path.clone());
+            if !options.contributes {
+                node.inert = true;
+                node.restricted = 1;
+            }
+            self.graph.insert(node, link)
+        };
+        if self.graph.nodes.len() > limits.nodes_per_prim {
+            return Err(work.too_large(format!("more than {} arcs", limits.nodes_per_prim)));
+        }
+        options.skip_expressed |= options.with_ancestors;
+        let ancestral_variants = self.frame.is_none() && options.with_ancestors;
+        self.add_tasks(node, &options, ancestral_variants);
+        if path.is_root() {
+            self.graph.set_subtree_inert(node);
+        }
+        Ok(Some(node))
+    }
+
+    /// A link to a parent, whose own arc it is, at the depth of the parent's prim.
+    pub fn link(&self, kind: ArcKind, parent: usize, to_parent: Map, sibling: usize) -> Link {
+        Link {
+            kind,
+            parent,
+            origin: parent,
+            to_parent,
+            sibling,
+            depth: namespace_depth(&self.node(parent).path),
+        }
+    }
+}

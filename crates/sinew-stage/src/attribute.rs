@@ -49,7 +49,9 @@ pub struct Attribute<'s, 'n> {
 /// The opinion that wins.
 enum Winner<'s> {
     /// No value, or a block.
-    Nothing { blocked: bool },
+    Nothing {
+        blocked: bool,
+    },
     Default(SpecOpinion<'s>),
     Samples(SpecOpinion<'s>, TimeSamples),
     Spline(SpecOpinion<'s>, Arc<Spline>),
@@ -100,12 +102,18 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// Whether the value may change over time: as the schema says, else the weakest spec.
     #[must_use]
     pub fn variability(self) -> Variability {
-        let schema = self.prim.kind().property(self.name).map(|s| s.get(field::VARIABILITY));
+        let schema = self
+            .prim
+            .kind()
+            .property(self.name)
+            .map(|s| s.get(field::VARIABILITY));
         let value = match schema {
             Some(value) => value,
             None => {
                 let opinions = self.opinions();
-                opinions.filter_map(|o| o.spec.get(field::VARIABILITY)).last()
+                opinions
+                    .filter_map(|o| o.spec.get(field::VARIABILITY))
+                    .last()
             }
         };
         match value {
@@ -131,9 +139,15 @@ impl<'s, 'n> Attribute<'s, 'n> {
     ///
     /// # Errors
     /// A value lies in a file that is broken there.
-    pub fn metadata_with_assets(self, name: &str, assets: Option<&AssetMap<'_>>) -> Result<Option<Value>> {
+    pub fn metadata_with_assets(
+        self,
+        name: &str,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
         match name {
-            field::TYPE_NAME => Ok(Some(Value::Token(self.type_name())).filter(|_| self.is_defined())),
+            field::TYPE_NAME => {
+                Ok(Some(Value::Token(self.type_name())).filter(|_| self.is_defined()))
+            }
             field::VARIABILITY => Ok(Some(Value::Variability(self.variability()))),
             field::CUSTOM => Ok(Some(Value::Bool(self.is_custom()))),
             field::TIME_SAMPLES => Ok(self.samples()?.map(Value::TimeSamples)),
@@ -180,7 +194,10 @@ impl<'s, 'n> Attribute<'s, 'n> {
             }
             let path = node.path.property(self.name);
             for (layer_number, layer) in node.stack.layers.iter().enumerate() {
-                let spec = layer.layer.spec(&path).filter(|s| node.has_specs && s.kind == SpecKind::Attribute);
+                let spec = layer
+                    .layer
+                    .spec(&path)
+                    .filter(|s| node.has_specs && s.kind == SpecKind::Attribute);
                 if let Some(spec) = spec {
                     let opinion = || SpecOpinion {
                         node: i,
@@ -198,7 +215,8 @@ impl<'s, 'n> Attribute<'s, 'n> {
                             _ => {}
                         }
                     }
-                    if animated && let Some(spline) = spec.get(field::SPLINE)
+                    if animated
+                        && let Some(spline) = spec.get(field::SPLINE)
                         && let Value::Spline(spline) = spline.load()?
                     {
                         return Ok(Winner::Spline(opinion(), spline));
@@ -207,11 +225,13 @@ impl<'s, 'n> Attribute<'s, 'n> {
                         Some(Value::Block) => return Ok(Winner::Nothing { blocked: true }),
                         // No animation of a weaker layer counts.
                         Some(Value::AnimationBlock) => animated = false,
-                        Some(Value::Stored(stored)) => match Value::Stored(stored.clone()).load()? {
-                            Value::Block => return Ok(Winner::Nothing { blocked: true }),
-                            Value::AnimationBlock => animated = false,
-                            _ => return Ok(Winner::Default(opinion())),
-                        },
+                        Some(Value::Stored(stored)) => {
+                            match Value::Stored(stored.clone()).load()? {
+                                Value::Block => return Ok(Winner::Nothing { blocked: true }),
+                                Value::AnimationBlock => animated = false,
+                                _ => return Ok(Winner::Default(opinion())),
+                            }
+                        }
                         Some(_) => return Ok(Winner::Default(opinion())),
                         None => {}
                     }
@@ -220,7 +240,9 @@ impl<'s, 'n> Attribute<'s, 'n> {
                     continue;
                 }
                 // Clips are weaker than the layer that has them.
-                let mut here = clips.iter().filter(|c| c.layer == layer_number && c.applies_to(node));
+                let mut here = clips
+                    .iter()
+                    .filter(|c| c.layer == layer_number && c.applies_to(node));
                 if let Some(set) = here.find(|c| c.declares(&path)) {
                     return Ok(Winner::Clips(set, path));
                 }
@@ -286,7 +308,10 @@ impl<'s, 'n> Attribute<'s, 'n> {
     fn depends_on_layer(self) -> bool {
         let name = self.type_name();
         let element = name.strip_suffix("[]").unwrap_or(&name);
-        matches!(element, "timecode" | "asset" | "pathExpression" | "dictionary")
+        matches!(
+            element,
+            "timecode" | "asset" | "pathExpression" | "dictionary"
+        )
     }
 
     /// The spline that wins, if one does: at times of the stage.
@@ -326,7 +351,11 @@ impl<'s, 'n> Attribute<'s, 'n> {
     ///
     /// # Errors
     /// A value lies in a file that is broken there.
-    pub fn get_with_assets(self, time: Option<f64>, assets: Option<&AssetMap<'_>>) -> Result<Option<Value>> {
+    pub fn get_with_assets(
+        self,
+        time: Option<f64>,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
         let (opinion, value) = match (self.winner(time.is_none())?, time) {
             // At the default time a block hides the fallback, at others it does not: so it is in usd-core.
             (Winner::Nothing { blocked }, _) => {
@@ -335,7 +364,8 @@ impl<'s, 'n> Attribute<'s, 'n> {
             }
             (Winner::Default(opinion), _) => return self.composed_default(opinion, assets),
             (Winner::Samples(opinion, samples), Some(time)) => {
-                let value = interpolate::sampled(&samples, opinion.offset.inverse().apply(time), false)?;
+                let value =
+                    interpolate::sampled(&samples, opinion.offset.inverse().apply(time), false)?;
                 (opinion, value)
             }
             (Winner::Spline(opinion, spline), Some(time)) => {
@@ -366,7 +396,11 @@ impl<'s, 'n> Attribute<'s, 'n> {
     }
 
     /// The default of an opinion, and of weaker ones as far as they add to it.
-    fn composed_default(self, opinion: SpecOpinion<'s>, assets: Option<&AssetMap<'_>>) -> Result<Option<Value>> {
+    fn composed_default(
+        self,
+        opinion: SpecOpinion<'s>,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
         let Some(value) = opinion.spec.get(field::DEFAULT) else {
             return Ok(None);
         };
@@ -421,7 +455,8 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// Whether connections are authored.
     #[must_use]
     pub fn has_authored_connections(self) -> bool {
-        self.opinions().any(|o| o.spec.get(field::CONNECTION_PATHS).is_some())
+        self.opinions()
+            .any(|o| o.spec.get(field::CONNECTION_PATHS).is_some())
     }
 
     /// The identifier of the layer that has the value at a time: asset paths are relative to it. Of a clip that is the
@@ -463,9 +498,9 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// As [`Attribute::get`].
     pub fn assets(self, time: Option<f64>) -> Result<Option<Vec<ResolvedAsset>>> {
         match self.get(time)? {
-            Some(Value::AssetPathArray(paths)) => {
-                Ok(Some(paths.iter().map(|p| self.resolve_asset(p, time)).collect()))
-            }
+            Some(Value::AssetPathArray(paths)) => Ok(Some(
+                paths.iter().map(|p| self.resolve_asset(p, time)).collect(),
+            )),
             _ => Ok(None),
         }
     }
@@ -474,7 +509,11 @@ impl<'s, 'n> Attribute<'s, 'n> {
     #[must_use]
     pub fn resolve_asset(self, path: &AssetPath, time: Option<f64>) -> ResolvedAsset {
         let layer = self.layer(time);
-        let resolved = self.prim.stage().resolver().resolve(&path.0, layer.as_deref());
+        let resolved = self
+            .prim
+            .stage()
+            .resolver()
+            .resolve(&path.0, layer.as_deref());
         ResolvedAsset {
             authored: path.0.clone(),
             evaluated: path.0.clone(),

@@ -29,7 +29,12 @@ enum Operator {
 }
 
 impl Operator {
-    const WEAKEST_FIRST: [Self; 4] = [Self::Difference, Self::Intersection, Self::Union, Self::ImpliedUnion];
+    const WEAKEST_FIRST: [Self; 4] = [
+        Self::Difference,
+        Self::Intersection,
+        Self::Union,
+        Self::ImpliedUnion,
+    ];
 
     fn sign(self) -> &'static str {
         match self {
@@ -67,13 +72,16 @@ pub(crate) fn map(text: &str, to_stage: &dyn Fn(&Path) -> Option<Path>) -> Token
                 text => Path::parse(text).ok()?,
             };
             let path = to_stage(&path)?;
-            Some(Expression::Pattern(match (path.is_root(), rest.starts_with('/')) {
-                (true, true) => rest.to_owned(),
-                _ => format!("{path}{rest}"),
-            }))
+            Some(Expression::Pattern(
+                match (path.is_root(), rest.starts_with('/')) {
+                    (true, true) => rest.to_owned(),
+                    _ => format!("{path}{rest}"),
+                },
+            ))
         }
         Expression::Reference(reference) => {
-            let Some((path, name)) = reference.rsplit_once(':').filter(|(p, _)| !p.is_empty()) else {
+            let Some((path, name)) = reference.rsplit_once(':').filter(|(p, _)| !p.is_empty())
+            else {
                 return Some(Expression::Reference(reference.clone()));
             };
             let path = to_stage(&Path::parse(path).ok()?)?;
@@ -90,9 +98,13 @@ pub(crate) fn compose_over(strong: &mut Value, weak: &Value) {
         (Value::PathExpression(strong), Value::PathExpression(weak)) => {
             strong.0 = over(&strong.0, &weak.0);
         }
-        (Value::PathExpressionArray(strong), Value::PathExpressionArray(weak)) if strong.len() == weak.len() => {
+        (Value::PathExpressionArray(strong), Value::PathExpressionArray(weak))
+            if strong.len() == weak.len() =>
+        {
             let pairs = strong.iter().zip(weak.iter());
-            *strong = pairs.map(|(s, w)| PathExpression(over(&s.0, &w.0))).collect();
+            *strong = pairs
+                .map(|(s, w)| PathExpression(over(&s.0, &w.0)))
+                .collect();
         }
         _ => {}
     }
@@ -320,9 +332,13 @@ mod tests {
 
     #[test]
     fn paths_are_mapped() {
-        let to_a = |p: &Path| p.replace_prefix(&Path::parse("/R").unwrap(), &Path::parse("/A").unwrap());
+        let to_a =
+            |p: &Path| p.replace_prefix(&Path::parse("/R").unwrap(), &Path::parse("/A").unwrap());
         let text = "/R/B /R// /Out /R//k %/R:coll %_ /R/B* /R{x:1}";
-        assert_eq!(map(text, &to_a), "/A/B /A// /A//k %/A:coll %_ /A/B* /A{x:1}");
+        assert_eq!(
+            map(text, &to_a),
+            "/A/B /A// /A//k %/A:coll %_ /A/B* /A{x:1}"
+        );
         assert_eq!(map("/R - /Out", &to_a), "/A");
     }
 

@@ -187,7 +187,12 @@ impl Builder<'_> {
         let loads = self.composer.options().load_payloads;
         let flags = Flags {
             active: facts.active,
-            loaded: facts.active && if facts.has_payload { loads } else { above.flags.loaded },
+            loaded: facts.active
+                && if facts.has_payload {
+                    loads
+                } else {
+                    above.flags.loaded
+                },
             defined: defining && above.flags.defined,
             abstract_: above.flags.abstract_ || facts.specifier == Specifier::Class,
             instance: facts.active && draft.index.is_instanceable(),
@@ -235,17 +240,22 @@ impl Builder<'_> {
             return 0;
         }
         let (types, fallback_types) = (&mut self.out.types, self.fallback_types);
-        *self.type_numbers.entry((type_name, apis)).or_insert_with_key(|(name, apis)| {
-            types.push(PrimType::new(name.clone(), fallback_types.get(name), apis));
-            types.len() as u32 - 1
-        })
+        *self
+            .type_numbers
+            .entry((type_name, apis))
+            .or_insert_with_key(|(name, apis)| {
+                types.push(PrimType::new(name.clone(), fallback_types.get(name), apis));
+                types.len() as u32 - 1
+            })
     }
 
     /// Makes the prototypes that these instances need and are not there yet; gives the instances inside them.
     fn prototypes(&mut self, mut instances: Vec<u32>) -> Result<Vec<u32>> {
         // The first instance in the order of paths lends its index to the prototype.
         instances.sort_by(|a, b| {
-            self.out.prims[*a as usize].path.cmp(&self.out.prims[*b as usize].path)
+            self.out.prims[*a as usize]
+                .path
+                .cmp(&self.out.prims[*b as usize].path)
         });
         let mut made = Vec::new();
         for instance in instances {
@@ -285,7 +295,11 @@ impl Builder<'_> {
                 }
             };
             self.out.prims[instance as usize].prototype = prototype;
-            self.out.instances.entry(prototype).or_default().push(instance);
+            self.out
+                .instances
+                .entry(prototype)
+                .or_default()
+                .push(instance);
         }
         let mut inside = Vec::new();
         for prototype in made {

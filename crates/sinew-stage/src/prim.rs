@@ -145,7 +145,10 @@ impl<'s> Prim<'s> {
         let data = self.data();
         let (owner, chain) = match data.prototype {
             NONE => (data, self.chain),
-            prototype => (self.stage.data(prototype), self.stage.chain(self.chain, self.id)),
+            prototype => (
+                self.stage.data(prototype),
+                self.stage.chain(self.chain, self.id),
+            ),
         };
         let ids = owner.first_child..owner.first_child + owner.child_count;
         ids.map(move |id| self.stage.handle(id, chain))
@@ -156,7 +159,10 @@ impl<'s> Prim<'s> {
     pub fn children(self, predicate: Predicate) -> impl DoubleEndedIterator<Item = Prim<'s>> {
         let closed = self.is_instance() && !predicate.instance_proxies && self.chain == 0;
         let children = (!closed).then(|| self.all_children());
-        children.into_iter().flatten().filter(move |child| predicate.accepts(*child))
+        children
+            .into_iter()
+            .flatten()
+            .filter(move |child| predicate.accepts(*child))
     }
 
     /// The child of this name, whatever it is.
@@ -168,7 +174,10 @@ impl<'s> Prim<'s> {
         let data = self.data();
         let (owner, chain) = match data.prototype {
             NONE => (data, self.chain),
-            prototype => (self.stage.data(prototype), self.stage.chain(self.chain, self.id)),
+            prototype => (
+                self.stage.data(prototype),
+                self.stage.chain(self.chain, self.id),
+            ),
         };
         let id = self.stage.id_at(&owner.path.child(name))?;
         Some(self.stage.handle(id, chain))
@@ -290,20 +299,32 @@ impl<'s> Prim<'s> {
     /// The names of properties that have a spec, in order.
     #[must_use]
     pub fn authored_property_names(self) -> Vec<Token> {
-        self.ordered(self.opinions().flat_map(|o| o.spec.properties()).cloned().collect())
+        self.ordered(
+            self.opinions()
+                .flat_map(|o| o.spec.properties())
+                .cloned()
+                .collect(),
+        )
     }
 
     /// The names of all properties: those of the schemas and those that have a spec, in order.
     #[must_use]
     pub fn property_names(self) -> Vec<Token> {
         let authored = self.opinions().flat_map(|o| o.spec.properties());
-        self.ordered(authored.chain(self.kind().property_names()).cloned().collect())
+        self.ordered(
+            authored
+                .chain(self.kind().property_names())
+                .cloned()
+                .collect(),
+        )
     }
 
     /// Sorts names of properties, then puts those in place that the strongest `propertyOrder` has.
     fn ordered(self, mut all: Vec<Token>) -> Vec<Token> {
         names::sort(&mut all);
-        let order = self.opinions().find_map(|o| o.spec.get(field::PROPERTY_ORDER));
+        let order = self
+            .opinions()
+            .find_map(|o| o.spec.get(field::PROPERTY_ORDER));
         if let Some(Ok(Value::TokenVector(order))) = order.map(Value::load) {
             names::apply_order(&mut all, Some(&order));
         }
@@ -346,7 +367,11 @@ impl<'s> Prim<'s> {
     ///
     /// # Errors
     /// A value lies in a file that is broken there.
-    pub fn metadata_with_assets(self, name: &str, assets: Option<&AssetMap<'_>>) -> Result<Option<Value>> {
+    pub fn metadata_with_assets(
+        self,
+        name: &str,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
         if self.data().parent == NONE {
             return self.stage.authored_metadata(name);
         }
@@ -367,7 +392,10 @@ impl<'s> Prim<'s> {
             return self.stage.authored_metadata_names();
         }
         let fields = self.opinions().flat_map(|o| o.spec.fields.iter());
-        let mut all: Vec<Token> = fields.map(|(n, _)| n.clone()).filter(|n| !metadata::is_private(n)).collect();
+        let mut all: Vec<Token> = fields
+            .map(|(n, _)| n.clone())
+            .filter(|n| !metadata::is_private(n))
+            .collect();
         if self.opinions().next().is_some() {
             all.push(Token::new_static(field::SPECIFIER));
         }
@@ -433,7 +461,11 @@ impl<'s> Prim<'s> {
         }
         let mut best: Option<(Path, Prim<'s>)> = None;
         // What an instance itself says belongs to what is above it.
-        let start = if self.is_instance() { self.parent() } else { Some(self) };
+        let start = if self.is_instance() {
+            self.parent()
+        } else {
+            Some(self)
+        };
         let mut at = start;
         while let Some(prim) = at {
             let data = prim.data();
@@ -444,7 +476,9 @@ impl<'s> Prim<'s> {
             };
             if let Some(prototype) = prototype {
                 let source = prototype.index.path();
-                let longer = best.as_ref().is_none_or(|(b, _)| source.as_str().len() > b.as_str().len());
+                let longer = best
+                    .as_ref()
+                    .is_none_or(|(b, _)| source.as_str().len() > b.as_str().len());
                 if longer && path.has_prefix(source) {
                     best = Some((source.clone(), prim));
                 }

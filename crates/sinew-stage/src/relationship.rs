@@ -93,7 +93,8 @@ impl<'s, 'n> Relationship<'s, 'n> {
     /// Whether targets are authored: an empty list is.
     #[must_use]
     pub fn has_authored_targets(self) -> bool {
-        self.opinions().any(|o| o.spec.get(field::TARGET_PATHS).is_some())
+        self.opinions()
+            .any(|o| o.spec.get(field::TARGET_PATHS).is_some())
     }
 
     /// A field's composed value.
@@ -108,7 +109,11 @@ impl<'s, 'n> Relationship<'s, 'n> {
     ///
     /// # Errors
     /// A value lies in a file that is broken there.
-    pub fn metadata_with_assets(self, name: &str, assets: Option<&AssetMap<'_>>) -> Result<Option<Value>> {
+    pub fn metadata_with_assets(
+        self,
+        name: &str,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
         let fallback = self.prim.kind().property_field(self.name, name);
         match name {
             field::CUSTOM => Ok(Some(Value::Bool(self.is_custom()))),

@@ -123,12 +123,17 @@ impl Content {
             },
         )?;
         let stack = composer.layer_stack();
-        let root = stack.layers.iter().find(|l| l.identifier == root_identifier);
+        let root = stack
+            .layers
+            .iter()
+            .find(|l| l.identifier == root_identifier);
         let root_layer = match root {
             Some(root) => Arc::clone(&root.layer),
             None => resolver.open(&root_identifier)?,
         };
-        let fallback = root_layer.get(&Path::root(), "fallbackPrimTypes").unwrap_or(None);
+        let fallback = root_layer
+            .get(&Path::root(), "fallbackPrimTypes")
+            .unwrap_or(None);
         let clip_layers = Arc::new(ClipLayers::new(Arc::clone(&resolver)));
         let population = Population::compose(&composer, &clip_layers, &fallback_types(fallback))?;
         let mut by_path = HashMap::default();
@@ -216,7 +221,10 @@ impl Stage {
             self.options = options;
             return Ok(());
         }
-        let known = self.layers().find(|(i, _)| *i == identifier).map(|(_, l)| l);
+        let known = self
+            .layers()
+            .find(|(i, _)| *i == identifier)
+            .map(|(_, l)| l);
         let Some(layer) = known else {
             return Err(Error::NoSuchLayer(identifier.to_owned()));
         };
@@ -265,7 +273,9 @@ impl Stage {
         for layer in layers {
             match (&mut found, layer.get(&Path::root(), name)?) {
                 (None, value) => found = value,
-                (Some(Value::Dictionary(strong)), Some(Value::Dictionary(weak))) => metadata::merge(strong, &weak),
+                (Some(Value::Dictionary(strong)), Some(Value::Dictionary(weak))) => {
+                    metadata::merge(strong, &weak)
+                }
                 _ => {}
             }
         }
@@ -371,7 +381,10 @@ impl Stage {
 
     /// The prototypes that instances share, `/__Prototype_1` and so on.
     pub fn prototypes(&self) -> impl Iterator<Item = Prim<'_>> {
-        self.population().prototypes.iter().map(|id| self.handle(*id, 0))
+        self.population()
+            .prototypes
+            .iter()
+            .map(|id| self.handle(*id, 0))
     }
 
     /// All prims that `predicate` lets through, parents before their children, in namespace order. Prims below one that is not
@@ -421,7 +434,11 @@ impl Stage {
 
     /// The instance through which a chain's prims are seen.
     pub(crate) fn instance(&self, chain: u32) -> Option<Prim<'_>> {
-        let chains = self.content.chains.read().unwrap_or_else(PoisonError::into_inner);
+        let chains = self
+            .content
+            .chains
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let (outer, instance) = *chains.all.get(chain.checked_sub(1)? as usize)?;
         drop(chains);
         Some(self.handle(instance, outer))

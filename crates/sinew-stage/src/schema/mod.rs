@@ -99,7 +99,10 @@ impl PrimType {
             if own.api.is_none() || own.api == Some(instance.is_empty()) {
                 continue;
             }
-            let brought = own.apis.iter().map(|a| Token::new(a.replace(INSTANCE, instance)));
+            let brought = own
+                .apis
+                .iter()
+                .map(|a| Token::new(a.replace(INSTANCE, instance)));
             for api in [api.clone()].into_iter().chain(brought) {
                 if !out.apis.contains(&api) {
                     out.apis.push(api);

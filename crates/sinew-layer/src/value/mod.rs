@@ -13,7 +13,7 @@ use half::f16;
 use smol_str::SmolStr;
 
 pub use array::Array;
-pub use array_edit::ArrayEdit;
+pub use array_edit::{ArrayEdit, EditOp, EditSource};
 pub use list_op::{ListOp, reorder};
 pub use spline::{
     Extrapolation, Interpolation, Knot, LoopParams, Spline, SplineType, SplineValueType, Tangent,

@@ -1,10 +1,12 @@
 //! Text layers: `.usda`.
 //!
 //! [`parse`] reads what usd-core 26.11 reads, headers `#usda 1.0` to `#usda 1.4`, into the fields that its `Sdf` has.
+//! [`write()`] writes text that usd-core reads back equal.
 //! Everything is checked: deep nesting is an error, and time and memory are in proportion to the text.
 
 mod arcs;
 mod array_edit;
+mod check;
 mod fields;
 mod lexer;
 mod list_edits;
@@ -17,11 +19,18 @@ mod read_spline;
 mod read_values;
 mod strings;
 mod types;
+mod write;
+mod write_fields;
+mod write_spline;
+mod write_values;
+
+use std::io::Write;
 
 use crate::error::{Error, Result};
 use crate::layer::Layer;
 use lexer::Fail;
 use parser::Parser;
+use write_values::Output;
 
 /// How deep prims, dictionaries and lists may nest.
 const MAX_NESTING: usize = 1000;
@@ -67,6 +76,18 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Layer> {
             })
         }
     }
+}
+
+/// Writes a layer as text, with the lowest version that the layer needs. Values in a crate file are loaded one by one, once to
+/// check them and once to write them.
+///
+/// # Errors
+/// [`Error::Unwritable`] with spec and field if text cannot hold the layer; then nothing is written. [`Error::Malformed`] if a
+/// value lies in a file that is broken there, [`Error::Io`] if `out` fails.
+pub fn write(layer: &Layer, out: &mut dyn Write) -> Result<()> {
+    let version = check::check(layer)?;
+    let mut output = Output::new(layer.name(), out);
+    write::layer(layer, version, &mut output)
 }
 
 /// Checks the first line: `#usda 1.0` and maybe more words.

@@ -444,7 +444,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A value of an attribute.
-    fn value(&mut self, prim: &Path, kind: TypeName, type_name: &str) -> Parsed<Value> {
+    pub fn value(&mut self, prim: &Path, kind: TypeName, type_name: &str) -> Parsed<Value> {
         let start = self.lexer.pos;
         let value = match kind {
             _ if self.lexer.peek_word() == "edit" => {
@@ -567,7 +567,7 @@ impl<'a> Parser<'a> {
 }
 
 /// Words that cannot be the name of a type.
-fn is_keyword(word: &str) -> bool {
+pub(super) fn is_keyword(word: &str) -> bool {
     matches!(
         word,
         "add"

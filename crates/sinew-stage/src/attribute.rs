@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use sinew_layer::value::{Spline, Variability};
-use sinew_layer::{Path, TimeSamples, Token, Value};
+use sinew_layer::layer::field;
+use sinew_layer::value::{AssetPath, LayerOffset, Spline, TimeCode, Variability};
+use sinew_layer::{Path, SpecKind, TimeSamples, Token, Value};
 
-use crate::compose::Opinion;
+use crate::clips::ClipSet;
 use crate::error::Result;
+use crate::interpolate;
+use crate::metadata::{self, AssetMap, SpecOpinion};
+use crate::names;
 use crate::prim::Prim;
+use crate::targets;
 
 /// Where an attribute's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +46,19 @@ pub struct Attribute<'s, 'n> {
     pub(crate) name: &'n str,
 }
 
+/// The opinion that wins.
+enum Winner<'s> {
+    /// No value, or a block.
+    Nothing {
+        blocked: bool,
+    },
+    Default(SpecOpinion<'s>),
+    Samples(SpecOpinion<'s>, TimeSamples),
+    Spline(SpecOpinion<'s>, Arc<Spline>),
+    /// Clips, and the attribute's path in the node that has them.
+    Clips(&'s ClipSet, Path),
+}
+
 impl<'s, 'n> Attribute<'s, 'n> {
     #[must_use]
     pub fn prim(self) -> Prim<'s> {
@@ -60,56 +78,194 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// Whether there is a spec, or the prim's schemas have it.
     #[must_use]
     pub fn is_defined(self) -> bool {
-        false
+        self.prim.property_is_attribute(self.name) == Some(true)
     }
 
     /// Whether there is a spec.
     #[must_use]
     pub fn is_authored(self) -> bool {
-        false
+        self.opinions().next().is_some()
     }
 
     /// The type, such as `point3f[]`: the schema's, else that of the strongest spec. Empty if there is none.
     #[must_use]
     pub fn type_name(self) -> Token {
-        Token::default()
+        let schema = self.prim.kind().property_field(self.name, field::TYPE_NAME);
+        let mut opinions = self.opinions();
+        let authored = || opinions.find_map(|o| o.spec.get(field::TYPE_NAME));
+        match schema.or_else(authored).map(Value::load) {
+            Some(Ok(Value::Token(name))) => name,
+            _ => Token::default(),
+        }
     }
 
+    /// Whether the value may change over time: as the schema says, else the weakest spec.
     #[must_use]
     pub fn variability(self) -> Variability {
-        Variability::Varying
+        let schema = self
+            .prim
+            .kind()
+            .property(self.name)
+            .map(|s| s.get(field::VARIABILITY));
+        let value = match schema {
+            Some(value) => value,
+            None => {
+                let opinions = self.opinions();
+                opinions
+                    .filter_map(|o| o.spec.get(field::VARIABILITY))
+                    .last()
+            }
+        };
+        match value {
+            Some(Value::Variability(variability)) => *variability,
+            _ => Variability::Varying,
+        }
     }
 
     #[must_use]
     pub fn is_custom(self) -> bool {
-        false
+        metadata::is_custom(self.prim, self.name)
     }
 
-    /// A field's composed value; not of values, which [`Attribute::get`] gives.
+    /// A field's composed value; samples are [`Attribute::samples`].
     ///
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn metadata(self, name: &str) -> Result<Option<Value>> {
-        let _ = name;
-        Ok(None)
+        self.metadata_with_assets(name, None)
     }
 
-    /// The names of all fields that have an opinion, sorted; values and connections among them.
+    /// As [`Attribute::metadata`], with asset paths replaced as `assets` says.
+    ///
+    /// # Errors
+    /// A value lies in a file that is broken there.
+    pub fn metadata_with_assets(
+        self,
+        name: &str,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
+        match name {
+            field::TYPE_NAME => {
+                Ok(Some(Value::Token(self.type_name())).filter(|_| self.is_defined()))
+            }
+            field::VARIABILITY => Ok(Some(Value::Variability(self.variability()))),
+            field::CUSTOM => Ok(Some(Value::Bool(self.is_custom()))),
+            field::TIME_SAMPLES => Ok(self.samples()?.map(Value::TimeSamples)),
+            _ => {
+                let fallback = self.prim.kind().property_field(self.name, name);
+                metadata::compose(self.prim, self.opinions(), name, fallback, assets)
+            }
+        }
+    }
+
+    /// The names of all fields that have an opinion, sorted, without values and connections.
     #[must_use]
     pub fn authored_metadata_names(self) -> Vec<Token> {
-        Vec::new()
+        let mut all = metadata::names_of(self.opinions());
+        let required = [field::CUSTOM, field::TYPE_NAME, field::VARIABILITY];
+        all.extend(required.map(Token::new_static));
+        names::sort(&mut all);
+        all
     }
 
     /// The specs, strongest first.
-    pub fn opinions(self) -> impl Iterator<Item = Opinion<'s>> {
-        std::iter::empty()
+    pub fn opinions(self) -> impl Iterator<Item = SpecOpinion<'s>> {
+        let all = self.prim.property_opinions(self.name);
+        all.filter(|o| o.spec.kind == SpecKind::Attribute)
+    }
+
+    /// The opinion that wins at the default time, or at all others.
+    fn winner(self, at_default: bool) -> Result<Winner<'s>> {
+        let data = self.prim.data();
+        let stage = self.prim.stage();
+        let nothing = Ok(Winner::Nothing { blocked: false });
+        if data.flags.prototype || !sinew_layer::path::is_property_name(self.name) {
+            return nothing;
+        }
+        let clips = match at_default {
+            true => &[][..],
+            false => &stage.population().clips[data.clips as usize][..],
+        };
+        let mut animated = !at_default;
+        for (i, node) in data.index.nodes().iter().enumerate() {
+            let affected = clips.iter().any(|c| c.applies_to(node));
+            if !node.has_specs && !affected {
+                continue;
+            }
+            let path = node.path.property(self.name);
+            for (layer_number, layer) in node.stack.layers.iter().enumerate() {
+                let spec = layer
+                    .layer
+                    .spec(&path)
+                    .filter(|s| node.has_specs && s.kind == SpecKind::Attribute);
+                if let Some(spec) = spec {
+                    let opinion = || SpecOpinion {
+                        node: i,
+                        layer,
+                        path: path.clone(),
+                        spec,
+                        offset: node.map.offset().after(&layer.offset),
+                    };
+                    // Samples are stronger than a spline, and a spline than the default.
+                    if animated && let Some(samples) = spec.get(field::TIME_SAMPLES) {
+                        match samples.load()? {
+                            Value::TimeSamples(samples) if !samples.is_empty() => {
+                                return Ok(Winner::Samples(opinion(), samples));
+                            }
+                            _ => {}
+                        }
+                    }
+                    if animated
+                        && let Some(spline) = spec.get(field::SPLINE)
+                        && let Value::Spline(spline) = spline.load()?
+                    {
+                        return Ok(Winner::Spline(opinion(), spline));
+                    }
+                    match spec.get(field::DEFAULT) {
+                        Some(Value::Block) => return Ok(Winner::Nothing { blocked: true }),
+                        // No animation of a weaker layer counts.
+                        Some(Value::AnimationBlock) => animated = false,
+                        Some(Value::Stored(stored)) => {
+                            match Value::Stored(stored.clone()).load()? {
+                                Value::Block => return Ok(Winner::Nothing { blocked: true }),
+                                Value::AnimationBlock => animated = false,
+                                _ => return Ok(Winner::Default(opinion())),
+                            }
+                        }
+                        Some(_) => return Ok(Winner::Default(opinion())),
+                        None => {}
+                    }
+                }
+                if !animated || !affected {
+                    continue;
+                }
+                // Clips are weaker than the layer that has them.
+                let mut here = clips
+                    .iter()
+                    .filter(|c| c.layer == layer_number && c.applies_to(node));
+                if let Some(set) = here.find(|c| c.declares(&path)) {
+                    return Ok(Winner::Clips(set, path));
+                }
+            }
+        }
+        nothing
+    }
+
+    fn fallback(self) -> Option<&'static Value> {
+        self.prim.kind().fallback(self.name)
     }
 
     /// Where the value at a time comes from; `None` is the default time.
     #[must_use]
     pub fn source(self, time: Option<f64>) -> Source {
-        let _ = time;
-        Source::None
+        match self.winner(time.is_none()) {
+            Ok(Winner::Default(_)) => Source::Default,
+            Ok(Winner::Samples(..)) => Source::TimeSamples,
+            Ok(Winner::Spline(..)) => Source::Spline,
+            Ok(Winner::Clips(..)) => Source::Clips,
+            Ok(Winner::Nothing { .. }) if self.fallback().is_some() => Source::Fallback,
+            _ => Source::None,
+        }
     }
 
     /// The value at the default time, the schema's fallback included.
@@ -125,21 +281,61 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn samples(self) -> Result<Option<TimeSamples>> {
-        Ok(None)
+        self.samples_with_assets(None)
+    }
+
+    /// As [`Attribute::samples`], with asset paths replaced as `assets` says.
+    ///
+    /// # Errors
+    /// A value lies in a file that is broken there.
+    pub fn samples_with_assets(self, assets: Option<&AssetMap<'_>>) -> Result<Option<TimeSamples>> {
+        let Winner::Samples(opinion, samples) = self.winner(false)? else {
+            return Ok(None);
+        };
+        let mut value = match self.depends_on_layer() {
+            true => Value::TimeSamples(samples),
+            // Nothing to map but the times: values in files stay there.
+            false => return Ok(Some(samples.offset(&opinion.offset))),
+        };
+        metadata::resolve(self.prim, &opinion, &mut value, assets);
+        match value {
+            Value::TimeSamples(samples) => Ok(Some(samples)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether values of the attribute's type may mean something else in the stage than in a layer.
+    fn depends_on_layer(self) -> bool {
+        let name = self.type_name();
+        let element = name.strip_suffix("[]").unwrap_or(&name);
+        matches!(
+            element,
+            "timecode" | "asset" | "pathExpression" | "dictionary"
+        )
     }
 
     /// The spline that wins, if one does: at times of the stage.
     #[must_use]
     pub fn spline(self) -> Option<Arc<Spline>> {
-        None
+        match self.winner(false) {
+            Ok(Winner::Spline(opinion, spline)) => Some(match opinion.offset.is_identity() {
+                true => spline,
+                false => Arc::new(spline.offset(&opinion.offset)),
+            }),
+            _ => None,
+        }
     }
 
-    /// The times of samples of the stage: of time samples, of a spline's knots, or of value clips.
+    /// The times of the stage that have a sample: of time samples or of value clips. A spline has none.
     ///
     /// # Errors
-    /// A clip cannot be read.
+    /// A value lies in a file that is broken there.
     pub fn times(self) -> Result<Vec<f64>> {
-        Ok(Vec::new())
+        Ok(match self.winner(false)? {
+            Winner::Samples(opinion, samples) => samples.offset(&opinion.offset).times().to_vec(),
+            Winner::Clips(set, path) => set.times(&path),
+            _ => Vec::new(),
+        })
     }
 
     /// The value at a time of the stage (`None` is the default time), as usd-core resolves and interpolates it. None if
@@ -148,44 +344,141 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn get(self, time: Option<f64>) -> Result<Option<Value>> {
-        let _ = time;
-        Ok(None)
+        self.get_with_assets(time, None)
+    }
+
+    /// As [`Attribute::get`], with asset paths replaced as `assets` says.
+    ///
+    /// # Errors
+    /// A value lies in a file that is broken there.
+    pub fn get_with_assets(
+        self,
+        time: Option<f64>,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
+        let (opinion, value) = match (self.winner(time.is_none())?, time) {
+            // At the default time a block hides the fallback, at others it does not: so it is in usd-core.
+            (Winner::Nothing { blocked }, _) => {
+                let fallback = self.fallback().filter(|_| !blocked || time.is_some());
+                return Ok(fallback.cloned());
+            }
+            (Winner::Default(opinion), _) => return self.composed_default(opinion, assets),
+            (Winner::Samples(opinion, samples), Some(time)) => {
+                let value =
+                    interpolate::sampled(&samples, opinion.offset.inverse().apply(time), false)?;
+                (opinion, value)
+            }
+            (Winner::Spline(opinion, spline), Some(time)) => {
+                return Ok(Self::spline_value(&opinion, &spline, time));
+            }
+            (Winner::Clips(set, path), Some(time)) => return set.value(&path, time),
+            _ => return Ok(None),
+        };
+        let Some(mut value) = value else {
+            return Ok(None);
+        };
+        metadata::resolve(self.prim, &opinion, &mut value, assets);
+        Ok(Some(value))
+    }
+
+    fn spline_value(opinion: &SpecOpinion<'_>, spline: &Spline, time: f64) -> Option<Value> {
+        let mut value = match opinion.offset.is_identity() {
+            true => spline.value(time)?,
+            false => spline.offset(&opinion.offset).value(time)?,
+        };
+        if let Value::TimeCode(TimeCode(code)) = &mut value
+            && !opinion.offset.is_identity()
+        {
+            // The offset of the spline has moved times, not values.
+            *code = opinion.offset.apply(*code);
+        }
+        Some(value)
+    }
+
+    /// The default of an opinion, and of weaker ones as far as they add to it.
+    fn composed_default(
+        self,
+        opinion: SpecOpinion<'s>,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
+        let Some(value) = opinion.spec.get(field::DEFAULT) else {
+            return Ok(None);
+        };
+        let mut value = value.load()?;
+        match value {
+            Value::PathExpression(_) | Value::PathExpressionArray(_) | Value::Dictionary(_) => {
+                let fallback = self.fallback();
+                metadata::compose(self.prim, self.opinions(), field::DEFAULT, fallback, assets)
+            }
+            _ => {
+                metadata::resolve(self.prim, &opinion, &mut value, assets);
+                Ok(Some(value))
+            }
+        }
     }
 
     /// Whether a layer or a clip has a value; a block is none.
     #[must_use]
     pub fn has_authored_value(self) -> bool {
-        false
+        !matches!(self.winner(false), Ok(Winner::Nothing { .. }) | Err(_))
     }
 
     /// Whether there is a value: authored or the schema's fallback.
     #[must_use]
     pub fn has_value(self) -> bool {
-        false
+        self.has_authored_value() || self.fallback().is_some()
     }
 
     /// Whether there may be more than one value over time.
     #[must_use]
     pub fn might_be_time_varying(self) -> bool {
-        false
+        match self.winner(false) {
+            Ok(Winner::Samples(_, samples)) => samples.len() > 1,
+            Ok(Winner::Spline(..)) => true,
+            Ok(Winner::Clips(set, path)) => set.might_vary(&path),
+            _ => false,
+        }
     }
 
     /// Whether the strongest opinion is `None`: a block.
     #[must_use]
     pub fn is_blocked(self) -> bool {
-        false
+        matches!(self.winner(false), Ok(Winner::Nothing { blocked: true }))
     }
 
     /// The sources of the connections, as paths of the stage.
     #[must_use]
     pub fn connections(self) -> Vec<Path> {
-        Vec::new()
+        targets::compose(self.prim, self.name, field::CONNECTION_PATHS).unwrap_or_default()
     }
 
     /// Whether connections are authored.
     #[must_use]
     pub fn has_authored_connections(self) -> bool {
-        false
+        self.opinions()
+            .any(|o| o.spec.get(field::CONNECTION_PATHS).is_some())
+    }
+
+    /// The identifier of the layer that has the value at a time: asset paths are relative to it. Of a clip that is the
+    /// clip's layer.
+    #[must_use]
+    pub fn layer(self, time: Option<f64>) -> Option<String> {
+        match (self.winner(time.is_none()).ok()?, time) {
+            (Winner::Default(o) | Winner::Samples(o, _) | Winner::Spline(o, _), _) => {
+                Some(o.layer.identifier.clone())
+            }
+            (Winner::Clips(set, path), Some(time)) => set.source(&path, time),
+            _ => None,
+        }
+    }
+
+    /// Times of the layer that has the value to times of the stage. Clips and fallbacks need none.
+    #[must_use]
+    pub fn offset(self) -> LayerOffset {
+        match self.winner(false) {
+            Ok(Winner::Default(o) | Winner::Samples(o, _) | Winner::Spline(o, _)) => o.offset,
+            _ => LayerOffset::IDENTITY,
+        }
     }
 
     /// The asset path at a time, resolved from the layer that has it. None if the value is no asset path.
@@ -193,8 +486,10 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// # Errors
     /// As [`Attribute::get`].
     pub fn asset(self, time: Option<f64>) -> Result<Option<ResolvedAsset>> {
-        let _ = time;
-        Ok(None)
+        match self.get(time)? {
+            Some(Value::AssetPath(path)) => Ok(Some(self.resolve_asset(&path, time))),
+            _ => Ok(None),
+        }
     }
 
     /// The asset paths of an array, resolved from the layer that has it. None if the value is no array of asset paths.
@@ -202,7 +497,27 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// # Errors
     /// As [`Attribute::get`].
     pub fn assets(self, time: Option<f64>) -> Result<Option<Vec<ResolvedAsset>>> {
-        let _ = time;
-        Ok(None)
+        match self.get(time)? {
+            Some(Value::AssetPathArray(paths)) => Ok(Some(
+                paths.iter().map(|p| self.resolve_asset(p, time)).collect(),
+            )),
+            _ => Ok(None),
+        }
+    }
+
+    /// An asset path of the value at a time, resolved from the layer that has it.
+    #[must_use]
+    pub fn resolve_asset(self, path: &AssetPath, time: Option<f64>) -> ResolvedAsset {
+        let layer = self.layer(time);
+        let resolved = self
+            .prim
+            .stage()
+            .resolver()
+            .resolve(&path.0, layer.as_deref());
+        ResolvedAsset {
+            authored: path.0.clone(),
+            evaluated: path.0.clone(),
+            resolved: resolved.unwrap_or_default(),
+        }
     }
 }

@@ -7,6 +7,9 @@ pub enum Error {
     /// A layer cannot be read.
     #[error(transparent)]
     Layer(#[from] sinew_layer::Error),
+    /// No layer of the stage has this identifier.
+    #[error("no layer of the stage is called '{0}'")]
+    NoSuchLayer(String),
     /// The stage would grow beyond its limits.
     #[error("{prim}: {reason}")]
     TooLarge {

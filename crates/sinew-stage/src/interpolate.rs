@@ -30,18 +30,44 @@ pub(crate) fn is_linear(value: &Value) -> bool {
     use Value as V;
     matches!(
         value,
-        V::Half(_) | V::Float(_) | V::Double(_) | V::TimeCode(_)
-            | V::Matrix2d(_) | V::Matrix3d(_) | V::Matrix4d(_)
-            | V::Vec2d(_) | V::Vec2f(_) | V::Vec2h(_)
-            | V::Vec3d(_) | V::Vec3f(_) | V::Vec3h(_)
-            | V::Vec4d(_) | V::Vec4f(_) | V::Vec4h(_)
-            | V::Quatd(_) | V::Quatf(_) | V::Quath(_)
-            | V::HalfArray(_) | V::FloatArray(_) | V::DoubleArray(_) | V::TimeCodeArray(_)
-            | V::Matrix2dArray(_) | V::Matrix3dArray(_) | V::Matrix4dArray(_)
-            | V::Vec2dArray(_) | V::Vec2fArray(_) | V::Vec2hArray(_)
-            | V::Vec3dArray(_) | V::Vec3fArray(_) | V::Vec3hArray(_)
-            | V::Vec4dArray(_) | V::Vec4fArray(_) | V::Vec4hArray(_)
-            | V::QuatdArray(_) | V::QuatfArray(_) | V::QuathArray(_)
+        V::Half(_)
+            | V::Float(_)
+            | V::Double(_)
+            | V::TimeCode(_)
+            | V::Matrix2d(_)
+            | V::Matrix3d(_)
+            | V::Matrix4d(_)
+            | V::Vec2d(_)
+            | V::Vec2f(_)
+            | V::Vec2h(_)
+            | V::Vec3d(_)
+            | V::Vec3f(_)
+            | V::Vec3h(_)
+            | V::Vec4d(_)
+            | V::Vec4f(_)
+            | V::Vec4h(_)
+            | V::Quatd(_)
+            | V::Quatf(_)
+            | V::Quath(_)
+            | V::HalfArray(_)
+            | V::FloatArray(_)
+            | V::DoubleArray(_)
+            | V::TimeCodeArray(_)
+            | V::Matrix2dArray(_)
+            | V::Matrix3dArray(_)
+            | V::Matrix4dArray(_)
+            | V::Vec2dArray(_)
+            | V::Vec2fArray(_)
+            | V::Vec2hArray(_)
+            | V::Vec3dArray(_)
+            | V::Vec3fArray(_)
+            | V::Vec3hArray(_)
+            | V::Vec4dArray(_)
+            | V::Vec4fArray(_)
+            | V::Vec4hArray(_)
+            | V::QuatdArray(_)
+            | V::QuatfArray(_)
+            | V::QuathArray(_)
     )
 }
 
@@ -196,6 +222,8 @@ impl Lerp for Quat<f16> {
         let cos_theta = half(p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) + p[3] * q[3];
         let (s0, s1) = slerp_factors(cos_theta.into(), alpha, |x| half(x as f32).into());
         let (s0, s1) = (half(s0 as f32), half(s1 as f32));
-        Self(std::array::from_fn(|i| f16::from_f32(half(s0 * p[i]) + half(s1 * q[i]))))
+        Self(std::array::from_fn(|i| {
+            f16::from_f32(half(s0 * p[i]) + half(s1 * q[i]))
+        }))
     }
 }

@@ -64,7 +64,9 @@ pub(crate) fn compose<'s>(
                 }
                 expression::compose_over(strong, &weak);
             }
-            (Some(strong), weak) if std::mem::discriminant(strong) == std::mem::discriminant(&weak) => {
+            (Some(strong), weak)
+                if std::mem::discriminant(strong) == std::mem::discriminant(&weak) =>
+            {
                 edits.push(weak);
             }
             _ => {}
@@ -74,7 +76,9 @@ pub(crate) fn compose<'s>(
         match (&mut found, fallback) {
             (None, value) => found = Some(value.clone()),
             (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => merge(strong, weak),
-            (Some(strong), weak) if is_path_expression(strong) => expression::compose_over(strong, weak),
+            (Some(strong), weak) if is_path_expression(strong) => {
+                expression::compose_over(strong, weak)
+            }
             (Some(strong), weak) if is_list(strong) && is_list(weak) => edits.push(weak.clone()),
             _ => {}
         }
@@ -89,7 +93,10 @@ pub(crate) fn compose<'s>(
 }
 
 fn is_path_expression(value: &Value) -> bool {
-    matches!(value, Value::PathExpression(_) | Value::PathExpressionArray(_))
+    matches!(
+        value,
+        Value::PathExpression(_) | Value::PathExpressionArray(_)
+    )
 }
 
 fn is_list(value: &Value) -> bool {
@@ -127,7 +134,14 @@ fn apply(edits: &[Value]) -> Option<Value> {
             }
         };
     }
-    Some(each!(TokenListOp, StringListOp, IntListOp, UIntListOp, Int64ListOp, UInt64ListOp))
+    Some(each!(
+        TokenListOp,
+        StringListOp,
+        IntListOp,
+        UIntListOp,
+        Int64ListOp,
+        UInt64ListOp
+    ))
 }
 
 /// Adds to a dictionary what a weaker one has more.
@@ -193,7 +207,10 @@ pub(crate) fn resolve(
         }
         Value::AssetPathArray(paths) => {
             if let Some(map) = assets {
-                *paths = paths.iter().map(|p| map(p, &opinion.layer.identifier)).collect();
+                *paths = paths
+                    .iter()
+                    .map(|p| map(p, &opinion.layer.identifier))
+                    .collect();
             }
         }
         Value::TimeSamples(samples) => {
@@ -208,7 +225,10 @@ pub(crate) fn resolve(
                     Err(_) => v.clone(),
                 });
                 let values: Arc<[Value]> = values.collect();
-                mapped = sinew_layer::TimeSamples::from_sorted(Arc::clone(mapped.shared_times()), values);
+                mapped = sinew_layer::TimeSamples::from_sorted(
+                    Arc::clone(mapped.shared_times()),
+                    values,
+                );
             }
             *samples = mapped;
         }
@@ -239,6 +259,21 @@ pub(crate) fn depends_on_layer(value: &Value) -> bool {
             | Value::Dictionary(_)
             | Value::Stored(_)
     )
+}
+
+/// The names of fields of specs, without those that are no metadata.
+pub(crate) fn names_of<'s>(opinions: impl Iterator<Item = SpecOpinion<'s>>) -> Vec<Token> {
+    let fields = opinions.flat_map(|o| o.spec.fields.iter());
+    fields
+        .map(|(n, _)| n.clone())
+        .filter(|n| !is_private(n))
+        .collect()
+}
+
+/// Whether a property is custom: no schema has it, and an opinion says so.
+pub(crate) fn is_custom(prim: Prim<'_>, name: &str) -> bool {
+    let says_so = |o: SpecOpinion<'_>| o.spec.get(field::CUSTOM) == Some(&Value::Bool(true));
+    prim.kind().property(name).is_none() && prim.property_opinions(name).any(says_so)
 }
 
 /// Whether a field is none of the metadata that usd-core lists: arcs, clips, values and lists of what is below.

@@ -63,7 +63,9 @@ mod tests {
 
     #[test]
     fn names_are_in_the_order_of_a_dictionary() {
-        let mut names = ["b10", "B2", "b2", "a_1", "ab", "a", "b02", "b2"].map(Token::new).to_vec();
+        let mut names = ["b10", "B2", "b2", "a_1", "ab", "a", "b02", "b2"]
+            .map(Token::new)
+            .to_vec();
         sort(&mut names);
         assert_eq!(names, ["a", "a_1", "ab", "B2", "b2", "b02", "b10"]);
     }

@@ -8,7 +8,7 @@ use sinew_layer::layer::field;
 use sinew_layer::value::Specifier;
 use sinew_layer::{ListOp, Path, SpecKind, Token, Value};
 
-use crate::clips::{ClipSet, definition};
+use crate::clips::{ClipLayers, ClipSet, definition};
 use crate::compose::{ArcKind, Composer, InstanceKey, PrimIndex};
 use crate::error::Result;
 use crate::schema::{self, PrimType};
@@ -78,9 +78,14 @@ struct Draft {
 
 impl Population {
     /// Composes all prims of a stage, then the prototypes of its instances.
-    pub fn compose(composer: &Composer, fallback_types: &HashMap<Token, Token>) -> Result<Self> {
+    pub fn compose(
+        composer: &Composer,
+        clip_layers: &Arc<ClipLayers>,
+        fallback_types: &HashMap<Token, Token>,
+    ) -> Result<Self> {
         let mut all = Builder {
             composer,
+            clip_layers,
             fallback_types,
             type_numbers: HashMap::new(),
             keys: HashMap::new(),
@@ -122,6 +127,7 @@ impl Population {
 
 struct Builder<'a> {
     composer: &'a Composer,
+    clip_layers: &'a Arc<ClipLayers>,
     fallback_types: &'a HashMap<Token, Token>,
     type_numbers: HashMap<(Token, Vec<Token>), u32>,
     keys: HashMap<InstanceKey, u32>,
@@ -134,7 +140,7 @@ impl Builder<'_> {
         let mut instances = Vec::new();
         let mut level = vec![top];
         while !level.is_empty() {
-            let (composer, prims) = (self.composer, &self.out.prims);
+            let (composer, prims, clip_layers) = (self.composer, &self.out.prims, self.clip_layers);
             let drafts = |id: &u32| -> Result<Vec<Draft>> {
                 let parent = &prims[*id as usize];
                 let names = parent.index.child_names();
@@ -142,7 +148,7 @@ impl Builder<'_> {
                     let index = composer.child(&parent.index, name)?;
                     Ok(Draft {
                         path: parent.path.child(name),
-                        facts: Facts::of(&index),
+                        facts: Facts::of(&index, clip_layers),
                         index,
                     })
                 };
@@ -181,7 +187,12 @@ impl Builder<'_> {
         let loads = self.composer.options().load_payloads;
         let flags = Flags {
             active: facts.active,
-            loaded: facts.active && if facts.has_payload { loads } else { above.flags.loaded },
+            loaded: facts.active
+                && if facts.has_payload {
+                    loads
+                } else {
+                    above.flags.loaded
+                },
             defined: defining && above.flags.defined,
             abstract_: above.flags.abstract_ || facts.specifier == Specifier::Class,
             instance: facts.active && draft.index.is_instanceable(),
@@ -192,8 +203,8 @@ impl Builder<'_> {
         self.out.messages.extend(facts.messages);
         let mut sets = Vec::new();
         for definition in facts.clips {
-            match ClipSet::new(definition) {
-                Ok(set) => sets.push(Arc::new(set)),
+            match ClipSet::new(definition, self.clip_layers) {
+                Ok(set) => sets.extend(set.map(Arc::new)),
                 Err(reason) => {
                     let message = format!("{}: clips are not used: {reason}", draft.path);
                     self.out.messages.push(message);
@@ -229,17 +240,22 @@ impl Builder<'_> {
             return 0;
         }
         let (types, fallback_types) = (&mut self.out.types, self.fallback_types);
-        *self.type_numbers.entry((type_name, apis)).or_insert_with_key(|(name, apis)| {
-            types.push(PrimType::new(name.clone(), fallback_types.get(name), apis));
-            types.len() as u32 - 1
-        })
+        *self
+            .type_numbers
+            .entry((type_name, apis))
+            .or_insert_with_key(|(name, apis)| {
+                types.push(PrimType::new(name.clone(), fallback_types.get(name), apis));
+                types.len() as u32 - 1
+            })
     }
 
     /// Makes the prototypes that these instances need and are not there yet; gives the instances inside them.
     fn prototypes(&mut self, mut instances: Vec<u32>) -> Result<Vec<u32>> {
         // The first instance in the order of paths lends its index to the prototype.
         instances.sort_by(|a, b| {
-            self.out.prims[*a as usize].path.cmp(&self.out.prims[*b as usize].path)
+            self.out.prims[*a as usize]
+                .path
+                .cmp(&self.out.prims[*b as usize].path)
         });
         let mut made = Vec::new();
         for instance in instances {
@@ -279,7 +295,11 @@ impl Builder<'_> {
                 }
             };
             self.out.prims[instance as usize].prototype = prototype;
-            self.out.instances.entry(prototype).or_default().push(instance);
+            self.out
+                .instances
+                .entry(prototype)
+                .or_default()
+                .push(instance);
         }
         let mut inside = Vec::new();
         for prototype in made {
@@ -291,7 +311,7 @@ impl Builder<'_> {
 
 impl Facts {
     /// One look at all opinions of a prim.
-    fn of(index: &PrimIndex) -> Self {
+    fn of(index: &PrimIndex, clip_layers: &ClipLayers) -> Self {
         let mut specifier = Specifier::Over;
         let mut specifier_known = false;
         let mut active = None;
@@ -344,7 +364,7 @@ impl Facts {
         }
         let mut messages = Vec::new();
         let clips = match has_clips {
-            true => definition::of_prim(index, &mut messages),
+            true => definition::of_prim(index, clip_layers, &mut messages),
             false => Vec::new(),
         };
         Self {

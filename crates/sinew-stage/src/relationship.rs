@@ -1,10 +1,19 @@
 //! Relationships and their targets.
 
-use sinew_layer::{Path, Token, Value};
+use std::collections::HashSet;
 
-use crate::compose::Opinion;
+use sinew_layer::layer::field;
+use sinew_layer::value::Variability;
+use sinew_layer::{Path, SpecKind, Token, Value};
+
 use crate::error::Result;
+use crate::metadata::{self, AssetMap, SpecOpinion};
+use crate::names;
 use crate::prim::Prim;
+use crate::targets;
+
+/// How many relationships are followed from one to the next before targets that remain are left out.
+const MAX_FORWARDED: usize = 100_000;
 
 /// A handle to a relationship of a prim, whether or not it is there.
 #[derive(Clone, Copy)]
@@ -32,36 +41,60 @@ impl<'s, 'n> Relationship<'s, 'n> {
     /// Whether there is a spec, or the prim's schemas have it.
     #[must_use]
     pub fn is_defined(self) -> bool {
-        false
+        self.prim.property_is_attribute(self.name) == Some(false)
     }
 
     /// Whether there is a spec.
     #[must_use]
     pub fn is_authored(self) -> bool {
-        false
+        self.opinions().next().is_some()
     }
 
     #[must_use]
     pub fn is_custom(self) -> bool {
-        false
+        metadata::is_custom(self.prim, self.name)
     }
 
     /// The targets, as paths of the stage.
     #[must_use]
     pub fn targets(self) -> Vec<Path> {
-        Vec::new()
+        targets::compose(self.prim, self.name, field::TARGET_PATHS).unwrap_or_default()
     }
 
     /// The targets; in place of a target that is a relationship its own targets.
     #[must_use]
     pub fn forwarded_targets(self) -> Vec<Path> {
-        Vec::new()
+        let stage = self.prim.stage();
+        let mut out = Vec::new();
+        let (mut seen, mut visited) = (HashSet::new(), HashSet::from([self.path()]));
+        let mut stack: Vec<Path> = self.targets();
+        stack.reverse();
+        while let Some(target) = stack.pop() {
+            let relationship = target.split_property().and_then(|(prim, name)| {
+                let prim = stage.prim(&prim)?;
+                (prim.property_is_attribute(name) == Some(false)).then(|| (prim, name.to_owned()))
+            });
+            match relationship {
+                Some((prim, name)) => {
+                    if visited.len() < MAX_FORWARDED && visited.insert(target) {
+                        stack.extend(prim.relationship(&name).targets().into_iter().rev());
+                    }
+                }
+                None => {
+                    if seen.insert(target.clone()) {
+                        out.push(target);
+                    }
+                }
+            }
+        }
+        out
     }
 
     /// Whether targets are authored: an empty list is.
     #[must_use]
     pub fn has_authored_targets(self) -> bool {
-        false
+        self.opinions()
+            .any(|o| o.spec.get(field::TARGET_PATHS).is_some())
     }
 
     /// A field's composed value.
@@ -69,18 +102,41 @@ impl<'s, 'n> Relationship<'s, 'n> {
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn metadata(self, name: &str) -> Result<Option<Value>> {
-        let _ = name;
-        Ok(None)
+        self.metadata_with_assets(name, None)
     }
 
-    /// The names of all fields that have an opinion, sorted.
+    /// As [`Relationship::metadata`], with asset paths replaced as `assets` says.
+    ///
+    /// # Errors
+    /// A value lies in a file that is broken there.
+    pub fn metadata_with_assets(
+        self,
+        name: &str,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
+        let fallback = self.prim.kind().property_field(self.name, name);
+        match name {
+            field::CUSTOM => Ok(Some(Value::Bool(self.is_custom()))),
+            field::VARIABILITY => {
+                let value = metadata::compose(self.prim, self.opinions(), name, fallback, assets)?;
+                Ok(value.or(Some(Value::Variability(Variability::Uniform))))
+            }
+            _ => metadata::compose(self.prim, self.opinions(), name, fallback, assets),
+        }
+    }
+
+    /// The names of all fields that have an opinion, sorted, without the targets.
     #[must_use]
     pub fn authored_metadata_names(self) -> Vec<Token> {
-        Vec::new()
+        let mut all = metadata::names_of(self.opinions());
+        all.extend([field::CUSTOM, field::VARIABILITY].map(Token::new_static));
+        names::sort(&mut all);
+        all
     }
 
     /// The specs, strongest first.
-    pub fn opinions(self) -> impl Iterator<Item = Opinion<'s>> {
-        std::iter::empty()
+    pub fn opinions(self) -> impl Iterator<Item = SpecOpinion<'s>> {
+        let all = self.prim.property_opinions(self.name);
+        all.filter(|o| o.spec.kind == SpecKind::Relationship)
     }
 }

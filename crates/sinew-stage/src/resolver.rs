@@ -1,9 +1,17 @@
 //! From asset paths to layers.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sinew_layer::Layer;
+use sinew_layer::usdz::{Package, split_package_path};
+use sinew_layer::{Error, Layer};
+
+/// Environment variable with search paths, as USD's default resolver has it.
+const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
+
+/// What follows an asset path to choose how its file is read; no format that is read here has such choices.
+const FORMAT_ARGUMENTS: &str = ":SDF_FORMAT_ARGS:";
 
 /// Finds and opens what asset paths name. An identifier is the resolved name of a layer: an absolute file path, a path into a
 /// package (`/a/b.usdz[c.usda]`) or a name that only the resolver knows. Two assets with one identifier are one layer.
@@ -21,50 +29,256 @@ pub trait Resolver: Send + Sync {
 
     /// How many bytes an opened layer's file has, for limits in proportion to it. By default an estimate from its specs.
     fn size(&self, layer: &Layer) -> usize {
-        layer.len().saturating_mul(64)
+        layer.len().saturating_mul(32)
     }
 }
 
-/// Finds files as USD's default resolver does.
+/// Finds files as USD's default resolver does, and layers in memory by their names.
 #[derive(Debug, Default)]
 pub struct FileResolver {
-    /// Folders where assets without `./` are looked for after the anchor's folder.
+    /// Folders where assets without `./` are looked for after the anchor's folder. The working directory comes before them,
+    /// the folders of the environment variable `PXR_AR_DEFAULT_SEARCH_PATH` after them.
     pub search_paths: Vec<PathBuf>,
-    memory: std::collections::HashMap<String, Arc<Layer>>,
+    environment: Vec<PathBuf>,
+    layers: HashMap<String, Arc<Layer>>,
+    files: HashMap<String, Arc<[u8]>>,
+    notes: Mutex<Notes>,
+}
+
+/// What is known of the files that were opened.
+#[derive(Debug, Default)]
+struct Notes {
+    opened: BTreeSet<PathBuf>,
+    /// Bytes by the layer's name.
+    sizes: HashMap<String, usize>,
+    /// Packages by path; none if it is no package.
+    packages: HashMap<PathBuf, Option<Package>>,
 }
 
 impl FileResolver {
-    /// A resolver with search paths. Those of the environment variable `PXR_AR_DEFAULT_SEARCH_PATH` come after them.
+    /// A resolver with search paths.
     #[must_use]
     pub fn new(search_paths: Vec<PathBuf>) -> Self {
+        let environment = std::env::var_os(SEARCH_PATH_VARIABLE).unwrap_or_default();
+        let environment = std::env::split_paths(&environment);
         Self {
             search_paths,
+            environment: environment.filter(|p| p != Path::new("")).collect(),
             ..Self::default()
         }
     }
 
     /// Puts a layer in memory. Assets of this name are this layer.
     pub fn add_layer(&mut self, name: impl Into<String>, layer: Arc<Layer>) {
-        self.memory.insert(name.into(), layer);
+        self.layers.insert(name.into(), layer);
     }
 
-    /// The files that were opened so far.
+    /// Puts a file in memory: a layer of any format. Assets of this name are this file.
+    pub fn add_file(&mut self, name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) {
+        self.files.insert(name.into(), bytes.into());
+    }
+
+    /// The files on disk that were opened so far. Of a layer in a package it is the package.
     #[must_use]
     pub fn opened_files(&self) -> Vec<PathBuf> {
-        Vec::new()
+        self.notes().opened.iter().cloned().collect()
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_in_memory(&self, name: &str) -> bool {
+        self.layers.contains_key(name) || self.files.contains_key(name)
+    }
+
+    /// A package on disk.
+    fn package(&self, path: &Path) -> Option<Package> {
+        let mut notes = self.notes();
+        if let Some(known) = notes.packages.get(path) {
+            return known.clone();
+        }
+        let package = Package::open(path).ok();
+        if package.is_some() {
+            notes.opened.insert(path.to_owned());
+        }
+        notes.packages.insert(path.to_owned(), package.clone());
+        package
+    }
+
+    /// Whether a path in a package names a file. It may go through packages in the package.
+    fn is_in_package(&self, package: &Path, inner: &str) -> bool {
+        let Some(mut package) = self.package(package) else {
+            return false;
+        };
+        let mut rest = inner;
+        while let Some((outer, inner)) = split_package_path(rest) {
+            match package.package(outer) {
+                Ok(next) => (package, rest) = (next, inner),
+                Err(_) => return false,
+            }
+        }
+        package.bytes(rest).is_some()
+    }
+
+    /// An asset in the package of its anchor: beside the anchor, or at the package's top.
+    fn resolve_in_package(&self, asset: &str, anchor: &str) -> Option<String> {
+        let first;
+        let (package, inner) = match split_package_path(anchor) {
+            Some(parts) => parts,
+            // A package stands for its root layer.
+            None => {
+                let is_package = Path::new(anchor)
+                    .extension()
+                    .is_some_and(|e| e.eq_ignore_ascii_case("usdz"));
+                if !is_package {
+                    return None;
+                }
+                first = self
+                    .package(Path::new(anchor))?
+                    .entries()
+                    .next()?
+                    .to_owned();
+                (anchor, first.as_str())
+            }
+        };
+        // In a package in a package, the innermost counts.
+        let (outer, layer) = match inner.rsplit_once('[') {
+            Some((outer, layer)) => (Some(outer), layer.trim_end_matches(']')),
+            None => (None, inner),
+        };
+        let folder = Path::new(layer).parent().unwrap_or(Path::new(""));
+        let folders = [folder, Path::new("")];
+        let folders = match is_search_path(asset) {
+            true => &folders[..],
+            false => &folders[..1],
+        };
+        folders.iter().find_map(|folder| {
+            let file = normalized(&folder.join(asset));
+            let file = file.to_str()?.replace('\\', "/");
+            let inner = match outer {
+                Some(outer) => format!("{outer}[{file}]{}", "]".repeat(outer.matches('[').count())),
+                None => file,
+            };
+            let is_there = self.is_in_package(Path::new(package), &inner);
+            is_there.then(|| format!("{package}[{inner}]"))
+        })
+    }
+
+    /// An asset that is a file on disk.
+    fn resolve_file(&self, asset: &str, anchor: Option<&str>) -> Option<String> {
+        let there = |path: PathBuf| {
+            let path = normalized(&std::path::absolute(path).ok()?);
+            path.metadata()
+                .is_ok()
+                .then(|| path.to_str().map(str::to_owned))?
+        };
+        if Path::new(asset).is_absolute() {
+            return there(asset.into());
+        }
+        // What a package names outside of it is beside the package.
+        let anchor = anchor.map(|a| split_package_path(a).map_or(a, |(package, _)| package));
+        if let Some(folder) = anchor.and_then(|a| Path::new(a).parent()) {
+            let found = there(folder.join(asset));
+            if found.is_some() || !is_search_path(asset) {
+                return found;
+            }
+        }
+        there(asset.into()).or_else(|| {
+            if !is_search_path(asset) {
+                return None;
+            }
+            let folders = self.search_paths.iter().chain(&self.environment);
+            folders.into_iter().find_map(|f| there(f.join(asset)))
+        })
     }
 }
 
+/// Whether a relative path is looked for in the search paths.
+fn is_search_path(asset: &str) -> bool {
+    !asset.starts_with("./") && !asset.starts_with("../") && !Path::new(asset).is_absolute()
+}
+
+/// A path without `.` and `..`, as far as its text says.
+fn normalized(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => match out.components().next_back() {
+                Some(Component::Normal(_)) => drop(out.pop()),
+                Some(Component::RootDir | Component::Prefix(_)) => {}
+                _ => out.push(".."),
+            },
+            part => out.push(part),
+        }
+    }
+    out
+}
+
 impl Resolver for FileResolver {
-    fn resolve(&self, asset: &str, _anchor: Option<&str>) -> Option<String> {
-        self.memory.contains_key(asset).then(|| asset.to_owned())
+    fn resolve(&self, asset: &str, anchor: Option<&str>) -> Option<String> {
+        let asset = asset.split(FORMAT_ARGUMENTS).next().unwrap_or(asset);
+        if asset.is_empty() {
+            return None;
+        }
+        if let Some(folder) = anchor.and_then(|a| Path::new(a).parent())
+            && let Some(name) = normalized(&folder.join(asset)).to_str()
+            && self.is_in_memory(name)
+        {
+            return Some(name.to_owned());
+        }
+        if self.is_in_memory(asset) {
+            return Some(asset.to_owned());
+        }
+        if let Some(anchor) = anchor
+            && !Path::new(asset).is_absolute()
+            && let Some(found) = self.resolve_in_package(asset, anchor)
+        {
+            return Some(found);
+        }
+        if let Some((package, inner)) = split_package_path(asset) {
+            let package = self.resolve_file(package, anchor)?;
+            let is_there = self.is_in_package(Path::new(&package), inner);
+            return is_there.then(|| format!("{package}[{inner}]"));
+        }
+        self.resolve_file(asset, anchor)
     }
 
     fn open(&self, identifier: &str) -> sinew_layer::Result<Arc<Layer>> {
-        let found = self.memory.get(identifier).cloned();
-        found.ok_or_else(|| sinew_layer::Error::Unsupported {
-            file: identifier.to_owned(),
-            reason: "expected a layer in memory, found no layer of this name".to_owned(),
-        })
+        if let Some(layer) = self.layers.get(identifier) {
+            return Ok(layer.clone());
+        }
+        if let Some(bytes) = self.files.get(identifier) {
+            let layer = Layer::from_bytes(identifier, bytes.to_vec())?;
+            let name = layer.name().to_owned();
+            self.notes().sizes.insert(name, bytes.len());
+            return Ok(Arc::new(layer));
+        }
+        let path = Path::new(identifier);
+        let (file, layer) = match split_package_path(identifier) {
+            Some((package, inner)) => {
+                let file = PathBuf::from(package);
+                let package = self.package(&file).ok_or_else(|| Error::Malformed {
+                    file: package.to_owned(),
+                    place: "file".to_owned(),
+                    reason: format!("expected a package that has {inner}, found no package"),
+                })?;
+                (file, package.layer(inner)?)
+            }
+            None => (path.to_owned(), Layer::open(path)?),
+        };
+        let size = file.metadata().map_or(0, |m| m.len());
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let mut notes = self.notes();
+        notes.opened.insert(file);
+        notes.sizes.insert(layer.name().to_owned(), size);
+        Ok(Arc::new(layer))
+    }
+
+    fn size(&self, layer: &Layer) -> usize {
+        let estimate = layer.len().saturating_mul(32);
+        let known = self.notes().sizes.get(layer.name()).copied();
+        known.unwrap_or(estimate)
     }
 }

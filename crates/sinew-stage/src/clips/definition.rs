@@ -50,7 +50,11 @@ struct Draft {
 }
 
 /// The clip sets of a prim, strongest first.
-pub(crate) fn of_prim(index: &PrimIndex, layers: &ClipLayers, messages: &mut Vec<String>) -> Vec<Definition> {
+pub(crate) fn of_prim(
+    index: &PrimIndex,
+    layers: &ClipLayers,
+    messages: &mut Vec<String>,
+) -> Vec<Definition> {
     let mut composed: BTreeMap<Token, Draft> = BTreeMap::new();
     let mut stacks: Vec<Arc<LayerStack>> = Vec::new();
     for node in index.nodes().iter().filter(|n| n.has_specs) {
@@ -71,8 +75,11 @@ pub(crate) fn of_prim(index: &PrimIndex, layers: &ClipLayers, messages: &mut Vec
         }
     }
     drafts.sort_by(|a, b| (a.0, &a.1.prim, a.1.order).cmp(&(b.0, &b.1.prim, b.1.order)));
-    let finish = |(_, anchor, info)| definition(index, anchor, &info, layers, messages);
-    drafts.into_iter().filter_map(finish).collect()
+    let mut out = Vec::with_capacity(drafts.len());
+    for (_, anchor, info) in drafts {
+        out.extend(definition(index, anchor, &info, layers, messages));
+    }
+    out
 }
 
 /// The clip sets that the layers of one node have.
@@ -104,7 +111,9 @@ fn of_node(node: &Node, messages: &mut Vec<String>) -> BTreeMap<Token, Draft> {
                     });
                 }
                 for key in ["active", "times"] {
-                    if let Some(Value::Vec2dArray(pairs)) = info.get(key).filter(|_| !offset.is_identity()) {
+                    if let Some(Value::Vec2dArray(pairs)) =
+                        info.get(key).filter(|_| !offset.is_identity())
+                    {
                         let moved = pairs.iter().map(|p| [offset.apply(p[0]), p[1]]).collect();
                         Arc::make_mut(&mut info).insert(key.into(), Value::Vec2dArray(moved));
                     }
@@ -154,7 +163,10 @@ fn definition(
             Some(Value::AssetPath(path)) => Some(path.0.clone()),
             _ => None,
         },
-        interpolate_missing: matches!(info.get("interpolateMissingClipValues"), Some(Value::Bool(true))),
+        interpolate_missing: matches!(
+            info.get("interpolateMissingClipValues"),
+            Some(Value::Bool(true))
+        ),
         stack: Arc::clone(&anchor.stack),
         prim: anchor.prim.clone(),
         layer: anchor.layer,
@@ -210,13 +222,18 @@ impl Template {
             return Err(format!("expected a stride above 0, found {}", self.stride));
         }
         if !(self.start <= self.end) {
-            return Err(format!("expected a start before the end, found {} and {}", self.start, self.end));
+            return Err(format!(
+                "expected a start before the end, found {} and {}",
+                self.start, self.end
+            ));
         }
         if (self.end - self.start) / self.stride > MAX_TEMPLATE_CLIPS {
             return Err(format!("expected at most {MAX_TEMPLATE_CLIPS} clips"));
         }
         if let Some(offset) = self.active_offset.filter(|o| o.abs() > self.stride) {
-            return Err(format!("expected an active offset of at most the stride, found {offset}"));
+            return Err(format!(
+                "expected an active offset of at most the stride, found {offset}"
+            ));
         }
         let (folder, base) = match self.asset.rfind('/') {
             Some(at) => self.asset.split_at(at + 1),
@@ -249,7 +266,9 @@ impl Template {
             names[whole] = format!("{:0width$}", time as i32, width = parts[whole].len());
             if let Some(fraction) = fraction {
                 let text = format!("{time:.width$}", width = parts[fraction].len());
-                names[fraction] = text.split_once('.').map_or(String::new(), |(_, f)| f.to_owned());
+                names[fraction] = text
+                    .split_once('.')
+                    .map_or(String::new(), |(_, f)| f.to_owned());
             }
             let asset = format!("{folder}{}", names.join("."));
             if exists(&asset) {
@@ -306,7 +325,10 @@ mod tests {
         for stride in [0.0, -1.0, f64::NAN, 1e-12] {
             assert!(template(stride).expand(|_| true).is_err());
         }
-        let no_hashes = Template { asset: "c.usd".into(), ..template(1.0) };
+        let no_hashes = Template {
+            asset: "c.usd".into(),
+            ..template(1.0)
+        };
         assert!(no_hashes.expand(|_| true).is_err());
     }
 }

@@ -39,7 +39,9 @@ impl ClipLayers {
             return known.clone();
         }
         let layer = self.resolver.open(&identifier);
-        let layer = layer.inspect_err(|e| log::warn!("{anchor}: the clip @{asset}@: {e}")).ok();
+        let layer = layer
+            .inspect_err(|e| log::warn!("{anchor}: the clip @{asset}@: {e}"))
+            .ok();
         lock().entry(identifier).or_insert(layer).clone()
     }
 }

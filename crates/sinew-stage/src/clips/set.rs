@@ -47,7 +47,9 @@ impl ClipSet {
         };
         let path = Path::parse(&clip_prim).map_err(|e| format!("primPath: {e}"))?;
         if !path.is_absolute() || !path.is_prim() {
-            return Err(format!("primPath: expected the absolute path of a prim, found '{clip_prim}'"));
+            return Err(format!(
+                "primPath: expected the absolute path of a prim, found '{clip_prim}'"
+            ));
         }
         if definition.assets.iter().any(|a| a.is_empty()) {
             return Err("assetPaths: expected paths, found an empty one".to_owned());
@@ -64,7 +66,10 @@ impl ClipSet {
         let mut stage_times: Vec<f64> = definition.times.iter().map(|t| t[0]).collect();
         stage_times.sort_by(f64::total_cmp);
         if let Some(three) = stage_times.windows(3).find(|t| t[0] == t[2]) {
-            return Err(format!("times: more than two entries for time {}", three[0]));
+            return Err(format!(
+                "times: more than two entries for time {}",
+                three[0]
+            ));
         }
         let mut clips: Vec<Clip> = Vec::with_capacity(active.len());
         for (i, [time, clip]) in active.iter().enumerate() {
@@ -114,7 +119,9 @@ impl ClipSet {
     pub fn declares(&self, path: &Path) -> bool {
         let path = self.in_clip(path);
         let varying = |layer: &Layer| {
-            let spec = layer.spec(&path).filter(|s| s.kind == SpecKind::Attribute)?;
+            let spec = layer
+                .spec(&path)
+                .filter(|s| s.kind == SpecKind::Attribute)?;
             let variability = spec.get(field::VARIABILITY);
             Some(variability != Some(&Value::Variability(Variability::Uniform)))
         };
@@ -151,7 +158,10 @@ impl ClipSet {
         }
         let b = at(upper)?;
         let alpha = (time - lower) / (upper - lower);
-        Ok(Some(b.and_then(|b| interpolate::lerp(&a, &b, alpha)).unwrap_or(a)))
+        Ok(Some(
+            b.and_then(|b| interpolate::lerp(&a, &b, alpha))
+                .unwrap_or(a),
+        ))
     }
 
     /// The times of the stage at which there are samples.
@@ -177,7 +187,11 @@ impl ClipSet {
         let samples = self.samples(clip, path);
         let samples = samples.as_ref().map_or(&[][..], |s| s.times());
         let mut out = self.timing.samples(samples, clip.start, clip.end);
-        out.extend(self.timing.stage_times().filter(|t| clip.start <= *t && *t < clip.end));
+        out.extend(
+            self.timing
+                .stage_times()
+                .filter(|t| clip.start <= *t && *t < clip.end),
+        );
         out.push(clip.authored_start);
         out.sort_by(f64::total_cmp);
         out.dedup();
@@ -195,7 +209,8 @@ impl ClipSet {
         if !self.interpolate_missing {
             return true;
         }
-        let has_samples = !self.is_blocked_in_manifest(path, clip.authored_start) && self.samples(clip, path).is_some();
+        let has_samples = !self.is_blocked_in_manifest(path, clip.authored_start)
+            && self.samples(clip, path).is_some();
         has_samples || self.manifest_field(path, field::DEFAULT).is_some()
     }
 
@@ -211,11 +226,16 @@ impl ClipSet {
             upper = Some(b).filter(|b| !(a == *b && time > *b));
         }
         if lower.is_none() {
-            let before = self.clips[..active].iter().rev().find(|c| self.contributes(c, path));
+            let before = self.clips[..active]
+                .iter()
+                .rev()
+                .find(|c| self.contributes(c, path));
             lower = before.map(|c| self.bracket_in(c, path, time).1);
         }
         if upper.is_none() {
-            let after = self.clips[active + 1..].iter().find(|c| self.contributes(c, path));
+            let after = self.clips[active + 1..]
+                .iter()
+                .find(|c| self.contributes(c, path));
             upper = after.map(|c| c.start);
         }
         let first = self.clips[0].authored_start;
@@ -256,7 +276,10 @@ impl ClipSet {
         match &mut value {
             Value::TimeCode(code) => code.0 += time - inner,
             Value::TimeCodeArray(codes) => {
-                *codes = codes.iter().map(|c| TimeCode(c.0 + (time - inner))).collect();
+                *codes = codes
+                    .iter()
+                    .map(|c| TimeCode(c.0 + (time - inner)))
+                    .collect();
             }
             _ => {}
         }
@@ -268,7 +291,8 @@ impl ClipSet {
     }
 
     fn in_clip(&self, path: &Path) -> Path {
-        path.replace_prefix(&self.prim, &self.clip_prim).unwrap_or_default()
+        path.replace_prefix(&self.prim, &self.clip_prim)
+            .unwrap_or_default()
     }
 
     fn anchor(&self) -> &str {
@@ -290,14 +314,24 @@ impl ClipSet {
     }
 
     fn manifest_default(&self, path: &Path) -> Result<Option<Value>> {
-        let value = self.manifest_field(path, field::DEFAULT).map(Value::load).transpose()?;
+        let value = self
+            .manifest_field(path, field::DEFAULT)
+            .map(Value::load)
+            .transpose()?;
         Ok(value.filter(|v| !matches!(v, Value::Block | Value::AnimationBlock)))
     }
 
     /// Whether the manifest says that the clip that starts then has no samples.
     fn is_blocked_in_manifest(&self, path: &Path, time: f64) -> bool {
-        let samples = self.manifest_layer().and_then(|l| layer_samples(l, &self.in_clip(path)));
-        let at = |s: TimeSamples| s.times().iter().position(|t| *t == time).map(|i| s.values()[i].clone());
+        let samples = self
+            .manifest_layer()
+            .and_then(|l| layer_samples(l, &self.in_clip(path)));
+        let at = |s: TimeSamples| {
+            s.times()
+                .iter()
+                .position(|t| *t == time)
+                .map(|i| s.values()[i].clone())
+        };
         matches!(samples.and_then(at), Some(Value::Block))
     }
 }

@@ -61,7 +61,9 @@ impl Timing {
     /// The two ends of a segment. Before a jump the end is where the jump is authored.
     fn ends(&self, segment: usize) -> (Knot, Knot) {
         let (a, mut b) = (self.knots[segment], self.knots[segment + 1]);
-        if b.jumps && let Some(next) = self.knots.get(segment + 2) {
+        if b.jumps
+            && let Some(next) = self.knots.get(segment + 2)
+        {
             b.stage = next.stage;
         }
         (a, b)
@@ -159,7 +161,9 @@ impl Timing {
             for sample in samples[first..].iter().take_while(|t| **t <= to) {
                 match a.clip == b.clip {
                     true => out.extend([a.stage, b.stage].into_iter().filter(|t| active(*t))),
-                    false => out.extend(Some(self.to_stage(*sample, segment)).filter(|t| active(*t))),
+                    false => {
+                        out.extend(Some(self.to_stage(*sample, segment)).filter(|t| active(*t)))
+                    }
                 }
             }
         }
@@ -177,7 +181,10 @@ mod tests {
         assert_eq!(timing.to_clip(5.0), 10.0);
         assert_eq!(timing.to_clip(-5.0), 0.0, "the first knot holds");
         assert_eq!(timing.to_clip(15.0), 20.0);
-        assert_eq!(timing.samples(&[0.0, 10.0, 30.0], f64::MIN, f64::MAX), [0.0, 5.0]);
+        assert_eq!(
+            timing.samples(&[0.0, 10.0, 30.0], f64::MIN, f64::MAX),
+            [0.0, 5.0]
+        );
         assert_eq!(timing.bracket(6.0, 10.0, 20.0), (5.0, 10.0));
         assert_eq!(Timing::default().to_clip(7.0), 7.0);
     }

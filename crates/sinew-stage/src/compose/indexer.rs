@@ -420,7 +420,8 @@ impl<'a> Indexer<'a> {
         let mut path = path.clone();
         let mut at = self.ancestry(parent);
         loop {
-            if at.graph.nodes.iter().any(|n| n.is_at(stack, &path)) {
+            let is_there = |n: &Node| n.contributes() && n.is_at(stack, &path);
+            if at.graph.nodes.iter().any(is_there) {
                 return true;
             }
             path = Self::path_in_request(&at, &path);

@@ -7,7 +7,7 @@ use sinew_layer::Path;
 use sinew_layer::layer::field;
 use sinew_layer::value::Value;
 
-use super::paths::replace;
+use super::paths::{namespace_depth, replace};
 use super::site;
 use super::stack::LayerStack;
 use super::work::Work;
@@ -67,6 +67,9 @@ fn wrong(from: &Path, to: &Path) -> Option<&'static str> {
     let is_prim = |p: &Path| p.is_prim() && !p.has_variants();
     if !is_prim(from) || !to.is_empty() && !is_prim(to) {
         return Some("expected the paths of prims");
+    }
+    if namespace_depth(from) == 1 {
+        return Some("a root prim cannot be moved");
     }
     if to.is_empty() {
         return None;

@@ -31,7 +31,7 @@ struct Tables {
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
-    let layer = sinew_layer::usda::parse(include_str!("schemas.usda"), "schemas.usda")
+    let layer = sinew_layer::usda::parse("schemas.usda", include_bytes!("schemas.usda"))
         .unwrap_or_else(|e| panic!("the schema tables are written by a script: {e}"));
     let mut schemas = HashMap::new();
     for name in layer.root().children() {
@@ -99,7 +99,10 @@ impl PrimType {
             if own.api.is_none() || own.api == Some(instance.is_empty()) {
                 continue;
             }
-            let brought = own.apis.iter().map(|a| Token::new(a.replace(INSTANCE, instance)));
+            let brought = own
+                .apis
+                .iter()
+                .map(|a| Token::new(a.replace(INSTANCE, instance)));
             for api in [api.clone()].into_iter().chain(brought) {
                 if !out.apis.contains(&api) {
                     out.apis.push(api);

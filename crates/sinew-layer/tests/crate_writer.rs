@@ -111,7 +111,7 @@ fn every_value_type(python: &str) -> Result<(), Failed> {
     let rows = "((0.5, 1.5, 2.5, 3.5), (4.5, 5.5, 6.5, 7.5), (8.5, 9.5, 10.5, 11.5), (12.5, 13.5, 14.5, 15.5))";
     let identity = "((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))";
     let matrices = format!("[{rows}, {identity}]");
-    let texts = |texts: &[&str]| texts.iter().map(|t| Token::new(t)).collect::<Vec<_>>();
+    let texts = |texts: &[&str]| texts.iter().map(Token::new).collect::<Vec<_>>();
     let values: Vec<(&str, Value, &str)> = vec![
         ("bool", Value::Bool(true), "1"),
         (

@@ -136,7 +136,7 @@ impl<W: Write + Seek> CrateWriter<W> {
             // USD asks for no newer version here.
             Value::AnimationBlock => Ok(inline(kind::ANIMATION_BLOCK, 0)),
             Value::TimeSamples(v) => self.time_samples(v),
-            // TO MERGE: the payload encoders of value/spline.rs and value/array_edit.rs.
+            // TO MERGE: the encoders of value/spline and value/array_edit.rs come with another branch.
             Value::Spline(_) => Err(Fault::new("splines cannot be written yet")),
             Value::ArrayEdit(_) => Err(Fault::new("edits of arrays cannot be written yet")),
 

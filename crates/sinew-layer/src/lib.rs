@@ -11,9 +11,11 @@
 
 mod error;
 pub mod layer;
+mod open;
 pub mod path;
 pub mod usda;
 pub mod usdc;
+pub mod usdz;
 pub mod value;
 
 pub use error::{Error, Result};

@@ -38,6 +38,12 @@ impl Path {
         }
     }
 
+    /// A text that is known to be a path: of a crate file's paths, the elements are checked.
+    pub(crate) fn from_checked(text: &str) -> Self {
+        debug_assert!(check(text).is_ok(), "{text}");
+        Self(SmolStr::new(text))
+    }
+
     /// The path of the layer itself, `/`.
     #[must_use]
     pub const fn root() -> Self {

@@ -22,8 +22,8 @@ use smol_str::SmolStr;
 pub use element::Element;
 pub use layer::write_layer;
 
-use super::Placed;
 use super::format::{HEADER, MAGIC, Rep, Version};
+use super::{Placed, Stored};
 use crate::error::{Error, Result};
 use crate::layer::{Fields, Spec, SpecKind};
 use crate::path::Path;
@@ -95,6 +95,8 @@ pub struct CrateWriter<W: Write> {
     hash: ContentHash,
     /// What was written, by the hash of its type and bytes.
     values: Map<Hash, Rep>,
+    /// What was written for values that lie in other files, which stay open for it.
+    stored: Map<(usize, Rep), (Stored, Rep)>,
     /// Path, set of fields and kind of each spec.
     specs: [Vec<i32>; 3],
     /// Whether a path has a spec.
@@ -140,6 +142,7 @@ impl<W: Write + Seek> CrateWriter<W> {
             shared: SharedFields::default(),
             hash: ContentHash::new(),
             values: Map::default(),
+            stored: Map::default(),
             specs: Default::default(),
             has_spec: Vec::new(),
             anchor: Path::empty(),

@@ -7,13 +7,12 @@ mod write;
 use std::fmt;
 use std::sync::Arc;
 
-pub use write::{CrateWriter, Element, write_layer};
-
 use crate::error::Result;
 use crate::value::{Value, for_each_element};
 use format::Rep;
 
 pub(crate) use read::{Bytes, is_crate, read};
+pub use write::{CrateWriter, Element, write_layer};
 
 /// A value that still lies in a crate file: mostly an array. It keeps the file open.
 #[derive(Clone)]
@@ -25,6 +24,11 @@ pub struct Stored {
 impl Stored {
     pub(crate) fn load(&self) -> Result<Value> {
         read::load(&self.file, self.rep)
+    }
+
+    /// What tells this value from others while its file is open.
+    pub(crate) fn key(&self) -> (usize, Rep) {
+        (Arc::as_ptr(&self.file) as usize, self.rep)
     }
 
     /// The type as usda text calls it, such as `float3[]`.

@@ -15,8 +15,8 @@ use crate::path::Path;
 use crate::usdc::Stored;
 use crate::usdc::format::{Rep, Version, kind};
 use crate::value::{
-    Array, AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload, Permission, Quat,
-    Reference, Specifier, TimeCode, TimeSamples, Value, Variability,
+    ArrayEdit, AssetPath, Dictionary, EditOp, LayerOffset, ListOp, PathExpression, Payload,
+    Permission, Quat, Reference, Specifier, Spline, TimeCode, TimeSamples, Value, Variability,
 };
 
 /// Values in values. Real files have a few levels.
@@ -122,7 +122,8 @@ impl<'a> Decoder<'a> {
     fn array_edit(&mut self, rep: Rep) -> Checked<Value> {
         let at = rep.payload() as usize;
         if at == 0 {
-            return array_edit(rep.kind(), None).map_err(|reason| Bad::unsupported(at, reason));
+            let literals = self.value(Rep::new(rep.kind(), 0).array(), 0)?;
+            return Ok(array_edit(literals, Vec::new()));
         }
         let mut c = self.cursor(rep);
         let [values, code] = [Rep(c.u64()?), Rep(c.u64()?)];
@@ -136,8 +137,11 @@ impl<'a> Decoder<'a> {
         }
         let values = self.value(values, 0)?;
         match self.value(code, 0)? {
-            Value::Int64Array(code) => array_edit(rep.kind(), Some((values, code, dense)))
-                .map_err(|reason| Bad::unsupported(at, reason)),
+            Value::Int64Array(_) if dense => Ok(values),
+            Value::Int64Array(code) => match ArrayEdit::from_crate(values, &code) {
+                Ok(edit) => Ok(Value::ArrayEdit(edit.into())),
+                Err(reason) => Err(Bad::new(at, reason)),
+            },
             _ => Err(Bad::new(at, "the instructions of an edit are no int64[]")),
         }
     }
@@ -294,7 +298,10 @@ impl<'a> Decoder<'a> {
         let bytes = c.take(len)?;
         let one = |d: &mut Self, c: &mut Cursor<'a>| Ok((c.plain()?, d.dictionary(c, depth)?));
         let custom_data: Vec<(f64, Dictionary)> = self.list(c, 16, one)?;
-        spline(bytes, custom_data).map_err(|reason| Bad::unsupported(at, reason))
+        match Spline::from_crate(bytes, custom_data) {
+            Ok(spline) => Ok(Value::Spline(spline.into())),
+            Err(reason) => Err(Bad::new(at, reason)),
+        }
     }
 
     fn time_samples(&mut self, c: &mut Cursor<'a>, depth: usize) -> Checked<TimeSamples> {
@@ -341,21 +348,8 @@ fn plain<T: bytemuck::AnyBitPattern>(_: &mut Decoder<'_>, c: &mut Cursor<'_>) ->
     c.plain()
 }
 
-/// An edit of the values that it uses, its instructions, and whether it is an array that replaces all.
-type Edit = (Value, Array<i64>, bool);
-
-fn array_edit(kind: u8, edit: Option<Edit>) -> Result<Value, String> {
-    let instructions = edit.map_or(0, |(_, code, _)| code.len());
-    Err(format!(
-        "an edit of an array of type {kind}, {instructions} instructions long"
-    ))
-}
-
-fn spline(bytes: &[u8], custom_data: Vec<(f64, Dictionary)>) -> Result<Value, String> {
-    let (len, knots) = (bytes.len(), custom_data.len());
-    Err(format!(
-        "a spline of {len} bytes, with custom data at {knots} knots"
-    ))
+fn array_edit(literals: Value, ops: Vec<EditOp>) -> Value {
+    Value::ArrayEdit(ArrayEdit { literals, ops }.into())
 }
 
 fn unknown(rep: Rep) -> Bad {

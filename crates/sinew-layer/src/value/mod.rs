@@ -13,9 +13,12 @@ use half::f16;
 use smol_str::SmolStr;
 
 pub use array::Array;
-pub use array_edit::ArrayEdit;
+pub use array_edit::{ArrayEdit, EditOp, EditSource};
 pub use list_op::{ListOp, reorder};
-pub use spline::{Extrapolation, Interpolation, Knot, LoopParams, Spline, SplineType, Tangent};
+pub use spline::{
+    Extrapolation, Interpolation, Knot, LoopParams, Spline, SplineType, SplineValueType, Tangent,
+    TangentAlgorithm,
+};
 pub use time_samples::TimeSamples;
 
 use crate::error::Result;

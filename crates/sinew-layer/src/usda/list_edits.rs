@@ -1,0 +1,73 @@
+//! Statements that edit one list of a list edit.
+
+use crate::value::ListOp;
+
+/// Which list a statement sets; a statement without such a word sets the whole list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edit {
+    Add,
+    Delete,
+    Append,
+    Prepend,
+    Reorder,
+}
+
+impl Edit {
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("add", Self::Add),
+        ("delete", Self::Delete),
+        ("append", Self::Append),
+        ("prepend", Self::Prepend),
+        ("reorder", Self::Reorder),
+    ];
+}
+
+/// Sets one list. The whole list and edits exclude each other: the later statement counts.
+pub(super) fn set_list<T>(op: &mut ListOp<T>, edit: Option<Edit>, items: Vec<T>) {
+    let Some(edit) = edit else {
+        *op = ListOp::explicit(items);
+        return;
+    };
+    if op.explicit {
+        *op = ListOp::default();
+    }
+    *match edit {
+        Edit::Add => &mut op.added,
+        Edit::Delete => &mut op.deleted,
+        Edit::Append => &mut op.appended,
+        Edit::Prepend => &mut op.prepended,
+        Edit::Reorder => &mut op.ordered,
+    } = items;
+}
+
+/// Sets one list of a spec's field, which holds list edits of one type.
+macro_rules! edit_field {
+    ($spec:expr, $name:expr, $variant:ident, $edit:expr, $items:expr) => {{
+        let mut op = match $spec.fields.remove($name) {
+            Some($crate::value::Value::$variant(op)) => std::sync::Arc::unwrap_or_clone(op),
+            _ => $crate::value::ListOp::default(),
+        };
+        $crate::usda::list_edits::set_list(&mut op, $edit, $items);
+        $spec
+            .fields
+            .set($name, $crate::value::Value::$variant(op.into()));
+    }};
+}
+pub(super) use edit_field;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_list_and_edits_exclude_each_other() {
+        let mut op = ListOp::default();
+        set_list(&mut op, Some(Edit::Add), vec![1]);
+        set_list(&mut op, Some(Edit::Delete), vec![2]);
+        assert_eq!((&op.added, &op.deleted), (&vec![1], &vec![2]));
+        set_list(&mut op, None, vec![3]);
+        assert_eq!(op, ListOp::explicit(vec![3]));
+        set_list(&mut op, Some(Edit::Append), vec![4]);
+        assert!(!op.explicit && op.explicit_items.is_empty() && op.appended == [4]);
+    }
+}

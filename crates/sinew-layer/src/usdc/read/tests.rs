@@ -258,6 +258,7 @@ fn broken_numbers_are_named() {
         ("path 3 is named", |m| m.specs[2].0 = 3),
         ("list of fields 9 is named", |m| m.specs[2].1 = 9),
         ("no list of fields begins at 3", |m| m.specs[2].1 = 3),
+        ("path 2 is not in the tree", |m| m.paths[1].2 = -2),
         ("no spec of the kind 6 can stand here", |m| m.specs[2].2 = 6),
         ("no spec of the kind 12 can stand here", |m| {
             m.specs[2].2 = 12

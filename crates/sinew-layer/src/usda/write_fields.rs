@@ -1,6 +1,5 @@
 //! Writes the statements of metadata.
 
-use super::array_edit;
 use super::numbers::double;
 use super::strings::{asset_text, quoted};
 use super::write_values::{Output, Text, dictionary, plain};
@@ -203,10 +202,6 @@ pub(super) fn statement(
             }
             _ => return Ok(Some("its value has no text".to_owned())),
         },
-        Value::ArrayEdit(edit) => {
-            begin(out);
-            array_edit::write(edit, out);
-        }
         value => {
             begin(out);
             if !plain(value, out)? {

@@ -8,6 +8,7 @@ mod clips;
 pub mod compose;
 mod error;
 mod expression;
+pub mod flatten;
 mod interpolate;
 mod metadata;
 mod names;

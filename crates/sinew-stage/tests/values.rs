@@ -1,0 +1,161 @@
+//! Compares what a stage gives with what usd-core gives, for files that use everything and for files of real tools.
+//!
+//! `SINEW_PYTHON` names a Python with usd-core 26.11; without it the tests are left out and say so by their names. `SINEW_ASSETS`
+//! may name a folder of further files.
+
+mod dump;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+const HERE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Facts that may differ, by the end of the file's name and the part of the line that names the fact.
+const KNOWN: [(&str, &str); 0] = [];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let python = std::env::var("SINEW_PYTHON").ok().filter(|p| !p.is_empty());
+    let Some(python) = python else {
+        let why = "values are usd-core's (left out: SINEW_PYTHON names no Python with usd-core)";
+        let test = Trial::test(why, || Ok(())).with_ignored_flag(true);
+        libtest_mimic::run(&arguments, vec![test]).exit();
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut tests = vec![
+        trial("everything", python.clone(), everything(&python, folder.path())),
+        trial("small stages", python.clone(), small_stages(folder.path())),
+    ];
+    let assets = match std::env::var("SINEW_ASSETS") {
+        Ok(assets) => PathBuf::from(assets),
+        Err(_) => Path::new(HERE).join("../../../shared/assets"),
+    };
+    let mut files = Vec::new();
+    find_stages(&assets, &mut files);
+    match files.is_empty() {
+        true => {
+            let why = "files of real tools (left out: SINEW_ASSETS names no folder with any)";
+            tests.push(Trial::test(why, || Ok(())).with_ignored_flag(true));
+        }
+        false => tests.push(trial("files of real tools", python, Ok(files))),
+    }
+    libtest_mimic::run(&arguments, tests).exit();
+}
+
+type Files = Result<Vec<PathBuf>, String>;
+
+/// Compares each fact of each file.
+fn trial(name: &str, python: String, files: Files) -> Trial {
+    Trial::test(name, move || {
+        let files = files?;
+        let output = Command::new(&python)
+            .arg(format!("{HERE}/tests/dump_stage.py"))
+            .args(&files)
+            .output()
+            .map_err(|e| format!("{python}: {e}"))?;
+        let theirs = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stages: Vec<&str> = theirs.split("STAGE\t").skip(1).collect();
+        if !output.status.success() || stages.len() != files.len() {
+            return Err("usd-core did not get through the files".into());
+        }
+        let (mut same, mut different) = (0, Vec::new());
+        for (file, theirs) in files.iter().zip(stages) {
+            let theirs = theirs.split_once('\n').map_or("", |(_, rest)| rest);
+            compare(file, theirs, &mut same, &mut different);
+        }
+        println!("{same} facts are the same, {} differ, in {} files", different.len(), files.len());
+        match different.is_empty() {
+            true => Ok(()),
+            false => {
+                let shown = different.len().min(shown_differences());
+                Err(Failed::from(format!("{} facts differ:\n{}", different.len(), different[..shown].join("\n"))))
+            }
+        }
+    })
+}
+
+/// How many differences are printed.
+fn shown_differences() -> usize {
+    let wanted = std::env::var("SINEW_DIFFERENCES").ok();
+    wanted.and_then(|n| n.parse().ok()).unwrap_or(40)
+}
+
+fn compare(file: &Path, theirs: &str, same: &mut usize, different: &mut Vec<String>) {
+    let ours = dump::stage(file);
+    let key = |line: &str| {
+        let mut parts = line.splitn(3, '\t');
+        (
+            parts.next().unwrap_or_default().to_owned(),
+            parts.next().unwrap_or_default().to_owned(),
+        )
+    };
+    let mut ours: HashMap<(String, String), String> = ours.into_iter().map(|l| (key(&l), l)).collect();
+    let name = file.display().to_string();
+    let is_known = |fact: &str| KNOWN.iter().any(|(f, k)| name.ends_with(f) && fact.contains(k));
+    for line in theirs.lines() {
+        match ours.remove(&key(line)) {
+            Some(own) if own == line => *same += 1,
+            own if !is_known(line) => {
+                let own = own.as_deref().and_then(|o| o.splitn(3, '\t').nth(2)).unwrap_or("nothing");
+                different.push(format!("{name}: {line}\n    here: {own}"));
+            }
+            _ => {}
+        }
+    }
+    for line in ours.into_values().filter(|l| !is_known(l)) {
+        different.push(format!("{name}: only here: {line}"));
+    }
+}
+
+/// The generator's layers and stages.
+fn everything(python: &str, folder: &Path) -> Files {
+    let script = Path::new(HERE).join("../../tests/usd/everything.py");
+    let output = Command::new(python)
+        .arg(&script)
+        .arg(folder.join("everything"))
+        .output()
+        .map_err(|e| format!("{python}: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", script.display(), String::from_utf8_lossy(&output.stderr)));
+    }
+    let names = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(names.lines().map(PathBuf::from).filter(|p| p.exists()).collect())
+}
+
+/// The stages in `tests/stages.txt`, each line `== name` beginning a file; those named `stage*` are opened.
+fn small_stages(folder: &Path) -> Files {
+    let folder = folder.join("small");
+    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    let mut out = Vec::new();
+    for part in include_str!("stages.txt").split("\n== ").skip(1) {
+        let Some((name, text)) = part.split_once('\n') else {
+            continue;
+        };
+        let path = folder.join(name.trim());
+        std::fs::write(&path, format!("#usda 1.0\n{text}\n")).map_err(|e| e.to_string())?;
+        if name.starts_with("stage") {
+            out.push(path);
+        }
+    }
+    Ok(out)
+}
+
+/// All stages below a folder.
+fn find_stages(folder: &Path, out: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    paths.sort();
+    for path in paths {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            find_stages(&path, out);
+        } else if matches!(extension, "usd" | "usda" | "usdc" | "usdz") {
+            out.push(path);
+        }
+    }
+}

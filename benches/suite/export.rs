@@ -5,7 +5,7 @@
 //! only the SkelAnimation's weights. Frames are times 0, 1, ...
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use bytemuck::cast_slice;
@@ -26,12 +26,13 @@ pub fn export(load: &Workload, file: &Path) -> Result<(), Failure> {
         .and_then(|e| e.to_str())
         .unwrap_or_default();
     let layer = layer(load);
-    let sink = BufWriter::new(File::create(file)?);
+    let mut sink = BufWriter::new(File::create(file)?);
     match ending {
-        "usda" => drop(usda::write(&layer, sink)?),
-        "usdc" => drop(usdc::write_layer(&layer, sink)?),
+        "usda" => usda::write(&layer, &mut sink)?,
+        "usdc" => drop(usdc::write_layer(&layer, &mut sink)?),
         _ => return Err(format!("no USD format is named .{ending}").into()),
     }
+    sink.flush()?;
     Ok(())
 }
 

@@ -32,8 +32,7 @@ use script::Script;
 fn main() -> ExitCode {
     quiet_headless_drivers();
     let args = args::Args::parse();
-    let default_filter =
-        "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error";
+    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error";
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
         .format_timestamp(None)
         .init();

@@ -7,7 +7,6 @@ use common::compare::compare_within;
 use common::{tolerance, usd};
 use glam::{DMat4, DVec3};
 use sinew_bake::{Backend, BakeOptions, BakeReport, Rigid, bake};
-use sinew_stage::Stage;
 
 /// Two joints, A and its child B one up; the animation moves A by one along x. The mesh has a point
 /// at each joint, and follows it.
@@ -140,7 +139,7 @@ impl Stage {
 }
 
 struct Baked {
-    stage: Stage,
+    stage: sinew_stage::Stage,
     report: BakeReport,
     _folder: tempfile::TempDir,
 }

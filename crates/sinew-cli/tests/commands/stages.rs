@@ -434,11 +434,9 @@ fn targets_authored_as_none_stay_none() {
     let out = bench.path("out.usdc");
     assert!(bake(&file, &out, &[]).status.success());
     let stage = usd::open(&out);
-    let source = stage
-        .relationship("/Hero/Still.skel:animationSource")
-        .unwrap();
-    assert!(source.has_authored_targets().unwrap());
-    assert!(source.targets().unwrap().is_empty());
+    let source = usd::prim(&stage, "/Hero/Still").relationship("skel:animationSource");
+    assert!(source.has_authored_targets());
+    assert!(source.targets().is_empty());
 }
 
 /// Pixar's code asks of a target only that it is an active Skeleton or SkelAnimation.

@@ -83,8 +83,6 @@ impl Mapper<'_> {
                     }
                     continue;
                 }
-                // Points and the like need not be read to know that they are no assets.
-                field::DEFAULT | field::TIME_SAMPLES if !may_hold_assets(spec) => continue,
                 field::CLIPS => self.clips(value)?,
                 _ => self.value(value)?,
             };
@@ -185,7 +183,10 @@ impl Mapper<'_> {
             Value::UnregisteredListOp(op) => self
                 .list_op(op, |m, value| m.value(value))?
                 .map(Value::UnregisteredListOp),
-            Value::Stored(_) => self.value(&value.load()?)?,
+            // Points and the like need not be read to know that they are no assets.
+            Value::Stored(stored) if stored.type_name().starts_with("asset") => {
+                self.value(&value.load()?)?
+            }
             _ => None,
         })
     }
@@ -268,18 +269,13 @@ impl Mapper<'_> {
     }
 }
 
-/// Whether the values of an attribute may be asset paths: its type says so, or it has none.
-fn may_hold_assets(spec: &Spec) -> bool {
-    match spec.get(field::TYPE_NAME).map(Value::load) {
-        Some(Ok(Value::Token(name))) => name.starts_with("asset"),
-        _ => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
     use crate::layer::SpecKind;
+    use crate::usdc::write_layer;
     use crate::value::LayerOffset;
 
     fn path(text: &str) -> Path {
@@ -424,14 +420,31 @@ mod tests {
     }
 
     #[test]
-    fn values_of_other_types_are_not_looked_at() {
+    fn arrays_of_a_file_are_read_only_if_they_hold_assets() {
         let mut layer = Layer::new("test");
-        let attribute = layer.create(&path("/A.name"), SpecKind::Attribute);
-        attribute
-            .fields
-            .set(field::TYPE_NAME, Value::token("string"));
-        attribute.fields.set(field::DEFAULT, asset("a"));
-        map(&mut layer, |path| panic!("{path}")).unwrap();
+        let points = Value::FloatArray(vec![1.5; 100].into());
+        let paths = |text: &str| Value::AssetPathArray(vec![AssetPath(text.into()); 100].into());
+        for (name, type_name, value) in [
+            ("points", "float[]", points),
+            ("files", "asset[]", paths("old.png")),
+        ] {
+            let attribute = layer.attribute(&path("/A").property(name), type_name);
+            attribute.fields.set(field::DEFAULT, value);
+        }
+        let mut bytes = Cursor::new(Vec::new());
+        write_layer(&layer, &mut bytes).unwrap();
+        let mut layer = Layer::from_bytes("test.usdc", bytes.into_inner()).unwrap();
+        let before = layer.spec(&path("/A.points")).unwrap().clone();
+        map(&mut layer, |path| {
+            assert_eq!(path, "old.png");
+            Some("new.png".into())
+        })
+        .unwrap();
+        let points = layer.spec(&path("/A.points")).unwrap();
+        assert!(points.fields.is_same(&before.fields));
+        assert!(matches!(points.get(field::DEFAULT), Some(Value::Stored(_))));
+        let files = layer.get(&path("/A.files"), field::DEFAULT);
+        assert_eq!(files.unwrap(), Some(paths("new.png")));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Flattening: the composed stage as one layer.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ pub fn flatten(stage: &Stage, instancing: &Instancing<'_>) -> Result<Flattened> 
         warnings: Vec::new(),
         prims: HashMap::default(),
         properties: HashMap::default(),
+        anchors: RefCell::default(),
     };
     for home in &instancing.homes {
         let Some(instance) = stage.prim(&home.instance) else {
@@ -105,6 +107,8 @@ struct Flattener<'a> {
     /// Fields of prims without those that differ from place to place.
     prims: HashMap<Key, Fields, foldhash::fast::RandomState>,
     properties: HashMap<Key, Fields, foldhash::fast::RandomState>,
+    /// Anchored asset paths, by the path and the layer that names it.
+    anchors: RefCell<HashMap<(Token, Token), Token>>,
 }
 
 impl<'a> Flattener<'a> {
@@ -138,14 +142,26 @@ impl<'a> Flattener<'a> {
 
     /// The layer's metadata, which the stage's root layer and session layer have.
     fn root(&mut self) -> Result<()> {
-        let root = self.stage.pseudo_root();
-        for name in root.authored_metadata_names() {
-            if is_private(&name) {
-                continue;
+        let stage = self.stage;
+        let layers = stage.session_layer().map(|l| ("", l)).into_iter();
+        let layers = layers.chain([(stage.root_identifier(), stage.root_layer())]);
+        let layers: Vec<_> = layers.collect();
+        for name in stage.authored_metadata_names() {
+            let mut found: Option<Value> = None;
+            for (identifier, layer) in &layers {
+                let Some(mut value) = layer.get(&Path::root(), &name)? else {
+                    continue;
+                };
+                anchor_assets(&mut value, &|asset| self.anchored(asset, identifier));
+                match (&mut found, value) {
+                    (None, value) => found = Some(value),
+                    (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => {
+                        metadata::merge(strong, &weak);
+                    }
+                    _ => {}
+                }
             }
-            let anchor = |asset: &AssetPath, layer: &str| self.anchored(asset, layer);
-            let value = metadata::compose(root, root.opinions(), &name, None, Some(&anchor))?;
-            if let Some(value) = value {
+            if let Some(value) = found {
                 self.layer.root_mut().fields.set(name, value);
             }
         }
@@ -154,7 +170,7 @@ impl<'a> Flattener<'a> {
 
     /// The spec of a prim, without what is below it.
     fn prim(&mut self, prim: Prim<'a>, path: &Path, home: Option<&Path>) -> Result<()> {
-        let opinions: Vec<SpecOpinion<'a>> = prim.opinions().collect();
+        let opinions: Vec<SpecOpinion<'a>> = prim.spec_opinions().collect();
         let key = key(&opinions, 2 * prim.specifier() as usize + usize::from(prim.is_instance()));
         let known = key.as_ref().and_then(|k| self.prims.get(k));
         let mut fields = match known {
@@ -385,7 +401,31 @@ impl<'a> Flattener<'a> {
 
     /// An asset path as the flattened layer has it: absolute if it is relative to its layer.
     fn anchored(&self, asset: &AssetPath, layer: &str) -> AssetPath {
-        AssetPath(self.stage.anchored_asset(&asset.0, layer))
+        let key = (asset.0.clone(), Token::new(layer));
+        if let Some(known) = self.anchors.borrow().get(&key) {
+            return AssetPath(known.clone());
+        }
+        let anchored = self.stage.resolver().anchored(&asset.0, layer);
+        let anchored = anchored.map_or_else(|| asset.0.clone(), Token::from);
+        self.anchors.borrow_mut().insert(key, anchored.clone());
+        AssetPath(anchored)
+    }
+}
+
+/// Replaces the asset paths of the stage's metadata.
+fn anchor_assets(value: &mut Value, anchor: &dyn Fn(&AssetPath) -> AssetPath) {
+    match value {
+        Value::AssetPath(path) => *path = anchor(path),
+        Value::AssetPathArray(paths) => *paths = paths.iter().map(anchor).collect(),
+        Value::Dictionary(entries) => {
+            for value in Arc::make_mut(entries).values_mut() {
+                if let Ok(loaded) = value.load() {
+                    *value = loaded;
+                }
+                anchor_assets(value, anchor);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -410,7 +410,7 @@ impl<'s> Prim<'s> {
         index.into_iter().flat_map(|i| i.opinions())
     }
 
-    fn spec_opinions(self) -> impl Iterator<Item = SpecOpinion<'s>> {
+    pub(crate) fn spec_opinions(self) -> impl Iterator<Item = SpecOpinion<'s>> {
         let index = &self.data().index;
         self.opinions().map(|opinion| SpecOpinion {
             node: opinion.node,

@@ -21,6 +21,10 @@ pub trait Resolver: Send + Sync {
     /// None if nothing is there.
     fn resolve(&self, asset: &str, anchor: Option<&str>) -> Option<String>;
 
+    /// The asset path that means the same in any layer as `asset` means in the layer `anchor`; none if that is `asset` itself:
+    /// an absolute path, an address, or a path that only a search finds.
+    fn anchored(&self, asset: &str, anchor: &str) -> Option<String>;
+
     /// Opens a layer.
     ///
     /// # Errors
@@ -199,6 +203,16 @@ fn is_search_path(asset: &str) -> bool {
     !asset.starts_with("./") && !asset.starts_with("../") && !Path::new(asset).is_absolute()
 }
 
+/// Whether there is a file, or a tile of the texture if the path is of UDIM tiles.
+fn is_there(path: &Path) -> bool {
+    match path.to_str().filter(|p| p.contains("<UDIM>")) {
+        Some(tiles) => {
+            (1001..=1100).any(|t| Path::new(&tiles.replace("<UDIM>", &t.to_string())).exists())
+        }
+        None => path.exists(),
+    }
+}
+
 /// A path without `.` and `..`, as far as its text says.
 fn normalized(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
@@ -243,6 +257,43 @@ impl Resolver for FileResolver {
             return is_there.then(|| format!("{package}[{inner}]"));
         }
         self.resolve_file(asset, anchor)
+    }
+
+    fn anchored(&self, asset: &str, anchor: &str) -> Option<String> {
+        let is_relative = !asset.is_empty()
+            && !asset.starts_with('`')
+            && !asset.contains("://")
+            && !Path::new(asset).is_absolute();
+        if !is_relative || self.is_in_memory(asset) {
+            return None;
+        }
+        let (file, inner) = match asset.split_once('[') {
+            Some((file, inner)) => (file, Some(inner)),
+            None => (asset, None),
+        };
+        let anchored = match split_package_path(anchor) {
+            Some((package, layer)) => match self.resolve_in_package(file, anchor) {
+                Some(found) => found,
+                None if is_search_path(file) => return None,
+                None => {
+                    let folder = Path::new(layer).parent()?;
+                    let file = normalized(&folder.join(file)).to_str()?.replace('\\', "/");
+                    format!("{package}[{file}]")
+                }
+            },
+            None => {
+                let folder = Path::new(anchor).parent().filter(|f| f.is_absolute())?;
+                let found = normalized(&folder.join(file));
+                if is_search_path(file) && !is_there(&found) {
+                    return None;
+                }
+                found.to_str()?.to_owned()
+            }
+        };
+        Some(match inner {
+            Some(inner) => format!("{anchored}[{inner}"),
+            None => anchored,
+        })
     }
 
     fn open(&self, identifier: &str) -> sinew_layer::Result<Arc<Layer>> {

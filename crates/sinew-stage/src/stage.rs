@@ -89,6 +89,10 @@ impl Resolver for Edited {
         self.resolver.resolve(asset, anchor)
     }
 
+    fn anchored(&self, asset: &str, anchor: &str) -> Option<String> {
+        self.resolver.anchored(asset, anchor)
+    }
+
     fn open(&self, identifier: &str) -> sinew_layer::Result<Arc<Layer>> {
         match self.edited.get(identifier) {
             Some(layer) => Ok(Arc::clone(layer)),

@@ -131,20 +131,20 @@ fn check_one(stage: &Stage, selection: &VariantSelection) -> std::result::Result
     }
     let sets = prim.variant_sets();
     for (set, variant) in &selection.variants {
-        let Some((_, names)) = sets.iter().find(|(name, _)| name == set) else {
+        let Some(known) = sets.iter().find(|s| s.name == *set) else {
             return Err(match sets.is_empty() {
                 true => format!("{path} has no variant sets"),
                 false => {
-                    let sets: Vec<_> = sets.iter().map(|(name, _)| name.as_str()).collect();
+                    let sets: Vec<_> = sets.iter().map(|s| s.name.as_str()).collect();
                     let sets = sets.join(", ");
                     format!("{path} has no variant set '{set}'; its sets are {sets}")
                 }
             });
         };
-        if !variant.is_empty() && !names.iter().any(|name| name == variant) {
+        if !variant.is_empty() && !known.variants.iter().any(|name| name == variant) {
             return Err(format!(
                 "variant set '{set}' of {path} has no variant '{variant}'; its variants are {}",
-                names.join(", ")
+                known.variants.join(", ")
             ));
         }
     }

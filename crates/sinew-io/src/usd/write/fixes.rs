@@ -79,7 +79,7 @@ impl UsdFile {
         let attribute = prim.attribute(path.name());
         attribute
             .opinions()
-            .any(|o| !std::sync::Arc::ptr_eq(&o.layer.layer, root) || o.path != path)
+            .any(|o| !std::sync::Arc::ptr_eq(&o.layer.layer, root) || o.path != *path)
     }
 }
 

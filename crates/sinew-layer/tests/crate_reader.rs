@@ -7,6 +7,7 @@ use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew_layer::layer::field;
+use sinew_layer::usdz::write_package;
 use sinew_layer::value::{Specifier, Variability};
 use sinew_layer::{Layer, Path, Spec, SpecKind, Value};
 
@@ -50,7 +51,29 @@ fn run(python: &str, version: &str) -> Result<(), Failed> {
     assert_eq!(bytes[8..11], number, "the version that was asked for");
     let text = Layer::open(&text_file)?;
     compare(&Layer::open(&crate_file)?, &text)?;
-    compare(&Layer::from_bytes("memory", bytes)?, &text)
+    compare(&Layer::from_bytes("memory", bytes)?, &text)?;
+
+    // In a package, which usd-core opens too.
+    let package = file("a.usdz");
+    let entries = [
+        ("root.usdc".to_owned(), crate_file.clone().into()),
+        ("notes.txt".to_owned(), b"text"[..].into()),
+    ];
+    write_package(&package, entries)?;
+    compare(&Layer::open(&package)?, &text)?;
+    let inside = format!("{}[root.usdc]", package.display());
+    compare(&Layer::open(FilePath::new(&inside))?, &text)?;
+    let open = "import sys; from pxr import Sdf; \
+                a, b = map(Sdf.Layer.FindOrOpen, sys.argv[1:]); \
+                assert a.ExportToString() == b.ExportToString()";
+    let output = Command::new(python)
+        .args(["-c", open])
+        .args([&package, &crate_file])
+        .output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+    }
 }
 
 fn compare(found: &Layer, expected: &Layer) -> Result<(), Failed> {

@@ -205,7 +205,8 @@ fn arc(lexer: &mut Lexer, with_data: bool) -> Parsed<Arc> {
         },
     }
     let path = &arc.prim;
-    if !path.is_empty() && !(path.is_absolute() && path.is_prim() && !path.has_variants()) {
+    let prim = path.is_absolute() && path.is_prim() && !path.has_variants();
+    if !prim && !path.is_empty() {
         return fail_at(
             start,
             format!("<{path}> has to be empty or an absolute path of a prim"),

@@ -50,7 +50,7 @@ fn check_spec(path: &Path, spec: &Spec, version: &mut Version) -> Result<()> {
             return unwritable(path, name, "the value lies in another file's writer");
         }
         if is_metadata(spec.kind, name) {
-            check_field(path, spec, name, value, version)?;
+            check_field(path, spec, name, value)?;
         }
     }
     match spec.kind {
@@ -102,19 +102,13 @@ fn check_name(path: &Path, spec: &Spec) -> Result<()> {
 }
 
 /// A field of metadata can be written if its text can be read.
-fn check_field(
-    path: &Path,
-    spec: &Spec,
-    name: &str,
-    value: &Value,
-    version: &mut Version,
-) -> Result<()> {
+fn check_field(path: &Path, spec: &Spec, name: &str, value: &Value) -> Result<()> {
     let value = value.load()?;
     if spec.kind == SpecKind::VariantSet {
         return unwritable(path, name, "variant sets have no fields in text");
     }
-    if let Value::ArrayEdit(edit) = &value {
-        *version = (*version).max(array_edit::version(edit));
+    if matches!(value, Value::ArrayEdit(_)) {
+        return unwritable(path, name, "only attributes have edits of arrays");
     }
     if has_twice(&value) {
         return unwritable(path, name, "an item is in a list twice");
@@ -201,10 +195,16 @@ fn check_attribute(path: &Path, spec: &Spec, version: &mut Version) -> Result<()
     }
     match spec.get(field::SPLINE).map(Value::load).transpose()? {
         None => {}
-        Some(Value::Spline(spline)) => match write_spline::check(&spline, spec) {
-            Ok(needed) => *version = (*version).max(needed),
-            Err(reason) => return unwritable(path, field::SPLINE, reason),
-        },
+        Some(Value::Spline(spline)) => {
+            let type_name = match spec.get(field::TYPE_NAME) {
+                Some(Value::Token(name)) => name.as_str(),
+                _ => "",
+            };
+            if let Some(problem) = write_spline::problem(&spline, type_name) {
+                return unwritable(path, field::SPLINE, problem);
+            }
+            *version = (*version).max(write_spline::version(&spline));
+        }
         Some(_) => return unwritable(path, field::SPLINE, "it is no spline"),
     }
     match spec.get(field::CONNECTION_PATHS) {
@@ -225,8 +225,11 @@ fn check_value(
         _ if matches!(value, Value::Block | Value::AnimationBlock) => true,
         (TypeName::Array(kind), None) => match value {
             Value::ArrayEdit(edit) => {
-                *version = (*version).max(array_edit::version(edit));
-                array_edit::fits(edit, kind)
+                *version = (*version).max(array_edit::VERSION);
+                if let Some(problem) = array_edit::problem(edit, kind) {
+                    return unwritable(path, name, problem);
+                }
+                true
             }
             _ => false,
         },

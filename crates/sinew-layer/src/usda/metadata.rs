@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::fields::{FieldType, field_type, is_reserved};
 use super::lexer::{Parsed, fail_at};
 use super::list_edits::{Edit, edit_field, set_list};
-use super::parser::Parser;
+use super::parser::{Parser, is_keyword};
 use super::read_dictionary::{dictionary, text};
 use super::read_values::{array, scalar, vector};
 use super::types::Scalar;
@@ -84,7 +84,8 @@ impl Parser<'_> {
                 _ => {}
             }
         }
-        if is_reserved(kind, key) {
+        let allowed = kind != SpecKind::Root && matches!(key, "customData" | "symmetryArguments");
+        if is_reserved(kind, key) || is_keyword(key) && !allowed {
             return fail_at(start, format!("'{key}' is no key of metadata"));
         }
         match field_type(kind, key) {

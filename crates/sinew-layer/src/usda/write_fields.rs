@@ -1,6 +1,5 @@
 //! Writes the statements of metadata.
 
-use super::array_edit;
 use super::numbers::double;
 use super::strings::{asset_text, quoted};
 use super::write_values::{Output, Text, dictionary, plain};
@@ -203,10 +202,6 @@ pub(super) fn statement(
             }
             _ => return Ok(Some("its value has no text".to_owned())),
         },
-        Value::ArrayEdit(edit) => {
-            begin(out);
-            array_edit::write(edit, out);
-        }
         value => {
             begin(out);
             if !plain(value, out)? {
@@ -236,6 +231,12 @@ pub(super) fn edits<T>(
     out: &mut Output,
     item: impl Fn(&T, usize, &mut Output) -> Result<()>,
 ) -> Result<Option<String>> {
+    if !op.explicit && can_be_empty(key) && op.lists().iter().all(|(_, items)| items.is_empty()) {
+        out.indent(level);
+        out.push("prepend ");
+        out.push(key);
+        out.push(" = None\n");
+    }
     for (word, items) in op.lists() {
         let whole = word.is_empty() && op.explicit;
         if items.is_empty() && !whole {
@@ -253,6 +254,19 @@ pub(super) fn edits<T>(
         out.flush_full()?;
     }
     Ok(None)
+}
+
+/// Whether text can say that a list edit edits nothing. Lists of paths and names have no such statement, but then nothing says
+/// the same.
+fn can_be_empty(key: &str) -> bool {
+    let paths = [
+        "inherits",
+        "specializes",
+        "references",
+        "payload",
+        "variantSets",
+    ];
+    !paths.contains(&key) && !key.contains(' ')
 }
 
 /// Writes one list, `None` if it is empty.

@@ -28,6 +28,9 @@ LIST_OPS = ("explicitItems", "addedItems", "prependedItems", "appendedItems", "d
 MORE_FIELDS = ("default", "timeSamples", "spline", "targetPaths", "connectionPaths", "subLayers", "subLayerOffsets",
                "primOrder", "propertyOrder", "layerRelocates", "relocates", "comment")
 
+# How usd-core begins the names of prototypes when it flattens.
+PROTOTYPE = "Flattened_Prototype_"
+
 
 class Asset:
     """An asset path and the file that it leads to."""
@@ -63,6 +66,37 @@ class Side:
         self.unregistered -= {"properties", "nameChildren", "rootPrims", "variantSets"}
         # Crate files have specs of targets, which have nothing of their own; text has none.
         self.paths = [path for path in self.paths if not path.IsTargetPath()]
+        self.prototypes = {}
+        if flattened:
+            self.number_prototypes()
+        self.paths = {self.renamed(path): path for path in self.paths}
+
+    def number_prototypes(self):
+        """Numbers the prototypes of a flattened stage in the order of their first instances.
+
+        usd-core's own numbers depend on the order in which threads find instances.
+        """
+        waiting = ["/"]
+        while waiting:
+            root = waiting.pop(0)
+            for path in sorted(self.paths):
+                spec = self.layer.GetPrimAtPath(path) if path.IsPrimPath() else None
+                name = str(path).split("/")[1] if spec else ""
+                if not spec or (name.startswith(PROTOTYPE) if root == "/" else name != root):
+                    continue
+                for reference in spec.referenceList.GetAddedOrExplicitItems():
+                    target = reference.primPath.name
+                    if target.startswith(PROTOTYPE) and target not in self.prototypes:
+                        self.prototypes[target] = f"{PROTOTYPE}{len(self.prototypes) + 1}"
+                        waiting.append(target)
+
+    def renamed(self, path):
+        """The text of a path, with the new number of its prototype."""
+        names = str(path).split("/")
+        if len(names) > 1 and PROTOTYPE in names[1]:
+            head, dot, rest = names[1].partition(".")
+            names[1] = self.prototypes.get(head, head) + dot + rest
+        return "/".join(names)
 
     def resolved(self, path):
         """An asset path with the file that it leads to, or with the path itself if there is none."""
@@ -76,6 +110,7 @@ class Side:
 
     def fields(self, path):
         """The fields of a spec by name."""
+        path = self.paths[path]
         spec = self.layer.GetObjectAtPath(path)
         if spec is None:
             return {}
@@ -101,13 +136,14 @@ class Side:
 
     def order(self, path):
         """The names of children and properties of a spec."""
+        path = self.paths[path]
         spec = self.layer.GetObjectAtPath(path)
         if isinstance(spec, (Sdf.PrimSpec, Sdf.VariantSpec)):
             if isinstance(spec, Sdf.VariantSpec):
                 spec = spec.primSpec
             return [c.name for c in spec.nameChildren], [p.name for p in spec.properties]
         if isinstance(spec, Sdf.PseudoRootSpec) or path == Sdf.Path.absoluteRootPath:
-            return [c.name for c in self.layer.rootPrims], []
+            return [self.prototypes.get(c.name, c.name) for c in self.layer.rootPrims], []
         return [], []
 
     def plain(self, value):
@@ -123,10 +159,10 @@ class Side:
         if isinstance(value, dict):
             return ("dictionary", {str(k): self.plain(v) for k, v in value.items()})
         if isinstance(value, Sdf.Reference):
-            return ("reference", self.resolved(value.assetPath), str(value.primPath), self.plain(value.layerOffset),
+            return ("reference", self.resolved(value.assetPath), self.renamed(value.primPath), self.plain(value.layerOffset),
                     self.plain(dict(value.customData)))
         if isinstance(value, Sdf.Payload):
-            return ("payload", self.resolved(value.assetPath), str(value.primPath), self.plain(value.layerOffset))
+            return ("payload", self.resolved(value.assetPath), self.renamed(value.primPath), self.plain(value.layerOffset))
         if isinstance(value, Sdf.LayerOffset):
             return ("offset", self.plain(value.offset), self.plain(value.scale))
         if isinstance(value, Ts.Spline):
@@ -136,6 +172,8 @@ class Side:
             return (type(value).__name__, value.isExplicit, lists)
         if type(value).__name__.endswith("ArrayEdit"):
             return (type(value).__name__, str(value))
+        if isinstance(value, Sdf.Path):
+            return ("path", self.renamed(value))
         if isinstance(value, Sdf.UnregisteredValue):
             return ("unregistered", self.plain(value.value))
         kind = type(value).__name__
@@ -207,12 +245,11 @@ def part(a, b):
 
 def differences(a, b, order):
     """(path, field, text) of each difference."""
-    ours, theirs = set(map(str, a.paths)), set(map(str, b.paths))
-    for path in sorted(ours | theirs):
-        if path not in theirs:
+    for path in sorted(a.paths.keys() | b.paths.keys()):
+        if path not in b.paths:
             yield path, "spec", "only in A"
             continue
-        if path not in ours:
+        if path not in a.paths:
             yield path, "spec", "only in B"
             continue
         left, right = a.fields(path), b.fields(path)

@@ -1,6 +1,8 @@
 """The topics of `everything.py` that are written as usda text.
 
-Topics of `TEXT_ONLY` have no crate form. Each is a list of layers, the root layer first: a name and the text. `EXT` stands for the extension.
+Topics of `TEXT_ONLY` have no crate form.
+
+Each is a list of layers, the root layer first: a name and the text. `EXT` stands for the extension.
 """
 
 TEXTS = {}

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use sinew_layer::value::{LayerOffset, Spline, Tangent};
+use sinew_layer::value::{LayerOffset, Spline, SplineType, Tangent};
 
 /// What may differ, relative to the value and to the numbers that it is computed from.
 const TOLERANCE: f64 = 1e-12;
@@ -53,6 +53,18 @@ fn check(text: &str) -> (usize, usize) {
                 let hex = bytes(hex);
                 spline = Spline::from_crate(&hex, []).unwrap();
                 assert_eq!(spline.to_crate().0, hex, "{spline:?}");
+                let mut updated = spline.clone();
+                updated.update_tangents();
+                if spline.spline_type == SplineType::Hermite {
+                    // Widths are not stored.
+                    for (knot, old) in updated.knots.iter_mut().zip(&spline.knots) {
+                        knot.pre_tangent.width = old.pre_tangent.width;
+                        knot.post_tangent.width = old.post_tangent.width;
+                    }
+                }
+                if !close(&updated, &spline) {
+                    wrong.push(format!("tangents {updated:?} but usd-core {spline:?}"));
+                }
                 splines += 1;
             }
             ["at", time, value, before] => {

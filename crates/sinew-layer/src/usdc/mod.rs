@@ -2,6 +2,7 @@
 
 pub(crate) mod format;
 mod read;
+mod write;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use crate::value::{Value, for_each_element};
 use format::Rep;
 
 pub(crate) use read::{Bytes, is_crate, read};
+pub use write::{CrateWriter, Element, write_layer};
 
 /// A value that still lies in a crate file: mostly an array. It keeps the file open.
 #[derive(Clone)]
@@ -22,6 +24,11 @@ pub struct Stored {
 impl Stored {
     pub(crate) fn load(&self) -> Result<Value> {
         read::load(&self.file, self.rep)
+    }
+
+    /// What tells this value from others while its file is open.
+    pub(crate) fn key(&self) -> (usize, Rep) {
+        (Arc::as_ptr(&self.file) as usize, self.rep)
     }
 
     /// The type as usda text calls it, such as `float3[]`.

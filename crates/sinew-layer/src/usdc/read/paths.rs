@@ -30,6 +30,8 @@ pub(super) enum Names {
 pub(super) struct Paths {
     pub paths: Vec<Path>,
     pub names: Vec<Names>,
+    /// The indices in the order of the tree, which is how the paths lie in memory.
+    pub order: Vec<u32>,
 }
 
 pub(super) fn read(cursor: &mut Cursor<'_>, file: &[u8], tokens: &[SmolStr]) -> Checked<Paths> {
@@ -55,7 +57,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, file: &[u8], tokens: &[SmolStr]) -> 
         at,
     };
     if count == 0 {
-        return Ok(tree.finish());
+        return Ok(tree.finish(order));
     }
 
     // Siblings that are still to come, each with the path above it.
@@ -84,7 +86,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, file: &[u8], tokens: &[SmolStr]) -> 
             _ => Some((this + 1, Some(index))),
         };
     }
-    Ok(tree.finish())
+    Ok(tree.finish(order))
 }
 
 struct Tree<'a> {
@@ -174,8 +176,9 @@ impl Tree<'_> {
         Bad::new(self.at, format!("'{text}' cannot stand below '{above}'"))
     }
 
-    fn finish(self) -> Paths {
+    fn finish(self, order: Vec<u32>) -> Paths {
         Paths {
+            order,
             paths: self.paths,
             names: self.names,
         }

@@ -46,15 +46,24 @@ pub(super) fn layer(
     // Every child has a path. Specs may share their list of children, but that is none of a real file with more
     // names than there are paths.
     let mut room = 4 * paths.paths.len() + 4096;
-    for (i, index) in specs.paths.iter().enumerate() {
-        let path = &paths.paths[*index as usize];
-        let malformed = |place: &str, reason: &str| {
-            error(
-                &file.name,
-                &format!("{path}{place}"),
-                Bad::new(*index as usize, reason),
-            )
+    let mut spec_of = vec![None; paths.paths.len()];
+    for (spec, path) in specs.paths.iter().enumerate() {
+        if paths.names[*path as usize] == Names::Nothing {
+            let reason = format!("path {path} is not in the tree of paths");
+            return Err(error(&file.name, "SPECS", Bad::new(spec, reason)));
+        }
+        if spec_of[*path as usize].replace(spec as u32).is_some() {
+            let what = paths.paths[*path as usize].to_string();
+            let bad = Bad::new(spec, "there are two specs of this path");
+            return Err(error(&file.name, &what, bad));
+        }
+    }
+    for index in &paths.order {
+        let Some(i) = spec_of[*index as usize].map(|i: u32| i as usize) else {
+            continue;
         };
+        let path = &paths.paths[*index as usize];
+        let malformed = |reason: &str| error(&file.name, path.as_str(), Bad::new(i, reason));
         let kind = match (specs.kinds[i], paths.names[*index as usize]) {
             (1, Names::Property) => SpecKind::Attribute,
             (6, Names::Prim) => SpecKind::Prim,
@@ -65,10 +74,9 @@ pub(super) fn layer(
             // Connections, expressions, mappers, targets and their like.
             (0 | 2..=5 | 9, _) => continue,
             (kind, _) => {
-                return Err(malformed(
-                    "",
-                    &format!("no spec of the kind {kind} can stand here"),
-                ));
+                return Err(malformed(&format!(
+                    "no spec of the kind {kind} can stand here"
+                )));
             }
         };
         let start = specs.field_sets[i] as usize;
@@ -85,7 +93,7 @@ pub(super) fn layer(
             let count = below.children.len() + below.properties.len() + below.variant_sets.len();
             room = room
                 .checked_sub(count)
-                .ok_or_else(|| malformed("", "children are named that have no paths"))?;
+                .ok_or_else(|| malformed("children are named that have no paths"))?;
         }
         let spec = Spec {
             kind,
@@ -94,7 +102,7 @@ pub(super) fn layer(
         };
         let old = layer.specs.insert(path.clone(), spec);
         if old.is_some_and(|_| kind != SpecKind::Root) {
-            return Err(malformed("", "there are two specs of this path"));
+            return Err(malformed("there are two specs of this path"));
         }
     }
     Ok(layer)

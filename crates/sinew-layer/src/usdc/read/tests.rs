@@ -5,6 +5,7 @@ use super::*;
 use crate::layer::SpecKind;
 use crate::path::Path;
 use crate::usdc::format::kind;
+use half::f16;
 
 /// The numbers that a crate file is made of.
 #[derive(Clone)]
@@ -258,6 +259,7 @@ fn broken_numbers_are_named() {
         ("path 3 is named", |m| m.specs[2].0 = 3),
         ("list of fields 9 is named", |m| m.specs[2].1 = 9),
         ("no list of fields begins at 3", |m| m.specs[2].1 = 3),
+        ("path 2 is not in the tree", |m| m.paths[1].2 = -2),
         ("no spec of the kind 6 can stand here", |m| m.specs[2].2 = 6),
         ("no spec of the kind 12 can stand here", |m| {
             m.specs[2].2 = 12
@@ -347,6 +349,54 @@ fn names_of_children_count_once_and_have_to_be_names() {
     maker.fields[0].1 = u64::from(kind::TOKEN_VECTOR) << 48 | at;
     let layer = open(maker.make()).unwrap();
     assert_eq!(layer.root().children(), ["a", "A"]);
+}
+
+#[test]
+fn written_arrays_are_read_again() {
+    let ints = |n: i64| (0..n).map(|i| (i * i) % 1000 - 300);
+    let floats = |n: i64| (0..n).map(|i| (i % 5) as f64 / 3.0);
+    for n in [1, 15, 16, 17, 3000] {
+        let values = [
+            Value::IntArray(ints(n).map(|i| i as i32).collect()),
+            Value::UIntArray(ints(n).map(|i| i as u32).collect()),
+            Value::Int64Array(ints(n).map(|i| i << 33).collect()),
+            Value::UInt64Array(ints(n).map(|i| i as u64).collect()),
+            // Whole numbers, few numbers, many numbers.
+            Value::HalfArray(ints(n).map(|i| f16::from_f64(i as f64)).collect()),
+            Value::FloatArray(ints(n).map(|i| i as f32).collect()),
+            Value::DoubleArray(ints(n).map(|i| i as f64).collect()),
+            Value::HalfArray(floats(n).map(f16::from_f64).collect()),
+            Value::FloatArray(floats(n).map(|f| f as f32).collect()),
+            Value::DoubleArray(floats(n).collect()),
+            Value::FloatArray(ints(n).map(|i| i as f32 / 7.0).collect()),
+            Value::BoolArray(ints(n).map(|i| i % 2 == 0).collect()),
+            Value::Vec3fArray(floats(n).map(|f| [f as f32, 1.0, 2.0]).collect()),
+            Value::StringArray(ints(n).map(|i| format!("s{i}").into()).collect()),
+            Value::TokenArray(ints(n).map(|i| format!("t{i}").into()).collect()),
+        ];
+        let mut layer = Layer::new("test");
+        let paths: Vec<Path> = (0..values.len())
+            .map(|i| path(&format!("/A.a{i}")))
+            .collect();
+        for (path, value) in paths.iter().zip(&values) {
+            let spec = layer.create(path, SpecKind::Attribute);
+            spec.fields.set("default", value.clone());
+        }
+        let file = std::io::Cursor::new(Vec::new());
+        let file = crate::usdc::write_layer(&layer, file).unwrap().into_inner();
+        let read = open(file.clone()).unwrap();
+        // A mapped file has its arrays in place.
+        let mut mapped = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut mapped, &file).unwrap();
+        // SAFETY: nobody else has the file.
+        let mapped = unsafe { memmap2::Mmap::map(&mapped) }.unwrap();
+        let mapped = super::read("test.usdc", mapped.into()).unwrap();
+        for (path, value) in paths.iter().zip(values) {
+            let found = read.get(path, "default").unwrap();
+            assert_eq!(found.as_ref(), Some(&value), "{n} elements");
+            assert_eq!(mapped.get(path, "default").unwrap(), Some(value));
+        }
+    }
 }
 
 /// A generator of numbers that look random.

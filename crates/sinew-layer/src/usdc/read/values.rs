@@ -15,8 +15,8 @@ use crate::path::Path;
 use crate::usdc::Stored;
 use crate::usdc::format::{Rep, Version, kind};
 use crate::value::{
-    Array, AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload, Permission, Quat,
-    Reference, Specifier, TimeCode, TimeSamples, Value, Variability,
+    Array, ArrayEdit, AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload,
+    Permission, Quat, Reference, Specifier, Spline, TimeCode, TimeSamples, Value, Variability,
 };
 
 /// Values in values. Real files have a few levels.
@@ -117,29 +117,36 @@ impl<'a> Decoder<'a> {
         Ok(value)
     }
 
-    /// An edit of an array: the values that it uses, its instructions, and whether it is an array that replaces all. At 0 it
-    /// changes nothing.
+    /// An edit of an array: the array of the values that it uses, that of its instructions, and whether the values are
+    /// no edit but the whole array. An edit without a place in the file changes nothing.
     fn array_edit(&mut self, rep: Rep) -> Checked<Value> {
         let at = rep.payload() as usize;
-        if at == 0 {
-            return array_edit(rep.kind(), None).map_err(|reason| Bad::unsupported(at, reason));
+        let mut literals = Rep::new(rep.kind(), 0).array();
+        let mut instructions = Array::default();
+        if at != 0 {
+            let mut c = self.cursor(rep);
+            literals = Rep(c.u64()?);
+            let code = Rep(c.u64()?);
+            let dense = c.plain::<u8>()? != 0;
+            let is_array = |rep: Rep| rep.is_array() && !rep.is_array_edit();
+            if !is_array(literals) || literals.kind() != rep.kind() || !is_array(code) {
+                return Err(Bad::new(
+                    at,
+                    "an edit of an array has no arrays of its type",
+                ));
+            }
+            if dense {
+                return self.value(literals, 0);
+            }
+            let Value::Int64Array(code) = self.value(code, 0)? else {
+                return Err(Bad::new(at, "the instructions of an edit are no int64[]"));
+            };
+            instructions = code;
         }
-        let mut c = self.cursor(rep);
-        let [values, code] = [Rep(c.u64()?), Rep(c.u64()?)];
-        let dense = c.plain::<u8>()? != 0;
-        let is_array = |rep: Rep| rep.is_array() && !rep.is_array_edit();
-        if !is_array(values) || values.kind() != rep.kind() || !is_array(code) {
-            return Err(Bad::new(
-                at,
-                "an edit of an array has no arrays of its type",
-            ));
-        }
-        let values = self.value(values, 0)?;
-        match self.value(code, 0)? {
-            Value::Int64Array(code) => array_edit(rep.kind(), Some((values, code, dense)))
-                .map_err(|reason| Bad::unsupported(at, reason)),
-            _ => Err(Bad::new(at, "the instructions of an edit are no int64[]")),
-        }
+        let literals = self.value(literals, 0)?;
+        let edit = ArrayEdit::from_crate(literals, &instructions);
+        let edit = edit.map_err(|reason| Bad::new(at, reason))?;
+        Ok(Value::ArrayEdit(Arc::new(edit)))
     }
 
     /// A value that has parts. `depth` is that of its parts.
@@ -294,7 +301,9 @@ impl<'a> Decoder<'a> {
         let bytes = c.take(len)?;
         let one = |d: &mut Self, c: &mut Cursor<'a>| Ok((c.plain()?, d.dictionary(c, depth)?));
         let custom_data: Vec<(f64, Dictionary)> = self.list(c, 16, one)?;
-        spline(bytes, custom_data).map_err(|reason| Bad::unsupported(at, reason))
+        let spline = Spline::from_crate(bytes, custom_data);
+        let spline = spline.map_err(|reason| Bad::new(at, reason))?;
+        Ok(Value::Spline(Arc::new(spline)))
     }
 
     fn time_samples(&mut self, c: &mut Cursor<'a>, depth: usize) -> Checked<TimeSamples> {
@@ -339,23 +348,6 @@ impl<'a> Decoder<'a> {
 
 fn plain<T: bytemuck::AnyBitPattern>(_: &mut Decoder<'_>, c: &mut Cursor<'_>) -> Checked<T> {
     c.plain()
-}
-
-/// An edit of the values that it uses, its instructions, and whether it is an array that replaces all.
-type Edit = (Value, Array<i64>, bool);
-
-fn array_edit(kind: u8, edit: Option<Edit>) -> Result<Value, String> {
-    let instructions = edit.map_or(0, |(_, code, _)| code.len());
-    Err(format!(
-        "an edit of an array of type {kind}, {instructions} instructions long"
-    ))
-}
-
-fn spline(bytes: &[u8], custom_data: Vec<(f64, Dictionary)>) -> Result<Value, String> {
-    let (len, knots) = (bytes.len(), custom_data.len());
-    Err(format!(
-        "a spline of {len} bytes, with custom data at {knots} knots"
-    ))
 }
 
 fn unknown(rep: Rep) -> Bad {

@@ -6,7 +6,7 @@
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 1 | bits 0-3: version; 4-6: value type (in versions 1 and 2 bit 6 says "values are times"); 7: Hermite |
+//! | 1 | bits 0-3: version; 4-6: value type (in versions 1 and 2 bit 6 means times); 7: Hermite |
 //! | 1 | bits 0-2: extrapolation before the knots; 3-5: after them; 6: an inner loop follows |
 //! | 1 | only version 3: bit 0: the loop before the knots has a boundary; 1: the one after them has |
 //! | 8 each | the boundaries of looping extrapolations, before the knots, then after them |
@@ -128,6 +128,28 @@ impl Spline {
         }
     }
 
+    /// The lowest version of usda text that holds this spline: 1.0, with algorithms of tangents 1.1, with boundaries of
+    /// loops 1.3.
+    #[must_use]
+    pub fn usda_version(&self) -> (u8, u8) {
+        let both = [self.pre_extrapolation, self.post_extrapolation];
+        if both.iter().any(|e| e.loop_boundary().is_some()) {
+            (1, 3)
+        } else if self.has_algorithms() {
+            (1, 1)
+        } else {
+            (1, 0)
+        }
+    }
+
+    /// Whether any tangent has an algorithm.
+    fn has_algorithms(&self) -> bool {
+        let set = |t: &Tangent| t.algorithm != TangentAlgorithm::None;
+        self.knots
+            .iter()
+            .any(|k| set(&k.pre_tangent) || set(&k.post_tangent))
+    }
+
     /// The lowest version of the binary form that holds this spline.
     fn format(&self) -> u8 {
         let boundary = |e: &Extrapolation| e.loop_boundary().is_some();
@@ -137,9 +159,7 @@ impl Spline {
         {
             return 3;
         }
-        let plain = |t: &Tangent| t.algorithm == TangentAlgorithm::None;
-        let plain = |k: &Knot| plain(&k.pre_tangent) && plain(&k.post_tangent);
-        if self.knots.iter().all(plain) { 1 } else { 2 }
+        if self.has_algorithms() { 2 } else { 1 }
     }
 
     /// Reads the binary form. Custom data whose time no knot has is left out.
@@ -162,20 +182,19 @@ impl Spline {
             ));
         }
         let descriptor = head >> 4 & if format < 3 { 3 } else { 7 };
-        let stored = match descriptor {
+        let value_type = match descriptor {
+            // Before version 3, times are f64 too, whatever the type says.
+            _ if format < 3 && head & 0x40 != 0 => SplineValueType::TimeCode,
             // A spline without a type has no knots.
-            0 | 1 | 4 => SplineValueType::Double,
+            0 | 1 => SplineValueType::Double,
             2 => SplineValueType::Float,
             3 => SplineValueType::Half,
+            4 => SplineValueType::TimeCode,
             other => {
                 return Err(format!(
                     "a spline's value type 0 to 4 expected, {other} found"
                 ));
             }
-        };
-        let value_type = match descriptor == 4 || (format < 3 && head & 0x40 != 0) {
-            true => SplineValueType::TimeCode,
-            false => stored,
         };
         let hermite = head & 0x80 != 0;
         let modes = reader.u8()?;
@@ -208,7 +227,7 @@ impl Spline {
             true => 0,
             false => reader.i32()? as u32 as usize,
         };
-        let number = match stored {
+        let number = match value_type {
             SplineValueType::Float => 4,
             SplineValueType::Half => 2,
             _ => 8,
@@ -222,7 +241,7 @@ impl Spline {
         }
         let mut knots: Vec<Knot> = Vec::with_capacity(count);
         for _ in 0..count {
-            let knot = reader.knot(stored, hermite, format)?;
+            let knot = reader.knot(value_type, hermite, format)?;
             if let Some(last) = knots.last().filter(|last| knot.time <= last.time) {
                 return Err(format!(
                     "rising times of knots expected, {} after {} found",
@@ -288,20 +307,20 @@ impl Reader<'_> {
     }
 
     /// A value or a slope.
-    fn number(&mut self, stored: SplineValueType) -> Result<f64, String> {
-        Ok(match stored {
+    fn number(&mut self, kind: SplineValueType) -> Result<f64, String> {
+        Ok(match kind {
             SplineValueType::Float => f64::from(f32::from_le_bytes(self.bytes()?)),
             SplineValueType::Half => f16::from_le_bytes(self.bytes()?).to_f64(),
             SplineValueType::Double | SplineValueType::TimeCode => self.f64()?,
         })
     }
 
-    fn knot(&mut self, stored: SplineValueType, hermite: bool, format: u8) -> Result<Knot, String> {
+    fn knot(&mut self, kind: SplineValueType, hermite: bool, format: u8) -> Result<Knot, String> {
         let flags = self.u8()?;
         let time = self.f64()?;
-        let value = self.number(stored)?;
+        let value = self.number(kind)?;
         let pre_value = match flags & 1 != 0 {
-            true => Some(self.number(stored)?),
+            true => Some(self.number(kind)?),
             false => None,
         };
         let mut tangents = [Tangent::default(); 2];
@@ -311,7 +330,7 @@ impl Reader<'_> {
             }
         }
         for tangent in &mut tangents {
-            tangent.slope = self.number(stored)?;
+            tangent.slope = self.number(kind)?;
         }
         if format > 1 {
             let both = self.u8()?;
@@ -398,6 +417,7 @@ mod tests {
     fn broken_bytes_are_errors() {
         let (bytes, _) = spline().to_crate();
         assert_eq!(spline().crate_version(), (0, 15));
+        assert_eq!(spline().usda_version(), (1, 3));
         for len in 1..bytes.len() {
             assert!(Spline::from_crate(&bytes[..len], []).is_err(), "{len}");
         }

@@ -1,5 +1,6 @@
 //! Values of splines at times, as `Ts.Spline.Eval` computes them.
 
+use super::curve;
 use super::{Extrapolation, Interpolation, Knot, LoopParams, Spline, SplineType};
 
 /// From which side a time is looked at, where the value jumps.
@@ -9,6 +10,14 @@ enum Side {
     Before,
     /// At the time.
     At,
+}
+
+/// Where a spline is looked at, and what is added to the value there.
+#[derive(Clone, Copy)]
+struct Place {
+    time: f64,
+    side: Side,
+    add: f64,
 }
 
 /// A knot without its custom data. Loops move copies of knots.
@@ -197,7 +206,7 @@ impl Points<'_> {
     fn first(&self) -> Option<Point> {
         let plain = self.knots.first().map(Point::new)?;
         Some(match &self.inner {
-            Some(inner) if inner.from <= plain.time => {
+            Some(inner) if inner.from < plain.time => {
                 self.start_of(inner, -f64::from(inner.params.pre_loops))
             }
             _ => plain,
@@ -207,7 +216,7 @@ impl Points<'_> {
     fn last(&self) -> Option<Point> {
         let plain = self.knots.last().map(Point::new)?;
         Some(match &self.inner {
-            Some(inner) if inner.to >= plain.time => {
+            Some(inner) if inner.to > plain.time => {
                 self.start_of(inner, f64::from(inner.params.post_loops) + 1.0)
             }
             _ => plain,
@@ -240,62 +249,22 @@ impl Spline {
             inner: InnerLoop::new(self),
         };
         let (first, last) = (points.first()?, points.last()?);
-        let (mut time, mut side, mut add) = (time, side, 0.0);
-        let mut pre_extrapolation = self.pre_extrapolation;
-        let mut post_extrapolation = self.post_extrapolation;
-        for (is_pre, extrapolation) in [
-            (true, &mut pre_extrapolation),
-            (false, &mut post_extrapolation),
-        ] {
-            let Some([from, to]) = self.loop_range(&points, is_pre, extrapolation) else {
-                continue;
-            };
-            let outside = match (is_pre, side) {
-                (true, Side::At) => time < from.time,
-                (true, Side::Before) => time <= from.time,
-                (false, Side::At) => time >= to.time,
-                (false, Side::Before) => time > to.time,
-            };
-            if !outside {
-                continue;
-            }
-            let span = to.time - from.time;
-            let distance = if is_pre {
-                from.time - time
-            } else {
-                time - to.time
-            };
-            let whole = (distance / span).trunc();
-            // At a boundary of two repetitions the side decides.
-            let nearer = whole == distance / span && (is_pre == (side == Side::At));
-            let count = if nearer { whole } else { whole + 1.0 };
-            let count = if is_pre { count } else { -count };
-            time += count * span;
-            match extrapolation {
-                Extrapolation::LoopRepeat(_) if is_pre => {
-                    add = -count * (to.arrival() - from.arrival());
-                }
-                Extrapolation::LoopRepeat(_) => add = -count * (to.value - from.value),
-                Extrapolation::LoopOscillate(_) if count % 2.0 != 0.0 => {
-                    time = from.time + (span - (time - from.time));
-                    side = match side {
-                        Side::Before => Side::At,
-                        Side::At => Side::Before,
-                    };
-                }
-                _ => {}
-            }
-            break;
-        }
+        let mut place = Place {
+            time,
+            side,
+            add: 0.0,
+        };
+        let [pre, post] = self.leave_loops(&points, &mut place);
         if let Some(inner) = &points.inner
-            && time >= inner.from
-            && time <= inner.to
+            && place.time >= inner.from
+            && place.time <= inner.to
         {
             // Repetitions are looked up in the loop's range.
-            let count = inner.repetition(time);
-            time -= count * (inner.params.end - inner.params.start);
-            add += count * inner.params.value_offset;
+            let count = inner.repetition(place.time);
+            place.time -= count * (inner.params.end - inner.params.start);
+            place.add += count * inner.params.value_offset;
         }
+        let Place { time, side, add } = place;
         let value = if let Some(value) = points.at_authored(
             time,
             side,
@@ -304,9 +273,9 @@ impl Spline {
         ) {
             value
         } else if time < first.time || (time == first.time && side == Side::Before) {
-            extrapolate_before(&points, &first, pre_extrapolation, time)
+            extrapolate_before(&points, &first, pre, time)
         } else if time > last.time || (time == last.time && side == Side::At) {
-            extrapolate_after(&points, &last, post_extrapolation, time)
+            extrapolate_after(&points, &last, post, time)
         } else {
             let (begin, end) = match side {
                 Side::At => (points.at_or_before(time)?, points.after(time)?),
@@ -315,6 +284,49 @@ impl Spline {
             self.interpolate(&begin, &end, time)
         };
         value.map(|v| v + add)
+    }
+
+    /// Moves a place in a looping extrapolation to the range that repeats. Gives the extrapolations, which hold
+    /// or have no value where a loop has nothing to repeat.
+    fn leave_loops(&self, points: &Points<'_>, place: &mut Place) -> [Extrapolation; 2] {
+        let mut both = [self.pre_extrapolation, self.post_extrapolation];
+        for (extrapolation, is_pre) in both.iter_mut().zip([true, false]) {
+            let Some([from, to]) = self.loop_range(points, is_pre, extrapolation) else {
+                continue;
+            };
+            let distance = if is_pre {
+                from.time - place.time
+            } else {
+                place.time - to.time
+            };
+            // The first knot itself belongs to the range, the last one to what comes after it.
+            if distance < 0.0 || (distance == 0.0 && is_pre == (place.side == Side::At)) {
+                continue;
+            }
+            let span = to.time - from.time;
+            let whole = (distance / span).trunc();
+            // At a boundary of two repetitions the side decides.
+            let nearer = whole == distance / span && (is_pre == (place.side == Side::At));
+            let count = if nearer { whole } else { whole + 1.0 };
+            let count = if is_pre { count } else { -count };
+            place.time += count * span;
+            match extrapolation {
+                Extrapolation::LoopRepeat(_) if is_pre => {
+                    place.add = -count * (to.arrival() - from.arrival());
+                }
+                Extrapolation::LoopRepeat(_) => place.add = -count * (to.value - from.value),
+                Extrapolation::LoopOscillate(_) if count % 2.0 != 0.0 => {
+                    place.time = from.time + (span - (place.time - from.time));
+                    place.side = match place.side {
+                        Side::Before => Side::At,
+                        Side::At => Side::Before,
+                    };
+                }
+                _ => {}
+            }
+            break;
+        }
+        both
     }
 
     /// The knots between which an extrapolation repeats. None if it is no loop or has nothing to repeat, and then
@@ -359,10 +371,14 @@ impl Spline {
             Interpolation::Held => Some(begin.value),
             _ if time == end.time => Some(end.arrival()),
             Interpolation::Linear => Some(begin.value + begin.slope_to(end) * (time - begin.time)),
-            Interpolation::Curve => Some(match self.spline_type {
-                SplineType::Bezier => bezier(begin, end, time),
-                SplineType::Hermite => hermite(begin, end, time),
-            }),
+            Interpolation::Curve => {
+                let from = (begin.time, begin.value, begin.after);
+                let to = (end.time, end.arrival(), end.before);
+                Some(match self.spline_type {
+                    SplineType::Bezier => curve::bezier(from, to, time),
+                    SplineType::Hermite => curve::hermite(from, to, time),
+                })
+            }
         }
     }
 
@@ -484,114 +500,4 @@ fn extrapolate_after(
         _ => 0.0,
     };
     Some(last.value + slope * (time - last.time))
-}
-
-/// A cubic polynomial by its four Bézier points, as coefficients from the cube down.
-fn cubic(p: [f64; 4]) -> [f64; 4] {
-    [
-        -p[0] + 3.0 * p[1] - 3.0 * p[2] + p[3],
-        3.0 * p[0] - 6.0 * p[1] + 3.0 * p[2],
-        -3.0 * p[0] + 3.0 * p[1],
-        p[0],
-    ]
-}
-
-/// A polynomial's value.
-fn at([a, b, c, d]: [f64; 4], t: f64) -> f64 {
-    t * (t * (t * a + b) + c) + d
-}
-
-fn hermite(begin: &Point, end: &Point, time: f64) -> f64 {
-    let span = end.time - begin.time;
-    let rise = end.arrival() - begin.value;
-    let u = (time - begin.time) / span;
-    let (from, to) = (begin.after[1] * span, end.before[1] * span);
-    let a = -2.0 * rise + from + to;
-    at([a, 3.0 * rise - 2.0 * from - to, from, begin.value], u)
-}
-
-fn bezier(begin: &Point, end: &Point, time: f64) -> f64 {
-    let [from, to] = regular_widths(end.time - begin.time, begin.after[0], end.before[0]);
-    // Times relative to the one looked for: its parameter is where the polynomial is 0.
-    let times = cubic([
-        begin.time - time,
-        begin.time + from - time,
-        end.time - to - time,
-        end.time - time,
-    ]);
-    let t = root(times).clamp(0.0, 1.0);
-    let (start, arrival) = (begin.value, end.arrival());
-    let values = cubic([
-        start,
-        start + from * begin.after[1],
-        arrival - to * end.before[1],
-        arrival,
-    ]);
-    at(values, t)
-}
-
-/// The widths of a segment's two tangents so that time never runs backwards: both are shortened in their
-/// ratio if the curve would turn around.
-fn regular_widths(span: f64, from: f64, to: f64) -> [f64; 2] {
-    // Margins of usd-core: widths that are written are a little shorter, so that they pass the test.
-    const READ: f64 = 1e-6;
-    const WRITE: f64 = 1e-5;
-    let (a, b) = (from / span, to / span);
-    if a <= 1.0 && b <= 1.0 {
-        return [from, to];
-    }
-    let (wide_a, wide_b) = (a + READ, b + READ);
-    let turns = wide_a * wide_a + wide_b * wide_b - 2.0 * (wide_a + wide_b) + wide_a * wide_b + 1.0;
-    if turns.is_nan() || turns <= 0.0 {
-        return [from, to];
-    }
-    if a < READ {
-        return [from, (1.0 - WRITE) * span];
-    }
-    if b < READ {
-        return [(1.0 - WRITE) * span, to];
-    }
-    let ratio = a / b;
-    let b = (ratio.sqrt() + ratio + 1.0) / (ratio * ratio + ratio + 1.0);
-    [(ratio * b - WRITE) * span, (b - WRITE) * span]
-}
-
-/// Where a cubic polynomial that rises from 0 to 1 is 0. The closed formulas are those of usd-core, whose errors
-/// near double roots are part of its results.
-fn root([a, b, c, d]: [f64; 4]) -> f64 {
-    const SMALL: f64 = 1e-10;
-    let small = |x: f64| x.abs() < SMALL;
-    if small(a) && small(b) {
-        return -d / c;
-    }
-    if small(a) {
-        let root = (c * c - 4.0 * b * d).sqrt();
-        return inside(&[(-c - root) / (2.0 * b), (-c + root) / (2.0 * b)]);
-    }
-    let (b, c, d) = (b / a, c / a, d / a);
-    let p = (3.0 * c - b * b) / 3.0;
-    let q = (2.0 * b * b * b - 9.0 * b * c + 27.0 * d) / 27.0;
-    let (p3, q2, b3) = (p / 3.0, q / 2.0, b / 3.0);
-    let p33 = p3 * p3 * p3;
-    let discriminant = q2 * q2 + p33;
-    if discriminant < 0.0 {
-        let r = (-p33).sqrt();
-        let angle = (-q / (2.0 * r)).clamp(-1.0, 1.0).acos();
-        let radius = 2.0 * r.cbrt();
-        let turn = std::f64::consts::TAU;
-        inside(&[0.0, turn, 2.0 * turn].map(|add| radius * ((angle + add) / 3.0).cos() - b3))
-    } else if discriminant == 0.0 {
-        let u = -q2.cbrt();
-        inside(&[2.0 * u - b3, -u - b3])
-    } else {
-        let s = discriminant.sqrt();
-        (s - q2).cbrt() - (s + q2).cbrt() - b3
-    }
-}
-
-/// The root that is nearest to the middle of 0 to 1. Of two that are equally near it is the first.
-fn inside(roots: &[f64]) -> f64 {
-    let distance = |r: f64| (r - 0.5).abs();
-    let nearest = |a: f64, b: f64| if distance(b) < distance(a) { b } else { a };
-    roots.iter().copied().reduce(nearest).unwrap_or(0.0)
 }

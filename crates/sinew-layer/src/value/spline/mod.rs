@@ -21,6 +21,7 @@
 //!   scales of sublayers when it composes, and uses no offset instead.
 
 mod binary;
+mod curve;
 mod eval;
 
 use half::f16;

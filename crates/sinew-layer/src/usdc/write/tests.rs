@@ -1,0 +1,270 @@
+//! Trials of the writer that look at its tables; `tests/crate_writer.rs` has usd-core read its files.
+
+use std::io::Cursor;
+
+use super::layer::write_specs;
+use super::*;
+use crate::layer::Layer;
+use crate::value::{ListOp, PathExpression, TimeCode, TimeSamples};
+
+type Writer = CrateWriter<Cursor<Vec<u8>>>;
+
+fn writer() -> Writer {
+    CrateWriter::new(Cursor::new(Vec::new())).unwrap()
+}
+
+fn path(text: &str) -> Path {
+    Path::parse(text).unwrap()
+}
+
+fn rep(value: &Value) -> Rep {
+    match value {
+        Value::Placed(placed) => Rep(placed.rep),
+        value => panic!("{value:?}"),
+    }
+}
+
+fn unwritable<T: std::fmt::Debug>(result: Result<T>) -> String {
+    match result.unwrap_err() {
+        error @ Error::Unwritable { .. } => error.to_string(),
+        error => panic!("{error}"),
+    }
+}
+
+#[test]
+fn equal_values_are_written_once() {
+    let mut writer = writer();
+    let floats = |v: f32| Value::FloatArray(vec![v, 0.1].into());
+    let first = writer.place(&floats(1.0)).unwrap();
+    assert_eq!(writer.place(&floats(1.0)).unwrap(), first);
+    assert_eq!(writer.place_slice(&[1.0f32, 0.1]).unwrap(), first);
+    let end = writer.out.position;
+    assert!(rep(&first).is_array() && rep(&first).payload().is_multiple_of(8));
+    // The same bytes as another type, as a scalar, and other bytes.
+    let scalar = writer.place(&Value::Vec2f([1.0, 0.1])).unwrap();
+    let vectors = writer.place_slice(&[[1.0f32, 0.1]]).unwrap();
+    let other = writer.place(&floats(-0.0)).unwrap();
+    let zero = writer.place(&floats(0.0)).unwrap();
+    let reps = [&first, &scalar, &vectors, &other, &zero].map(|v| rep(v).payload());
+    assert!(
+        reps.is_sorted_by(|a, b| a < b) && reps[1] >= end,
+        "{reps:?}"
+    );
+
+    let samples = |times: &[f64], value: f32| {
+        let samples = times.iter().map(|t| (*t, floats(value))).collect();
+        Value::TimeSamples(TimeSamples::new(samples))
+    };
+    let first = writer.place(&samples(&[1.0, 2.0], 1.0)).unwrap();
+    let end = writer.out.position;
+    assert_eq!(writer.place(&samples(&[1.0, 2.0], 1.0)).unwrap(), first);
+    assert_eq!(writer.out.position, end);
+    // Only the samples' list is new: times and values are there.
+    writer.place(&samples(&[1.0, 2.0], 0.0)).unwrap();
+    assert_eq!(writer.out.position, end + 4 * 8 + 2 * 8);
+}
+
+#[test]
+fn small_values_need_no_bytes() {
+    let mut writer = writer();
+    let start = writer.out.position;
+    for value in [
+        Value::Double(0.5),
+        Value::Int64(-5),
+        Value::UInt64(u64::from(u32::MAX)),
+        Value::Vec4d(Box::new([1.0, -2.0, 3.0, 4.0])),
+        Value::Dictionary(Arc::default()),
+        Value::Block,
+        Value::token("a"),
+    ] {
+        let rep = rep(&writer.place(&value).unwrap());
+        assert!(rep.is_inlined() && !rep.is_array(), "{value:?}");
+    }
+    let empty = rep(&writer.place_slice::<f64>(&[]).unwrap());
+    assert!(empty.is_array() && empty.payload() == 0);
+    assert_eq!(writer.out.position, start);
+    for value in [
+        Value::Double(0.1),
+        Value::Int64(i64::MIN),
+        Value::UInt64(u64::MAX),
+    ] {
+        assert!(
+            !rep(&writer.place(&value).unwrap()).is_inlined(),
+            "{value:?}"
+        );
+    }
+}
+
+#[test]
+fn placed_values_belong_to_their_writer() {
+    let placed = writer().place_slice(&[1u8]).unwrap();
+    let fields = [("default".into(), placed.clone())].into_iter().collect();
+    let mut writer = writer();
+    writer
+        .spec_parts(
+            &Path::root(),
+            SpecKind::Root,
+            &Fields::default(),
+            &[],
+            &[],
+            &[],
+        )
+        .unwrap();
+    let error = writer.spec_parts(&path("/A"), SpecKind::Prim, &fields, &[], &[], &[]);
+    assert!(unwritable(error).starts_with("/A: default: "));
+    unwritable(writer.place(&placed));
+}
+
+#[test]
+fn specs_have_to_fit_their_place() {
+    let mut writer = writer();
+    let none = Fields::default();
+    let mut spec = |text: &str, kind| writer.spec_parts(&path(text), kind, &none, &[], &[], &[]);
+    unwritable(spec("/A", SpecKind::Prim));
+    spec("/", SpecKind::Root).unwrap();
+    spec("/A", SpecKind::Prim).unwrap();
+    for (text, kind) in [
+        ("/A", SpecKind::Prim),
+        ("/", SpecKind::Root),
+        ("/B", SpecKind::Root),
+        ("/B/C", SpecKind::Prim),
+        ("/B", SpecKind::Attribute),
+        ("/A.b", SpecKind::Prim),
+        ("/A{v=x}", SpecKind::VariantSet),
+        ("/A{v=}", SpecKind::Variant),
+        ("B", SpecKind::Prim),
+        ("", SpecKind::Prim),
+    ] {
+        unwritable(spec(text, kind));
+    }
+    spec("/A.r", SpecKind::Relationship).unwrap();
+    spec("/A.r[/X].w", SpecKind::Attribute).unwrap();
+    spec("/A{v=}", SpecKind::VariantSet).unwrap();
+    spec("/A{v=x}", SpecKind::Variant).unwrap();
+    let lists = [("properties".into(), Value::Int(1))].into_iter().collect();
+    unwritable(writer.spec_parts(&path("/B"), SpecKind::Prim, &lists, &[], &[], &[]));
+}
+
+#[test]
+fn shared_fields_become_one_set() {
+    let mut writer = writer();
+    writer
+        .spec_parts(
+            &Path::root(),
+            SpecKind::Root,
+            &Fields::default(),
+            &[],
+            &[],
+            &[],
+        )
+        .unwrap();
+    let fields: Fields = [
+        ("a".into(), Value::Double(0.1)),
+        ("b".into(), Value::Int(2)),
+    ]
+    .into_iter()
+    .collect();
+    let equal: Fields = fields.iter().cloned().collect();
+    for (i, fields) in [&fields, &fields.clone(), &equal].into_iter().enumerate() {
+        let prim = path(&format!("/P{i}"));
+        writer
+            .spec_parts(&prim, SpecKind::Prim, fields, &[], &[], &[])
+            .unwrap();
+    }
+    let first = writer.specs[1][1];
+    assert_eq!(writer.specs[1][1..], [first; 3]);
+    assert_eq!(writer.table.fields.len(), 2);
+    // Names of children come behind the shared fields.
+    writer
+        .spec_parts(
+            &path("/Q"),
+            SpecKind::Prim,
+            &fields,
+            &["C".into()],
+            &[],
+            &[],
+        )
+        .unwrap();
+    assert_eq!(writer.table.fields.len(), 3);
+
+    // A relative path means another prim in each spec.
+    let targets = ListOp::explicit(vec![path("../X")]);
+    let relative: Fields = [("r".into(), Value::PathListOp(targets.into()))]
+        .into_iter()
+        .collect();
+    for text in ["/Q/R", "/P1/R"] {
+        writer
+            .spec_parts(&path(text), SpecKind::Prim, &relative, &[], &[], &[])
+            .unwrap();
+    }
+    let [.., one, other] = &writer.specs[1][..] else {
+        panic!()
+    };
+    assert_ne!(one, other);
+    unwritable(writer.place(relative.get("r").unwrap()));
+}
+
+#[test]
+fn files_are_as_old_as_their_values_allow() {
+    for (value, version) in [
+        (Value::Double(0.1), Version(0, 8, 0)),
+        (Value::TimeCode(TimeCode(1.0)), Version(0, 9, 0)),
+        (
+            Value::PathExpression(PathExpression::default()),
+            Version(0, 10, 0),
+        ),
+        (Value::Relocates(Arc::default()), Version(0, 11, 0)),
+    ] {
+        let mut writer = writer();
+        writer.place(&value).unwrap();
+        assert_eq!(writer.version, version);
+    }
+}
+
+#[test]
+fn nesting_and_texts_are_checked() {
+    let mut value = Value::Int(1);
+    for _ in 0..200 {
+        let dictionary = [("a".into(), value)]
+            .into_iter()
+            .collect::<crate::Dictionary>();
+        value = Value::Dictionary(dictionary.into());
+    }
+    let mut writer = writer();
+    assert!(unwritable(writer.place(&value)).contains("nested"));
+    assert!(unwritable(writer.place(&Value::token("a\0b"))).contains("NUL"));
+    assert_eq!(writer.depth, 0);
+}
+
+#[test]
+fn a_file_may_begin_anywhere() {
+    let mut out = Cursor::new(b"before".to_vec());
+    out.set_position(6);
+    let out = write_layer(&Layer::new("test"), out).unwrap();
+    assert_eq!(out.position(), out.get_ref().len() as u64);
+    let bytes = &out.get_ref()[6..];
+    assert_eq!(bytes[..11], *b"PXR-USDC\x00\x08\x00");
+    let table = u64::from_le_bytes(bytes[16..24].try_into().unwrap()) as usize;
+    assert_eq!(bytes.len(), table + 8 + 6 * 32);
+    assert_eq!(bytes[table + 8..table + 14], *b"TOKENS");
+}
+
+#[test]
+fn lost_specs_are_written_and_missing_ones_are_not_named() {
+    let mut layer = Layer::new("test");
+    layer.create(&path("/A/B.c"), SpecKind::Attribute);
+    let below = layer.root_mut().below_mut();
+    below.children = ["X", "Y", "Y"].map(Into::into).to_vec();
+    layer.specs.insert(path("/Y"), Spec::new(SpecKind::Prim));
+    let mut writer = writer();
+    write_specs(&layer, &mut writer).unwrap();
+    assert_eq!(writer.len(), layer.len());
+    let names = writer.tokens.all();
+    assert!(names.contains(&&b"Y"[..]) && !names.contains(&&b"X"[..]));
+
+    layer
+        .specs
+        .insert(path("/No/Parent"), Spec::new(SpecKind::Prim));
+    let error = write_layer(&layer, Cursor::new(Vec::new()));
+    assert!(unwritable(error).starts_with("/No/Parent: "));
+}

@@ -1,0 +1,149 @@
+//! Random stages with all arcs, composed by this crate and by usd-core, which `SINEW_PYTHON` names.
+//!
+//! `SINEW_SEEDS=FIRST..END` runs other seeds than the usual ones, `SINEW_KEEP=FOLDER` keeps the stages.
+
+#[path = "compose/make.rs"]
+mod make;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::Range;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use sinew_layer::Value;
+use sinew_layer::layer::field;
+use sinew_stage::compose::{Composer, Options, PrimIndex};
+use sinew_stage::resolver::{FileResolver, Resolver};
+
+const SEEDS: Range<u64> = 0..400;
+const SCRIPT: &str = "tests/compose/dump.py";
+
+fn main() -> ExitCode {
+    let python = std::env::var("SINEW_PYTHON").ok();
+    let seeds = std::env::var("SINEW_SEEDS").ok();
+    let seeds = seeds.map_or(SEEDS, |text| {
+        let (first, end) = text.split_once("..").expect("FIRST..END");
+        first.parse().expect("a number")..end.parse().expect("a number")
+    });
+    let kind = match python {
+        Some(_) => "",
+        None => "needs SINEW_PYTHON",
+    };
+    let name = format!("usd_core_composes_the_same::seeds_{}..{}", seeds.start, seeds.end);
+    let trial = Trial::test(name, move || {
+        let python = python.ok_or("SINEW_PYTHON is not set")?;
+        compare(&python, seeds)
+    });
+    let trial = trial.with_kind(kind).with_ignored_flag(!kind.is_empty());
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+}
+
+fn compare(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
+    let temporary = tempfile::tempdir()?;
+    let kept = std::env::var("SINEW_KEEP").ok();
+    let folder = kept.as_ref().map_or(temporary.path(), Path::new);
+    for seed in seeds {
+        let folder = folder.join(format!("{seed:06}"));
+        std::fs::create_dir_all(&folder)?;
+        for (name, text) in make::stage(seed) {
+            std::fs::write(folder.join(name), text)?;
+        }
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPT);
+    let status = Command::new(python).arg(script).arg(folder).status()?;
+    if !status.success() {
+        return Err(format!("{SCRIPT}: {status}").into());
+    }
+    let mut folders: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    folders.sort_by_key(std::fs::DirEntry::file_name);
+    let (mut wrong, mut prims) = (Vec::new(), 0);
+    for folder in &folders {
+        let expected = std::fs::read_to_string(folder.path().join("usd.txt"))?;
+        let found = dump(&folder.path().join("root.usda"))?;
+        prims += expected.matches("prim ").count();
+        if let Some((a, b)) = first_difference(&expected, &found) {
+            let seed = folder.file_name();
+            let seed = seed.to_string_lossy();
+            wrong.push(format!("seed {seed}:\n  expected {a}\n  found    {b}"));
+        }
+        std::fs::write(folder.path().join("sinew.txt"), found)?;
+    }
+    // Too few prims would say little.
+    if prims < 10 * folders.len() {
+        return Err(format!("{prims} prims in {} stages", folders.len()).into());
+    }
+    match wrong.len() {
+        0 => Ok(()),
+        n => Err(format!("{n} of {} stages differ\n{}", folders.len(), wrong.join("\n")).into()),
+    }
+}
+
+/// The first lines that differ, each with its prim.
+fn first_difference(expected: &str, found: &str) -> Option<(String, String)> {
+    let (mut a, mut b) = (expected.lines(), found.lines());
+    let mut prim = "";
+    loop {
+        let (x, y) = (a.next(), b.next());
+        if x != y {
+            let line = |l: Option<&str>| format!("{prim}: {}", l.unwrap_or("the end").trim());
+            return Some((line(x), line(y)));
+        }
+        match x {
+            Some(line) if line.starts_with("prim ") => prim = line,
+            Some(_) => {}
+            None => return None,
+        }
+    }
+}
+
+/// All prims of a stage, as the script writes them.
+fn dump(root: &Path) -> Result<String, Failed> {
+    let resolver = Arc::new(FileResolver::new(Vec::new()));
+    let name = root.to_str().ok_or("a path that is no text")?;
+    let identifier = resolver.resolve(name, None).ok_or("no root layer")?;
+    let composer = Composer::new(resolver, &identifier, None, Options::default())?;
+    let mut out = String::new();
+    let mut open = vec![composer.root()];
+    while let Some(prim) = open.pop() {
+        if !prim.path().is_root() {
+            write_prim(&prim, &mut out)?;
+        }
+        if is_active(&prim) {
+            let names = prim.child_names();
+            for name in names.iter().rev() {
+                open.push(composer.child(&prim, name)?);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn is_active(prim: &PrimIndex) -> bool {
+    let active = prim.opinions().find_map(|o| o.spec.get(field::ACTIVE));
+    !matches!(active, Some(Value::Bool(false)))
+}
+
+fn write_prim(prim: &PrimIndex, out: &mut String) -> std::fmt::Result {
+    let instance = match prim.is_instanceable() && is_active(prim) {
+        true => " instance",
+        false => "",
+    };
+    writeln!(out, "prim {}{instance}", prim.path())?;
+    let mut properties: BTreeMap<&str, String> = BTreeMap::new();
+    for opinion in prim.opinions() {
+        let offset = prim.offset(&opinion);
+        let layer = opinion.layer.identifier.rsplit('/').next().unwrap_or("");
+        let times = format!("{:?} {:?}", offset.offset + 0.0, offset.scale);
+        writeln!(out, "  spec {layer} {} {times}", opinion.path)?;
+        for name in opinion.spec.properties() {
+            let path = opinion.path.property(name);
+            let lines = properties.entry(name).or_default();
+            writeln!(lines, "  property {layer} {path} {times}")?;
+        }
+    }
+    out.extend(properties.into_values());
+    Ok(())
+}

@@ -120,7 +120,7 @@ class Dump:
             at.append(t)
             if i + 1 < len(times):
                 at += [t + (times[i + 1] - t) * 0.3]
-        for t in at:
+        for t in dict.fromkeys(at):
             self.line(path, "at " + number(t), get(attr.Get, t))
         self.line(path, "connections", ",".join(str(p) for p in attr.GetConnections()))
 

@@ -148,7 +148,7 @@ impl Timing {
         if self.knots.is_empty() {
             return samples.iter().copied().filter(|t| active(*t)).collect();
         }
-        let mut out = Vec::new();
+        let mut out: Vec<f64> = Vec::new();
         for segment in 0..self.knots.len() - 1 {
             let (a, b) = (self.knots[segment], self.knots[segment + 1]);
             let Some((from, to)) = self.range(segment) else {
@@ -167,6 +167,8 @@ impl Timing {
                 }
             }
         }
+        out.sort_by(f64::total_cmp);
+        out.dedup();
         out
     }
 }

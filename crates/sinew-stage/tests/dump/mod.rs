@@ -8,20 +8,12 @@ use sinew_layer::{Token, Value};
 use sinew_stage::resolver::FileResolver;
 use sinew_stage::{Attribute, Predicate, Prim, Relationship, Source, Stage, StageOptions};
 
-/// All facts of a stage.
-pub fn stage(file: &Path) -> Vec<String> {
+/// All facts of a stage; an error if it does not open.
+pub fn stage(file: &Path) -> Result<Vec<String>, String> {
     let mut dump = Dump { out: Vec::new() };
     let options = StageOptions::new(Arc::new(FileResolver::new(Vec::new())), file.to_string_lossy());
-    match Stage::open(options) {
-        Ok(stage) => dump.stage(&stage),
-        Err(e) => {
-            if std::env::var_os("SINEW_DIFFERENCES").is_some() {
-                eprintln!("{}: {e}", file.display());
-            }
-            dump.line(&["ERROR", "ErrorException"]);
-        }
-    }
-    dump.out
+    dump.stage(&Stage::open(options).map_err(|e| e.to_string())?);
+    Ok(dump.out)
 }
 
 struct Dump {
@@ -226,7 +218,12 @@ impl Dump {
                 at.push(time + (next - time) * 0.3);
             }
         }
+        let mut seen: Vec<f64> = Vec::new();
         for time in at {
+            if seen.contains(&time) {
+                continue;
+            }
+            seen.push(time);
             self.line(&[&path, &format!("at {}", number(time)), &result(attribute.get(Some(time)))]);
         }
         self.line(&[&path, "connections", &joined(attribute.connections())]);

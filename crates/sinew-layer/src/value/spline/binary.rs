@@ -14,8 +14,8 @@
 //! | 32 | inner loop: start, end (f64), loops before, after (i32), value offset (f64) |
 //! | 4 | number of knots |
 //!
-//! Each knot is a byte of flags (bit 0: has two values; 1-2: interpolation; 3: Hermite, no longer used), its time (f64), its
-//! value, the value before it if it has two, the widths before and after (f64, not in Hermite splines), the
+//! Each knot is a byte of flags (bit 0: has two values; 1-2: interpolation; 3: Hermite, no longer used), its time
+//! (f64), its value, the value before it if it has two, the widths before and after (f64, not in Hermite splines), the
 //! slopes before and after, and from version 2 on a byte with the tangents' algorithms (bits 0-3 before,
 //! 4-7 after). Values and slopes have the spline's type.
 

@@ -18,7 +18,32 @@
 //!   attribute's default it does not exist.
 //! * A value of a spline is computed in f64 and then rounded to the attribute's type.
 //! * A layer offset changes a spline as [`Spline::offset`] does. usd-core refuses negative and zero
-//!   scales of sublayers when it composes, and uses no offset instead.
+//!   scales of sublayers and references when it composes, and uses no offset instead.
+//!
+//! # Text
+//!
+//! Each item ends with a comma. A later item of a kind replaces an earlier one; knots may have any order.
+//!
+//! ```text
+//! item          = "bezier" | "hermite" | "pre" ":" extrapolation | "post" ":" extrapolation
+//!               | "loop" ":" "(" start "," end "," loops before "," loops after "," value offset ")" | knot
+//! extrapolation = "none" | "held" | "linear" | "sloped" "(" slope ")"
+//!               | "loop" ( "repeat" | "reset" | "oscillate" ) [ "(" time ")" ]
+//! knot          = time ":" [ value before "&" ] value { ";" part }
+//! part          = "pre" tangent
+//!               | "post" ( "none" | "held" | "linear" | "curve" ) [ tangent ]
+//!               | "{" entries of a dictionary "}"
+//! tangent       = "(" [ width "," ] slope [ "," ( "custom" | "autoEase" ) ] ")"
+//! ```
+//!
+//! Bézier tangents need their width, Hermite tangents leave it out. Widths are not negative, times and values are
+//! finite. usd-core writes an extrapolation only if it is not held, `bezier` only if a segment is a curve,
+//! `pre` only for the first knot and after a curve, and a tangent after `post` only before a curve: other
+//! tangents are lost. When it reads a spline, it computes tangents with `autoEase` anew
+//! ([`Spline::update_tangents`]). [`Spline::usda_version`] says which version of usda text a spline needs.
+//!
+//! usd-core shortens tangents that run backwards in time when it reads a crate file, not when it reads text.
+//! Values are the same in both cases.
 
 mod binary;
 mod curve;

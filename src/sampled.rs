@@ -219,6 +219,21 @@ impl Lerp for bool {
     }
 }
 
+/// A function of the time code, such as a spline.
+struct Curve<T>(Arc<dyn Fn(f64) -> Option<T> + Send + Sync>);
+
+impl<T> Clone for Curve<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> std::fmt::Debug for Curve<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Curve")
+    }
+}
+
 /// The values of an attribute over time, after composition. A default or a sample that is `None` is
 /// a blocked value.
 #[derive(Clone, Debug)]
@@ -227,9 +242,8 @@ pub struct Sampled<T> {
     /// Strictly ascending times.
     samples: Vec<(f64, Option<Arc<T>>)>,
     interpolation: Interpolation,
-    /// Whether every sample is blocked. Then there is no value at any time code, even if there is a
-    /// default.
-    blocked: bool,
+    /// The value at every time code, in place of samples.
+    curve: Option<Curve<T>>,
 }
 
 impl<T> Default for Sampled<T> {
@@ -238,7 +252,7 @@ impl<T> Default for Sampled<T> {
             default: None,
             samples: Vec::new(),
             interpolation: Interpolation::Linear,
-            blocked: false,
+            curve: None,
         }
     }
 }
@@ -272,16 +286,21 @@ impl<T> Sampled<T> {
             default: default.map(Arc::new),
             samples,
             interpolation,
-            blocked: false,
+            curve: None,
         }
     }
 
-    /// The same value, blocked at every time code even if there is a default. For readers that
-    /// cannot find the times of blocked samples.
-    #[must_use]
-    pub fn blocked_at_time_codes(mut self) -> Self {
-        self.blocked = true;
-        self
+    /// A value that a function computes at every time code, such as a spline. It has no samples, as
+    /// in usd-core: [`Sampled::times`] gives none. `default` is the value at the default time.
+    pub fn from_curve(
+        default: Option<T>,
+        curve: impl Fn(f64) -> Option<T> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            default: default.map(Arc::new),
+            curve: Some(Curve(Arc::new(curve))),
+            ..Self::default()
+        }
     }
 
     /// Sample times, ascending.
@@ -289,16 +308,19 @@ impl<T> Sampled<T> {
         self.samples.iter().map(|(t, _)| *t)
     }
 
-    /// Whether there is more than one sample, so that the value may change over time.
+    /// Whether there is more than one sample, or a function of time, so that the value may change
+    /// over time.
     #[must_use]
     pub fn is_animated(&self) -> bool {
-        self.samples.len() > 1
+        self.samples.len() > 1 || self.curve.is_some()
     }
 
     /// Whether there is a value at some time.
     #[must_use]
     pub fn has_value(&self) -> bool {
-        self.default.is_some() || self.samples.iter().any(|(_, v)| v.is_some())
+        self.default.is_some()
+            || self.curve.is_some()
+            || self.samples.iter().any(|(_, v)| v.is_some())
     }
 
     /// The value of the earliest sample that is not blocked, or else the default. For checks of
@@ -313,8 +335,17 @@ impl<T> Sampled<T> {
 
     /// The same times with every value converted.
     #[must_use]
-    pub fn map<U>(&self, f: impl Fn(&T) -> U) -> Sampled<U> {
+    pub fn map<U>(&self, f: impl Fn(&T) -> U + Send + Sync + 'static) -> Sampled<U>
+    where
+        T: 'static,
+    {
+        let f = Arc::new(f);
+        let curve = self.curve.clone().map(|Curve(curve)| {
+            let f = f.clone();
+            Curve(Arc::new(move |time| curve(time).map(|v| f(&v))) as Arc<_>)
+        });
         Sampled {
+            curve,
             default: self.default.as_deref().map(|v| Arc::new(f(v))),
             samples: self
                 .samples
@@ -322,7 +353,6 @@ impl<T> Sampled<T> {
                 .map(|(t, v)| (*t, v.as_deref().map(|v| Arc::new(f(v)))))
                 .collect(),
             interpolation: self.interpolation,
-            blocked: self.blocked,
         }
     }
 
@@ -354,7 +384,9 @@ impl<T: Lerp> Sampled<T> {
     #[must_use]
     pub fn at(&self, time: Time) -> Option<Arc<T>> {
         let t = match time {
-            Time::At(_) if self.blocked => return None,
+            Time::At(t) if self.curve.is_some() => {
+                return self.curve.as_ref().and_then(|c| c.0(t)).map(Arc::new);
+            }
             Time::At(t) if !self.samples.is_empty() => t,
             _ => return self.default.clone(),
         };
@@ -455,10 +487,12 @@ mod tests {
     }
 
     #[test]
-    fn blocked_everywhere() {
-        let s = Sampled::constant(1.0).blocked_at_time_codes();
-        assert_eq!(at(&s, 3.0), None);
-        assert_eq!(s.at(Time::Default).map(|v| *v), Some(1.0));
+    fn curves_are_asked_at_every_time() {
+        let s = Sampled::from_curve(Some(1.0), |t| (t >= 0.0).then_some(2.0 * t)).map(|v| v + 1.0);
+        assert_eq!(at(&s, 3.0), Some(7.0));
+        assert_eq!(at(&s, -1.0), None);
+        assert_eq!(s.at(Time::Default).map(|v| *v), Some(2.0));
+        assert!(s.has_value() && s.is_animated() && s.times().next().is_none());
     }
 
     #[test]

@@ -297,6 +297,14 @@ pub(crate) fn read_sampled<T: FromUsd>(
     interpolation: Interpolation,
 ) -> Result<Sampled<T>, sinew_stage::Error> {
     let default = read(attribute)?;
+    if let Some(spline) = attribute.spline() {
+        // Of a spline of another type there is no value.
+        let is_value = T::from_usd(spline.value_type.value(0.0)).is_some();
+        return Ok(match is_value {
+            true => Sampled::from_curve(default, move |time| T::from_usd(spline.value(time)?)),
+            false => Sampled::new(default, Vec::new(), interpolation),
+        });
+    }
     let mut values: Vec<(f64, Option<T>)> = Vec::new();
     match attribute.source(Some(0.0)) {
         Source::TimeSamples => {

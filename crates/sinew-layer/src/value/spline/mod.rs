@@ -92,6 +92,17 @@ impl SplineValueType {
         })
     }
 
+    /// A number as a value of this type.
+    #[must_use]
+    pub fn value(self, value: f64) -> Value {
+        match self {
+            Self::Double => Value::Double(value),
+            Self::Float => Value::Float(value as f32),
+            Self::Half => Value::Half(f16::from_f32(value as f32)),
+            Self::TimeCode => Value::TimeCode(TimeCode(value)),
+        }
+    }
+
     /// The nearest number that this type has.
     #[must_use]
     pub fn round(self, value: f64) -> f64 {
@@ -222,13 +233,7 @@ impl Spline {
     /// The value at a time in the spline's type, as `UsdAttribute::Get` gives it. None where there is none.
     #[must_use]
     pub fn value(&self, time: f64) -> Option<Value> {
-        let value = self.eval(time)?;
-        Some(match self.value_type {
-            SplineValueType::Double => Value::Double(value),
-            SplineValueType::Float => Value::Float(value as f32),
-            SplineValueType::Half => Value::Half(f16::from_f32(value as f32)),
-            SplineValueType::TimeCode => Value::TimeCode(TimeCode(value)),
-        })
+        Some(self.value_type.value(self.eval(time)?))
     }
 
     /// This spline in a layer whose times are changed by `offset`: times are scaled and moved, widths

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::backend::Backend;
 use crate::clips::{ClipCounts, Shard};
+use crate::failed::FailedPrim;
 use crate::formats::VatOptions;
 use crate::plan::{BakePlan, Rigid};
 use crate::run::Tally;
@@ -114,7 +115,11 @@ pub struct BakeReport {
     pub elapsed: Duration,
     /// Time of posing and deforming.
     pub deform_time: Duration,
-    /// Prims that could not be baked, and why.
+    /// Prims that were asked for and that the output lacks, or has at some times only, or not
+    /// skinned as the input asks; sorted by path. Empty if everything asked for is in the output.
+    pub failed: Vec<FailedPrim>,
+    /// What is wrong with prims that could not be baked. A Skeleton that takes many prims down is
+    /// listed once.
     pub errors: Vec<Invalid>,
     /// What was ignored or dropped, and why.
     pub warnings: Vec<Warning>,
@@ -135,6 +140,7 @@ impl BakeReport {
             clips: None,
             elapsed: Duration::ZERO,
             deform_time: Duration::ZERO,
+            failed: Vec::new(),
             errors: Vec::new(),
             warnings: Vec::new(),
         }

@@ -1,6 +1,6 @@
 //! Bakes frames into one of the formats.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::Format;
@@ -107,7 +107,8 @@ pub(crate) fn bake_frames(
     let mut diagnostics = Diagnostics::default();
     let ran = every_frame(scene, &work, deformer, &mut diagnostics, &mut sink, watch)?;
     report.count_frames(&ran.tally, work.clip.len());
-    end(scene, &work.schedule, diagnostics, &ran, report)?;
+    let ended = (&work.schedule[..], &BTreeMap::new());
+    end(scene, ended, diagnostics, &ran, report)?;
     tell(watch, Progress::Writing)?;
     sink.finish().map_err(Error::of_sink)?;
     report.files = sink.written;

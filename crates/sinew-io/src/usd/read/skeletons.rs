@@ -176,9 +176,8 @@ pub(crate) fn read_shape_parts(prim: &usd::Prim) -> Result<ShapeParts, openusd::
             continue;
         }
         let attribute = prim.attribute(name.as_str());
-        let Some(offsets) = read(&attribute)? else {
-            continue;
-        };
+        // An in-between without a value counts at its weight and moves nothing, as in Pixar's code.
+        let offsets = read(&attribute)?.unwrap_or_default();
         inbetweens.push(Inbetween {
             name: between.to_owned(),
             weight: weight_metadata(&attribute)?,

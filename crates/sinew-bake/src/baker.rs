@@ -13,6 +13,7 @@ use super::plan::{BakePlan, Plan, Sampling};
 use super::run::{EvenWork, Ran, every_frame, findings, nothing_to_skin, own_times};
 use super::schedule::Scheduled;
 use super::sink::FrameSink;
+use super::space::{self, Space};
 use super::stream::tell;
 use super::tracks::{Work, bake_schedule, check_size};
 use super::{clips, failed, hints, samples, with_deep_stack};
@@ -238,6 +239,8 @@ impl Baker {
         if options.frames.is_none() {
             check_size(scene, &work.plan, &work.schedule)?;
         }
+        let needed = space::of_usd(scene, &work, &work.schedule, output);
+        let space = Space::check(output, needed, options, report)?;
         let mut out = file.begin_bake(output, options.layer)?;
         let mut diagnostics = Diagnostics::default();
         let baked = bake_schedule(
@@ -248,13 +251,15 @@ impl Baker {
             &mut diagnostics,
             &mut |time, values| Ok(out.keep(time, values)?),
             progress,
-        )?;
+        );
+        let baked = space.explain(baked)?;
         report.count(scene, &baked.ran.tally, &work.copies);
         let ended = (&work.schedule[..], &work.copies);
         end(scene, ended, diagnostics, &baked.ran, report)?;
-        let edits = usd_edits(scene, baked.prims, options.frames.is_some());
+        let edits = usd_edits(scene, baked.prims, options);
         tell(progress, Progress::Writing)?;
-        report.warnings.extend(out.finish(edits)?);
+        let finished = out.finish(edits).map_err(Error::from);
+        report.warnings.extend(space.explain(finished)?);
         Ok(())
     }
 
@@ -350,19 +355,21 @@ pub(super) fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scen
     Ok((file, scene))
 }
 
-/// The edits that are written: baked prims, hints and SkelRoots.
+/// The edits that are written: baked prims, hints, SkelRoots, and bindings that go.
 fn usd_edits(
     scene: &Scene,
     mut prims: BTreeMap<usize, BakedPrim>,
-    only_baked_times: bool,
+    options: &BakeOptions,
 ) -> BakeEdits {
     let retype = retyped(scene, prims.values());
     let window = hints::Window::ALL;
+    let only_baked_times = options.frames.is_some();
     let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times, window);
     prims.values_mut().for_each(samples::drop_redundant);
     BakeEdits {
         prims: prims.into_values().collect(),
         hints,
+        unbind: options.unbind(&retype),
         retype,
     }
 }

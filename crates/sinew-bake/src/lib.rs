@@ -19,6 +19,7 @@ mod run;
 mod samples;
 mod schedule;
 mod sink;
+mod space;
 mod stream;
 mod tracks;
 

@@ -75,6 +75,11 @@ pub struct Args {
     /// prims with constant influences then move by their points.
     #[arg(long, value_enum)]
     space: Option<SpaceArg>,
+    /// Keep SkelBindingAPI and its properties. Without this they are removed at and below each baked
+    /// SkelRoot, because it becomes an Xform and skins nothing any more. A --layer always keeps
+    /// them. USD only.
+    #[arg(long)]
+    keep_bindings: bool,
     /// Values of a position texture: the offset of each vertex from its place in OUT_mesh.glb (the
     /// default), or its position.
     #[arg(long, value_enum)]
@@ -105,6 +110,10 @@ pub struct Args {
     /// backend.
     #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume"])]
     stitch: bool,
+    /// Begin although the disk seems to have too little space for OUT. Without this such a bake is
+    /// refused.
+    #[arg(long)]
+    ignore_free_space: bool,
     #[command(flatten)]
     partial: PartialArgs,
     /// Print the result as JSON.
@@ -219,6 +228,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         SpaceArg::Skel => OutSpace::Skel,
         SpaceArg::World => OutSpace::World,
     });
+    if args.keep_bindings && format != Format::Usd {
+        let text = "--keep-bindings: only USD has bindings";
+        return Err(Error::Usage(text.into()));
+    }
+    options.ignore_free_space = args.ignore_free_space;
+    options.keep_bindings = args.keep_bindings;
     options.vat = args.vat(format)?;
     options.clip_frames = args.clip_frames.map(NonZeroUsize::get);
     options.resume = args.resume;
@@ -271,6 +286,7 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::EmptyRange { .. } => " (see --frames)",
         Bake::TooManyFrames { .. } | Bake::TooLarge { .. } => "; choose fewer with --frames",
         Bake::FrameNumber { .. } => "; or choose one frame with --frames",
+        Bake::DiskSpace { is_full: false, .. } => "; begin nevertheless with --ignore-free-space",
         Bake::OtherClip { .. } => "; bake its shard again with --resume",
         _ => "",
     };
@@ -301,6 +317,8 @@ struct JsonReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     clips: Option<JsonClips>,
     backend: &'a str,
+    /// Estimated size of OUT before the bake.
+    estimated_bytes: u64,
     seconds: f64,
     deform_seconds: f64,
     deformed_points: u64,
@@ -340,6 +358,7 @@ impl<'a> JsonReport<'a> {
                 kept: clips.kept,
             }),
             backend: &report.backend,
+            estimated_bytes: report.estimated_bytes,
             seconds: report.elapsed.as_secs_f64(),
             deform_seconds: report.deform_time.as_secs_f64(),
             deformed_points: report.deformed_points,

@@ -18,6 +18,7 @@ use super::error::{Error, Result};
 use super::failed::{self, FailedPrim};
 use super::hints::hinted;
 use super::options::{BakeOptions, BakeReport, Progress, Watch};
+use super::space::{self, Space};
 use super::stream::tell;
 use super::tracks::Work;
 use super::{BakedHint, Format};
@@ -133,6 +134,11 @@ impl ClipBake<'_> {
         }
         let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
         let mut before = 0;
+        let needed = todo.iter().map(|(i, ..)| {
+            space::of_usd(self.scene, &work, &cuts.cut(*i, &[]).schedule, self.output)
+        });
+        let needed = needed.fold(0, u64::saturating_add);
+        let space = Space::check(self.output, needed, self.options, report)?;
         tell(watch, Progress::Deforming { done: 0, total })?;
         // It is removed again if no clip is written to it.
         let mut folder = Outputs::default();
@@ -149,7 +155,8 @@ impl ClipBake<'_> {
             let whole = maker.bake(*i, name, record, deformer, &mut |done| {
                 let done = before + done;
                 watch(Progress::Deforming { done, total })
-            })?;
+            });
+            let whole = space.explain(whole)?;
             before += whole;
         }
         folder.finish()?;
@@ -164,7 +171,7 @@ impl ClipBake<'_> {
         });
         let contents = match self.options.shard {
             Some(_) => prepared.contents(mine.clone())?,
-            None => self.write_stage(&work, &prepared, report, watch)?,
+            None => space.explain(self.write_stage(&work, &prepared, report, watch))?,
         };
         let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
         let found = made.diagnostics.finish(self.scene, came_out);
@@ -296,6 +303,7 @@ impl ClipBake<'_> {
             prims: untouched.collect(),
             hints: hints.collect(),
             retype: skel_roots_to_retype(scene, &roots.collect()),
+            ..BakeEdits::default()
         };
         let length = self.options.clip_frames.unwrap_or(usize::MAX);
         // A hint also depends on the boxes of prims that do not move.

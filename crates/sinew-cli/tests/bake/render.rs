@@ -274,6 +274,7 @@ fn bad_arguments() -> Done {
             stderr(&output)
         );
     }
+    let misused = ["--turntable", "--frames", "--sheet", "--zoom"];
     let failed: [(&[&str], &str); 9] = [
         (&["--turntable", "3"], "####"),
         (&["--frames", "1:2"], "####"),
@@ -290,9 +291,10 @@ fn bad_arguments() -> Done {
     ];
     for (args, word) in failed {
         let output = render(HATCHLING, &out, args)?;
+        let code = if misused.contains(&args[0]) { 2 } else { 1 };
         assert_eq!(
             output.status.code(),
-            Some(1),
+            Some(code),
             "{args:?}: {}",
             stderr(&output)
         );

@@ -266,7 +266,7 @@ fn applied_schemas_keep_their_order() {
     let text = stage(JOINTS, &bind(), &good().replace(API, two));
     let input = bench.write("in.usda", text);
     let out = bench.path("out.usda");
-    assert!(bake(&input, &out, &[]).status.success());
+    assert!(bake(&input, &out, &["--keep-bindings"]).status.success());
     let text = std::fs::read_to_string(&out).unwrap();
     let order = text
         .lines()

@@ -447,3 +447,160 @@ fn full_and_closed_streams_are_no_panic() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// Bindings without effect are taken away, and usd-core's validators agree.
+#[test]
+fn a_bake_needs_no_bindings() {
+    let bench = Bench::new();
+    let input = common::repository().join("examples/assets/hatchling.usda");
+    let bake = |name: &str, more: &[&str]| {
+        let out = bench.path(name);
+        let output = bake(&input, &out, &[&["--frames", "1:4"], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        out
+    };
+    let mut files = Vec::new();
+    for (name, more) in [
+        ("a.usda", &[][..]),
+        ("a.usdc", &[]),
+        ("a.usdz", &[]),
+        ("clips.usdc", &["--clip-frames", "2"]),
+    ] {
+        let out = bake(name, more);
+        let output = sinew(&["check", out.to_str().unwrap(), "--strict"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stdout(&output));
+        let stage = usd::open(&out);
+        for prim in ["/Hatchling", "/Hatchling/Geo/Body", "/Hatchling/Rig/Skel"] {
+            let prim = stage.prim(prim).unwrap();
+            assert!(!prim.has_api_schema("SkelBindingAPI").unwrap(), "{name}");
+            let names = prim.authored_property_names().unwrap();
+            let left = names.iter().find(|n| n.as_str().contains("skel:"));
+            assert_eq!(left.map(|n| n.as_str()), None, "{name}");
+        }
+        // The rig itself stays.
+        assert_eq!(usd::type_name(&stage, "/Hatchling/Rig/Skel"), "Skeleton");
+        files.push(out);
+    }
+    let text = std::fs::read_to_string(bake("kept.usda", &["--keep-bindings"])).unwrap();
+    assert!(text.contains("SkelBindingAPI") && text.contains("skel:jointIndices"));
+    let misused = sinew(&[
+        "bake",
+        input.to_str().unwrap(),
+        "-o",
+        "o.pc2",
+        "--keep-bindings",
+    ]);
+    assert_eq!(misused.status.code(), Some(2));
+    let Some(python) = std::env::var_os("SINEW_PYTHON") else {
+        eprintln!("without SINEW_PYTHON usd-core's validators are not asked");
+        return;
+    };
+    let script = "
+import sys
+from pxr import Usd, UsdValidation
+validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
+context = UsdValidation.ValidationContext(validators)
+for file in sys.argv[1:]:
+    for error in context.Validate(Usd.Stage.Open(file)):
+        print(file, error.GetName(), error.GetMessage())
+";
+    let output = Command::new(python)
+        .args(["-c", script])
+        .args(&files)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+}
+
+/// A disk of this size in memory, which is unmounted at the end; `None` if this process may not mount.
+#[cfg(target_os = "linux")]
+struct SmallDisk(tempfile::TempDir);
+
+#[cfg(target_os = "linux")]
+impl SmallDisk {
+    fn new(size: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", size, "tmpfs"])
+            .arg(folder.path())
+            .stderr(Stdio::null())
+            .status();
+        mount.is_ok_and(|s| s.success()).then(|| Self(folder))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_too_small_is_told_before_and_while_writing() {
+    let Some(disk) = SmallDisk::new("size=3m") else {
+        eprintln!("this process may not mount a tmpfs, so no disk is full");
+        return;
+    };
+    let bench = Bench::new();
+    let input = common::repository().join("examples/assets/hatchling.usda");
+    for (name, more) in [
+        ("o.usdc", &[][..]),
+        ("o.usda", &[]),
+        ("o.usdz", &[]),
+        ("o.exr", &[]),
+        ("f/o.####.obj", &[]),
+        ("o.usdc", &["--clip-frames", "10"]),
+    ] {
+        let out = disk.0.path().join(name);
+        let old = disk.0.path().join("o.usdc");
+        std::fs::write(&old, "old").unwrap();
+        for (force, words) in [
+            (
+                &[][..],
+                &["too small", "MB are missing", "--ignore-free-space"][..],
+            ),
+            (
+                &["--ignore-free-space"],
+                &["disk is full", "MB are missing"],
+            ),
+        ] {
+            let output = bake(&input, &out, &[more, force].concat());
+            let told = stderr(&output);
+            assert_eq!(output.status.code(), Some(1), "{name} {more:?}: {told}");
+            for word in words {
+                assert!(told.contains(word), "{name} {more:?}: {told}");
+            }
+            assert_eq!(std::fs::read_to_string(&old).unwrap(), "old", "{name}");
+            let left: Vec<_> = std::fs::read_dir(disk.0.path())
+                .unwrap()
+                .map(|e| e.unwrap().file_name().into_string().unwrap())
+                .collect();
+            // Finished clips stay.
+            let clips = !more.is_empty();
+            assert!(left == ["o.usdc"] || clips, "{left:?}");
+            if clips {
+                let _ = std::fs::remove_dir_all(disk.0.path().join("o_clips"));
+            }
+        }
+    }
+    // The estimate is of the right size.
+    for (name, least, most) in [
+        ("a.usdc", 0.8, 1.2),
+        ("a.usda", 0.8, 1.5),
+        ("a.pc2", 0.9, 1.1),
+        ("f/a.####.obj", 0.8, 1.5),
+        ("a.exr", 0.9, 2.0),
+        ("a.png", 0.9, 3.0),
+    ] {
+        let output = bake(&input, &bench.path(name), &["--json", "--frames", "1:24"]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let files = report["files"].as_array().unwrap().iter();
+        let sizes = files.map(|f| std::fs::metadata(f.as_str().unwrap()).unwrap().len());
+        let actual = sizes.sum::<u64>() as f64;
+        let ratio = report["estimated_bytes"].as_f64().unwrap() / actual;
+        assert!((least..most).contains(&ratio), "{name}: {ratio}");
+    }
+}

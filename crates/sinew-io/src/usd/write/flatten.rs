@@ -6,6 +6,7 @@ use openusd::{sdf, usd_utils};
 
 use super::edits::apply;
 use super::save;
+use super::unbind::Unbound;
 use crate::error::{Error, Result, Source};
 use crate::openusd_compat::crate_arrays::Streamed;
 use crate::openusd_compat::{
@@ -92,8 +93,10 @@ impl UsdFile {
         let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened)
             .map_err(|e| fail(e.into()))?;
         let edits = instances.placed(edits).map_err(|e| fail(e.into()))?;
+        let unbound = Unbound::new(&edits);
         let layer = self.flattened_as(&instances, |edit| {
             streamed = apply(edit.data_mut(), edits)?;
+            unbound.remove(edit)?;
             author(edit)
         });
         Ok((self.all_flattened(layer, out)?, streamed))

@@ -10,6 +10,7 @@ use openusd::sdf::{AssetPath, FieldKey, Value};
 use openusd::{gf, sdf};
 
 use super::save::Outputs;
+use super::unbind::Unbound;
 use super::{edits, save};
 use crate::error::{Error, Result};
 use crate::openusd_compat::crate_arrays::Streamed;
@@ -92,7 +93,14 @@ impl UsdFile {
         let fail = |e: openusd::Error| Error::write(stage.out, e);
         let edits = layout.instances.placed(edits).map_err(fail)?;
         let mut outputs = Outputs::default();
-        let declare = |edit: &mut sdf::LayerEdit<'_>| declare(edit.data_mut(), contents, edits);
+        let unbound = Unbound::new(&edits);
+        let declare = |edit: &mut sdf::LayerEdit<'_>| {
+            declare(edit.data_mut(), contents, edits)?;
+            match layout.overs {
+                true => Ok(()),
+                false => unbound.remove(edit),
+            }
+        };
         let mut topology = match layout.overs {
             true => self
                 .overs_as(stage.topology, &layout.instances, declare)

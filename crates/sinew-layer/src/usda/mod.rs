@@ -18,6 +18,8 @@ mod read_dictionary;
 mod read_spline;
 mod read_values;
 mod strings;
+#[cfg(test)]
+mod tests;
 mod types;
 mod write;
 mod write_fields;

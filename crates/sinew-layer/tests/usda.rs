@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use sinew_layer::usda;
 
 type Outcome = Result<(), String>;
+type Test = (&'static str, fn() -> Outcome);
 
 /// Tests that need usd-core are skipped by name, with the reason, if no Python is given in `SINEW_PYTHON`.
 fn main() -> ExitCode {
     let mut failed = 0;
-    let tests: [(&str, fn() -> Outcome); 3] = [
+    let tests: [Test; 3] = [
         (
             "mutated_texts_are_errors_or_layers",
             mutated_texts_are_errors_or_layers,

@@ -182,6 +182,9 @@ fn knot(lexer: &mut Lexer, kind: SplineValueType) -> Parsed<Knot> {
             return Ok(knot);
         }
         lexer.space();
+        if matches!(lexer.peek(), b',' | b'}') {
+            return Ok(knot);
+        }
         part(lexer, kind, &mut knot)?;
     }
 }
@@ -293,7 +296,6 @@ mod tests {
             "{1}",
             "{1: inf}",
             "{1: 2; post}",
-            "{1: 2;}",
             "{pre: up}",
             "{loop: (1, 2, 1.5, 0, 0)}",
             "{1: 2; pre (1, 2, 3)}",

@@ -98,7 +98,8 @@ pub(super) fn brackets(lexer: &mut Lexer) -> Parsed<bool> {
     Ok(true)
 }
 
-/// A value of an unknown type, as the text that usd-core makes of it: blanks and numbers are normalized.
+/// A value of an unknown type, as the text that usd-core makes of it: blanks and numbers are
+/// normalized.
 pub(super) fn text(lexer: &mut Lexer) -> Parsed<String> {
     let mut out = String::new();
     let mut open: Vec<u8> = Vec::new();

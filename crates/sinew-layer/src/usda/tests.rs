@@ -54,7 +54,7 @@ fn content(layer: &Layer) -> Vec<String> {
 
 #[test]
 fn everything_is_read_back_as_it_was() {
-    let text = include_str!("../../tests/usda_everything.usda");
+    let text = include_str!("everything.usda");
     let layer = parse("everything", text.as_bytes()).unwrap();
     let text = written(&layer);
     let again = parse("again", text.as_bytes()).unwrap();

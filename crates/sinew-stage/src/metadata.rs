@@ -26,7 +26,7 @@ pub struct SpecOpinion<'s> {
     pub offset: LayerOffset,
 }
 
-/// What to put in place of an asset path of a layer, which is named by its identifier.
+/// What to put in place of an asset path of a layer, which is named by its identifier. Expressions are evaluated already.
 pub type AssetMap<'a> = dyn Fn(&AssetPath, &str) -> AssetPath + 'a;
 
 /// Composes a field: dictionaries are merged key by key, edits of lists are applied to one list, path expressions put
@@ -244,6 +244,14 @@ pub(crate) fn resolve(
         }
         _ => {}
     }
+}
+
+/// An asset path with the variables of its layer stack put in. A broken expression stays.
+pub(crate) fn evaluated(prim: Prim<'_>, opinion: &SpecOpinion<'_>, path: &AssetPath) -> AssetPath {
+    let stack = &prim.data().index.nodes()[opinion.node].stack;
+    stack
+        .evaluate(&path.0)
+        .map_or_else(|| path.clone(), |text| AssetPath(text.into()))
 }
 
 /// Whether a value may mean something else in the stage than in its layer.

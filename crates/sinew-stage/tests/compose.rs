@@ -32,7 +32,10 @@ fn main() -> ExitCode {
         Some(_) => "",
         None => "needs SINEW_PYTHON",
     };
-    let name = format!("usd_core_composes_the_same::seeds_{}..{}", seeds.start, seeds.end);
+    let name = format!(
+        "usd_core_composes_the_same::seeds_{}..{}",
+        seeds.start, seeds.end
+    );
     let trial = Trial::test(name, move || {
         let python = python.ok_or("SINEW_PYTHON is not set")?;
         compare(&python, seeds)
@@ -77,7 +80,12 @@ fn compare(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
     }
     match wrong.len() {
         0 => Ok(()),
-        n => Err(format!("{n} of {} stages differ\n{}", folders.len(), wrong.join("\n")).into()),
+        n => Err(format!(
+            "{n} of {} stages differ\n{}",
+            folders.len(),
+            wrong.join("\n")
+        )
+        .into()),
     }
 }
 

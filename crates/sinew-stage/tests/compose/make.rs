@@ -166,7 +166,8 @@ impl Maker<'_> {
     }
 
     fn list_op(&mut self) -> &'static str {
-        self.rng.pick(&["prepend ", "prepend ", "append ", "", "delete ", "add "])
+        self.rng
+            .pick(&["prepend ", "prepend ", "append ", "", "delete ", "add "])
     }
 
     fn reference(&mut self, from: &str) -> String {
@@ -190,7 +191,12 @@ impl Maker<'_> {
 
     fn arcs(&mut self, path: &str) -> Vec<String> {
         let mut lines = Vec::new();
-        for (field, rarity) in [("references", 3), ("payload", 8), ("inherits", 5), ("specializes", 6)] {
+        for (field, rarity) in [
+            ("references", 3),
+            ("payload", 8),
+            ("inherits", 5),
+            ("specializes", 6),
+        ] {
             if !self.rng.once_in(rarity) {
                 continue;
             }

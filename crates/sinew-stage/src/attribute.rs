@@ -430,12 +430,42 @@ impl<'s, 'n> Attribute<'s, 'n> {
         time: Option<f64>,
         assets: Option<&AssetMap<'_>>,
     ) -> Result<Option<Value>> {
+        let (value, animated_edits) = self.composed(time, assets)?;
+        let (Some(time), true) = (time, animated_edits) else {
+            return Ok(value);
+        };
+        // Edited arrays are interpolated between the samples of all opinions.
+        let times = self.times()?;
+        let after = times.partition_point(|t| *t <= time);
+        let (Some(from), Some(to)) = (
+            after.checked_sub(1).map(|i| times[i]),
+            times.get(after).copied(),
+        ) else {
+            return Ok(value);
+        };
+        let Some(a) = self.composed(Some(from), assets)?.0 else {
+            return Ok(None);
+        };
+        let b = self.composed(Some(to), assets)?.0;
+        Ok(Some(
+            b.and_then(|b| interpolate::lerp(&a, &b, (time - from) / (to - from)))
+                .unwrap_or(a),
+        ))
+    }
+
+    /// The value at a time, and whether edits of arrays and samples are in it.
+    fn composed(
+        self,
+        time: Option<f64>,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<(Option<Value>, bool)> {
         // Edits of arrays, the strongest first, until there is something to edit.
         let mut edits: Vec<Arc<ArrayEdit>> = Vec::new();
         let mut found: Option<Option<Value>> = None;
-        let mut blocked = false;
+        let (mut blocked, mut sampled) = (false, false);
         self.winners(time.is_none(), &mut |winner| {
             blocked = matches!(winner, Winner::Nothing { .. });
+            sampled |= matches!(winner, Winner::Samples(..));
             Ok(match self.value_of(winner, time, assets)? {
                 Some(Value::ArrayEdit(edit)) => {
                     edits.push(edit);
@@ -449,7 +479,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         })?;
         // At the default time a block hides the fallback, at others it does not: so it is in usd-core.
         if blocked && time.is_none() {
-            return Ok(None);
+            return Ok((None, false));
         }
         let mut value = match found {
             Some(value) if !blocked => value,
@@ -458,7 +488,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         for edit in edits.iter().rev() {
             value = Some(edit.apply(value.as_ref().unwrap_or(&Value::Block)));
         }
-        Ok(value)
+        Ok((value, sampled && !edits.is_empty()))
     }
 
     /// The value of one opinion at a time.
@@ -471,8 +501,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         let (opinion, value) = match (winner, time) {
             (Winner::Default(opinion), _) => return self.composed_default(opinion, assets),
             (Winner::Samples(opinion, samples), Some(time)) => {
-                let value =
-                    interpolate::sampled(&samples, opinion.offset.inverse().apply(time), false)?;
+                let value = interpolate::sampled(&samples, time, &opinion.offset, false)?;
                 (opinion, value)
             }
             (Winner::Spline(opinion, spline), Some(time)) => {
@@ -513,7 +542,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         };
         let mut value = value.load()?;
         match value {
-            Value::PathExpression(_) | Value::PathExpressionArray(_) | Value::Dictionary(_) => {
+            Value::PathExpression(_) | Value::Dictionary(_) => {
                 let fallback = self.fallback();
                 metadata::compose(self.prim, self.opinions(), field::DEFAULT, fallback, assets)
             }

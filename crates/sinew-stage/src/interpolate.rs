@@ -3,18 +3,24 @@
 //! Scales in half precision have three digits, so another order of the same operations would show.
 
 use half::f16;
-use sinew_layer::value::{Array, Quat, TimeCode};
+use sinew_layer::value::{Array, LayerOffset, Quat, TimeCode};
 use sinew_layer::{TimeSamples, Value};
 
 use crate::error::Result;
 
-/// The value of samples at a time. A block is given as such if `blocks`, else as none.
-pub(crate) fn sampled(samples: &TimeSamples, time: f64, blocks: bool) -> Result<Option<Value>> {
-    let Some((lower, upper)) = samples.bracket(time) else {
+/// The value at a time of the stage of samples, whose times `offset` leads to the stage. A block is given as such if
+/// `blocks`, else as none.
+pub(crate) fn sampled(
+    samples: &TimeSamples,
+    time: f64,
+    offset: &LayerOffset,
+    blocks: bool,
+) -> Result<Option<Value>> {
+    let Some((lower, upper)) = samples.bracket(offset.inverse().apply(time)) else {
         return Ok(None);
     };
     let a = samples.load(lower)?;
-    let (from, to) = (samples.times()[lower], samples.times()[upper]);
+    let [from, to] = [lower, upper].map(|i| offset.apply(samples.times()[i]));
     if matches!(a, Value::Block | Value::AnimationBlock) {
         return Ok(Some(a).filter(|_| blocks));
     }

@@ -49,7 +49,7 @@ pub(crate) fn compose<'s>(
         resolve(prim, &opinion, &mut value, assets);
         match (&mut found, value) {
             (None, value) => {
-                let composes = matches!(value, Value::Dictionary(_)) || is_path_expression(&value);
+                let composes = matches!(value, Value::Dictionary(_) | Value::PathExpression(_));
                 if is_list(&value) {
                     edits.push(value.clone());
                 } else if !composes {
@@ -58,10 +58,8 @@ pub(crate) fn compose<'s>(
                 found = Some(value);
             }
             (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => merge(strong, &weak),
-            (Some(strong), weak) if is_path_expression(strong) => {
-                if matches!(weak, Value::Block) {
-                    break;
-                }
+            (Some(Value::PathExpression(_)), Value::Block) => break,
+            (Some(Value::PathExpression(strong)), Value::PathExpression(weak)) => {
                 expression::compose_over(strong, &weak);
             }
             (Some(strong), weak)
@@ -76,27 +74,20 @@ pub(crate) fn compose<'s>(
         match (&mut found, fallback) {
             (None, value) => found = Some(value.clone()),
             (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => merge(strong, weak),
-            (Some(strong), weak) if is_path_expression(strong) => {
-                expression::compose_over(strong, weak)
+            (Some(Value::PathExpression(strong)), Value::PathExpression(weak)) => {
+                expression::compose_over(strong, weak);
             }
             (Some(strong), weak) if is_list(strong) && is_list(weak) => edits.push(weak.clone()),
             _ => {}
         }
     }
-    if let Some(value) = &mut found {
-        expression::finish(value);
+    if let Some(Value::PathExpression(expression)) = &mut found {
+        expression::finish(expression);
     }
     Ok(match edits.is_empty() {
         true => found,
         false => apply(&edits),
     })
-}
-
-fn is_path_expression(value: &Value) -> bool {
-    matches!(
-        value,
-        Value::PathExpression(_) | Value::PathExpressionArray(_)
-    )
 }
 
 fn is_list(value: &Value) -> bool {

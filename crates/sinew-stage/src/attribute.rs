@@ -500,8 +500,10 @@ impl<'s, 'n> Attribute<'s, 'n> {
     ) -> Result<Option<Value>> {
         let (opinion, value) = match (winner, time) {
             (Winner::Default(opinion), _) => return self.composed_default(opinion, assets),
-            (Winner::Samples(opinion, samples), Some(time)) => {
+            (Winner::Samples(mut opinion, samples), Some(time)) => {
                 let value = interpolate::sampled(&samples, time, &opinion.offset, false)?;
+                // Times are of the stage now.
+                opinion.offset = LayerOffset::IDENTITY;
                 (opinion, value)
             }
             (Winner::Spline(opinion, spline), Some(time)) => {

@@ -19,7 +19,8 @@ pub(crate) fn sampled(
     let Some((lower, upper)) = samples.bracket(offset.inverse().apply(time)) else {
         return Ok(None);
     };
-    let a = samples.load(lower)?;
+    let load = |i| -> Result<Value> { Ok(in_stage(samples.load(i)?, offset)) };
+    let a = load(lower)?;
     let [from, to] = [lower, upper].map(|i| offset.apply(samples.times()[i]));
     if matches!(a, Value::Block | Value::AnimationBlock) {
         return Ok(Some(a).filter(|_| blocks));
@@ -27,8 +28,20 @@ pub(crate) fn sampled(
     if lower == upper || (from - to).abs() < 1e-6 || !is_linear(&a) {
         return Ok(Some(a));
     }
-    let b = samples.load(upper)?;
+    let b = load(upper)?;
     Ok(Some(lerp(&a, &b, (time - from) / (to - from)).unwrap_or(a)))
+}
+
+/// A value with its times, if it is of times, moved to the stage.
+fn in_stage(mut value: Value, offset: &LayerOffset) -> Value {
+    match &mut value {
+        Value::TimeCode(time) => time.0 = offset.apply(time.0),
+        Value::TimeCodeArray(times) if !offset.is_identity() => {
+            *times = times.iter().map(|t| TimeCode(offset.apply(t.0))).collect();
+        }
+        _ => {}
+    }
+    value
 }
 
 /// Whether values of this type are interpolated; others hold until the next sample.

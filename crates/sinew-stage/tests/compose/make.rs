@@ -42,8 +42,6 @@ struct Maker<'a> {
     /// This layer's number, and how many there are. Layer 0 is the root layer.
     layer: usize,
     layers: usize,
-    /// Whether arcs may lead to themselves.
-    cycles: bool,
     text: String,
 }
 
@@ -55,7 +53,6 @@ pub fn stage(seed: u64) -> Vec<(String, String)> {
     let parents: Vec<Option<usize>> = (0..layers)
         .map(|i| (i > 0 && rng.once_in(3)).then(|| rng.below(i)))
         .collect();
-    let cycles = rng.once_in(8);
     (0..layers)
         .map(|layer| {
             let subs = (0..layers).filter(|s| parents[*s] == Some(layer)).collect();
@@ -63,7 +60,6 @@ pub fn stage(seed: u64) -> Vec<(String, String)> {
                 rng: &mut rng,
                 layer,
                 layers,
-                cycles,
                 text: String::new(),
             };
             maker.layer(subs);
@@ -156,7 +152,7 @@ impl Maker<'_> {
             let path = self.any_prim();
             // Later roots only, or siblings that come later: no circles.
             let is_later = path.as_bytes()[1] > from.as_bytes()[1];
-            if self.cycles || is_later {
+            if is_later {
                 return path;
             }
             if from.as_bytes()[1] == b'D' {
@@ -172,15 +168,16 @@ impl Maker<'_> {
 
     fn reference(&mut self, from: &str) -> String {
         let offset = self.offset();
-        let is_internal = self.rng.once_in(4) || self.layer + 1 >= self.layers && !self.cycles;
+        let is_internal = self.rng.once_in(4) || self.layer + 1 >= self.layers;
         if is_internal {
             return format!("<{}>{}", self.target(from), offset);
         }
-        let least = if self.cycles { 0 } else { self.layer + 1 };
-        let layer = least + self.rng.below(self.layers - least);
+        let next = self.layer + 1;
+        let layer = next + self.rng.below(self.layers - next);
         let asset = match self.rng.below(10) {
             0 => "./missing.usda".to_owned(),
-            1 if self.cycles => "`\"./${L}.usda\"`".to_owned(),
+            // Only the root layer's variable is known to name a later layer.
+            1 if self.layer == 0 => "`\"./${L}.usda\"`".to_owned(),
             _ => format!("./{}", name(layer)),
         };
         match self.rng.below(4) {

@@ -50,8 +50,9 @@ fn any(name: &str, bytes: Bytes) -> Result<Layer> {
 }
 
 impl Layer {
-    /// Opens a file. What it is, text, crate or package, is up to its content, not its name. Of a package
-    /// this is the root layer; `a.usdz[b.usda]` is another layer of a package. Crate files and packages stay open: nobody may write to them meanwhile.
+    /// Opens a file. What it is, text, crate or package, is up to its content, not its name. Of a package this is
+    /// the root layer; `a.usdz[b.usda]` is another layer of a package. Crate files and packages stay open: nobody
+    /// may write to them meanwhile.
     ///
     /// # Errors
     /// [`Error::Io`] if it is no regular file or cannot be read, [`Error::Malformed`] if it is broken,

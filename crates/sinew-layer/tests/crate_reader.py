@@ -12,7 +12,7 @@ os.environ["USD_WRITE_NEW_USDC_FILES_AS_VERSION"] = version
 os.environ["PXR_USDC_EMIT_DEPRECATION_WARNINGS"] = "0"
 minor = int(version.split(".")[1])
 
-from pxr import Gf, Sdf, Vt  # noqa: E402
+from pxr import Sdf, Ts, Vt  # noqa: E402
 
 random.seed(1)
 layer = Sdf.Layer.CreateNew(crate_file)
@@ -159,7 +159,44 @@ def many():
     prim("/Deep" + "/d" * 60)
 
 
+def splines():
+    attribute = Sdf.AttributeSpec(prim("/Splines"), "curve", types.Double)
+    spline = Ts.Spline("double")
+    for time in range(5):
+        knot = Ts.Knot("double")
+        knot.SetTime(time)
+        knot.SetValue(time * 3.5)
+        knot.SetNextInterpolation(Ts.InterpCurve)
+        knot.SetPreTanWidth(0.25)
+        knot.SetPostTanWidth(0.5)
+        knot.SetPostTanSlope(2)
+        if time == 2:
+            knot.SetCustomDataByKey("note", "x")
+        spline.SetKnot(knot)
+    attribute.SetInfo("spline", spline)
+
+
+def edits():
+    spec = prim("/Edits")
+    builder = Vt.IntArrayEditBuilder()
+    builder.Append(5)
+    builder.Prepend(7)
+    builder.Write(3, 2)
+    builder.EraseRef(0)
+    attribute = Sdf.AttributeSpec(spec, "some", types.IntArray)
+    attribute.default = builder.FinalizeAndReset()
+    layer.SetTimeSample(attribute.path, 3, Vt.IntArrayEdit())
+    builder = Vt.StringArrayEditBuilder()
+    builder.Append("x")
+    Sdf.AttributeSpec(spec, "text", types.StringArray).default = builder.FinalizeAndReset()
+    Sdf.AttributeSpec(spec, "none", types.FloatArray).default = Vt.FloatArrayEdit()
+
+
 values()
+if minor >= 12:
+    splines()
+if minor >= 14:
+    edits()
 metadata()
 arcs()
 many()

@@ -10,8 +10,9 @@ use half::f16;
 use libtest_mimic::{Arguments, Failed, Trial};
 use sinew_layer::usdc::{CrateWriter, write_layer};
 use sinew_layer::value::{
-    AssetPath, LayerOffset, PathExpression, Payload, Permission, Quat, Reference, Specifier,
-    TimeCode, Variability,
+    ArrayEdit, AssetPath, EditOp, EditSource, Interpolation, Knot, LayerOffset, PathExpression,
+    Payload, Permission, Quat, Reference, Specifier, Spline, SplineValueType, Tangent, TimeCode,
+    Variability,
 };
 use sinew_layer::{Dictionary, Fields, Layer, ListOp, Path, SpecKind, TimeSamples, Token, Value};
 
@@ -34,6 +35,7 @@ fn main() {
         trial("long_arrays", long_arrays),
         trial("placed_samples", placed_samples),
         trial("values_without_text", values_without_text),
+        trial("splines_and_edits", splines_and_edits),
         trial("versions", versions),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -58,7 +60,7 @@ fn compare(python: &str, crate_file: &[u8], text: &str) -> Result<(), Failed> {
     let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (crate_path, text_path) = (file("a.usdc"), file("a.usda"));
     std::fs::write(&crate_path, crate_file)?;
-    std::fs::write(&text_path, format!("#usda 1.0\n{text}"))?;
+    std::fs::write(&text_path, format!("#usda 1.2\n{text}"))?;
     run_python(python, &["compare", &crate_path, &text_path])?;
     run_python(python, &["edit", &crate_path, &text_path])?;
     Ok(())
@@ -981,6 +983,97 @@ m: Sdf.ValueBlock
 ";
     assert_eq!(printed, expected);
     Ok(())
+}
+
+/// Splines, edits of arrays and blocks of animation.
+fn splines_and_edits(python: &str) -> Result<(), Failed> {
+    let mut layer = Layer::new("splines");
+    prim(&mut layer, "/A");
+    let literals = Value::IntArray(vec![5, 7].into());
+    let ops = vec![
+        EditOp::Insert(EditSource::Literal(0), None),
+        EditOp::Insert(EditSource::Literal(1), Some(0)),
+        EditOp::Resize(9, None),
+        EditOp::Erase(2),
+    ];
+    let edit = ArrayEdit { literals, ops };
+    attribute(
+        &mut layer,
+        "/A.edit",
+        "int[]",
+        Some(Value::ArrayEdit(edit.clone().into())),
+    );
+    attribute(
+        &mut layer,
+        "/A.same",
+        "int[]",
+        Some(Value::ArrayEdit(edit.into())),
+    );
+    let literals = Value::StringArray(vec![].into());
+    let none = ArrayEdit {
+        literals,
+        ops: vec![],
+    };
+    attribute(
+        &mut layer,
+        "/A.none",
+        "string[]",
+        Some(Value::ArrayEdit(none.into())),
+    );
+    attribute(
+        &mut layer,
+        "/A.block",
+        "double",
+        Some(Value::AnimationBlock),
+    );
+    let knot = |time: f64, value: f64, data: Value| {
+        let tangent = Tangent {
+            width: 0.25,
+            slope: 1.5,
+            ..Tangent::default()
+        };
+        Knot {
+            time,
+            value,
+            pre_value: None,
+            next: Interpolation::Curve,
+            pre_tangent: tangent,
+            post_tangent: tangent,
+            custom_data: match data {
+                Value::Dictionary(data) => (*data).clone(),
+                _ => Dictionary::default(),
+            },
+        }
+    };
+    let data = dictionary([
+        ("d", dictionary([("e", Value::Int(1))])),
+        ("note", Value::string("x")),
+    ]);
+    for (name, value_type) in [
+        ("float", SplineValueType::Float),
+        ("double", SplineValueType::Double),
+    ] {
+        let spline = Spline {
+            value_type,
+            knots: vec![knot(0.0, 0.5, Value::Block), knot(2.0, -1.0, data.clone())],
+            ..Spline::default()
+        };
+        let path = format!("/A.{name}");
+        attribute(&mut layer, &path, name, None);
+        let spec = layer.spec_mut(&self::path(&path)).unwrap();
+        spec.fields.set("spline", Value::Spline(spline.into()));
+    }
+    let knots = "bezier, 0: 0.5; pre (0.25, 1.5); post curve (0.25, 1.5), \
+        2: -1; pre (0.25, 1.5); post curve (0.25, 1.5); { dictionary d = { int e = 1 }\nstring note = \"x\" }";
+    let mut text = "def \"A\" {\n".to_owned();
+    for name in ["edit", "same"] {
+        text += &format!("custom int[] {name} = edit [append 5; prepend 7; resize 9; erase [2]]\n");
+    }
+    text += "custom string[] none = edit []\ncustom double block = AnimationBlock\n";
+    for name in ["float", "double"] {
+        text += &format!("custom {name} {name}\n{name} {name}.spline = {{ {knots} }}\n");
+    }
+    compare(python, &written(&layer), &(text + "}\n"))
 }
 
 /// A file asks for no newer version than usd-core's own would.

@@ -12,8 +12,8 @@ const LZ4_RATIO: usize = 255;
 /// No block is longer: the largest that LZ4 compresses at once (`LZ4_MAX_INPUT_SIZE`).
 const LZ4_BLOCK: usize = 0x7E00_0000;
 
-/// Decompresses to at most `max` bytes. The first byte is the number of blocks, each with its length before it; 0 stands
-/// for a single block without a length.
+/// Decompresses to at most `max` bytes. The first byte is the number of blocks, each with its length before it;
+/// 0 stands for a single block without a length.
 pub(crate) fn decompress(bytes: &[u8], max: usize, at: usize) -> Checked<Vec<u8>> {
     let mut cursor = Cursor::new(bytes, 0);
     let broken = |reason: String| Bad::new(at, reason);

@@ -22,8 +22,8 @@ use smol_str::SmolStr;
 pub use element::Element;
 pub use layer::write_layer;
 
-use super::Placed;
 use super::format::{HEADER, MAGIC, Rep, Version};
+use super::{Placed, Stored};
 use crate::error::{Error, Result};
 use crate::layer::{Fields, Spec, SpecKind};
 use crate::path::Path;
@@ -72,11 +72,15 @@ impl From<io::Error> for Fault {
 ///
 /// let mut writer = CrateWriter::new(std::io::Cursor::new(Vec::new()))?;
 /// let points = writer.place_slice(&[[0.0f32, 1.0, 2.0]])?;
-/// let mut mesh = Spec::new(SpecKind::Prim);
-/// mesh.fields.set("customData", Value::Dictionary([("points".into(), points)].into_iter().collect::<sinew_layer::Dictionary>().into()));
+/// let mut points_spec = Spec::new(SpecKind::Attribute);
+/// points_spec.fields.set("typeName", Value::token("point3f[]"));
+/// points_spec.fields.set("default", points);
 /// let root = Path::root();
-/// writer.spec_parts(&root, SpecKind::Root, &Default::default(), &["Mesh".into()], &[], &[])?;
-/// writer.spec(&root.child("Mesh"), &mesh)?;
+/// let mesh = root.child("Mesh");
+/// let none = Default::default();
+/// writer.spec_parts(&root, SpecKind::Root, &none, &["Mesh".into()], &[], &[])?;
+/// writer.spec_parts(&mesh, SpecKind::Prim, &none, &[], &["points".into()], &[])?;
+/// writer.spec(&mesh.property("points"), &points_spec)?;
 /// let bytes = writer.finish()?.into_inner();
 /// assert!(bytes.starts_with(b"PXR-USDC"));
 /// # Ok::<(), sinew_layer::Error>(())
@@ -95,6 +99,8 @@ pub struct CrateWriter<W: Write> {
     hash: ContentHash,
     /// What was written, by the hash of its type and bytes.
     values: Map<Hash, Rep>,
+    /// What was written for values that lie in other files, which stay open for it.
+    stored: Map<(usize, Rep), (Stored, Rep)>,
     /// Path, set of fields and kind of each spec.
     specs: [Vec<i32>; 3],
     /// Whether a path has a spec.
@@ -140,6 +146,7 @@ impl<W: Write + Seek> CrateWriter<W> {
             shared: SharedFields::default(),
             hash: ContentHash::new(),
             values: Map::default(),
+            stored: Map::default(),
             specs: Default::default(),
             has_spec: Vec::new(),
             anchor: Path::empty(),
@@ -234,6 +241,8 @@ impl<W: Write + Seek> CrateWriter<W> {
                 set.ok_or_else(|| self.error(too_many("fields"), path.as_str(), "(spec)"))?
             }
         };
+        // Only now: what failed may be tried again with other fields.
+        self.has_spec[index as usize] = true;
         self.specs[0].push(index as i32);
         self.specs[1].push(set as i32);
         self.specs[2].push(number(kind));
@@ -286,7 +295,6 @@ impl<W: Write + Seek> CrateWriter<W> {
                 return Err(Fault::new("the spec's parent has to be written first"));
             }
         }
-        self.has_spec[index as usize] = true;
         Ok(index)
     }
 

@@ -7,18 +7,20 @@ use smol_str::SmolStr;
 
 use super::super::format::{Rep, Version, kind};
 use super::element::{Element, bytes_of, inline_double, inline_matrix, inline_vector};
+use super::ints::prefixed;
 use super::{CrateWriter, Fault};
 use crate::path::Path;
 use crate::value::{
-    AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload, Reference, TimeSamples,
-    Value,
+    ArrayEdit, AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload, Reference,
+    Spline, TimeSamples, Value,
 };
 
 /// How deep dictionaries and lists may nest.
 const MAX_DEPTH: usize = 128;
 
-/// Tags of hashes, beside the numbers of the types: arrays are told from single values.
+/// Tags of hashes, beside the numbers of the types: arrays and their edits are told from single values.
 const ARRAY: u8 = 0x80;
+const EDIT: u8 = 0x40;
 
 /// The bytes between an offset and what it leads to: values in values are written first, so what an offset has to
 /// skip is only itself.
@@ -136,9 +138,8 @@ impl<W: Write + Seek> CrateWriter<W> {
             // USD asks for no newer version here.
             Value::AnimationBlock => Ok(inline(kind::ANIMATION_BLOCK, 0)),
             Value::TimeSamples(v) => self.time_samples(v),
-            // TO MERGE: the encoders of value/spline and value/array_edit.rs come with another branch.
-            Value::Spline(_) => Err(Fault::new("splines cannot be written yet")),
-            Value::ArrayEdit(_) => Err(Fault::new("edits of arrays cannot be written yet")),
+            Value::Spline(v) => self.spline(v),
+            Value::ArrayEdit(v) => self.array_edit(v),
 
             Value::Dictionary(v) if v.is_empty() => Ok(inline(kind::DICTIONARY, 0)),
             Value::Dictionary(v) => {
@@ -187,8 +188,13 @@ impl<W: Write + Seek> CrateWriter<W> {
                 self.store(kind::UNREGISTERED, &out)
             }
             Value::Stored(stored) => {
+                if let Some((_, rep)) = self.stored.get(&stored.key()) {
+                    return Ok(*rep);
+                }
                 let value = stored.load().map_err(Fault::Other)?;
-                self.pack(&value)
+                let rep = self.pack(&value)?;
+                self.stored.insert(stored.key(), (stored.clone(), rep));
+                Ok(rep)
             }
             Value::Placed(placed) if placed.writer == self.id => Ok(Rep(placed.rep)),
             Value::Placed(_) => Err(Fault::new("the value was placed by another writer")),
@@ -205,7 +211,11 @@ impl<W: Write + Seek> CrateWriter<W> {
 
     /// Writes the bytes of a value that has no place in its field, unless they were written.
     fn store(&mut self, kind: u8, bytes: &[u8]) -> Packed {
-        let hash = self.hash.of(kind, bytes);
+        self.store_tagged(kind, 0, bytes)
+    }
+
+    fn store_tagged(&mut self, kind: u8, tag: u8, bytes: &[u8]) -> Packed {
+        let hash = self.hash.of(kind | tag, bytes);
         self.weight += bytes.len() as u64;
         if let Some(rep) = self.values.get(&hash) {
             return Ok(*rep);
@@ -332,6 +342,38 @@ impl<W: Write + Seek> CrateWriter<W> {
         self.store(kind::TIME_SAMPLES, &out)
     }
 
+    fn spline(&mut self, spline: &Spline) -> Packed {
+        let (major, minor) = spline.crate_version();
+        self.require(Version(major, minor, 0));
+        let (bytes, custom_data) = spline.to_crate();
+        let mut out = prefixed(&bytes);
+        out.extend((custom_data.len() as u64).to_le_bytes());
+        for (time, dictionary) in custom_data {
+            out.extend(time.to_le_bytes());
+            self.dictionary(dictionary, &mut out)?;
+        }
+        self.store(kind::SPLINE, &out)
+    }
+
+    /// The literals and the instructions, which are arrays.
+    fn array_edit(&mut self, edit: &ArrayEdit) -> Packed {
+        self.require(ARRAY_EDITS);
+        let literals = self.pack(&edit.literals)?;
+        if !literals.is_array() {
+            return Err(Fault::new("an edit of an array needs an array of literals"));
+        }
+        if edit.is_identity() {
+            return Ok(Rep::new(literals.kind(), 0).array_edit());
+        }
+        let instructions = self.array(&edit.to_crate())?;
+        let mut out = literals.0.to_le_bytes().to_vec();
+        out.extend(instructions.0.to_le_bytes());
+        // It is no whole array.
+        out.push(0);
+        let rep = self.store_tagged(literals.kind(), EDIT, &out)?;
+        Ok(rep.array_edit())
+    }
+
     fn dictionary(&mut self, dictionary: &Dictionary, out: &mut Vec<u8>) -> Packed<()> {
         out.extend((dictionary.len() as u64).to_le_bytes());
         for (key, value) in dictionary {
@@ -417,6 +459,7 @@ impl<W: Write + Seek> CrateWriter<W> {
 const TIME_CODES: Version = Version(0, 9, 0);
 const PATH_EXPRESSIONS: Version = Version(0, 10, 0);
 const RELOCATES: Version = Version(0, 11, 0);
+const ARRAY_EDITS: Version = Version(0, 14, 0);
 
 fn put_offset<W: Write>(
     _: &mut CrateWriter<W>,

@@ -113,6 +113,17 @@ fn placed_values_belong_to_their_writer() {
     let error = writer.spec_parts(&path("/A"), SpecKind::Prim, &fields, &[], &[], &[]);
     assert!(unwritable(error).starts_with("/A: default: "));
     unwritable(writer.place(&placed));
+    // It may be tried again without that value.
+    writer
+        .spec_parts(
+            &path("/A"),
+            SpecKind::Prim,
+            &Fields::default(),
+            &[],
+            &[],
+            &[],
+        )
+        .unwrap();
 }
 
 #[test]

@@ -326,7 +326,7 @@ impl<'s> Prim<'s> {
             .opinions()
             .find_map(|o| o.spec.get(field::PROPERTY_ORDER));
         if let Some(Ok(Value::TokenVector(order))) = order.map(Value::load) {
-            names::apply_order(&mut all, Some(&order));
+            names::apply_order(&mut all, &order);
         }
         all
     }

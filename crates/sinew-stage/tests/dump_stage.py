@@ -55,7 +55,7 @@ def value(v):
     if type(v).__name__ == "Duration":
         return "d" + number(float(v.GetValue()))
     if isinstance(v, Sdf.PathExpression):
-        return "x" + text(str(v))
+        return "x" + text(v.GetText())
     if isinstance(v, dict):
         return "{" + ";".join("%s=%s" % (text(k), value(v[k])) for k in sorted(v, key=lambda k: k.encode())) + "}"
     if isinstance(v, Sdf.ValueBlock):

@@ -21,6 +21,8 @@ pub(crate) struct Definition {
     pub prim: Path,
     /// Which layer of the stack: the one with the asset paths.
     pub layer: usize,
+    /// Times of that layer to times of the stage.
+    pub offset: LayerOffset,
     pub assets: Vec<Token>,
     /// The prim in the clips.
     pub clip_prim: Option<Token>,
@@ -170,6 +172,7 @@ fn definition(
         stack: Arc::clone(&anchor.stack),
         prim: anchor.prim.clone(),
         layer: anchor.layer,
+        offset: anchor.offset,
     };
     if let Some(Value::AssetPathArray(assets)) = info.get("assetPaths") {
         out.assets = assets.iter().map(|a| a.0.clone()).collect();

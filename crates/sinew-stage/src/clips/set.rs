@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use sinew_layer::layer::field;
-use sinew_layer::value::{TimeCode, Variability};
+use sinew_layer::value::{LayerOffset, TimeCode, Variability};
 use sinew_layer::{Layer, Path, SpecKind, TimeSamples, Token, Value};
 
 use super::ClipLayers;
@@ -91,7 +91,7 @@ impl ClipSet {
             layer: definition.layer,
             clip_prim: path,
             clips,
-            timing: Timing::new(&definition.times),
+            timing: Timing::new(&definition.times, &definition.offset),
             manifest: definition.manifest,
             manifest_layer: OnceLock::new(),
             interpolate_missing: definition.interpolate_missing,
@@ -145,8 +145,9 @@ impl ClipSet {
                 None => self.manifest_default(path)?,
             });
         }
-        let held = |value: Option<Value>| value.filter(|v| !matches!(v, Value::Block));
-        let at = |time| match held(self.sample(path, time)?) {
+        // A block holds no value, and what is before it holds until then.
+        let at = |time| match self.sample(path, time)? {
+            Some(Value::Block) => Ok(None),
             Some(value) => Ok(Some(value)),
             None => self.manifest_default(path),
         };
@@ -269,7 +270,8 @@ impl ClipSet {
             return Ok(None);
         };
         let inner = self.timing.to_clip(time);
-        let Some(mut value) = interpolate::sampled(&samples, inner, true)? else {
+        let Some(mut value) = interpolate::sampled(&samples, inner, &LayerOffset::IDENTITY, true)?
+        else {
             return Ok(None);
         };
         // Times in a clip move with the clip.

@@ -80,7 +80,8 @@ fn compare(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
     // Too few prims would say little.
     if prims < 10 * folders.len() || skipped > folders.len() / 20 {
         let stages = folders.len();
-        let text = format!("{prims} prims in {stages} stages; usd-core composes {skipped} not at all");
+        let text =
+            format!("{prims} prims in {stages} stages; usd-core composes {skipped} not at all");
         return Err(text.into());
     }
     match wrong.len() {

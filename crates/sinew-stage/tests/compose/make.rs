@@ -189,10 +189,10 @@ impl Maker<'_> {
     fn arcs(&mut self, path: &str) -> Vec<String> {
         let mut lines = Vec::new();
         for (field, rarity) in [
-            ("references", 3),
-            ("payload", 8),
-            ("inherits", 5),
-            ("specializes", 6),
+            ("references", 4),
+            ("payload", 12),
+            ("inherits", 8),
+            ("specializes", 16),
         ] {
             if !self.rng.once_in(rarity) {
                 continue;
@@ -229,7 +229,7 @@ impl Maker<'_> {
     fn prim(&mut self, name: &str, path: &str, depth: usize, in_variant: usize) {
         let kind = self.rng.pick(&["def", "def", "over", "class"]);
         let mut lines = self.arcs(path);
-        let has_sets = in_variant < 2 && self.rng.once_in(4);
+        let has_sets = in_variant < 2 && self.rng.once_in(6);
         let set = self.rng.pick(&SETS);
         if has_sets {
             lines.push(format!("prepend variantSets = \"{set}\""));
@@ -267,7 +267,7 @@ impl Maker<'_> {
             return;
         }
         for child in CHILDREN {
-            if self.rng.once_in(2 + in_variant) {
+            if self.rng.once_in(3 + in_variant) {
                 self.prim(child, &format!("{path}/{child}"), depth + 1, in_variant);
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sinew_layer::layer::field;
-use sinew_layer::value::{ArrayEdit, AssetPath, LayerOffset, Spline, TimeCode, Variability};
+use sinew_layer::value::{ArrayEdit, AssetPath, LayerOffset, Spline, Variability};
 use sinew_layer::{Path, Spec, SpecKind, TimeSamples, Token, Value};
 
 use crate::clips::ClipSet;
@@ -246,14 +246,11 @@ impl<'s, 'n> Attribute<'s, 'n> {
                         spec,
                         offset: node.map.offset().after(&layer.offset),
                     };
-                    match Self::of_spec(spec, opinion, &mut animated)? {
-                        Some(winner) => {
-                            let last = matches!(winner, Winner::Nothing { .. });
-                            if !take(winner)? || last {
-                                return Ok(());
-                            }
+                    if let Some(winner) = Self::of_spec(spec, opinion, &mut animated)? {
+                        let last = matches!(winner, Winner::Nothing { .. });
+                        if !take(winner)? || last {
+                            return Ok(());
                         }
-                        None => {}
                     }
                 }
                 if !animated || !affected {
@@ -520,17 +517,10 @@ impl<'s, 'n> Attribute<'s, 'n> {
     }
 
     fn spline_value(opinion: &SpecOpinion<'_>, spline: &Spline, time: f64) -> Option<Value> {
-        let mut value = match opinion.offset.is_identity() {
-            true => spline.value(time)?,
-            false => spline.offset(&opinion.offset).value(time)?,
-        };
-        if let Value::TimeCode(TimeCode(code)) = &mut value
-            && !opinion.offset.is_identity()
-        {
-            // The offset of the spline has moved times, not values.
-            *code = opinion.offset.apply(*code);
+        match opinion.offset.is_identity() {
+            true => spline.value(time),
+            false => spline.offset(&opinion.offset).value(time),
         }
-        Some(value)
     }
 
     /// The default of an opinion, and of weaker ones as far as they add to it.
@@ -653,14 +643,20 @@ impl<'s, 'n> Attribute<'s, 'n> {
     #[must_use]
     pub fn resolve_asset(self, path: &AssetPath, time: Option<f64>) -> ResolvedAsset {
         let layer = self.layer(time);
-        let resolved = self
-            .prim
-            .stage()
-            .resolver()
-            .resolve(&path.0, layer.as_deref());
+        let evaluated = match self.winner(time.is_none()) {
+            Ok(Winner::Default(o) | Winner::Samples(o, _)) => {
+                metadata::evaluated(self.prim, &o, path)
+            }
+            _ => path.clone(),
+        };
+        let resolver = self.prim.stage().resolver();
+        let resolved = match evaluated.0.is_empty() {
+            true => None,
+            false => resolver.resolve(&evaluated.0, layer.as_deref()),
+        };
         ResolvedAsset {
             authored: path.0.clone(),
-            evaluated: path.0.clone(),
+            evaluated: evaluated.0,
             resolved: resolved.unwrap_or_default(),
         }
     }

@@ -193,15 +193,13 @@ pub(crate) fn resolve(
         }
         Value::AssetPath(path) => {
             if let Some(map) = assets {
-                *path = map(path, &opinion.layer.identifier);
+                *path = map(&evaluated(prim, opinion, path), &opinion.layer.identifier);
             }
         }
         Value::AssetPathArray(paths) => {
             if let Some(map) = assets {
-                *paths = paths
-                    .iter()
-                    .map(|p| map(p, &opinion.layer.identifier))
-                    .collect();
+                let map = |p| map(&evaluated(prim, opinion, p), &opinion.layer.identifier);
+                *paths = paths.iter().map(map).collect();
             }
         }
         Value::TimeSamples(samples) => {
@@ -223,13 +221,11 @@ pub(crate) fn resolve(
             }
             *samples = mapped;
         }
-        Value::Dictionary(dictionary) => {
-            if dictionary.values().any(depends_on_layer) {
-                for value in Arc::make_mut(dictionary).values_mut() {
-                    if let Ok(mut loaded) = value.load() {
-                        resolve(prim, opinion, &mut loaded, assets);
-                        *value = loaded;
-                    }
+        Value::Dictionary(dictionary) if dictionary.values().any(depends_on_layer) => {
+            for value in Arc::make_mut(dictionary).values_mut() {
+                if let Ok(mut loaded) = value.load() {
+                    resolve(prim, opinion, &mut loaded, assets);
+                    *value = loaded;
                 }
             }
         }

@@ -451,11 +451,11 @@ impl<'s> Prim<'s> {
     #[must_use]
     pub fn map_from_node(self, node: usize, path: &Path) -> Option<Path> {
         let mapped = self.data().index.map_to_stage(node, path)?;
-        Some(self.from_source(mapped))
+        Some(self.source_to_stage(mapped))
     }
 
     /// A path below the instance that a prototype was made from becomes a path below this prim's instance or prototype.
-    pub(crate) fn from_source(self, path: Path) -> Path {
+    pub(crate) fn source_to_stage(self, path: Path) -> Path {
         if !self.data().flags.in_prototype {
             return path;
         }

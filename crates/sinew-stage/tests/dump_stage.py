@@ -69,7 +69,8 @@ def value(v):
     if hasattr(v, "explicitItems"):
         return "L[" + ",".join(value(i) for i in v.explicitItems) + "]" if v.isExplicit else "edits"
     if isinstance(v, Tf.Enum):
-        return "e" + v.displayName.lower()
+        # Units are tokens in layers.
+        return ("s" if "Unit" in type(v).__name__ else "e") + v.displayName.lower()
     if isinstance(v, Ts.Spline):
         return "spline"
     name = type(v).__name__

@@ -13,8 +13,14 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Facts that may differ, by the end of the file's name and the part of the line that names the fact.
-const KNOWN: [(&str, &str); 0] = [];
+/// Facts that may differ, by the end of the file's name and a part of the line.
+const KNOWN: [(&str, &str); 3] = [
+    // The last bits of times in clips.
+    ("stage_clips.usda", "FirstJump.tc\tat "),
+    // The last bits of a curve far outside its knots.
+    ("splines.usda", "extrapolation"),
+    ("splines.usdc", "extrapolation"),
+];
 
 fn main() {
     let arguments = Arguments::from_args();

@@ -221,10 +221,10 @@ type Pairs = Vec<[f64; 2]>;
 impl Template {
     /// The assets that are there, when each becomes active, and the times in them.
     fn expand(&self, exists: impl Fn(&str) -> bool) -> Result<(Vec<Token>, Pairs, Pairs), String> {
-        if !(self.stride > 0.0) {
+        if self.stride.is_nan() || self.stride <= 0.0 {
             return Err(format!("expected a stride above 0, found {}", self.stride));
         }
-        if !(self.start <= self.end) {
+        if self.start.is_nan() || self.end.is_nan() || self.start > self.end {
             return Err(format!(
                 "expected a start before the end, found {} and {}",
                 self.start, self.end

@@ -55,7 +55,8 @@ impl ClipSet {
             return Err("assetPaths: expected paths, found an empty one".to_owned());
         }
         for [time, clip] in &active {
-            if !(*clip >= 0.0 && *clip < definition.assets.len() as f64) || !time.is_finite() {
+            let is_clip = *clip >= 0.0 && *clip < definition.assets.len() as f64;
+            if !is_clip || !time.is_finite() {
                 return Err(format!("active: there is no clip {clip} for time {time}"));
             }
         }

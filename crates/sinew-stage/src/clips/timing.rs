@@ -35,6 +35,10 @@ impl Timing {
             })
             .collect();
         knots.sort_by(|a, b| a.stage.total_cmp(&b.stage));
+        // Before the first knot there is nothing to jump from.
+        if knots.len() > 1 && knots[0].stage == knots[1].stage {
+            knots.remove(0);
+        }
         for i in 1..knots.len() {
             if knots[i - 1].stage == knots[i].stage {
                 let authored = offset.inverse().apply(knots[i - 1].stage);

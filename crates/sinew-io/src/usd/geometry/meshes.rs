@@ -12,7 +12,8 @@ use crate::usd::read::values::{Token, read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled, Time};
 use sinew::scene::{
-    DrawnMesh, Geometry, Material, PlacedPrim, Placement, Primvar, SkinBinding, Subset, Texture,
+    DrawnMesh, Geometry, Instanced, Material, PlacedPrim, Placement, Primvar, SkinBinding, Subset,
+    Texture,
 };
 use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
@@ -69,6 +70,21 @@ impl<'a> MeshReader<'a> {
                 Ok(mesh) => out.meshes.push(mesh),
                 Err(broken) => out.errors.push(broken),
             }
+        }
+        Ok(())
+    }
+
+    /// Reads a mesh of a prototype as an instance shows it. A broken one is reported once.
+    pub fn read_instance(
+        &mut self,
+        path: &sdf::Path,
+        instances: Vec<Instanced>,
+        out: &mut Geometry,
+    ) -> Result<(), openusd::Error> {
+        match self.mesh(path, out)? {
+            Ok(mesh) => out.meshes.push(DrawnMesh { instances, ..mesh }),
+            Err(broken) if !out.errors.contains(&broken) => out.errors.push(broken),
+            Err(_) => {}
         }
         Ok(())
     }
@@ -237,6 +253,7 @@ impl<'a> MeshReader<'a> {
         }
         let scheme: Option<Token> = read_uniform(&prim.attribute("subdivisionScheme"))?;
         Ok(Ok(DrawnMesh {
+            instances: Vec::new(),
             path: String::new(),
             binding: None,
             definition: 0,

@@ -1,5 +1,6 @@
 //! A stage's [`Geometry`]: what a renderer draws.
 
+mod instancers;
 mod materials;
 mod meshes;
 mod places;
@@ -14,8 +15,9 @@ use crate::usd::read::values::stage_interpolation;
 use crate::usd::resolver::CheckedResolver;
 use materials::MaterialReader;
 use meshes::MeshReader;
+use openusd::sdf;
 use places::{Places, walk};
-use sinew::scene::{Geometry, Placement, Scene};
+use sinew::scene::{Geometry, Instanced, Placement, Scene};
 use textures::TextureReader;
 
 impl UsdFile {
@@ -49,6 +51,28 @@ impl UsdFile {
         for path in drawn.meshes.iter().chain(&drawn.cameras) {
             places.add(path, &mut out.warnings)?;
         }
+        let instancers =
+            instancers::read(stage, interpolation, &drawn.instancers, &mut out.warnings)?;
+        let shown = instancers::shown(&instancers, drawn.instancers.len(), &mut out.warnings);
+        for (mesh, _) in &shown {
+            places.add(mesh, &mut out.warnings)?;
+        }
+        // Per instancer the places of its instances and of their prototypes' roots.
+        let mut instance_places: Vec<Vec<(usize, sdf::Path)>> = Vec::new();
+        for instancer in &instancers {
+            places.add(&instancer.path, &mut out.warnings)?;
+            for prototype in &instancer.prototypes {
+                places.add(&prototype.root, &mut out.warnings)?;
+            }
+            let parent = places.index_of(&instancer.path);
+            let mut of_instancer = Vec::new();
+            for instance in instancer.instances() {
+                let place = places.add_instance(instancer.place(instance, parent));
+                let root = instancer.prototypes[instance.prototype].root.clone();
+                of_instancer.push((place, root));
+            }
+            instance_places.push(of_instancer);
+        }
         let (prims, places) = places.finish();
         let pictures = self.made.as_ref().map(|m| m.pictures.clone());
         let resolver =
@@ -61,6 +85,16 @@ impl UsdFile {
             MaterialReader::new(stage, TextureReader::new(resolver)),
         );
         reader.read(&drawn.meshes, &mut out)?;
+        for (mesh, chain) in &shown {
+            let instances = chain.iter().map(|(instancer, number)| {
+                let (place, root) = &instance_places[*instancer][*number];
+                Instanced {
+                    prototype: Placement::new(prims.clone(), places[root]),
+                    place: Placement::new(prims.clone(), *place),
+                }
+            });
+            reader.read_instance(mesh, instances.collect(), &mut out)?;
+        }
         (out.materials, out.textures) = reader.finish();
         for path in &drawn.cameras {
             let place = Placement::new(prims.clone(), places[path]);

@@ -17,6 +17,8 @@ use sinew::scene::{PlacedPrim, Placement, Purpose, StageCamera, XformStack};
 pub(super) struct Drawn {
     pub meshes: Vec<sdf::Path>,
     pub cameras: Vec<sdf::Path>,
+    /// PointInstancers that are in no prototype of another one.
+    pub instancers: Vec<sdf::Path>,
 }
 
 /// What a walk looks at each prim for, by its type.
@@ -66,8 +68,7 @@ pub(super) fn walk(
             Kind::Mesh if seen => out.meshes.push(path),
             Kind::PointInstancer => {
                 if seen {
-                    let message = "what a PointInstancer places is not drawn";
-                    warnings.push(Warning::new("not-drawn", path.as_str(), message));
+                    out.instancers.push(path.clone());
                 }
                 pruned.insert(path);
             }
@@ -163,6 +164,17 @@ impl<'a> Places<'a> {
             self.index_of.insert(path, index);
         }
         Ok(())
+    }
+
+    /// Adds the place of an instance, whose instancer is there already; its index.
+    pub fn add_instance(&mut self, place: PlacedPrim) -> usize {
+        self.prims.push(place);
+        self.prims.len() - 1
+    }
+
+    /// Where a prim that is there already is among them.
+    pub fn index_of(&self, path: &sdf::Path) -> Option<usize> {
+        self.index_of.get(path).copied()
     }
 
     /// The prims, and where each path is among them.

@@ -60,6 +60,37 @@ impl Scene {
         Ok(boxes.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]))
     }
 
+    /// Computes one extent of a SkelRoot that encloses its extents at all authored times: the union
+    /// of [`Scene::skel_root_extent`] over the times of the animations and of the transforms of the
+    /// Skeletons at or below it, and at the default time if nothing is animated.
+    ///
+    /// # Errors
+    /// There is no SkelRoot of this scene at the path.
+    pub fn skel_root_extent_of_clip(&self, path: &str) -> Result<Option<[Vec3; 2]>> {
+        let mut times: Vec<f64> = Vec::new();
+        for placed in self.skeletons().filter(|s| is_below(&s.path, path)) {
+            let animation = placed.instance.animation();
+            times.extend(animation.iter().flat_map(|a| a.joint_times()));
+            times.extend(self.transform_times(placed.prim));
+        }
+        times.retain(|t| t.is_finite());
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        let times = match times.is_empty() {
+            true => vec![Time::Default],
+            false => times.into_iter().map(Time::At).collect(),
+        };
+        let mut all: Option<[Vec3; 2]> = None;
+        for time in times {
+            let Some([low, high]) = self.skel_root_extent(path, time, None)? else {
+                continue;
+            };
+            let [a, b] = all.unwrap_or([low, high]);
+            all = Some([a.min(low), b.max(high)]);
+        }
+        Ok(all)
+    }
+
     /// Every Skeleton, bound or not.
     fn skeletons(&self) -> impl Iterator<Item = &PlacedSkeleton> {
         self.instances.iter().chain(&self.unbound_skeletons)

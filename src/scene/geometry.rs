@@ -10,16 +10,17 @@ use glam::{DMat4, Vec2, Vec3};
 
 use super::{Material, Placement, StageCamera, Texture};
 use crate::error::{Invalid, Warning};
+use crate::math;
 use crate::sampled::{Lerp, Sampled, Time};
 use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
 /// Everything of a stage that a renderer draws.
 ///
-/// It leaves out prims that are not meshes, prims of purpose `proxy` or `guide`, and instances of
-/// PointInstancers. Warnings list the prims that are left out.
+/// It leaves out prims that are not meshes, and prims of purpose `proxy` or `guide`. Warnings list
+/// the prims that are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Geometry {
-    /// Meshes, in the order of the stage.
+    /// Meshes in the order of the stage, then those that instances of PointInstancers show.
     pub meshes: Vec<DrawnMesh>,
     /// Materials. [`DrawnMesh::material`] and [`Subset::material`] are indices into it.
     pub materials: Vec<Material>,
@@ -43,8 +44,12 @@ pub struct DrawnMesh {
     /// Index into [`Geometry::meshes`] of the first mesh with the same topology, points, normals,
     /// uvs and subsets. It may be this mesh itself.
     pub definition: usize,
-    /// Its transform and its visibility, over time.
+    /// Its transform and its visibility, over time. For a mesh that an instance shows, those of the
+    /// prototype's mesh.
     pub place: Placement,
+    /// The instances of PointInstancers that show it, the innermost first: more than one if
+    /// instancers are nested, and none for a mesh that stands for itself.
+    pub instances: Vec<Instanced>,
     /// Faces. If they change over time, those of the first time.
     pub topology: Arc<MeshTopology>,
     /// Rest points in prim space, the same number at every time.
@@ -69,6 +74,15 @@ pub struct DrawnMesh {
     pub double_sided: bool,
     /// Whether the faces are the cage of a smooth surface: subdivisionScheme is not `none`.
     pub subdivided: bool,
+}
+
+/// An instance of a PointInstancer. Velocities are not used.
+#[derive(Clone, Debug)]
+pub struct Instanced {
+    /// The root prim of the prototype.
+    pub prototype: Placement,
+    /// The instance itself, below the instancer.
+    pub place: Placement,
 }
 
 /// Faces of a mesh with a material of their own (UsdGeomSubset of the family `materialBind`).
@@ -129,13 +143,31 @@ impl DrawnMesh {
     /// need it, because their pose leads to the space of the results.
     #[must_use]
     pub fn world_from_prim(&self, time: Time) -> DMat4 {
-        self.place.world_from_prim(time)
+        self.world_from_prototype(time) * self.place.world_from_prim(time)
     }
 
-    /// Whether the mesh and all its ancestors are visible.
+    /// The transform from the world in which the prototype stands to that of the instance: the
+    /// identity for a mesh that stands for itself. Skinned points need it too.
+    #[must_use]
+    pub fn world_from_prototype(&self, time: Time) -> DMat4 {
+        let mut world = DMat4::IDENTITY;
+        for instance in &self.instances {
+            // The prototype's root keeps its own transform, without those above it.
+            let above = instance.prototype.world_from_parent(time);
+            let inverse = math::try_inverse(above).unwrap_or(DMat4::IDENTITY);
+            world = instance.place.world_from_prim(time) * inverse * world;
+        }
+        world
+    }
+
+    /// Whether the mesh and all its ancestors are visible, and the instances that show it.
     #[must_use]
     pub fn visible(&self, time: Time) -> bool {
-        self.place.is_visible(time)
+        let places = std::iter::once(&self.place).chain(self.instances.iter().map(|i| &i.place));
+        let roots = self.instances.iter().map(|i| Some(&i.prototype));
+        // What is above a prototype's root does not hide its instances.
+        let mut levels = places.zip(roots.chain([None]));
+        levels.all(|(place, root)| place.is_visible_below(root, time))
     }
 
     /// Number of points, the same at every time.

@@ -24,7 +24,7 @@ use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 pub use bounds::{BoundsNode, BoundsTree, Extent, HintedPrim, Purpose};
 pub use camera::{Frustum, StageCamera};
 pub use extent_rule::ExtentRule;
-pub use geometry::{DrawnMesh, Geometry, Primvar, Subset};
+pub use geometry::{DrawnMesh, Geometry, Instanced, Primvar, Subset};
 pub use material::{
     ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap,
 };

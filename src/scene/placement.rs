@@ -51,6 +51,30 @@ impl Placement {
             .all(|p| p.invisible.at(time).is_none_or(|invisible| !*invisible))
     }
 
+    /// Whether the prim and its ancestors up to `root` are visible; all of them without a root.
+    pub(super) fn is_visible_below(&self, root: Option<&Self>, time: Time) -> bool {
+        let mut done = false;
+        let mut chain = self.indices().take_while(|i| {
+            let counts = !done;
+            done |= root.is_some_and(|root| root.prim == *i);
+            counts
+        });
+        chain.all(|i| {
+            let invisible = self.prims[i].invisible.at(time);
+            invisible.is_none_or(|invisible| !*invisible)
+        })
+    }
+
+    /// The transform from the space of the prim's parent to the world; the identity if the prim
+    /// resets the transform stack or has no parent.
+    pub(super) fn world_from_parent(&self, time: Time) -> DMat4 {
+        let prim = self.prims.get(self.prim);
+        let parent = prim.filter(|p| !p.xform.resets).and_then(|p| p.parent);
+        parent.map_or(DMat4::IDENTITY, |parent| {
+            Self::new(self.prims.clone(), parent).world_from_prim(time)
+        })
+    }
+
     /// Every authored time of transforms and visibility, unsorted.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
@@ -58,6 +82,12 @@ impl Placement {
         moves
             .chain(self.chain().flat_map(|p| p.invisible.times()))
             .collect()
+    }
+
+    /// Indices of the prim and its ancestors, the nearest first.
+    fn indices(&self) -> impl Iterator<Item = usize> {
+        let first = Some(self.prim).filter(|i| *i < self.prims.len());
+        std::iter::successors(first, |i| self.prims[*i].parent)
     }
 
     /// The prim and its ancestors, the nearest first.

@@ -21,8 +21,8 @@ pub fn rig(translations: &str, point: &str) -> String {
         }}
         def Mesh "Body" ({API}) {{
             point3f[] points = [{point}]
-            int[] primvars:skel:jointIndices = [0] (elementSize = 1 interpolation = "vertex")
-            float[] primvars:skel:jointWeights = [1] (elementSize = 1 interpolation = "vertex")
+            int[] primvars:skel:jointIndices = [0] (elementSize = 1; interpolation = "vertex")
+            float[] primvars:skel:jointWeights = [1] (elementSize = 1; interpolation = "vertex")
         }}
 "#
     )

@@ -351,8 +351,8 @@ fn a_caller_with_little_stack_bakes_a_deep_stage() {
             point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
             int[] faceVertexCounts = [3]
             int[] faceVertexIndices = [0, 1, 2]
-            int[] primvars:skel:jointIndices = [0, 0, 0] (elementSize = 1 interpolation = "vertex")
-            float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1 interpolation = "vertex")
+            int[] primvars:skel:jointIndices = [0, 0, 0] (elementSize = 1; interpolation = "vertex")
+            float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1; interpolation = "vertex")
             rel skel:skeleton = <../S>
         }
     }"#;

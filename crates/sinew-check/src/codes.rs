@@ -116,5 +116,5 @@ pub const CODES: &[Code] = &[
     row("uv-sets", Info, "", "materials of one mesh read several sets of uvs: the mesh is drawn with one of them", "use one set of uvs"),
     row("material-unsupported", Info, "", "a material, or an input of it, is not made of UsdPreviewSurface's shaders: the displayColor, or the input's own value, is drawn", "add a UsdPreviewSurface"),
     row("texture-left-out", Warning, "inputs:file", "an image is missing, too large, or one of many (UDIM): the material is drawn without it", "check the path and the size of the image"),
-    row("not-drawn", Info, "", "a prim is not a mesh, or is placed by a PointInstancer: it is not drawn", "make the prim a mesh"),
+    row("not-drawn", Info, "", "a prim is not a mesh, or a PointInstancer shows too many or has no instances: it is not drawn", "make the prim a mesh"),
 ];

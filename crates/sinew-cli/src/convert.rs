@@ -11,6 +11,7 @@ use sinew_io::{ClipChoice, OpenOptions};
 
 use crate::error::Result;
 use crate::exit::{Exit, PartialArgs};
+use crate::extents;
 use crate::open::AnimArgs;
 use crate::progress::Progress;
 use crate::report::{
@@ -92,12 +93,13 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     };
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    let file = sinew_io::open_with(&args.input, &options)?;
+    let mut file = sinew_io::open_with(&args.input, &options)?;
     let scene = file.scene(args.anim.read())?;
     let mut warnings = scene.warnings.clone();
     file.check_output(&args.output)?;
     progress.doing(&format!("writing {}", args.output.display()));
     if file.origin().is_some() {
+        extents::author(&mut file, &scene, None)?;
         file.save_as(&args.output)?;
     } else {
         warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::extents;
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew::error::{Invalid, Warning};
@@ -237,8 +238,9 @@ fn as_usd(applied: Applied, model: Asset, source: &Asset, output: &Path) -> Resu
     let mut asset = applied.into_asset(model);
     let warnings = source.warnings.iter().chain(&asset.warnings);
     asset.warnings = distinct(warnings);
-    let file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+    let mut file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
     let scene = file.scene(Default::default())?;
+    extents::author(&mut file, &scene, None)?;
     file.save_as(output)?;
     Ok((scene.errors, scene.warnings))
 }

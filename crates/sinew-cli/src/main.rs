@@ -7,6 +7,7 @@ mod convert;
 mod devices;
 mod error;
 mod exit;
+mod extents;
 mod fix;
 mod humanoid;
 mod inspect;

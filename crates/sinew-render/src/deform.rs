@@ -220,16 +220,21 @@ impl<'a> Posing<'a> {
         transform: MeshTransform,
     ) -> Result<DMat4, Invalid> {
         let world_from_mesh = match transform {
-            MeshTransform::World => return Ok(DMat4::IDENTITY),
+            MeshTransform::World if mesh.instances.is_empty() => return Ok(DMat4::IDENTITY),
+            // Skinning puts the points where the prototype stands, in local space.
+            MeshTransform::World => {
+                mesh.world_from_prototype(self.time) * self.local_from_world.inverse()
+            }
             MeshTransform::Prim => mesh.world_from_prim(self.time),
             MeshTransform::Rigid(b) => {
                 let prim = scene.bindings[b].prim;
                 let transform = self.cache.rigid_transform(self.scene.bound(b))?;
                 let prim = &scene.prims[prim];
-                match prim.parent.filter(|_| !prim.xform.resets) {
+                let world_from_prim = match prim.parent.filter(|_| !prim.xform.resets) {
                     Some(parent) => scene.world_from_prim(parent, self.time) * transform,
                     None => transform,
-                }
+                };
+                mesh.world_from_prototype(self.time) * world_from_prim
             }
         };
         if math::is_finite(&world_from_mesh) {

@@ -62,7 +62,12 @@ pub(crate) fn bake_frames(
     }
     let geometry = match asked.format {
         Format::Pc2 => None,
-        _ => Some(asked.file.geometry(scene)?),
+        _ => {
+            let mut geometry = asked.file.geometry(scene)?;
+            // Instances show prims that are baked once, where the prototype stands.
+            geometry.meshes.retain(|m| m.instances.is_empty());
+            Some(geometry)
+        }
     };
     let mut prims = framed_prims(scene, geometry.as_ref(), asked.chosen, &mut report.warnings);
     if let Some(geometry) = &geometry {

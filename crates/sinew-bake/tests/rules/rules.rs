@@ -275,7 +275,7 @@ fn rule_04_influences_without_interpolation_are_constant_and_layouts_have_to_agr
     );
     let disagree = stage().put(
         "INFLUENCES",
-        r#"int[] primvars:skel:jointIndices = [0, 1] (interpolation = "vertex" elementSize = 2)
+        r#"int[] primvars:skel:jointIndices = [0, 1] (interpolation = "vertex"; elementSize = 2)
            float[] primvars:skel:jointWeights = [1, 1] (interpolation = "vertex")"#,
     );
     assert!(
@@ -296,7 +296,7 @@ fn instances(p: &str, q: &str) -> Stage {
         format!(
             r#"def Xform "{name}" (prepend apiSchemas = ["SkelBindingAPI"]) {{
                 rel skel:animationSource = </{anim}>
-                def "I" (instanceable = true prepend references = </Proto>) {{}}
+                def "I" (instanceable = true; prepend references = </Proto>) {{}}
             }}"#
         )
     };
@@ -423,7 +423,7 @@ fn rule_11_orders_go_by_whole_paths_and_missing_joints_stay_put() {
     own("\"A/B\", \"A\"").bake().gives(&MOVED);
     // The last name alone is no match: that joint has identity.
     own("\"B\", \"A\"").bake().gives(&[REST[0], MOVED[1]]);
-    let shape = r#"def BlendShape "up" { uniform vector3f[] offsets = [(0,0,1), (0,0,1)] }"#;
+    let shape = r#"def BlendShape "up" { uniform vector3f[] offsets = [(0,0,1), (0,0,1)]; }"#;
     let undriven = stage().shapes(&["up"], shape, "1").swap(
         "uniform token[] blendShapes = [\"up\"]",
         "uniform token[] blendShapes = [\"down\"]",
@@ -485,7 +485,7 @@ fn rule_15_beyond_either_end_the_two_end_shapes_extrapolate() {
 
 #[test]
 fn rule_16_terms_next_to_zero_are_dropped() {
-    let huge = "def BlendShape \"up\" { uniform vector3f[] offsets = [(0,0,1000000), (0,0,0)] }";
+    let huge = "def BlendShape \"up\" { uniform vector3f[] offsets = [(0,0,1000000), (0,0,0)]; }";
     stage()
         .shapes(&["up"], huge, "0.0000005")
         .bake()
@@ -496,7 +496,7 @@ fn rule_16_terms_next_to_zero_are_dropped() {
 
 #[test]
 fn rule_17_a_missing_target_keeps_its_slot() {
-    let shape = r#"def BlendShape "up" { uniform vector3f[] offsets = [(0,0,1), (0,0,1)] }"#;
+    let shape = r#"def BlendShape "up" { uniform vector3f[] offsets = [(0,0,1), (0,0,1)]; }"#;
     let baked = stage().shapes(&["gone", "up"], shape, "5, 0.5").bake();
     baked.gives(&[v(1.0, 0.0, 0.5), v(1.0, 1.0, 0.5)]);
     assert!(baked.warns("blend-shape-missing"));
@@ -568,8 +568,8 @@ fn weighted(weights: &str) -> Stage {
     stage().put(
         "INFLUENCES",
         &format!(
-            r#"int[] primvars:skel:jointIndices = [0, 1, 1, 0] (interpolation = "vertex" elementSize = 2)
-               float[] primvars:skel:jointWeights = [{weights}] (interpolation = "vertex" elementSize = 2)"#
+            r#"int[] primvars:skel:jointIndices = [0, 1, 1, 0] (interpolation = "vertex"; elementSize = 2)
+               float[] primvars:skel:jointWeights = [{weights}] (interpolation = "vertex"; elementSize = 2)"#
         ),
     )
 }

@@ -92,8 +92,8 @@ fn mesh(name: &str, extra: &str) -> String {
             point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
             int[] faceVertexCounts = [3]
             int[] faceVertexIndices = [0, 1, 2]
-            int[] primvars:skel:jointIndices = [0, 0, 0] (elementSize = 1 interpolation = "vertex")
-            float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1 interpolation = "vertex")
+            int[] primvars:skel:jointIndices = [0, 0, 0] (elementSize = 1; interpolation = "vertex")
+            float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1; interpolation = "vertex")
             {extra}
         }}"#
     )
@@ -321,8 +321,8 @@ fn blend_shape_mapping_example() {
             format!(
                 r#"def Mesh "Mesh" ({API}) {{
             point3f[] points = [(0, 0, 0)]
-            def BlendShape "Foo" {{ uniform vector3f[] offsets = [(4, 0, 0)] }}
-            def BlendShape "Bar" {{ uniform vector3f[] offsets = [(0, 1, 0)] }}
+            def BlendShape "Foo" {{ uniform vector3f[] offsets = [(4, 0, 0)]; }}
+            def BlendShape "Bar" {{ uniform vector3f[] offsets = [(0, 1, 0)]; }}
             uniform token[] skel:blendShapes = ["B", "A"]
             rel skel:blendShapeTargets = [<Foo>, <Bar>]
             rel skel:skeleton = </R/Skel>
@@ -381,7 +381,7 @@ fn each_pose_belongs_to_its_time() {
             float[] blendShapeWeights.timeSamples = { 1: [1], 2: [2] }
         }"#;
     let shaped = r#"
-            def BlendShape "Up" { uniform vector3f[] offsets = [(0, 1, 0), (0, 1, 0), (0, 1, 0)] }
+            def BlendShape "Up" { uniform vector3f[] offsets = [(0, 1, 0), (0, 1, 0), (0, 1, 0)]; }
             uniform token[] skel:blendShapes = ["Up"]
             rel skel:blendShapeTargets = [<Up>]
             rel skel:skeleton = </R/Skel>"#;

@@ -349,7 +349,7 @@ fn rule_31_equal_neighbours_are_written_once() {
     );
     let text = text.replace(
         "#usda 1.0",
-        "#usda 1.0\n(startTimeCode = 1 endTimeCode = 8)",
+        "#usda 1.0\n(startTimeCode = 1; endTimeCode = 8)",
     );
     std::fs::write(&input, text).unwrap();
     let mut options = BakeOptions::default();

@@ -443,8 +443,8 @@ fn variants() -> Outcome {
             (
                 "float[] primvars:skel:jointWeights = [1] (interpolation = \"constant\")",
                 "variantSet \"look\" = {
-            \"a\" { float[] primvars:skel:jointWeights = [2] (interpolation = \"constant\") }
-            \"b\" { float[] primvars:skel:jointWeights = [1] (interpolation = \"constant\") }
+            \"a\" { float[] primvars:skel:jointWeights = [2] (interpolation = \"constant\"); }
+            \"b\" { float[] primvars:skel:jointWeights = [1] (interpolation = \"constant\"); }
         }",
             ),
         ],

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::extents;
 use clap::ValueEnum;
 use sinew::Warning;
 use sinew::sampled::Time;
@@ -213,6 +214,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         warnings.extend(written);
     } else {
         target_file.set_animation(&target_path, "Animation", &retargeted, &time_line)?;
+        let moved = target_file.scene(args.anim.read())?;
+        extents::author(target_file, &moved, Some(&target_path))?;
         warnings.extend(target_file.write(&args.output)?);
     }
     drop(progress);

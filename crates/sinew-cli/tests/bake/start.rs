@@ -87,8 +87,8 @@ def SkelRoot "Hero"
         int[] faceVertexCounts = [{counts}]
         int[] faceVertexIndices = [{corners}]
         rel skel:skeleton = </Hero/Skel>
-        int[] primvars:skel:jointIndices = [{joints}] (elementSize = 4 interpolation = "vertex")
-        float[] primvars:skel:jointWeights = [{weights}] (elementSize = 4 interpolation = "vertex")
+        int[] primvars:skel:jointIndices = [{joints}] (elementSize = 4; interpolation = "vertex")
+        float[] primvars:skel:jointWeights = [{weights}] (elementSize = 4; interpolation = "vertex")
     }}
 }}
 "#,

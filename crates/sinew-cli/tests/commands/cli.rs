@@ -36,8 +36,8 @@ fn mesh(name: &str, indices: &str, weights: &str, size: usize, points: &str) -> 
     format!(
         r#"def Mesh "{name}" ({API}) {{
             point3f[] points = {points}
-            int[] primvars:skel:jointIndices = {indices} (elementSize = {size} interpolation = "vertex")
-            float[] primvars:skel:jointWeights = {weights} (elementSize = {size} interpolation = "vertex")
+            int[] primvars:skel:jointIndices = {indices} (elementSize = {size}; interpolation = "vertex")
+            float[] primvars:skel:jointWeights = {weights} (elementSize = {size}; interpolation = "vertex")
         }}"#
     )
 }
@@ -164,7 +164,7 @@ fn textures_keep_resolving() {
     std::fs::create_dir(bench.path("tex")).unwrap();
     bench.write("tex/skin.png", b"not really a picture");
     let material = r#"def Shader "Tex" { asset inputs:file = @./tex/skin.png@
-        asset inputs:gone = @./tex/gone.png@ }"#;
+        asset inputs:gone = @./tex/gone.png@; }"#;
     let input = bench.write(
         "in.usda",
         stage(JOINTS, &bind(), &format!("{}\n{material}", good())),
@@ -234,7 +234,7 @@ fn udim_textures_keep_resolving() {
     }
     bench.write("tex/skin.1001.png", b"the first tile");
     bench.write("tex/skin.1012.png", b"another tile");
-    let shader = r#"def Shader "Tex" { asset inputs:file = @./tex/skin.<UDIM>.png@ }"#;
+    let shader = r#"def Shader "Tex" { asset inputs:file = @./tex/skin.<UDIM>.png@; }"#;
     let input = bench.write(
         "in.usda",
         stage(JOINTS, &bind(), &format!("{}\n{shader}", good())),

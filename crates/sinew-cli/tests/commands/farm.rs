@@ -53,7 +53,7 @@ fn influences() -> String {
 /// A shape for the second channel.
 const SHAPE: &str = r#"uniform token[] skel:blendShapes = ["two"]
         rel skel:blendShapeTargets = [<Shape>]
-        def BlendShape "Shape" { uniform vector3f[] offsets = [(0, 0, 1), (0, 0, 1)] }"#;
+        def BlendShape "Shape" { uniform vector3f[] offsets = [(0, 0, 1), (0, 0, 1)]; }"#;
 
 /// Bakes a stage with `--json`, with this exit code: the report, and what is on stderr.
 fn baked(bench: &Bench, text: &str, code: i32, more: &[&str]) -> (Value, String) {
@@ -471,9 +471,9 @@ fn a_bake_needs_no_bindings() {
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stdout(&output));
         let stage = usd::open(&out);
         for prim in ["/Hatchling", "/Hatchling/Geo/Body", "/Hatchling/Rig/Skel"] {
-            let prim = stage.prim(prim).unwrap();
-            assert!(!prim.has_api_schema("SkelBindingAPI").unwrap(), "{name}");
-            let names = prim.authored_property_names().unwrap();
+            let prim = usd::prim(&stage, prim);
+            assert!(!prim.has_api("SkelBindingAPI"), "{name}");
+            let names = prim.authored_property_names();
             let left = names.iter().find(|n| n.as_str().contains("skel:"));
             assert_eq!(left.map(|n| n.as_str()), None, "{name}");
         }
@@ -603,4 +603,302 @@ fn a_disk_that_is_too_small_is_told_before_and_while_writing() {
         let ratio = report["estimated_bytes"].as_f64().unwrap() / actual;
         assert!((least..most).contains(&ratio), "{name}: {ratio}");
     }
+}
+
+/// The extent of a SkelRoot encloses what UsdSkel computes at every frame of the clip.
+#[test]
+fn convert_and_retarget_author_the_extents_of_skel_roots() {
+    let bench = Bench::new();
+    let assets = common::repository().join("examples/assets");
+    let asset = |name: &str| assets.join(name).to_str().unwrap().to_owned();
+    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    let runs = [
+        ("convert.usda", vec!["convert", "PUPPET"]),
+        ("walk.usdc", vec!["convert", "WALK"]),
+        (
+            "retarget.usda",
+            vec!["retarget", "WALK", "HATCHLING", "--map", "MAP"],
+        ),
+        ("moved.usdc", vec!["retarget", "WALK", "PUPPET"]),
+    ];
+    let map = bench.write("map.json", r#"{"Hips": "root"}"#);
+    let mut files = Vec::new();
+    for (name, args) in &runs {
+        let args: Vec<String> = args
+            .iter()
+            .map(|a| match *a {
+                "PUPPET" => asset("puppet.glb"),
+                "WALK" => asset("walk.bvh"),
+                "HATCHLING" => asset("hatchling.usda"),
+                "MAP" => map.to_str().unwrap().to_owned(),
+                other => other.to_owned(),
+            })
+            .collect();
+        let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let out = path(name);
+        args.extend(["-o", &out, "--quiet"]);
+        let output = sinew(&args);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+        let stage = usd::open(Path::new(&out));
+        let scene = sinew_io::open(&out)
+            .unwrap()
+            .scene(Default::default())
+            .unwrap();
+        let root = &scene.skel_roots[0].path;
+        let extent = usd::vectors(&stage, root, "extent", None).unwrap();
+        assert_eq!(extent.len(), 2, "{name}");
+        files.push(out);
+    }
+    let Some(python) = std::env::var_os("SINEW_PYTHON") else {
+        eprintln!("without SINEW_PYTHON usd-core is not asked");
+        return;
+    };
+    let script = "
+import sys
+from pxr import Gf, Usd, UsdGeom, UsdSkel
+for file in sys.argv[1:]:
+    stage = Usd.Stage.Open(file)
+    root = next(p for p in stage.Traverse() if p.IsA(UsdSkel.Root))
+    authored = UsdGeom.Boundable(root).GetExtentAttr().Get()
+    anim = next(p for p in stage.Traverse() if p.IsA(UsdSkel.Animation))
+    times = UsdSkel.Animation(anim).GetTranslationsAttr().GetTimeSamples()
+    times = sorted(set(times) | set(UsdSkel.Animation(anim).GetRotationsAttr().GetTimeSamples()))
+    union = Gf.Range3f()
+    for time in times or [Usd.TimeCode.Default()]:
+        low, high = UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(root), time)
+        union.UnionWith(Gf.Range3f(low, high))
+    size = (union.max - union.min).GetLength()
+    for a, b in zip(authored, [union.min, union.max]):
+        if (Gf.Vec3f(a) - b).GetLength() > 1e-5 * size:
+            print(file, authored, union)
+";
+    let output = Command::new(python)
+        .args(["-c", script])
+        .args(&files)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+}
+
+const TRIANGLE: &str = "int[] faceVertexCounts = [3]
+    int[] faceVertexIndices = [0, 1, 2]
+    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]";
+
+/// Two prototypes, one below the instancer and one elsewhere, orientations, scales, ids, and instances in a prototype.
+fn instancers() -> String {
+    let moved = |x: f32| {
+        format!(
+            "double3 xformOp:translate = ({x}, 0.5, 0)\n    uniform token[] xformOpOrder = [\"xformOp:translate\"]"
+        )
+    };
+    format!(
+        r#"#usda 1.0
+(
+    startTimeCode = 1
+    endTimeCode = 10
+)
+def Xform "World"
+{{
+    {}
+    def PointInstancer "P" (inactiveIds = [13])
+    {{
+        float3 xformOp:rotateXYZ = (10, 80, 20)
+        float3 xformOp:scale = (2, 2, 2)
+        uniform token[] xformOpOrder = ["xformOp:rotateXYZ", "xformOp:scale"]
+        int[] protoIndices = [0, 1, 2, 1, 0]
+        int64[] ids = [10, 11, 12, 13, 14]
+        int64[] invisibleIds.timeSamples = {{ 1: [], 5: [11], 8: [14] }}
+        point3f[] positions.timeSamples = {{
+            1: [(0, 0, 0), (5, 0, 0), (0, 6, 1), (1, 1, 1), (9, 9, 9)],
+            10: [(0, 3, 0), (5, 1, 2), (0, 6, 4), (1, 1, 1), (8, 9, 9)],
+        }}
+        quath[] orientations = [(1, 0, 0, 0), (0.5, 0.5, 0.5, 0.5), (0, 1, 0, 0), (1, 0, 0, 0), (1, 0, 0, 0)]
+        float3[] scales = [(1, 1, 1), (2, 1, 0.5), (1, 3, 1), (1, 1, 1), (1, 1, 1)]
+        rel prototypes = [</World/P/Protos/A>, </Lib/B>, </World/P/Protos/Inner>]
+        def Xform "Protos"
+        {{
+            {}
+            def Xform "A"
+            {{
+                {}
+                def Mesh "M"
+                {{
+                    {}
+                    {TRIANGLE}
+                }}
+            }}
+            def PointInstancer "Inner"
+            {{
+                {}
+                int[] protoIndices = [0, 0]
+                point3f[] positions = [(1, 0, 0), (0, 0, 2)]
+                rel prototypes = </World/P/Protos/Inner/C>
+                def Mesh "C"
+                {{
+                    {}
+                    {TRIANGLE}
+                }}
+            }}
+        }}
+    }}
+}}
+def Xform "Lib"
+{{
+    {}
+    token visibility = "invisible"
+    def Mesh "B"
+    {{
+        {}
+        {TRIANGLE}
+    }}
+}}
+"#,
+        moved(1.0),
+        moved(20.0),
+        moved(0.25),
+        moved(0.125),
+        moved(3.0),
+        moved(4.0),
+        moved(50.0),
+        moved(0.75),
+    )
+}
+
+#[test]
+fn instances_stand_where_usd_core_places_them() {
+    let bench = Bench::new();
+    let input = bench.write("in.usda", instancers());
+    let file = sinew_io::open(&input).unwrap();
+    let scene = file.scene(Default::default()).unwrap();
+    let geometry = file.geometry(&scene).unwrap();
+    assert!(geometry.errors.is_empty() && geometry.warnings.is_empty());
+    let bare: Vec<&str> = geometry
+        .meshes
+        .iter()
+        .filter(|m| m.instances.is_empty())
+        .map(|m| m.path.as_str())
+        .collect();
+    assert_eq!(bare, ["/Lib/B"], "a prototype that stands for itself too");
+    let times = [1.0, 4.0, 6.5, 10.0];
+    let seen = |time: f64| {
+        let time = sinew::sampled::Time::At(time);
+        let shown = geometry.meshes.iter().filter(|m| m.visible(time));
+        let mut all: Vec<(String, [f64; 16])> = shown
+            .map(|m| (m.path.clone(), m.world_from_prim(time).to_cols_array()))
+            .collect();
+        all.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        all
+    };
+    let count = |time| seen(time).len();
+    assert_eq!([1.0, 6.5, 10.0].map(count), [5, 4, 4]);
+    let Some(python) = std::env::var_os("SINEW_PYTHON") else {
+        eprintln!("without SINEW_PYTHON usd-core is not asked");
+        return;
+    };
+    let script = "
+import json, sys
+from pxr import Gf, Usd, UsdGeom
+stage = Usd.Stage.Open(sys.argv[1])
+
+def shown(instancer, time, root):
+    # Matrices to the space of the instancer's parent, without what is above.
+    out = []
+    all = instancer.ComputeInstanceTransformsAtTime(
+        time, time, UsdGeom.PointInstancer.IncludeProtoXform, UsdGeom.PointInstancer.IgnoreMask)
+    mask = instancer.ComputeMaskAtTime(time)
+    indices = instancer.GetProtoIndicesAttr().Get(time)
+    targets = instancer.GetPrototypesRel().GetTargets()
+    own = UsdGeom.Xformable(instancer).GetLocalTransformation(time)
+    for i, (matrix, index) in enumerate(zip(all, indices)):
+        if mask and not mask[i]:
+            continue
+        proto = stage.GetPrimAtPath(targets[index])
+        if proto.IsA(UsdGeom.PointInstancer):
+            inverse = UsdGeom.Xformable(proto).GetLocalTransformation(time).GetInverse()
+            for path, m in shown(UsdGeom.PointInstancer(proto), time, proto):
+                # The matrix of the instance has the prototype's own transform already.
+                out.append((path, m * inverse * matrix * own))
+            continue
+        for prim in Usd.PrimRange(proto):
+            if prim.IsA(UsdGeom.Mesh):
+                m = Gf.Matrix4d(1)
+                at = prim
+                while at != proto:
+                    m = m * UsdGeom.Xformable(at).GetLocalTransformation(time)
+                    at = at.GetParent()
+                out.append((str(prim.GetPath()), m * matrix * own))
+    return out
+
+out = []
+for time in map(float, sys.argv[2:]):
+    prim = stage.GetPrimAtPath('/World/P')
+    above = UsdGeom.Xformable(prim).ComputeParentToWorldTransform(time)
+    meshes = [(p, [v for row in m * above for v in row]) for p, m in shown(UsdGeom.PointInstancer(prim), time, prim)]
+    out.append(sorted(meshes))
+print(json.dumps(out))
+";
+    let mut command = Command::new(python);
+    command.args(["-c", script]).arg(&input);
+    let output = command.args(times.map(|t| t.to_string())).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let expected: Vec<Vec<(String, Vec<f64>)>> = serde_json::from_slice(&output.stdout).unwrap();
+    for (time, expected) in times.into_iter().zip(expected) {
+        let mut found = seen(time);
+        assert_eq!(found.len(), expected.len(), "at {time}");
+        for (path, matrix) in expected {
+            let near = |m: &[f64; 16]| m.iter().zip(&matrix).all(|(a, b)| (a - b).abs() < 1e-3);
+            let at = found.iter().position(|(p, m)| *p == path && near(m));
+            let at = at.unwrap_or_else(|| panic!("{path} at {time}: {matrix:?} in {found:?}"));
+            found.remove(at);
+        }
+    }
+}
+
+/// Skinned prototypes move with their instances.
+#[test]
+fn instances_of_skinned_prototypes_are_drawn() {
+    if std::env::var_os("SINEW_NO_GPU").is_some() {
+        eprintln!("SINEW_NO_GPU: nothing is drawn");
+        return;
+    }
+    use sinew::gpu::{AdapterChoice, GpuDevice, Skinner};
+    let bench = Bench::new();
+    let body = format!(
+        "{}\n        int[] faceVertexCounts = [3]\n        int[] faceVertexIndices = [0, 1, 2]",
+        influences()
+    )
+    .replace("[0, 1] (", "[0, 1, 1] (")
+    .replace("[1, 1] (", "[1, 1, 1] (");
+    let hero = character("Hero", JOINTS, "[0, 1]", &[("M", &body)])
+        .replace(
+            "[(0, 0, 0), (1, 0, 0)]",
+            "[(0, 0, 0), (1, 0, 0), (0, 1, 0)]",
+        )
+        .replace("</Hero", "</P/Hero");
+    let text = format!(
+        "#usda 1.0\ndef PointInstancer \"P\" {{\n double3 xformOp:translate = (100, 0, 0)\n \
+         uniform token[] xformOpOrder = [\"xformOp:translate\"]\n int[] protoIndices = [0, 0]\n \
+         point3f[] positions = [(0, 0, 0), (5, 7, 0)]\n rel prototypes = </P/Hero>\n{hero}}}\n"
+    );
+    let input = bench.write("in.usda", text);
+    let gpu = GpuDevice::new(&AdapterChoice::Any).unwrap();
+    let skinner = Skinner::new(gpu.device(), gpu.queue(), &Default::default()).unwrap();
+    let mut stage = sinew_render::Stage::open(&skinner, &input, &Default::default()).unwrap();
+    let control = stage.control().clone();
+    stage
+        .set_time(sinew::sampled::Time::Default, &control)
+        .unwrap();
+    assert_eq!(stage.meshes().len(), 2);
+    let bounds = stage.bounds();
+    let size = [bounds.low, bounds.high];
+    assert_eq!(
+        size.map(|v| v.to_array()),
+        [[100.0, 0.0, 0.0], [106.0, 8.0, 0.0]]
+    );
 }

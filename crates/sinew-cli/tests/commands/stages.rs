@@ -33,7 +33,7 @@ fn variants() -> String {
 def SkelRoot "Hero" (
     prepend apiSchemas = ["SkelBindingAPI"]
     prepend variantSets = "body"
-    variants = {{ string body = "thin" string pose = "near" }}
+    variants = {{ string body = "thin"; string pose = "near" }}
 ) {{
     variantSet "body" = {{
         "thin" (prepend variantSets = "pose") {{
@@ -130,7 +130,7 @@ fn a_variant_that_is_not_there_is_refused_with_those_that_are() {
     let input = bench.write("hero.usda", variants());
     bench.write(
         "shot.usda",
-        "#usda 1.0\ndef \"I\" (instanceable = true prepend references = @./group.usda@</G>) {}\n",
+        "#usda 1.0\ndef \"I\" (instanceable = true; prepend references = @./group.usda@</G>) {}\n",
     );
     bench.write(
         "group.usda",
@@ -186,7 +186,7 @@ fn search_paths_find_assets() {
     let input = bench.write(
         "shot.usda",
         "#usda 1.0\ndef \"Hero\" (prepend references = @lib/hero.usda@</Hero>) {\n\
-         asset file = @lib/skin.png@ }\n",
+         asset file = @lib/skin.png@; }\n",
     );
     let out = bench.path("out.usda");
     let (a, b) = (bench.path("a"), bench.path("b"));
@@ -297,7 +297,7 @@ fn a_crowd_of_instances_stays_small() {
         let mut text = "#usda 1.0\n".to_owned();
         for i in 0..count {
             text += &format!(
-                "def Xform \"I{i}\" (instanceable = true prepend references = @./hero.usda@</G>) {{\n\
+                "def Xform \"I{i}\" (instanceable = true; prepend references = @./hero.usda@</G>) {{\n\
                  double3 xformOp:translate = ({i}, 0, 0)\n\
                  uniform token[] xformOpOrder = [\"xformOp:translate\"]\n}}\n"
             );
@@ -337,7 +337,7 @@ fn a_prim_that_inherits_an_instance_is_kept() {
             moved(1.0).replace("</Hero", "</G/Hero")
         ),
     );
-    let instance = "(instanceable = true prepend references = @./hero.usda@</G>) {}";
+    let instance = "(instanceable = true; prepend references = @./hero.usda@</G>) {}";
     let input = bench.write(
         "in.usda",
         format!(
@@ -432,7 +432,7 @@ fn prototypes_of_point_instancers_are_baked() {
 fn targets_authored_as_none_stay_none() {
     let bench = Bench::new();
     let still = format!(
-        "def Skeleton \"Still\" ({API}) {{ rel skel:animationSource = [] }}\n{}",
+        "def Skeleton \"Still\" ({API}) {{ rel skel:animationSource = []; }}\n{}",
         moved(3.0)
     );
     let text = format!("#usda 1.0\ndef SkelRoot \"Hero\" ({API}) {{ {still} }}");

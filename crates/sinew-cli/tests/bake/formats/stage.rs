@@ -35,8 +35,8 @@ fn indices(left_handed: bool) -> String {
 pub fn usda(place: &str) -> String {
     let (right, left) = (indices(false), indices(true));
     let (a, b, c, d) = (points(0.0), points(2.0), points(4.0), points(6.0));
-    let weights = r#"int[] primvars:skel:jointIndices = [0, 0, 0, 0, 1, 1, 1, 1] (elementSize = 1 interpolation = "vertex")
-            float[] primvars:skel:jointWeights = [1, 1, 1, 1, 1, 1, 1, 1] (elementSize = 1 interpolation = "vertex")"#;
+    let weights = r#"int[] primvars:skel:jointIndices = [0, 0, 0, 0, 1, 1, 1, 1] (elementSize = 1; interpolation = "vertex")
+            float[] primvars:skel:jointWeights = [1, 1, 1, 1, 1, 1, 1, 1] (elementSize = 1; interpolation = "vertex")"#;
     // Four uvs, taken by every face, but the last face turned.
     let uvs = r#"texCoord2f[] primvars:st = [(0, 0), (1, 0), (1, 0.75), (0, 0.75)] (interpolation = "faceVarying")
             int[] primvars:st:indices = [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 1, 2, 3, 0]"#;
@@ -94,8 +94,8 @@ def SkelRoot "Hero" ({ANGLES}) {{
         int[] faceVertexIndices = {right}
         point3f[] points = {c}
         color3f[] primvars:displayColor = [(0.1, 0.2, 0.3)] (interpolation = "constant")
-        int[] primvars:skel:jointIndices = [1] (elementSize = 1 interpolation = "constant")
-        float[] primvars:skel:jointWeights = [1] (elementSize = 1 interpolation = "constant")
+        int[] primvars:skel:jointIndices = [1] (elementSize = 1; interpolation = "constant")
+        float[] primvars:skel:jointWeights = [1] (elementSize = 1; interpolation = "constant")
         double3 xformOp:translate = (0, 0, 3)
         uniform token[] xformOpOrder = ["xformOp:translate"]
     }}
@@ -115,8 +115,8 @@ def SkelRoot "Hero" ({ANGLES}) {{
     }}
     def Sphere "Ball" ({ANGLES}) {{
         double radius = 1
-        int[] primvars:skel:jointIndices = [1] (elementSize = 1 interpolation = "constant")
-        float[] primvars:skel:jointWeights = [1] (elementSize = 1 interpolation = "constant")
+        int[] primvars:skel:jointIndices = [1] (elementSize = 1; interpolation = "constant")
+        float[] primvars:skel:jointWeights = [1] (elementSize = 1; interpolation = "constant")
     }}
 }}
 def Scope "Looks" {{

@@ -13,7 +13,8 @@ use crate::usd::read::values::{Token, read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled, Time};
 use sinew::scene::{
-    DrawnMesh, Geometry, Material, PlacedPrim, Placement, Primvar, SkinBinding, Subset, Texture,
+    DrawnMesh, Geometry, Instanced, Material, PlacedPrim, Placement, Primvar, SkinBinding, Subset,
+    Texture,
 };
 use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
@@ -71,6 +72,21 @@ impl<'a> MeshReader<'a> {
                 Ok(mesh) => out.meshes.push(mesh),
                 Err(broken) => out.errors.push(broken),
             }
+        }
+        Ok(())
+    }
+
+    /// Reads a mesh of a prototype as an instance shows it. A broken one is reported once.
+    pub fn read_instance(
+        &mut self,
+        prim: Prim<'_>,
+        instances: Vec<Instanced>,
+        out: &mut Geometry,
+    ) -> Result<(), sinew_stage::Error> {
+        match self.mesh(prim, out)? {
+            Ok(mesh) => out.meshes.push(DrawnMesh { instances, ..mesh }),
+            Err(broken) if !out.errors.contains(&broken) => out.errors.push(broken),
+            Err(_) => {}
         }
         Ok(())
     }
@@ -234,6 +250,7 @@ impl<'a> MeshReader<'a> {
         }
         let scheme: Option<Token> = read_uniform(&prim.attribute("subdivisionScheme"))?;
         Ok(Ok(DrawnMesh {
+            instances: Vec::new(),
             path: String::new(),
             binding: None,
             definition: 0,

@@ -1,5 +1,6 @@
 //! A stage's [`Geometry`]: what a renderer draws.
 
+mod instancers;
 mod materials;
 mod meshes;
 mod places;
@@ -14,7 +15,8 @@ use materials::MaterialReader;
 use meshes::MeshReader;
 use places::{Places, walk};
 use sinew::sampled::Interpolation;
-use sinew::scene::{Geometry, Placement, Scene};
+use sinew::scene::{Geometry, Instanced, Placement, Scene};
+use sinew_layer::Path;
 use textures::TextureReader;
 
 impl UsdFile {
@@ -48,6 +50,29 @@ impl UsdFile {
         for prim in drawn.meshes.iter().chain(&drawn.cameras) {
             places.add(*prim, &mut out.warnings)?;
         }
+        let instancers =
+            instancers::read(stage, interpolation, &drawn.instancers, &mut out.warnings)?;
+        let shown = instancers::shown(&instancers, drawn.instancers.len(), &mut out.warnings);
+        for (mesh, _) in &shown {
+            places.add(*mesh, &mut out.warnings)?;
+        }
+        // Per instancer the places of its instances and of their prototypes' roots.
+        let mut instance_places: Vec<Vec<(usize, Path)>> = Vec::new();
+        for instancer in &instancers {
+            places.add(instancer.prim, &mut out.warnings)?;
+            for prototype in instancer.prototypes.iter().flatten() {
+                places.add(prototype.root, &mut out.warnings)?;
+            }
+            let parent = places.index_of(&instancer.prim.path());
+            let mut of_instancer = Vec::new();
+            for instance in instancer.instances() {
+                let place = places.add_instance(instancer.place(instance, parent));
+                let prototype = instancer.prototypes[instance.prototype].as_ref();
+                let root = prototype.map_or_else(Path::root, |p| p.root.path());
+                of_instancer.push((place, root));
+            }
+            instance_places.push(of_instancer);
+        }
         let (prims, places) = places.finish();
         let pictures = self.made.as_ref().map(|m| &m.pictures);
         let mut reader = MeshReader::new(
@@ -57,6 +82,16 @@ impl UsdFile {
             MaterialReader::new(stage, TextureReader::new(pictures)),
         );
         reader.read(&drawn.meshes, &mut out)?;
+        for (mesh, chain) in &shown {
+            let instances = chain.iter().map(|(instancer, number)| {
+                let (place, root) = &instance_places[*instancer][*number];
+                Instanced {
+                    prototype: Placement::new(prims.clone(), places[root]),
+                    place: Placement::new(prims.clone(), *place),
+                }
+            });
+            reader.read_instance(*mesh, instances.collect(), &mut out)?;
+        }
         (out.materials, out.textures) = reader.finish();
         for prim in drawn.cameras {
             let place = Placement::new(prims.clone(), places[&prim.path()]);

@@ -18,6 +18,8 @@ use sinew::scene::{PlacedPrim, Placement, Purpose, StageCamera, XformStack};
 pub(super) struct Drawn<'a> {
     pub meshes: Vec<Prim<'a>>,
     pub cameras: Vec<Prim<'a>>,
+    /// PointInstancers that are in no prototype of another one.
+    pub instancers: Vec<Prim<'a>>,
 }
 
 /// What a walk looks at each prim for, by its type.
@@ -52,8 +54,7 @@ pub(super) fn walk<'a>(
             Kind::Mesh if seen => out.meshes.push(prim),
             Kind::PointInstancer => {
                 if seen {
-                    let message = "what a PointInstancer places is not drawn";
-                    warnings.push(Warning::new("not-drawn", path.as_str(), message));
+                    out.instancers.push(prim);
                 }
                 prims.skip_children();
             }
@@ -150,6 +151,17 @@ impl Places {
             self.index_of.insert(path, index);
         }
         Ok(())
+    }
+
+    /// Adds the place of an instance, whose instancer is there already; its index.
+    pub fn add_instance(&mut self, place: PlacedPrim) -> usize {
+        self.prims.push(place);
+        self.prims.len() - 1
+    }
+
+    /// Where a prim that is there already is among them.
+    pub fn index_of(&self, path: &Path) -> Option<usize> {
+        self.index_of.get(path).copied()
     }
 
     /// The prims, and where each path is among them.

@@ -5,6 +5,7 @@ pub(crate) mod bake_output;
 pub(crate) mod blend_shapes;
 pub(crate) mod clip_file;
 pub(crate) mod edits;
+pub(crate) mod extents;
 pub(crate) mod fixes;
 pub(crate) mod flatten;
 pub(crate) mod instances;

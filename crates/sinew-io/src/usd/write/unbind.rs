@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use sinew_layer::layer::{Fields, field};
-use sinew_layer::{Layer, ListOp, Path, Value};
+use sinew_layer::{Layer, Path, Value};
 
 use crate::usd::write::edits::BakeEdits;
 
@@ -76,7 +76,8 @@ fn without_api(fields: &mut Fields) {
     let mut left = schemas.filter_map(|schema| (schema != API).then(|| schema.clone()));
     // What is taken away stays away.
     left.deleted.clone_from(&schemas.deleted);
-    match left == ListOp::default() {
+    let is_empty = left.lists().iter().all(|(_, items)| items.is_empty());
+    match is_empty {
         true => drop(fields.remove(field::API_SCHEMAS)),
         false => fields.set(field::API_SCHEMAS, Value::TokenListOp(Arc::new(left))),
     }

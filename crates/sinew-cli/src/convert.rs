@@ -7,12 +7,12 @@ use serde::Serialize;
 use sinew::Warning;
 use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_io::usd::{BakeEdits, Origin};
-use sinew_io::{ClipChoice, OpenOptions};
+use sinew_io::ClipChoice;
 
 use crate::error::Result;
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
-use crate::open::AnimArgs;
+use crate::open::{AnimArgs, ComposeArgs};
 use crate::progress::Progress;
 use crate::report::{
     FailedPrim, InvalidReport, count, invalid_reports, print_failed, print_findings, print_result,
@@ -21,10 +21,13 @@ use crate::report::{
 
 /// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
 /// shapes, and materials as UsdPreviewSurface with their textures.
+///
+/// A USD file is written in another form: its layer stays as it is, with its references, sublayers
+/// and variants. `--flatten` writes the composed stage instead, as one layer.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file to flatten.
+    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file.
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// File to write; its extension chooses the format. A .usdz contains the textures; for other
@@ -35,6 +38,11 @@ pub struct Args {
     /// binds the skeletons to the first; it never means a clip of the name "all".
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     clip: String,
+    /// Write the composed stage as one layer, without references, sublayers and variants.
+    #[arg(long)]
+    flatten: bool,
+    #[command(flatten)]
+    compose: ComposeArgs,
     #[command(flatten)]
     anim: AnimArgs,
     #[command(flatten)]
@@ -48,6 +56,8 @@ const EXAMPLES: &str = "Examples:
   sinew convert hero.glb -o hero.usdz
   sinew convert avatar.vrm -o avatar.usda --clip Wave
   sinew convert walk.bvh -o walk.usda
+  sinew convert shot.usda -o shot.usdz
+  sinew convert shot.usda -o flat.usdc --flatten
   sinew convert hero.glb -o hero.usdc --json | jq -r '.clips[].animation'";
 
 /// The report of --json.
@@ -87,10 +97,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         "all" => ClipChoice::All,
         name => ClipChoice::Named(name.to_owned()),
     };
-    let options = OpenOptions {
-        clips: choice,
-        ..OpenOptions::default()
-    };
+    let options = args.compose.options(choice)?;
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
     let mut file = sinew_io::open_with(&args.input, &options)?;
@@ -100,9 +107,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     progress.doing(&format!("writing {}", args.output.display()));
     if file.origin().is_some() {
         extents::author(&mut file, &scene, None)?;
-        file.save_as(&args.output)?;
-    } else {
+        warnings.extend(file.save_as(&args.output)?);
+    } else if args.flatten {
         warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);
+    } else {
+        file.author_variants()?;
+        warnings.extend(file.save_as(&args.output)?);
     }
     drop(progress);
     print_findings(&scene.errors, if quiet { &[] } else { &warnings });

@@ -43,6 +43,16 @@ impl AnimArgs {
 /// How IN is composed. Flattened into the arguments of several commands.
 #[derive(clap::Args)]
 pub struct OpenArgs {
+    #[command(flatten)]
+    compose: ComposeArgs,
+    /// Clip to take from a glTF, VRM, BVH or FBX file, instead of the first one.
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
+}
+
+/// How the layers of IN are put together. Flattened into the arguments of several commands.
+#[derive(clap::Args)]
+pub struct ComposeArgs {
     /// Variant to select instead of the file's own selection. For several sets of one prim append
     /// them: PRIM{A=x}{B=y}. May be repeated.
     #[arg(long, value_name = "PRIM{SET=NAME}")]
@@ -51,9 +61,6 @@ pub struct OpenArgs {
     /// PXR_AR_DEFAULT_SEARCH_PATH. May be repeated.
     #[arg(long, value_name = "DIR")]
     search_path: Vec<PathBuf>,
-    /// Clip to take from a glTF, VRM, BVH or FBX file, instead of the first one.
-    #[arg(long, value_name = "NAME")]
-    clip: Option<String>,
 }
 
 impl OpenArgs {
@@ -62,6 +69,19 @@ impl OpenArgs {
     /// # Errors
     /// A search path is not a folder.
     pub fn options(&self) -> Result<OpenOptions> {
+        self.compose.options(match &self.clip {
+            Some(name) => ClipChoice::Named(name.clone()),
+            None => ClipChoice::First,
+        })
+    }
+}
+
+impl ComposeArgs {
+    /// The options for the library.
+    ///
+    /// # Errors
+    /// A search path is not a folder.
+    pub fn options(&self, clips: ClipChoice) -> Result<OpenOptions> {
         if let Some(folder) = self.search_path.iter().find(|p| !p.is_dir()) {
             return Err(Error::Message(format!(
                 "--search-path: there is no folder {}",
@@ -71,10 +91,7 @@ impl OpenArgs {
         Ok(OpenOptions {
             variants: self.variant.clone(),
             search_paths: self.search_path.clone(),
-            clips: match &self.clip {
-                Some(name) => ClipChoice::Named(name.clone()),
-                None => ClipChoice::First,
-            },
+            clips,
         })
     }
 }

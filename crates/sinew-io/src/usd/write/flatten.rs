@@ -112,8 +112,7 @@ impl UsdFile {
     /// only in memory are written too.
     pub(crate) fn write_whole(&self, mut layer: Layer, out: &Path) -> Result<Vec<Warning>> {
         if has_extension(out, "usdz") {
-            let pictures = self.made.as_ref().map(|m| &m.pictures);
-            return save::write_package(layer, out, &self.resolver, pictures);
+            return self.write_package(layer, None, out);
         }
         let mut outputs = save::Outputs::default();
         self.write_pictures(&mut layer, out, &mut outputs)?;

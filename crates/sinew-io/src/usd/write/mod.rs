@@ -9,6 +9,7 @@ pub(crate) mod extents;
 pub(crate) mod fixes;
 pub(crate) mod flatten;
 pub(crate) mod instances;
+pub(crate) mod package;
 pub(crate) mod save;
 mod unbind;
 pub(crate) mod value_clips;

@@ -1,55 +1,39 @@
 //! Layers as files: the edited root layer under another name, and packages (.usdz) of a layer and its textures.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufWriter, Cursor};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use sinew_layer::usdz::{Content, Package};
-use sinew_layer::{Layer, Token, assets, usda, usdc, usdz};
-use sinew_stage::resolver::{FileResolver, Resolver};
+use sinew_layer::{Layer, assets, usda, usdc};
+use sinew_stage::resolver::Resolver;
 
 use super::edits::BakeEdits;
 use super::flatten::{has_extension, outermost_file, relative_to};
-use crate::error::explain;
-use crate::error::{Error, Result, Source};
+use crate::error::{Error, Result, explain};
 pub(crate) use crate::output::{Outputs, replace};
 use crate::usd::file::UsdFile;
-use crate::usd::from_asset::convert::Pictures;
 use sinew::error::Warning;
 
 impl UsdFile {
-    /// Writes the root layer, as edited, to another file, in the format of its extension. References, sublayers
-    /// and textures are not copied: in another folder the paths to them are written anew, relative to it.
+    /// Writes the root layer, as edited, to another file, in the format of its extension. It stays a layer: its references,
+    /// sublayers and variants are not flattened. In another folder the paths to them are written anew, relative to it; a
+    /// .usdz gets copies of all layers and textures.
     ///
-    /// What was made from another format is written whole, to a .usdz too: beside other files the textures go to a
+    /// What was made from another format is written whole: beside other files than .usdz the textures go to a
     /// folder of the file's name with `_textures`.
     ///
     /// # Errors
-    /// A .usdz on either side of a USD file, which has more than a layer; a file that is read from; a file that
-    /// cannot be written.
-    pub fn save_as(&self, out: impl AsRef<Path>) -> Result<()> {
+    /// A file that is read from; a file that cannot be written.
+    pub fn save_as(&self, out: impl AsRef<Path>) -> Result<Vec<Warning>> {
         let out = out.as_ref();
-        let fail = |source: Source| Error::Write {
-            file: out.to_owned(),
-            source,
-        };
-        if self.made.is_some() {
-            self.check_output(out)?;
-            return self
-                .write_whole(self.root_layer_copy(out)?, out)
-                .map(|_| ());
-        }
-        for file in [self.file(), out] {
-            if has_extension(file, "usdz") {
-                let file = file.display();
-                return Err(fail(
-                    format!("{file} is a package, which is more than a layer").into(),
-                ));
-            }
-        }
         self.check_output(out)?;
-        export(&self.root_layer_copy(out)?, out)
+        if self.made.is_some() {
+            return self.write_whole(self.root_layer_copy(out)?, out);
+        }
+        if has_extension(out, "usdz") {
+            let root = Layer::clone(self.stage.root_layer());
+            return self.write_package(root, Some(self.stage.root_identifier()), out);
+        }
+        export(&self.root_layer_copy(out)?, out)?;
+        Ok(Vec::new())
     }
 
     /// Writes the whole file, as edited, in the format of the extension. If the file or the output
@@ -63,61 +47,34 @@ impl UsdFile {
             self.check_output(out)?;
             return self.write_flattened(out, BakeEdits::default());
         }
-        self.save_as(out).map(|()| Vec::new())
+        self.save_as(out)
     }
-}
 
-impl UsdFile {
-    /// The root layer as it is in memory, to be written as `out`.
+    /// The root layer as it is in memory, to be written as `out`: paths that are relative to it lead to the same files
+    /// from there.
     pub(crate) fn root_layer_copy(&self, out: &Path) -> Result<Layer> {
         let mut layer = Layer::clone(self.stage.root_layer());
-        let folder = outermost_file(self.stage.root_identifier())
-            .parent()
-            .map_or_else(Default::default, Path::to_owned);
-        assets::map(&mut layer, |path| {
-            let new = anchored(path, &folder, out);
-            (new != path).then(|| new.into())
-        })
-        .map_err(|e| Error::open(self.file(), e))?;
+        let identifier = self.stage.root_identifier();
+        let folder = |file: &Path| {
+            let folder = file.parent().filter(|p| !p.as_os_str().is_empty());
+            folder.unwrap_or(Path::new(".")).canonicalize().ok()
+        };
+        let stays = !identifier.contains('[')
+            && !has_extension(Path::new(identifier), "usdz")
+            && folder(&outermost_file(identifier)) == folder(out);
+        if !stays {
+            assets::map(&mut layer, |path| {
+                let found = self.resolver.anchored(path, identifier)?;
+                let (file, inside) = match found.find('[') {
+                    Some(at) => found.split_at(at),
+                    None => (found.as_str(), ""),
+                };
+                Some((relative_to(Path::new(file), out) + inside).into())
+            })
+            .map_err(|e| Error::open(self.file(), e))?;
+        }
         Ok(layer)
     }
-}
-
-/// A path of a layer in `folder` as seen from the folder of `out`. Search paths, absolute paths,
-/// addresses and expressions stay.
-fn anchored(path: &str, folder: &Path, out: &Path) -> String {
-    let (file, inside) = match path.find('[') {
-        Some(at) => path.split_at(at),
-        None => (path, ""),
-    };
-    let spelled = file.starts_with("./") || file.starts_with("../");
-    let odd = file.is_empty() || file.starts_with('`') || file.contains("://");
-    if odd || Path::new(file).is_absolute() {
-        return path.to_owned();
-    }
-    // A plain name is looked for beside the layer before it is searched for.
-    let beside = folder.join(file);
-    let tiled = tiles(file).any(|tile| folder.join(tile).is_file());
-    if !spelled && !beside.exists() && !tiled {
-        return path.to_owned();
-    }
-    let same_folder = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    };
-    let out_folder = match out.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
-    if same_folder(folder, out_folder) {
-        return path.to_owned();
-    }
-    relative_to(&beside, out) + inside
 }
 
 /// Writes a layer beside `output` in the format of its extension, and renames it there.
@@ -149,119 +106,6 @@ pub(crate) fn export_with(layer: &Layer, output: &Path, outputs: &mut Outputs) -
     .map(drop)
 }
 
-/// Writes `layer` and every asset it names into one package. Assets that live inside another
-/// package are taken out of it, since readers refuse nested ones. A path to an asset that is not
-/// there stays as it is, with a warning; so do addresses such as `https://...`.
-pub(crate) fn write_package(
-    mut layer: Layer,
-    output: &Path,
-    resolver: &FileResolver,
-    pictures: Option<&Pictures>,
-) -> Result<Vec<Warning>> {
-    let fail = |source: Source| Error::write(output, source);
-    let mut packed = PackedAssets {
-        resolver,
-        pictures,
-        taken: HashMap::new(),
-        entries: Vec::new(),
-        missing: Vec::new(),
-    };
-    assets::map(&mut layer, |path| {
-        let new = packed.localise(path);
-        (new != path).then(|| Token::from(new))
-    })
-    .map_err(|e| fail(e.into()))?;
-    let stem = output
-        .file_stem()
-        .and_then(|s| s.to_str())
-        .unwrap_or("scene");
-    let root = usdc::write_layer(&layer, Cursor::new(Vec::new())).map_err(|e| fail(e.into()))?;
-    drop(layer);
-    // The first entry is the layer that opens.
-    let root = root.into_inner();
-    let mut entries = vec![(format!("{stem}.usdc"), Content::from(root.as_slice()))];
-    let mut packages: HashMap<&str, Package> = HashMap::new();
-    let within = packed.entries.iter().filter_map(|(_, file)| usdz::split_package_path(file));
-    for (package, _) in within {
-        if !packages.contains_key(package) {
-            let opened = Package::open(Path::new(package)).map_err(|e| fail(e.into()))?;
-            packages.insert(package, opened);
-        }
-    }
-    for (name, file) in &packed.entries {
-        let within = usdz::split_package_path(file)
-            .and_then(|(package, entry)| packages.get(package)?.bytes(entry));
-        let picture = pictures.and_then(|p| p.get(file.as_str()));
-        let content = match (picture, within) {
-            (Some(bytes), _) => Content::from(&bytes[..]),
-            (None, Some(bytes)) => Content::from(bytes),
-            (None, None) => Content::from(PathBuf::from(file)),
-        };
-        entries.push((name.clone(), content));
-    }
-    replace(output, |file: &mut BufWriter<&mut File>| {
-        usdz::write_package(output, file, entries).map_err(|e| explain(&e))
-    })?;
-    let message = "is not there, so it is not packed; the path to it stays";
-    let missing = packed.missing.into_iter();
-    Ok(missing
-        .map(|path| Warning::new("asset-missing", path, message))
-        .collect())
-}
-
-/// Gives assets entries in the package, and new paths.
-struct PackedAssets<'a> {
-    resolver: &'a FileResolver,
-    pictures: Option<&'a Pictures>,
-    /// New path by resolved file.
-    taken: HashMap<String, String>,
-    /// The entry's name, and the file or the picture.
-    entries: Vec<(String, String)>,
-    missing: Vec<String>,
-}
-
-impl PackedAssets<'_> {
-    fn resolve(&self, path: &str) -> Option<String> {
-        match self.pictures.is_some_and(|p| p.contains_key(path)) {
-            true => Some(path.to_owned()),
-            false => self.resolver.resolve(path, None),
-        }
-    }
-
-    fn localise(&mut self, path: &str) -> String {
-        if path.is_empty() || path.contains("://") {
-            return path.to_owned();
-        }
-        // One file may be spelled in several ways.
-        let resolved = self.resolve(path);
-        let file = resolved.clone().unwrap_or_else(|| path.to_owned());
-        if let Some(known) = self.taken.get(&file) {
-            return known.clone();
-        }
-        // A folder for each, so that equal names do not meet.
-        let folder = self.taken.len().to_string();
-        // UDIM textures are one path for many files.
-        let files: Vec<(String, String)> = match resolved {
-            Some(r) => vec![(path.to_owned(), r)],
-            None => tiles(path)
-                .filter_map(|tile| Some((tile.clone(), self.resolve(&tile)?)))
-                .collect(),
-        };
-        let new = if files.is_empty() {
-            self.missing.push(path.to_owned());
-            path.to_owned()
-        } else {
-            format!("./{folder}/{}", base_name(path))
-        };
-        for (path, resolved) in files {
-            let entry = format!("{folder}/{}", base_name(&path));
-            self.entries.push((entry, resolved));
-        }
-        self.taken.insert(file, new.clone());
-        new
-    }
-}
-
 /// The part of a path that stands for the number of a UDIM tile.
 const UDIM: &str = "<UDIM>";
 
@@ -270,14 +114,4 @@ pub(crate) fn tiles(path: &str) -> impl Iterator<Item = String> + '_ {
     (1001..=1100)
         .filter(|_| path.contains(UDIM))
         .map(move |tile| path.replace(UDIM, &tile.to_string()))
-}
-
-/// File name of an asset path, of the innermost file where it is inside a package.
-fn base_name(path: &str) -> String {
-    let inner = path
-        .trim_end_matches(']')
-        .rsplit('[')
-        .next()
-        .unwrap_or(path);
-    inner.rsplit(['/', '\\']).next().unwrap_or(inner).to_owned()
 }

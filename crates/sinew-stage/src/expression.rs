@@ -6,6 +6,9 @@ use sinew_layer::{Path, Token};
 /// How deep parentheses may nest. Deeper expressions stay as they are.
 const MAX_DEPTH: usize = 100;
 
+/// How long an expression may become; one that weaker ones would make longer stays as it is.
+const MAX_LENGTH: usize = 1 << 20;
+
 /// An expression. Operands of one operator stand in one list, so that long lists do not nest.
 #[derive(Clone, Debug, PartialEq)]
 enum Expression {
@@ -99,6 +102,12 @@ pub(crate) fn finish(expression: &mut PathExpression) {
 }
 
 fn over(strong: &str, weak: &str) -> Token {
+    // Each reference doubles what is below it: a few layers could fill the memory.
+    let references = strong.matches("%_").count();
+    if references.saturating_mul(weak.len()) > MAX_LENGTH {
+        return strong.into();
+    }
+
     let (Some(strong_parsed), Some(weak)) = (parse(strong), parse(weak)) else {
         return strong.into();
     };
@@ -323,6 +332,11 @@ mod tests {
     fn expressions_that_nest_deep_stay() {
         let deep = format!("{}/A{}", "(".repeat(100_000), ")".repeat(100_000));
         assert_eq!(over(&deep, ""), deep);
+        let mut doubled = Token::new("%_ %_ /A");
+        for _ in 0..100 {
+            doubled = over("%_ %_", &doubled);
+        }
+        assert!(doubled.len() <= 4 * MAX_LENGTH);
         let long = vec!["/A"; 100_000].join(" ");
         assert_eq!(over(&long, ""), long);
     }

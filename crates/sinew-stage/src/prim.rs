@@ -491,13 +491,17 @@ impl<'s> Prim<'s> {
         }
     }
 
-    /// The variant sets, each with its variants and the one that is selected.
+    /// The variant sets, each with its variants in the order of their names and the one that is selected.
     #[must_use]
     pub fn variant_sets(self) -> Vec<VariantSet> {
-        match self.is_prototype() {
-            true => Vec::new(),
-            false => self.data().index.variant_sets(),
+        if self.is_prototype() {
+            return Vec::new();
         }
+        let mut sets = self.data().index.variant_sets();
+        for set in &mut sets {
+            set.variants.sort();
+        }
+        sets
     }
 
     /// The variant of a set that is selected.

@@ -273,7 +273,7 @@ pub(super) fn walk_instanceable(nodes: &[Node], mut visit: impl FnMut(usize, boo
             continue;
         }
         let direct = at != 0 && (direct || !node.ancestral);
-        if visit(at, direct && node.has_specs) {
+        if visit(at, direct && node.has_specs && node.contributes()) {
             let below = open.len();
             let mut child = node.first;
             while child != NONE {

@@ -142,7 +142,8 @@ impl Indexer<'_> {
         }
         let node = &mut self.graph.nodes[at];
         if node.kind == ArcKind::Specialize {
-            let was_inert = node.inert || node.culled;
+            // One that is at the root already, and inert, is so for good: its prim cannot have opinions.
+            let was_inert = (node.inert || node.culled) && node.parent != Some(0);
             let restricted = node.restricted;
             if was_inert {
                 node.set_inert(false);

@@ -108,29 +108,31 @@ impl Map {
         let (Some(outer_map), Some(inner_map)) = (&self.0, &inner.0) else {
             return if self.is_identity() { inner } else { self }.clone();
         };
-        let mut pairs: Vec<(Path, Path)> = inner_map
-            .pairs
-            .iter()
-            .map(|(s, t)| (s.clone(), self.to_target_or_empty(t)))
-            .collect();
-        let own = pairs.len();
-        for (source, target) in &outer_map.pairs {
-            let Some(source) = inner.to_source(source) else {
-                continue;
-            };
-            if !pairs[..own].iter().any(|(s, _)| *s == source) {
-                pairs.push((source, target.clone()));
-            }
+        // All places where the composed map can differ from that of the place above.
+        let mut sources: Vec<Path> = inner_map.pairs.iter().map(|(s, _)| s.clone()).collect();
+        sources.extend(
+            outer_map
+                .pairs
+                .iter()
+                .filter_map(|(s, _)| inner.to_source(s)),
+        );
+        // Maps with relocates have more pairs, and leave their targets as they are.
+        if inner_map.root && inner_map.pairs.len() < 2 && outer_map.pairs.len() < 2 {
+            let ends = inner_map.pairs.iter().map(|(_, t)| t);
+            sources.extend(ends.filter(|t| !t.is_empty()).cloned());
         }
+        sources.sort_unstable();
+        sources.dedup();
+        let image = |path: &Path| self.to_target(&inner.to_target(path)?);
+        let pairs = sources
+            .into_iter()
+            .map(|source| {
+                let target = image(&source).unwrap_or_default();
+                (source, target)
+            })
+            .collect();
         let root = outer_map.root && inner_map.root;
         Self::new(pairs, root, outer_map.offset.after(&inner_map.offset))
-    }
-
-    fn to_target_or_empty(&self, path: &Path) -> Path {
-        match path.is_empty() {
-            true => Path::empty(),
-            false => self.to_target(path).unwrap_or_default(),
-        }
     }
 
     /// The map back.

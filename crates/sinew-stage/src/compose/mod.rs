@@ -21,6 +21,8 @@ mod relocates;
 mod site;
 mod stack;
 mod strength;
+#[cfg(test)]
+mod tests;
 mod variants;
 mod work;
 

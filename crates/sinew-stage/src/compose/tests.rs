@@ -1,0 +1,121 @@
+//! Each kind of arc, and what ends circles and bombs.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::{Composer, Options, PrimIndex};
+use crate::error::Error;
+use crate::resolver::FileResolver;
+
+fn composer(files: &[(&str, &str)]) -> Composer {
+    let mut resolver = FileResolver::new(Vec::new());
+    for (name, text) in files {
+        resolver.add_file(*name, format!("#usda 1.0\n{text}\n").into_bytes());
+    }
+    Composer::new(Arc::new(resolver), files[0].0, None, Options::default()).unwrap()
+}
+
+fn prim(composer: &Composer, path: &str) -> PrimIndex {
+    let names = path.split('/').filter(|n| !n.is_empty());
+    names.fold(composer.root(), |parent, name| {
+        composer.child(&parent, name).unwrap()
+    })
+}
+
+fn sites(prim: &PrimIndex) -> Vec<String> {
+    let site = |o: super::Opinion<'_>| format!("{}{}", o.layer.identifier, o.path);
+    prim.opinions().map(site).collect()
+}
+
+#[test]
+fn arcs_have_their_order_of_strength() {
+    let composer = composer(&[
+        (
+            "a",
+            "def \"A\" (inherits = </I>\n references = @b@</B>\n payload = @c@</C>\n specializes = </S>
+            variants = { string v = \"x\" }\n prepend variantSets = \"v\") {\n variantSet \"v\" = { \"x\" {}\n }\n }
+            class \"I\" {}\n class \"S\" {}",
+        ),
+        ("b", "def \"B\" {}\n class \"I\" {}"),
+        ("c", "def \"C\" (inherits = </I>) {}\n class \"I\" {}"),
+    ]);
+    let expected = ["a/A", "a/I", "a/A{v=x}", "b/B", "c/C", "c/I", "a/S"];
+    assert_eq!(sites(&prim(&composer, "/A")), expected);
+    assert_eq!(composer.diagnostics(), []);
+}
+
+#[test]
+fn relocates_and_offsets_follow_their_arcs() {
+    let composer = composer(&[
+        (
+            "a",
+            "(\n relocates = { </A/X>: </A/Y> }\n subLayers = [@s@ (offset = 2)]\n)\ndef \"A\" (references = @b@</B> (scale = 2)) {}",
+        ),
+        ("s", "over \"A\" {}"),
+        ("b", "def \"B\" { def \"X\" {}\n }"),
+    ]);
+    let a = prim(&composer, "/A");
+    assert_eq!(a.child_names(), ["Y"]);
+    let offsets: Vec<_> = a.opinions().map(|o| a.offset(&o)).collect();
+    assert_eq!(offsets[1].offset, 2.0);
+    assert_eq!(offsets[2].scale, 2.0);
+    assert_eq!(sites(&prim(&composer, "/A/Y")), ["b/B/X"]);
+}
+
+#[test]
+fn instances_share_all_but_local_opinions() {
+    let composer = composer(&[
+        (
+            "a",
+            "def \"A\" (references = @b@</B>\n instanceable = true) { over \"X\" {}\n }
+            def \"C\" (references = @b@</B>\n instanceable = true) {}",
+        ),
+        (
+            "b",
+            "def \"B\" { def \"X\" (inherits = </B/Base>) {}\n class \"Base\" {}\n }",
+        ),
+    ]);
+    let (a, c) = (prim(&composer, "/A"), prim(&composer, "/C"));
+    assert!(a.is_instanceable());
+    assert_eq!(a.instance_key(), c.instance_key());
+    assert_eq!(sites(&prim(&composer, "/A/X")), ["b/B/X", "b/B/Base"]);
+}
+
+#[test]
+fn circles_are_diagnostics() {
+    let composer = composer(&[
+        (
+            "a",
+            "(\n subLayers = [@a@]\n)\ndef \"A\" (references = @b@</B>) {}\n def \"C\" (inherits = </C/D>) { def \"D\" {}\n }",
+        ),
+        (
+            "b",
+            "def \"B\" (references = @b@</B>\n payload = @none@) {}",
+        ),
+    ]);
+    prim(&composer, "/A");
+    prim(&composer, "/C");
+    let codes: Vec<_> = composer.diagnostics().iter().map(|d| d.code).collect();
+    let expected = ["sublayer-cycle", "arc-cycle", "missing-asset", "arc-cycle"];
+    assert_eq!(codes, expected);
+}
+
+#[test]
+fn a_reference_bomb_is_too_large() {
+    let mut text = String::new();
+    for level in 0..10 {
+        let targets: Vec<_> = (0..10).map(|i| format!("</M{level}_{i}>")).collect();
+        let _ = writeln!(
+            text,
+            "def \"L{level}\" (references = [{}]) {{}}",
+            targets.join(", ")
+        );
+        for i in 0..10 {
+            let next = level + 1;
+            let _ = writeln!(text, "def \"M{level}_{i}\" (references = </L{next}>) {{}}");
+        }
+    }
+    let composer = composer(&[("a", &text)]);
+    let error = composer.child(&composer.root(), "L0").unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+}

@@ -45,6 +45,8 @@ fn baked(input: &Path, output: &Path, space: OutSpace, rigid: Rigid) -> openusd:
     options.backend = Backend::Cpu;
     options.space = Some(space);
     options.rigid = rigid;
+    // As in Pixar's bake, where Skeletons still move and count.
+    options.keep_bindings = true;
     bake(input, output, &options, &mut |_| {}).unwrap();
     usd::open(output)
 }

@@ -37,7 +37,12 @@ pub enum Extent {
     /// The authored extent: `[low, high]`. An array of another length is no extent.
     Corners(Sampled<Vec<Vec3>>),
     /// The box around the joint pivots of a Skeleton (rule 34).
-    Joints(SkeletonInstance),
+    Joints {
+        /// The Skeleton and its animation.
+        skeleton: SkeletonInstance,
+        /// Path of the prim whose skel:animationSource binds the animation; `None` without one.
+        bound_at: Option<String>,
+    },
     /// An unknown extent, such as that of a volume or a point instancer without an authored one.
     Unknown,
 }

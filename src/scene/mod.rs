@@ -67,6 +67,8 @@ pub struct SkelRoot {
     pub path: String,
     /// Index into [`Scene::prims`].
     pub prim: usize,
+    /// Whether a prim above has an animation source, which Skeletons without their own inherit.
+    pub inherits_animation: bool,
 }
 
 /// The part of a SkelRoot's extent that a skinnable prim bound to a Skeleton adds (rule 33).

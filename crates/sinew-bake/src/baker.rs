@@ -358,12 +358,14 @@ fn usd_edits(
     let retype = retyped(scene, prims.values());
     let window = hints::Window::ALL;
     let only_baked_times = options.frames.is_some();
-    let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times, window);
+    let unbind = options.unbind(scene, &retype);
+    let roots = (&retype[..], &unbind[..]);
+    let hints = hints::bake_hints(scene, &prims, roots, only_baked_times, window);
     prims.values_mut().for_each(samples::drop_redundant);
     BakeEdits {
         prims: prims.into_values().collect(),
         hints,
-        unbind: options.unbind(&retype),
+        unbind,
         retype,
     }
 }

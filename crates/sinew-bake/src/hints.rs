@@ -37,19 +37,20 @@ use sinew_io::usd::BakedHint;
 ///
 /// `baked` is by index into [`Scene::bindings`]. Its samples are not thinned yet, because hints
 /// have samples at the same times. `retyped` are the SkelRoots that become Xforms and have no
-/// extent of their own any more. With `only_baked_times`, only the times of `baked` are sampled.
+/// extent of their own any more. Skeletons that are bound to their animation at or below the
+/// `unbound` SkelRoots lose it. With `only_baked_times`, only the times of `baked` are sampled.
 /// Times outside `window` are sampled only if values in it depend on them.
 pub(super) fn bake_hints(
     scene: &Scene,
     baked: &BTreeMap<usize, BakedPrim>,
-    retyped: &[String],
+    (retyped, unbound): (&[String], &[String]),
     only_baked_times: bool,
     window: Window,
 ) -> Vec<BakedHint> {
     if scene.bounds.hints.is_empty() {
         return Vec::new();
     }
-    let baked_stage = BakedStage::new(scene, baked, retyped);
+    let baked_stage = BakedStage::new(scene, baked, retyped, unbound);
     let mut out = Vec::new();
     for hint in &scene.bounds.hints {
         let model = Model::new(&baked_stage, hint);

@@ -62,12 +62,16 @@ pub struct BakeOptions {
 }
 
 impl BakeOptions {
-    /// The SkelRoots below which bindings are removed, of those that become Xforms.
-    pub(super) fn unbind(&self, retype: &[String]) -> Vec<String> {
-        match self.keep_bindings {
-            true => Vec::new(),
-            false => retype.to_vec(),
-        }
+    /// The SkelRoots below which bindings are removed, of those that become Xforms. A Skeleton that
+    /// loses its own animation source would take that of a prim above the SkelRoot, so there
+    /// bindings stay.
+    pub(super) fn unbind(&self, scene: &Scene, retype: &[String]) -> Vec<String> {
+        let roots = scene
+            .skel_roots
+            .iter()
+            .filter(|_| !self.keep_bindings && !self.layer);
+        let roots = roots.filter(|r| !r.inherits_animation && retype.contains(&r.path));
+        roots.map(|r| r.path.clone()).collect()
     }
 
     /// The plan of these options, for USD.

@@ -263,6 +263,12 @@ fn explain_target(tree: &PrimTree, target: &Target) -> Option<String> {
     }
 }
 
+/// The prim whose skel:animationSource drives a Skeleton: the Skeleton or the nearest prim above it.
+#[must_use]
+pub fn animation_bound_at(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {
+    inherited_animation_source(tree, skeleton).map(|(at, _)| at)
+}
+
 /// The SkelAnimation that drives a Skeleton, even if no prim is bound to that Skeleton (rule 3).
 #[must_use]
 pub fn animation_of(tree: &PrimTree, skeleton: PrimIndex) -> Option<PrimIndex> {

@@ -114,7 +114,9 @@ impl<'a> ClipMaker<'a> {
         let mut prims = baked.prims;
         // A prim with a sample at some time is in every clip, so these are the same in all clips.
         let retyped = retyped(scene, prims.values());
-        let hints = bake_hints(scene, &prims, &retyped, only_baked_times, cut.window);
+        let unbound = self.bake.options.unbind(scene, &retyped);
+        let roots = (&retyped[..], &unbound[..]);
+        let hints = bake_hints(scene, &prims, roots, only_baked_times, cut.window);
         for (b, prim) in &mut prims {
             samples::drop_redundant(prim);
             if self.work.plan.of(*b).transform == Some(TransformKind::World) {

@@ -62,8 +62,7 @@ fn as_text(options: &BakeOptions) -> String {
         anim_source,
         rigid,
         space,
-        // Clips have no bindings.
-        keep_bindings: _,
+        keep_bindings,
         ignore_free_space: _,
         vat: _,
         clip_frames,
@@ -94,6 +93,9 @@ fn as_text(options: &BakeOptions) -> String {
     match anim_source {
         AnimSource::AtSkeleton => {}
         AnimSource::AtBinding => out.push("anim-source binding".to_owned()),
+    }
+    if *keep_bindings {
+        out.push("keep-bindings".to_owned());
     }
     match rigid {
         Rigid::Xform => {}

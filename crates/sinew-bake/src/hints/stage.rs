@@ -6,9 +6,11 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 
 use super::super::{BakedPrim, Samples};
+use crate::baker::is_below;
 use sinew::math;
 use sinew::sampled::{Interpolation, Lerp, Sampled, Time};
 use sinew::scene::{BoundsNode, Extent, Scene};
+use sinew::skel::SkeletonInstance;
 use sinew::skel::utils::skeleton_extent;
 
 /// The stage after the bake is written.
@@ -17,6 +19,8 @@ pub(super) struct BakedStage<'a> {
     /// The baked data, by index into [`Scene::prims`]. Instances with the same result share it.
     pub(super) baked: HashMap<usize, Arc<Baked>>,
     pub(super) retyped: HashSet<usize>,
+    /// Skeletons that lose their animation with their bindings, by index into [`Scene::prims`].
+    still: HashMap<usize, SkeletonInstance>,
 }
 
 pub(super) struct Baked {
@@ -30,6 +34,7 @@ impl<'a> BakedStage<'a> {
         scene: &'a Scene,
         baked: &BTreeMap<usize, BakedPrim>,
         retyped: &[String],
+        unbound: &[String],
     ) -> Self {
         let bindings = scene.bindings.iter();
         let prim_at: HashMap<&str, usize> = bindings.map(|b| (b.path.as_str(), b.prim)).collect();
@@ -45,11 +50,24 @@ impl<'a> BakedStage<'a> {
             let places = prim.places().filter_map(|path| prim_at.get(path));
             all.extend(places.map(|place| (*place, baked.clone())));
         }
+        let mut still = HashMap::new();
+        for node in &scene.bounds.nodes {
+            if let Some(Extent::Joints {
+                skeleton,
+                bound_at: Some(at),
+            }) = &node.extent
+                && unbound.iter().any(|root| is_below(at, root))
+            {
+                let skeleton = SkeletonInstance::new(skeleton.skeleton().clone(), None);
+                still.insert(node.prim, skeleton);
+            }
+        }
         let retyped: HashSet<&str> = retyped.iter().map(String::as_str).collect();
         let roots = scene.skel_roots.iter();
         Self {
             scene,
             baked: all,
+            still,
             retyped: roots
                 .filter(|r| retyped.contains(r.path.as_str()))
                 .map(|r| r.prim)
@@ -107,7 +125,8 @@ impl<'a> BakedStage<'a> {
         }
         match own {
             Extent::Corners(corners) => two_corners(&corners.at(time)?),
-            Extent::Joints(skeleton) => {
+            Extent::Joints { skeleton, .. } => {
+                let skeleton = self.still.get(&node.prim).unwrap_or(skeleton);
                 let corners = skeleton_extent(skeleton, time, None).ok().flatten()?;
                 two_corners(&corners)
             }
@@ -120,7 +139,7 @@ impl<'a> BakedStage<'a> {
         let xform = &self.scene.prims[node.prim].xform;
         self.baked.contains_key(&node.prim)
             || xform.resets
-            || matches!(node.extent, Some(Extent::Joints(_)))
+            || matches!(node.extent, Some(Extent::Joints { .. }))
             || self.own_times(node).next().is_some()
     }
 
@@ -131,7 +150,9 @@ impl<'a> BakedStage<'a> {
             _ => None,
         };
         let joints = match &node.extent {
-            Some(Extent::Joints(skeleton)) => skeleton.animation(),
+            Some(Extent::Joints { skeleton, .. }) if !self.still.contains_key(&node.prim) => {
+                skeleton.animation()
+            }
             _ => None,
         };
         let xform = &self.scene.prims[node.prim].xform;

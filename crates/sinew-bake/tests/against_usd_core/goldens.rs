@@ -191,6 +191,8 @@ impl Golden {
     /// The whole way: a file in, a file out, read as a stage.
     fn bake(&self, backend: Backend, layer: bool) -> Result<(), Failed> {
         let mut options = BakeOptions::default();
+        // Pixar's hints count Skeletons that still move.
+        options.keep_bindings = true;
         options.backend = backend;
         options.layer = layer;
         let baked = self.baked(options)?;
@@ -237,6 +239,8 @@ impl Golden {
     /// Rigid prims as points, with their transforms as they were.
     fn bake_rigid_points(&self) -> Result<(), Failed> {
         let mut options = BakeOptions::default();
+        // Pixar's hints count Skeletons that still move.
+        options.keep_bindings = true;
         options.backend = Backend::Cpu;
         options.rigid = Rigid::Points;
         let baked = self.baked(options)?;

@@ -902,3 +902,91 @@ fn instances_of_skinned_prototypes_are_drawn() {
         [[100.0, 0.0, 0.0], [106.0, 8.0, 0.0]]
     );
 }
+
+/// A Skeleton beside the SkelRoot's animation source, which only the schema's text finds.
+fn bound_by_the_mesh() -> String {
+    format!(
+        r#"#usda 1.0
+(
+    startTimeCode = 1
+    endTimeCode = 3
+)
+def SkelRoot "R" ({API}) {{
+    def Skeleton "Skel" ({API}) {{
+        uniform token[] joints = ["A"]
+        uniform matrix4d[] bindTransforms = [{IDENTITY}]
+        uniform matrix4d[] restTransforms = [{IDENTITY}]
+    }}
+    def SkelAnimation "Anim" {{
+        uniform token[] joints = ["A"]
+        float3[] translations.timeSamples = {{ 1: [(0, 0, 0)], 3: [(8, 0, 0)] }}
+        quatf[] rotations = [(1, 0, 0, 0)]
+        half3[] scales = [(1, 1, 1)]
+    }}
+    def Mesh "M" ({API}) {{
+        rel skel:skeleton = </R/Skel>
+        rel skel:animationSource = </R/Anim>
+        int[] primvars:skel:jointIndices = [0, 0, 0] (interpolation = "vertex")
+        float[] primvars:skel:jointWeights = [1, 1, 1] (interpolation = "vertex")
+        {TRIANGLE}
+    }}
+}}
+"#
+    )
+}
+
+#[test]
+fn the_animation_source_can_be_chosen_everywhere() {
+    let bench = Bench::new();
+    let input = bench.write("in.usda", bound_by_the_mesh());
+    let input = input.to_str().unwrap();
+    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    let binding = ["--anim-source", "binding"];
+    // The clip is bound only as the schema's text has it.
+    let (moved, map) = (path("moved.usda"), bench.write("map.json", r#"{"A": "A"}"#));
+    let map = map.to_str().unwrap();
+    let retarget = [
+        "retarget", input, input, "-o", &moved, "--map", map, "--json",
+    ];
+    let report = sinew(&[&retarget[..], &binding].concat());
+    assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["clip"], "/R/Anim");
+    let converted = sinew(&[&["convert", input, "-o", &path("c.usda")][..], &binding].concat());
+    assert_eq!(converted.status.code(), Some(0), "{}", stderr(&converted));
+    let told = |args: &[&str]| stderr(&sinew(args)).contains("animation-source-ignored");
+    assert!(told(&["convert", input, "-o", &path("d.usda")]));
+    assert!(!told(
+        &[&["convert", input, "-o", &path("d.usda")][..], &binding].concat()
+    ));
+    if std::env::var_os("SINEW_NO_GPU").is_some() {
+        eprintln!("SINEW_NO_GPU: nothing is drawn");
+        return;
+    }
+    // The triangle is at the left, or has left the picture of the first frame's camera. %d is a number.
+    let picture = |name: &str, more: &[&str]| {
+        let out = path(name);
+        let args = [
+            "render",
+            input,
+            "-o",
+            &out,
+            "--frames",
+            "1:3:2",
+            "--size",
+            "64x64",
+            "--no-grid",
+        ];
+        let output = sinew(&[&args[..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let at = |number: &str| {
+            let file = out.replace("%03d", number).replace("###", number);
+            std::fs::read(&file).unwrap_or_else(|e| panic!("{file}: {e}"))
+        };
+        (at("001"), at("003"))
+    };
+    let (first, last) = picture("still/%03d.png", &[]);
+    assert_eq!(first, last);
+    let (first, last) = picture("moved/###.png", &binding);
+    assert_ne!(first, last);
+}

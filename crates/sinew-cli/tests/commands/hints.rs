@@ -46,6 +46,8 @@ fn baked(input: &Path, output: &Path, space: OutSpace, rigid: Rigid) -> Stage {
     options.backend = Backend::Cpu;
     options.space = Some(space);
     options.rigid = rigid;
+    // As in Pixar's bake, where Skeletons still move and count.
+    options.keep_bindings = true;
     bake(input, output, &options, &mut |_| {}).unwrap();
     usd::open(output)
 }

@@ -19,7 +19,7 @@ use sinew::scene::{
     XformStack,
 };
 use sinew::skel::SkeletonInstance;
-use sinew::skel::binding::animation_of;
+use sinew::skel::binding::{animation_bound_at, animation_of};
 
 type Corners = Sampled<Vec<Vec3>>;
 
@@ -316,7 +316,11 @@ impl BoundsReader<'_> {
         if prim.is_a("Skeleton")
             && let Some(skeleton) = self.skeleton(prim)?
         {
-            return Ok(Some(Extent::Joints(skeleton)));
+            let path = prim.path().as_str();
+            let index = self.tree.tree.iter().position(|p| p.path == path);
+            let bound_at = index.and_then(|i| animation_bound_at(&self.tree.tree, i));
+            let bound_at = bound_at.map(|i| self.tree.tree[i].path.clone());
+            return Ok(Some(Extent::Joints { skeleton, bound_at }));
         }
         if prim.is_a("PointInstancer") || prim.is_a("Volume") {
             let message = "has no authored extent, so the extentsHints above leave it out";

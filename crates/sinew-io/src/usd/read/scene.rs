@@ -66,6 +66,9 @@ impl UsdFile {
                 skel_roots.push(SkelRoot {
                     path: prim.path.clone(),
                     prim: builder.scene_prim(i)?,
+                    inherits_animation: prim
+                        .parent
+                        .is_some_and(|p| binding::animation_bound_at(&tree.tree, p).is_some()),
                 });
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sinew_layer::layer::field;
-use sinew_layer::value::{AssetPath, LayerOffset, Spline, TimeCode, Variability};
+use sinew_layer::value::{AssetPath, LayerOffset, Spline, Variability};
 use sinew_layer::{Path, SpecKind, TimeSamples, Token, Value};
 
 use crate::clips::ClipSet;
@@ -310,7 +310,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         let element = name.strip_suffix("[]").unwrap_or(&name);
         matches!(
             element,
-            "timecode" | "asset" | "pathExpression" | "dictionary"
+            "timecode" | "duration" | "asset" | "pathExpression" | "dictionary"
         )
     }
 
@@ -382,17 +382,10 @@ impl<'s, 'n> Attribute<'s, 'n> {
     }
 
     fn spline_value(opinion: &SpecOpinion<'_>, spline: &Spline, time: f64) -> Option<Value> {
-        let mut value = match opinion.offset.is_identity() {
-            true => spline.value(time)?,
-            false => spline.offset(&opinion.offset).value(time)?,
-        };
-        if let Value::TimeCode(TimeCode(code)) = &mut value
-            && !opinion.offset.is_identity()
-        {
-            // The offset of the spline has moved times, not values.
-            *code = opinion.offset.apply(*code);
+        match opinion.offset.is_identity() {
+            true => spline.value(time),
+            false => spline.offset(&opinion.offset).value(time),
         }
-        Some(value)
     }
 
     /// The default of an opinion, and of weaker ones as far as they add to it.

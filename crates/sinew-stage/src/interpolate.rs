@@ -3,7 +3,7 @@
 //! Scales in half precision have three digits, so another order of the same operations would show.
 
 use half::f16;
-use sinew_layer::value::{Array, Quat, TimeCode};
+use sinew_layer::value::{Array, Duration, Quat, TimeCode};
 use sinew_layer::{TimeSamples, Value};
 
 use crate::error::Result;
@@ -34,6 +34,7 @@ pub(crate) fn is_linear(value: &Value) -> bool {
             | V::Float(_)
             | V::Double(_)
             | V::TimeCode(_)
+            | V::Duration(_)
             | V::Matrix2d(_)
             | V::Matrix3d(_)
             | V::Matrix4d(_)
@@ -53,6 +54,7 @@ pub(crate) fn is_linear(value: &Value) -> bool {
             | V::FloatArray(_)
             | V::DoubleArray(_)
             | V::TimeCodeArray(_)
+            | V::DurationArray(_)
             | V::Matrix2dArray(_)
             | V::Matrix3dArray(_)
             | V::Matrix4dArray(_)
@@ -90,6 +92,7 @@ pub(crate) fn lerp(a: &Value, b: &Value, alpha: f64) -> Option<Value> {
         Float, FloatArray;
         Double, DoubleArray;
         TimeCode, TimeCodeArray;
+        Duration, DurationArray;
         Matrix2d, Matrix2dArray;
         Matrix3d, Matrix3dArray;
         Matrix4d, Matrix4dArray;
@@ -130,6 +133,12 @@ impl Lerp for f64 {
 }
 
 impl Lerp for TimeCode {
+    fn lerp(&self, to: &Self, alpha: f64) -> Self {
+        Self(self.0.lerp(&to.0, alpha))
+    }
+}
+
+impl Lerp for Duration {
     fn lerp(&self, to: &Self, alpha: f64) -> Self {
         Self(self.0.lerp(&to.0, alpha))
     }

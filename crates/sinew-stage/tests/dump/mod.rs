@@ -11,7 +11,10 @@ use sinew_stage::{Attribute, Predicate, Prim, Relationship, Source, Stage, Stage
 /// All facts of a stage; an error if it does not open.
 pub fn stage(file: &Path) -> Result<Vec<String>, String> {
     let mut dump = Dump { out: Vec::new() };
-    let options = StageOptions::new(Arc::new(FileResolver::new(Vec::new())), file.to_string_lossy());
+    let options = StageOptions::new(
+        Arc::new(FileResolver::new(Vec::new())),
+        file.to_string_lossy(),
+    );
     dump.stage(&Stage::open(options).map_err(|e| e.to_string())?);
     Ok(dump.out)
 }
@@ -36,7 +39,10 @@ fn number(x: f64) -> String {
 }
 
 fn text(s: &str) -> String {
-    s.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r")
+    s.replace('\\', "\\\\")
+        .replace('\n', "\\n")
+        .replace('\t', "\\t")
+        .replace('\r', "\\r")
 }
 
 fn hash(parts: &[String]) -> String {
@@ -50,7 +56,11 @@ fn hash(parts: &[String]) -> String {
 }
 
 fn joined<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
-    items.into_iter().map(|i| i.to_string()).collect::<Vec<_>>().join(",")
+    items
+        .into_iter()
+        .map(|i| i.to_string())
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// The text of one element.
@@ -82,6 +92,7 @@ elements! {
     Token: |v| format!("s{}", text(v));
     sinew_layer::value::AssetPath: |v| format!("a{}", text(&v.0));
     sinew_layer::value::TimeCode: |v| format!("t{}", number(v.0));
+    sinew_layer::value::Duration: |v| format!("d{}", number(v.0));
     sinew_layer::value::PathExpression: |v| format!("x{}", text(&v.0));
 }
 
@@ -105,12 +116,20 @@ impl<T: Element> Element for Box<T> {
 
 fn array<T: Element>(items: &[T]) -> String {
     let parts: Vec<String> = items.iter().map(Element::print).collect();
-    format!("[{}:{}:{}]", parts.len(), hash(&parts), joined(&parts[..parts.len().min(2)]))
+    format!(
+        "[{}:{}:{}]",
+        parts.len(),
+        hash(&parts),
+        joined(&parts[..parts.len().min(2)])
+    )
 }
 
 fn list<T: Element>(op: &sinew_layer::ListOp<T>) -> String {
     match op.explicit {
-        true => format!("L[{}]", joined(op.explicit_items.iter().map(Element::print))),
+        true => format!(
+            "L[{}]",
+            joined(op.explicit_items.iter().map(Element::print))
+        ),
         false => "edits".to_owned(),
     }
 }
@@ -147,7 +166,7 @@ fn value(v: &Value) -> String {
         (Bool, BoolArray), (UChar, UCharArray), (Int, IntArray), (UInt, UIntArray), (Int64, Int64Array),
         (UInt64, UInt64Array), (Half, HalfArray), (Float, FloatArray), (Double, DoubleArray),
         (String, StringArray), (Token, TokenArray), (AssetPath, AssetPathArray),
-        (TimeCode, TimeCodeArray), (PathExpression, PathExpressionArray),
+        (TimeCode, TimeCodeArray), (Duration, DurationArray), (PathExpression, PathExpressionArray),
         (Matrix2d, Matrix2dArray), (Matrix3d, Matrix3dArray), (Matrix4d, Matrix4dArray),
         (Quatd, QuatdArray), (Quatf, QuatfArray), (Quath, QuathArray),
         (Vec2d, Vec2dArray), (Vec2f, Vec2fArray), (Vec2h, Vec2hArray), (Vec2i, Vec2iArray),
@@ -182,7 +201,10 @@ impl Dump {
         names.sort();
         self.line(&[path, "metadata", &joined(&names)]);
         for name in names {
-            if !matches!(name.as_str(), "specifier" | "typeName" | "variability" | "custom") {
+            if !matches!(
+                name.as_str(),
+                "specifier" | "typeName" | "variability" | "custom"
+            ) {
                 self.line(&[path, &format!("metadata {name}"), &result(get(&name))]);
             }
         }
@@ -195,8 +217,16 @@ impl Dump {
             Variability::Uniform => "Uniform",
         };
         let type_name = attribute.type_name();
-        self.line(&[&path, "attribute", &type_name, variability, truth(attribute.is_custom())]);
-        self.metadata(&path, attribute.authored_metadata_names(), |n| attribute.metadata(n));
+        self.line(&[
+            &path,
+            "attribute",
+            &type_name,
+            variability,
+            truth(attribute.is_custom()),
+        ]);
+        self.metadata(&path, attribute.authored_metadata_names(), |n| {
+            attribute.metadata(n)
+        });
         let times = attribute.times().unwrap_or_default();
         self.line(&[&path, "times", &joined(times.iter().map(|t| number(*t)))]);
         let source = |time| match attribute.source(time) {
@@ -208,7 +238,11 @@ impl Dump {
             Source::Clips => "ValueClips",
         };
         self.line(&[&path, "source", source(None), source(Some(1.0))]);
-        let has = [attribute.has_authored_value(), attribute.has_value(), attribute.might_be_time_varying()];
+        let has = [
+            attribute.has_authored_value(),
+            attribute.has_value(),
+            attribute.might_be_time_varying(),
+        ];
         self.line(&[&path, "has", truth(has[0]), truth(has[1]), truth(has[2])]);
         self.line(&[&path, "default", &result(attribute.get(None))]);
         let mut at = vec![-1000.0, 0.0, 1.3, 7.75, 1000.0];
@@ -224,18 +258,31 @@ impl Dump {
                 continue;
             }
             seen.push(time);
-            self.line(&[&path, &format!("at {}", number(time)), &result(attribute.get(Some(time)))]);
+            self.line(&[
+                &path,
+                &format!("at {}", number(time)),
+                &result(attribute.get(Some(time))),
+            ]);
         }
         self.line(&[&path, "connections", &joined(attribute.connections())]);
     }
 
     fn relationship(&mut self, relationship: Relationship<'_, '_>) {
         let path = relationship.path().to_string();
-        let (custom, authored) = (relationship.is_custom(), relationship.has_authored_targets());
+        let (custom, authored) = (
+            relationship.is_custom(),
+            relationship.has_authored_targets(),
+        );
         self.line(&[&path, "relationship", truth(custom), truth(authored)]);
-        self.metadata(&path, relationship.authored_metadata_names(), |n| relationship.metadata(n));
+        self.metadata(&path, relationship.authored_metadata_names(), |n| {
+            relationship.metadata(n)
+        });
         self.line(&[&path, "targets", &joined(relationship.targets())]);
-        self.line(&[&path, "forwarded", &joined(relationship.forwarded_targets())]);
+        self.line(&[
+            &path,
+            "forwarded",
+            &joined(relationship.forwarded_targets()),
+        ]);
     }
 
     fn prim(&mut self, prim: Prim<'_>) {
@@ -256,7 +303,14 @@ impl Dump {
         let flags: String = flags.iter().map(|f| if *f { '1' } else { '0' }).collect();
         self.line(&[&path, "prim", prim.type_name(), specifier, &flags]);
         self.line(&[&path, "apis", &joined(prim.applied_schemas())]);
-        let is = ["Typed", "Imageable", "Xformable", "Boundable", "Gprim", "PointBased"];
+        let is = [
+            "Typed",
+            "Imageable",
+            "Xformable",
+            "Boundable",
+            "Gprim",
+            "PointBased",
+        ];
         self.line(&[&path, "is", &joined(is.map(|t| truth(prim.is_a(t))))]);
         self.line(&[&path, "properties", &joined(prim.property_names())]);
         self.line(&[&path, "authored", &joined(prim.authored_property_names())]);
@@ -276,10 +330,18 @@ impl Dump {
     }
 
     fn stage(&mut self, stage: &Stage) {
-        self.metadata("/", stage.authored_metadata_names(), |n| stage.authored_metadata(n));
+        self.metadata("/", stage.authored_metadata_names(), |n| {
+            stage.authored_metadata(n)
+        });
         let rates = [stage.time_codes_per_second(), stage.frames_per_second()].map(number);
         self.line(&["/", "rates", &rates[0], &rates[1]]);
-        for name in ["upAxis", "metersPerUnit", "startTimeCode", "comment", "framePrecision"] {
+        for name in [
+            "upAxis",
+            "metersPerUnit",
+            "startTimeCode",
+            "comment",
+            "framePrecision",
+        ] {
             self.line(&["/", &format!("stage {name}"), &result(stage.metadata(name))]);
         }
         self.line(&["/", "prototypes", &stage.prototypes().count().to_string()]);

@@ -82,6 +82,15 @@ pub struct RestExtent {
     pub geom_bind: Sampled<DMat4>,
 }
 
+/// A bound prim that cannot be skinned, because its Skeleton is invalid or its place is not known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnskinnedPrim {
+    /// Prim path.
+    pub path: String,
+    /// The error; its prim may be the Skeleton.
+    pub error: Invalid,
+}
+
 /// A Skeleton of the scene, with the animation that drives it.
 #[derive(Clone, Debug)]
 pub struct PlacedSkeleton {
@@ -122,6 +131,9 @@ pub struct Scene {
     pub rest_extents: Vec<RestExtent>,
     /// The prims that extentsHints above bound prims enclose.
     pub bounds: BoundsTree,
+    /// Bound prims that are not among the bindings, with the reason. One invalid Skeleton has one
+    /// entry in `errors`, but one here for each prim that is bound to it.
+    pub unskinned: Vec<UnskinnedPrim>,
     /// Prims that cannot be skinned, with the reason.
     pub errors: Vec<Invalid>,
     /// Warnings: problems that did not stop the reading.
@@ -146,6 +158,7 @@ impl Scene {
             bindings: Vec::new(),
             rest_extents: Vec::new(),
             bounds: BoundsTree::default(),
+            unskinned: Vec::new(),
             errors: Vec::new(),
             warnings: Vec::new(),
         }

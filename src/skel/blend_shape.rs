@@ -28,7 +28,8 @@ pub struct Inbetween {
     pub name: String,
     /// The `weight` metadata.
     pub weight: Option<f32>,
-    /// Point offsets in prim space.
+    /// Point offsets in prim space. Empty if the attribute has no value: the in-between counts at
+    /// its weight, and moves nothing.
     pub offsets: Vec<Vec3>,
     /// Normal offsets: the attribute `inbetweens:NAME:normalOffsets`.
     pub normal_offsets: Option<Vec<Vec3>>,
@@ -44,8 +45,8 @@ pub struct BlendShape {
 }
 
 impl BlendShape {
-    /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13),
-    /// and normal offsets of the wrong number (rule 19), are dropped with a warning.
+    /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13)
+    /// with offsets, and normal offsets of the wrong number (rule 19), are dropped with a warning.
     /// # Errors
     /// Another number of offsets than of `point_indices`, or than of points if there are no indices
     /// (an empty array is allowed); an index out of range; offsets that are not finite (rule 18).
@@ -129,6 +130,8 @@ impl BlendShape {
             let property = format!("inbetweens:{}", between.name);
             let weight = match inbetween_weight(&between, &sub_shapes) {
                 Ok(w) => w,
+                // Without offsets nothing is lost; `fix` leaves such an in-between behind.
+                Err(_) if between.offsets.is_empty() => continue,
                 Err(reason) => {
                     let message = format!("in-between '{}' {reason}; it is skipped", between.name);
                     rejected.push(Warning::new("inbetween-skipped", &path, message).on(property));

@@ -1028,6 +1028,20 @@ fn influences() -> Vec<Case> {
             &[(WEIGHTS, "jointWeights = [1, 0, 0.75, 0.25, 0.5, 0.5, 0.875, 0.125] (elementSize = 2)")],
         ),
         case(
+            "constant_without_element_size",
+            "element-size-missing",
+            "/R/Stiff",
+            &[("jointIndices = [2] (", "jointIndices = [2, 1] ("), ("jointWeights = [1] (interpolation = \"constant\")", "jointWeights = [0.5, 0.5] (interpolation = \"constant\")")],
+        )
+        .at_most(2),
+        case(
+            "constant_without_any_metadata",
+            "element-size-missing",
+            "/R/Stiff",
+            &[("jointIndices = [2] (interpolation = \"constant\")", "jointIndices = [2, 1]"), ("jointWeights = [1] (interpolation = \"constant\")", "jointWeights = [0.5, 0.5]")],
+        )
+        .at_most(2),
+        case(
             "double_weights",
             "influences-no-value",
             "/R/M",

@@ -71,8 +71,17 @@ pub fn stdout(output: &Output) -> String {
 
 /// Fails with exit code 1, without a panic, naming all the words; nothing is written.
 pub fn refused(output: &Output, out: &Path, words: &[&str]) {
+    ends_with(1, output, out, words);
+}
+
+/// Fails with the exit code of wrong usage, and otherwise as [`refused`].
+pub fn misused(output: &Output, out: &Path, words: &[&str]) {
+    ends_with(2, output, out, words);
+}
+
+fn ends_with(code: i32, output: &Output, out: &Path, words: &[&str]) {
     let text = stderr(output);
-    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert_eq!(output.status.code(), Some(code), "{text}");
     assert!(!text.contains("panicked"), "{text}");
     for word in words {
         assert!(text.contains(word), "'{text}' should say '{word}'");

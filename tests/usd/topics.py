@@ -666,7 +666,6 @@ over "World"
     }
     timecode time = 4
     timecode[] times = [1, 2]
-    duration length = 4
     timecode times2.timeSamples = {
         1: 2,
         3: 4,
@@ -748,6 +747,37 @@ def Scope "Other"
 class "_class_Base"
 {
     float fromReferencedClass = 1
+}
+''')]
+
+TEXTS["durations"] = [("durations", '''#usda 1.4
+(
+    subLayers = [
+        @./durations_sub.EXT@ (offset = 10; scale = 2)
+    ]
+)
+over "A"
+{
+    duration[] edited = edit [append 7; write [0] to [1]]
+}
+'''), ("durations_sub", '''#usda 1.4
+def "A" (
+    customData = {
+        duration length = 1.5
+        duration[] lengths = [1, 2]
+    }
+)
+{
+    duration length = 4
+    duration length.timeSamples = {
+        0: 1.5,
+        1: None,
+        2: -0.25,
+    }
+    duration[] lengths = [1, 2.5, 1e9]
+    duration[] empty = []
+    duration[] edited = [1, 2]
+    duration none
 }
 ''')]
 

@@ -95,7 +95,10 @@ impl Deformer {
     /// brackets.
     pub fn describe(&self) -> String {
         match self {
-            Self::Cpu => format!("cpu ({} threads)", rayon::current_num_threads()),
+            Self::Cpu => match rayon::current_num_threads() {
+                1 => "cpu (1 thread)".to_owned(),
+                n => format!("cpu ({n} threads)"),
+            },
             Self::Gpu(gpu) => format!("gpu ({})", gpu.adapter_name),
         }
     }

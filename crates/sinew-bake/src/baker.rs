@@ -13,9 +13,10 @@ use super::plan::{BakePlan, Plan, Sampling};
 use super::run::{EvenWork, Ran, every_frame, findings, nothing_to_skin, own_times};
 use super::schedule::Scheduled;
 use super::sink::FrameSink;
+use super::space::{self, Space};
 use super::stream::tell;
 use super::tracks::{Work, bake_schedule, check_size};
-use super::{clips, hints, samples, with_deep_stack};
+use super::{clips, failed, hints, samples, with_deep_stack};
 use sinew::error::Warning;
 use sinew::scene::{Scene, SkinPart};
 use sinew::wgpu;
@@ -95,6 +96,7 @@ impl Baker {
         let start = Instant::now();
         let mut report = self.begin(scene);
         let chosen = choose(scene, &plan.prims, &mut report)?;
+        failed::check_input(scene, &chosen, &mut report);
         let mut diagnostics = Diagnostics::default();
         match plan.sampling {
             Sampling::OwnTimes => {
@@ -112,7 +114,8 @@ impl Baker {
                     progress,
                 )?;
                 report.count(scene, &ran.tally, &work.copies);
-                end(scene, &work.schedule, diagnostics, &ran, &mut report)?;
+                let ended = (&work.schedule[..], &work.copies);
+                end(scene, ended, diagnostics, &ran, &mut report)?;
             }
             Sampling::EveryFrame => {
                 let with_points = chosen.iter().filter(|b| {
@@ -133,11 +136,13 @@ impl Baker {
                 let deformer = &mut self.deformer;
                 let ran = every_frame(scene, &work, deformer, &mut diagnostics, sink, progress)?;
                 report.count_frames(&ran.tally, work.clip.len());
-                end(scene, &work.schedule, diagnostics, &ran, &mut report)?;
+                let ended = (&work.schedule[..], &BTreeMap::new());
+                end(scene, ended, diagnostics, &ran, &mut report)?;
             }
         }
         tell(progress, Progress::Writing)?;
         sink.finish().map_err(Error::of_sink)?;
+        failed::complete(scene, &plan.prims, &chosen, &mut report);
         report.elapsed = start.elapsed();
         Ok(report)
     }
@@ -186,6 +191,7 @@ impl Baker {
         check_output(output, format, options)?;
         let mut report = self.begin(scene);
         let chosen = choose(scene, &options.prims, &mut report)?;
+        failed::check_input(scene, &chosen, &mut report);
         let left = no_longer_skinned(scene, &options.prims, &chosen);
         report.warnings.extend(left);
         if options.clip_frames.is_some() {
@@ -213,6 +219,7 @@ impl Baker {
             };
             formats::bake_frames(asked, &mut self.deformer, &mut report, progress)?;
         }
+        failed::complete(scene, &options.prims, &chosen, &mut report);
         report.elapsed = start.elapsed();
         Ok(report)
     }
@@ -229,6 +236,8 @@ impl Baker {
         if options.frames.is_none() {
             check_size(scene, &work.plan, &work.schedule)?;
         }
+        let needed = space::of_usd(scene, &work, &work.schedule, output);
+        let space = Space::check(output, needed, options, report)?;
         let mut out = file.begin_bake(output, options.layer)?;
         let mut diagnostics = Diagnostics::default();
         let baked = bake_schedule(
@@ -239,12 +248,15 @@ impl Baker {
             &mut diagnostics,
             &mut |time, values| Ok(out.keep(time, values)?),
             progress,
-        )?;
+        );
+        let baked = space.explain(baked)?;
         report.count(scene, &baked.ran.tally, &work.copies);
-        end(scene, &work.schedule, diagnostics, &baked.ran, report)?;
-        let edits = usd_edits(scene, baked.prims, options.frames.is_some());
+        let ended = (&work.schedule[..], &work.copies);
+        end(scene, ended, diagnostics, &baked.ran, report)?;
+        let edits = usd_edits(scene, baked.prims, options);
         tell(progress, Progress::Writing)?;
-        report.warnings.extend(out.finish(edits)?);
+        let finished = out.finish(edits).map_err(Error::from);
+        report.warnings.extend(space.explain(finished)?);
         Ok(())
     }
 
@@ -257,20 +269,22 @@ impl Baker {
     }
 }
 
-/// Adds the errors and warnings of a run to the report.
+/// Adds the errors and warnings of a run to the report. `copies` are the prims that share the
+/// result of another one.
 ///
 /// # Errors
 /// [`Error::NothingToSkin`] if nothing was baked.
 pub(super) fn end(
     scene: &Scene,
-    schedule: &[Scheduled],
+    (schedule, copies): (&[Scheduled], &BTreeMap<usize, Vec<usize>>),
     diagnostics: Diagnostics,
     ran: &Ran,
     report: &mut BakeReport,
 ) -> Result<()> {
-    let (errors, warnings) = findings(scene, schedule, diagnostics, &ran.tally);
-    report.errors.extend(errors);
-    report.warnings.extend(warnings);
+    let found = findings(scene, schedule, diagnostics, &ran.tally);
+    report.errors.extend(found.errors);
+    report.warnings.extend(found.warnings);
+    failed::add(scene, found.failed, copies, report);
     report.deform_time = ran.deform_time;
     match ran.tally.is_empty() {
         true => Err(nothing_to_skin(scene, report)),
@@ -309,6 +323,7 @@ pub fn stitch(
         report.errors.clone_from(&scene.errors);
         report.warnings.clone_from(&scene.warnings);
         let chosen = choose(&scene, &options.prims, &mut report)?;
+        failed::check_input(&scene, &chosen, &mut report);
         let left = no_longer_skinned(&scene, &options.prims, &chosen);
         report.warnings.extend(left);
         let clips = clips::ClipBake {
@@ -319,6 +334,7 @@ pub fn stitch(
             chosen: &chosen,
         };
         clips.stitch(&mut report, progress)?;
+        failed::complete(&scene, &options.prims, &chosen, &mut report);
         Ok(report)
     })?;
     report.elapsed = start.elapsed();
@@ -333,19 +349,21 @@ pub(super) fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scen
     Ok((file, scene))
 }
 
-/// The edits that are written: baked prims, hints and SkelRoots.
+/// The edits that are written: baked prims, hints, SkelRoots, and bindings that go.
 fn usd_edits(
     scene: &Scene,
     mut prims: BTreeMap<usize, BakedPrim>,
-    only_baked_times: bool,
+    options: &BakeOptions,
 ) -> BakeEdits {
     let retype = retyped(scene, prims.values());
     let window = hints::Window::ALL;
+    let only_baked_times = options.frames.is_some();
     let hints = hints::bake_hints(scene, &prims, &retype, only_baked_times, window);
     prims.values_mut().for_each(samples::drop_redundant);
     BakeEdits {
         prims: prims.into_values().collect(),
         hints,
+        unbind: options.unbind(&retype),
         retype,
     }
 }
@@ -365,18 +383,22 @@ pub(super) fn retyped<'a>(
 
 pub(super) fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<()> {
     let fail = |reason: &str| Err(Error::output(output, reason));
+    let misfit = |reason: &str| {
+        let text = format!("{}: cannot write: {reason}", output.display());
+        Err(Error::Options(text))
+    };
     if options.layer && format != Format::Usd {
-        return fail("expected .usda or .usdc for a layer");
+        return misfit("expected .usda or .usdc for a layer");
     }
     if options.layer
         && output
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
     {
-        return fail("a .usdz has to be self-contained: expected .usda or .usdc for a layer");
+        return misfit("a .usdz has to be self-contained: expected .usda or .usdc for a layer");
     }
     if let Some(reason) = clips::refusal(output, format, options) {
-        return fail(reason);
+        return misfit(reason);
     }
     let folder = match output.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,

@@ -2,10 +2,19 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::failed::FailedPrim;
 use super::schedule::Scheduled;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
+
+/// What the errors of a bake come to.
+pub(super) struct Findings {
+    pub errors: Vec<Invalid>,
+    pub warnings: Vec<Warning>,
+    /// By index into [`Scene::bindings`], without the prims that share a result.
+    pub failed: Vec<(usize, FailedPrim)>,
+}
 
 /// The errors of each prim, by index into [`Scene::bindings`].
 #[derive(Default)]
@@ -55,12 +64,17 @@ impl Diagnostics {
         self.broken.contains(&binding)
     }
 
-    /// A prim without any sample becomes an error, and a prim without some samples a warning.
-    pub fn finish(
-        self,
-        scene: &Scene,
-        baked: impl Fn(usize) -> bool,
-    ) -> (Vec<Invalid>, Vec<Warning>) {
+    /// A prim without any sample becomes an error, and a prim without some samples a warning. Both
+    /// failed.
+    pub fn finish(self, scene: &Scene, baked: impl Fn(usize) -> bool) -> Findings {
+        let mut failed = Vec::new();
+        let mut fails = |binding: usize, e: &Invalid| {
+            let path = scene.bindings[binding].path.as_str();
+            failed.push((binding, FailedPrim::by_error(path, e)));
+        };
+        self.whole.iter().for_each(|(b, e)| fails(*b, e));
+        let at_times = self.times.iter().filter(|(b, _)| !baked(**b));
+        at_times.for_each(|(b, (_, e, _))| fails(*b, e));
         let mut errors: Vec<Invalid> = self.whole.into_iter().map(|(_, e)| e).collect();
         let mut warnings = Vec::new();
         for (binding, (time, e, times)) in self.times {
@@ -70,11 +84,10 @@ impl Diagnostics {
                     "not baked at {count} times, the first is {time}: {}",
                     e.brief()
                 );
-                warnings.push(Warning::new(
-                    "times-not-baked",
-                    &scene.bindings[binding].path,
-                    message,
-                ));
+                let path = &scene.bindings[binding].path;
+                let warning = Warning::new("times-not-baked", path, message);
+                failed.push((binding, FailedPrim::by_warning(path, &warning)));
+                warnings.push(warning);
             } else {
                 errors.push(e);
             }
@@ -82,7 +95,11 @@ impl Diagnostics {
         // A broken skeleton is reported once for all its prims.
         let mut seen = HashSet::new();
         errors.retain(|e| seen.insert(e.to_string()));
-        (errors, warnings)
+        Findings {
+            errors,
+            warnings,
+            failed,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::space;
 use sinew::gpu::GpuError;
 use sinew::sampled::Time;
 use sinew::{Invalid, Warning};
@@ -103,6 +104,18 @@ pub enum Error {
         file: PathBuf,
         /// Why it cannot be written.
         reason: String,
+    },
+    /// The disk of the output has too little space, seen before the bake or while it was written.
+    #[error("{}: cannot write: the disk {}: about {} are needed in all and {} were free, so {}", file.display(), if *is_full { "is full" } else { "is too small" }, space::amount(*needed), space::amount(*free), missing_space(*needed, *free))]
+    DiskSpace {
+        /// The output.
+        file: PathBuf,
+        /// Estimated size of the output, in bytes.
+        needed: u64,
+        /// Bytes that were free before the bake.
+        free: u64,
+        /// Whether the disk became full while the output was written.
+        is_full: bool,
     },
     /// Clips that a stage refers to are missing.
     #[error("{}: {} of {of} clips are not there: {}", folder.display(), missing.len(), runs(missing))]
@@ -224,6 +237,14 @@ impl fmt::Display for NothingToSkin {
 }
 
 impl std::error::Error for NothingToSkin {}
+
+/// How much space is missing, in words.
+fn missing_space(needed: u64, free: u64) -> String {
+    match needed.checked_sub(free) {
+        Some(missing) if missing > 0 => format!("about {} are missing", space::amount(missing)),
+        _ => "other files took the space meanwhile, or more is needed than was estimated".into(),
+    }
+}
 
 fn list(names: &[String]) -> String {
     match names.is_empty() {

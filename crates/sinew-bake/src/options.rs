@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::backend::Backend;
 use crate::clips::{ClipCounts, Shard};
+use crate::failed::FailedPrim;
 use crate::formats::VatOptions;
 use crate::plan::{BakePlan, Rigid};
 use crate::run::Tally;
@@ -40,6 +41,12 @@ pub struct BakeOptions {
     /// [`Format::default_space`](crate::Format::default_space). In USD, if it is not prim space,
     /// the prim's own transform is rewritten, so that the prim stays in its place.
     pub space: Option<OutSpace>,
+    /// Whether SkelBindingAPI and its properties stay below baked SkelRoots. They have no effect
+    /// there, because a baked SkelRoot becomes an Xform, and validators report them. A layer over
+    /// the input always keeps them.
+    pub keep_bindings: bool,
+    /// Whether to begin although the disk of the output seems to have too little space.
+    pub ignore_free_space: bool,
     /// How vertex animation textures are written.
     pub vat: VatOptions,
     /// Number of sampled times per value clip. If it is set, one file is written for each clip, and
@@ -55,6 +62,14 @@ pub struct BakeOptions {
 }
 
 impl BakeOptions {
+    /// The SkelRoots below which bindings are removed, of those that become Xforms.
+    pub(super) fn unbind(&self, retype: &[String]) -> Vec<String> {
+        match self.keep_bindings {
+            true => Vec::new(),
+            false => retype.to_vec(),
+        }
+    }
+
     /// The plan of these options, for USD.
     pub(super) fn plan(&self) -> BakePlan {
         let mut plan = BakePlan::own_times();
@@ -108,13 +123,20 @@ pub struct BakeReport {
     pub deformed_points: u64,
     /// Name of the backend, see [`Baker::backend`](crate::Baker::backend).
     pub backend: String,
+    /// Estimated size of the output in bytes, before it was written: too high if many samples are
+    /// redundant. 0 for a sink of the caller and for stitching.
+    pub estimated_bytes: u64,
     /// Numbers of clips, for a bake into clips.
     pub clips: Option<ClipCounts>,
     /// Time of the whole bake, from opening the input to the written output.
     pub elapsed: Duration,
     /// Time of posing and deforming.
     pub deform_time: Duration,
-    /// Prims that could not be baked, and why.
+    /// Prims that were asked for and that the output lacks, or has at some times only, or not
+    /// skinned as the input asks; sorted by path. Empty if everything asked for is in the output.
+    pub failed: Vec<FailedPrim>,
+    /// What is wrong with prims that could not be baked. A Skeleton that takes many prims down is
+    /// listed once.
     pub errors: Vec<Invalid>,
     /// What was ignored or dropped, and why.
     pub warnings: Vec<Warning>,
@@ -132,9 +154,11 @@ impl BakeReport {
             samples: 0,
             deformed_points: 0,
             backend,
+            estimated_bytes: 0,
             clips: None,
             elapsed: Duration::ZERO,
             deform_time: Duration::ZERO,
+            failed: Vec::new(),
             errors: Vec::new(),
             warnings: Vec::new(),
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use super::backend::Deformer;
-use super::diagnostics::{Diagnostics, broken_shapes};
+use super::diagnostics::{Diagnostics, Findings, broken_shapes};
 use super::error::{Error, NothingToSkin, Result};
 use super::formats::Clip;
 use super::options::{BakeReport, Watch};
@@ -13,7 +13,7 @@ use super::schedule::{Schedule, Scheduled};
 use super::sink::{BakeStart, Frame, FrameSink, PrimInfo};
 use super::stream::deform_frames;
 use super::tracks::{Work, check_size};
-use sinew::error::{Invalid, Warning};
+use sinew::error::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 
@@ -251,10 +251,10 @@ pub(super) fn findings(
     schedule: &[Scheduled],
     diagnostics: Diagnostics,
     tally: &Tally,
-) -> (Vec<Invalid>, Vec<Warning>) {
-    let (errors, mut warnings) = diagnostics.finish(scene, |b| tally.contains_key(&b));
-    warnings.extend(broken_shapes(scene, schedule));
-    (errors, warnings)
+) -> Findings {
+    let mut findings = diagnostics.finish(scene, |b| tally.contains_key(&b));
+    findings.warnings.extend(broken_shapes(scene, schedule));
+    findings
 }
 
 /// The error of a bake in which no prim was baked.

@@ -13,6 +13,7 @@ use super::run::{Ran, own_times};
 use super::samples::{Came, Thinner};
 use super::schedule::{FrameRange, Schedule, Scheduled, authored_times};
 use super::sink::{BakeStart, Frame, FrameSink, PrimSample, SinkError};
+use super::space::vectors;
 use super::{BakedArray, BakedPrim, BakedTransform, Samples};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
@@ -316,15 +317,9 @@ fn schedule(
 /// Fails if the authored times need too much data, such as a few samples that are far apart.
 /// Callers who want that much have to ask for frames.
 pub(super) fn check_size(scene: &Scene, plan: &Plan, schedule: &[Scheduled]) -> Result<()> {
-    let bytes_of = |b: usize| {
-        let binding = &scene.bindings[b];
-        let normals = binding.normals.iter().map(|n| n.values.first());
-        let points = std::iter::once(binding.points.first());
-        let rows = points.chain(normals).flatten().map(|v| v.len() as u64);
-        match plan.of(b).parts.is_empty() {
-            true => 128,
-            false => rows.sum::<u64>() * 12,
-        }
+    let bytes_of = |b: usize| match plan.of(b).parts.is_empty() {
+        true => 128,
+        false => vectors(scene, plan, b) * 12,
     };
     let bindings = schedule.iter().flat_map(|(_, bindings)| bindings);
     let bytes = bindings.fold(0u64, |sum, b| sum.saturating_add(bytes_of(*b)));

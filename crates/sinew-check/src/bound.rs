@@ -59,7 +59,10 @@ fn add_invalid(error: &Invalid, findings: &mut Findings) {
     let code = error.code.unwrap_or("not-skinned");
     let reported = match code {
         // The checks of interpolation and of in-betweens report these.
-        "influences-count" => findings.has("interpolation-missing", &error.prim),
+        "influences-count" => {
+            findings.has("interpolation-missing", &error.prim)
+                || findings.has("element-size-missing", &error.prim)
+        }
         "offsets-count" | "offsets-not-finite" => error.property.starts_with("inbetweens:"),
         "not-skinned" => findings.has_error_at(&error.prim),
         _ => findings.has(code, &error.prim),

@@ -83,6 +83,7 @@ pub const CODES: &[Code] = &[
     // Influences
     row("influences-ignored", Error, INDICES, "jointIndices and jointWeights differ in interpolation or elementSize, or theirs is not allowed: the influences are ignored", "make both vertex or both constant, with the same elementSize"),
     row("interpolation-missing", Error, INDICES, "there is one row of influences per point but no interpolation, so they are constant: the prim is not skinned", "author interpolation = \"vertex\"").fixable(),
+    row("element-size-missing", Error, INDICES, "constant influences have several values but no elementSize, which is 1 then: the prim is not skinned", "author elementSize = the number of values").fixable(),
     row("influences-no-value", Error, INDICES, "jointIndices or jointWeights have no value", "author arrays of the schema's types"),
     row("influences-count", Error, INDICES, "the number of jointIndices is not elementSize times the number of points", "author elementSize influences for every point"),
     row("weights-count", Error, WEIGHTS, "the number of jointWeights is not the number of jointIndices", "author one weight per index"),

@@ -181,6 +181,9 @@ impl Plan<'_> {
                 )),
                 "point-indices-uint" => retyped(prim).map(|m| (m, "written as int[]")),
                 "rotation-not-unit" => unit_rotations(prim).map(|m| (m, "normalised")),
+                "element-size-missing" => {
+                    sized(prim, f).map(|m| (m, "elementSize = the number of values"))
+                }
                 "interpolation-missing" => interpolated(f).map(|m| (m, "interpolation = vertex")),
                 _ => {
                     influences.push(*f);
@@ -253,8 +256,8 @@ impl Plan<'_> {
     ) -> Result<(Vec<Fix>, Rows), String> {
         let (indices, weights) = (replaceable(prim, INDICES)?, replaceable(prim, WEIGHTS)?);
         self.check_inherited_together(prim)?;
-        let size = row_size(weights).ok_or("elementSize is below 1")?;
-        if row_size(indices) != Some(size) || indices.interpolation != weights.interpolation {
+        let size = row_size(prim, weights).ok_or("elementSize is below 1")?;
+        if row_size(prim, indices) != Some(size) || indices.interpolation != weights.interpolation {
             return Err(
                 "jointIndices and jointWeights differ in interpolation or elementSize".into(),
             );
@@ -412,7 +415,7 @@ impl Rows {
 
 fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
     let weights = replaceable(prim, WEIGHTS)?;
-    let size = row_size(weights).ok_or("elementSize is below 1")?;
+    let size = row_size(prim, weights).ok_or("elementSize is below 1")?;
     let mut values = weights.values.clone();
     let mut rows = Rows::default();
     for (_, value) in &mut values {
@@ -485,13 +488,35 @@ fn unit_rotations(prim: &AuthoredPrim) -> Result<Fix, String> {
     })
 }
 
+/// Gives constant influences the elementSize that they need.
+fn sized(prim: &AuthoredPrim, f: &Finding) -> Result<Fix, String> {
+    let attribute = replaceable(prim, &f.property)?;
+    let mut lengths = attribute.values.iter();
+    let size = row_size(prim, attribute).unwrap_or(1);
+    if !lengths.all(|(_, v)| matches!(v, AuthoredValue::Blocked) || v.len() == size) {
+        return Err("the number of values changes over time".into());
+    }
+    Ok(Fix::Author {
+        name: f.property.clone(),
+        type_name: type_of(&f.property),
+        values: Vec::new(),
+        interpolation: None,
+        element_size: i32::try_from(size).ok(),
+    })
+}
+
+/// The schema's type of an influence primvar.
+fn type_of(property: &str) -> &'static str {
+    match property {
+        INDICES => "int[]",
+        _ => "float[]",
+    }
+}
+
 fn interpolated(f: &Finding) -> Result<Fix, String> {
     Ok(Fix::Author {
         name: f.property.clone(),
-        type_name: match f.property.as_str() {
-            INDICES => "int[]",
-            _ => "float[]",
-        },
+        type_name: type_of(&f.property),
         values: Vec::new(),
         interpolation: Some("vertex"),
         element_size: None,

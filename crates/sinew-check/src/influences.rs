@@ -22,7 +22,7 @@ pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mu
             }
         }
         if let Some(weights) = prim.attributes.get(WEIGHTS) {
-            sums(path, weights, options, findings);
+            sums(prim, weights, options, findings);
         }
         if prim.attributes.contains_key("skel:joints") {
             joint_names(path, "skel:joints", prim.tokens("skel:joints"), findings);
@@ -57,10 +57,27 @@ pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mu
     }
 }
 
-/// Number of influences per row; `None` if elementSize is below 1.
-pub(super) fn row_size(attribute: &AuthoredAttribute) -> Option<usize> {
-    let size = attribute.element_size.unwrap_or(1);
-    usize::try_from(size).ok().filter(|n| *n > 0)
+/// Number of influences per row; `None` if elementSize is below 1. Without an elementSize it is 1,
+/// except for constant influences, whose values are one row.
+pub(super) fn row_size(prim: &AuthoredPrim, attribute: &AuthoredAttribute) -> Option<usize> {
+    match attribute.element_size {
+        Some(size) => usize::try_from(size).ok().filter(|n| *n > 0),
+        None => Some(constant_row(prim, attribute).unwrap_or(1)),
+    }
+}
+
+/// Number of values of constant influences that have no elementSize but more than one value. Values
+/// without an interpolation are constant too, unless there is one for each point.
+fn constant_row(prim: &AuthoredPrim, attribute: &AuthoredAttribute) -> Option<usize> {
+    let len = attribute.first().map(AuthoredValue::len)?;
+    let constant = match attribute.interpolation.as_deref() {
+        Some(interpolation) => interpolation == "constant",
+        None => {
+            let points = prim.attributes.get("points").and_then(|p| p.first());
+            points.map(AuthoredValue::len) != Some(len)
+        }
+    };
+    (constant && attribute.element_size.is_none() && len > 1).then_some(len)
 }
 
 fn layout(
@@ -69,7 +86,7 @@ fn layout(
     attribute: &AuthoredAttribute,
     findings: &mut Findings,
 ) {
-    let (Some(value), Some(size)) = (attribute.first(), row_size(attribute)) else {
+    let (Some(value), Some(size)) = (attribute.first(), row_size(prim, attribute)) else {
         return;
     };
     let indexed = prim.attributes.get(&format!("{name}:indices"));
@@ -84,6 +101,13 @@ fn layout(
                 message,
             );
         }
+        return;
+    }
+    if let Some(len) = constant_row(prim, attribute) {
+        let message = format!(
+            "{len} constant values, but no elementSize, so 1 is expected: the prim is not skinned"
+        );
+        findings.add("element-size-missing", &prim.path, name, message);
         return;
     }
     let points = prim.attributes.get("points").and_then(|p| p.first());
@@ -128,8 +152,14 @@ impl Tally {
     }
 }
 
-fn sums(path: &str, weights: &AuthoredAttribute, options: &CheckOptions, findings: &mut Findings) {
-    let Some(size) = row_size(weights) else {
+fn sums(
+    prim: &AuthoredPrim,
+    weights: &AuthoredAttribute,
+    options: &CheckOptions,
+    findings: &mut Findings,
+) {
+    let path = &prim.path;
+    let Some(size) = row_size(prim, weights) else {
         return;
     };
     let (mut unnormalised, mut zero, mut negative, mut unsorted, mut many) = (

@@ -7,16 +7,19 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew::Warning;
-use sinew::skel::AnimSource;
 use sinew_bake::{
     Backend, BakeOptions, BakeReport, Format, FrameRange, OutSpace, Rigid, Shard, VatOptions,
     VatValues, bake, stitch,
 };
 
 use crate::error::{Error, Result};
-use crate::open::OpenArgs;
+use crate::exit::{Exit, PartialArgs};
+use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{count, print_findings, print_result, thousands, to_json};
+use crate::report::{
+    FailedPrim, InvalidReport, count, invalid_reports, print_failed, print_findings, print_result,
+    result_json, thousands,
+};
 
 /// Bakes blend shapes and skinning into the points and normals of every bound prim. Writes USD, an
 /// OBJ sequence, point caches, or vertex animation textures.
@@ -60,10 +63,8 @@ pub struct Args {
     layer: bool,
     #[command(flatten)]
     open: OpenArgs,
-    /// Where the animation is searched: at the Skeleton and above it, as in Pixar's code, or at the
-    /// prim that binds skel:skeleton, as in the schema's text.
-    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
-    anim_source: AnimSourceArg,
+    #[command(flatten)]
+    anim: AnimArgs,
     /// How prims with constant influences move: by their transform, as in Pixar's bake, or by their
     /// points, as in Hydra. Prims without points always move by their transform. USD only: in other
     /// formats the points move.
@@ -74,6 +75,11 @@ pub struct Args {
     /// prims with constant influences then move by their points.
     #[arg(long, value_enum)]
     space: Option<SpaceArg>,
+    /// Keep SkelBindingAPI and its properties. Without this they are removed at and below each baked
+    /// SkelRoot, because it becomes an Xform and skins nothing any more. A --layer always keeps
+    /// them. USD only.
+    #[arg(long)]
+    keep_bindings: bool,
     /// Values of a position texture: the offset of each vertex from its place in OUT_mesh.glb (the
     /// default), or its position.
     #[arg(long, value_enum)]
@@ -104,12 +110,15 @@ pub struct Args {
     /// backend.
     #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume"])]
     stitch: bool,
+    /// Begin although the disk seems to have too little space for OUT. Without this such a bake is
+    /// refused.
+    #[arg(long)]
+    ignore_free_space: bool,
+    #[command(flatten)]
+    partial: PartialArgs,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
-    /// Print nothing but errors.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -154,10 +163,10 @@ enum VatValuesArg {
 impl Args {
     fn rigid(&self, format: Format) -> Result<Rigid> {
         match (self.rigid, self.space.unwrap_or(SpaceArg::Prim)) {
-            (Some(RigidArg::Xform), _) if format != Format::Usd => Err(Error::Message(
+            (Some(RigidArg::Xform), _) if format != Format::Usd => Err(Error::Usage(
                 "--rigid xform: only USD files have transforms; leave it out, or write USD".into(),
             )),
-            (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => Err(Error::Message(
+            (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => Err(Error::Usage(
                 "--rigid xform keeps points in prim space; leave it out, or use --space prim"
                     .into(),
             )),
@@ -178,7 +187,7 @@ impl Args {
             .iter()
             .find(|(_, is_given)| *is_given && !format.is_vat())
         {
-            return Err(Error::Message(format!(
+            return Err(Error::Usage(format!(
                 "{option}: expected a vertex animation texture as the output (.exr or .png)"
             )));
         }
@@ -193,26 +202,11 @@ impl Args {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum AnimSourceArg {
-    Skeleton,
-    Binding,
-}
-
-impl From<AnimSourceArg> for AnimSource {
-    fn from(arg: AnimSourceArg) -> Self {
-        match arg {
-            AnimSourceArg::Skeleton => AnimSource::AtSkeleton,
-            AnimSourceArg::Binding => AnimSource::AtBinding,
-        }
-    }
-}
-
-pub fn run(args: &Args) -> Result<()> {
-    let format = Format::of(&args.output).map_err(with_advice)?;
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+    let format = Format::of(&args.output).map_err(|e| Error::Usage(e.to_string()))?;
     let backend = match (&args.adapter, args.backend) {
         (Some(_), BackendArg::Cpu) => {
-            return Err(Error::Message(
+            return Err(Error::Usage(
                 "--adapter names a GPU, but --backend cpu uses none; give one of them".into(),
             ));
         }
@@ -227,18 +221,24 @@ pub fn run(args: &Args) -> Result<()> {
     options.backend = backend;
     options.prims = args.prim.clone();
     options.layer = args.layer;
-    options.anim_source = args.anim_source.into();
+    options.anim_source = args.anim.source();
     options.rigid = args.rigid(format)?;
     options.space = args.space.map(|space| match space {
         SpaceArg::Prim => OutSpace::Prim,
         SpaceArg::Skel => OutSpace::Skel,
         SpaceArg::World => OutSpace::World,
     });
+    if args.keep_bindings && format != Format::Usd {
+        let text = "--keep-bindings: only USD has bindings";
+        return Err(Error::Usage(text.into()));
+    }
+    options.ignore_free_space = args.ignore_free_space;
+    options.keep_bindings = args.keep_bindings;
     options.vat = args.vat(format)?;
     options.clip_frames = args.clip_frames.map(NonZeroUsize::get);
     options.resume = args.resume;
     options.shard = args.shard;
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
     let make = if args.stitch { stitch } else { bake };
     let result = make(&args.input, &args.output, &options, &mut |now| match now {
@@ -252,15 +252,29 @@ pub fn run(args: &Args) -> Result<()> {
     });
     drop(progress);
     let report = result.map_err(with_advice)?;
-    print_findings(
-        &report.errors,
-        if args.quiet { &[] } else { &report.warnings },
-    );
-    match (args.json, args.quiet) {
-        (true, _) => print_result(&to_json(&JsonReport::of(&report))?),
-        (false, true) => Ok(()),
-        (false, false) => print_result(&summary(&report)),
+    print_report(&report, quiet);
+    let exit = args.partial.exit(!report.failed.is_empty());
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("bake", exit, &JsonReport::of(&report))?)?,
+        (false, true) => {}
+        (false, false) => print_result(&summary(&report))?,
     }
+    Ok(exit)
+}
+
+/// Prints errors, warnings and failed prims. What is the reason of a failed prim is printed there
+/// only.
+fn print_report(report: &BakeReport, quiet: bool) {
+    let failed = &report.failed;
+    let tells = |path: &str, code| failed.iter().any(|f| f.path == path && f.code == code);
+    let errors = report.errors.iter().filter(|e| !tells(&e.prim, e.code));
+    let warnings = report.warnings.iter();
+    let warnings = warnings.filter(|w| !quiet && !tells(&w.path, Some(w.code)));
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        (errors.cloned().collect(), warnings.cloned().collect());
+    print_findings(&errors, &warnings);
+    let failed: Vec<FailedPrim> = failed.iter().map(FailedPrim::from).collect();
+    print_failed(&failed);
 }
 
 /// The library's error, with advice about the options of this command, which the library does not
@@ -272,11 +286,15 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::EmptyRange { .. } => " (see --frames)",
         Bake::TooManyFrames { .. } | Bake::TooLarge { .. } => "; choose fewer with --frames",
         Bake::FrameNumber { .. } => "; or choose one frame with --frames",
+        Bake::DiskSpace { is_full: false, .. } => "; begin nevertheless with --ignore-free-space",
         Bake::OtherClip { .. } => "; bake its shard again with --resume",
         _ => "",
     };
     match error {
         Bake::Invalid(invalid) => invalid.into(),
+        Bake::Options(_) | Bake::PrimPath { .. } | Bake::EmptyRange { .. } => {
+            Error::Usage(format!("{error}{advice}"))
+        }
         other => Error::Message(format!("{other}{advice}")),
     }
 }
@@ -299,10 +317,14 @@ struct JsonReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     clips: Option<JsonClips>,
     backend: &'a str,
+    /// Estimated size of OUT before the bake.
+    estimated_bytes: u64,
     seconds: f64,
     deform_seconds: f64,
     deformed_points: u64,
-    errors: Vec<String>,
+    /// Prims that OUT does not have as they were asked for.
+    failed: Vec<FailedPrim>,
+    errors: Vec<InvalidReport>,
     warnings: &'a [Warning],
 }
 
@@ -336,10 +358,12 @@ impl<'a> JsonReport<'a> {
                 kept: clips.kept,
             }),
             backend: &report.backend,
+            estimated_bytes: report.estimated_bytes,
             seconds: report.elapsed.as_secs_f64(),
             deform_seconds: report.deform_time.as_secs_f64(),
             deformed_points: report.deformed_points,
-            errors: report.errors.iter().map(ToString::to_string).collect(),
+            failed: report.failed.iter().map(FailedPrim::from).collect(),
+            errors: invalid_reports(&report.errors),
             warnings: &report.warnings,
         }
     }
@@ -375,6 +399,9 @@ fn summary(report: &BakeReport) -> String {
         count(report.prims, "prim"),
         count(report.points, "point"),
     );
+    if !report.failed.is_empty() {
+        let _ = writeln!(out, "  {} failed", count(report.failed.len(), "prim"));
+    }
     if report.shared > 0 {
         let _ = writeln!(
             out,

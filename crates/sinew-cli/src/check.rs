@@ -3,17 +3,16 @@
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use sinew_check::{CheckOptions, Finding, Report, Severity, all_codes, check_file};
+use sinew_check::{CheckOptions, Code, Finding, Report, Severity, all_codes, check_file};
 
-use crate::bake::AnimSourceArg;
 use crate::error::{Error, Result};
-use crate::open::OpenArgs;
+use crate::exit::Exit;
+use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{count, plain, print_coloured, print_error, print_result, to_json};
+use crate::report::{count, plain, print_coloured, print_error, print_result, result_json};
 
 /// Checks the skinning data of files. Each finding says what is wrong or doubtful, where, and what
 /// to do.
@@ -24,7 +23,7 @@ pub struct Args {
     /// as the UsdSkel stage that it is converted to.
     #[arg(value_name = "IN", required_unless_present = "codes")]
     inputs: Vec<PathBuf>,
-    /// Print one JSON object, or an array of them for more than one file.
+    /// Print one JSON object, with an entry in `files` for each file.
     #[arg(long)]
     json: bool,
     /// Report points with more than N influences.
@@ -41,9 +40,8 @@ pub struct Args {
     codes: bool,
     #[command(flatten)]
     open: OpenArgs,
-    /// Where the animation is searched (see `sinew bake --help`).
-    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
-    anim_source: AnimSourceArg,
+    #[command(flatten)]
+    anim: AnimArgs,
 }
 
 const AFTER_HELP: &str =
@@ -58,7 +56,7 @@ Examples:
   sinew check hero.usdz
   sinew check avatar.vrm wave.vrma walk.glb
   sinew check *.usda --strict --severity warning --max-influences 4
-  sinew check hero.usda --json | jq -r '.findings[] | [.code, .path] | @tsv'";
+  sinew check hero.usda --json | jq -r '.files[].findings[] | [.code, .path] | @tsv'";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum SeverityArg {
@@ -90,22 +88,41 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
 #[serde(untagged)]
 enum Outcome {
     Checked(Report),
-    Failed { file: String, error: String },
+    Failed { file: String, error: Reason },
 }
 
-pub fn run(args: &Args) -> Result<ExitCode> {
+/// Why a file could not be checked.
+#[derive(Serialize)]
+struct Reason {
+    code: Option<&'static str>,
+    message: String,
+}
+
+/// The report of --json: one entry for each file, in the order of the arguments.
+#[derive(Serialize)]
+struct Checked {
+    files: Vec<Outcome>,
+}
+
+/// The report of --codes --json.
+#[derive(Serialize)]
+struct Codes {
+    codes: Vec<&'static Code>,
+}
+
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     if args.codes {
         print_result(&codes(args.json)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     let mut options = CheckOptions::default();
     options.open = args.open.options()?;
     options.max_influences = args.max_influences;
-    options.anim_source = args.anim_source.into();
+    options.anim_source = args.anim.source();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let (mut unreadable, mut bad) = (false, false);
     let mut outcomes = Vec::with_capacity(args.inputs.len());
-    let mut progress = Progress::new(false);
+    let mut progress = Progress::new(quiet);
     for (i, input) in args.inputs.iter().enumerate() {
         let what = format!("checking {}", input.display());
         match args.inputs.len() {
@@ -116,7 +133,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             Ok(mut report) => {
                 bad |= report.counts.errors > 0 || (args.strict && report.counts.warnings > 0);
                 report.keep(args.severity.into());
-                if !args.json {
+                if !args.json && !quiet {
                     progress.aside(|| print_coloured(&describe(&report, colour)))?;
                 }
                 outcomes.push(Outcome::Checked(report));
@@ -127,29 +144,30 @@ pub fn run(args: &Args) -> Result<ExitCode> {
                 progress.aside(|| print_error(&e));
                 outcomes.push(Outcome::Failed {
                     file: input.display().to_string(),
-                    error: e.to_string(),
+                    error: Reason {
+                        code: e.code(),
+                        message: e.to_string(),
+                    },
                 });
             }
         }
     }
     drop(progress);
+    let exit = match (unreadable, bad) {
+        (true, _) => Exit::Usage,
+        (false, true) => Exit::Failed,
+        (false, false) => Exit::Done,
+    };
     if args.json {
-        let text = match outcomes.as_slice() {
-            [one] => to_json(one)?,
-            many => to_json(&many)?,
-        };
-        print_result(&text)?;
+        print_result(&result_json("check", exit, &Checked { files: outcomes })?)?;
     }
-    Ok(match (unreadable, bad) {
-        (true, _) => ExitCode::from(2),
-        (false, true) => ExitCode::FAILURE,
-        (false, false) => ExitCode::SUCCESS,
-    })
+    Ok(exit)
 }
 
 fn codes(json: bool) -> Result<String> {
     if json {
-        return to_json(&all_codes().collect::<Vec<_>>());
+        let codes = all_codes().collect();
+        return result_json("check", Exit::Done, &Codes { codes });
     }
     let width = all_codes().map(|c| c.code.len()).max().unwrap_or(0);
     let mut out = String::new();

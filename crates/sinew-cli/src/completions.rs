@@ -5,6 +5,7 @@ use clap_complete::Shell;
 
 use crate::Cli;
 use crate::error::Result;
+use crate::exit::Exit;
 use crate::report::print_result;
 
 /// Prints a script with which a shell completes commands, options and their values.
@@ -22,8 +23,9 @@ const EXAMPLES: &str = "Examples:
   sinew completions fish > ~/.config/fish/completions/sinew.fish
   sinew completions powershell >> $PROFILE";
 
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args) -> Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "sinew", &mut script);
-    print_result(&String::from_utf8_lossy(&script))
+    print_result(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
 }

@@ -10,8 +10,13 @@ use sinew_io::usd::{BakeEdits, Origin};
 use sinew_io::{ClipChoice, OpenOptions};
 
 use crate::error::Result;
+use crate::exit::{Exit, PartialArgs};
+use crate::open::AnimArgs;
 use crate::progress::Progress;
-use crate::report::{count, print_findings, print_result, to_json};
+use crate::report::{
+    FailedPrim, InvalidReport, count, invalid_reports, print_failed, print_findings, print_result,
+    result_json,
+};
 
 /// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
 /// shapes, and materials as UsdPreviewSurface with their textures.
@@ -29,12 +34,13 @@ pub struct Args {
     /// binds the skeletons to the first; it never means a clip of the name "all".
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     clip: String,
+    #[command(flatten)]
+    anim: AnimArgs,
+    #[command(flatten)]
+    partial: PartialArgs,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Print nothing but errors.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -53,7 +59,9 @@ struct Report {
     /// One entry for each clip and each Skeleton that it moves. Empty for a USD file, whose
     /// animation is copied unchanged.
     clips: Vec<ClipReport>,
-    errors: Vec<String>,
+    /// Prims that are in OUT but cannot be skinned.
+    failed: Vec<FailedPrim>,
+    errors: Vec<InvalidReport>,
     warnings: Vec<Warning>,
 }
 
@@ -73,7 +81,7 @@ struct ClipReport {
     animation: String,
 }
 
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let choice = match args.clip.as_str() {
         "all" => ClipChoice::All,
         name => ClipChoice::Named(name.to_owned()),
@@ -82,10 +90,10 @@ pub fn run(args: &Args) -> Result<()> {
         clips: choice,
         ..OpenOptions::default()
     };
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
     let file = sinew_io::open_with(&args.input, &options)?;
-    let scene = file.scene(Default::default())?;
+    let scene = file.scene(args.anim.read())?;
     let mut warnings = scene.warnings.clone();
     file.check_output(&args.output)?;
     progress.doing(&format!("writing {}", args.output.display()));
@@ -95,13 +103,16 @@ pub fn run(args: &Args) -> Result<()> {
         warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);
     }
     drop(progress);
-    print_findings(&scene.errors, if args.quiet { &[] } else { &warnings });
+    print_findings(&scene.errors, if quiet { &[] } else { &warnings });
     let report = report(args, &scene, file.origin(), warnings);
-    match (args.json, args.quiet) {
-        (true, _) => print_result(&to_json(&report)?),
-        (false, true) => Ok(()),
-        (false, false) => print_result(&describe(&report)),
+    print_failed(&report.failed);
+    let exit = args.partial.exit(!report.failed.is_empty());
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("convert", exit, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&describe(&report))?,
     }
+    Ok(exit)
 }
 
 fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<Warning>) -> Report {
@@ -125,7 +136,8 @@ fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<War
         skeletons: skeletons.map(skeleton).collect(),
         skinned: scene.bindings.iter().map(|b| b.path.clone()).collect(),
         clips,
-        errors: scene.errors.iter().map(ToString::to_string).collect(),
+        failed: scene.unskinned.iter().map(FailedPrim::from).collect(),
+        errors: invalid_reports(&scene.errors),
         warnings,
     }
 }

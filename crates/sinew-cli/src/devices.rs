@@ -6,7 +6,8 @@ use serde::Serialize;
 use sinew::gpu::{AdapterReport, list_adapters};
 
 use crate::error::Result;
-use crate::report::{print_result, to_json};
+use crate::exit::Exit;
+use crate::report::{print_result, result_json};
 
 /// Lists the GPU adapters and the CPU backend. `*` marks the one that --backend auto takes.
 #[derive(clap::Args)]
@@ -27,17 +28,19 @@ struct Report {
     auto: String,
 }
 
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let adapters = list_adapters();
     let report = Report {
         auto: sinew::gpu::auto_adapter(&adapters).map_or("cpu".to_owned(), |a| a.name.clone()),
         cpu_threads: std::thread::available_parallelism().map_or(1, usize::from),
         adapters,
     };
-    if args.json {
-        return print_result(&to_json(&report)?);
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("devices", Exit::Done, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&describe(&report))?,
     }
-    print_result(&describe(&report))
+    Ok(Exit::Done)
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.

@@ -6,6 +6,8 @@ use std::path::Path;
 use sinew::Invalid;
 use sinew::gpu::GpuError;
 
+use crate::exit::Exit;
+
 /// A result with a command's [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -14,6 +16,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// An attribute or a file is invalid. The line ends with its code.
     Invalid(Invalid),
+    /// Arguments that are wrong whatever the files contain. The exit code is 2.
+    Usage(String),
     /// Any other error, and requests that a command refuses.
     Message(String),
 }
@@ -22,6 +26,27 @@ impl Error {
     /// The error of a file that cannot be opened or read.
     pub fn open(file: &Path, reason: impl fmt::Display) -> Self {
         Self::Message(format!("{}: cannot open: {reason}", file.display()))
+    }
+
+    /// The error of an output whose name does not fit the request.
+    pub fn bad_output(file: &Path, reason: impl fmt::Display) -> Self {
+        Self::Usage(format!("{}: cannot write: {reason}", file.display()))
+    }
+
+    /// How a command with this error ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Usage(_) => Exit::Usage,
+            Self::Invalid(_) | Self::Message(_) => Exit::Failed,
+        }
+    }
+
+    /// The stable code of the error, if it has one.
+    pub fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::Invalid(invalid) => invalid.code,
+            Self::Usage(_) | Self::Message(_) => None,
+        }
     }
 
     /// The error of an output that cannot be written.
@@ -34,7 +59,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(invalid) => f.write_str(&with_code(invalid)),
-            Self::Message(text) => f.write_str(text),
+            Self::Usage(text) | Self::Message(text) => f.write_str(text),
         }
     }
 }
@@ -91,6 +116,9 @@ impl From<sinew_check::Error> for Error {
     fn from(error: sinew_check::Error) -> Self {
         match error {
             sinew_check::Error::Io(error) => error.into(),
+            sinew_check::Error::UnknownCode { .. } | sinew_check::Error::NotFixable { .. } => {
+                Self::Usage(error.to_string())
+            }
             other => Self::Message(other.to_string()),
         }
     }

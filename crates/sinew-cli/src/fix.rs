@@ -7,19 +7,20 @@ use sinew_check::{FixEntry, FixOptions, FixReport, fix};
 use sinew_io::read_asset;
 use sinew_io::usd::{OpenOptions, UsdFile};
 
-use crate::bake::AnimSourceArg;
 use crate::check::{at_least_one, describe};
 use crate::error::{Error, Result};
+use crate::exit::{Exit, PartialArgs};
+use crate::open::AnimArgs;
 use crate::progress::Progress;
-use crate::report::{count, print_result, to_json};
+use crate::report::{count, print_message, print_result, result_json};
 
 /// Fixes the findings of `sinew check` that need no guess, writes the result to another file, and
 /// checks that file.
 ///
 /// It normalises and sorts weights, keeps the largest influences if --max-influences is given,
 /// removes malformed in-betweens, applies SkelBindingAPI to prims that have its properties, authors
-/// a missing interpolation of influences if they have one row per point, normalises rotations, and
-/// writes uint[] pointIndices as int[].
+/// a missing interpolation of influences if they have one row per point, and a missing elementSize
+/// if they are constant, normalises rotations, and writes uint[] pointIndices as int[].
 ///
 /// OUT is a copy of IN's root layer with these opinions added, so it refers to the same files as
 /// IN. If IN or OUT is a .usdz, the stage is flattened into one layer.
@@ -46,15 +47,16 @@ pub struct Args {
     /// Keep the N largest influences of each point, and normalise their weights.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     max_influences: Option<usize>,
+    #[command(flatten)]
+    partial: PartialArgs,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
     /// Folder in which assets named without ./ are searched. May be repeated.
     #[arg(long, value_name = "DIR")]
     search_path: Vec<PathBuf>,
-    /// Where the animation is searched (see `sinew bake --help`).
-    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
-    anim_source: AnimSourceArg,
+    #[command(flatten)]
+    anim: AnimArgs,
 }
 
 const AFTER_HELP: &str = "\
@@ -67,12 +69,12 @@ Examples:
   sinew fix hero.usda -o hero_fixed.usda --max-influences 4
   sinew fix hero.usdc -o hero_fixed.usdc --only weights-unsorted,inbetween-skipped";
 
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let open = OpenOptions {
         search_paths: args.search_path.clone(),
         ..OpenOptions::default()
     };
-    let mut progress = Progress::new(false);
+    let mut progress = Progress::new(quiet);
     progress.doing(&format!("fixing {}", args.input.display()));
     if read_asset(&args.input)?.is_some() {
         return Err(Error::Message(format!(
@@ -84,15 +86,22 @@ pub fn run(args: &Args) -> Result<()> {
     let mut options = FixOptions::default();
     options.check.open = open;
     options.check.max_influences = args.max_influences;
-    options.check.anim_source = args.anim_source.into();
+    options.check.anim_source = args.anim.source();
     options.only = args.only.clone();
     let out = args.output.as_deref().filter(|_| !args.dry_run);
     let report = fix(&file, out, &options)?;
     drop(progress);
-    if args.json {
-        return print_result(&to_json(&report)?);
+    for entry in &report.not_fixed {
+        let text = format!("{}: {} [{}]", place(entry), entry.message, entry.code);
+        print_message("not fixed", text);
     }
-    print_result(&summary(args, &report))
+    let exit = args.partial.exit(!report.not_fixed.is_empty());
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("fix", exit, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&summary(args, &report))?,
+    }
+    Ok(exit)
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
@@ -101,9 +110,6 @@ fn summary(args: &Args, report: &FixReport) -> String {
     let _ = writeln!(out, "{}", report.file);
     for m in &report.fixed {
         describe_fix(&mut out, m);
-    }
-    for m in &report.not_fixed {
-        let _ = writeln!(out, "  not fixed: {}: {} [{}]", place(m), m.message, m.code);
     }
     let n = report.fixed.len();
     let done = if args.dry_run { "to fix" } else { "fixed" };

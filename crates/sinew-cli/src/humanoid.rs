@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::exit::Exit;
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew::error::{Invalid, Warning};
@@ -18,7 +19,10 @@ use sinew_io::gltf::{self, GltfEdit, described_as};
 use sinew_io::usd::UsdFile;
 
 use crate::progress::Progress;
-use crate::report::{count, print_findings, print_message, print_result, to_json};
+use crate::report::{
+    InvalidReport, count, invalid_reports, print_findings, print_message, print_result,
+    result_json, to_json,
+};
 
 /// Applies a humanoid clip to a humanoid model, or describes a model (--describe).
 ///
@@ -104,7 +108,7 @@ struct Report {
     expressions: Vec<String>,
     /// Factor of translations; `None` if they are not scaled.
     hips_scale: Option<f64>,
-    errors: Vec<String>,
+    errors: Vec<InvalidReport>,
     warnings: Vec<Warning>,
 }
 
@@ -135,19 +139,22 @@ enum ModeArg {
     Conjugate,
 }
 
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     match (&args.clip_file, &args.output) {
-        (Some(clip_file), Some(output)) if !args.describe => apply_clip(args, clip_file, output),
-        _ => describe_model(args),
+        (Some(clip_file), Some(output)) if !args.describe => {
+            apply_clip(args, clip_file, output, quiet)?;
+        }
+        _ => describe_model(args, quiet)?,
     }
+    Ok(Exit::Done)
 }
 
-fn apply_clip(args: &Args, clip_file: &Path, output: &Path) -> Result<()> {
+fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Result<()> {
     let is_gltf = match sinew_io::extension(output).as_str() {
         "gltf" | "glb" | "vrm" => true,
         "usda" | "usdc" | "usd" | "usdz" => false,
         other => {
-            return Err(Error::Message(format!(
+            return Err(Error::Usage(format!(
                 "{}: expected .usda, .usdc, .usd, .usdz, .gltf, .glb or .vrm, found .{other}",
                 output.display()
             )));
@@ -156,11 +163,11 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path) -> Result<()> {
     for input in [&args.model, clip_file] {
         refuse_same(input, output)?;
     }
-    let mut progress = Progress::new(false);
+    let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.model.display()));
     let model = read_gltf(&args.model)?;
     let source = read_gltf(clip_file)?;
-    let clip = progress.aside(|| choose(&source, args.clip.as_deref()))?;
+    let clip = progress.aside(|| choose(&source, args.clip.as_deref(), quiet))?;
     let mut options = ApplyOptions::default();
     options.mode = match args.mode {
         ModeArg::Literal => Mode::Literal,
@@ -179,7 +186,7 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path) -> Result<()> {
         as_usd(applied, model, &source, output)?
     };
     drop(progress);
-    print_findings(&errors, &warnings);
+    print_findings(&errors, if quiet { &[] } else { &warnings });
     let names = |bones: &[Bone]| bones.iter().map(|b| b.name()).collect();
     let missing = done.missing.iter().map(|m| MissingReport {
         bone: m.bone.name(),
@@ -192,12 +199,13 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path) -> Result<()> {
         missing: missing.collect(),
         expressions: done.expressions,
         hips_scale: done.hips_scale,
-        errors: errors.iter().map(ToString::to_string).collect(),
+        errors: invalid_reports(&errors),
         warnings,
     };
-    print_result(&match args.json {
-        true => to_json(&report)?,
-        false => summary(&report),
+    print_result(&match (args.json, quiet) {
+        (true, _) => result_json("humanoid", Exit::Done, &report)?,
+        (false, true) => String::new(),
+        (false, false) => summary(&report),
     })
 }
 
@@ -243,7 +251,7 @@ fn distinct<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
 }
 
 /// The clip of a name, or else the first.
-fn choose<'a>(source: &'a Asset, name: Option<&str>) -> Result<&'a AssetClip> {
+fn choose<'a>(source: &'a Asset, name: Option<&str>, quiet: bool) -> Result<&'a AssetClip> {
     let file = source.file.display();
     let names = || {
         let names: Vec<String> = source
@@ -258,7 +266,7 @@ fn choose<'a>(source: &'a Asset, name: Option<&str>) -> Result<&'a AssetClip> {
         None => source.clips.first(),
     };
     match (found, source.clips.len(), name) {
-        (Some(clip), 2.., None) => {
+        (Some(clip), 2.., None) if !quiet => {
             let names = names();
             print_message(
                 "note",
@@ -320,10 +328,10 @@ fn with_advice(error: sinew_animate::Error) -> Error {
     Error::Message(format!("{error}{advice}"))
 }
 
-fn describe_model(args: &Args) -> Result<()> {
+fn describe_model(args: &Args, quiet: bool) -> Result<()> {
     if let Some(output) = &args.output {
         if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
-            return Err(Error::Message(format!(
+            return Err(Error::Usage(format!(
                 "{}: expected .gltf, .glb or .vrm as the output of --describe",
                 output.display()
             )));
@@ -337,7 +345,7 @@ fn describe_model(args: &Args) -> Result<()> {
         (None, None) => bones_by_name(&model).map_err(with_advice)?,
     };
     let (skeleton, left_out) = describe(&model, &bones)?;
-    for bone in &left_out {
+    for bone in left_out.iter().filter(|_| !quiet) {
         let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
         print_message(
             "warning",
@@ -350,7 +358,7 @@ fn describe_model(args: &Args) -> Result<()> {
         return print_result(&to_json(&described_as(&skeleton))?);
     };
     let warnings = edit.save(output)?;
-    print_findings(&[], &warnings);
+    print_findings(&[], if quiet { &[] } else { &warnings });
     let lacking = Bone::ALL.iter().filter(|b| !skeleton.bones.contains_key(b));
     let report = DescribedReport {
         output: output.display().to_string(),
@@ -363,9 +371,10 @@ fn describe_model(args: &Args) -> Result<()> {
         lacking: lacking.map(|b| b.name()).collect(),
         warnings,
     };
-    print_result(&match args.json {
-        true => to_json(&report)?,
-        false => describe_summary(&report),
+    print_result(&match (args.json, quiet) {
+        (true, _) => result_json("humanoid", Exit::Done, &report)?,
+        (false, true) => String::new(),
+        (false, false) => describe_summary(&report),
     })
 }
 

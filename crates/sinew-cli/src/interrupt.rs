@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::exit::Exit;
 use crate::progress;
-
-/// Exit code of a command that Ctrl-C ended: 128 plus the number of SIGINT, as shells report it.
-const INTERRUPTED: i32 = 130;
+use crate::report::print_line;
 
 /// Installs a handler for Ctrl-C (SIGINT), SIGTERM and SIGHUP. It removes the half-written files
 /// and ends the process with all its threads. A second signal ends the process at once.
@@ -20,7 +19,7 @@ pub fn handle() {
         let quit = || {
             let _held = sinew_io::discard_unfinished();
             progress::clear();
-            eprintln!("interrupted");
+            print_line("interrupted");
             exit();
         };
         if std::thread::Builder::new().spawn(quit).is_err() {
@@ -43,10 +42,10 @@ fn exit() -> ! {
     #[cfg(unix)]
     // SAFETY: _exit only ends the process.
     unsafe {
-        libc::_exit(INTERRUPTED)
+        libc::_exit(Exit::Interrupted as i32)
     }
     #[cfg(not(unix))]
-    std::process::exit(INTERRUPTED)
+    std::process::exit(Exit::Interrupted as i32)
 }
 
 /// Whether SIGHUP is ignored, as under `nohup`.

@@ -6,6 +6,7 @@ mod completions;
 mod convert;
 mod devices;
 mod error;
+mod exit;
 mod fix;
 mod humanoid;
 mod inspect;
@@ -16,22 +17,34 @@ mod render;
 mod report;
 mod retarget;
 
-use crate::error::Error;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+
 /// GPU skinning for UsdSkel characters.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(version, about, max_term_width = 100, arg_required_else_help = true, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Print nothing but errors; with --json also the result.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Threads that read, pose and skin on the CPU. Without this: one for each core.
+    #[arg(long, value_name = "N", global = true)]
+    threads: Option<NonZeroUsize>,
 }
 
-const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C or SIGTERM).
+fn after_help() -> String {
+    format!("{}\n\n{AFTER_HELP}", exit::TABLE)
+}
+
+const AFTER_HELP: &str = "\
 If a command fails or is interrupted, an existing OUT keeps its content (but see
 bake --clip-frames), and no half-written file remains.
 Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.
@@ -73,7 +86,10 @@ const STACK: usize = 256 << 20;
 fn main() -> ExitCode {
     quiet_headless_drivers();
     keep_freed_memory();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return not_parsed(&e),
+    };
     // Warnings of wgpu are about drivers, not about the user's file.
     let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error";
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
@@ -84,17 +100,14 @@ fn main() -> ExitCode {
         })
         .init();
     interrupt::handle();
-    let work = move || match cli.command {
-        Command::Bake(args) => bake::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Convert(args) => convert::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Check(args) => check::run(&args),
-        Command::Fix(args) => fix::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Humanoid(args) => humanoid::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Retarget(args) => retarget::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Render(args) => render::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Devices(args) => devices::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
+    let name = cli.command.name();
+    let work = move || {
+        if let Some(threads) = cli.threads {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+            let built = pool.build_global();
+            built.map_err(|e| Error::Message(format!("--threads {threads}: {e}")))?;
+        }
+        cli.command.run(cli.quiet)
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
         Ok(thread) => match thread.join() {
@@ -104,11 +117,74 @@ fn main() -> ExitCode {
         },
         Err(e) => Err(Error::Message(format!("cannot start a thread: {e}"))),
     };
-    match result {
-        Ok(code) => code,
-        Err(e) => {
-            report::print_error(&e);
-            ExitCode::FAILURE
+    result.unwrap_or_else(|e| fail(name, &e)).into()
+}
+
+/// Prints an error to stderr, and with --json to stdout too.
+fn fail(command: &str, error: &Error) -> Exit {
+    let exit = error.exit();
+    report::print_error(error);
+    // Arguments that could not be parsed have no option to ask.
+    if std::env::args_os().any(|argument| argument == "--json") {
+        let json = report::failure_json(command, exit, error);
+        // The error is on stderr already, so a full stdout changes nothing.
+        let _ = json.and_then(|json| report::print_result(&json));
+    }
+    exit
+}
+
+/// Prints what clap says of arguments that are no request: an error, or the help or version that
+/// was asked for.
+fn not_parsed(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        let _ = error.print();
+        let name = std::env::args().nth(1).unwrap_or_default();
+        if std::env::args_os().any(|argument| argument == "--json") {
+            let error = Error::Usage(error.render().to_string().trim_end().to_owned());
+            let json = report::failure_json(&name, Exit::Usage, &error);
+            let _ = json.and_then(|json| report::print_result(&json));
+        }
+        return Exit::Usage.into();
+    }
+    match error.print() {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            let error = Error::Message(format!("cannot write to stdout: {e}"));
+            report::print_error(&error);
+            Exit::Failed.into()
+        }
+        _ => Exit::Done.into(),
+    }
+}
+
+impl Command {
+    /// The name that is typed.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Bake(_) => "bake",
+            Self::Convert(_) => "convert",
+            Self::Inspect(_) => "inspect",
+            Self::Check(_) => "check",
+            Self::Fix(_) => "fix",
+            Self::Humanoid(_) => "humanoid",
+            Self::Retarget(_) => "retarget",
+            Self::Render(_) => "render",
+            Self::Devices(_) => "devices",
+            Self::Completions(_) => "completions",
+        }
+    }
+
+    fn run(&self, quiet: bool) -> Result<Exit> {
+        match self {
+            Self::Bake(args) => bake::run(args, quiet),
+            Self::Convert(args) => convert::run(args, quiet),
+            Self::Inspect(args) => inspect::run(args, quiet),
+            Self::Check(args) => check::run(args, quiet),
+            Self::Fix(args) => fix::run(args, quiet),
+            Self::Humanoid(args) => humanoid::run(args, quiet),
+            Self::Retarget(args) => retarget::run(args, quiet),
+            Self::Render(args) => render::run(args, quiet),
+            Self::Devices(args) => devices::run(args, quiet),
+            Self::Completions(args) => completions::run(args),
         }
     }
 }

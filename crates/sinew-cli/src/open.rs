@@ -3,8 +3,42 @@
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 
-use sinew_io::usd::VariantSelection;
+use clap::ValueEnum;
+use sinew::skel::AnimSource;
+use sinew_io::usd::{ReadOptions, VariantSelection};
 use sinew_io::{ClipChoice, OpenOptions};
+
+/// Where the animation of a Skeleton is searched. Flattened into the arguments of several commands.
+#[derive(clap::Args, Clone, Copy)]
+pub struct AnimArgs {
+    /// Where the animation is searched: at the Skeleton and above it, as in Pixar's code, or at the
+    /// prim that binds skel:skeleton, as in the schema's text.
+    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
+    anim_source: AnimSourceArg,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AnimSourceArg {
+    Skeleton,
+    Binding,
+}
+
+impl AnimArgs {
+    /// Where to search.
+    pub fn source(self) -> AnimSource {
+        match self.anim_source {
+            AnimSourceArg::Skeleton => AnimSource::AtSkeleton,
+            AnimSourceArg::Binding => AnimSource::AtBinding,
+        }
+    }
+
+    /// The options with which a scene is read.
+    pub fn read(self) -> ReadOptions {
+        ReadOptions {
+            anim_source: self.source(),
+        }
+    }
+}
 
 /// How IN is composed. Flattened into the arguments of several commands.
 #[derive(clap::Args)]

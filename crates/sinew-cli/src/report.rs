@@ -1,11 +1,13 @@
 //! Printing and formatting that the commands share.
 
 use crate::error::{Error, Result, with_code};
+use crate::exit::Exit;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::Write;
 
 use serde::Serialize;
+use sinew::scene::UnskinnedPrim;
 use sinew::{Invalid, Warning};
 
 /// How many warnings of one code are printed.
@@ -41,7 +43,72 @@ pub fn print_error(error: &Error) {
 /// Prints a line such as `warning: MESSAGE` to stderr, as [plain] text, because messages quote
 /// files.
 pub fn print_message(kind: &str, message: impl Display) {
-    eprintln!("{kind}: {}", plain(&message.to_string()));
+    print_line(&format!("{kind}: {}", plain(&message.to_string())));
+}
+
+/// Prints a line to stderr. A stderr that is full or closed is no error, because nobody can be told.
+pub fn print_line(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Prints each prim that OUT does not have as it was asked for.
+pub fn print_failed(failed: &[FailedPrim]) {
+    for prim in failed {
+        let code = prim.code.map_or(String::new(), |code| format!(" [{code}]"));
+        print_message("failed", format!("{}: {}{code}", prim.path, prim.reason));
+    }
+}
+
+/// A prim that OUT does not have as it was asked for, as JSON has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailedPrim {
+    pub path: String,
+    pub code: Option<&'static str>,
+    pub reason: String,
+}
+
+impl From<&sinew_bake::FailedPrim> for FailedPrim {
+    fn from(prim: &sinew_bake::FailedPrim) -> Self {
+        Self {
+            path: prim.path.clone(),
+            code: prim.code,
+            reason: prim.reason.clone(),
+        }
+    }
+}
+
+impl From<&UnskinnedPrim> for FailedPrim {
+    fn from(prim: &UnskinnedPrim) -> Self {
+        let own = prim.error.prim == prim.path;
+        Self {
+            path: prim.path.clone(),
+            code: prim.error.code,
+            reason: match own {
+                true => prim.error.brief(),
+                false => prim.error.to_string(),
+            },
+        }
+    }
+}
+
+/// An invalid attribute, as JSON has it.
+#[derive(Serialize)]
+pub struct InvalidReport {
+    code: Option<&'static str>,
+    path: String,
+    property: String,
+    pub message: String,
+}
+
+/// Invalid attributes, as JSON has them.
+pub fn invalid_reports(errors: &[Invalid]) -> Vec<InvalidReport> {
+    let report = |e: &Invalid| InvalidReport {
+        code: e.code,
+        path: e.prim.clone(),
+        property: e.property.clone(),
+        message: e.to_string(),
+    };
+    errors.iter().map(report).collect()
 }
 
 /// The text with control characters escaped, except newlines and tabs. Text from a file then
@@ -94,11 +161,58 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
         }
     }
     for (code, n) in seen.iter().filter(|(_, n)| *n > SHOWN) {
-        eprintln!(
-            "warning: {} more with the code [{code}]; `sinew inspect` prints all",
-            n - SHOWN
-        );
+        let more = n - SHOWN;
+        print_line(&format!(
+            "warning: {more} more with the code [{code}]; `sinew inspect` prints all"
+        ));
     }
+}
+
+/// Version of the JSON that commands print. It changes if a key changes its meaning or vanishes.
+const SCHEMA_VERSION: u32 = 1;
+
+/// What every command prints with --json: an object with these keys and the command's own.
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    schema_version: u32,
+    command: &'a str,
+    exit_code: u8,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+/// The result of a command as JSON. `body` is a struct or a map.
+///
+/// # Errors
+/// The value cannot be serialised.
+pub fn result_json(command: &str, exit: Exit, body: &impl Serialize) -> Result<String> {
+    to_json(&Envelope {
+        schema_version: SCHEMA_VERSION,
+        command,
+        exit_code: exit.code(),
+        body,
+    })
+}
+
+/// The failure of a command as JSON: the same object, with `error` in place of the command's keys.
+///
+/// # Errors
+/// The value cannot be serialised.
+pub fn failure_json(command: &str, exit: Exit, error: &Error) -> Result<String> {
+    #[derive(Serialize)]
+    struct Failure {
+        error: Reason,
+    }
+    #[derive(Serialize)]
+    struct Reason {
+        code: Option<&'static str>,
+        message: String,
+    }
+    let error = Reason {
+        code: error.code(),
+        message: error.to_string(),
+    };
+    result_json(command, exit, &Failure { error })
 }
 
 /// A value as indented JSON that ends with a newline.

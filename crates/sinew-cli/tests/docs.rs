@@ -257,7 +257,8 @@ fn synopses_name_the_options() {
         let names = listed.flat_map(|l| l.split_whitespace().take(2));
         let mut real: BTreeSet<String> = names.flat_map(options).collect();
         // `-o, --output <OUT>` stands as -o in a synopsis.
-        for usual in ["--help", "--output"] {
+        // Every command has --quiet and --threads.
+        for usual in ["--help", "--output", "--quiet", "--threads"] {
             real.remove(usual);
         }
         assert_eq!(

@@ -4,52 +4,41 @@ use std::path::Path as FilePath;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use libtest_mimic::{Arguments, Trial};
 use sinew_layer::usda;
 
 type Outcome = Result<(), String>;
 
-/// Tests that need usd-core are skipped by name, with the reason, if no Python is given in `SINEW_PYTHON`.
+/// Without a Python with usd-core in `SINEW_PYTHON`, the comparison is listed as ignored.
 fn main() -> ExitCode {
-    let mut failed = 0;
-    let tests: [(&str, fn() -> Outcome); 3] = [
-        (
+    let python = std::env::var("SINEW_PYTHON").ok();
+    let kind = if python.is_some() {
+        ""
+    } else {
+        "needs SINEW_PYTHON"
+    };
+    let test = |name, run: fn() -> Outcome| Trial::test(name, move || Ok(run()?));
+    let trials = vec![
+        test(
             "mutated_texts_are_errors_or_layers",
             mutated_texts_are_errors_or_layers,
         ),
-        (
+        test(
             "deep_and_long_texts_take_linear_time",
             deep_and_long_texts_take_linear_time,
         ),
-        (
-            "usd_core_reads_back_what_it_wrote",
-            usd_core_reads_back_what_it_wrote,
-        ),
+        Trial::test("usd_core_reads_back_what_it_wrote", move || {
+            let python = python.ok_or("SINEW_PYTHON is not set")?;
+            Ok(usd_core_reads_back_what_it_wrote(&python)?)
+        })
+        .with_kind(kind)
+        .with_ignored_flag(!kind.is_empty()),
     ];
-    let filter = std::env::args().skip(1).find(|a| !a.starts_with('-'));
-    if std::env::args().any(|a| a == "--list") {
-        for (name, _) in tests {
-            println!("{name}: test");
-        }
-        return ExitCode::SUCCESS;
-    }
-    for (name, test) in tests {
-        if filter.as_ref().is_some_and(|f| !name.contains(f.as_str())) {
-            continue;
-        }
-        match test() {
-            Ok(()) => println!("test {name} ... ok"),
-            Err(reason) if reason.starts_with("skipped") => println!("test {name} ... {reason}"),
-            Err(reason) => {
-                println!("test {name} ... FAILED\n{reason}");
-                failed += 1;
-            }
-        }
-    }
-    ExitCode::from(u8::from(failed > 0))
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// A layer with all of the grammar.
-const EVERYTHING: &str = include_str!("usda_everything.usda");
+const EVERYTHING: &str = include_str!("../src/usda/everything.usda");
 
 fn mutated_texts_are_errors_or_layers() -> Outcome {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
@@ -230,14 +219,11 @@ fn deep_and_long_texts_take_linear_time() -> Outcome {
     Ok(())
 }
 
-fn usd_core_reads_back_what_it_wrote() -> Outcome {
-    let Ok(python) = std::env::var("SINEW_PYTHON") else {
-        return Err("skipped: SINEW_PYTHON names no Python with usd-core".to_owned());
-    };
+fn usd_core_reads_back_what_it_wrote(python: &str) -> Outcome {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let scripts = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let run = |script: &str, arguments: &[String]| {
-        let output = Command::new(&python)
+        let output = Command::new(python)
             .arg(scripts.join(script))
             .args(arguments)
             .output();

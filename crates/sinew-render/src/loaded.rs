@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::error::Result;
 use super::images::{TextureImage, decode};
-use sinew::scene::{Geometry, Scene};
-use sinew_io::usd::UsdFile;
+use sinew::Invalid;
+use sinew::scene::{Geometry, Scene, UnskinnedPrim};
+use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{self as io, ClipChoice, OpenOptions};
 
 /// A clip of a file that is not USD.
@@ -29,6 +30,8 @@ pub struct Loaded {
     pub clips: Vec<Clip>,
     /// Index into `clips` of the clip that plays.
     pub clip: Option<usize>,
+    /// Prims that are not drawn, or not skinned, because something of them is invalid.
+    pub failed: Vec<UnskinnedPrim>,
     /// Parts of the file that are not drawn, or drawn differently, and why.
     pub messages: Vec<String>,
     /// The decoded images, by index of [`Geometry::textures`].
@@ -43,7 +46,19 @@ impl Loaded {
     /// Those of [`io::open_with`] and [`UsdFile::scene`]. A broken prim is no error;
     /// [`Loaded::messages`] names it.
     pub fn read(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        Self::of(&io::open_with(file, options)?, options)
+        Self::read_with(file, options, ReadOptions::default())
+    }
+
+    /// Like [`Loaded::read`], with options for reading the scene.
+    ///
+    /// # Errors
+    /// As [`Loaded::read`].
+    pub fn read_with(
+        file: impl AsRef<Path>,
+        options: &OpenOptions,
+        read: ReadOptions,
+    ) -> Result<Self> {
+        Self::of_scene(&io::open_with(file, options)?, options, read)
     }
 
     /// Like [`Loaded::read`], for a file that is already open with the same options.
@@ -51,7 +66,11 @@ impl Loaded {
     /// # Errors
     /// Those of [`UsdFile::scene`].
     pub fn of(file: &UsdFile, options: &OpenOptions) -> Result<Self> {
-        let scene = file.scene(Default::default())?;
+        Self::of_scene(file, options, ReadOptions::default())
+    }
+
+    fn of_scene(file: &UsdFile, options: &OpenOptions, read: ReadOptions) -> Result<Self> {
+        let scene = file.scene(read)?;
         let geometry = file.geometry(&scene)?;
         let clips: Vec<Clip> = file.origin().map_or_else(Vec::new, |origin| {
             let clips = origin.clips.iter();
@@ -73,11 +92,27 @@ impl Loaded {
         messages.extend(geometry.errors.iter().map(ToString::to_string));
         messages.extend(geometry.warnings.iter().map(ToString::to_string));
         let images = decode(&geometry, &mut messages);
+        let mut failed = scene.unskinned.clone();
+        failed.extend(geometry.errors.iter().map(|e| UnskinnedPrim {
+            path: e.prim.clone(),
+            error: e.clone(),
+        }));
+        for binding in &scene.bindings {
+            if let Some(reason) = &binding.unsupported {
+                let expected = "a prim that can be skinned";
+                let error = Invalid::new(&binding.path, "", expected, reason).coded("not-skinned");
+                failed.push(UnskinnedPrim {
+                    path: binding.path.clone(),
+                    error: error.in_file(&scene.file),
+                });
+            }
+        }
         Ok(Self {
             scene,
             geometry,
             clips,
             clip,
+            failed,
             messages,
             images,
         })

@@ -12,9 +12,10 @@ use super::loaded::{Clip, Loaded};
 use super::material::Materials;
 use super::stage_mesh::{Layouts, StageMesh};
 use super::{Bounds, Control, DrawBackend, StageSkeleton};
+use sinew::Invalid;
 use sinew::gpu::{Skinner, guarded};
 use sinew::sampled::Time;
-use sinew::scene::{Geometry, Scene};
+use sinew::scene::{Geometry, Scene, UnskinnedPrim};
 use sinew_io::OpenOptions;
 
 /// An opened file on a device: its meshes, materials and skeletons, posed at one time.
@@ -44,6 +45,7 @@ pub struct Stage {
     pub(super) results: OnceLock<Arc<Vec<Results>>>,
     /// Bounding boxes of everything and of the joints, when the first picture was drawn.
     pub(super) ground: OnceLock<(Bounds, Bounds)>,
+    pub(super) failed: Vec<UnskinnedPrim>,
     pub(super) messages: Vec<String>,
 }
 
@@ -68,6 +70,7 @@ impl Stage {
             geometry,
             clips,
             clip,
+            failed,
             messages,
             ..
         } = loaded;
@@ -86,6 +89,7 @@ impl Stage {
             skeletons: joints::skeletons(&scene),
             results: OnceLock::new(),
             ground: OnceLock::new(),
+            failed,
             messages,
             scene,
             geometry,
@@ -120,6 +124,7 @@ impl Stage {
                             animated_rest: bound[binding].binding().rest_is_animated(),
                         }),
                         Err(e) => {
+                            add_failed(&mut self.failed, &mesh.path, &e);
                             add_message(&mut self.messages, e.to_string());
                             continue;
                         }
@@ -141,7 +146,11 @@ impl Stage {
             })?;
             match stage_mesh {
                 Ok(stage_mesh) => meshes.push(stage_mesh),
-                Err(e) => add_message(&mut self.messages, e.in_file(&self.scene.file).to_string()),
+                Err(e) => {
+                    let e = e.in_file(&self.scene.file);
+                    add_failed(&mut self.failed, &mesh.path, &e);
+                    add_message(&mut self.messages, e.to_string());
+                }
             }
         }
         self.meshes = meshes;
@@ -180,6 +189,7 @@ impl Stage {
                 });
             if let Err(e) = posed {
                 stage_mesh.visible = false;
+                add_failed(&mut self.failed, &mesh.path, &e);
                 add_message(&mut self.messages, e.to_string());
                 continue;
             }
@@ -245,6 +255,17 @@ impl Stage {
             guarded(device, || stage_mesh.bind(device, &self.layouts))?;
         }
         Ok(())
+    }
+}
+
+/// Adds a prim that failed, unless the same is in the list already.
+fn add_failed(failed: &mut Vec<UnskinnedPrim>, path: &str, error: &Invalid) {
+    let prim = UnskinnedPrim {
+        path: path.to_owned(),
+        error: error.clone(),
+    };
+    if !failed.contains(&prim) {
+        failed.push(prim);
     }
 }
 

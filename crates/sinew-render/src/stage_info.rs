@@ -8,7 +8,7 @@ use super::stage_mesh::StageMesh;
 use super::{Control, Stage, StageSkeleton};
 use sinew::gpu::{GpuError, Skinner};
 use sinew::sampled::Time;
-use sinew::scene::{Geometry, Scene, StageCamera};
+use sinew::scene::{Geometry, Scene, StageCamera, UnskinnedPrim};
 
 /// Properties of one mesh of a stage.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,6 +188,12 @@ impl Stage {
     /// [`GpuError::Lost`] if the device is lost.
     pub fn last_gpu_time(&self) -> Result<Option<sinew::gpu::GpuTimes>, GpuError> {
         self.on_gpu.crowd.last_gpu_time()
+    }
+
+    /// Prims that were not drawn, or not skinned, at the times so far.
+    #[must_use]
+    pub fn failed(&self) -> &[UnskinnedPrim] {
+        &self.failed
     }
 
     /// Parts of the file that are not drawn, or drawn differently, and why.

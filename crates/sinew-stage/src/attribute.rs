@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sinew_layer::layer::field;
-use sinew_layer::value::{AssetPath, LayerOffset, Spline, Variability};
-use sinew_layer::{Path, SpecKind, TimeSamples, Token, Value};
+use sinew_layer::value::{ArrayEdit, AssetPath, LayerOffset, Spline, Variability};
+use sinew_layer::{Path, Spec, SpecKind, TimeSamples, Token, Value};
 
 use crate::clips::ClipSet;
 use crate::error::Result;
@@ -57,6 +57,33 @@ enum Winner<'s> {
     Spline(SpecOpinion<'s>, Arc<Spline>),
     /// Clips, and the attribute's path in the node that has them.
     Clips(&'s ClipSet, Path),
+}
+
+impl Winner<'_> {
+    /// Whether it has edits of arrays, so that weaker opinions count too.
+    fn has_edits(&self) -> Result<bool> {
+        fn is_edit(value: &Value) -> Result<bool> {
+            Ok(match value {
+                Value::ArrayEdit(_) => true,
+                Value::Stored(stored) if !stored.is_array() => {
+                    matches!(value.load()?, Value::ArrayEdit(_))
+                }
+                _ => false,
+            })
+        }
+        match self {
+            Self::Default(opinion) => opinion.spec.get(field::DEFAULT).map_or(Ok(false), is_edit),
+            Self::Samples(_, samples) => {
+                for value in samples.values().iter() {
+                    if is_edit(value)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
 }
 
 impl<'s, 'n> Attribute<'s, 'n> {
@@ -176,15 +203,28 @@ impl<'s, 'n> Attribute<'s, 'n> {
 
     /// The opinion that wins at the default time, or at all others.
     fn winner(self, at_default: bool) -> Result<Winner<'s>> {
+        let mut winner = Winner::Nothing { blocked: false };
+        self.winners(at_default, &mut |found| {
+            winner = found;
+            Ok(false)
+        })?;
+        Ok(winner)
+    }
+
+    /// Calls `take` with the opinions that would win if those before were not there, until it returns false. After a block
+    /// there is none.
+    fn winners(
+        self,
+        at_default: bool,
+        take: &mut dyn FnMut(Winner<'s>) -> Result<bool>,
+    ) -> Result<()> {
         let data = self.prim.data();
-        let stage = self.prim.stage();
-        let nothing = Ok(Winner::Nothing { blocked: false });
         if data.flags.prototype || !sinew_layer::path::is_property_name(self.name) {
-            return nothing;
+            return Ok(());
         }
         let clips = match at_default {
             true => &[][..],
-            false => &stage.population().clips[data.clips as usize][..],
+            false => &self.prim.stage().population().clips[data.clips as usize][..],
         };
         let mut animated = !at_default;
         for (i, node) in data.index.nodes().iter().enumerate() {
@@ -206,49 +246,66 @@ impl<'s, 'n> Attribute<'s, 'n> {
                         spec,
                         offset: node.map.offset().after(&layer.offset),
                     };
-                    // Samples are stronger than a spline, and a spline than the default.
-                    if animated && let Some(samples) = spec.get(field::TIME_SAMPLES) {
-                        match samples.load()? {
-                            Value::TimeSamples(samples) if !samples.is_empty() => {
-                                return Ok(Winner::Samples(opinion(), samples));
-                            }
-                            _ => {}
+                    if let Some(winner) = Self::of_spec(spec, opinion, &mut animated)? {
+                        let last = matches!(winner, Winner::Nothing { .. });
+                        if !take(winner)? || last {
+                            return Ok(());
                         }
-                    }
-                    if animated
-                        && let Some(spline) = spec.get(field::SPLINE)
-                        && let Value::Spline(spline) = spline.load()?
-                    {
-                        return Ok(Winner::Spline(opinion(), spline));
-                    }
-                    match spec.get(field::DEFAULT) {
-                        Some(Value::Block) => return Ok(Winner::Nothing { blocked: true }),
-                        // No animation of a weaker layer counts.
-                        Some(Value::AnimationBlock) => animated = false,
-                        Some(Value::Stored(stored)) => {
-                            match Value::Stored(stored.clone()).load()? {
-                                Value::Block => return Ok(Winner::Nothing { blocked: true }),
-                                Value::AnimationBlock => animated = false,
-                                _ => return Ok(Winner::Default(opinion())),
-                            }
-                        }
-                        Some(_) => return Ok(Winner::Default(opinion())),
-                        None => {}
                     }
                 }
                 if !animated || !affected {
                     continue;
                 }
                 // Clips are weaker than the layer that has them.
-                let mut here = clips
+                let here = clips
                     .iter()
                     .filter(|c| c.layer == layer_number && c.applies_to(node));
-                if let Some(set) = here.find(|c| c.declares(&path)) {
-                    return Ok(Winner::Clips(set, path));
+                for set in here.filter(|c| c.declares(&path)) {
+                    if !take(Winner::Clips(set, path.clone()))? {
+                        return Ok(());
+                    }
                 }
             }
         }
-        nothing
+        Ok(())
+    }
+
+    /// What one spec says: its samples, else its spline, else its default.
+    fn of_spec(
+        spec: &Spec,
+        opinion: impl Fn() -> SpecOpinion<'s>,
+        animated: &mut bool,
+    ) -> Result<Option<Winner<'s>>> {
+        if *animated
+            && let Some(samples) = spec.get(field::TIME_SAMPLES)
+            && let Value::TimeSamples(samples) = samples.load()?
+            && !samples.is_empty()
+        {
+            return Ok(Some(Winner::Samples(opinion(), samples)));
+        }
+        if *animated
+            && let Some(spline) = spec.get(field::SPLINE)
+            && let Value::Spline(spline) = spline.load()?
+        {
+            return Ok(Some(Winner::Spline(opinion(), spline)));
+        }
+        let Some(default) = spec.get(field::DEFAULT) else {
+            return Ok(None);
+        };
+        let small = match default {
+            // An array in a file is a value, whatever is in it.
+            Value::Stored(stored) if !stored.is_array() => Some(default.load()?),
+            _ => None,
+        };
+        Ok(match small.as_ref().unwrap_or(default) {
+            Value::Block => Some(Winner::Nothing { blocked: true }),
+            // No animation of a weaker layer counts.
+            Value::AnimationBlock => {
+                *animated = false;
+                None
+            }
+            _ => Some(Winner::Default(opinion())),
+        })
     }
 
     fn fallback(self) -> Option<&'static Value> {
@@ -331,11 +388,25 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn times(self) -> Result<Vec<f64>> {
-        Ok(match self.winner(false)? {
-            Winner::Samples(opinion, samples) => samples.offset(&opinion.offset).times().to_vec(),
-            Winner::Clips(set, path) => set.times(&path),
-            _ => Vec::new(),
-        })
+        let mut out: Vec<f64> = Vec::new();
+        let mut sources = 0;
+        self.winners(false, &mut |winner| {
+            sources += 1;
+            let edits = winner.has_edits()?;
+            match winner {
+                Winner::Samples(opinion, samples) => {
+                    out.extend_from_slice(samples.offset(&opinion.offset).times());
+                }
+                Winner::Clips(set, path) => out.extend(set.times(&path)),
+                _ => {}
+            }
+            Ok(edits)
+        })?;
+        if sources > 1 {
+            out.sort_by(f64::total_cmp);
+            out.dedup();
+        }
+        Ok(out)
     }
 
     /// The value at a time of the stage (`None` is the default time), as usd-core resolves and interpolates it. None if
@@ -356,16 +427,80 @@ impl<'s, 'n> Attribute<'s, 'n> {
         time: Option<f64>,
         assets: Option<&AssetMap<'_>>,
     ) -> Result<Option<Value>> {
-        let (opinion, value) = match (self.winner(time.is_none())?, time) {
-            // At the default time a block hides the fallback, at others it does not: so it is in usd-core.
-            (Winner::Nothing { blocked }, _) => {
-                let fallback = self.fallback().filter(|_| !blocked || time.is_some());
-                return Ok(fallback.cloned());
-            }
+        let (value, animated_edits) = self.composed(time, assets)?;
+        let (Some(time), true) = (time, animated_edits) else {
+            return Ok(value);
+        };
+        // Edited arrays are interpolated between the samples of all opinions.
+        let times = self.times()?;
+        let after = times.partition_point(|t| *t <= time);
+        let (Some(from), Some(to)) = (
+            after.checked_sub(1).map(|i| times[i]),
+            times.get(after).copied(),
+        ) else {
+            return Ok(value);
+        };
+        let Some(a) = self.composed(Some(from), assets)?.0 else {
+            return Ok(None);
+        };
+        let b = self.composed(Some(to), assets)?.0;
+        Ok(Some(
+            b.and_then(|b| interpolate::lerp(&a, &b, (time - from) / (to - from)))
+                .unwrap_or(a),
+        ))
+    }
+
+    /// The value at a time, and whether edits of arrays and samples are in it.
+    fn composed(
+        self,
+        time: Option<f64>,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<(Option<Value>, bool)> {
+        // Edits of arrays, the strongest first, until there is something to edit.
+        let mut edits: Vec<Arc<ArrayEdit>> = Vec::new();
+        let mut found: Option<Option<Value>> = None;
+        let (mut blocked, mut sampled) = (false, false);
+        self.winners(time.is_none(), &mut |winner| {
+            blocked = matches!(winner, Winner::Nothing { .. });
+            sampled |= matches!(winner, Winner::Samples(..));
+            Ok(match self.value_of(winner, time, assets)? {
+                Some(Value::ArrayEdit(edit)) => {
+                    edits.push(edit);
+                    true
+                }
+                value => {
+                    found = Some(value);
+                    false
+                }
+            })
+        })?;
+        // At the default time a block hides the fallback, at others it does not: so it is in usd-core.
+        if blocked && time.is_none() {
+            return Ok((None, false));
+        }
+        let mut value = match found {
+            Some(value) if !blocked => value,
+            _ => self.fallback().cloned(),
+        };
+        for edit in edits.iter().rev() {
+            value = Some(edit.apply(value.as_ref().unwrap_or(&Value::Block)));
+        }
+        Ok((value, sampled && !edits.is_empty()))
+    }
+
+    /// The value of one opinion at a time.
+    fn value_of(
+        self,
+        winner: Winner<'s>,
+        time: Option<f64>,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<Value>> {
+        let (opinion, value) = match (winner, time) {
             (Winner::Default(opinion), _) => return self.composed_default(opinion, assets),
-            (Winner::Samples(opinion, samples), Some(time)) => {
-                let value =
-                    interpolate::sampled(&samples, opinion.offset.inverse().apply(time), false)?;
+            (Winner::Samples(mut opinion, samples), Some(time)) => {
+                let value = interpolate::sampled(&samples, time, &opinion.offset, false)?;
+                // Times are of the stage now.
+                opinion.offset = LayerOffset::IDENTITY;
                 (opinion, value)
             }
             (Winner::Spline(opinion, spline), Some(time)) => {
@@ -399,7 +534,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         };
         let mut value = value.load()?;
         match value {
-            Value::PathExpression(_) | Value::PathExpressionArray(_) | Value::Dictionary(_) => {
+            Value::PathExpression(_) | Value::Dictionary(_) => {
                 let fallback = self.fallback();
                 metadata::compose(self.prim, self.opinions(), field::DEFAULT, fallback, assets)
             }
@@ -425,12 +560,18 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// Whether there may be more than one value over time.
     #[must_use]
     pub fn might_be_time_varying(self) -> bool {
-        match self.winner(false) {
-            Ok(Winner::Samples(_, samples)) => samples.len() > 1,
-            Ok(Winner::Spline(..)) => true,
-            Ok(Winner::Clips(set, path)) => set.might_vary(&path),
-            _ => false,
-        }
+        let mut varies = false;
+        let found = self.winners(false, &mut |winner| {
+            let edits = winner.has_edits()?;
+            varies |= match winner {
+                Winner::Samples(_, samples) => samples.len() > 1,
+                Winner::Spline(..) => true,
+                Winner::Clips(set, path) => set.might_vary(&path),
+                _ => false,
+            };
+            Ok(edits)
+        });
+        found.is_ok() && varies
     }
 
     /// Whether the strongest opinion is `None`: a block.
@@ -502,14 +643,20 @@ impl<'s, 'n> Attribute<'s, 'n> {
     #[must_use]
     pub fn resolve_asset(self, path: &AssetPath, time: Option<f64>) -> ResolvedAsset {
         let layer = self.layer(time);
-        let resolved = self
-            .prim
-            .stage()
-            .resolver()
-            .resolve(&path.0, layer.as_deref());
+        let evaluated = match self.winner(time.is_none()) {
+            Ok(Winner::Default(o) | Winner::Samples(o, _)) => {
+                metadata::evaluated(self.prim, &o, path)
+            }
+            _ => path.clone(),
+        };
+        let resolver = self.prim.stage().resolver();
+        let resolved = match evaluated.0.is_empty() {
+            true => None,
+            false => resolver.resolve(&evaluated.0, layer.as_deref()),
+        };
         ResolvedAsset {
             authored: path.0.clone(),
-            evaluated: path.0.clone(),
+            evaluated: evaluated.0,
             resolved: resolved.unwrap_or_default(),
         }
     }

@@ -1,7 +1,7 @@
 //! Path expressions: their paths mapped to the stage, and references to weaker opinions put in.
 
 use sinew_layer::value::PathExpression;
-use sinew_layer::{Path, Token, Value};
+use sinew_layer::{Path, Token};
 
 /// How deep parentheses may nest. Deeper expressions stay as they are.
 const MAX_DEPTH: usize = 100;
@@ -68,16 +68,12 @@ pub(crate) fn map(text: &str, to_stage: &dyn Fn(&Path) -> Option<Path>) -> Token
             };
             let (prefix, rest) = pattern.split_at(end);
             let path = match prefix {
-                "" => Path::root(),
+                // Anywhere is anywhere in the stage too.
+                "" | "/" => return Some(leaf.clone()),
                 text => Path::parse(text).ok()?,
             };
             let path = to_stage(&path)?;
-            Some(Expression::Pattern(
-                match (path.is_root(), rest.starts_with('/')) {
-                    (true, true) => rest.to_owned(),
-                    _ => format!("{path}{rest}"),
-                },
-            ))
+            Some(Expression::Pattern(format!("{path}{rest}")))
         }
         Expression::Reference(reference) => {
             let Some((path, name)) = reference.rsplit_once(':').filter(|(p, _)| !p.is_empty())
@@ -92,33 +88,14 @@ pub(crate) fn map(text: &str, to_stage: &dyn Fn(&Path) -> Option<Path>) -> Token
     mapped.text().into()
 }
 
-/// Puts the weaker value in place of `%_` in the stronger one. Arrays are composed one by one if they are of one length.
-pub(crate) fn compose_over(strong: &mut Value, weak: &Value) {
-    match (strong, weak) {
-        (Value::PathExpression(strong), Value::PathExpression(weak)) => {
-            strong.0 = over(&strong.0, &weak.0);
-        }
-        (Value::PathExpressionArray(strong), Value::PathExpressionArray(weak))
-            if strong.len() == weak.len() =>
-        {
-            let pairs = strong.iter().zip(weak.iter());
-            *strong = pairs
-                .map(|(s, w)| PathExpression(over(&s.0, &w.0)))
-                .collect();
-        }
-        _ => {}
-    }
+/// Puts the weaker expression in place of `%_` in the stronger one.
+pub(crate) fn compose_over(strong: &mut PathExpression, weak: &PathExpression) {
+    strong.0 = over(&strong.0, &weak.0);
 }
 
 /// Removes the references to weaker opinions that are left.
-pub(crate) fn finish(value: &mut Value) {
-    match value {
-        Value::PathExpression(expression) => expression.0 = over(&expression.0, ""),
-        Value::PathExpressionArray(all) => {
-            *all = all.iter().map(|e| PathExpression(over(&e.0, ""))).collect();
-        }
-        _ => {}
-    }
+pub(crate) fn finish(expression: &mut PathExpression) {
+    expression.0 = over(&expression.0, "");
 }
 
 fn over(strong: &str, weak: &str) -> Token {

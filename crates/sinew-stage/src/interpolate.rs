@@ -3,26 +3,49 @@
 //! Scales in half precision have three digits, so another order of the same operations would show.
 
 use half::f16;
-use sinew_layer::value::{Array, Duration, Quat, TimeCode};
+use sinew_layer::value::{Array, Duration, LayerOffset, Quat, TimeCode};
 use sinew_layer::{TimeSamples, Value};
 
 use crate::error::Result;
 
-/// The value of samples at a time. A block is given as such if `blocks`, else as none.
-pub(crate) fn sampled(samples: &TimeSamples, time: f64, blocks: bool) -> Result<Option<Value>> {
-    let Some((lower, upper)) = samples.bracket(time) else {
+/// The value at a time of the stage of samples, whose times `offset` leads to the stage. A block is given as such if
+/// `blocks`, else as none.
+pub(crate) fn sampled(
+    samples: &TimeSamples,
+    time: f64,
+    offset: &LayerOffset,
+    blocks: bool,
+) -> Result<Option<Value>> {
+    let Some((lower, upper)) = samples.bracket(offset.inverse().apply(time)) else {
         return Ok(None);
     };
-    let a = samples.load(lower)?;
-    let (from, to) = (samples.times()[lower], samples.times()[upper]);
+    let load = |i| -> Result<Value> { Ok(in_stage(samples.load(i)?, offset)) };
+    let a = load(lower)?;
+    let [from, to] = [lower, upper].map(|i| offset.apply(samples.times()[i]));
     if matches!(a, Value::Block | Value::AnimationBlock) {
         return Ok(Some(a).filter(|_| blocks));
     }
     if lower == upper || (from - to).abs() < 1e-6 || !is_linear(&a) {
         return Ok(Some(a));
     }
-    let b = samples.load(upper)?;
+    let b = load(upper)?;
     Ok(Some(lerp(&a, &b, (time - from) / (to - from)).unwrap_or(a)))
+}
+
+/// A value with its times, if it is of times, moved to the stage.
+fn in_stage(mut value: Value, offset: &LayerOffset) -> Value {
+    match &mut value {
+        Value::TimeCode(time) => time.0 = offset.apply(time.0),
+        Value::TimeCodeArray(times) if !offset.is_identity() => {
+            *times = times.iter().map(|t| TimeCode(offset.apply(t.0))).collect();
+        }
+        Value::Duration(length) => length.0 *= offset.scale,
+        Value::DurationArray(lengths) if !offset.is_identity() => {
+            *lengths = lengths.iter().map(|l| Duration(offset.scale * l.0)).collect();
+        }
+        _ => {}
+    }
+    value
 }
 
 /// Whether values of this type are interpolated; others hold until the next sample.
@@ -187,15 +210,20 @@ impl<T: Lerp> Lerp for Box<T> {
 }
 
 /// The factors of USD's spherical interpolation. It goes the short way round, does not normalize, and is linear for
-/// rotations that are nearly the same. `round` rounds the angle and its sine to the precision of the quaternion.
-fn slerp_factors(cos_theta: f64, alpha: f64, round: impl Fn(f64) -> f64) -> (f64, f64) {
+/// rotations that are nearly the same. `acos` and `sine` have the precision of the quaternion.
+fn slerp_factors(
+    cos_theta: f64,
+    alpha: f64,
+    acos: impl Fn(f64) -> f64,
+    sine: impl Fn(f64) -> f64,
+) -> (f64, f64) {
     let (cos_theta, sign) = match cos_theta < 0.0 {
         true => (-cos_theta, -1.0),
         false => (cos_theta, 1.0),
     };
     if 1.0 - cos_theta > 0.000_01 {
-        let theta = round(cos_theta.acos());
-        let sine = round(theta.sin());
+        let theta = acos(cos_theta);
+        let sine = sine(theta);
         let factor = |part: f64| (part * theta).sin() / sine;
         (factor(1.0 - alpha), factor(alpha) * sign)
     } else {
@@ -207,7 +235,7 @@ impl Lerp for Quat<f64> {
     fn lerp(&self, to: &Self, alpha: f64) -> Self {
         let (p, q) = (self.0, to.0);
         let cos_theta = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
-        let (s0, s1) = slerp_factors(cos_theta, alpha, |x| x);
+        let (s0, s1) = slerp_factors(cos_theta, alpha, f64::acos, f64::sin);
         Self(std::array::from_fn(|i| s0 * p[i] + s1 * q[i]))
     }
 }
@@ -216,7 +244,12 @@ impl Lerp for Quat<f32> {
     fn lerp(&self, to: &Self, alpha: f64) -> Self {
         let (p, q) = (self.0, to.0);
         let cos_theta = f64::from(p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]);
-        let (s0, s1) = slerp_factors(cos_theta, alpha, |x| f64::from(x as f32));
+        let (s0, s1) = slerp_factors(
+            cos_theta,
+            alpha,
+            |x| (x as f32).acos().into(),
+            |x| (x as f32).sin().into(),
+        );
         let (s0, s1) = (s0 as f32, s1 as f32);
         Self(std::array::from_fn(|i| s0 * p[i] + s1 * q[i]))
     }
@@ -227,9 +260,15 @@ impl Lerp for Quat<f32> {
 impl Lerp for Quat<f16> {
     fn lerp(&self, to: &Self, alpha: f64) -> Self {
         let half = |x: f32| f16::from_f32(x).to_f32();
+        let round = |x: f64| f64::from(half(x as f32));
         let (p, q) = (self.0.map(f16::to_f32), to.0.map(f16::to_f32));
         let cos_theta = half(p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) + p[3] * q[3];
-        let (s0, s1) = slerp_factors(cos_theta.into(), alpha, |x| half(x as f32).into());
+        let (s0, s1) = slerp_factors(
+            cos_theta.into(),
+            alpha,
+            |x| round(x.acos()),
+            |x| round(x.sin()),
+        );
         let (s0, s1) = (half(s0 as f32), half(s1 as f32));
         Self(std::array::from_fn(|i| {
             f16::from_f32(half(s0 * p[i]) + half(s1 * q[i]))

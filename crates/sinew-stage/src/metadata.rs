@@ -26,7 +26,7 @@ pub struct SpecOpinion<'s> {
     pub offset: LayerOffset,
 }
 
-/// What to put in place of an asset path of a layer, which is named by its identifier.
+/// What to put in place of an asset path of a layer, which is named by its identifier. Expressions are evaluated already.
 pub type AssetMap<'a> = dyn Fn(&AssetPath, &str) -> AssetPath + 'a;
 
 /// Composes a field: dictionaries are merged key by key, edits of lists are applied to one list, path expressions put
@@ -49,7 +49,7 @@ pub(crate) fn compose<'s>(
         resolve(prim, &opinion, &mut value, assets);
         match (&mut found, value) {
             (None, value) => {
-                let composes = matches!(value, Value::Dictionary(_)) || is_path_expression(&value);
+                let composes = matches!(value, Value::Dictionary(_) | Value::PathExpression(_));
                 if is_list(&value) {
                     edits.push(value.clone());
                 } else if !composes {
@@ -58,10 +58,8 @@ pub(crate) fn compose<'s>(
                 found = Some(value);
             }
             (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => merge(strong, &weak),
-            (Some(strong), weak) if is_path_expression(strong) => {
-                if matches!(weak, Value::Block) {
-                    break;
-                }
+            (Some(Value::PathExpression(_)), Value::Block) => break,
+            (Some(Value::PathExpression(strong)), Value::PathExpression(weak)) => {
                 expression::compose_over(strong, &weak);
             }
             (Some(strong), weak)
@@ -76,27 +74,20 @@ pub(crate) fn compose<'s>(
         match (&mut found, fallback) {
             (None, value) => found = Some(value.clone()),
             (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => merge(strong, weak),
-            (Some(strong), weak) if is_path_expression(strong) => {
-                expression::compose_over(strong, weak)
+            (Some(Value::PathExpression(strong)), Value::PathExpression(weak)) => {
+                expression::compose_over(strong, weak);
             }
             (Some(strong), weak) if is_list(strong) && is_list(weak) => edits.push(weak.clone()),
             _ => {}
         }
     }
-    if let Some(value) = &mut found {
-        expression::finish(value);
+    if let Some(Value::PathExpression(expression)) = &mut found {
+        expression::finish(expression);
     }
     Ok(match edits.is_empty() {
         true => found,
         false => apply(&edits),
     })
-}
-
-fn is_path_expression(value: &Value) -> bool {
-    matches!(
-        value,
-        Value::PathExpression(_) | Value::PathExpressionArray(_)
-    )
 }
 
 fn is_list(value: &Value) -> bool {
@@ -207,15 +198,13 @@ pub(crate) fn resolve(
         }
         Value::AssetPath(path) => {
             if let Some(map) = assets {
-                *path = map(path, &opinion.layer.identifier);
+                *path = map(&evaluated(prim, opinion, path), &opinion.layer.identifier);
             }
         }
         Value::AssetPathArray(paths) => {
             if let Some(map) = assets {
-                *paths = paths
-                    .iter()
-                    .map(|p| map(p, &opinion.layer.identifier))
-                    .collect();
+                let map = |p| map(&evaluated(prim, opinion, p), &opinion.layer.identifier);
+                *paths = paths.iter().map(map).collect();
             }
         }
         Value::TimeSamples(samples) => {
@@ -237,18 +226,24 @@ pub(crate) fn resolve(
             }
             *samples = mapped;
         }
-        Value::Dictionary(dictionary) => {
-            if dictionary.values().any(depends_on_layer) {
-                for value in Arc::make_mut(dictionary).values_mut() {
-                    if let Ok(mut loaded) = value.load() {
-                        resolve(prim, opinion, &mut loaded, assets);
-                        *value = loaded;
-                    }
+        Value::Dictionary(dictionary) if dictionary.values().any(depends_on_layer) => {
+            for value in Arc::make_mut(dictionary).values_mut() {
+                if let Ok(mut loaded) = value.load() {
+                    resolve(prim, opinion, &mut loaded, assets);
+                    *value = loaded;
                 }
             }
         }
         _ => {}
     }
+}
+
+/// An asset path with the variables of its layer stack put in. A broken expression stays.
+pub(crate) fn evaluated(prim: Prim<'_>, opinion: &SpecOpinion<'_>, path: &AssetPath) -> AssetPath {
+    let stack = &prim.data().index.nodes()[opinion.node].stack;
+    stack
+        .evaluate(&path.0)
+        .map_or_else(|| path.clone(), |text| AssetPath(text.into()))
 }
 
 /// Whether a value may mean something else in the stage than in its layer.

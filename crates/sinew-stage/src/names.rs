@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 use sinew_layer::Token;
-use sinew_layer::value::reorder;
 
 /// Compares two names as USD sorts properties and metadata: without regard to case, runs of digits by their value. Names
 /// that are then equal are in the order of fewer leading zeros, then upper case first.
@@ -50,11 +49,10 @@ pub(crate) fn sort(names: &mut Vec<Token>) {
     names.dedup();
 }
 
-/// Puts names into an authored order: those that it names first take their followers with them.
-pub(crate) fn apply_order(names: &mut Vec<Token>, order: Option<&[Token]>) {
-    if let Some(order) = order.filter(|o| !o.is_empty()) {
-        reorder(names, order);
-    }
+/// Puts the names that an authored order has in front, in that order.
+pub(crate) fn apply_order(names: &mut [Token], order: &[Token]) {
+    let place = |name: &Token| order.iter().position(|o| o == name).unwrap_or(order.len());
+    names.sort_by_cached_key(place);
 }
 
 #[cfg(test)]
@@ -68,5 +66,7 @@ mod tests {
             .to_vec();
         sort(&mut names);
         assert_eq!(names, ["a", "a_1", "ab", "B2", "b2", "b02", "b10"]);
+        apply_order(&mut names, &["b10", "c", "ab"].map(Token::new));
+        assert_eq!(names, ["b10", "ab", "a", "a_1", "B2", "b2", "b02"]);
     }
 }

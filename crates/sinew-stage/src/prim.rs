@@ -326,7 +326,7 @@ impl<'s> Prim<'s> {
             .opinions()
             .find_map(|o| o.spec.get(field::PROPERTY_ORDER));
         if let Some(Ok(Value::TokenVector(order))) = order.map(Value::load) {
-            names::apply_order(&mut all, Some(&order));
+            names::apply_order(&mut all, &order);
         }
         all
     }
@@ -451,11 +451,11 @@ impl<'s> Prim<'s> {
     #[must_use]
     pub fn map_from_node(self, node: usize, path: &Path) -> Option<Path> {
         let mapped = self.data().index.map_to_stage(node, path)?;
-        Some(self.from_source(mapped))
+        Some(self.source_to_stage(mapped))
     }
 
     /// A path below the instance that a prototype was made from becomes a path below this prim's instance or prototype.
-    pub(crate) fn from_source(self, path: Path) -> Path {
+    pub(crate) fn source_to_stage(self, path: Path) -> Path {
         if !self.data().flags.in_prototype {
             return path;
         }

@@ -66,7 +66,7 @@ impl<'s, 'n> Relationship<'s, 'n> {
     pub fn forwarded_targets(self) -> Vec<Path> {
         let stage = self.prim.stage();
         let mut out = Vec::new();
-        let (mut seen, mut visited) = (HashSet::new(), HashSet::from([self.path()]));
+        let (mut seen, mut visited) = (HashSet::new(), HashSet::new());
         let mut stack: Vec<Path> = self.targets();
         stack.reverse();
         while let Some(target) = stack.pop() {

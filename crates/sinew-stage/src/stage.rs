@@ -448,3 +448,100 @@ impl Stage {
         Some(self.handle(instance, outer))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolver::FileResolver;
+
+    fn open(text: &str) -> Stage {
+        let layer = sinew_layer::usda::parse("root.usda", text.as_bytes()).unwrap();
+        let mut resolver = FileResolver::default();
+        resolver.add_layer("root.usda", Arc::new(layer));
+        Stage::open(StageOptions::new(Arc::new(resolver), "root.usda")).unwrap()
+    }
+
+    fn path(text: &str) -> Path {
+        Path::parse(text).unwrap()
+    }
+
+    const INSTANCES: &str = r#"#usda 1.0
+        (
+            framesPerSecond = 30
+        )
+        def Xform "R"
+        {
+            def Mesh "C"
+            {
+                rel to = </R>
+            }
+        }
+        def "I1" (
+            instanceable = true
+            references = </R>
+        )
+        {
+        }
+        def "I2" (
+            instanceable = true
+            references = </R>
+        )
+        {
+        }
+    "#;
+
+    #[test]
+    fn instances_share_a_prototype_and_are_seen_through_proxies() {
+        let stage = open(INSTANCES);
+        assert_eq!(stage.prototypes().count(), 1);
+        let proxy = stage.prim(&path("/I2/C")).unwrap();
+        assert!(proxy.is_instance_proxy() && proxy.is_a("PointBased"));
+        assert_eq!(proxy.path(), path("/I2/C"));
+        assert_eq!(proxy.parent(), stage.prim(&path("/I2")));
+        assert_eq!(proxy.relationship("to").targets(), [path("/I2")]);
+        let inside = proxy.prim_in_prototype().unwrap();
+        assert_eq!(inside.path(), path("/__Prototype_1/C"));
+        assert_eq!(
+            inside.relationship("to").targets(),
+            [path("/__Prototype_1")]
+        );
+        let names = |predicate| {
+            stage
+                .traverse(predicate)
+                .map(|p| p.path().to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(Predicate::ALL), ["/R", "/R/C", "/I1", "/I2"]);
+        assert_eq!(names(Predicate::DEFAULT_PROXIES).len(), 6);
+        assert!(stage.prim(&path("/I2/Nothing")).is_none());
+    }
+
+    #[test]
+    fn edits_compose_the_stage_anew() {
+        let mut stage = open(INSTANCES);
+        assert_eq!(stage.time_codes_per_second(), 30.0);
+        let edit = |layer: &mut Layer| {
+            let over = layer.spec_mut(&path("/R")).unwrap();
+            over.fields.set(field::ACTIVE, Value::Bool(false));
+            layer
+                .root_mut()
+                .fields
+                .set("timeCodesPerSecond", Value::Double(60.0));
+        };
+        stage.edit("root.usda", edit).unwrap();
+        assert!(!stage.prim(&path("/R")).unwrap().is_active());
+        assert!(stage.prim(&path("/R/C")).is_none());
+        assert_eq!(stage.time_codes_per_second(), 60.0);
+        assert!(matches!(
+            stage.edit("other.usda", |_| {}),
+            Err(Error::NoSuchLayer(_))
+        ));
+    }
+
+    #[test]
+    fn a_stage_can_be_shared_between_threads() {
+        fn is_shared<T: Send + Sync>() {}
+        is_shared::<Stage>();
+        is_shared::<Prim<'_>>();
+    }
+}

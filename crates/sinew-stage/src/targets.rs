@@ -39,5 +39,9 @@ pub(crate) fn compose(prim: Prim<'_>, property: &str, name: &str) -> Option<Vec<
     for edit in edits.iter().rev() {
         edit.apply(&mut out);
     }
-    Some(out.into_iter().map(|path| prim.from_source(path)).collect())
+    Some(
+        out.into_iter()
+            .map(|path| prim.source_to_stage(path))
+            .collect(),
+    )
 }

@@ -18,7 +18,7 @@ use sinew_layer::layer::field;
 use sinew_stage::compose::{Composer, Options, PrimIndex};
 use sinew_stage::resolver::{FileResolver, Resolver};
 
-const SEEDS: Range<u64> = 0..400;
+const SEEDS: Range<u64> = 0..200;
 const SCRIPT: &str = "tests/compose/dump.py";
 
 fn main() -> ExitCode {
@@ -32,7 +32,10 @@ fn main() -> ExitCode {
         Some(_) => "",
         None => "needs SINEW_PYTHON",
     };
-    let name = format!("usd_core_composes_the_same::seeds_{}..{}", seeds.start, seeds.end);
+    let name = format!(
+        "usd_core_composes_the_same::seeds_{}..{}",
+        seeds.start, seeds.end
+    );
     let trial = Trial::test(name, move || {
         let python = python.ok_or("SINEW_PYTHON is not set")?;
         compare(&python, seeds)
@@ -59,9 +62,12 @@ fn compare(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
     }
     let mut folders: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
     folders.sort_by_key(std::fs::DirEntry::file_name);
-    let (mut wrong, mut prims) = (Vec::new(), 0);
+    let (mut wrong, mut prims, mut skipped) = (Vec::new(), 0, 0);
     for folder in &folders {
-        let expected = std::fs::read_to_string(folder.path().join("usd.txt"))?;
+        let Ok(expected) = std::fs::read_to_string(folder.path().join("usd.txt")) else {
+            skipped += 1;
+            continue;
+        };
         let found = dump(&folder.path().join("root.usda"))?;
         prims += expected.matches("prim ").count();
         if let Some((a, b)) = first_difference(&expected, &found) {
@@ -72,12 +78,20 @@ fn compare(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
         std::fs::write(folder.path().join("sinew.txt"), found)?;
     }
     // Too few prims would say little.
-    if prims < 10 * folders.len() {
-        return Err(format!("{prims} prims in {} stages", folders.len()).into());
+    if prims < 10 * folders.len() || skipped > folders.len() / 8 {
+        let stages = folders.len();
+        let text =
+            format!("{prims} prims in {stages} stages; usd-core composes {skipped} not at all");
+        return Err(text.into());
     }
     match wrong.len() {
         0 => Ok(()),
-        n => Err(format!("{n} of {} stages differ\n{}", folders.len(), wrong.join("\n")).into()),
+        n => Err(format!(
+            "{n} of {} stages differ\n{}",
+            folders.len(),
+            wrong.join("\n")
+        )
+        .into()),
     }
 }
 

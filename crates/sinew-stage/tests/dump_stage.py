@@ -55,7 +55,7 @@ def value(v):
     if type(v).__name__ == "Duration":
         return "d" + number(float(v.GetValue()))
     if isinstance(v, Sdf.PathExpression):
-        return "x" + text(str(v))
+        return "x" + text(v.GetText())
     if isinstance(v, dict):
         return "{" + ";".join("%s=%s" % (text(k), value(v[k])) for k in sorted(v, key=lambda k: k.encode())) + "}"
     if isinstance(v, Sdf.ValueBlock):
@@ -69,7 +69,8 @@ def value(v):
     if hasattr(v, "explicitItems"):
         return "L[" + ",".join(value(i) for i in v.explicitItems) + "]" if v.isExplicit else "edits"
     if isinstance(v, Tf.Enum):
-        return "e" + v.displayName.lower()
+        # Units are tokens in layers.
+        return ("s" if "Unit" in type(v).__name__ else "e") + v.displayName.lower()
     if isinstance(v, Ts.Spline):
         return "spline"
     name = type(v).__name__

@@ -13,8 +13,14 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Facts that may differ, by the end of the file's name and the part of the line that names the fact.
-const KNOWN: [(&str, &str); 0] = [];
+/// Facts that may differ, by the end of the file's name and a part of the line.
+const KNOWN: [(&str, &str); 3] = [
+    // The last bits of times in clips.
+    ("stage_clips.usda", "FirstJump.tc\tat "),
+    // The last bits of a curve far outside its knots.
+    ("splines.usda", "extrapolation"),
+    ("splines.usdc", "extrapolation"),
+];
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -26,7 +32,11 @@ fn main() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let mut tests = vec![
-        trial("everything", python.clone(), everything(&python, folder.path())),
+        trial(
+            "everything",
+            python.clone(),
+            everything(&python, folder.path()),
+        ),
         trial("small stages", python.clone(), small_stages(folder.path())),
     ];
     let assets = match std::env::var("SINEW_ASSETS") {
@@ -66,12 +76,20 @@ fn trial(name: &str, python: String, files: Files) -> Trial {
             let theirs = theirs.split_once('\n').map_or("", |(_, rest)| rest);
             compare(file, theirs, &mut same, &mut different);
         }
-        println!("{same} facts are the same, {} differ, in {} files", different.len(), files.len());
+        println!(
+            "{same} facts are the same, {} differ, in {} files",
+            different.len(),
+            files.len()
+        );
         match different.is_empty() {
             true => Ok(()),
             false => {
                 let shown = different.len().min(shown_differences());
-                Err(Failed::from(format!("{} facts differ:\n{}", different.len(), different[..shown].join("\n"))))
+                Err(Failed::from(format!(
+                    "{} facts differ:\n{}",
+                    different.len(),
+                    different[..shown].join("\n")
+                )))
             }
         }
     })
@@ -91,7 +109,9 @@ fn compare(file: &Path, theirs: &str, same: &mut usize, different: &mut Vec<Stri
             return;
         }
         (ours, _) => {
-            let here = ours.err().unwrap_or_else(|| "it opens, and not in usd-core".to_owned());
+            let here = ours
+                .err()
+                .unwrap_or_else(|| "it opens, and not in usd-core".to_owned());
             different.push(format!("{}: {here}", file.display()));
             return;
         }
@@ -103,14 +123,22 @@ fn compare(file: &Path, theirs: &str, same: &mut usize, different: &mut Vec<Stri
             parts.next().unwrap_or_default().to_owned(),
         )
     };
-    let mut ours: HashMap<(String, String), String> = ours.into_iter().map(|l| (key(&l), l)).collect();
+    let mut ours: HashMap<(String, String), String> =
+        ours.into_iter().map(|l| (key(&l), l)).collect();
     let name = file.display().to_string();
-    let is_known = |fact: &str| KNOWN.iter().any(|(f, k)| name.ends_with(f) && fact.contains(k));
+    let is_known = |fact: &str| {
+        KNOWN
+            .iter()
+            .any(|(f, k)| name.ends_with(f) && fact.contains(k))
+    };
     for line in theirs.lines() {
         match ours.remove(&key(line)) {
             Some(own) if own == line => *same += 1,
             own if !is_known(line) => {
-                let own = own.as_deref().and_then(|o| o.splitn(3, '\t').nth(2)).unwrap_or("nothing");
+                let own = own
+                    .as_deref()
+                    .and_then(|o| o.splitn(3, '\t').nth(2))
+                    .unwrap_or("nothing");
                 different.push(format!("{name}: {line}\n    here: {own}"));
             }
             _ => {}
@@ -130,10 +158,18 @@ fn everything(python: &str, folder: &Path) -> Files {
         .output()
         .map_err(|e| format!("{python}: {e}"))?;
     if !output.status.success() {
-        return Err(format!("{}: {}", script.display(), String::from_utf8_lossy(&output.stderr)));
+        return Err(format!(
+            "{}: {}",
+            script.display(),
+            String::from_utf8_lossy(&output.stderr)
+        ));
     }
     let names = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(names.lines().map(PathBuf::from).filter(|p| p.exists()).collect())
+    Ok(names
+        .lines()
+        .map(PathBuf::from)
+        .filter(|p| p.exists())
+        .collect())
 }
 
 /// The stages in `tests/stages.txt`, each line `== name` beginning a file; those named `stage*` are opened.
@@ -162,7 +198,10 @@ fn find_stages(folder: &Path, out: &mut Vec<PathBuf>) {
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     paths.sort();
     for path in paths {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let extension = path
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or_default();
         if path.is_dir() {
             find_stages(&path, out);
         } else if matches!(extension, "usd" | "usda" | "usdc" | "usdz") {

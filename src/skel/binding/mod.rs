@@ -189,6 +189,18 @@ fn bind(
     let prim = &tree[index];
     let influenced = state.joint_indices.is_some() && state.joint_weights.is_some();
     let blended = prim.has_api && prim.authored.blend_shapes && prim.authored.blend_shape_targets;
+    let half = match (state.joint_indices, state.joint_weights) {
+        (Some(_), None) => Some(("jointIndices", "jointWeights")),
+        (None, Some(_)) => Some(("jointWeights", "jointIndices")),
+        _ => None,
+    };
+    if let Some((there, missing)) = half {
+        let message =
+            format!("the prim has or inherits {there}, but no {missing}: it has no influences");
+        let property = format!("primvars:skel:{missing}");
+        let warning = Warning::new("influences-incomplete", &prim.path, message);
+        out.warnings.push(warning.on(property));
+    }
     let Some((bound_at, Some(skeleton))) = state.skeleton else {
         if influenced || blended {
             out.warnings.push(Warning::new(

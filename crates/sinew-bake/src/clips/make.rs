@@ -124,7 +124,7 @@ impl<'a> ClipMaker<'a> {
         let mut edits = BakeEdits {
             prims: prims.into_values().collect(),
             hints,
-            retype: Vec::new(),
+            ..BakeEdits::default()
         };
         if !cut.has_still {
             without_still(&mut edits);

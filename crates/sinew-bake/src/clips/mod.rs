@@ -15,8 +15,10 @@ use std::path::Path;
 use super::backend::Deformer;
 use super::baker::skel_roots_to_retype;
 use super::error::{Error, Result};
+use super::failed::{self, FailedPrim};
 use super::hints::hinted;
 use super::options::{BakeOptions, BakeReport, Progress, Watch};
+use super::space::{self, Space};
 use super::stream::tell;
 use super::tracks::Work;
 use super::{BakedHint, Format};
@@ -28,7 +30,7 @@ use record::Records;
 use sinew::error::{Warning, one_line};
 use sinew::scene::Scene;
 use sinew_io::output::{self, Outputs};
-use sinew_io::usd::{BakeEdits, ClipFile, FoundClip, UsdFile};
+use sinew_io::usd::{BakeEdits, ClipContents, ClipFile, FoundClip, UsdFile};
 use stage::Prepared;
 
 /// Numbers of the clips of a bake.
@@ -132,6 +134,11 @@ impl ClipBake<'_> {
         }
         let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
         let mut before = 0;
+        let needed = todo.iter().map(|(i, ..)| {
+            space::of_usd(self.scene, &work, &cuts.cut(*i, &[]).schedule, self.output)
+        });
+        let needed = needed.fold(0, u64::saturating_add);
+        let space = Space::check(self.output, needed, self.options, report)?;
         tell(watch, Progress::Deforming { done: 0, total })?;
         // It is removed again if no clip is written to it.
         let mut folder = Outputs::default();
@@ -148,7 +155,8 @@ impl ClipBake<'_> {
             let whole = maker.bake(*i, name, record, deformer, &mut |done| {
                 let done = before + done;
                 watch(Progress::Deforming { done, total })
-            })?;
+            });
+            let whole = space.explain(whole)?;
             before += whole;
         }
         folder.finish()?;
@@ -163,12 +171,17 @@ impl ClipBake<'_> {
         });
         let contents = match self.options.shard {
             Some(_) => prepared.contents(mine.clone())?,
-            None => self.write_stage(&work, &prepared, report, watch)?,
+            None => space.explain(self.write_stage(&work, &prepared, report, watch))?,
         };
         let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
-        let (errors, warnings) = made.diagnostics.finish(self.scene, came_out);
-        report.errors.extend(errors);
-        report.warnings.extend(warnings);
+        let found = made.diagnostics.finish(self.scene, came_out);
+        report.errors.extend(found.errors);
+        report.warnings.extend(found.warnings);
+        failed::add(self.scene, found.failed, &work.copies, report);
+        if self.options.shard.is_none() {
+            // Clips that were kept have no diagnostics.
+            self.add_missing(&work, &prepared, &contents, report)?;
+        }
         report
             .files
             .extend(mine.clone().map(|i| prepared.names.clip(i + 1)));
@@ -217,7 +230,34 @@ impl ClipBake<'_> {
         let contents = self.write_stage(&work, &prepared, report, watch)?;
         let clips = (0..count).map(|i| prepared.names.clip(i + 1));
         report.files.extend(clips);
+        self.add_missing(&work, &prepared, &contents, report)?;
         self.count(0..count, &work, &prepared, &contents, report)
+    }
+
+    /// Adds the prims that no clip has anything of, although there is something to bake, such as
+    /// those that failed in the shards.
+    fn add_missing(
+        &self,
+        work: &Work,
+        prepared: &Prepared<'_>,
+        contents: &ClipContents,
+        report: &mut BakeReport,
+    ) -> Result<()> {
+        for b in work.leaders() {
+            let plan = work.plan.of(b);
+            let has_work = plan.transform.is_some() || !plan.parts.is_empty();
+            let path = &self.scene.bindings[b].path;
+            let is_known = report.failed.iter().any(|f| f.path == *path);
+            if has_work && !is_known && !prepared.came_out(self.scene, contents, b)? {
+                let missing = FailedPrim {
+                    path: path.clone(),
+                    code: None,
+                    reason: "no clip has it, because it could not be baked".to_owned(),
+                };
+                failed::add(self.scene, [(b, missing)], &work.copies, report);
+            }
+        }
+        Ok(())
     }
 
     /// The existing clip of a bake into this OUT; `None` if there is none.
@@ -263,6 +303,7 @@ impl ClipBake<'_> {
             prims: untouched.collect(),
             hints: hints.collect(),
             retype: skel_roots_to_retype(scene, &roots.collect()),
+            ..BakeEdits::default()
         };
         let length = self.options.clip_frames.unwrap_or(usize::MAX);
         // A hint also depends on the boxes of prims that do not move.

@@ -62,6 +62,9 @@ fn as_text(options: &BakeOptions) -> String {
         anim_source,
         rigid,
         space,
+        // Clips have no bindings.
+        keep_bindings: _,
+        ignore_free_space: _,
         vat: _,
         clip_frames,
         resume: _,

@@ -75,6 +75,7 @@ impl ClipBake<'_> {
             return Err(nothing_to_skin(self.scene, report));
         }
         edits.retype = skel_roots_to_retype(self.scene, &roots);
+        edits.unbind = self.options.unbind(&edits.retype);
         let clips: Vec<(PathBuf, f64)> = (0..count)
             .filter_map(|i| Some((names.clip(i + 1), cuts.from(i)?)))
             .collect();

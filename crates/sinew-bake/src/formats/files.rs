@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::clip::Clip;
-use super::names::{self, Pattern};
+use super::names::{self, FramePattern};
 use super::prims::FramedPrim;
 use super::session::FramesToBake;
 use super::vat::VatFiles;
@@ -36,7 +36,7 @@ impl Files {
             }
             Format::Exr | Format::Png => Self::Vat(VatFiles::of(output)),
             Format::Obj | Format::Usd => {
-                match Pattern::new(output).map_err(|e| Error::output(output, e))? {
+                match FramePattern::new(output).map_err(|e| Error::output(output, e))? {
                     Some(pattern) => Self::Obj {
                         folder: Some(pattern.folder().to_owned()),
                         frames: clip

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use sinew::scene::OutSpace;
 
 pub(super) use clip::Clip;
+pub use names::FramePattern;
 pub(super) use session::{FramesToBake, bake_frames};
 pub use vat::{VatOptions, VatValues};
 
@@ -85,5 +86,5 @@ impl Format {
 /// Whether the name of an output has a placeholder for the frame number. The folder of such an
 /// output may be created.
 pub(super) fn is_sequence(output: &Path) -> bool {
-    matches!(names::Pattern::new(output), Ok(Some(_)))
+    matches!(names::FramePattern::new(output), Ok(Some(_)))
 }

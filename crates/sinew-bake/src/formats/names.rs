@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 /// A file name with a placeholder for the frame number: `####` or `%04d`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pattern {
+pub struct FramePattern {
     folder: PathBuf,
     before: String,
     width: usize,
     after: String,
 }
 
-impl Pattern {
+impl FramePattern {
     /// Finds the placeholder in the last part of a path; `None` if there is none.
     ///
     /// # Errors
@@ -45,6 +45,7 @@ impl Pattern {
     }
 
     /// The file of a frame. The width does not include a minus sign.
+    #[must_use]
     pub fn file(&self, number: i64) -> PathBuf {
         let (sign, digits) = match number < 0 {
             true => ("-", number.unsigned_abs()),
@@ -56,6 +57,7 @@ impl Pattern {
     }
 
     /// The folder of every frame.
+    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -126,7 +128,7 @@ mod tests {
     use super::*;
 
     fn file(pattern: &str, number: i64) -> String {
-        let pattern = Pattern::new(Path::new(pattern)).unwrap().unwrap();
+        let pattern = FramePattern::new(Path::new(pattern)).unwrap().unwrap();
         pattern.file(number).to_str().unwrap().to_owned()
     }
 
@@ -137,7 +139,7 @@ mod tests {
         assert_eq!(file("a_%04d.obj", -3), "a_-0003.obj");
         assert_eq!(file("a%d.obj", 3), "a3.obj");
         assert_eq!(file("ä%3dö.obj", 3), "ä003ö.obj");
-        let pattern = |s: &str| Pattern::new(Path::new(s));
+        let pattern = |s: &str| FramePattern::new(Path::new(s));
         assert_eq!(pattern("a.obj"), Ok(None));
         assert_eq!(pattern("f####/a.obj"), Ok(None));
         assert_eq!(pattern("100%.obj"), Ok(None));

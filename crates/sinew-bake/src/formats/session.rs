@@ -1,6 +1,6 @@
 //! Bakes frames into one of the formats.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::Format;
@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::options::{BakeOptions, BakeReport, Progress, Watch};
 use crate::run::{EvenWork, every_frame, nothing_to_skin};
 use crate::sink::{BakeStart, Frame, FrameSink, SinkError};
+use crate::space::{self, Space};
 use crate::stream::tell;
 use sinew::error::Invalid;
 use sinew::scene::{Geometry, OutSpace, Scene};
@@ -91,6 +92,11 @@ pub(crate) fn bake_frames(
     let work = EvenWork::new(scene, work_plan, clip.clone(), options.frames.is_some())?;
     let files = Files::new(asked, &prims, &clip)?;
     files.check(asked.file)?;
+    let meshes = geometry.iter().flat_map(|g| &g.meshes);
+    let corners = meshes.filter(|m| m.binding.is_some());
+    let corners = corners.map(|m| m.topology.corner_count()).sum();
+    let needed = space::of_frames(scene, &work.plan, clip.len(), asked.format, corners);
+    let space = Space::check(asked.output, needed, options, report)?;
     let mut sink = FormatSink {
         asked,
         geometry,
@@ -105,11 +111,13 @@ pub(crate) fn bake_frames(
         sink.outputs.folder(folder)?;
     }
     let mut diagnostics = Diagnostics::default();
-    let ran = every_frame(scene, &work, deformer, &mut diagnostics, &mut sink, watch)?;
+    let ran = every_frame(scene, &work, deformer, &mut diagnostics, &mut sink, watch);
+    let ran = space.explain(ran)?;
     report.count_frames(&ran.tally, work.clip.len());
-    end(scene, &work.schedule, diagnostics, &ran, report)?;
+    let ended = (&work.schedule[..], &BTreeMap::new());
+    end(scene, ended, diagnostics, &ran, report)?;
     tell(watch, Progress::Writing)?;
-    sink.finish().map_err(Error::of_sink)?;
+    space.explain(sink.finish().map_err(Error::of_sink))?;
     report.files = sink.written;
     Ok(())
 }

@@ -31,7 +31,8 @@ pub fn trials() -> Vec<Trial> {
         }
     }
     assert!(fixable >= 15, "{fixable} cases can be mended");
-    let plain: [Test; 13] = [
+    let plain: [Test; 14] = [
+        ("constant_weights_keep_their_values", constant_weights),
         ("normalised_rows_alone_change", normalised_rows),
         ("sorted_influences_skin_to_the_same_points", sorted),
         ("the_largest_influences_are_kept", resized),
@@ -128,6 +129,30 @@ fn mended(case: &Case) -> Outcome {
             after.findings
         );
     }
+    Ok(())
+}
+
+/// The example of the schema's documentation: it takes an elementSize, and the weights are right.
+fn constant_weights() -> Outcome {
+    let bench = Bench::new();
+    let input = bench.changed(
+        "in.usda",
+        &[
+            ("jointIndices = [2] (", "jointIndices = [2, 1] ("),
+            ("jointWeights = [1] (", "jointWeights = [0.5, 0.5] ("),
+        ],
+    );
+    let out = bench.path("out.usda");
+    fix_file(&input, &out, None)?;
+    let halves = AuthoredValue::Floats(vec![0.5, 0.5]);
+    assert_eq!(value(&out, "/R/Stiff", WEIGHTS)?, halves);
+    let stage = UsdFile::open(&out)?.authored()?;
+    let prim = stage.prim("/R/Stiff").ok_or("a prim")?;
+    for name in [INDICES, WEIGHTS] {
+        assert_eq!(prim.attributes[name].element_size, Some(2), "{name}");
+    }
+    let scene = UsdFile::open(&out)?.scene(ReadOptions::default())?;
+    assert!(scene.resolve("/R/Stiff")?.skin(Time::Default).is_ok());
     Ok(())
 }
 

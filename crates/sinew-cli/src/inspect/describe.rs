@@ -65,7 +65,7 @@ pub fn describe(r: &Report) -> String {
         describe_binding(&mut out, b);
     }
     for e in &r.errors {
-        let _ = writeln!(out, "error: {e}");
+        let _ = writeln!(out, "error: {}", e.message);
     }
     let mut by_code: BTreeMap<&str, Vec<&Warning>> = BTreeMap::new();
     for w in &r.warnings {

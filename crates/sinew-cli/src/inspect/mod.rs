@@ -12,11 +12,11 @@ use sinew::scene::{BoundSkin, PlacedSkeleton, Scene};
 use sinew::skel::InfluenceInterpolation;
 use sinew_io::usd::{ConvertedHumanoid, Origin, ReadOptions, UsdFile};
 
-use crate::bake::AnimSourceArg;
 use crate::error::Result;
-use crate::open::OpenArgs;
+use crate::exit::Exit;
+use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{print_result, to_json};
+use crate::report::{FailedPrim, InvalidReport, invalid_reports, print_result, result_json};
 
 /// Shows the skinning data of a file: SkelRoots, skeletons, animations, bound prims, times, errors
 /// and warnings.
@@ -29,9 +29,8 @@ pub struct Args {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Where the animation is searched (see `sinew bake --help`).
-    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
-    anim_source: AnimSourceArg,
+    #[command(flatten)]
+    anim: AnimArgs,
     #[command(flatten)]
     open: OpenArgs,
 }
@@ -53,7 +52,9 @@ struct Report {
     skeletons: Vec<SkeletonReport>,
     animations: Vec<AnimationReport>,
     bindings: Vec<BindingReport>,
-    errors: Vec<String>,
+    /// Bound prims that cannot be skinned, with the reason.
+    failed: Vec<FailedPrim>,
+    errors: Vec<InvalidReport>,
     warnings: Vec<Warning>,
 }
 
@@ -138,19 +139,21 @@ struct ShapeReport {
     inbetweens: Vec<f32>,
 }
 
-pub fn run(args: &Args) -> Result<()> {
-    let mut progress = Progress::new(false);
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+    let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
     let file = sinew_io::open_with(&args.input, &args.open.options()?)?;
     let scene = file.scene(ReadOptions {
-        anim_source: args.anim_source.into(),
+        anim_source: args.anim.source(),
     })?;
     let report = report(&file, &scene);
     drop(progress);
-    if args.json {
-        return print_result(&to_json(&report)?);
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("inspect", Exit::Done, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&describe::describe(&report))?,
     }
-    print_result(&describe::describe(&report))
+    Ok(Exit::Done)
 }
 
 fn report(file: &UsdFile, scene: &Scene) -> Report {
@@ -193,7 +196,8 @@ fn report(file: &UsdFile, scene: &Scene) -> Report {
         skeletons: bound.chain(unbound).collect(),
         animations,
         bindings: scene.bound_skins().map(|b| binding(scene, b)).collect(),
-        errors: scene.errors.iter().map(ToString::to_string).collect(),
+        failed: scene.unskinned.iter().map(FailedPrim::from).collect(),
+        errors: invalid_reports(&scene.errors),
         warnings: scene.warnings.clone(),
     }
 }

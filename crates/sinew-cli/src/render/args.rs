@@ -48,40 +48,6 @@ impl FromStr for BackgroundArg {
     }
 }
 
-/// A file name with a run of `#` that stands for a number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Numbered {
-    before: String,
-    digits: usize,
-    after: String,
-}
-
-impl Numbered {
-    /// `None` if the last component of the path has no `#`.
-    pub fn new(output: &str) -> Option<Self> {
-        let name = output
-            .rfind(['/', std::path::MAIN_SEPARATOR])
-            .map_or(0, |i| i + 1);
-        let last = output.rfind('#').filter(|i| *i >= name)?;
-        let first = output[..=last].trim_end_matches('#').len();
-        Some(Self {
-            before: output[..first].to_owned(),
-            digits: last + 1 - first,
-            after: output[last + 1..].to_owned(),
-        })
-    }
-
-    /// The name with a number, of at least as many digits as there are `#`.
-    pub fn name(&self, number: u64) -> String {
-        format!(
-            "{}{number:0width$}{}",
-            self.before,
-            self.after,
-            width = self.digits
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,16 +67,5 @@ mod tests {
         for bad in ["", "ff0000", "#ff00", "#gg0000", "#+f0000", "plaid"] {
             assert!(bad.parse::<BackgroundArg>().is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn numbers_take_the_place_of_hashes() {
-        let frames = Numbered::new("frames/a.####.png").unwrap();
-        assert_eq!(frames.name(7), "frames/a.0007.png");
-        assert_eq!(frames.name(12345), "frames/a.12345.png");
-        assert_eq!(Numbered::new("#.png").unwrap().name(3), "3.png");
-        assert_eq!(Numbered::new("a##b#.png").unwrap().name(3), "a##b3.png");
-        assert_eq!(Numbered::new("a.png"), None);
-        assert_eq!(Numbered::new("take#2/a.png"), None, "a folder's name");
     }
 }

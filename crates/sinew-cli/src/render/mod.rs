@@ -12,13 +12,14 @@ use std::time::Instant;
 use crate::error::{Error, Result};
 use clap::ValueEnum;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
-use sinew_bake::FrameRange;
+use sinew_bake::{FramePattern, FrameRange};
 use sinew_render::{Loaded, Offscreen, Stage, check_size, save_png};
 
-use crate::open::OpenArgs;
+use crate::exit::{Exit, PartialArgs};
+use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{print_message, print_result, to_json};
-use args::{BackgroundArg, Numbered, Pair};
+use crate::report::{FailedPrim, print_failed, print_message, print_result, result_json};
+use args::{BackgroundArg, Pair};
 use report::{PictureReport, Report, describe};
 use requested::{control, look};
 use sheet::Sheet;
@@ -32,7 +33,7 @@ pub struct Args {
     /// Character to draw: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm, .bvh or .fbx.
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// File to write. #### in its name stands for a number; then its folder is created.
+    /// File to write. #### or %04d in its name stands for a number; then its folder is created.
     #[arg(short, long, value_name = "OUT.png|frames/####.png")]
     pub output: PathBuf,
     /// Time code of a single picture or a turntable. Without this: the first time of the clip.
@@ -110,6 +111,8 @@ pub struct Args {
     method: Option<MethodArg>,
     #[command(flatten)]
     pub open: OpenArgs,
+    #[command(flatten)]
+    anim: AnimArgs,
     /// Backend that skins. auto takes the GPU that draws, or the CPU if that GPU is a software
     /// adapter.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
@@ -117,12 +120,11 @@ pub struct Args {
     /// Draw on the GPU adapter whose name contains NAME (see `sinew devices`).
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
+    #[command(flatten)]
+    partial: PartialArgs,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Print nothing but errors.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -156,10 +158,10 @@ fn weight(text: &str) -> Result<(String, f32), String> {
     })
 }
 
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let start = Instant::now();
     check(args)?;
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
     // Drivers load slowly, so load them while the file is read.
     let choice = match &args.adapter {
@@ -169,7 +171,7 @@ pub fn run(args: &Args) -> Result<()> {
     let options = args.open.options()?;
     let (loaded, gpu) = std::thread::scope(|scope| {
         let gpu = scope.spawn(|| GpuDevice::new(&choice));
-        let loaded = Loaded::read(&args.input, &options);
+        let loaded = Loaded::read_with(&args.input, &options, args.anim.read());
         (loaded, gpu.join())
     });
     let loaded = loaded?;
@@ -181,7 +183,7 @@ pub fn run(args: &Args) -> Result<()> {
     let skinner = Skinner::new(gpu.device(), gpu.queue(), &Default::default())?;
     let mut stage = Stage::new(&skinner, loaded)?;
     stage.check_not_empty()?;
-    if gpu.report().software && !args.quiet {
+    if gpu.report().software && !quiet {
         progress.aside(|| {
             print_message(
                 "note",
@@ -243,11 +245,12 @@ pub fn run(args: &Args) -> Result<()> {
     }
     drop(progress);
     gpu.check()?;
+    let failed: Vec<FailedPrim> = stage.failed().iter().map(FailedPrim::from).collect();
     let mut messages = stage.messages().to_vec();
     if !any_visible {
         messages.push("every mesh is invisible at the times that were drawn".to_owned());
     }
-    if !args.quiet {
+    if !quiet {
         for message in &messages {
             print_message("warning", message);
         }
@@ -261,28 +264,41 @@ pub fn run(args: &Args) -> Result<()> {
         points: stage.deformed_points(),
         joints: stage.skeletons().iter().map(|s| s.joints.len()).sum(),
         pictures,
+        failed,
         messages,
         seconds: start.elapsed().as_secs_f64(),
     };
-    match (args.json, args.quiet) {
-        (true, _) => print_result(&to_json(&report)?),
-        (false, true) => Ok(()),
-        (false, false) => print_result(&describe(&report)),
+    print_failed(&report.failed);
+    let exit = args.partial.exit(!report.failed.is_empty());
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("render", exit, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&describe(&report))?,
     }
+    Ok(exit)
+}
+
+/// The name of numbered files; `None` for a single picture.
+///
+/// # Errors
+/// The name has two places for the number.
+pub fn numbered(output: &Path) -> Result<Option<FramePattern>> {
+    FramePattern::new(output).map_err(|reason| Error::bad_output(output, reason))
 }
 
 /// Refuses arguments that can be checked before a file is read.
 fn check(args: &Args) -> Result<()> {
     let fail = |reason: &str| Err(Error::write(&args.output, reason));
+    let misfit = |reason: &str| Err(Error::bad_output(&args.output, reason));
     if sinew_io::extension(&args.output) != "png" {
-        return fail("expected the extension .png");
+        return misfit("expected the extension .png");
     }
     if args.output.is_dir() {
         return fail("it is a folder");
     }
-    let numbered = Numbered::new(&args.output.to_string_lossy()).is_some();
+    let numbered = numbered(&args.output)?.is_some();
     if numbered && args.sheet.is_some() {
-        return fail("a sheet is one picture, so expected no # in its name");
+        return misfit("a sheet is one picture, so expected no frame number in its name");
     }
     let folder = folder_of(&args.output);
     if !numbered && !folder.is_dir() {
@@ -293,7 +309,7 @@ fn check(args: &Args) -> Result<()> {
         .chain(args.time)
         .all(f64::is_finite);
     if !finite || args.zoom <= 0.0 {
-        return Err(Error::Message(
+        return Err(Error::Usage(
             "--time, --yaw, --pitch and --zoom: expected finite numbers, and --zoom above 0".into(),
         ));
     }
@@ -310,7 +326,7 @@ fn folder_of(file: &Path) -> &Path {
 
 /// The folder of a shot's file, if files are numbered.
 fn folder_to_make<'a>(args: &Args, shot: &'a Shot) -> Option<&'a Path> {
-    let numbered = Numbered::new(&args.output.to_string_lossy()).is_some();
+    let numbered = numbered(&args.output).is_ok_and(|n| n.is_some());
     shot.file.as_deref().filter(|_| numbered).map(folder_of)
 }
 
@@ -318,7 +334,7 @@ fn folder_to_make<'a>(args: &Args, shot: &'a Shot) -> Option<&'a Path> {
 fn too_small(size: [u32; 2], cells: [u32; 2]) -> Error {
     let ([width, height], [columns, rows]) = (size, cells);
     let least = sheet::LEAST_CELL;
-    Error::Message(format!(
+    Error::Usage(format!(
         "--sheet {columns}x{rows}: expected cells of at least {least} pixels each way, but the picture has {width} x {height} pixels; use fewer cells or a larger --size"
     ))
 }

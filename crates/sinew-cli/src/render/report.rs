@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use sinew::gpu::AdapterReport;
 
-use crate::report::count;
+use crate::report::{FailedPrim, count};
 
 /// The report, as JSON and as text.
 #[derive(Serialize)]
@@ -21,6 +21,8 @@ pub struct Report {
     pub points: usize,
     pub joints: usize,
     pub pictures: Vec<PictureReport>,
+    /// Prims that were not drawn, or not skinned.
+    pub failed: Vec<FailedPrim>,
     /// Parts of the file that are not drawn, or drawn differently, and why.
     pub messages: Vec<String>,
     pub seconds: f64,

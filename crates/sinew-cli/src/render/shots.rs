@@ -7,8 +7,7 @@ use sinew::sampled::Time;
 use sinew::scene::StageCamera;
 use sinew_render::{Bounds, Camera, Fixed, Stage, View};
 
-use super::Args;
-use super::args::Numbered;
+use super::{Args, numbered};
 
 /// Largest number of times at which the bounding box of a clip is computed.
 const MEASURED: usize = 24;
@@ -30,9 +29,9 @@ pub struct Shot {
 /// # Errors
 /// There are too many pictures, or several and no # in the output's name.
 pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
-    let numbered = Numbered::new(&args.output.to_string_lossy());
+    let numbered = numbered(&args.output)?;
     let needs = |option: &str| {
-        Error::Message(format!(
+        Error::Usage(format!(
             "{option} makes several pictures; expected #### in the output's name, as in frames/####.png"
         ))
     };
@@ -54,7 +53,7 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
         let turn = |i: u32| Shot {
             time,
             turn: 360.0 * f64::from(i) / f64::from(count),
-            file: Some(numbered.name(u64::from(i) + 1).into()),
+            file: Some(numbered.file(i64::from(i) + 1)),
         };
         return Ok((0..count).map(turn).collect());
     }
@@ -62,7 +61,7 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     if single {
         let time = single_time(args, stage);
         let file = match (numbered, time.code()) {
-            (Some(numbered), Some(code)) => numbered.name(code.max(0.0).round() as u64).into(),
+            (Some(numbered), Some(code)) => numbered.file(code.max(0.0).round() as i64),
             _ => args.output.clone(),
         };
         let file = Some(file);
@@ -77,11 +76,11 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     // Number the files by time codes if all of them are whole numbers, otherwise from 1.
     let code = |t: &Time| t.code().unwrap_or(0.0);
     let whole = times.iter().map(code).all(|c| c >= 0.0 && c.fract() == 0.0);
-    let number = |i: usize, t: &Time| if whole { code(t) as u64 } else { i as u64 + 1 };
+    let number = |i: usize, t: &Time| if whole { code(t) as i64 } else { i as i64 + 1 };
     let frame = |(i, time): (usize, &Time)| Shot {
         time: *time,
         turn: 0.0,
-        file: Some(numbered.name(number(i, time)).into()),
+        file: Some(numbered.file(number(i, time))),
     };
     Ok(times.iter().enumerate().map(frame).collect())
 }

@@ -8,6 +8,7 @@ mod selection;
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::exit::Exit;
 use clap::ValueEnum;
 use sinew::Warning;
 use sinew::sampled::Time;
@@ -18,6 +19,7 @@ use sinew_animate::retarget::{
 };
 use sinew_io::{humanoid, placement, rig, shape_names};
 
+use crate::open::AnimArgs;
 use crate::progress::Progress;
 use crate::report::{print_findings, print_result};
 use matching::Matching;
@@ -86,12 +88,11 @@ pub struct Args {
     /// Skeleton of TARGET, if there are several.
     #[arg(long, value_name = "PATH")]
     target_skeleton: Option<String>,
+    #[command(flatten)]
+    anim: AnimArgs,
     /// Print one JSON object; its `map` is a MAP.json.
     #[arg(long)]
     json: bool,
-    /// Print nothing but warnings and errors.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 const AFTER_HELP: &str = "Examples:
@@ -118,7 +119,7 @@ impl From<PoseArg> for RetargetPose {
     }
 }
 
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let mut options = RetargetOptions::default();
     options.pose = args.pose.into();
     options.in_place = args.in_place;
@@ -126,7 +127,7 @@ pub fn run(args: &Args) -> Result<()> {
     options.root_bone = args.root_bone.clone();
     options.arm_space = args.arm_space;
     let mut warnings = Vec::new();
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.source.display()));
     let clip_file = files::source(args)?;
     progress.doing(&format!("reading {}", args.target.display()));
@@ -134,8 +135,8 @@ pub fn run(args: &Args) -> Result<()> {
     let (source_file, target_file) = (&clip_file.file, &character.file);
     target_file.check_output(&args.output)?;
     source_file.check_output(&args.output)?;
-    let source_scene = source_file.scene(Default::default())?;
-    let target_scene = target_file.scene(Default::default())?;
+    let source_scene = source_file.scene(args.anim.read())?;
+    let target_scene = target_file.scene(args.anim.read())?;
     for scene in [&source_scene, &target_scene] {
         check_splines(scene, &mut warnings)?;
     }
@@ -215,15 +216,13 @@ pub fn run(args: &Args) -> Result<()> {
         warnings.extend(target_file.write(&args.output)?);
     }
     drop(progress);
-    if args.json {
-        print_findings(&[], &warnings);
-        return print_result(&report.json(&args.output, &warnings)?);
+    print_findings(&[], if quiet { &[] } else { &warnings });
+    match (args.json, quiet) {
+        (true, _) => print_result(&report.json(&args.output, &warnings)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&report.text(&args.output))?,
     }
-    print_findings(&[], &warnings);
-    match args.quiet {
-        true => Ok(()),
-        false => print_result(&report.text(&args.output)),
-    }
+    Ok(Exit::Done)
 }
 
 /// Collects the warnings about splines.

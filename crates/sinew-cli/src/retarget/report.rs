@@ -11,7 +11,8 @@ use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig
 
 use super::matching::{MatchedBy, Matching, unmatched};
 use crate::error::Result;
-use crate::report::{count, to_json};
+use crate::exit::Exit;
+use crate::report::{count, result_json};
 
 /// The report, as JSON and as text.
 #[derive(Serialize)]
@@ -103,7 +104,7 @@ impl Report {
             report: self,
             warnings,
         };
-        to_json(&whole)
+        result_json("retarget", Exit::Done, &whole)
     }
 
     pub fn text(&self, output: &Path) -> String {

@@ -56,7 +56,13 @@ fn check_json() -> Outcome {
     let (folder, error, warning) = two_files();
     let output = sinew(&["check", "--json", &error]);
     assert_eq!(output.status.code(), Some(1));
-    let one: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let printed: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(
+        (&printed["schema_version"], &printed["exit_code"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(printed["files"].as_array().map(Vec::len), Some(1));
+    let one = &printed["files"][0];
     assert!(
         one["file"]
             .as_str()
@@ -78,10 +84,11 @@ fn check_json() -> Outcome {
     let output = sinew(&["check", "--json", &warning, gone.to_str().ok_or("UTF-8")?]);
     assert_eq!(output.status.code(), Some(2));
     let both: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let both = &both["files"];
     assert_eq!(both.as_array().map(Vec::len), Some(2));
     assert_eq!(both[0]["counts"]["warnings"], 1);
     assert!(
-        both[1]["error"]
+        both[1]["error"]["message"]
             .as_str()
             .is_some_and(|e| e.contains("cannot open"))
     );
@@ -134,7 +141,8 @@ fn check_codes() -> Outcome {
     }
     let output = sinew(&["check", "--codes", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(json.as_array().map(Vec::len), Some(all_codes().count()));
+    let codes = json["codes"].as_array();
+    assert_eq!(codes.map(Vec::len), Some(all_codes().count()));
     Ok(())
 }
 
@@ -191,7 +199,7 @@ fn fix_only_and_dry_run() -> Outcome {
     assert!(after.of("weights-unnormalised").next().is_some());
     assert!(after.of("weights-unsorted").next().is_none());
     let output = sinew(&["fix", i, "-o", o, "--only", "no-such-code"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no-such-code"));
     Ok(())
 }

@@ -119,7 +119,10 @@ fn all_that_is_wrong_with_a_humanoid_is_told() {
         let (code, out, _) = run(&["check", "--json", name]);
         assert_eq!(code, Some(1));
         let json: Value = serde_json::from_str(&out).expect("JSON");
-        let listed = json["findings"].as_array().expect("findings").iter();
+        let listed = json["files"][0]["findings"]
+            .as_array()
+            .expect("findings")
+            .iter();
         let listed: Vec<_> = listed
             .map(|f| (f["code"].as_str(), f["path"].as_str()))
             .collect();

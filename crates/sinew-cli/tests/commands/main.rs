@@ -4,6 +4,7 @@ mod check;
 mod check_files;
 mod cli;
 mod example_asset;
+mod farm;
 mod hints;
 mod humanoid;
 mod manners;

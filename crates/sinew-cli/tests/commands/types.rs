@@ -54,12 +54,11 @@ fn with_type(usual: &str, other: &str) -> (Bench, PathBuf) {
     let input = bench.write("in.usda", base.replace(usual, other));
     let out = bench.path("out.usda");
     let output = bake(&input, &out, &[]);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{other}: {}",
-        stderr(&output)
-    );
+    // An attribute that is not read can leave a prim unskinned, which is told.
+    let code = output.status.code();
+    let told = stderr(&output);
+    assert!(matches!(code, Some(0 | 3)), "{other}: {told}");
+    assert_eq!(code == Some(3), told.contains("failed: "), "{told}");
     (bench, out)
 }
 

@@ -1,4 +1,5 @@
-//! Reads composition arcs: references, payloads, inherits, specializes, relocates, variant sets and sublayers.
+//! Reads composition arcs: references, payloads, inherits, specializes, relocates, variant sets and
+//! sublayers.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! Finds what cannot be written before anything is written, and the version of the text that a layer needs.
+//! Finds what cannot be written before anything is written, and the version of the text that a
+//! layer needs.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -223,7 +224,8 @@ fn check_attribute(path: &Path, spec: &Spec, version: &mut Version) -> Result<()
     }
 }
 
-/// A value can be written if it is of its attribute's type, or if its text can be read as one: then usd-core writes it too.
+/// A value can be written if it is of its attribute's type, or if its text can be read as one: then
+/// usd-core writes it too.
 fn check_value(
     path: &Path,
     name: &str,

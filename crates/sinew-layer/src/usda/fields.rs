@@ -1,4 +1,5 @@
-//! The fields of metadata that usd-core 26.11 knows: `SdfSchema` and the `SdfMetadata` of its plugins.
+//! The fields of metadata that usd-core 26.11 knows: `SdfSchema` and the `SdfMetadata` of its
+//! plugins.
 
 use super::types::Scalar;
 use crate::layer::SpecKind;
@@ -22,8 +23,8 @@ const RELATIONSHIP: u8 = 8;
 const PROPERTY: u8 = ATTRIBUTE | RELATIONSHIP;
 const OBJECT: u8 = PRIM | PROPERTY;
 
-/// Name, type and the specs that may have it. Fields with a syntax of their own (references, `doc`, `kind`, variants and
-/// the like) are read in `metadata.rs` and `arcs.rs`.
+/// Name, type and the specs that may have it. Fields with a syntax of their own (references, `doc`,
+/// `kind`, variants and the like) are read in `metadata.rs` and `arcs.rs`.
 #[rustfmt::skip]
 const FIELDS: &[(&str, FieldType, u8)] = {
     use FieldType as F;
@@ -91,7 +92,8 @@ const FIELDS: &[(&str, FieldType, u8)] = {
     ]
 };
 
-/// Fields that have a place of their own in the text, so that they cannot be the key of other metadata.
+/// Fields that have a place of their own in the text, so that they cannot be the key of other
+/// metadata.
 const RESERVED: &[(&str, u8)] = &[
     ("specifier", PRIM),
     ("primOrder", LAYER | PRIM),

@@ -208,7 +208,8 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// What ends a statement: the end of the line or of the file, or a semicolon if that is allowed.
+    /// What ends a statement: the end of the line or of the file, or a semicolon if that is
+    /// allowed.
     pub fn end_of_statement(&mut self, semicolon: bool) -> Parsed<()> {
         self.line();
         match self.peek() {
@@ -513,7 +514,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Items between brackets, with commas between them and maybe one after the last. `item` reads one.
+    /// Items between brackets, with commas between them and maybe one after the last. `item` reads
+    /// one.
     pub fn bracketed(
         &mut self,
         open: u8,

@@ -1,8 +1,8 @@
 //! Text layers: `.usda`.
 //!
-//! [`parse`] reads what usd-core 26.11 reads, headers `#usda 1.0` to `#usda 1.4`, into the fields that its `Sdf` has.
-//! [`write()`] writes text that usd-core reads back equal.
-//! Everything is checked: deep nesting is an error, and time and memory are in proportion to the text.
+//! [`parse`] reads what usd-core 26.11 reads, headers `#usda 1.0` to `#usda 1.4`, into the fields
+//! that its `Sdf` has. [`write()`] writes text that usd-core reads back equal. Everything is
+//! checked: deep nesting is an error, and time and memory are in proportion to the text.
 
 mod arcs;
 mod array_edit;
@@ -18,6 +18,8 @@ mod read_dictionary;
 mod read_spline;
 mod read_values;
 mod strings;
+#[cfg(test)]
+mod tests;
 mod types;
 mod write;
 mod write_fields;
@@ -41,8 +43,8 @@ const NEWEST_MINOR: u32 = 4;
 /// Reads a layer from text. `name` is how messages call it: the file's name.
 ///
 /// # Errors
-/// [`Error::Malformed`] with line, column and spec if the text is no layer; [`Error::Unsupported`] if its version is newer
-/// than 1.4, or if it has a value that this crate cannot hold.
+/// [`Error::Malformed`] with line, column and spec if the text is no layer; [`Error::Unsupported`]
+/// if its version is newer than 1.4, or if it has a value that this crate cannot hold.
 pub fn parse(name: &str, text: &[u8]) -> Result<Layer> {
     let malformed = |place: String, reason: String| Error::Malformed {
         file: name.to_owned(),
@@ -78,12 +80,13 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Layer> {
     }
 }
 
-/// Writes a layer as text, with the lowest version that the layer needs. Values in a crate file are loaded one by one, once to
-/// check them and once to write them.
+/// Writes a layer as text, with the lowest version that the layer needs. Values in a crate file are
+/// loaded one by one, once to check them and once to write them.
 ///
 /// # Errors
-/// [`Error::Unwritable`] with spec and field if text cannot hold the layer; then nothing is written. [`Error::Malformed`] if a
-/// value lies in a file that is broken there, [`Error::Io`] if `out` fails.
+/// [`Error::Unwritable`] with spec and field if text cannot hold the layer; then nothing is
+/// written. [`Error::Malformed`] if a value lies in a file that is broken there, [`Error::Io`] if
+/// `out` fails.
 pub fn write(layer: &Layer, out: &mut dyn Write) -> Result<()> {
     let version = check::check(layer)?;
     let mut output = Output::new(layer.name(), out);

@@ -13,8 +13,8 @@ use crate::layer::{Fields, Layer, SpecKind, field};
 use crate::path::{Path, is_identifier, is_variant_name};
 use crate::value::{PathExpression, Specifier, TimeSamples, Value, Variability};
 
-/// Bytes of paths for each byte of text, and what every file may have. Deep prims with long names would need far more memory
-/// than the file.
+/// Bytes of paths for each byte of text, and what every file may have. Deep prims with long names
+/// would need far more memory than the file.
 const PATH_BYTES: usize = 256;
 const PATH_BYTES_AT_LEAST: usize = 1 << 24;
 
@@ -322,7 +322,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A keyword that has to be followed by a space; it is no keyword if it is followed by something else.
+    /// A keyword that has to be followed by a space; it is no keyword if it is followed by
+    /// something else.
     fn word(&mut self, word: &str) -> Parsed<bool> {
         let found = self.lexer.keyword(word);
         if found {
@@ -520,7 +521,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Targets of a relationship or connections of an attribute: `None`, a path, or paths in brackets. They become absolute.
+    /// Targets of a relationship or connections of an attribute: `None`, a path, or paths in
+    /// brackets. They become absolute.
     fn targets(&mut self, prim: &Path, edit: Option<Edit>) -> Parsed<Vec<Path>> {
         let anchor = prim.strip_variants();
         let start = self.lexer.pos;

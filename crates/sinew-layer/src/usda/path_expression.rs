@@ -3,7 +3,8 @@
 use crate::path::Path;
 use crate::value::PathExpression;
 
-/// An expression with its relative paths and references made absolute, `prim` being what they are relative to.
+/// An expression with its relative paths and references made absolute, `prim` being what they are
+/// relative to.
 pub(super) fn absolute(text: &str, prim: &Path) -> PathExpression {
     let anchor = prim.strip_variants();
     let mut out = String::with_capacity(text.len());
@@ -30,7 +31,8 @@ fn is_operator(c: char) -> bool {
     )
 }
 
-/// Where an operand ends. Predicates in braces and character classes in brackets may have any characters.
+/// Where an operand ends. Predicates in braces and character classes in brackets may have any
+/// characters.
 fn operand_end(text: &str) -> usize {
     let mut closing = Vec::new();
     for (i, c) in text.char_indices() {

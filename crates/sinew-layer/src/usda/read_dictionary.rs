@@ -97,7 +97,8 @@ pub(super) fn brackets(lexer: &mut Lexer) -> Parsed<bool> {
     Ok(true)
 }
 
-/// A value of an unknown type, as the text that usd-core makes of it: blanks and numbers are normalized.
+/// A value of an unknown type, as the text that usd-core makes of it: blanks and numbers are
+/// normalized.
 pub(super) fn text(lexer: &mut Lexer) -> Parsed<String> {
     let mut out = String::new();
     let mut open: Vec<u8> = Vec::new();
@@ -107,6 +108,8 @@ pub(super) fn text(lexer: &mut Lexer) -> Parsed<String> {
             out.push_str(", ");
         }
         match lexer.peek() {
+            b'[' if open.contains(&b')') => return lexer.expected("a value of a tuple"),
+            b'<' if !open.is_empty() => return lexer.expected("a value of a list"),
             bracket @ (b'[' | b'(') => {
                 if open.len() >= MAX_NESTING {
                     return lexer.fail(format!("more than {MAX_NESTING} brackets in brackets"));
@@ -116,7 +119,8 @@ pub(super) fn text(lexer: &mut Lexer) -> Parsed<String> {
                 open.push(if bracket == b'[' { b']' } else { b')' });
                 comma = false;
                 lexer.space();
-                if open.last() != Some(&lexer.peek()) {
+                // Only a whole value may be an empty list.
+                if open != [b']'] || lexer.peek() != b']' {
                     continue;
                 }
             }
@@ -174,14 +178,16 @@ mod tests {
             ("-1.50", "-1.5"),
             ("'a\"b'", "'a\"b'"),
             ("[ ]", "[]"),
-            ("[[],[1,],]", "[[], [1]]"),
+            ("[[2],[1,],]", "[[2], [1]]"),
             ("@a@", "@a@"),
             ("ident", "ident"),
             ("</A.b>", "</A.b>"),
         ] {
             assert_eq!(read(source).as_deref(), Some(out), "{source}");
         }
-        for bad in ["[", "(1]", "[1 2]", "=", ""] {
+        for bad in [
+            "[", "(1]", "[1 2]", "=", "", "[</A>]", "([1])", "[[]]", "()",
+        ] {
             assert_eq!(read(bad), None, "{bad}");
         }
         assert_eq!(read(&"[".repeat(100_000)), None);

@@ -17,15 +17,14 @@ pub(super) fn spline(lexer: &mut Lexer, type_name: &str) -> Parsed<Spline> {
         ..Spline::default()
     };
     lexer.bracketed(b'{', b'}', |lexer| item(lexer, &mut spline))?;
-    // Of knots at one time the last counts.
-    spline.knots.sort_by(|a, b| a.time.total_cmp(&b.time));
-    spline.knots.dedup_by(|later, earlier| {
-        let same = later.time == earlier.time;
-        if same {
-            std::mem::swap(later, earlier);
-        }
-        same
-    });
+    // Of knots at one time the first counts; -0 and 0 are one time.
+    let order = |a: &Knot, b: &Knot| a.time.partial_cmp(&b.time);
+    spline
+        .knots
+        .sort_by(|a, b| order(a, b).unwrap_or(std::cmp::Ordering::Equal));
+    spline
+        .knots
+        .dedup_by(|later, earlier| later.time == earlier.time);
     Ok(spline)
 }
 
@@ -182,6 +181,9 @@ fn knot(lexer: &mut Lexer, kind: SplineValueType) -> Parsed<Knot> {
             return Ok(knot);
         }
         lexer.space();
+        if matches!(lexer.peek(), b',' | b'}') {
+            return Ok(knot);
+        }
         part(lexer, kind, &mut knot)?;
     }
 }
@@ -293,7 +295,6 @@ mod tests {
             "{1}",
             "{1: inf}",
             "{1: 2; post}",
-            "{1: 2;}",
             "{pre: up}",
             "{loop: (1, 2, 1.5, 0, 0)}",
             "{1: 2; pre (1, 2, 3)}",
@@ -304,9 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn of_knots_at_one_time_the_last_counts() {
+    fn of_knots_at_one_time_the_first_counts() {
         let spline = read("{2: 1, 1: 3, 2: 5}").unwrap();
         let knots: Vec<_> = spline.knots.iter().map(|k| (k.time, k.value)).collect();
-        assert_eq!(knots, [(1.0, 3.0), (2.0, 5.0)]);
+        assert_eq!(knots, [(1.0, 3.0), (2.0, 1.0)]);
     }
 }

@@ -213,7 +213,8 @@ impl<T: Element + Copy + Default> Element for Quat<T> {
     }
 }
 
-/// The elements of an array. Brackets in brackets are one array, as in usd-core, if they are all as long.
+/// The elements of an array. Brackets in brackets are one array, as in usd-core, if they are all as
+/// long.
 fn elements<T>(lexer: &mut Lexer, read: impl Fn(&mut Lexer) -> Parsed<T>) -> Parsed<Vec<T>> {
     let start = lexer.pos;
     if !lexer.eat(b'[') {

@@ -1,6 +1,7 @@
 //! Strings and asset paths in quotes, as usd-core writes them.
 
-/// Appends a text in quotes: double ones, or single ones if the text has double ones only; three if it has several lines.
+/// Appends a text in quotes: double ones, or single ones if the text has double ones only; three if
+/// it has several lines.
 pub(super) fn quoted(text: &str, out: &mut String) {
     use std::fmt::Write;
     let quote = if text.contains('"') && !text.contains('\'') {

@@ -31,8 +31,8 @@ pub(super) fn is_metadata(kind: SpecKind, name: &str) -> bool {
     }
 }
 
-/// Writes one field as one or more statements, each on a line of its own. The answer is why the field has no text, if it has
-/// none.
+/// Writes one field as one or more statements, each on a line of its own. The answer is why the
+/// field has no text, if it has none.
 pub(super) fn statement(
     kind: SpecKind,
     fields: &Fields,
@@ -222,7 +222,8 @@ fn number<T: Text>(value: &T, _: usize, out: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// Writes all lists of a list edit, each as a statement. Lists of paths and the like stand on several lines.
+/// Writes all lists of a list edit, each as a statement. Lists of paths and the like stand on
+/// several lines.
 pub(super) fn edits<T>(
     key: &str,
     op: &ListOp<T>,
@@ -256,8 +257,8 @@ pub(super) fn edits<T>(
     Ok(None)
 }
 
-/// Whether text can say that a list edit edits nothing. Lists of paths and names have no such statement, but then nothing says
-/// the same.
+/// Whether text can say that a list edit edits nothing. Lists of paths and names have no such
+/// statement, but then nothing says the same.
 fn can_be_empty(key: &str) -> bool {
     let paths = [
         "inherits",

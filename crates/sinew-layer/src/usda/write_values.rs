@@ -208,7 +208,8 @@ impl<T: Text + Copy> Text for Quat<T> {
 
 macro_rules! writers {
     ($(($one:ident, $array:ident, $rust:ty, $number:literal, $name:literal),)*) => {
-        /// A value's type, and whether it is an array; none for what no attribute's type stands for.
+        /// A value's type, and whether it is an array; none for what no attribute's type stands
+        /// for.
         pub(super) fn kind_of(value: &Value) -> Option<(Scalar, bool)> {
             Some(match value {
                 $(
@@ -250,8 +251,8 @@ fn array<T: Text>(values: &Array<T>, kind: Scalar, out: &mut Output) -> Result<(
     Ok(())
 }
 
-/// Writes a dictionary on several lines, the last one without its end. Entries that no text has, such as list edits, are
-/// errors: the answer is the key of the first one.
+/// Writes a dictionary on several lines, the last one without its end. Entries that no text has,
+/// such as list edits, are errors: the answer is the key of the first one.
 pub(super) fn dictionary(
     entries: &Dictionary,
     level: usize,

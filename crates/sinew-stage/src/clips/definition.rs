@@ -21,6 +21,8 @@ pub(crate) struct Definition {
     pub prim: Path,
     /// Which layer of the stack: the one with the asset paths.
     pub layer: usize,
+    /// Times of that layer to times of the stage.
+    pub offset: LayerOffset,
     pub assets: Vec<Token>,
     /// The prim in the clips.
     pub clip_prim: Option<Token>,
@@ -170,6 +172,7 @@ fn definition(
         stack: Arc::clone(&anchor.stack),
         prim: anchor.prim.clone(),
         layer: anchor.layer,
+        offset: anchor.offset,
     };
     if let Some(Value::AssetPathArray(assets)) = info.get("assetPaths") {
         out.assets = assets.iter().map(|a| a.0.clone()).collect();
@@ -218,10 +221,10 @@ type Pairs = Vec<[f64; 2]>;
 impl Template {
     /// The assets that are there, when each becomes active, and the times in them.
     fn expand(&self, exists: impl Fn(&str) -> bool) -> Result<(Vec<Token>, Pairs, Pairs), String> {
-        if !(self.stride > 0.0) {
+        if self.stride.is_nan() || self.stride <= 0.0 {
             return Err(format!("expected a stride above 0, found {}", self.stride));
         }
-        if !(self.start <= self.end) {
+        if self.start.is_nan() || self.end.is_nan() || self.start > self.end {
             return Err(format!(
                 "expected a start before the end, found {} and {}",
                 self.start, self.end

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use sinew_layer::layer::field;
-use sinew_layer::value::{TimeCode, Variability};
+use sinew_layer::value::{LayerOffset, TimeCode, Variability};
 use sinew_layer::{Layer, Path, SpecKind, TimeSamples, Token, Value};
 
 use super::ClipLayers;
@@ -55,7 +55,8 @@ impl ClipSet {
             return Err("assetPaths: expected paths, found an empty one".to_owned());
         }
         for [time, clip] in &active {
-            if !(*clip >= 0.0 && *clip < definition.assets.len() as f64) || !time.is_finite() {
+            let is_clip = *clip >= 0.0 && *clip < definition.assets.len() as f64;
+            if !is_clip || !time.is_finite() {
                 return Err(format!("active: there is no clip {clip} for time {time}"));
             }
         }
@@ -91,7 +92,7 @@ impl ClipSet {
             layer: definition.layer,
             clip_prim: path,
             clips,
-            timing: Timing::new(&definition.times),
+            timing: Timing::new(&definition.times, &definition.offset),
             manifest: definition.manifest,
             manifest_layer: OnceLock::new(),
             interpolate_missing: definition.interpolate_missing,
@@ -145,8 +146,9 @@ impl ClipSet {
                 None => self.manifest_default(path)?,
             });
         }
-        let held = |value: Option<Value>| value.filter(|v| !matches!(v, Value::Block));
-        let at = |time| match held(self.sample(path, time)?) {
+        // A block holds no value, and what is before it holds until then.
+        let at = |time| match self.sample(path, time)? {
+            Some(Value::Block) => Ok(None),
             Some(value) => Ok(Some(value)),
             None => self.manifest_default(path),
         };
@@ -269,7 +271,8 @@ impl ClipSet {
             return Ok(None);
         };
         let inner = self.timing.to_clip(time);
-        let Some(mut value) = interpolate::sampled(&samples, inner, true)? else {
+        let Some(mut value) = interpolate::sampled(&samples, inner, &LayerOffset::IDENTITY, true)?
+        else {
             return Ok(None);
         };
         // Times in a clip move with the clip.

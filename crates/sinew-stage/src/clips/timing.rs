@@ -1,5 +1,7 @@
 //! From times of the stage to times in the clips and back.
 
+use sinew_layer::value::LayerOffset;
+
 /// One pair of the `times` of a clip set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Knot {
@@ -21,8 +23,8 @@ pub(super) struct Timing {
 const SAFE_STEP: f64 = f64::EPSILON * 1e6 * 10.0 * 2.0;
 
 impl Timing {
-    /// `pairs` are times of the stage with times in the clips.
-    pub fn new(pairs: &[[f64; 2]]) -> Self {
+    /// `pairs` are times of the stage with times in the clips; `offset` leads from the layer that has them to the stage.
+    pub fn new(pairs: &[[f64; 2]], offset: &LayerOffset) -> Self {
         let mut knots: Vec<Knot> = pairs
             .iter()
             .filter(|p| p[0].is_finite() && p[1].is_finite())
@@ -33,9 +35,14 @@ impl Timing {
             })
             .collect();
         knots.sort_by(|a, b| a.stage.total_cmp(&b.stage));
+        // Before the first knot there is nothing to jump from.
+        if knots.len() > 1 && knots[0].stage == knots[1].stage {
+            knots.remove(0);
+        }
         for i in 1..knots.len() {
             if knots[i - 1].stage == knots[i].stage {
-                knots[i - 1].stage -= SAFE_STEP;
+                let authored = offset.inverse().apply(knots[i - 1].stage);
+                knots[i - 1].stage = offset.apply(authored - SAFE_STEP);
                 knots[i - 1].jumps = true;
             }
         }
@@ -179,7 +186,7 @@ mod tests {
 
     #[test]
     fn times_go_there_and_back() {
-        let timing = Timing::new(&[[0.0, 0.0], [10.0, 20.0]]);
+        let timing = Timing::new(&[[0.0, 0.0], [10.0, 20.0]], &LayerOffset::IDENTITY);
         assert_eq!(timing.to_clip(5.0), 10.0);
         assert_eq!(timing.to_clip(-5.0), 0.0, "the first knot holds");
         assert_eq!(timing.to_clip(15.0), 20.0);
@@ -193,7 +200,10 @@ mod tests {
 
     #[test]
     fn times_jump() {
-        let timing = Timing::new(&[[0.0, 0.0], [10.0, 10.0], [10.0, 0.0], [20.0, 10.0]]);
+        let timing = Timing::new(
+            &[[0.0, 0.0], [10.0, 10.0], [10.0, 0.0], [20.0, 10.0]],
+            &LayerOffset::IDENTITY,
+        );
         assert_eq!(timing.to_clip(3.0), 3.0);
         assert_eq!(timing.to_clip(10.0), 0.0);
         assert_eq!(timing.to_clip(13.0), 3.0);

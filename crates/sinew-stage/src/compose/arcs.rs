@@ -88,6 +88,10 @@ impl Indexer<'_> {
             }
         };
         let is_internal = target.asset.is_empty();
+        if is_internal && is_valid(&target.offset) {
+            // The sublayer's own offset applies to the specs at both ends.
+            offset = target.offset;
+        }
         let target_stack = if is_internal {
             stack.clone()
         } else {

@@ -181,9 +181,14 @@ pub(super) fn child<'a>(
     name: &str,
     contributes: bool,
 ) -> Result<Graph> {
-    let layers: usize = graph.nodes.iter().map(|n| n.stack.layers.len()).sum();
+    // Each layer is asked for its spec, and the paths are written anew.
+    let cost = |n: &Node| n.stack.layers.len() + n.path.as_str().len();
     work.nodes(graph.nodes.len())?;
-    work.steps(layers)?;
+    work.steps(graph.nodes.iter().map(cost).sum())?;
+    let limit = work.library.options.limits.prim_depth;
+    if namespace_depth(&graph.nodes[0].path) >= limit {
+        return Err(work.too_large(format!("prims nest deeper than {limit}")));
+    }
     if is_instanceable(&graph) {
         disable_local_opinions(&mut graph);
     }

@@ -13,6 +13,8 @@ pub struct Limits {
     pub layers: usize,
     /// Prims that are composed. Default: 20 million.
     pub prims: usize,
+    /// How deep prims may nest. Default: 1,000.
+    pub prim_depth: usize,
     /// How many arcs may lead from a prim to an opinion, one after the other. Default: 500.
     pub arcs: usize,
     /// How deep arcs to prims that are no root prims may nest. Default: 48.
@@ -27,6 +29,7 @@ impl Default for Limits {
             nodes_per_byte: 256,
             layers: 100_000,
             prims: 20_000_000,
+            prim_depth: 1_000,
             arcs: 500,
             depth: 48,
         }

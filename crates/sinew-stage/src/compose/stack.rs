@@ -49,6 +49,14 @@ pub(super) struct Variables {
 }
 
 impl LayerStack {
+    /// An asset path with its variables put in; as it is if it is no expression. None if the expression is broken.
+    pub(crate) fn evaluate(&self, asset: &str) -> Option<String> {
+        match expression::is_expression(asset) {
+            true => expression::text(asset, &self.variables.values).ok(),
+            false => Some(asset.to_owned()),
+        }
+    }
+
     /// Whether prims are moved.
     pub(super) fn has_relocates(&self) -> bool {
         !self.moved_to.is_empty()

@@ -42,8 +42,6 @@ struct Maker<'a> {
     /// This layer's number, and how many there are. Layer 0 is the root layer.
     layer: usize,
     layers: usize,
-    /// Whether arcs may lead to themselves.
-    cycles: bool,
     text: String,
 }
 
@@ -55,7 +53,6 @@ pub fn stage(seed: u64) -> Vec<(String, String)> {
     let parents: Vec<Option<usize>> = (0..layers)
         .map(|i| (i > 0 && rng.once_in(3)).then(|| rng.below(i)))
         .collect();
-    let cycles = rng.once_in(8);
     (0..layers)
         .map(|layer| {
             let subs = (0..layers).filter(|s| parents[*s] == Some(layer)).collect();
@@ -63,7 +60,6 @@ pub fn stage(seed: u64) -> Vec<(String, String)> {
                 rng: &mut rng,
                 layer,
                 layers,
-                cycles,
                 text: String::new(),
             };
             maker.layer(subs);
@@ -156,7 +152,7 @@ impl Maker<'_> {
             let path = self.any_prim();
             // Later roots only, or siblings that come later: no circles.
             let is_later = path.as_bytes()[1] > from.as_bytes()[1];
-            if self.cycles || is_later {
+            if is_later {
                 return path;
             }
             if from.as_bytes()[1] == b'D' {
@@ -166,20 +162,22 @@ impl Maker<'_> {
     }
 
     fn list_op(&mut self) -> &'static str {
-        self.rng.pick(&["prepend ", "prepend ", "append ", "", "delete ", "add "])
+        self.rng
+            .pick(&["prepend ", "prepend ", "append ", "", "delete ", "add "])
     }
 
     fn reference(&mut self, from: &str) -> String {
         let offset = self.offset();
-        let is_internal = self.rng.once_in(4) || self.layer + 1 >= self.layers && !self.cycles;
+        let is_internal = self.rng.once_in(4) || self.layer + 1 >= self.layers;
         if is_internal {
             return format!("<{}>{}", self.target(from), offset);
         }
-        let least = if self.cycles { 0 } else { self.layer + 1 };
-        let layer = least + self.rng.below(self.layers - least);
+        let next = self.layer + 1;
+        let layer = next + self.rng.below(self.layers - next);
         let asset = match self.rng.below(10) {
             0 => "./missing.usda".to_owned(),
-            1 if self.cycles => "`\"./${L}.usda\"`".to_owned(),
+            // Only the root layer's variable is known to name a later layer.
+            1 if self.layer == 0 => "`\"./${L}.usda\"`".to_owned(),
             _ => format!("./{}", name(layer)),
         };
         match self.rng.below(4) {
@@ -190,7 +188,12 @@ impl Maker<'_> {
 
     fn arcs(&mut self, path: &str) -> Vec<String> {
         let mut lines = Vec::new();
-        for (field, rarity) in [("references", 3), ("payload", 8), ("inherits", 5), ("specializes", 6)] {
+        for (field, rarity) in [
+            ("references", 4),
+            ("payload", 12),
+            ("inherits", 8),
+            ("specializes", 16),
+        ] {
             if !self.rng.once_in(rarity) {
                 continue;
             }
@@ -226,7 +229,7 @@ impl Maker<'_> {
     fn prim(&mut self, name: &str, path: &str, depth: usize, in_variant: usize) {
         let kind = self.rng.pick(&["def", "def", "over", "class"]);
         let mut lines = self.arcs(path);
-        let has_sets = in_variant < 2 && self.rng.once_in(4);
+        let has_sets = in_variant < 2 && self.rng.once_in(6);
         let set = self.rng.pick(&SETS);
         if has_sets {
             lines.push(format!("prepend variantSets = \"{set}\""));
@@ -264,7 +267,7 @@ impl Maker<'_> {
             return;
         }
         for child in CHILDREN {
-            if self.rng.once_in(2 + in_variant) {
+            if self.rng.once_in(3 + in_variant) {
                 self.prim(child, &format!("{path}/{child}"), depth + 1, in_variant);
             }
         }

@@ -156,6 +156,10 @@ fn value(v: &Value) -> String {
                 V::Specifier(s) => format!("e{s:?}").to_lowercase(),
                 V::Permission(p) => format!("e{p:?}").to_lowercase(),
                 V::Variability(p) => format!("e{p:?}").to_lowercase(),
+                V::UnregisteredListOp(op) => match op.explicit {
+                    true => format!("L[{}]", joined(op.explicit_items.iter().map(value))),
+                    false => "edits".to_owned(),
+                },
                 V::Unregistered(inner) => format!("u{}", value(inner)),
                 V::Spline(_) => "spline".to_owned(),
                 other => format!("? {other:?}").chars().take(100).collect(),

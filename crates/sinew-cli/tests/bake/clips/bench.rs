@@ -17,6 +17,11 @@ pub fn example() -> PathBuf {
 
 /// Runs a bake that has to succeed, on the CPU if no backend is named; what it reports.
 pub fn bake(input: &Path, out: &Path, more: &[&str]) -> Value {
+    ends_with(0, input, out, more)
+}
+
+/// The same for a bake with this exit code.
+pub fn ends_with(code: i32, input: &Path, out: &Path, more: &[&str]) -> Value {
     let (input, out) = (input.to_str().unwrap(), out.to_str().unwrap());
     let mut args = vec!["bake", input, "-o", out, "--json"];
     args.extend(more);
@@ -25,7 +30,12 @@ pub fn bake(input: &Path, out: &Path, more: &[&str]) -> Value {
         args.extend(["--backend", "cpu"]);
     }
     let output = sinew(&args);
-    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{args:?}: {}",
+        stderr(&output)
+    );
     serde_json::from_str(&stdout(&output)).unwrap_or_else(|e| panic!("{args:?}: {e}"))
 }
 

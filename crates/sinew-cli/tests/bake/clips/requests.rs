@@ -44,9 +44,9 @@ pub fn nonsense() {
         request_refused(true, more, "out.usdc", &[words]);
     }
     let cut = ["--clip-frames", "5"];
-    request_refused(false, &cut, "out.usdz", &["self-contained"]);
+    request_refused(true, &cut, "out.usdz", &["self-contained"]);
     for out in ["out.####.obj", "out.pc2", "out.exr"] {
-        request_refused(false, &cut, out, &["value clips"]);
+        request_refused(true, &cut, out, &["value clips"]);
     }
     let nothing = ["--clip-frames", "5", "--prim", "/Nobody"];
     request_refused(false, &nothing, "out.usdc", &["/Nobody"]);

@@ -7,7 +7,7 @@ use sinew_animate::humanoid::{ApplyOptions, apply};
 use sinew_animate::retarget::Bone;
 use sinew_io::gltf;
 
-use common::command::{Bench, refused, stderr, stdout};
+use common::command::{Bench, misused, refused, stderr, stdout};
 use common::figure::{rotation, times};
 use common::gltf_maker::GltfMaker;
 use common::humanoid::{json_of, keeps, put, run, same_clip};
@@ -194,7 +194,7 @@ fn wrong_requests_write_nothing() {
         &["none.glb"],
     );
     let obj = bench.path("out.obj");
-    refused(&put(&model, &clip, &obj, &[]), &obj, &["out.obj"]);
+    misused(&put(&model, &clip, &obj, &[]), &obj, &["out.obj"]);
     // Other formats are sent where they are taken.
     let bvh = bench.write("walk.bvh", "HIERARCHY");
     let usd = bench.write("hero.usda", "#usda 1.0");

@@ -10,7 +10,7 @@ use sinew_stage::{Predicate, Prim, Stage};
 use super::skeletons::{read_animation, read_skeleton};
 use super::skinned_prims::extent_rule;
 use super::tree::StageTree;
-use super::values::{FromUsd, Token, read, read_sampled, read_uniform};
+use super::values::{FromUsd, Number, Token, read, read_sampled, read_uniform};
 use super::xforms::read_stack;
 use sinew::error::Warning;
 use sinew::sampled::{Interpolation, Sampled, Time};
@@ -93,7 +93,7 @@ impl Reader<'_> {
         let axis = self.axis()?;
         let times = sizes.iter().flat_map(|(s, _)| s.times()).collect();
         let corners = self.over(times, |time| {
-            let size = |i: usize| sizes[i].0.at(time).map_or(sizes[i].1, |v| *v);
+            let size = |i: usize| sizes[i].0.at(time).map_or(sizes[i].1, |v| v.0);
             let half = |r: f64, up: f64| centred([r, r, up]);
             let corners = match type_name {
                 "Sphere" | "SphereLight" => centred([size(0); 3]),
@@ -131,14 +131,8 @@ impl Reader<'_> {
         })
     }
 
-    /// A double, or a float as lights have them.
-    fn number(&self, name: &str) -> Result<Sampled<f64>, sinew_stage::Error> {
-        let doubles: Sampled<f64> = self.sampled(name)?;
-        if doubles.has_value() {
-            return Ok(doubles);
-        }
-        let floats: Sampled<Vec<f32>> = self.sampled(name)?;
-        Ok(floats.map(|v| v.first().map_or(0.0, |v| f64::from(*v))))
+    fn number(&self, name: &str) -> Result<Sampled<Number>, sinew_stage::Error> {
+        self.sampled(name)
     }
 
     fn sampled<T: FromUsd>(&self, name: &str) -> Result<Sampled<T>, sinew_stage::Error> {

@@ -17,7 +17,8 @@ use crate::{Error, Result};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{
-    PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, SkinBinding, TimeLine, XformStack,
+    PlacedSkeleton, RestExtent, Scene, ScenePrim, SkelRoot, SkinBinding, TimeLine, UnskinnedPrim,
+    XformStack,
 };
 use sinew::skel::binding::{Binding, PrimKind, Reached};
 use sinew::skel::{SkelAnimation, Skeleton, SkeletonInstance, binding};
@@ -57,6 +58,7 @@ impl UsdFile {
             instance_index: HashMap::new(),
             warnings: Vec::new(),
             errors: Vec::new(),
+            unskinned: Vec::new(),
         };
         let mut skel_roots = Vec::new();
         for (i, prim) in tree.tree.iter().enumerate() {
@@ -69,8 +71,12 @@ impl UsdFile {
         }
         let mut placed = Vec::new();
         for b in &resolution.bindings {
-            let Some(instance) = builder.instance(b.skeleton, b.animation)? else {
-                continue;
+            let instance = match builder.instance(b.skeleton, b.animation)? {
+                Ok(instance) => instance,
+                Err(error) => {
+                    builder.leave_unskinned(b.prim, error);
+                    continue;
+                }
             };
             let at = SceneIndices {
                 prim: builder.scene_prim(b.prim)?,
@@ -155,6 +161,10 @@ impl UsdFile {
         scene.bounds = bounds;
         let errors = builder.errors.into_iter();
         scene.errors = errors.map(|e| e.in_file(&self.file)).collect();
+        scene.unskinned = builder.unskinned;
+        for prim in &mut scene.unskinned {
+            prim.error.file = Some(Box::new(self.file.clone()));
+        }
         scene.warnings = warnings;
         Ok(scene)
     }
@@ -189,13 +199,14 @@ struct SceneBuilder<'a> {
     /// First of the prims of each definition.
     definition_index: HashMap<usize, usize>,
     /// By the definition of the Skeleton's prim, which instances share.
-    skeletons: HashMap<usize, Option<Arc<Skeleton>>>,
+    skeletons: HashMap<usize, Result<Arc<Skeleton>, Invalid>>,
     animations: HashMap<usize, Arc<SkelAnimation>>,
     animation_definitions: HashMap<usize, Arc<SkelAnimation>>,
     instances: Vec<PlacedSkeleton>,
     instance_index: HashMap<(usize, Option<usize>), usize>,
     warnings: Vec<Warning>,
     errors: Vec<Invalid>,
+    unskinned: Vec<UnskinnedPrim>,
 }
 
 impl SceneBuilder<'_> {
@@ -232,30 +243,36 @@ impl SceneBuilder<'_> {
         Ok(self.prim_index[&tree_prim])
     }
 
-    /// The placed skeleton for a Skeleton and an animation; none where the Skeleton is invalid,
-    /// which is then among the errors.
+    fn leave_unskinned(&mut self, tree_prim: usize, error: Invalid) {
+        let path = self.tree.tree[tree_prim].path.clone();
+        self.unskinned.push(UnskinnedPrim { path, error });
+    }
+
+    /// The placed skeleton for a Skeleton and an animation, or the error of an invalid Skeleton,
+    /// which is then among the errors too.
     fn instance(
         &mut self,
         skeleton: usize,
         animation: Option<usize>,
-    ) -> Result<Option<usize>, sinew_stage::Error> {
+    ) -> Result<Result<usize, Invalid>, sinew_stage::Error> {
         if let Some(i) = self.instance_index.get(&(skeleton, animation)) {
-            return Ok(Some(*i));
+            return Ok(Ok(*i));
         }
         let shared = self.tree.definitions[skeleton];
         if !self.skeletons.contains_key(&shared) {
             let prim = self.tree.prims[skeleton];
             let read = match read_skeleton(&prim, &mut self.warnings)? {
-                Ok(s) => Some(Arc::new(s)),
+                Ok(s) => Ok(Arc::new(s)),
                 Err(e) => {
-                    self.errors.push(e);
-                    None
+                    self.errors.push(e.clone());
+                    Err(e)
                 }
             };
             self.skeletons.insert(shared, read);
         }
-        let Some(definition) = self.skeletons[&shared].clone() else {
-            return Ok(None);
+        let definition = match self.skeletons[&shared].clone() {
+            Ok(definition) => definition,
+            Err(e) => return Ok(Err(e)),
         };
         let animation_data = match animation {
             Some(a) => Some(self.animation(a)?),
@@ -269,7 +286,7 @@ impl SceneBuilder<'_> {
             instance: SkeletonInstance::new(definition, animation_data),
         });
         self.instance_index.insert((skeleton, animation), index);
-        Ok(Some(index))
+        Ok(Ok(index))
     }
 
     fn rest_extent(&mut self, reached: &Reached) -> Result<RestExtent, sinew_stage::Error> {

@@ -177,9 +177,8 @@ pub(crate) fn read_shape_parts(prim: &Prim<'_>) -> Result<ShapeParts, sinew_stag
             continue;
         }
         let attribute = prim.attribute(&name);
-        let Some(offsets) = read(&attribute)? else {
-            continue;
-        };
+        // An in-between without a value counts at its weight and moves nothing, as in Pixar's code.
+        let offsets = read(&attribute)?.unwrap_or_default();
         inbetweens.push(Inbetween {
             name: between.to_owned(),
             weight: weight_metadata(&attribute)?,

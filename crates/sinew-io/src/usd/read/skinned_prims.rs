@@ -180,7 +180,7 @@ impl SkinReader<'_> {
         let Some(indices) = indices else {
             return Ok(values);
         };
-        Ok(values.map(move |values: &Vec<T>| {
+        Ok(values.map(|values| {
             indices
                 .iter()
                 // An index out of range leaves too few values, which the size check then reports.

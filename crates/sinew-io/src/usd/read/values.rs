@@ -6,7 +6,7 @@ use sinew_layer::Value;
 use sinew_layer::value::Array;
 use sinew_stage::{Attribute, Source};
 
-use sinew::sampled::{Half3, Interpolation, Sampled};
+use sinew::sampled::{Half3, Interpolation, Lerp, Sampled};
 
 /// A value that an attribute may hold. Reads are typed as usd-core's are: another type is no
 /// value, except where real files are known to carry an older one.
@@ -184,6 +184,26 @@ impl FromUsd for f64 {
             Value::Double(v) => Some(v),
             _ => None,
         }
+    }
+}
+
+/// A single number in whatever precision.
+pub(crate) struct Number(pub f64);
+
+impl FromUsd for Number {
+    fn from_usd(value: Value) -> Option<Self> {
+        match value {
+            Value::Double(v) => Some(Self(v)),
+            Value::Float(v) => Some(Self(v.into())),
+            Value::Half(v) => Some(Self(v.into())),
+            _ => None,
+        }
+    }
+}
+
+impl Lerp for Number {
+    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+        f64::lerp(&a.0, &b.0, alpha).map(Self)
     }
 }
 

@@ -82,6 +82,9 @@ pub struct BakeEdits {
     pub hints: Vec<BakedHint>,
     /// SkelRoots that become Xforms (rule 32).
     pub retype: Vec<String>,
+    /// SkelRoots at and below which SkelBindingAPI and its properties are removed, because nothing
+    /// is skinned there any more. A layer over the input keeps them.
+    pub unbind: Vec<String>,
 }
 
 /// Authors what a bake changes.

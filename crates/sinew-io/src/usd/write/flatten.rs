@@ -10,6 +10,7 @@ use sinew_stage::flatten::{Home, Instancing, flatten};
 
 use super::edits::apply;
 use super::save;
+use super::unbind::Unbound;
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use crate::usd::from_asset::convert;
@@ -75,8 +76,10 @@ impl UsdFile {
     ) -> Result<(Layer, Vec<Warning>)> {
         let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened);
         let edits = instances.placed(edits);
+        let unbound = Unbound::new(&edits);
         self.flattened_as(out, &instances, |layer| {
             apply(layer, edits);
+            unbound.remove(layer);
             author(layer);
         })
     }

@@ -278,6 +278,14 @@ impl Instances {
             }
         }
         let mut seen = HashSet::new();
+        let mut unbind = Vec::new();
+        for path in &edits.unbind {
+            let place = place(path);
+            if seen.insert(place.clone()) {
+                unbind.push(place.as_str().to_owned());
+            }
+        }
+        let mut seen = HashSet::new();
         let mut hints = Vec::new();
         for mut hint in edits.hints {
             let place = place(&hint.path);
@@ -290,6 +298,7 @@ impl Instances {
             prims,
             hints,
             retype,
+            unbind,
         }
     }
 

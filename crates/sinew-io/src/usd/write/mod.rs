@@ -9,4 +9,5 @@ pub(crate) mod fixes;
 pub(crate) mod flatten;
 pub(crate) mod instances;
 pub(crate) mod save;
+mod unbind;
 pub(crate) mod value_clips;

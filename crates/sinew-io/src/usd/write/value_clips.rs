@@ -12,6 +12,7 @@ use sinew_layer::value::AssetPath;
 use sinew_layer::{Dictionary, Layer, Path as ScenePath, Token, Value};
 
 use super::save::Outputs;
+use super::unbind::Unbound;
 use super::{edits, save};
 use crate::error::Result;
 use crate::usd::file::UsdFile;
@@ -85,7 +86,13 @@ impl UsdFile {
     ) -> Result<()> {
         let edits = layout.instances.placed(edits);
         let mut outputs = Outputs::default();
-        let declare = |layer: &mut Layer| declare(layer, contents, edits);
+        let unbound = Unbound::new(&edits);
+        let declare = |layer: &mut Layer| {
+            declare(layer, contents, edits);
+            if !layout.overs {
+                unbound.remove(layer);
+            }
+        };
         let mut topology = match layout.overs {
             true => self.overs_as(stage.topology, &layout.instances, declare),
             false => self.flattened_as(stage.topology, &layout.instances, declare)?.0,

@@ -1115,6 +1115,56 @@ def "A" (
 }
 ''')]
 
+TEXTS["durations"] = [("durations", '''#usda 1.0
+(
+    subLayers = [
+        @./durations_sub.EXT@ (offset = 10; scale = 2)
+    ]
+)
+def "Referenced" (
+    references = @./durations_sub.EXT@</Shot> (offset = -1; scale = 0.5)
+)
+{
+}
+'''), ("durations_sub", '''#usda 1.4
+def "Shot" (
+    customData = {
+        duration handle = 4
+        dictionary nested = {
+            duration[] handles = [1, -2]
+            timecode time = 3
+        }
+    }
+)
+{
+    duration length = 4 (
+        customData = {
+            duration[] handles = [1, 2]
+        }
+    )
+    duration[] lengths = [1, 2]
+    duration[] none = []
+    duration blocked = None
+    duration sampled.timeSamples = {
+        0: 2,
+        10: 7,
+    }
+    duration[] sampledList.timeSamples = {
+        0: [2, 3],
+        10: [7, 9],
+    }
+    duration curve.spline = {
+        post: sloped(2),
+        0: 2; post linear,
+        10: 4 & 9; post held,
+    }
+    timecode times.spline = {
+        0: 2; post linear,
+        10: 4 & 9; post held,
+    }
+}
+''')]
+
 TEXTS["units"] = [("units", '''#usda 1.0
 def "A"
 {

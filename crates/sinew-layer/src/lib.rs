@@ -10,8 +10,8 @@
 //! | [`layer`] | specs and fields of one layer |
 //! | [`assets`] | the asset paths that a layer names |
 
-mod author;
 pub mod assets;
+mod author;
 mod error;
 pub mod layer;
 mod open;

@@ -391,6 +391,8 @@ pub fn write_package<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn package(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -398,7 +400,7 @@ mod tests {
         let files = files
             .iter()
             .map(|(name, bytes)| ((*name).to_owned(), (*bytes).into()));
-        write_entries(Path::new("a.usdz"), &mut out, files).unwrap();
+        write_package(Path::new("a.usdz"), &mut out, files).unwrap();
         out
     }
 
@@ -450,11 +452,16 @@ mod tests {
         let part = folder.path().join("part.txt");
         fs::write(&part, "from disk").unwrap();
         let entries = [("part.txt".to_owned(), Content::from(part))];
-        write_package(&file, entries.clone()).unwrap();
+        let write = |entries: &[(String, Content<'static>)]| {
+            let out = fs::File::create(folder.path().join("new"))?;
+            write_package(&file, out, entries.to_vec()).map_err(std::io::Error::other)?;
+            fs::rename(folder.path().join("new"), &file)
+        };
+        write(&entries).unwrap();
         let open = Package::open(&file).unwrap();
         let twice = [entries[0].clone(), entries[0].clone()];
-        assert!(write_package(&file, twice).is_err());
-        write_package(&file, [("new".to_owned(), b"x"[..].into())]).unwrap();
+        assert!(write_package(&file, Vec::new(), twice).is_err());
+        write(&[("new".to_owned(), b"x"[..].into())]).unwrap();
         assert_eq!(open.bytes("part.txt"), Some(&b"from disk"[..]));
         let new = Package::open(&file).unwrap();
         assert_eq!(new.bytes("new"), Some(&b"x"[..]));
@@ -470,7 +477,7 @@ mod tests {
     fn names_that_lead_out_of_a_package_are_not_written() {
         for name in ["", "/a", "../a", "a//b", "a\\b", "a[b]", "c:a", "./a"] {
             let entries = [(name.to_owned(), b"x"[..].into())];
-            let result = write_entries(Path::new("a.usdz"), Vec::new(), entries);
+            let result = write_package(Path::new("a.usdz"), Vec::new(), entries);
             assert!(result.is_err(), "{name}");
         }
     }

@@ -59,7 +59,7 @@ fn run(python: &str, version: &str) -> Result<(), Failed> {
         ("root.usdc".to_owned(), crate_file.clone().into()),
         ("notes.txt".to_owned(), b"text"[..].into()),
     ];
-    write_package(&package, entries)?;
+    write_package(&package, std::fs::File::create(&package)?, entries)?;
     compare(&Layer::open(&package)?, &text)?;
     let inside = format!("{}[root.usdc]", package.display());
     compare(&Layer::open(FilePath::new(&inside))?, &text)?;

@@ -367,7 +367,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         let element = name.strip_suffix("[]").unwrap_or(&name);
         matches!(
             element,
-            "timecode" | "asset" | "pathExpression" | "dictionary"
+            "timecode" | "duration" | "asset" | "pathExpression" | "dictionary"
         )
     }
 

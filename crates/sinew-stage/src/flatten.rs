@@ -171,7 +171,10 @@ impl<'a> Flattener<'a> {
     /// The spec of a prim, without what is below it.
     fn prim(&mut self, prim: Prim<'a>, path: &Path, home: Option<&Path>) -> Result<()> {
         let opinions: Vec<SpecOpinion<'a>> = prim.spec_opinions().collect();
-        let key = key(&opinions, 2 * prim.specifier() as usize + usize::from(prim.is_instance()));
+        let key = key(
+            &opinions,
+            2 * prim.specifier() as usize + usize::from(prim.is_instance()),
+        );
         let known = key.as_ref().and_then(|k| self.prims.get(k));
         let mut fields = match known {
             Some(known) => known.clone(),
@@ -209,7 +212,8 @@ impl<'a> Flattener<'a> {
         for name in names(opinions) {
             // An instance that is expanded is none.
             let is_own = [field::SPECIFIER, field::TYPE_NAME, field::INSTANCEABLE];
-            let skips = is_own.contains(&name.as_str()) && (name != field::INSTANCEABLE || prim.is_instance());
+            let skips = is_own.contains(&name.as_str())
+                && (name != field::INSTANCEABLE || prim.is_instance());
             if skips || is_private(name) {
                 continue;
             }
@@ -281,7 +285,10 @@ impl<'a> Flattener<'a> {
         }
         self.metadata(prim, opinions, &mut fields)?;
         let mut set = |name: &'static str, value| fields.push((Token::new_static(name), value));
-        if opinions.iter().any(|o| o.spec.get(field::DEFAULT).is_some()) {
+        if opinions
+            .iter()
+            .any(|o| o.spec.get(field::DEFAULT).is_some())
+        {
             let value = self.default(attribute, opinions)?;
             set(field::DEFAULT, value);
         }
@@ -297,7 +304,10 @@ impl<'a> Flattener<'a> {
                     let value = attribute.get(Some(time))?;
                     samples.push((time, value.unwrap_or(Value::Block)));
                 }
-                set(field::TIME_SAMPLES, Value::TimeSamples(TimeSamples::new(samples)));
+                set(
+                    field::TIME_SAMPLES,
+                    Value::TimeSamples(TimeSamples::new(samples)),
+                );
             }
             Source::Spline => {
                 if let Some(spline) = attribute.spline() {
@@ -360,7 +370,9 @@ impl<'a> Flattener<'a> {
 
     /// The value at the default time.
     fn default(&self, attribute: Attribute<'a, '_>, opinions: &[SpecOpinion<'a>]) -> Result<Value> {
-        let strongest = opinions.iter().find_map(|o| Some((o, o.spec.get(field::DEFAULT)?)));
+        let strongest = opinions
+            .iter()
+            .find_map(|o| Some((o, o.spec.get(field::DEFAULT)?)));
         if let Some((opinion, value)) = strongest
             && is_its_own(value)
         {
@@ -382,11 +394,17 @@ impl<'a> Flattener<'a> {
         attribute: Attribute<'a, '_>,
         opinions: &[SpecOpinion<'a>],
     ) -> Result<Option<TimeSamples>> {
-        let strongest = opinions.iter().find_map(|o| Some((o, o.spec.get(field::TIME_SAMPLES)?)));
+        let strongest = opinions
+            .iter()
+            .find_map(|o| Some((o, o.spec.get(field::TIME_SAMPLES)?)));
         if let Some((opinion, Value::TimeSamples(samples))) = strongest
             && samples.values().iter().all(is_its_own)
         {
-            if !samples.values().iter().any(|v| depends_on_layer(v) && !is_plain_array(v)) {
+            if !samples
+                .values()
+                .iter()
+                .any(|v| depends_on_layer(v) && !is_plain_array(v))
+            {
                 return Ok(Some(samples.offset(&opinion.offset)));
             }
             let anchor = |asset: &AssetPath, layer: &str| self.anchored(asset, layer);
@@ -489,7 +507,9 @@ fn is_plain_array(value: &Value) -> bool {
     match value {
         Value::Stored(stored) => {
             let name = stored.type_name();
-            !["asset", "pathExpression", "timecode"].iter().any(|n| name.starts_with(n))
+            !["asset", "duration", "pathExpression", "timecode"]
+                .iter()
+                .any(|n| name.starts_with(n))
         }
         _ => false,
     }

@@ -3,7 +3,7 @@
 //! Scales in half precision have three digits, so another order of the same operations would show.
 
 use half::f16;
-use sinew_layer::value::{Array, LayerOffset, Quat, TimeCode};
+use sinew_layer::value::{Array, Duration, LayerOffset, Quat, TimeCode};
 use sinew_layer::{TimeSamples, Value};
 
 use crate::error::Result;
@@ -39,6 +39,10 @@ fn in_stage(mut value: Value, offset: &LayerOffset) -> Value {
         Value::TimeCodeArray(times) if !offset.is_identity() => {
             *times = times.iter().map(|t| TimeCode(offset.apply(t.0))).collect();
         }
+        Value::Duration(length) => length.0 *= offset.scale,
+        Value::DurationArray(lengths) if !offset.is_identity() => {
+            *lengths = lengths.iter().map(|l| Duration(offset.scale * l.0)).collect();
+        }
         _ => {}
     }
     value
@@ -53,6 +57,7 @@ pub(crate) fn is_linear(value: &Value) -> bool {
             | V::Float(_)
             | V::Double(_)
             | V::TimeCode(_)
+            | V::Duration(_)
             | V::Matrix2d(_)
             | V::Matrix3d(_)
             | V::Matrix4d(_)
@@ -72,6 +77,7 @@ pub(crate) fn is_linear(value: &Value) -> bool {
             | V::FloatArray(_)
             | V::DoubleArray(_)
             | V::TimeCodeArray(_)
+            | V::DurationArray(_)
             | V::Matrix2dArray(_)
             | V::Matrix3dArray(_)
             | V::Matrix4dArray(_)
@@ -109,6 +115,7 @@ pub(crate) fn lerp(a: &Value, b: &Value, alpha: f64) -> Option<Value> {
         Float, FloatArray;
         Double, DoubleArray;
         TimeCode, TimeCodeArray;
+        Duration, DurationArray;
         Matrix2d, Matrix2dArray;
         Matrix3d, Matrix3dArray;
         Matrix4d, Matrix4dArray;
@@ -149,6 +156,12 @@ impl Lerp for f64 {
 }
 
 impl Lerp for TimeCode {
+    fn lerp(&self, to: &Self, alpha: f64) -> Self {
+        Self(self.0.lerp(&to.0, alpha))
+    }
+}
+
+impl Lerp for Duration {
     fn lerp(&self, to: &Self, alpha: f64) -> Self {
         Self(self.0.lerp(&to.0, alpha))
     }

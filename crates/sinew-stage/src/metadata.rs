@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use sinew_layer::layer::field;
-use sinew_layer::value::{AssetPath, Dictionary, LayerOffset, TimeCode};
+use sinew_layer::value::{AssetPath, Dictionary, Duration, LayerOffset, TimeCode};
 use sinew_layer::{ListOp, Path, Spec, Token, Value};
 
 use crate::compose::StackLayer;
@@ -177,6 +177,11 @@ pub(crate) fn resolve(
             let map = |t: &TimeCode| TimeCode(opinion.offset.apply(t.0));
             *times = times.iter().map(map).collect();
         }
+        Value::Duration(length) => length.0 *= opinion.offset.scale,
+        Value::DurationArray(lengths) if !opinion.offset.is_identity() => {
+            let map = |l: &Duration| Duration(opinion.offset.scale * l.0);
+            *lengths = lengths.iter().map(map).collect();
+        }
         Value::PathExpression(expression) => {
             expression.0 = expression::map(&expression.0, &|path| {
                 prim.map_from_node(opinion.node, path)
@@ -247,6 +252,8 @@ pub(crate) fn depends_on_layer(value: &Value) -> bool {
         value,
         Value::TimeCode(_)
             | Value::TimeCodeArray(_)
+            | Value::Duration(_)
+            | Value::DurationArray(_)
             | Value::PathExpression(_)
             | Value::PathExpressionArray(_)
             | Value::AssetPath(_)

@@ -9,7 +9,7 @@ use super::read_values::Element;
 use super::types::{Scalar, TypeName};
 use super::write_values::{Output, Text, kind_of};
 use crate::value::{
-    ArrayEdit, AssetPath, EditOp, EditSource, PathExpression, Quat, TimeCode, Value,
+    ArrayEdit, AssetPath, Duration, EditOp, EditSource, PathExpression, Quat, TimeCode, Value,
     for_each_element,
 };
 

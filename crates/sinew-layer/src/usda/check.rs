@@ -21,6 +21,9 @@ use crate::value::{AssetPath, ListOp, Value};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Version(pub u32);
 
+/// The version that has durations.
+const DURATIONS: Version = Version(4);
+
 /// Checks all of a layer.
 pub(super) fn check(layer: &Layer) -> Result<Version> {
     let mut version = Version::default();
@@ -51,7 +54,7 @@ fn check_spec(path: &Path, spec: &Spec, version: &mut Version) -> Result<()> {
             return unwritable(path, name, "the value lies in another file's writer");
         }
         if is_metadata(spec.kind, name) {
-            check_field(path, spec, name, value)?;
+            check_field(path, spec, name, value, version)?;
         }
     }
     match spec.kind {
@@ -103,8 +106,15 @@ fn check_name(path: &Path, spec: &Spec) -> Result<()> {
 }
 
 /// A field of metadata can be written if its text can be read.
-fn check_field(path: &Path, spec: &Spec, name: &str, value: &Value) -> Result<()> {
+fn check_field(
+    path: &Path,
+    spec: &Spec,
+    name: &str,
+    value: &Value,
+    version: &mut Version,
+) -> Result<()> {
     let value = value.load()?;
+    *version = (*version).max(version_of(&value));
     if spec.kind == SpecKind::VariantSet {
         return unwritable(path, name, "variant sets have no fields in text");
     }
@@ -223,11 +233,11 @@ fn check_value(
     value: &Value,
     version: &mut Version,
 ) -> Result<()> {
+    *version = (*version).max(version_of(value));
     let fits = match (kind, kind_of(value)) {
         _ if matches!(value, Value::Block | Value::AnimationBlock) => true,
         (TypeName::Array(kind), None) => match value {
             Value::ArrayEdit(edit) => {
-                *version = (*version).max(array_edit::VERSION);
                 if let Some(problem) = array_edit::problem(edit, kind) {
                     return unwritable(path, name, problem);
                 }
@@ -257,6 +267,19 @@ fn check_value(
             );
             unwritable(path, name, reason)
         }
+    }
+}
+
+/// The version that a value needs. A value that cannot be loaded needs none: writing reports it.
+fn version_of(value: &Value) -> Version {
+    match value {
+        Value::Duration(_) | Value::DurationArray(_) => DURATIONS,
+        Value::ArrayEdit(edit) => array_edit::VERSION.max(version_of(&edit.literals)),
+        Value::Dictionary(entries) => {
+            let versions = entries.values().filter_map(|v| v.load().ok());
+            versions.map(|v| version_of(&v)).max().unwrap_or_default()
+        }
+        _ => Version::default(),
     }
 }
 

@@ -446,7 +446,6 @@ impl<'a> Parser<'a> {
 
     /// A value of an attribute.
     pub fn value(&mut self, prim: &Path, kind: TypeName, type_name: &str) -> Parsed<Value> {
-        let start = self.lexer.pos;
         let value = match kind {
             _ if self.lexer.peek_word() == "edit" => {
                 return array_edit::read(&mut self.lexer, kind, type_name);
@@ -461,9 +460,6 @@ impl<'a> Parser<'a> {
                 return self
                     .lexer
                     .fail(format!("an attribute of type {type_name} has no value"));
-            }
-            TypeName::Unsupported => {
-                return unsupported(start, format!("values of type {type_name}"));
             }
         };
         let absolute = |e: &PathExpression| path_expression::absolute(&e.0, prim);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::MAX_NESTING;
-use super::lexer::{Lexer, Parsed, fail_at, unsupported};
+use super::lexer::{Lexer, Parsed, fail_at};
 use super::numbers::decimal_number;
 use super::read_values::{array, scalar};
 use super::strings::{asset_text, quoted};
@@ -74,7 +74,6 @@ fn entry(lexer: &mut Lexer) -> Parsed<(SmolStr, Value)> {
     let value = match kind {
         TypeName::Scalar(kind) => scalar(lexer, kind)?,
         TypeName::Array(kind) => array(lexer, kind)?,
-        TypeName::Unsupported => return unsupported(start, format!("values of type {name}")),
         TypeName::Opaque | TypeName::Unknown => {
             return fail_at(
                 start,

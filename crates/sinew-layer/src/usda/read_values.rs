@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 use super::MAX_NESTING;
 use super::lexer::{Lexer, Number, Parsed, fail_at};
 use super::types::Scalar;
-use crate::value::{AssetPath, PathExpression, Quat, TimeCode, Value, for_each_element};
+use crate::value::{AssetPath, Duration, PathExpression, Quat, TimeCode, Value, for_each_element};
 
 /// One element of a type.
 pub(super) trait Element: Sized {
@@ -95,6 +95,12 @@ impl Element for f64 {
 }
 
 impl Element for TimeCode {
+    fn read(lexer: &mut Lexer, _: Scalar) -> Parsed<Self> {
+        Ok(Self(number(lexer)?.to_f64()))
+    }
+}
+
+impl Element for Duration {
     fn read(lexer: &mut Lexer, _: Scalar) -> Parsed<Self> {
         Ok(Self(number(lexer)?.to_f64()))
     }

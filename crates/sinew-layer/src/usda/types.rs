@@ -31,8 +31,6 @@ pub(super) enum TypeName {
     Opaque,
     /// A type of a schema that usd-core does not know: values are kept as text.
     Unknown,
-    /// A type of usd-core that this crate has no values for.
-    Unsupported,
 }
 
 impl TypeName {
@@ -50,6 +48,7 @@ impl TypeName {
             "float" => S::Float,
             "double" => S::Double,
             "timecode" => S::TimeCode,
+            "duration" => S::Duration,
             "string" => S::String,
             "token" => S::Token,
             "asset" => S::AssetPath,
@@ -94,7 +93,6 @@ impl TypeName {
             "PointIndex" | "EdgeIndex" | "FaceIndex" => S::Int,
             "Schema" => S::Token,
             "opaque" | "group" => return Self::Opaque,
-            "duration" => return Self::Unsupported,
             _ => return Self::Unknown,
         };
         match array {

@@ -17,6 +17,7 @@ pub(super) fn version(spline: &Spline) -> Version {
         .iter()
         .flat_map(|k| [k.pre_tangent, k.post_tangent]);
     match () {
+        () if spline.value_type == SplineValueType::Duration => Version(4),
         () if ends.iter().any(|e| e.loop_boundary().is_some()) => Version(3),
         () if tangents.any(|t| t.algorithm != TangentAlgorithm::None) => Version(1),
         () => Version(0),
@@ -107,7 +108,9 @@ pub(super) fn spline(spline: &Spline, level: usize, out: &mut Output) -> Result<
 /// A number with the digits of the spline's type.
 fn value(value: f64, kind: SplineValueType, out: &mut Output) {
     match kind {
-        SplineValueType::Double | SplineValueType::TimeCode => double(value, &mut out.text),
+        SplineValueType::Double | SplineValueType::TimeCode | SplineValueType::Duration => {
+            double(value, &mut out.text);
+        }
         SplineValueType::Float => float(value as f32, &mut out.text),
         SplineValueType::Half => half(::half::f16::from_f64(value), &mut out.text),
     }

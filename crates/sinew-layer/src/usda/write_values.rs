@@ -12,7 +12,7 @@ use super::types::Scalar;
 use crate::error::{Error, Result};
 use crate::path::is_identifier;
 use crate::value::{
-    Array, AssetPath, Dictionary, PathExpression, Quat, TimeCode, Value, for_each_element,
+    Array, AssetPath, Dictionary, Duration, PathExpression, Quat, TimeCode, Value, for_each_element,
 };
 
 /// Text that goes to a writer in pieces, so that memory stays small.
@@ -117,6 +117,12 @@ impl Text for f64 {
 }
 
 impl Text for TimeCode {
+    fn text(&self, _: Scalar, out: &mut String) {
+        numbers::double(self.0, out);
+    }
+}
+
+impl Text for Duration {
     fn text(&self, _: Scalar, out: &mut String) {
         numbers::double(self.0, out);
     }

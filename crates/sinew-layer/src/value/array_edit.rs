@@ -359,6 +359,7 @@ zero!(
     smol_str::SmolStr,
     super::AssetPath,
     super::TimeCode,
+    super::Duration,
     super::PathExpression,
     super::Quat<half::f16>,
     super::Quat<f32>,

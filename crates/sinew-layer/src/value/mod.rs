@@ -41,6 +41,11 @@ pub struct PathExpression(pub SmolStr);
 #[repr(transparent)]
 pub struct TimeCode(pub f64);
 
+/// A length of time. Layer offsets scale it and do not move it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct Duration(pub f64);
+
 /// Three or four columns of numbers, one row after the other, as USD has them: vectors are rows.
 pub type Matrix4d = [f64; 16];
 
@@ -182,6 +187,7 @@ macro_rules! for_each_element {
             (Vec4i, Vec4iArray, [i32; 4], 30, "int4"),
             (TimeCode, TimeCodeArray, TimeCode, 56, "timecode"),
             (PathExpression, PathExpressionArray, PathExpression, 57, "pathExpression"),
+            (Duration, DurationArray, Duration, 61, "duration"),
         }
     };
 }
@@ -205,6 +211,7 @@ pub enum Value {
     AssetPath(AssetPath),
     PathExpression(PathExpression),
     TimeCode(TimeCode),
+    Duration(Duration),
     Matrix2d(Box<[f64; 4]>),
     Matrix3d(Box<[f64; 9]>),
     Matrix4d(Box<[f64; 16]>),
@@ -238,6 +245,7 @@ pub enum Value {
     AssetPathArray(Array<AssetPath>),
     PathExpressionArray(Array<PathExpression>),
     TimeCodeArray(Array<TimeCode>),
+    DurationArray(Array<Duration>),
     Matrix2dArray(Array<[f64; 4]>),
     Matrix3dArray(Array<[f64; 9]>),
     Matrix4dArray(Array<[f64; 16]>),

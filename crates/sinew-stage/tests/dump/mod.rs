@@ -92,6 +92,7 @@ elements! {
     Token: |v| format!("s{}", text(v));
     sinew_layer::value::AssetPath: |v| format!("a{}", text(&v.0));
     sinew_layer::value::TimeCode: |v| format!("t{}", number(v.0));
+    sinew_layer::value::Duration: |v| format!("d{}", number(v.0));
     sinew_layer::value::PathExpression: |v| format!("x{}", text(&v.0));
 }
 
@@ -169,7 +170,7 @@ fn value(v: &Value) -> String {
         (Bool, BoolArray), (UChar, UCharArray), (Int, IntArray), (UInt, UIntArray), (Int64, Int64Array),
         (UInt64, UInt64Array), (Half, HalfArray), (Float, FloatArray), (Double, DoubleArray),
         (String, StringArray), (Token, TokenArray), (AssetPath, AssetPathArray),
-        (TimeCode, TimeCodeArray), (PathExpression, PathExpressionArray),
+        (TimeCode, TimeCodeArray), (Duration, DurationArray), (PathExpression, PathExpressionArray),
         (Matrix2d, Matrix2dArray), (Matrix3d, Matrix3dArray), (Matrix4d, Matrix4dArray),
         (Quatd, QuatdArray), (Quatf, QuatfArray), (Quath, QuathArray),
         (Vec2d, Vec2dArray), (Vec2f, Vec2fArray), (Vec2h, Vec2hArray), (Vec2i, Vec2iArray),

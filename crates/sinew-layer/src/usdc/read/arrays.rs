@@ -9,7 +9,9 @@ use super::File;
 use super::bytes::{Bad, Checked, Cursor};
 use super::ints;
 use crate::usdc::format::{Rep, Version};
-use crate::value::{Array, AssetPath, PathExpression, Quat, TimeCode, Value, for_each_element};
+use crate::value::{
+    Array, AssetPath, Duration, PathExpression, Quat, TimeCode, Value, for_each_element,
+};
 
 /// Shorter arrays are not compressed, whatever they say.
 const MIN_COMPRESSED: usize = 16;
@@ -115,7 +117,7 @@ macro_rules! plain {
     };
 }
 
-plain!(u8, TimeCode, Quat<f64>, Quat<f32>, Quat<f16>);
+plain!(u8, TimeCode, Duration, Quat<f64>, Quat<f32>, Quat<f16>);
 plain!([f64; 2], [f64; 3], [f64; 4], [f64; 9], [f64; 16]);
 plain!([f32; 2], [f32; 3], [f32; 4], [f16; 2], [f16; 3], [f16; 4]);
 plain!([i32; 2], [i32; 3], [i32; 4]);

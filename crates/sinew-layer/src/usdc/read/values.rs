@@ -15,8 +15,9 @@ use crate::path::Path;
 use crate::usdc::Stored;
 use crate::usdc::format::{Rep, Version, kind};
 use crate::value::{
-    Array, ArrayEdit, AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload,
-    Permission, Quat, Reference, Specifier, Spline, TimeCode, TimeSamples, Value, Variability,
+    Array, ArrayEdit, AssetPath, Dictionary, Duration, LayerOffset, ListOp, PathExpression,
+    Payload, Permission, Quat, Reference, Specifier, Spline, TimeCode, TimeSamples, Value,
+    Variability,
 };
 
 /// Values in values. Real files have a few levels.
@@ -365,7 +366,7 @@ fn is_stored_array(rep: Rep) -> bool {
 /// Whether a single value of plain numbers has bytes of its own in the file.
 fn is_large(rep: Rep) -> bool {
     !(rep.is_inlined() || rep.is_array() || rep.is_array_edit())
-        && matches!(rep.kind(), 5 | 6 | 9 | 13..=20 | 22..=30 | 56)
+        && matches!(rep.kind(), 5 | 6 | 9 | 13..=20 | 22..=30 | 56 | 61)
 }
 
 /// A value without parts: a number, a few of them, a text or a name. None for all others.
@@ -432,6 +433,7 @@ pub(super) fn single(file: &File, rep: Rep) -> Checked<Option<Value>> {
         29 => Value::Vec4h(vector!(f16)),
         30 => Value::Vec4i(vector!(i32)),
         56 => Value::TimeCode(TimeCode(c.plain()?)),
+        61 => Value::Duration(Duration(c.plain()?)),
         57 => {
             let index = c.u32()?;
             Value::PathExpression(PathExpression(file.string(index, at)?.clone()))

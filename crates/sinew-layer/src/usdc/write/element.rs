@@ -4,7 +4,7 @@ use half::f16;
 
 use super::ints::{pack32, pack64};
 use super::tables::Map;
-use crate::value::{Quat, TimeCode};
+use crate::value::{Duration, Quat, TimeCode};
 
 /// Shorter arrays are not compressed.
 const MIN_COMPRESSED: usize = 16;
@@ -71,6 +71,7 @@ plain! {
     [f16; 4], 29, 2;
     [i32; 4], 30, 4;
     TimeCode, 56, 8;
+    Duration, 61, 8;
 }
 
 /// The bytes of plain data, little-endian.

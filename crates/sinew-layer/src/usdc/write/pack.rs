@@ -72,6 +72,10 @@ impl<W: Write + Seek> CrateWriter<W> {
                 self.require(TIME_CODES);
                 self.scalar(56, &[*v], None)
             }
+            Value::Duration(v) => {
+                self.require(DURATIONS);
+                self.scalar(61, &[*v], None)
+            }
             Value::Matrix2d(v) => self.scalar(13, &**v, inline_matrix(&**v, 2)),
             Value::Matrix3d(v) => self.scalar(14, &**v, inline_matrix(&**v, 3)),
             Value::Matrix4d(v) => self.scalar(15, &**v, inline_matrix(&**v, 4)),
@@ -115,6 +119,7 @@ impl<W: Write + Seek> CrateWriter<W> {
                 self.texts(57, v, |writer, PathExpression(text)| writer.string(text))
             }
             Value::TimeCodeArray(v) => self.array(v),
+            Value::DurationArray(v) => self.array(v),
             Value::Matrix2dArray(v) => self.array_of(13, v),
             Value::Matrix3dArray(v) => self.array(v),
             Value::Matrix4dArray(v) => self.array(v),
@@ -227,8 +232,10 @@ impl<W: Write + Seek> CrateWriter<W> {
     }
 
     pub(super) fn array<T: Element>(&mut self, array: &[T]) -> Packed {
-        if T::KIND == 56 {
-            self.require(TIME_CODES);
+        match T::KIND {
+            56 => self.require(TIME_CODES),
+            61 => self.require(DURATIONS),
+            _ => {}
         }
         self.array_of(T::KIND, array)
     }
@@ -460,6 +467,7 @@ const TIME_CODES: Version = Version(0, 9, 0);
 const PATH_EXPRESSIONS: Version = Version(0, 10, 0);
 const RELOCATES: Version = Version(0, 11, 0);
 const ARRAY_EDITS: Version = Version(0, 14, 0);
+const DURATIONS: Version = Version(0, 16, 0);
 
 fn put_offset<W: Write>(
     _: &mut CrateWriter<W>,

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use super::layer::write_specs;
 use super::*;
 use crate::layer::Layer;
-use crate::value::{ListOp, PathExpression, TimeCode, TimeSamples};
+use crate::value::{Duration, ListOp, PathExpression, TimeCode, TimeSamples};
 
 type Writer = CrateWriter<Cursor<Vec<u8>>>;
 
@@ -220,6 +220,11 @@ fn files_are_as_old_as_their_values_allow() {
     for (value, version) in [
         (Value::Double(0.1), Version(0, 8, 0)),
         (Value::TimeCode(TimeCode(1.0)), Version(0, 9, 0)),
+        (Value::Duration(Duration(1.0)), Version(0, 16, 0)),
+        (
+            Value::DurationArray([Duration(1.0)].into_iter().collect()),
+            Version(0, 16, 0),
+        ),
         (
             Value::PathExpression(PathExpression::default()),
             Version(0, 10, 0),

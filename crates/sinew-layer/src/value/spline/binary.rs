@@ -39,6 +39,7 @@ impl Spline {
             SplineValueType::Float => 2,
             SplineValueType::Half => 3,
             SplineValueType::TimeCode => 4,
+            SplineValueType::Duration => 5,
         };
         let both = [self.pre_extrapolation, self.post_extrapolation];
         let [pre, post] = both.map(|e| match e {
@@ -75,7 +76,9 @@ impl Spline {
             out.extend(params.value_offset.to_le_bytes());
         }
         let number = |out: &mut Vec<u8>, value: f64| match self.value_type {
-            SplineValueType::Double | SplineValueType::TimeCode => out.extend(value.to_le_bytes()),
+            SplineValueType::Double | SplineValueType::TimeCode | SplineValueType::Duration => {
+                out.extend(value.to_le_bytes())
+            }
             SplineValueType::Float => out.extend((value as f32).to_le_bytes()),
             SplineValueType::Half => out.extend(f16::from_f64(value).to_le_bytes()),
         };
@@ -124,14 +127,18 @@ impl Spline {
         match self.format() {
             1 => (0, 12),
             2 => (0, 13),
-            _ => (0, 15),
+            3 => (0, 15),
+            _ => (0, 16),
         }
     }
 
     /// The lowest version of usda text that holds this spline: 1.0, with algorithms of tangents 1.1, with boundaries of
-    /// loops 1.3.
+    /// loops 1.3, with durations 1.4.
     #[must_use]
     pub fn usda_version(&self) -> (u8, u8) {
+        if self.value_type == SplineValueType::Duration {
+            return (1, 4);
+        }
         let both = [self.pre_extrapolation, self.post_extrapolation];
         if both.iter().any(|e| e.loop_boundary().is_some()) {
             (1, 3)
@@ -152,6 +159,9 @@ impl Spline {
 
     /// The lowest version of the binary form that holds this spline.
     fn format(&self) -> u8 {
+        if self.value_type == SplineValueType::Duration {
+            return 4;
+        }
         let boundary = |e: &Extrapolation| e.loop_boundary().is_some();
         if self.value_type == SplineValueType::TimeCode
             || boundary(&self.pre_extrapolation)
@@ -176,9 +186,9 @@ impl Spline {
         let mut reader = Reader(bytes);
         let head = reader.u8()?;
         let format = head & 15;
-        if !(1..=3).contains(&format) {
+        if !(1..=4).contains(&format) {
             return Err(format!(
-                "a spline of version 1 to 3 expected, {format} found"
+                "a spline of version 1 to 4 expected, {format} found"
             ));
         }
         let descriptor = head >> 4 & if format < 3 { 3 } else { 7 };
@@ -190,9 +200,10 @@ impl Spline {
             2 => SplineValueType::Float,
             3 => SplineValueType::Half,
             4 => SplineValueType::TimeCode,
+            5 => SplineValueType::Duration,
             other => {
                 return Err(format!(
-                    "a spline's value type 0 to 4 expected, {other} found"
+                    "a spline's value type 0 to 5 expected, {other} found"
                 ));
             }
         };
@@ -311,7 +322,9 @@ impl Reader<'_> {
         Ok(match kind {
             SplineValueType::Float => f64::from(f32::from_le_bytes(self.bytes()?)),
             SplineValueType::Half => f16::from_le_bytes(self.bytes()?).to_f64(),
-            SplineValueType::Double | SplineValueType::TimeCode => self.f64()?,
+            SplineValueType::Double | SplineValueType::TimeCode | SplineValueType::Duration => {
+                self.f64()?
+            }
         })
     }
 

@@ -51,7 +51,7 @@ mod eval;
 
 use half::f16;
 
-use super::{Dictionary, LayerOffset, TimeCode, Value};
+use super::{Dictionary, Duration, LayerOffset, TimeCode, Value};
 
 /// A curve over time: knots with tangents, and what happens before and after them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,6 +77,8 @@ pub enum SplineValueType {
     Half,
     /// The values are times, which layer offsets change too.
     TimeCode,
+    /// The values are lengths of time, which layer offsets scale.
+    Duration,
 }
 
 impl SplineValueType {
@@ -88,6 +90,7 @@ impl SplineValueType {
             "float" => Self::Float,
             "half" => Self::Half,
             "timecode" => Self::TimeCode,
+            "duration" => Self::Duration,
             _ => return None,
         })
     }
@@ -100,6 +103,7 @@ impl SplineValueType {
             Self::Float => Value::Float(value as f32),
             Self::Half => Value::Half(f16::from_f32(value as f32)),
             Self::TimeCode => Value::TimeCode(TimeCode(value)),
+            Self::Duration => Value::Duration(Duration(value)),
         }
     }
 
@@ -107,7 +111,7 @@ impl SplineValueType {
     #[must_use]
     pub fn round(self, value: f64) -> f64 {
         match self {
-            Self::Double | Self::TimeCode => value,
+            Self::Double | Self::TimeCode | Self::Duration => value,
             Self::Float => f64::from(value as f32),
             // usd-core rounds twice.
             Self::Half => f16::from_f32(value as f32).to_f64(),
@@ -256,15 +260,19 @@ impl Spline {
             true => self.without_inner_loop(),
             false => self.clone(),
         };
-        let times = self.value_type == SplineValueType::TimeCode;
+        let times = matches!(
+            self.value_type,
+            SplineValueType::TimeCode | SplineValueType::Duration
+        );
         // A half is divided as f32, and so by the nearest f32 of the scale.
         let slope = |slope: f64| match self.value_type {
             SplineValueType::Half => f16::from_f32(slope as f32 / offset.scale as f32).to_f64(),
             kind => kind.round(slope / offset.scale),
         };
-        let value = |value| match times {
-            true => offset.apply(value),
-            false => value,
+        let value = |value| match self.value_type {
+            SplineValueType::TimeCode => offset.apply(value),
+            SplineValueType::Duration => offset.scale * value,
+            _ => value,
         };
         out.pre_extrapolation = out.pre_extrapolation.offset(offset, !times);
         out.post_extrapolation = out.post_extrapolation.offset(offset, !times);

@@ -197,7 +197,7 @@ fn rule_01_boundables_are_skinned_and_nothing_below_them_or_below_materials() {
     assert_eq!(moved, DMat4::from_translation(DVec3::X));
     let below_mesh = stage().put("MESH", &another_mesh()).bake();
     assert_eq!(below_mesh.vectors("/W/R/M/N", "points"), REST);
-    let material = format!("def Material \"Looks\" {{ {} }}", another_mesh());
+    let material = format!("def Material \"Looks\" {{\n{}\n}}", another_mesh());
     let below_material = stage().put("MORE", &material).bake();
     assert_eq!(below_material.vectors("/W/R/Looks/N", "points"), REST);
     assert_eq!(
@@ -444,7 +444,7 @@ fn rule_12_scale_then_rotate_then_translate() {
 
 fn blend(inbetweens: &str, weight: &str) -> Stage {
     let shape = format!(
-        "def BlendShape \"up\" {{ uniform vector3f[] offsets = [(0,0,1), (0,0,1)]\n{inbetweens} }}"
+        "def BlendShape \"up\" {{ uniform vector3f[] offsets = [(0,0,1), (0,0,1)]\n{inbetweens}\n}}"
     );
     stage().shapes(&["up"], &shape, weight)
 }
@@ -504,7 +504,7 @@ fn rule_17_a_missing_target_keeps_its_slot() {
 
 #[test]
 fn rule_18_offsets_fit_points_or_indices_and_duplicates_add() {
-    let shape = |text: &str| format!("def BlendShape \"up\" {{ {text} }}");
+    let shape = |text: &str| format!("def BlendShape \"up\" {{ {text}\n}}");
     let with = |text: &str| stage().shapes(&["up"], &shape(text), "1").bake();
     with("uniform vector3f[] offsets = [(0,0,1), (0,0,2)]\nuniform int[] pointIndices = [1, 1]")
         .gives(&[MOVED[0], v(1.0, 1.0, 3.0)]);
@@ -529,7 +529,8 @@ fn rule_19_normals_blend_and_are_all_normalised_and_an_inbetween_borrows_none() 
             uniform vector3f[] offsets = [(0,0,1)]
             uniform vector3f[] normalOffsets = [(1,0,0)]
             uniform int[] pointIndices = [0]
-            {} }}",
+            {}
+}}",
         HALF.replace("[(0,0,3), (0,0,3)]", "[(0,0,3)]")
     );
     let with = |weight: &str, interpolation: &str, normals: &str| {

@@ -461,7 +461,7 @@ fn instanced_characters_are_animated_one_by_one() {
     let character = format!("class Xform \"Character\" {{\n{root}\n}}");
     let instance = |name: &str, anim: &str| {
         format!(
-            r#"def "{name}" (prepend references = </Character> instanceable = true {API}) {{
+            r#"def "{name}" (prepend references = </Character>; instanceable = true; {API}) {{
                 rel skel:animationSource = </{anim}>
             }}"#
         )

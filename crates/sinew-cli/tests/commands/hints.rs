@@ -293,11 +293,11 @@ fn rule_32_extents_that_are_none_are_overlooked() {
     let still = "float3[] translations = [(2, 0, 0)]";
     let want = [DVec3::new(2.0, 0.0, 0.0), DVec3::new(2.0, 5.0, 0.0)];
     for more in [
-        r#"def Mesh "Short" { float3[] extent = [(9, 9, 9)] }"#,
-        r#"def Mesh "Long" { float3[] extent = [(9, 9, 9), (9, 9, 9), (9, 9, 9)] }"#,
-        r#"def Mesh "Nan" { float3[] extent = [(nan, 0, 0), (9, 9, 9)] }"#,
-        r#"def Mesh "Far" { float3[] extent = [(0, 0, 0), (inf, 9, 9)] }"#,
-        r#"def Mesh "Empty" { float3[] extent = [(9, 9, 9), (-9, -9, -9)] }"#,
+        r#"def Mesh "Short" { float3[] extent = [(9, 9, 9)]; }"#,
+        r#"def Mesh "Long" { float3[] extent = [(9, 9, 9), (9, 9, 9), (9, 9, 9)]; }"#,
+        r#"def Mesh "Nan" { float3[] extent = [(nan, 0, 0), (9, 9, 9)]; }"#,
+        r#"def Mesh "Far" { float3[] extent = [(0, 0, 0), (inf, 9, 9)]; }"#,
+        r#"def Mesh "Empty" { float3[] extent = [(9, 9, 9), (-9, -9, -9)]; }"#,
         r#"def Mesh "Points" { point3f[] points = [(nan, 9, 9)]; }"#,
         r#"def Sphere "Ball" { double radius = inf; }"#,
         r#"def Sphere "Ball" {
@@ -311,7 +311,7 @@ fn rule_32_extents_that_are_none_are_overlooked() {
     }
     // Points stand in for an authored extent that is none.
     let more =
-        r#"def Mesh "Both" { float3[] extent = [(9, 9, 9)] point3f[] points = [(3, 6, 0)]; }"#;
+        r#"def Mesh "Both" { float3[] extent = [(9, 9, 9)]; point3f[] points = [(3, 6, 0)]; }"#;
     let hint = hint_of(&bench, still, more, &[]);
     assert_eq!(hint[0].1[1], DVec3::new(3.0, 6.0, 0.0));
 }

@@ -26,7 +26,7 @@ fn x_of(out: &Path, prim: &str) -> f64 {
 /// A character with two sets of variants, `pose` nested in `body`.
 fn variants() -> String {
     let pose = |x: f64| {
-        format!("over \"Skel\" {{ over \"Anim\" {{ float3[] translations = [({x}, 0, 0)] }} }}")
+        format!("over \"Skel\" {{ over \"Anim\" {{ float3[] translations = [({x}, 0, 0)]; }}\n}}")
     };
     format!(
         r#"#usda 1.0
@@ -38,9 +38,11 @@ def SkelRoot "Hero" (
     variantSet "body" = {{
         "thin" (prepend variantSets = "pose") {{
             {}
-            variantSet "pose" = {{ "near" {{ {} }} "far" {{ {} }} }}
+            variantSet "pose" = {{ "near" {{ {}\n}}
+"far" {{ {}\n}}
+}}
         }}
-        "wide" {{ {} }}
+        "wide" {{ {}\n}}
     }}
 }}
 "#,
@@ -59,7 +61,7 @@ fn a_variant_is_selected_over_the_files_own() {
     // Selected from above a reference, where the prim has another path.
     let input = bench.write(
         "shot.usda",
-        "#usda 1.0\ndef \"Shot\" { def \"Hero\" (prepend references = @./hero.usda@</Hero>) {} }\n",
+        "#usda 1.0\ndef \"Shot\" { def \"Hero\" (prepend references = @./hero.usda@</Hero>) {}\n}\n",
     );
     for (selection, x) in [
         (None, 1.0),
@@ -134,7 +136,7 @@ fn a_variant_that_is_not_there_is_refused_with_those_that_are() {
     );
     bench.write(
         "group.usda",
-        "#usda 1.0\ndef \"G\" { def \"Hero\" (prepend references = @./hero.usda@</Hero>) {} }\n",
+        "#usda 1.0\ndef \"G\" { def \"Hero\" (prepend references = @./hero.usda@</Hero>) {}\n}\n",
     );
     let out = bench.path("out.usda");
     for (selection, words) in [
@@ -176,7 +178,7 @@ fn search_paths_find_assets() {
     }
     let hero = |x: f64| {
         format!(
-            "#usda 1.0\ndef SkelRoot \"Hero\" ({API}) {{ {} }}\n",
+            "#usda 1.0\ndef SkelRoot \"Hero\" ({API}) {{\n{}\n}}\n",
             moved(x)
         )
     };
@@ -288,7 +290,7 @@ fn a_crowd_of_instances_stays_small() {
     bench.write(
         "hero.usda",
         format!(
-            "#usda 1.0\ndef \"G\" {{ def SkelRoot \"Hero\" ({API}) {{ {} }} }}\n",
+            "#usda 1.0\ndef \"G\" {{ def SkelRoot \"Hero\" ({API}) {{\n{}\n}}\n}}\n",
             moved(1.0).replace("</Hero", "</G/Hero")
         ),
     );
@@ -333,7 +335,7 @@ fn a_prim_that_inherits_an_instance_is_kept() {
     bench.write(
         "hero.usda",
         format!(
-            "#usda 1.0\ndef \"G\" {{ def SkelRoot \"Hero\" ({API}) {{ {} }} }}\n",
+            "#usda 1.0\ndef \"G\" {{ def SkelRoot \"Hero\" ({API}) {{\n{}\n}}\n}}\n",
             moved(1.0).replace("</Hero", "</G/Hero")
         ),
     );
@@ -342,7 +344,7 @@ fn a_prim_that_inherits_an_instance_is_kept() {
         "in.usda",
         format!(
             "#usda 1.0\ndef \"A\" {instance}\ndef \"B\" {instance}\n\
-             def \"C\" (inherits = </B> instanceable = false) {{}}\n"
+             def \"C\" (inherits = </B>; instanceable = false) {{}}\n"
         ),
     );
     let out = bench.path("out.usda");
@@ -373,7 +375,7 @@ fn chosen_instances_part_from_the_others() {
 /// A character as a prototype, at `path`, of a PointInstancer that stands at `/P`.
 fn instancer(path: &str, text: &str) -> String {
     let hero = format!(
-        "def SkelRoot \"Hero\" ({API}) {{ {} }}\n",
+        "def SkelRoot \"Hero\" ({API}) {{\n{}\n}}\n",
         moved(1.0).replace("</Hero", &format!("<{path}"))
     );
     let instancer = format!(
@@ -394,17 +396,17 @@ fn prototypes_of_point_instancers_are_baked() {
     for (path, text) in [
         (
             "/P/Prototypes/Hero",
-            "INSTANCER def Scope \"Prototypes\" { HERO } }\n",
+            "INSTANCER def Scope \"Prototypes\" { HERO }\n}\n",
         ),
         (
             "/P/Prototypes/Hero",
-            "INSTANCER over \"Prototypes\" { HERO } }\n",
+            "INSTANCER over \"Prototypes\" { HERO }\n}\n",
         ),
         ("/Lib/Hero", "INSTANCER }\nover \"Lib\" { HERO }\n"),
         // Below a SkelRoot, which the instancer hides from the outer one.
         (
             "/R/P/Prototypes/Hero",
-            "def SkelRoot \"R\" { INSTANCER def Scope \"Prototypes\" { HERO } } }\n",
+            "def SkelRoot \"R\" { INSTANCER def Scope \"Prototypes\" { HERO }\n}\n}\n",
         ),
     ] {
         let input = bench.write("in.usda", instancer(path, text));
@@ -435,7 +437,7 @@ fn targets_authored_as_none_stay_none() {
         "def Skeleton \"Still\" ({API}) {{ rel skel:animationSource = []; }}\n{}",
         moved(3.0)
     );
-    let text = format!("#usda 1.0\ndef SkelRoot \"Hero\" ({API}) {{ {still} }}");
+    let text = format!("#usda 1.0\ndef SkelRoot \"Hero\" ({API}) {{\n{still}\n}}");
     let file = bench.write("still.usda", &text);
     let out = bench.path("out.usdc");
     assert!(bake(&file, &out, &["--keep-bindings"]).status.success());

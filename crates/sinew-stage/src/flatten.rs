@@ -229,12 +229,16 @@ impl<'a> Flattener<'a> {
     fn properties(&mut self, prim: Prim<'a>, path: &Path, moved: Option<Moved<'_>>) -> Result<()> {
         for name in prim.authored_property_names() {
             let attribute = prim.attribute(&name);
-            let opinions: Vec<SpecOpinion<'a>> = attribute.opinions().collect();
-            let kind = match prim.property_is_attribute(&name) {
-                Some(true) => SpecKind::Attribute,
-                Some(false) => SpecKind::Relationship,
-                None => continue,
-            };
+            // The specs of the other kind have no say.
+            let (kind, opinions): (_, Vec<SpecOpinion<'a>>) =
+                match prim.property_is_attribute(&name) {
+                    Some(true) => (SpecKind::Attribute, attribute.opinions().collect()),
+                    Some(false) => {
+                        let opinions = prim.relationship(&name).opinions();
+                        (SpecKind::Relationship, opinions.collect())
+                    }
+                    None => continue,
+                };
             let at = path.property(&name);
             let key = key(&opinions, 0).filter(|_| is_the_same_everywhere(&opinions));
             let known = key.as_ref().and_then(|k| self.properties.get(k));

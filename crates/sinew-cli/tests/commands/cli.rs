@@ -550,7 +550,7 @@ fn classes_in_a_circle_are_told() {
 
 /// Each class inherits two others: 2 to the power of 40 ways lead to the last.
 #[test]
-fn classes_without_number_are_refused() {
+fn classes_that_many_ways_lead_to_are_composed() {
     let bench = Bench::new();
     let classes: String = (0..40)
         .map(|i| {
@@ -563,8 +563,8 @@ fn classes_without_number_are_refused() {
         .collect();
     let text = stage(JOINTS, &bind(), &good()) + &classes;
     let input = bench.write("in.usda", text);
-    let out = bench.path("out.usda");
-    refused(&bake(&input, &out, &[]), &out, &["in.usda", "/C", "nodes"]);
+    let output = bake(&input, &bench.path("out.usda"), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]

@@ -26,7 +26,10 @@ fn x_of(out: &Path, prim: &str) -> f64 {
 /// A character with two sets of variants, `pose` nested in `body`.
 fn variants() -> String {
     let pose = |x: f64| {
-        format!("over \"Skel\" {{ over \"Anim\" {{ float3[] translations = [({x}, 0, 0)]; }}\n}}")
+        format!(
+            "over \"Skel\" {{ over \"Anim\" {{ float3[] translations = [({x}, 0, 0)]; }}
+}}"
+        )
     };
     format!(
         r#"#usda 1.0
@@ -38,11 +41,14 @@ def SkelRoot "Hero" (
     variantSet "body" = {{
         "thin" (prepend variantSets = "pose") {{
             {}
-            variantSet "pose" = {{ "near" {{ {}\n}}
-"far" {{ {}\n}}
+            variantSet "pose" = {{ "near" {{ {}
+}}
+"far" {{ {}
+}}
 }}
         }}
-        "wide" {{ {}\n}}
+        "wide" {{ {}
+}}
     }}
 }}
 "#,

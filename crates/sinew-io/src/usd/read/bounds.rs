@@ -316,8 +316,7 @@ impl BoundsReader<'_> {
         if prim.is_a("Skeleton")
             && let Some(skeleton) = self.skeleton(prim)?
         {
-            let path = prim.path().as_str();
-            let index = self.tree.tree.iter().position(|p| p.path == path);
+            let index = self.tree.index_of(&prim.path());
             let bound_at = index.and_then(|i| animation_bound_at(&self.tree.tree, i));
             let bound_at = bound_at.map(|i| self.tree.tree[i].path.clone());
             return Ok(Some(Extent::Joints { skeleton, bound_at }));

@@ -116,6 +116,14 @@ fn a_broken_skeleton_lists_all_its_prims() {
     assert_eq!(failed(&report), expected);
     let (report, told) = baked(&bench, &text, 0, &["--prim", "/Good/M"]);
     assert!(failed(&report).is_empty(), "{told}");
+    let input = bench.path("in.usda");
+    let alone = bake(&input, &bench.path("alone.usda"), &["--prim", "/Bad/M"]);
+    assert_eq!(alone.status.code(), Some(1));
+    assert!(
+        stderr(&alone).contains("[joint-order]"),
+        "{}",
+        stderr(&alone)
+    );
     // The same in a sequence and in clips.
     for (out, more) in [
         ("f/a.####.obj", &[][..]),

@@ -433,7 +433,10 @@ fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Ve
         if !path.starts_with('/') {
             return Err(Error::PrimPath { path });
         }
-        if !scene.bindings.iter().any(|b| is_below(&b.path, &path)) {
+        // A prim that cannot be skinned is known, and has an error of its own.
+        let mut unskinned = scene.unskinned.iter();
+        let is_unskinned = unskinned.any(|p| is_below(&p.path, &path));
+        if !is_unskinned && !scene.bindings.iter().any(|b| is_below(&b.path, &path)) {
             let known = scene.bindings.iter().map(|b| b.path.clone());
             return Err(Error::UnknownPrim {
                 file: scene.file.clone(),

@@ -247,6 +247,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     gpu.check()?;
     let failed: Vec<FailedPrim> = stage.failed().iter().map(FailedPrim::from).collect();
     let mut messages = stage.messages().to_vec();
+    // What is wrong with failed prims is printed with them.
+    let of_failed = |m: &String| stage.failed().iter().any(|p| p.error.to_string() == *m);
+    messages.retain(|m| !of_failed(m));
     if !any_visible {
         messages.push("every mesh is invisible at the times that were drawn".to_owned());
     }

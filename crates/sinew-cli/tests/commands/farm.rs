@@ -116,6 +116,14 @@ fn a_broken_skeleton_lists_all_its_prims() {
     assert_eq!(failed(&report), expected);
     let (report, told) = baked(&bench, &text, 0, &["--prim", "/Good/M"]);
     assert!(failed(&report).is_empty(), "{told}");
+    let input = bench.path("in.usda");
+    let alone = bake(&input, &bench.path("alone.usda"), &["--prim", "/Bad/M"]);
+    assert_eq!(alone.status.code(), Some(1));
+    assert!(
+        stderr(&alone).contains("[joint-order]"),
+        "{}",
+        stderr(&alone)
+    );
     // The same in a sequence and in clips.
     for (out, more) in [
         ("f/a.####.obj", &[][..]),
@@ -241,6 +249,31 @@ fn fix_convert_and_render_have_3_too() {
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(failed(&report), [("/Bad/M", "joint-order")]);
         assert!(stderr(&output).contains("failed: /Bad/M: "));
+    }
+    if std::env::var_os("SINEW_NO_GPU").is_none() {
+        let png = bench.path("p.png");
+        let png = png.to_str().unwrap();
+        let square = format!("def Mesh \"Drawn\" {{\n{TRIANGLE}\n}}\n");
+        let bad = std::fs::read_to_string(input).unwrap() + &square;
+        let drawn = bench.write(
+            "drawn.usda",
+            bad.replace(
+                "[(0, 0, 0), (1, 0, 0)]\n",
+                &format!(
+                    "[(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n{}\n",
+                    TRIANGLE.split("point3f").next().unwrap()
+                ),
+            ),
+        );
+        let drawn = drawn.to_str().unwrap();
+        for (more, code) in [(&[][..], 3), (&["--allow-partial"], 0)] {
+            let args = ["render", drawn, "-o", png, "--size", "32x32", "--json"];
+            let output = sinew(&[&args[..], more].concat());
+            assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+            let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(failed(&report), [("/Bad/M", "joint-order")]);
+            assert_eq!(stderr(&output).matches("joint-order").count(), 1);
+        }
     }
     // Weights that sum to less than 0 cannot be normalised without a guess.
     let body = body.replace("[1, 1]", "[2, -3]");

@@ -224,7 +224,18 @@ def SkelRoot "Hero" ({API}
     )
 }
 
+/// The hint of a bake in which the Skeleton still moves, as in Pixar's.
 fn hint_of(bench: &Bench, translations: &str, more: &str, args: &[&str]) -> Vec<(f64, Vec<DVec3>)> {
+    let args = [args, &["--keep-bindings"]].concat();
+    hint_of_bake(bench, translations, more, &args)
+}
+
+fn hint_of_bake(
+    bench: &Bench,
+    translations: &str,
+    more: &str,
+    args: &[&str],
+) -> Vec<(f64, Vec<DVec3>)> {
     let input = bench.write("model.usda", model(translations, more));
     let out = bench.path("model_out.usda");
     let output = bake_command(&input, &out, args);
@@ -248,6 +259,9 @@ fn rule_32_a_prim_below_its_skeleton_counts() {
         hint[0].1,
         [DVec3::new(2.0, 0.0, 0.0), DVec3::new(2.0, 5.0, 0.0)]
     );
+    // Without its binding it rests at the origin.
+    let hint = hint_of_bake(&bench, "float3[] translations = [(2, 0, 0)]", "", &[]);
+    assert_eq!(hint[0].1, [DVec3::ZERO, DVec3::new(2.0, 5.0, 0.0)]);
 }
 
 #[test]

@@ -214,8 +214,9 @@ fn every_command_tells_of_a_crate_of_another_version() {
                 refused(&output, &out, &told);
             }
             let said = stderr(&output) + &stdout(&output);
-            for word in told {
-                assert!(said.contains(word), "{args:?}: {said}");
+            // Retargeting ends earlier: what is left has no skeleton.
+            for word in told.iter().filter(|_| args[0] != "retarget") {
+                assert!(said.contains(*word), "{args:?}: {said}");
             }
             // The next command writes the same file.
             std::fs::remove_file(&out).ok();
@@ -332,11 +333,10 @@ fn splines_move_as_their_values_do() {
             base.replace(place, &format!("{}{place}", op(value))),
         );
         let out = bench.path("out.usda");
-        let output = bake(&input, &out, &["--space", "world", "--rigid", "points"]);
+        let output = bake(&input, &out, &["--space", "world", "--frames", "1:2"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let stage = usd::open(&out);
-        let time = usd::times(&stage, "/R/Body", "points").first().copied();
-        usd::vectors(&stage, "/R/Body", "points", time).unwrap()
+        usd::vectors(&stage, "/R/Body", "points", Some(1.0)).unwrap()
     };
     // A root's, a Skeleton's and a mesh's own.
     for place in [

@@ -98,7 +98,7 @@ fn convert(play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
     let clip = match (play.clip, play.unique_name()) {
         (None, _) => "all",
         (Some(_), Some(name)) => name,
-        (Some(_), None) => return Ok(play.open(file)?.save_as(out)?),
+        (Some(_), None) => return Ok(play.open(file)?.save_as(out).map(drop)?),
     };
     let output = sinew(&["convert", from, "-o", to, "--clip", clip]);
     match output.status.success() {

@@ -421,6 +421,13 @@ pub(super) fn is_below(path: &str, top: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether a path is one of `tops` or below one of them.
+pub(super) fn is_below_any(path: &str, tops: &HashSet<&str>) -> bool {
+    let ends = path.match_indices('/').map(|(i, _)| i).skip(1);
+    let mut above = ends.map(|i| &path[..i]).chain([path]);
+    above.any(|p| tops.contains(p))
+}
+
 /// The requested bindings that can be baked. The others become warnings.
 ///
 /// # Errors
@@ -486,16 +493,11 @@ fn no_longer_skinned(scene: &Scene, prims: &[String], chosen: &[usize]) -> Vec<W
 
 /// Baked SkelRoots and all SkelRoots nested in them.
 pub(super) fn skel_roots_to_retype(scene: &Scene, baked: &BTreeSet<String>) -> Vec<String> {
-    let inside = |path: &str| {
-        baked.iter().any(|root| {
-            path.strip_prefix(root.as_str())
-                .is_some_and(|r| r.is_empty() || r.starts_with('/'))
-        })
-    };
+    let baked: HashSet<&str> = baked.iter().map(String::as_str).collect();
     scene
         .skel_roots
         .iter()
-        .filter(|r| inside(&r.path))
+        .filter(|r| is_below_any(&r.path, &baked))
         .map(|r| r.path.clone())
         .collect()
 }

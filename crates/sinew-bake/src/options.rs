@@ -1,6 +1,6 @@
 //! Options, progress and report of a bake.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -70,6 +70,7 @@ impl BakeOptions {
             .skel_roots
             .iter()
             .filter(|_| !self.keep_bindings && !self.layer);
+        let retype: HashSet<&String> = retype.iter().collect();
         let roots = roots.filter(|r| !r.inherits_animation && retype.contains(&r.path));
         roots.map(|r| r.path.clone()).collect()
     }

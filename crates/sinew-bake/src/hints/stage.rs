@@ -6,7 +6,7 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 
 use super::super::{BakedPrim, Samples};
-use crate::baker::is_below;
+use crate::baker::is_below_any;
 use sinew::math;
 use sinew::sampled::{Interpolation, Lerp, Sampled, Time};
 use sinew::scene::{BoundsNode, Extent, Scene};
@@ -50,13 +50,14 @@ impl<'a> BakedStage<'a> {
             let places = prim.places().filter_map(|path| prim_at.get(path));
             all.extend(places.map(|place| (*place, baked.clone())));
         }
+        let unbound: HashSet<&str> = unbound.iter().map(String::as_str).collect();
         let mut still = HashMap::new();
         for node in &scene.bounds.nodes {
             if let Some(Extent::Joints {
                 skeleton,
                 bound_at: Some(at),
             }) = &node.extent
-                && unbound.iter().any(|root| is_below(at, root))
+                && is_below_any(at, &unbound)
             {
                 let skeleton = SkeletonInstance::new(skeleton.skeleton().clone(), None);
                 still.insert(node.prim, skeleton);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use sinew_layer::Path;
 use sinew_stage::{Predicate, Stage};
 
-use crate::usd::write::edits::BakeEdits;
+use crate::usd::write::edits::{BakeEdits, BakedHint};
 
 /// Where the one copy of a group's prims is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,13 +105,15 @@ impl Instances {
                 contents[i].retyped.insert(inside, ());
             }
         }
+        let mut first_like: HashMap<Vec<u64>, usize> = HashMap::new();
         for (number, hint) in edits.hints.iter().enumerate() {
             if let Some((i, inside)) = out.inside(&parsed(&hint.path)) {
                 // Those that have no samples yet may come out each in its own way.
-                let mut others = edits.hints.iter();
-                let same = others.position(|h| h.samples == hint.samples);
-                let same = same.filter(|_| !hint.samples.is_empty());
-                contents[i].hinted.insert(inside, same.unwrap_or(number));
+                let same = match hint.samples.is_empty() {
+                    true => number,
+                    false => *first_like.entry(bits(hint)).or_insert(number),
+                };
+                contents[i].hinted.insert(inside, same);
             }
         }
         for (number, path) in apart.iter().enumerate() {
@@ -336,4 +338,20 @@ impl Instances {
 /// A path of the stage, which is valid.
 fn parsed(path: &str) -> Path {
     Path::parse(path).unwrap_or_default()
+}
+
+/// The samples of a hint as bits, to find hints that are the same.
+fn bits(hint: &BakedHint) -> Vec<u64> {
+    let mut out = Vec::new();
+    for (time, corners) in &hint.samples {
+        out.push(time.code().map_or(u64::MAX, f64::to_bits));
+        out.push(corners.len() as u64);
+        out.extend(
+            corners
+                .iter()
+                .flat_map(|c| c.to_array())
+                .map(|x| x.to_bits().into()),
+        );
+    }
+    out
 }

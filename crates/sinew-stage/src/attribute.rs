@@ -59,18 +59,20 @@ enum Winner<'s> {
     Clips(&'s ClipSet, Path),
 }
 
+/// Whether a value is an edit of an array.
+fn is_edit(value: &Value) -> Result<bool> {
+    Ok(match value {
+        Value::ArrayEdit(_) => true,
+        Value::Stored(stored) if !stored.is_array() => {
+            matches!(value.load()?, Value::ArrayEdit(_))
+        }
+        _ => false,
+    })
+}
+
 impl Winner<'_> {
     /// Whether it has edits of arrays, so that weaker opinions count too.
     fn has_edits(&self) -> Result<bool> {
-        fn is_edit(value: &Value) -> Result<bool> {
-            Ok(match value {
-                Value::ArrayEdit(_) => true,
-                Value::Stored(stored) if !stored.is_array() => {
-                    matches!(value.load()?, Value::ArrayEdit(_))
-                }
-                _ => false,
-            })
-        }
         match self {
             Self::Default(opinion) => opinion.spec.get(field::DEFAULT).map_or(Ok(false), is_edit),
             Self::Samples(_, samples) => {
@@ -383,22 +385,40 @@ impl<'s, 'n> Attribute<'s, 'n> {
         }
     }
 
-    /// The times of the stage that have a sample: of time samples or of value clips. A spline has none.
+    /// The times of the stage that have a sample: of time samples or of value clips. A spline has none. Where a sample holds that
+    /// is no edit of an array, weaker samples do not count.
     ///
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn times(self) -> Result<Vec<f64>> {
         let mut out: Vec<f64> = Vec::new();
+        // Stronger samples, some of which are edits.
+        let mut stronger: Vec<TimeSamples> = Vec::new();
         let mut sources = 0;
         self.winners(false, &mut |winner| {
             sources += 1;
             let edits = winner.has_edits()?;
-            match winner {
+            let mut times = match &winner {
                 Winner::Samples(opinion, samples) => {
-                    out.extend_from_slice(samples.offset(&opinion.offset).times());
+                    samples.offset(&opinion.offset).times().to_vec()
                 }
-                Winner::Clips(set, path) => out.extend(set.times(&path)),
-                _ => {}
+                Winner::Clips(set, path) => set.times(path),
+                _ => Vec::new(),
+            };
+            for samples in &stronger {
+                let mut counting = Vec::with_capacity(times.len());
+                for time in times {
+                    if let Some((held, _)) = samples.bracket(time)
+                        && is_edit(&samples.values()[held])?
+                    {
+                        counting.push(time);
+                    }
+                }
+                times = counting;
+            }
+            out.append(&mut times);
+            if edits && let Winner::Samples(opinion, samples) = winner {
+                stronger.push(samples.offset(&opinion.offset));
             }
             Ok(edits)
         })?;

@@ -2,6 +2,8 @@
 //!
 //! Scales in half precision have three digits, so another order of the same operations would show.
 
+use std::sync::Arc;
+
 use half::f16;
 use sinew_layer::value::{Array, Duration, LayerOffset, Quat, TimeCode};
 use sinew_layer::{TimeSamples, Value};
@@ -41,7 +43,14 @@ fn in_stage(mut value: Value, offset: &LayerOffset) -> Value {
         }
         Value::Duration(length) => length.0 *= offset.scale,
         Value::DurationArray(lengths) if !offset.is_identity() => {
-            *lengths = lengths.iter().map(|l| Duration(offset.scale * l.0)).collect();
+            *lengths = lengths
+                .iter()
+                .map(|l| Duration(offset.scale * l.0))
+                .collect();
+        }
+        Value::ArrayEdit(edit) if !offset.is_identity() => {
+            let edit = Arc::make_mut(edit);
+            edit.literals = in_stage(std::mem::replace(&mut edit.literals, Value::Block), offset);
         }
         _ => {}
     }

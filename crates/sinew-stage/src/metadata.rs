@@ -228,6 +228,9 @@ pub(crate) fn resolve(
             }
             *samples = mapped;
         }
+        Value::ArrayEdit(edit) if depends_on_layer(&edit.literals) => {
+            resolve(prim, opinion, &mut Arc::make_mut(edit).literals, assets);
+        }
         Value::Dictionary(dictionary) if dictionary.values().any(depends_on_layer) => {
             for value in Arc::make_mut(dictionary).values_mut() {
                 if let Ok(mut loaded) = value.load() {
@@ -260,6 +263,7 @@ pub(crate) fn depends_on_layer(value: &Value) -> bool {
             | Value::PathExpressionArray(_)
             | Value::AssetPath(_)
             | Value::AssetPathArray(_)
+            | Value::ArrayEdit(_)
             | Value::Dictionary(_)
             | Value::Stored(_)
     )

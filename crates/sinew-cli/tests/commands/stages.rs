@@ -260,7 +260,8 @@ fn instances_that_come_out_the_same_are_written_once() {
             2,
             6,
         ),
-        ("instances_nested", &["S1", "S2"], &["S3"], 3, 4),
+        // The fourth prototype is of the instances in the class.
+        ("instances_nested", &["S1", "S2"], &["S3"], 4, 4),
         ("instanced", &[], &["One", "Two"], 0, 2),
     ] {
         for mode in [&[][..], &["--layer"]] {

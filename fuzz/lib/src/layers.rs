@@ -42,9 +42,12 @@ pub fn usdz(input: &[u8]) {
     if let Ok(layer) = package.root_layer() {
         load(&layer);
     }
-    let entries = names
-        .iter()
-        .map(|name| ((*name).to_owned(), package.bytes(name).unwrap_or_default().into()));
+    let entries = names.iter().map(|name| {
+        (
+            (*name).to_owned(),
+            package.bytes(name).unwrap_or_default().into(),
+        )
+    });
     let mut written = Vec::new();
     if write_package(FilePath::new("again.usdz"), &mut written, entries).is_ok() {
         let again = on_disk(&written, "again.usdz", |file| Package::open(file));
@@ -205,7 +208,9 @@ fn value_text(value: &Value) -> String {
             pairs.collect::<Vec<_>>().join(", ")
         }
         Ok(Value::Dictionary(entries)) => {
-            let entries = entries.iter().map(|(key, value)| format!("{key:?}: {}", value_text(value)));
+            let entries = entries
+                .iter()
+                .map(|(key, value)| format!("{key:?}: {}", value_text(value)));
             entries.collect::<Vec<_>>().join(", ")
         }
         Ok(value) => format!("{value:?}"),

@@ -76,7 +76,11 @@ fn same(a: &Layer, b: &Layer) -> usize {
                 ("custom", Value::Bool(false)),
                 ("variability", Value::Variability(Variability::Varying)),
             ];
-            fields.retain(|field| !said_of_all.iter().any(|(n, v)| *n == field.0 && *v == field.1));
+            fields.retain(|field| {
+                !said_of_all
+                    .iter()
+                    .any(|(n, v)| *n == field.0 && *v == field.1)
+            });
             fields.sort_by(|a, b| a.0.cmp(&b.0));
             fields
         };

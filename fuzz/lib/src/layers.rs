@@ -170,15 +170,25 @@ fn described(layer: &Layer) -> Vec<Described> {
             .map(|(name, value)| (name.to_string(), value_text(value)))
             .collect();
         fields.sort();
-        specs.push((path.to_string(), names(spec), fields));
+        specs.push((path.to_string(), names(layer, path, spec), fields));
     });
     specs.sort();
     specs
 }
 
-/// The kind of a spec and the names below it. Properties and variants have no order in text.
-fn names(spec: &Spec) -> String {
+/// The kind of a spec and the names of the specs below it. Properties and variants have no order in text.
+fn names(layer: &Layer, path: &Path, spec: &Spec) -> String {
     let mut lists = [spec.children(), spec.properties(), spec.variant_sets()].map(<[_]>::to_vec);
+    lists[0].retain(|name| match spec.kind {
+        SpecKind::VariantSet => {
+            let set = path.variant().map_or("", |(set, _)| set);
+            let prim = path.parent().unwrap_or_default();
+            layer.spec(&prim.with_variant(set, name)).is_some()
+        }
+        _ => layer.spec(&path.child(name)).is_some(),
+    });
+    lists[1].retain(|name| layer.spec(&path.property(name)).is_some());
+    lists[2].retain(|name| layer.spec(&path.with_variant(name, "")).is_some());
     lists[1].sort();
     if spec.kind == SpecKind::VariantSet {
         lists[0].sort();
@@ -208,7 +218,8 @@ fn value_text(value: &Value) -> String {
             let entries = entries.iter().map(|(key, value)| format!("{key:?}: {}", value_text(value)));
             entries.collect::<Vec<_>>().join(", ")
         }
-        Ok(value) => format!("{value:?}"),
+        // The offset 0 has no sign in text.
+        Ok(value) => format!("{value:?}").replace("offset: -0.0", "offset: 0.0"),
         Err(_) => "broken".to_owned(),
     }
 }

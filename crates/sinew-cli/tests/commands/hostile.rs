@@ -212,10 +212,10 @@ fn bombs_of_arcs_are_too_large() {
     for arc in ["references", "payload", "inherits", "specializes"] {
         let name = format!("{arc}.usda");
         usda(&bench, &name, &levels(arc));
-        refused(&bench, &name, &["too large"]);
+        refused(&bench, &name, &["more than"]);
     }
     usda(&bench, "instances.usda", &levels("instanceable = true; references"));
-    survives(&bench, "instances.usda");
+    refused(&bench, "instances.usda", &["more than"]);
 
     // Ten references in each of ten prims, ten levels deep.
     let mut lists = "def SkelRoot \"R\" (references = </L0_0>) {}\n".to_owned();
@@ -242,9 +242,9 @@ fn bombs_of_arcs_are_too_large() {
         let _ = writeln!(lists, "def \"L10_{k}\" {{}}");
     }
     usda(&bench, "lists.usda", &lists);
-    refused(&bench, "lists.usda", &["too large"]);
+    refused(&bench, "lists.usda", &["more than"]);
     usda(&bench, "variants.usda", &(variants + "def \"L10\" {}\n"));
-    refused(&bench, "variants.usda", &["too large"]);
+    refused(&bench, "variants.usda", &["more than"]);
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn a_crate_file_nests_no_deeper_than_text() {
     let bench = Bench::new();
     let mut layer = sinew_layer::Layer::new("deep");
     let path = "/a".repeat(20_000);
-    let path = sinew_layer::Path::new(&path).unwrap();
+    let path = sinew_layer::Path::parse(&path).unwrap();
     layer.create(&path, sinew_layer::SpecKind::Prim);
     let file = File::create(bench.path("deep.usdc")).unwrap();
     if sinew_layer::usdc::write_layer(&layer, file).is_ok() {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use sinew::Warning;
 use sinew::scene::{PlacedSkeleton, Scene};
-use sinew_io::usd::{BakeEdits, Origin};
 use sinew_io::ClipChoice;
+use sinew_io::usd::{BakeEdits, Origin};
 
 use crate::error::Result;
 use crate::exit::{Exit, PartialArgs};

@@ -41,7 +41,10 @@ fn in_stage(mut value: Value, offset: &LayerOffset) -> Value {
         }
         Value::Duration(length) => length.0 *= offset.scale,
         Value::DurationArray(lengths) if !offset.is_identity() => {
-            *lengths = lengths.iter().map(|l| Duration(offset.scale * l.0)).collect();
+            *lengths = lengths
+                .iter()
+                .map(|l| Duration(offset.scale * l.0))
+                .collect();
         }
         _ => {}
     }

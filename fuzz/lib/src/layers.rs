@@ -42,9 +42,12 @@ pub fn usdz(input: &[u8]) {
     if let Ok(layer) = package.root_layer() {
         load(&layer);
     }
-    let entries = names
-        .iter()
-        .map(|name| ((*name).to_owned(), package.bytes(name).unwrap_or_default().into()));
+    let entries = names.iter().map(|name| {
+        (
+            (*name).to_owned(),
+            package.bytes(name).unwrap_or_default().into(),
+        )
+    });
     let mut written = Vec::new();
     if write_package(FilePath::new("again.usdz"), &mut written, entries).is_ok() {
         let again = on_disk(&written, "again.usdz", |file| Package::open(file));
@@ -166,7 +169,7 @@ fn described(layer: &Layer) -> Vec<Described> {
         let mut fields: Vec<(String, String)> = spec
             .fields
             .iter()
-            .filter(|(name, value)| !says_nothing(name, value))
+            .filter(|(name, value)| !says_nothing(spec.kind, name, value))
             .map(|(name, value)| (name.to_string(), value_text(value)))
             .collect();
         fields.sort();
@@ -196,14 +199,17 @@ fn names(layer: &Layer, path: &Path, spec: &Spec) -> String {
     format!("{:?} {lists:?}", spec.kind)
 }
 
-/// Whether a field only says what holds anyway.
-fn says_nothing(name: &str, value: &Value) -> bool {
-    matches!(
-        (name, value),
-        (field::VARIABILITY, Value::Variability(Variability::Varying))
-            | (field::CUSTOM, Value::Bool(false))
-            | (field::SPECIFIER, Value::Specifier(Specifier::Over))
-    )
+/// Whether a field only says what holds anyway. Text has no names that are empty, and relationships are always uniform.
+fn says_nothing(kind: SpecKind, name: &str, value: &Value) -> bool {
+    let uniform = kind == SpecKind::Relationship && name == field::VARIABILITY;
+    uniform
+        || matches!(
+            (name, value),
+            (field::VARIABILITY, Value::Variability(Variability::Varying))
+                | (field::CUSTOM, Value::Bool(false))
+                | (field::SPECIFIER, Value::Specifier(Specifier::Over))
+                | ("", _)
+        )
 }
 
 fn value_text(value: &Value) -> String {
@@ -215,7 +221,9 @@ fn value_text(value: &Value) -> String {
             pairs.collect::<Vec<_>>().join(", ")
         }
         Ok(Value::Dictionary(entries)) => {
-            let entries = entries.iter().map(|(key, value)| format!("{key:?}: {}", value_text(value)));
+            let entries = entries
+                .iter()
+                .map(|(key, value)| format!("{key:?}: {}", value_text(value)));
             entries.collect::<Vec<_>>().join(", ")
         }
         // The offset 0 has no sign in text.

@@ -10,10 +10,13 @@ pub fn maps(input: &[u8]) {
     }
     if let Ok(map) = BoneMap::from_json(&text, "input.json") {
         let written = serde_json::to_string(&map).expect("a map can be written");
-        let again = BoneMap::from_json(&written, "written.json").expect("what was written can be read");
+        let again =
+            BoneMap::from_json(&written, "written.json").expect("what was written can be read");
         let pairs = |map: &BoneMap| {
             let pairs = map.pairs.iter();
-            let mut pairs: Vec<_> = pairs.map(|p| (p.source.clone(), p.target.clone())).collect();
+            let mut pairs: Vec<_> = pairs
+                .map(|p| (p.source.clone(), p.target.clone()))
+                .collect();
             pairs.sort();
             pairs
         };

@@ -32,7 +32,9 @@ impl Numbers<'_> {
     }
 
     fn vectors(&mut self, count: usize) -> Vec<Vec3> {
-        (0..count).map(|_| Vec3::from_array(std::array::from_fn(|_| self.float()))).collect()
+        (0..count)
+            .map(|_| Vec3::from_array(std::array::from_fn(|_| self.float())))
+            .collect()
     }
 }
 
@@ -78,9 +80,15 @@ fn check_slices(skin: &PackedSkin, binding_bytes: u64) {
         let Ok(slice) = slice else {
             return;
         };
-        assert!(slice.words.len() as u64 * 4 <= binding_bytes, "a slice that fits no binding");
+        assert!(
+            slice.words.len() as u64 * 4 <= binding_bytes,
+            "a slice that fits no binding"
+        );
         // Normals of corners begin anew.
-        assert!(slice.first == next || slice.first == 0, "a gap between slices");
+        assert!(
+            slice.first == next || slice.first == 0,
+            "a gap between slices"
+        );
         next = slice.first + slice.offsets.count as usize;
         let _ = slice.offsets.moved_by(1000);
     }
@@ -93,7 +101,9 @@ fn packed(numbers: &mut Numbers<'_>, skeleton: &Skeleton) -> Option<PackedSkin> 
     if flags & 1 != 0 {
         skin = skin.normals(numbers.vectors(count));
     } else if flags & 2 != 0 {
-        let corners: Vec<u32> = (0..numbers.count(600)).map(|_| numbers.count(count) as u32).collect();
+        let corners: Vec<u32> = (0..numbers.count(600))
+            .map(|_| numbers.count(count) as u32)
+            .collect();
         skin = skin.corner_normals(numbers.vectors(corners.len()), corners);
     }
     let width = numbers.count(12);
@@ -113,7 +123,9 @@ fn packed(numbers: &mut Numbers<'_>, skeleton: &Skeleton) -> Option<PackedSkin> 
         skin = skin.influences_of_points(&rows);
     }
     for number in 0..numbers.count(6) {
-        let indices: Vec<u32> = (0..numbers.count(40)).map(|_| numbers.count(count) as u32).collect();
+        let indices: Vec<u32> = (0..numbers.count(40))
+            .map(|_| numbers.count(count) as u32)
+            .collect();
         let offsets = numbers.vectors(indices.len());
         let between = InbetweenDef {
             name: "half".into(),
@@ -131,13 +143,17 @@ fn packed(numbers: &mut Numbers<'_>, skeleton: &Skeleton) -> Option<PackedSkin> 
     }
     let mut packed = PackedSkin::pack("/P", &skin.build(skeleton).ok()?).ok()?;
     if flags & 32 != 0 {
-        let faces: Vec<i32> = (0..numbers.count(100) * 3).map(|_| numbers.count(count) as i32).collect();
+        let faces: Vec<i32> = (0..numbers.count(100) * 3)
+            .map(|_| numbers.count(count) as i32)
+            .collect();
         let counts = vec![3; faces.len() / 3];
         let faces = MeshTopology::new("/P", &counts, &faces, flags & 64 != 0, count).ok()?;
         packed = packed.with_smooth_normals(&faces).ok()?;
     }
     if flags & 128 != 0 {
-        let shown = (0..numbers.count(900)).map(|_| numbers.count(count) as u32).collect();
+        let shown = (0..numbers.count(900))
+            .map(|_| numbers.count(count) as u32)
+            .collect();
         packed = packed.with_vertices(RenderVertices::new(shown)).ok()?;
     }
     Some(packed)

@@ -31,7 +31,11 @@ fn seeds_pass_their_targets() {
                 }
             }
             let spent = start.elapsed();
-            assert!(spent < Duration::from_secs(60), "{}: {spent:?}", file.display());
+            assert!(
+                spent < Duration::from_secs(60),
+                "{}: {spent:?}",
+                file.display()
+            );
         }
     }
 }

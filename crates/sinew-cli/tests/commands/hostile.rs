@@ -70,7 +70,11 @@ fn survives(bench: &Bench, file: &str) -> (i32, String) {
         let output = run(bench, &arguments);
         let text = stdout(&output) + &stderr(&output);
         let code = output.status.code();
-        assert!(matches!(code, Some(0..=3)), "{command} {file}: {:?} {text}", output.status);
+        assert!(
+            matches!(code, Some(0..=3)),
+            "{command} {file}: {:?} {text}",
+            output.status
+        );
         assert!(!text.contains("panicked"), "{command} {file}: {text}");
         checked.get_or_insert((code.unwrap_or(-1), text));
     }
@@ -98,7 +102,10 @@ fn sparse(bench: &Bench, name: &str, head: &[u8]) {
 }
 
 fn pipe(bench: &Bench, name: &str) {
-    let made = Command::new("mkfifo").arg(bench.path(name)).status().unwrap();
+    let made = Command::new("mkfifo")
+        .arg(bench.path(name))
+        .status()
+        .unwrap();
     assert!(made.success());
 }
 
@@ -131,8 +138,16 @@ fn triangle() -> (Value, Vec<u8>) {
 #[cfg(target_os = "linux")]
 fn files_of_20_gib_are_refused() {
     let bench = Bench::new();
-    let crate_head = [&b"PXR-USDC\0\x08\0\0\0\0\0\0"[..], &(1u64 << 33).to_le_bytes()].concat();
-    let glb_head = [&b"glTF\x02\0\0\0\xff\xff\xff\xff\xf0\xff\xff\xff"[..], b"JSON"].concat();
+    let crate_head = [
+        &b"PXR-USDC\0\x08\0\0\0\0\0\0"[..],
+        &(1u64 << 33).to_le_bytes(),
+    ]
+    .concat();
+    let glb_head = [
+        &b"glTF\x02\0\0\0\xff\xff\xff\xff\xf0\xff\xff\xff"[..],
+        b"JSON",
+    ]
+    .concat();
     for (name, head) in [
         ("a.usdc", &crate_head[..]),
         ("a.usda", b"#usda 1.0\ndef \"A\" {"),
@@ -164,9 +179,18 @@ fn pipes_and_devices_are_no_files() {
     for target in ["p.usda", "p.usdc", "p.usdz", "/dev/zero", "large.usda"] {
         let root = "def SkelRoot \"A\"";
         for (name, body) in [
-            ("reference.usda", format!("{root} (references = @{target}@) {{}}")),
-            ("payload.usda", format!("{root} (payload = @{target}@) {{}}")),
-            ("sublayer.usda", format!("(subLayers = [@{target}@])\n{root} {{}}")),
+            (
+                "reference.usda",
+                format!("{root} (references = @{target}@) {{}}"),
+            ),
+            (
+                "payload.usda",
+                format!("{root} (payload = @{target}@) {{}}"),
+            ),
+            (
+                "sublayer.usda",
+                format!("(subLayers = [@{target}@])\n{root} {{}}"),
+            ),
         ] {
             usda(&bench, name, &body);
             refused(&bench, name, &["composition", target]);
@@ -214,7 +238,11 @@ fn bombs_of_arcs_are_too_large() {
         usda(&bench, &name, &levels(arc));
         refused(&bench, &name, &["more than"]);
     }
-    usda(&bench, "instances.usda", &levels("instanceable = true; references"));
+    usda(
+        &bench,
+        "instances.usda",
+        &levels("instanceable = true; references"),
+    );
     refused(&bench, "instances.usda", &["more than"]);
 
     // Ten references in each of ten prims, ten levels deep.
@@ -223,7 +251,11 @@ fn bombs_of_arcs_are_too_large() {
     for level in 0..10 {
         let below: Vec<String> = (0..10).map(|k| format!("</L{}_{k}>", level + 1)).collect();
         for k in 0..10 {
-            let _ = writeln!(lists, "def \"L{level}_{k}\" (references = [{}]) {{}}", below.join(", "));
+            let _ = writeln!(
+                lists,
+                "def \"L{level}_{k}\" (references = [{}]) {{}}",
+                below.join(", ")
+            );
         }
         let _ = writeln!(
             variants,
@@ -232,7 +264,11 @@ fn bombs_of_arcs_are_too_large() {
         for k in 0..10 {
             let _ = writeln!(variants, "\"v{k}\" {{");
             for child in 0..10 {
-                let _ = writeln!(variants, "def \"K{child}\" (references = </L{}>) {{}}", level + 1);
+                let _ = writeln!(
+                    variants,
+                    "def \"K{child}\" (references = </L{}>) {{}}",
+                    level + 1
+                );
             }
             variants += "}\n";
         }
@@ -251,16 +287,41 @@ fn bombs_of_arcs_are_too_large() {
 fn cycles_of_arcs_are_found() {
     let bench = Bench::new();
     let root = "def SkelRoot \"A\"";
-    usda(&bench, "back.usda", "def \"B\" (references = @reference.usda@</A>) {}");
+    usda(
+        &bench,
+        "back.usda",
+        "def \"B\" (references = @reference.usda@</A>) {}",
+    );
     usda(&bench, "sub.usda", "(subLayers = [@sublayer.usda@])");
     let cases = [
-        ("reference.usda", format!("{root} (references = @back.usda@</B>) {{}}")),
-        ("payload.usda", format!("{root} (payload = @payload.usda@</A>) {{}}")),
-        ("sublayer.usda", format!("(subLayers = [@sub.usda@])\n{root} {{}}")),
-        ("child.usda", format!("{root} (references = </A/B>) {{ def \"B\" (references = </A>) {{}}\n}}")),
-        ("inherit.usda", format!("{root} (inherits = </D>) {{}}\ndef \"D\" (inherits = </A>) {{}}")),
-        ("below.usda", format!("{root} (inherits = </A/B>) {{ def \"B\" {{}}\n}}")),
-        ("specialize.usda", format!("{root} (specializes = </D>) {{}}\ndef \"D\" (specializes = </A>) {{}}")),
+        (
+            "reference.usda",
+            format!("{root} (references = @back.usda@</B>) {{}}"),
+        ),
+        (
+            "payload.usda",
+            format!("{root} (payload = @payload.usda@</A>) {{}}"),
+        ),
+        (
+            "sublayer.usda",
+            format!("(subLayers = [@sub.usda@])\n{root} {{}}"),
+        ),
+        (
+            "child.usda",
+            format!("{root} (references = </A/B>) {{ def \"B\" (references = </A>) {{}}\n}}"),
+        ),
+        (
+            "inherit.usda",
+            format!("{root} (inherits = </D>) {{}}\ndef \"D\" (inherits = </A>) {{}}"),
+        ),
+        (
+            "below.usda",
+            format!("{root} (inherits = </A/B>) {{ def \"B\" {{}}\n}}"),
+        ),
+        (
+            "specialize.usda",
+            format!("{root} (specializes = </D>) {{}}\ndef \"D\" (specializes = </A>) {{}}"),
+        ),
         (
             "variant.usda",
             format!(
@@ -270,7 +331,9 @@ fn cycles_of_arcs_are_found() {
         ),
         (
             "relocate.usda",
-            format!("(relocates = {{ </A/B>: </A/C>, </A/C>: </A/B> }})\n{root} {{ def \"B\" {{}}\n}}"),
+            format!(
+                "(relocates = {{ </A/B>: </A/C>, </A/C>: </A/B> }})\n{root} {{ def \"B\" {{}}\n}}"
+            ),
         ),
         (
             "class.usda",
@@ -312,14 +375,40 @@ fn deep_nesting_is_refused() {
         format!("#usda 1.0\n{begin}{open}{close}{end}")
     };
     bench.write("prims.usda", nested("", "def \"a\" {\n", "}\n", ""));
-    bench.write("dictionary.usda", nested("(customLayerData = {\n", "dictionary a = {\n", "}\n", "})\n"));
-    bench.write("lists.usda", nested("def \"a\" { int[] x = ", "[", "]", "\n}"));
-    bench.write("tuples.usda", nested("def \"a\" { unknown x = ", "(", ")", "\n}"));
-    bench.write("path.usda", nested("def \"a\" { rel x = <", "/a", "", ">\n}"));
-    for name in ["prims.usda", "dictionary.usda", "lists.usda", "tuples.usda", "path.usda"] {
+    bench.write(
+        "dictionary.usda",
+        nested(
+            "(customLayerData = {\n",
+            "dictionary a = {\n",
+            "}\n",
+            "})\n",
+        ),
+    );
+    bench.write(
+        "lists.usda",
+        nested("def \"a\" { int[] x = ", "[", "]", "\n}"),
+    );
+    bench.write(
+        "tuples.usda",
+        nested("def \"a\" { unknown x = ", "(", ")", "\n}"),
+    );
+    bench.write(
+        "path.usda",
+        nested("def \"a\" { rel x = <", "/a", "", ">\n}"),
+    );
+    for name in [
+        "prims.usda",
+        "dictionary.usda",
+        "lists.usda",
+        "tuples.usda",
+        "path.usda",
+    ] {
         refused(&bench, name, &[]);
     }
-    bench.write("expression.usda", nested("(subLayers = [@`", "if(", "", "`@])\ndef \"a\" {}"));
+    bench.write(
+        "expression.usda",
+        nested("(subLayers = [@`", "if(", "", "`@])\ndef \"a\" {}"),
+    );
     survives(&bench, "expression.usda");
     let expression = nested("def \"a\" { pathExpression x = \"", "(", ")", "\"\n}");
     bench.write("pathExpression.usda", expression);
@@ -334,10 +423,16 @@ fn deep_nesting_is_refused() {
         format!("{root}{joint}{end}{close}MOTION\nFrames: 1\nFrame Time: 1\n"),
     );
     refused(&bench, "joints.bvh", &[]);
-    let json = format!("{{\"asset\":{{\"version\":\"2.0\"}},\"x\":{}{}}}", "[".repeat(LEVELS), "]".repeat(LEVELS));
+    let json = format!(
+        "{{\"asset\":{{\"version\":\"2.0\"}},\"x\":{}{}}}",
+        "[".repeat(LEVELS),
+        "]".repeat(LEVELS)
+    );
     bench.write("json.gltf", json);
     refused(&bench, "json.gltf", &[]);
-    let nodes: Vec<Value> = (1..=LEVELS).map(|i| json!({ "children": [i % LEVELS] })).collect();
+    let nodes: Vec<Value> = (1..=LEVELS)
+        .map(|i| json!({ "children": [i % LEVELS] }))
+        .collect();
     let gltf = json!({ "asset": { "version": "2.0" }, "scene": 0, "scenes": [{ "nodes": [0] }], "nodes": nodes });
     bench.write("nodes.gltf", gltf.to_string());
     refused(&bench, "nodes.gltf", &[]);
@@ -366,12 +461,14 @@ fn counts_that_a_file_cannot_justify_are_refused() {
     refused(&bench, "counts.glb", &["accessors[0]"]);
 
     let mut zeros = json.clone();
-    zeros["accessors"][0] = json!({ "componentType": 5126, "count": 4_000_000_000u64, "type": "VEC3" });
+    zeros["accessors"][0] =
+        json!({ "componentType": 5126, "count": 4_000_000_000u64, "type": "VEC3" });
     bench.write("zeros.glb", glb(&zeros, &bin));
     refused(&bench, "zeros.glb", &["accessors[0]"]);
 
     let mut repeated = json.clone();
-    repeated["meshes"][0]["primitives"] = vec![json!({ "attributes": { "POSITION": 0 } }); 20_000].into();
+    repeated["meshes"][0]["primitives"] =
+        vec![json!({ "attributes": { "POSITION": 0 } }); 20_000].into();
     repeated["nodes"] = vec![json!({ "mesh": 0 }); 20_000].into();
     repeated["scenes"][0]["nodes"] = (0..20_000).collect();
     bench.write("repeated.glb", glb(&repeated, &bin));
@@ -391,7 +488,11 @@ fn counts_that_a_file_cannot_justify_are_refused() {
     );
     survives(&bench, "frames.bvh");
     let long = "def \"a\" { double x.timeSamples = { 0: 1, 1e300: 2 }\n}";
-    usda(&bench, "times.usda", &format!("(startTimeCode = 0\nendTimeCode = 1e300)\n{long}"));
+    usda(
+        &bench,
+        "times.usda",
+        &format!("(startTimeCode = 0\nendTimeCode = 1e300)\n{long}"),
+    );
     survives(&bench, "times.usda");
 }
 
@@ -411,17 +512,35 @@ fn maps_and_clips_are_files_of_a_sane_size() {
     for map in ["p.json", "/dev/zero", "large.json"] {
         let arguments = ["retarget", &walk, &puppet, "-o", "out.usda", "--map", map];
         fails(&run(&bench, &arguments), map);
-        let arguments = ["humanoid", "--describe", &puppet, "--map", map, "-o", "out.glb"];
+        let arguments = [
+            "humanoid",
+            "--describe",
+            &puppet,
+            "--map",
+            map,
+            "-o",
+            "out.glb",
+        ];
         fails(&run(&bench, &arguments), map);
     }
     for clip in ["p.json", "/dev/zero", "large.vrma"] {
-        fails(&run(&bench, &["humanoid", &puppet, clip, "-o", "out.glb"]), clip);
+        fails(
+            &run(&bench, &["humanoid", &puppet, clip, "-o", "out.glb"]),
+            clip,
+        );
     }
 }
 
 fn fails(output: &Output, file: &str) {
     let text = stderr(output);
-    assert!(matches!(output.status.code(), Some(1 | 2)), "{file}: {:?} {text}", output.status);
+    assert!(
+        matches!(output.status.code(), Some(1 | 2)),
+        "{file}: {:?} {text}",
+        output.status
+    );
     let name = Path::new(file).file_name().unwrap().to_str().unwrap();
-    assert!(!text.contains("panicked") && text.contains(name), "{file}: {text}");
+    assert!(
+        !text.contains("panicked") && text.contains(name),
+        "{file}: {text}"
+    );
 }

@@ -182,7 +182,8 @@ impl Instancer<'_> {
         for indices in self.indices.values() {
             for (index, prototype) in indices.iter().enumerate() {
                 let prototype = usize::try_from(*prototype).ok();
-                let prototype = prototype.filter(|p| matches!(self.prototypes.get(*p), Some(Some(_))));
+                let prototype =
+                    prototype.filter(|p| matches!(self.prototypes.get(*p), Some(Some(_))));
                 all.extend(prototype.map(|p| (index, p)));
             }
         }

@@ -275,9 +275,7 @@ fn is_wanted(name: &str, kind: PrimKind, type_name: &str, skins: bool) -> bool {
     }
 }
 
-fn read_attribute(
-    attribute: &Attribute<'_, '_>,
-) -> Result<AuthoredAttribute, sinew_stage::Error> {
+fn read_attribute(attribute: &Attribute<'_, '_>) -> Result<AuthoredAttribute, sinew_stage::Error> {
     let mut type_name = String::new();
     let mut values = Vec::new();
     let mut add = |time: Time, value: Value| {
@@ -309,9 +307,7 @@ fn convert(value: Value) -> AuthoredValue {
     let or_other = |v: Option<A>| v.unwrap_or(A::Other);
     match value {
         Value::Block => A::Blocked,
-        Value::IntArray(_) | Value::UIntArray(_) => {
-            or_other(FromUsd::from_usd(value).map(A::Ints))
-        }
+        Value::IntArray(_) | Value::UIntArray(_) => or_other(FromUsd::from_usd(value).map(A::Ints)),
         Value::FloatArray(_) => or_other(FromUsd::from_usd(value).map(A::Floats)),
         Value::Vec3fArray(_) => or_other(FromUsd::from_usd(value).map(A::Vectors)),
         Value::Vec3hArray(_) => or_other(FromUsd::from_usd(value).map(A::Halves)),

@@ -324,8 +324,11 @@ impl BoundsReader<'_> {
         if prim.is_a("PointInstancer") || prim.is_a("Volume") {
             let message = "has no authored extent, so the extentsHints above leave it out";
             let path = prim.path();
-            self.warnings
-                .push(Warning::new("extents-hint-incomplete", path.as_str(), message));
+            self.warnings.push(Warning::new(
+                "extents-hint-incomplete",
+                path.as_str(),
+                message,
+            ));
         }
         Ok(Some(Extent::Unknown))
     }

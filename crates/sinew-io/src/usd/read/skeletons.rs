@@ -183,9 +183,7 @@ pub(crate) fn read_shape_parts(prim: &Prim<'_>) -> Result<ShapeParts, sinew_stag
             name: between.to_owned(),
             weight: weight_metadata(&attribute)?,
             offsets,
-            normal_offsets: read(
-                &prim.attribute(&format!("{name}:normalOffsets")),
-            )?,
+            normal_offsets: read(&prim.attribute(&format!("{name}:normalOffsets")))?,
         });
     }
     Ok(ShapeParts {
@@ -196,7 +194,9 @@ pub(crate) fn read_shape_parts(prim: &Prim<'_>) -> Result<ShapeParts, sinew_stag
     })
 }
 
-pub(crate) fn weight_metadata(attribute: &Attribute<'_, '_>) -> Result<Option<f32>, sinew_stage::Error> {
+pub(crate) fn weight_metadata(
+    attribute: &Attribute<'_, '_>,
+) -> Result<Option<f32>, sinew_stage::Error> {
     Ok(match attribute.metadata("weight")? {
         Some(Value::Float(w)) => Some(w),
         Some(Value::Double(w)) => Some(w as f32),

@@ -229,7 +229,10 @@ fn prims_that_matter<'s>(
             at = parents[i];
         }
     }
-    prims.into_iter().zip(keep).filter_map(|(p, keep)| keep.then_some(p))
+    prims
+        .into_iter()
+        .zip(keep)
+        .filter_map(|(p, keep)| keep.then_some(p))
 }
 
 fn read_binding(prim: &Prim<'_>, index_of: &HashMap<Path, usize>, out: &mut TreePrim) {
@@ -256,11 +259,7 @@ fn read_binding(prim: &Prim<'_>, index_of: &HashMap<Path, usize>, out: &mut Tree
     }
 }
 
-fn first_target(
-    prim: &Prim<'_>,
-    name: &str,
-    index_of: &HashMap<Path, usize>,
-) -> Option<Target> {
+fn first_target(prim: &Prim<'_>, name: &str, index_of: &HashMap<Path, usize>) -> Option<Target> {
     let relationship = prim.relationship(name);
     if let Some(first) = relationship.forwarded_targets().into_iter().next() {
         return Some(match index_of.get(&first) {

@@ -266,12 +266,16 @@ impl FromUsd for Vec<Vec2> {
     fn from_usd(value: Value) -> Option<Self> {
         match value {
             Value::Vec2fArray(v) => Some(cast(v)),
-            Value::Vec2hArray(v) => {
-                Some(v.iter().map(|v| Vec2::new(v[0].to_f32(), v[1].to_f32())).collect())
-            }
-            Value::Vec2dArray(v) => {
-                Some(v.iter().map(|v| Vec2::new(v[0] as f32, v[1] as f32)).collect())
-            }
+            Value::Vec2hArray(v) => Some(
+                v.iter()
+                    .map(|v| Vec2::new(v[0].to_f32(), v[1].to_f32()))
+                    .collect(),
+            ),
+            Value::Vec2dArray(v) => Some(
+                v.iter()
+                    .map(|v| Vec2::new(v[0] as f32, v[1] as f32))
+                    .collect(),
+            ),
             _ => None,
         }
     }

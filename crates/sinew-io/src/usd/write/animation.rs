@@ -157,7 +157,11 @@ fn check(
 pub(crate) fn author_animation(layer: &mut Layer, path: &Path, animation: &SkelAnimation) {
     layer.define(path, "SkelAnimation");
     let tokens = |names: &[String]| token_array(names);
-    layer.uniform(&path.property("joints"), "token[]", tokens(&animation.joints));
+    layer.uniform(
+        &path.property("joints"),
+        "token[]",
+        tokens(&animation.joints),
+    );
     let prim = path.as_str();
     let translations = samples(&animation.translations, |v| vectors(v));
     author(layer, prim, "translations", "float3[]", translations);

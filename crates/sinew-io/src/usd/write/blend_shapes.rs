@@ -275,7 +275,10 @@ impl UsdFile {
         channels: &[&str],
         samples: &[(Time, Vec<f32>)],
     ) -> Authored<()> {
-        let path = self.prim_to_edit(animation, "SkelAnimation")?.path().clone();
+        let path = self
+            .prim_to_edit(animation, "SkelAnimation")?
+            .path()
+            .clone();
         for (i, channel) in channels.iter().enumerate() {
             if channel.is_empty() || channels[..i].contains(channel) {
                 return refuse(format!(
@@ -303,7 +306,11 @@ impl UsdFile {
         }
         let names: Vec<String> = channels.iter().map(|c| (*c).to_owned()).collect();
         self.edit_root(|layer| {
-            layer.uniform(&path.property("blendShapes"), "token[]", token_array(&names));
+            layer.uniform(
+                &path.property("blendShapes"),
+                "token[]",
+                token_array(&names),
+            );
             let weights = layer.attribute(&path.property("blendShapeWeights"), "float[]");
             let mut timed = Vec::new();
             let mut default = None;
@@ -345,7 +352,10 @@ fn author_inbetween(layer: &mut Layer, shape: &Path, inbetween: &InbetweenDef) {
     let path = shape.property(&property);
     layer.uniform(&path, "point3f[]", vectors(&inbetween.offsets));
     let weight = Value::Float(inbetween.weight);
-    layer.attribute(&path, "point3f[]").fields.set("weight", weight);
+    layer
+        .attribute(&path, "point3f[]")
+        .fields
+        .set("weight", weight);
     if let Some(normals) = &inbetween.normal_offsets {
         let path = shape.property(&format!("{property}:normalOffsets"));
         layer.uniform(&path, "vector3f[]", vectors(normals));

@@ -221,7 +221,10 @@ pub(crate) fn insert_sublayer(layer: &mut Layer, sublayer: String) {
     paths.insert(0, sublayer.into());
     offsets.insert(0, LayerOffset::IDENTITY);
     root.set(field::SUBLAYERS, Value::StringVector(Arc::new(paths)));
-    root.set(field::SUBLAYER_OFFSETS, Value::LayerOffsetVector(Arc::new(offsets)));
+    root.set(
+        field::SUBLAYER_OFFSETS,
+        Value::LayerOffsetVector(Arc::new(offsets)),
+    );
 }
 
 /// Declares the classes that hold the overs of shared instances, has these inherit them, and expands
@@ -240,7 +243,10 @@ fn write_classes(instances: &Instances, layer: &mut Layer) {
     }
     for position in instances.expanded() {
         let expanded = Value::Bool(false);
-        layer.over(&position).fields.set(field::INSTANCEABLE, expanded);
+        layer
+            .over(&position)
+            .fields
+            .set(field::INSTANCEABLE, expanded);
     }
 }
 

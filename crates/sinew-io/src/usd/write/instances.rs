@@ -65,12 +65,7 @@ struct Contents {
 impl Instances {
     /// Finds the instances of a stage and groups them by what `edits` does to them. Those around the
     /// prims of `apart` stand alone, so that these have a place of their own in the output.
-    pub fn read(
-        stage: &Stage,
-        edits: &BakeEdits,
-        apart: &[String],
-        sharing: Sharing,
-    ) -> Self {
+    pub fn read(stage: &Stage, edits: &BakeEdits, apart: &[String], sharing: Sharing) -> Self {
         let mut out = Self {
             sharing,
             list: Vec::new(),
@@ -304,7 +299,9 @@ impl Instances {
 
     /// Groups that keep one copy for several instances, in the order of their homes' numbers.
     pub fn shared(&self) -> Vec<usize> {
-        let mut out: Vec<usize> = (0..self.groups.len()).filter(|g| self.is_shared(*g)).collect();
+        let mut out: Vec<usize> = (0..self.groups.len())
+            .filter(|g| self.is_shared(*g))
+            .collect();
         out.sort_by_key(|g| self.groups[*g].members[0]);
         out
     }

@@ -41,7 +41,10 @@ impl UsdFile {
         let root = format!("{}.usdc", stem.unwrap_or("scene"));
         packer.add(layer, anchor, &root).map_err(fail)?;
         while let Some((entry, identifier)) = packer.todo.pop() {
-            let layer = self.resolver.open(&identifier).map_err(|e| fail(e.into()))?;
+            let layer = self
+                .resolver
+                .open(&identifier)
+                .map_err(|e| fail(e.into()))?;
             let layer = Layer::clone(&layer);
             packer.add(layer, Some(&identifier), &entry).map_err(fail)?;
         }
@@ -122,7 +125,9 @@ impl Packer<'_> {
             };
             match extension.to_ascii_lowercase().as_str() {
                 "usd" | "usda" | "usdc" | "usdz" => self.todo.push((entry.clone(), file.clone())),
-                _ => self.entries.push((entry.clone(), Entry::File(file.clone()))),
+                _ => self
+                    .entries
+                    .push((entry.clone(), Entry::File(file.clone()))),
             }
             self.taken.insert(file, entry.clone());
             return Some(entry);

@@ -63,7 +63,9 @@ impl UsdFile {
         };
         let root = self.stage.root_layer().root();
         let rates = ["timeCodesPerSecond", "framesPerSecond"];
-        let rates = rates.into_iter().filter_map(|key| Some((key, root.get(key)?.clone())));
+        let rates = rates
+            .into_iter()
+            .filter_map(|key| Some((key, root.get(key)?.clone())));
         Ok(ClipLayout {
             instances: Instances::read(&self.stage, prims, &[], sharing),
             overs,
@@ -95,7 +97,10 @@ impl UsdFile {
         };
         let mut topology = match layout.overs {
             true => self.overs_as(stage.topology, &layout.instances, declare),
-            false => self.flattened_as(stage.topology, &layout.instances, declare)?.0,
+            false => {
+                self.flattened_as(stage.topology, &layout.instances, declare)?
+                    .0
+            }
         };
         let root = over(&topology, stage, |layer| {
             author_clips(layer, stage, contents, layout.overs);

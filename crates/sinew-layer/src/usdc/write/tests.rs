@@ -296,7 +296,11 @@ fn lists_that_no_schema_knows_are_the_same_from_text_and_from_crate_files() {
     assert_eq!(unknown(&again), unknown(&layer));
     let mut written = Vec::new();
     crate::usda::write(&again, &mut written).unwrap();
-    assert!(String::from_utf8(written).unwrap().contains("prepend unknown = [\"a\", 2]"));
+    assert!(
+        String::from_utf8(written)
+            .unwrap()
+            .contains("prepend unknown = [\"a\", 2]")
+    );
 
     // Text has no dictionaries in lists.
     let dictionary = Value::Unregistered(Value::Dictionary(Arc::default()).into());

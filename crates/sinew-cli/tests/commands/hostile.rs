@@ -405,6 +405,7 @@ fn deep_nesting_is_refused() {
         nested("def \"a\" { unknown x = ", "(", ")", "\n}"),
     );
     bench.write(
+        "path.usda",
         nested("def \"a\" { rel x = <", "/a", "", ">\n}"),
     );
     for name in ["prims.usda", "dictionary.usda", "lists.usda", "tuples.usda"] {

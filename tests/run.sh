@@ -123,16 +123,15 @@ packages=(--workspace)
 for argument in "$@"; do
     case "$argument" in -p* | --package*) packages=() features=() ;; esac
 done
-# The engine, the readers, the rules, the checks, the command and the goldens; not a second time with WebGPU's default limits, nor
+# The engine, layers and stages, the readers, the rules, the checks, the command and the goldens; not a second time with WebGPU's default limits, nor
 # a crate that is built anew for its test.
 skipped=()
 if [ -n "$quick" ] && [ "${#packages[@]}" -gt 0 ]; then
-    packages=(-p sinew -p sinew-io -p sinew-animate -p sinew-check -p sinew-bake -p sinew-render -p sinew-cli
+    packages=(-p sinew -p sinew-layer -p sinew-stage -p sinew-io -p sinew-animate -p sinew-check -p sinew-bake -p sinew-render -p sinew-cli
         --lib --bins --test engine --test allocations --test formats --test retarget --test check --test rules
         --test against_usd_core --test commands)
     case " $* " in *" -- "*) ;; *) skipped=(-- --skip default_limits:: --skip a_renderer_takes_the_model) ;; esac
 fi
 
-# openusd 0.8 declares Rust 1.96 and builds unchanged on 1.95.
-exec cargo test ${packages[@]+"${packages[@]}"} --locked --ignore-rust-version ${features[@]+"${features[@]}"} "$@" \
+exec cargo test ${packages[@]+"${packages[@]}"} --locked ${features[@]+"${features[@]}"} "$@" \
     ${skipped[@]+"${skipped[@]}"}

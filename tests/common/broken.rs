@@ -1378,40 +1378,5 @@ fn drawn() -> Vec<Case> {
         }"#,
             )],
         ),
-        case(
-            "a_light_that_a_spline_dims",
-            "spline-ignored",
-            "/R/Lamp",
-            &[(
-                MORE,
-                r#"def SphereLight "Lamp" { float inputs:intensity.spline = { bezier,
-            1: 5; post held,
-            }
-        }"#,
-            )],
-        ),
-        case(
-            "a_mesh_that_a_spline_moves",
-            "spline-transform",
-            "/R/Stiff",
-            &[(
-                r#"def Mesh "Stiff" (prepend apiSchemas = ["SkelBindingAPI"])
-    {"#,
-                r#"def Mesh "Stiff" (prepend apiSchemas = ["SkelBindingAPI"])
-    {
-        uniform token[] xformOpOrder = ["xformOp:translateX"]
-        double xformOp:translateX = 1
-        double xformOp:translateX.spline = { bezier,
-            1: 5; post held,
-        }"#,
-            )],
-        )
-        .at_most(2),
-        case(
-            "a_sphere",
-            "not-drawn",
-            "/R/Ball",
-            &[(MORE, r#"def Sphere "Ball" {}"#)],
-        ),
     ]
 }

@@ -172,9 +172,8 @@ impl Baker {
 
     /// Bakes an open file, with a scene that was read from it, into a file.
     ///
-    /// openusd recurses as deep as prims and layers are nested while it writes. An open file is
-    /// bound to its thread, so this method runs on the caller's stack: if files may be nested
-    /// deeply, give that thread 256 MiB.
+    /// Runs on the caller's stack. Writing recurses once for each level of nested prims (1,000 at
+    /// most): if files may be nested deeply, give that thread 256 MiB.
     ///
     /// # Errors
     /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].

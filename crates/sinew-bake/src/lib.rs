@@ -76,9 +76,9 @@ pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
 /// This function opens a [`Baker`] and drops it afterwards. Use [`Baker`] itself for many files, an
 /// open scene, the caller's device or cancellation.
 ///
-/// openusd recurses as deep as prims and layers are nested, so the work runs on a thread with 256
-/// MiB of stack. `progress` is called on the caller's thread. If the caller is a thread of rayon,
-/// the work runs on it, and it needs that stack itself.
+/// Readers and writers recurse once for each level of nested prims (1,000 at most), so the work runs
+/// on a thread with 256 MiB of stack. `progress` is called on the caller's thread. If the caller is a
+/// thread of rayon, the work runs on it, and it needs that stack itself.
 ///
 /// # Errors
 /// - [`Error::Io`] if the input cannot be read, or if the output is a file of the input or cannot
@@ -119,7 +119,7 @@ fn always(progress: &mut dyn FnMut(Progress)) -> impl FnMut(Progress) -> Control
     }
 }
 
-/// Stack size in bytes for openusd, which recurses as deep as prims and layers are nested.
+/// Stack size in bytes. Readers and writers recurse once for each level of nested prims.
 const STACK: usize = 256 << 20;
 
 /// Runs `work` on a thread with a large stack, and calls `watch` on this thread.

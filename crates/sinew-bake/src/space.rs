@@ -14,8 +14,8 @@ use sinew::scene::Scene;
 /// than this part of it.
 const REFUSED_BELOW: u64 = 2;
 
-/// Bytes of a vector in a `.usda`, which has f32 numbers with the digits of f64.
-const USDA: u64 = 68;
+/// Bytes of a vector in a `.usda`: three numbers of up to twelve characters.
+const USDA: u64 = 42;
 /// Bytes of a vector in an OBJ: three numbers of up to ten characters.
 const OBJ: u64 = 34;
 /// Bytes of a vector in a crate or a point cache.

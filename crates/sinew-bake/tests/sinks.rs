@@ -355,7 +355,8 @@ fn a_caller_with_little_stack_bakes_a_deep_stage() {
             float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1; interpolation = "vertex")
             rel skel:skeleton = <../S>
         }
-    }"#;
+    }
+"#;
     let text = format!("#usda 1.0\n{text}{character}{}", "}\n".repeat(DEPTH));
     std::fs::write(&input, text).unwrap();
     let output = folder.path().join("baked.usda");

@@ -16,8 +16,6 @@ pub const CODES: &[Code] = &[
     row("time-range-reversed", Warning, "startTimeCode", "startTimeCode is after endTimeCode", "swap startTimeCode and endTimeCode"),
     row("frame-rate-invalid", Error, "framesPerSecond", "framesPerSecond or timeCodesPerSecond is not above 0", "author a positive rate, such as 24"),
     row("nothing-to-skin", Info, "", "no prim is skinned", "bind a prim below a SkelRoot to a Skeleton, if some should be"),
-    row("spline-ignored", Error, "", "a property has a spline, which is not read: its default value is used, if it has one", "sample the spline into time samples"),
-    row("spline-transform", Error, "", "a spline animates the transform of a prim, of its Skeleton or of an ancestor: the prim is not skinned", "sample the spline into time samples"),
     // Binding
     row("binding-api-missing", Error, "", "a prim has skel: properties but not SkelBindingAPI: its own properties are ignored, and inherited ones are used", "apply SkelBindingAPI to the prim").fixable(),
     row("skel-root-missing", Error, "", "a prim is bound but is outside any SkelRoot: it is not skinned", "make a common ancestor of the prim and its Skeleton a SkelRoot; if the prim is already baked, remove the binding"),

@@ -18,11 +18,6 @@ const REPOSE: &str =
 pub const FILE_CODES: &[Code] = &[
     // Any format
     row("file-invalid", Error, "", "the file breaks a rule of its format: it is not read", "repair what the message names, or export the file again"),
-    // USD
-    row("crate-version", Error, "", "the version of a .usdc file cannot be read correctly: the file is not read", "write the file again with USD's own usdcat"),
-    row("integers-not-read", Error, "", "64-bit integers of a .usdc file cannot be read correctly: they are missing or changed, and no file is written with them", "convert the file to .usda with USD's own usdcat"),
-    row("spline-not-written", Error, "", "a spline cannot be written: it would be lost or changed, so no file is written", "sample the spline into time samples, or write a layer of overs"),
-    row("value-not-in-crate", Error, "", "a single half2 or a pathExpression cannot be written to a .usdc file: it would be changed, so no file is written", "write a .usda file"),
     // EXT_skeleton_humanoid: skeletons
     row("NOT_IN_EXTENSIONS_USED", Error, "", "EXT_skeleton_humanoid is used but not listed in extensionsUsed", "list the extension"),
     row("SKELETONS_EMPTY", Error, "", "humanoidSkeletons is missing or empty", "list at least one skeleton, or remove the extension"),

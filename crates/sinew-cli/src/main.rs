@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         Err(e) => return not_parsed(&e),
     };
     // Warnings of wgpu are about drivers, not about the user's file.
-    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,openusd=error";
+    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error";
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
         .format(|out, record| {
             let (level, target) = (record.level(), record.target());

@@ -86,9 +86,6 @@ impl Loaded {
             _ => (!clips.is_empty()).then_some(0),
         };
         let mut messages: Vec<String> = scene.errors.iter().map(ToString::to_string).collect();
-        // Transforms with splines are drawn in another place than the file says.
-        let splines = scene.warnings.iter().filter(|w| w.code == "spline-ignored");
-        messages.extend(splines.map(ToString::to_string));
         messages.extend(geometry.errors.iter().map(ToString::to_string));
         messages.extend(geometry.warnings.iter().map(ToString::to_string));
         let images = decode(&geometry, &mut messages);

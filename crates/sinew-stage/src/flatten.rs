@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sinew_layer::layer::field;
 use sinew_layer::value::{AssetPath, Reference, Specifier, Variability};
-use sinew_layer::{Fields, Layer, ListOp, Path, SpecKind, TimeSamples, Token, Value};
+use sinew_layer::{Fields, Layer, ListOp, Path, SpecKind, TimeSamples, Token, Value, usda};
 
 use crate::attribute::{Attribute, Source};
 use crate::error::Result;
@@ -97,7 +97,7 @@ struct Moved<'a> {
 }
 
 /// Where the fields of opinions lie: specs of which this is the same have equal fields in the flattened layer.
-type Key = Vec<usize>;
+type Key = Vec<u64>;
 
 struct Flattener<'a> {
     stage: &'a Stage,
@@ -107,8 +107,8 @@ struct Flattener<'a> {
     /// Fields of prims without those that differ from place to place.
     prims: HashMap<Key, Fields, foldhash::fast::RandomState>,
     properties: HashMap<Key, Fields, foldhash::fast::RandomState>,
-    /// Anchored asset paths, by the path and the layer that names it.
-    anchors: RefCell<HashMap<(Token, Token), Token>>,
+    /// Anchored asset paths, by the path and the layer that names it. None stays as it is.
+    anchors: RefCell<HashMap<(Token, Token), Option<Token>>>,
 }
 
 impl<'a> Flattener<'a> {
@@ -152,7 +152,9 @@ impl<'a> Flattener<'a> {
                 let Some(mut value) = layer.get(&Path::root(), &name)? else {
                     continue;
                 };
-                anchor_assets(&mut value, &|asset| self.anchored(asset, identifier));
+                anchor_assets(&mut value, &|asset| {
+                    self.anchored(asset, &self.evaluated(asset), identifier)
+                });
                 match (&mut found, value) {
                     (None, value) => found = Some(value),
                     (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => {
@@ -171,10 +173,8 @@ impl<'a> Flattener<'a> {
     /// The spec of a prim, without what is below it.
     fn prim(&mut self, prim: Prim<'a>, path: &Path, home: Option<&Path>) -> Result<()> {
         let opinions: Vec<SpecOpinion<'a>> = prim.spec_opinions().collect();
-        let key = key(
-            &opinions,
-            2 * prim.specifier() as usize + usize::from(prim.is_instance()),
-        );
+        let kind = 2 * prim.specifier() as usize + usize::from(prim.is_instance());
+        let key = key(&opinions, kind);
         let known = key.as_ref().and_then(|k| self.prims.get(k));
         let mut fields = match known {
             Some(known) => known.clone(),
@@ -191,7 +191,11 @@ impl<'a> Flattener<'a> {
                 prim: home.clone(),
                 ..Reference::default()
             };
-            let references = ListOp::prepended(vec![reference]);
+            // As usd-core has it.
+            let references = ListOp {
+                appended: vec![reference],
+                ..ListOp::default()
+            };
             let references = Value::ReferenceListOp(Arc::new(references));
             fields.set(field::REFERENCES, references);
             fields.set(field::INSTANCEABLE, Value::Bool(true));
@@ -217,8 +221,8 @@ impl<'a> Flattener<'a> {
             if skips || is_private(name) {
                 continue;
             }
-            let anchor = |asset: &AssetPath, layer: &str| self.anchored(asset, layer);
             let opinions = opinions.iter().cloned();
+            let anchor = self.anchor();
             if let Some(value) = metadata::compose(prim, opinions, name, None, Some(&anchor))? {
                 fields.push((name.clone(), value));
             }
@@ -227,7 +231,7 @@ impl<'a> Flattener<'a> {
     }
 
     fn properties(&mut self, prim: Prim<'a>, path: &Path, moved: Option<Moved<'_>>) -> Result<()> {
-        for name in prim.authored_property_names() {
+        for name in property_names(prim) {
             let attribute = prim.attribute(&name);
             // The specs of the other kind have no say.
             let (kind, opinions): (_, Vec<SpecOpinion<'a>>) =
@@ -240,7 +244,18 @@ impl<'a> Flattener<'a> {
                     None => continue,
                 };
             let at = path.property(&name);
-            let key = key(&opinions, 0).filter(|_| is_the_same_everywhere(&opinions));
+            let key = match has_clips(prim) {
+                // Their values belong to names.
+                true => None,
+                false => {
+                    // What schemas say comes first.
+                    let schema = prim.kind().property(&name);
+                    key(
+                        &opinions,
+                        schema.map_or(0, |s| std::ptr::from_ref(s) as usize),
+                    )
+                }
+            };
             let known = key.as_ref().and_then(|k| self.properties.get(k));
             let fields = match known {
                 Some(known) => known.clone(),
@@ -277,7 +292,7 @@ impl<'a> Flattener<'a> {
         let prim = attribute.prim();
         let mut fields: Vec<(Token, Value)> = Vec::new();
         let mut set = |name: &'static str, value| fields.push((Token::new_static(name), value));
-        let type_name = attribute.type_name();
+        let type_name = written_type(attribute, opinions)?;
         if !type_name.is_empty() {
             set(field::TYPE_NAME, Value::Token(type_name));
         }
@@ -297,21 +312,9 @@ impl<'a> Flattener<'a> {
             set(field::DEFAULT, value);
         }
         match attribute.source(Some(0.0)) {
-            Source::TimeSamples => {
-                if let Some(samples) = self.samples(attribute, opinions)? {
-                    set(field::TIME_SAMPLES, Value::TimeSamples(samples));
-                }
-            }
-            Source::Clips => {
-                let mut samples = Vec::new();
-                for time in attribute.times()? {
-                    let value = attribute.get(Some(time))?;
-                    samples.push((time, value.unwrap_or(Value::Block)));
-                }
-                set(
-                    field::TIME_SAMPLES,
-                    Value::TimeSamples(TimeSamples::new(samples)),
-                );
+            Source::TimeSamples | Source::Clips => {
+                let samples = Value::TimeSamples(self.samples(attribute, opinions)?);
+                set(field::TIME_SAMPLES, samples);
             }
             Source::Spline => {
                 if let Some(spline) = attribute.spline() {
@@ -363,8 +366,8 @@ impl<'a> Flattener<'a> {
             if is_private(name) || fields.iter().any(|(n, _)| n == name) {
                 continue;
             }
-            let anchor = |asset: &AssetPath, layer: &str| self.anchored(asset, layer);
             let opinions = opinions.iter().cloned();
+            let anchor = self.anchor();
             if let Some(value) = metadata::compose(prim, opinions, name, None, Some(&anchor))? {
                 fields.push((name.clone(), value));
             }
@@ -377,60 +380,90 @@ impl<'a> Flattener<'a> {
         let strongest = opinions
             .iter()
             .find_map(|o| Some((o, o.spec.get(field::DEFAULT)?)));
+        let anchor = self.anchor();
         if let Some((opinion, value)) = strongest
             && is_its_own(value)
         {
-            let mut value = value.clone();
-            let anchor = |asset: &AssetPath, layer: &str| self.anchored(asset, layer);
-            if depends_on_layer(&value) && !matches!(value, Value::Stored(_)) {
-                metadata::resolve(attribute.prim(), opinion, &mut value, Some(&anchor));
-            } else if holds_assets(&value) {
-                value = value.load()?;
-                metadata::resolve(attribute.prim(), opinion, &mut value, Some(&anchor));
+            if is_plain(value) {
+                return Ok(value.clone());
             }
+            let mut value = value.load()?;
+            metadata::resolve(attribute.prim(), opinion, &mut value, Some(&anchor));
             return Ok(value);
         }
-        Ok(attribute.default()?.unwrap_or(Value::Block))
+        let value = attribute.get_with_assets(None, Some(&anchor))?;
+        Ok(value.unwrap_or(Value::Block))
     }
 
+    /// The samples of an attribute whose values are samples: of layers or of value clips.
     fn samples(
         &self,
         attribute: Attribute<'a, '_>,
         opinions: &[SpecOpinion<'a>],
-    ) -> Result<Option<TimeSamples>> {
-        let strongest = opinions
-            .iter()
-            .find_map(|o| Some((o, o.spec.get(field::TIME_SAMPLES)?)));
-        if let Some((opinion, Value::TimeSamples(samples))) = strongest
-            && samples.values().iter().all(is_its_own)
-        {
-            if !samples
-                .values()
-                .iter()
-                .any(|v| depends_on_layer(v) && !is_plain_array(v))
-            {
-                return Ok(Some(samples.offset(&opinion.offset)));
-            }
-            let anchor = |asset: &AssetPath, layer: &str| self.anchored(asset, layer);
-            let mut value = Value::TimeSamples(samples.clone());
-            metadata::resolve(attribute.prim(), opinion, &mut value, Some(&anchor));
-            if let Value::TimeSamples(samples) = value {
-                return Ok(Some(samples));
+    ) -> Result<TimeSamples> {
+        let all = opinions.iter().map(|o| o.spec.get(field::TIME_SAMPLES));
+        let mut own = true;
+        for value in all.flatten() {
+            if let Value::TimeSamples(samples) = value.load()? {
+                own &= samples.values().iter().all(is_its_own);
             }
         }
-        attribute.samples()
+        let anchor = self.anchor();
+        if own && let Some(samples) = attribute.samples_with_assets(Some(&anchor))? {
+            return Ok(samples);
+        }
+        let mut samples = Vec::new();
+        for time in attribute.times()? {
+            let mut value = attribute.get_with_assets(Some(time), Some(&anchor))?;
+            if attribute.source(Some(time)) == Source::Clips
+                && let Some(value) = &mut value
+                && let Some(clip) = attribute.layer(Some(time))
+            {
+                anchor_assets(value, &|asset| self.anchored(asset, asset, &clip));
+            }
+            samples.push((time, value.unwrap_or(Value::Block)));
+        }
+        Ok(TimeSamples::new(samples))
     }
 
-    /// An asset path as the flattened layer has it: absolute if it is relative to its layer.
-    fn anchored(&self, asset: &AssetPath, layer: &str) -> AssetPath {
-        let key = (asset.0.clone(), Token::new(layer));
-        if let Some(known) = self.anchors.borrow().get(&key) {
-            return AssetPath(known.clone());
+    /// What becomes of the asset paths of a layer.
+    fn anchor(&self) -> impl Fn(&AssetPath, &AssetPath, &str) -> AssetPath {
+        |authored, evaluated, layer| self.anchored(authored, evaluated, layer)
+    }
+
+    /// An asset path as the flattened layer has it: absolute if it is relative to its layer. An expression that stays a path
+    /// to be searched stays an expression, if it means the same there.
+    fn anchored(&self, authored: &AssetPath, evaluated: &AssetPath, layer: &str) -> AssetPath {
+        let key = (evaluated.0.clone(), Token::new(layer));
+        let known = self.anchors.borrow().get(&key).cloned();
+        let anchored = known.unwrap_or_else(|| {
+            let anchored = self.stage.resolver().anchored(&evaluated.0, layer);
+            let anchored = anchored.map(Token::from);
+            self.anchors.borrow_mut().insert(key, anchored.clone());
+            anchored
+        });
+        match anchored {
+            Some(anchored) => AssetPath(anchored),
+            None if authored != evaluated && self.evaluated(authored) == *evaluated => {
+                authored.clone()
+            }
+            None => evaluated.clone(),
         }
-        let anchored = self.stage.resolver().anchored(&asset.0, layer);
-        let anchored = anchored.map_or_else(|| asset.0.clone(), Token::from);
-        self.anchors.borrow_mut().insert(key, anchored.clone());
-        AssetPath(anchored)
+    }
+
+    /// An asset path with the variables of the flattened layer put in. A broken expression stays.
+    fn evaluated(&self, asset: &AssetPath) -> AssetPath {
+        let text = self.stage.evaluated(&asset.0);
+        text.map_or_else(|| asset.clone(), |text| AssetPath(text.into()))
+    }
+}
+
+impl Stage {
+    /// An asset path of the root layer with the expression variables put in. None if its expression is broken.
+    #[must_use]
+    pub fn evaluated(&self, asset: &str) -> Option<String> {
+        let root = &self.pseudo_root().data().index.nodes()[0];
+        root.stack.evaluate(asset)
     }
 }
 
@@ -464,28 +497,68 @@ fn names<'o>(opinions: &'o [SpecOpinion<'_>]) -> Vec<&'o Token> {
     out
 }
 
-/// Where the fields of all opinions lie. None if an offset makes more of them than they say.
-fn key(opinions: &[SpecOpinion<'_>], extra: usize) -> Option<Key> {
-    let mut key = Vec::with_capacity(opinions.len() + 1);
-    key.push(extra);
-    for opinion in opinions {
-        if !opinion.offset.is_identity() {
-            return None;
-        }
-        key.push(opinion.spec.fields.address());
-        // Asset paths are relative to the layer.
-        key.push(Arc::as_ptr(&opinion.layer.layer) as usize);
-    }
-    Some(key)
+fn has_clips(prim: Prim<'_>) -> bool {
+    !prim.stage().population().clips[prim.data().clips as usize].is_empty()
 }
 
-/// Whether no field holds a path, which each place of the prim in the stage maps in its own way.
-fn is_the_same_everywhere(opinions: &[SpecOpinion<'_>]) -> bool {
-    opinions.iter().all(|o| {
-        o.spec.fields.iter().all(|(name, value)| {
-            name != field::TARGET_PATHS && name != field::CONNECTION_PATHS && !holds_paths(value)
-        })
-    })
+/// The names of the properties that have a spec, or values in clips.
+fn property_names(prim: Prim<'_>) -> Vec<Token> {
+    let mut names = prim.authored_property_names();
+    if has_clips(prim) {
+        let more = prim.property_names().into_iter();
+        let more = more.filter(|n| !names.contains(n) && prim.attribute(n).has_authored_value());
+        names.extend(more.collect::<Vec<_>>());
+    }
+    names
+}
+
+/// The type of an attribute. If its values cannot be of the type that the schemas have, it is the type that they are authored
+/// with: no text could hold them otherwise.
+fn written_type(attribute: Attribute<'_, '_>, opinions: &[SpecOpinion<'_>]) -> Result<Token> {
+    let type_name = attribute.type_name();
+    for opinion in opinions {
+        let Some(Value::Token(authored)) = opinion.spec.get(field::TYPE_NAME) else {
+            continue;
+        };
+        if *authored == type_name {
+            continue;
+        }
+        let mut values = Vec::new();
+        values.extend(opinion.spec.get(field::DEFAULT).cloned());
+        if let Some(samples) = opinion.spec.get(field::TIME_SAMPLES)
+            && let Value::TimeSamples(samples) = samples.load()?
+        {
+            values.extend(samples.values().iter().cloned());
+        }
+        for value in values {
+            let value = value.load()?;
+            if !usda::is_readable_as(&value, &type_name) && usda::is_readable_as(&value, authored) {
+                return Ok(authored.clone());
+            }
+        }
+    }
+    Ok(type_name)
+}
+
+/// Where the fields of all opinions lie. None if a field holds a path, which each place of the prim in the stage maps in its
+/// own way.
+fn key(opinions: &[SpecOpinion<'_>], extra: usize) -> Option<Key> {
+    let mut key = Vec::with_capacity(4 * opinions.len() + 1);
+    key.push(extra as u64);
+    for opinion in opinions {
+        let fields = &opinion.spec.fields;
+        let is_mapped = |name: &str, value: &Value| {
+            name == field::TARGET_PATHS || name == field::CONNECTION_PATHS || holds_paths(value)
+        };
+        if fields.iter().any(|(name, value)| is_mapped(name, value)) {
+            return None;
+        }
+        key.push(fields.address() as u64);
+        // Asset paths are relative to the layer, with the variables of its stack.
+        key.push(std::ptr::from_ref(opinion.layer) as u64);
+        key.extend([opinion.offset.offset, opinion.offset.scale].map(f64::to_bits));
+    }
+    Some(key)
 }
 
 fn holds_paths(value: &Value) -> bool {
@@ -498,30 +571,25 @@ fn holds_paths(value: &Value) -> bool {
     }
 }
 
-fn holds_assets(value: &Value) -> bool {
-    match value {
-        Value::AssetPath(_) | Value::AssetPathArray(_) => true,
-        Value::Stored(stored) => stored.type_name().starts_with("asset"),
-        _ => false,
-    }
-}
-
-/// Whether a stored value is numbers or strings, which mean the same everywhere.
-fn is_plain_array(value: &Value) -> bool {
+/// Whether a value means the same in the stage as in its layer.
+fn is_plain(value: &Value) -> bool {
     match value {
         Value::Stored(stored) => {
             let name = stored.type_name();
-            !["asset", "duration", "pathExpression", "timecode"]
-                .iter()
-                .any(|n| name.starts_with(n))
+            let mapped = ["asset", "duration", "pathExpression", "timecode"];
+            !mapped.iter().any(|n| name.starts_with(n))
         }
-        _ => false,
+        value => !depends_on_layer(value),
     }
 }
 
 /// Whether weaker opinions have no part in a value.
 fn is_its_own(value: &Value) -> bool {
-    !holds_paths(value) && !matches!(value, Value::ArrayEdit(_) | Value::AnimationBlock)
+    !holds_paths(value)
+        && !matches!(
+            value,
+            Value::ArrayEdit(_) | Value::AnimationBlock | Value::Dictionary(_)
+        )
 }
 
 fn moved_targets(targets: Vec<Path>, moved: Option<Moved<'_>>) -> Vec<Path> {

@@ -26,8 +26,9 @@ pub struct SpecOpinion<'s> {
     pub offset: LayerOffset,
 }
 
-/// What to put in place of an asset path of a layer, which is named by its identifier. Expressions are evaluated already.
-pub type AssetMap<'a> = dyn Fn(&AssetPath, &str) -> AssetPath + 'a;
+/// What to put in place of an asset path: it is given as authored, with its expression evaluated, and with the identifier of the
+/// layer that has it.
+pub type AssetMap<'a> = dyn Fn(&AssetPath, &AssetPath, &str) -> AssetPath + 'a;
 
 /// Composes a field: dictionaries are merged key by key, edits of lists are applied to one list, path expressions put
 /// into each other; of others the strongest counts. `fallback` is the weakest opinion.
@@ -198,12 +199,13 @@ pub(crate) fn resolve(
         }
         Value::AssetPath(path) => {
             if let Some(map) = assets {
-                *path = map(&evaluated(prim, opinion, path), &opinion.layer.identifier);
+                let evaluated = evaluated(prim, opinion, path);
+                *path = map(path, &evaluated, &opinion.layer.identifier);
             }
         }
         Value::AssetPathArray(paths) => {
             if let Some(map) = assets {
-                let map = |p| map(&evaluated(prim, opinion, p), &opinion.layer.identifier);
+                let map = |p| map(p, &evaluated(prim, opinion, p), &opinion.layer.identifier);
                 *paths = paths.iter().map(map).collect();
             }
         }

@@ -22,7 +22,7 @@ pub trait Resolver: Send + Sync {
     fn resolve(&self, asset: &str, anchor: Option<&str>) -> Option<String>;
 
     /// The asset path that means the same in any layer as `asset` means in the layer `anchor`; none if that is `asset` itself:
-    /// an absolute path, an address, or a path that only a search finds.
+    /// an absolute path, an address, or a path that leads nowhere and may be searched.
     fn anchored(&self, asset: &str, anchor: &str) -> Option<String>;
 
     /// Opens a layer.
@@ -283,11 +283,12 @@ impl Resolver for FileResolver {
             },
             None => {
                 let folder = Path::new(anchor).parent().filter(|f| f.is_absolute())?;
-                let found = normalized(&folder.join(file));
-                if is_search_path(file) && !is_there(&found) {
-                    return None;
+                let beside = normalized(&folder.join(file));
+                match is_search_path(file) && !is_there(&beside) {
+                    // The layer may end up where nobody searches.
+                    true => self.resolve(file, Some(anchor))?,
+                    false => beside.to_str()?.to_owned(),
                 }
-                found.to_str()?.to_owned()
             }
         };
         Some(match inner {

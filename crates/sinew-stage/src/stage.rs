@@ -65,6 +65,7 @@ struct Content {
     resolver: Arc<dyn Resolver>,
     layers: Vec<(String, Arc<Layer>)>,
     diagnostics: Vec<Diagnostic>,
+    clip_layers: Arc<ClipLayers>,
     population: Population,
     by_path: HashMap<Path, u32, foldhash::fast::RandomState>,
     chains: RwLock<Chains>,
@@ -152,6 +153,7 @@ impl Content {
             root_identifier,
             root_layer,
             resolver,
+            clip_layers,
             population,
             by_path,
             chains: RwLock::default(),
@@ -242,11 +244,13 @@ impl Stage {
     }
 
     /// What could not be composed: missing layers, references to prims that are not there, arcs in circles, clips that
-    /// are not used.
+    /// are not used; clips that cannot be opened, once a value of theirs was asked for.
     pub fn diagnostics(&self) -> impl Iterator<Item = String> {
         let composed = self.content.diagnostics.iter();
         let composed = composed.map(|d| format!("{}: {}: {}", d.prim, d.code, d.message));
-        composed.chain(self.content.population.messages.iter().cloned())
+        let clips = self.content.clip_layers.failed();
+        let messages = self.content.population.messages.iter().cloned();
+        composed.chain(messages).chain(clips)
     }
 
     /// What the composer passed over, by kind and prim.

@@ -172,7 +172,7 @@ fn everything(python: &str, folder: &Path) -> Files {
         .collect())
 }
 
-/// The stages in `tests/stages.txt`, each line `== name` beginning a file; those named `stage*` are opened.
+/// The stages in `crates/sinew-stage/tests/stages.txt`, each line `== name` beginning a file; those named `stage*` are opened.
 fn small_stages(folder: &Path) -> Files {
     let folder = folder.join("small");
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;

@@ -428,7 +428,7 @@ fn hostile() -> Outcome {
     let deep = format!("#usda 1.0\n{}", "def \"a\" {".repeat(5000));
     let (_folder, file) = write(&deep);
     let refused = check_file(&file, &CheckOptions::default()).expect_err("too deep");
-    assert!(refused.to_string().contains("nest deeper"), "{refused}");
+    assert!(refused.to_string().contains("nested deeper"), "{refused}");
     for (name, from, to) in [
         (
             "a huge elementSize",

@@ -138,9 +138,6 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     source_file.check_output(&args.output)?;
     let source_scene = source_file.scene(args.anim.read())?;
     let target_scene = target_file.scene(args.anim.read())?;
-    for scene in [&source_scene, &target_scene] {
-        check_splines(scene, &mut warnings)?;
-    }
     let (placed, clip) = selection::source(args, source_file, &source_scene)?;
     let target = selection::target(args, &target_scene)?;
     let source_rig = rig(&source_scene, placed)?;
@@ -226,20 +223,6 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         (false, false) => print_result(&report.text(&args.output))?,
     }
     Ok(Exit::Done)
-}
-
-/// Collects the warnings about splines.
-///
-/// # Errors
-/// A spline moves a transform.
-fn check_splines(scene: &Scene, warnings: &mut Vec<Warning>) -> Result<()> {
-    let mut errors = scene.errors.iter();
-    if let Some(error) = errors.find(|e| e.code == Some("spline-transform")) {
-        return Err(error.clone().into());
-    }
-    let about = scene.warnings.iter().filter(|w| w.code == "spline-ignored");
-    warnings.extend(about.cloned());
-    Ok(())
 }
 
 /// The first and the last time.

@@ -7,8 +7,8 @@ use super::lexer::{Lexer, Parsed, fail_at};
 use super::list_edits::{Edit, edit_field};
 use super::parser::Parser;
 use super::read_dictionary::dictionary;
-use crate::layer::field;
-use crate::path::Path;
+use crate::layer::{SpecKind, field};
+use crate::path::{Path, is_identifier};
 use crate::value::{Dictionary, LayerOffset, Payload, Reference, Value};
 
 /// What both references and payloads have, and the dictionary that references may have.
@@ -141,7 +141,22 @@ impl Parser<'_> {
         let names = self.names()?;
         check_unique(start, names.iter())?;
         if let Some(spec) = self.layer.spec_mut(&self.path) {
-            edit_field!(spec, field::VARIANT_SET_NAMES, StringListOp, edit, names);
+            edit_field!(
+                spec,
+                field::VARIANT_SET_NAMES,
+                StringListOp,
+                edit,
+                names.clone()
+            );
+        }
+        // In usd-core these make the sets too.
+        if matches!(edit, None | Some(Edit::Add)) {
+            let outer = self.path.clone();
+            for name in names.iter().filter(|n| is_identifier(n)) {
+                self.enter(outer.with_variant(name, ""))?;
+                self.layer.create(&self.path, SpecKind::VariantSet);
+            }
+            self.path = outer;
         }
         Ok(())
     }

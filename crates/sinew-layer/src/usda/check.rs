@@ -224,6 +224,13 @@ fn check_attribute(path: &Path, spec: &Spec, version: &mut Version) -> Result<()
     }
 }
 
+/// Whether text can have a value of an attribute that is declared with this type.
+#[must_use]
+pub fn is_readable_as(value: &Value, type_name: &str) -> bool {
+    let (path, mut version) = (Path::root(), Version::default());
+    check_value(&path, "", TypeName::parse(type_name), value, &mut version).is_ok()
+}
+
 /// A value can be written if it is of its attribute's type, or if its text can be read as one: then
 /// usd-core writes it too.
 fn check_value(

@@ -30,6 +30,7 @@ use std::io::Write;
 
 use crate::error::{Error, Result};
 use crate::layer::Layer;
+pub use check::is_readable_as;
 use lexer::Fail;
 use parser::Parser;
 use write_values::Output;

@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Makes a path the one that is being read.
-    fn enter(&mut self, path: Path) -> Parsed<()> {
+    pub fn enter(&mut self, path: Path) -> Parsed<()> {
         match self.path_bytes.checked_sub(path.as_str().len()) {
             Some(left) => {
                 self.path_bytes = left;

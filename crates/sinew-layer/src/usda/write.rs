@@ -86,8 +86,11 @@ pub(super) fn layer(layer: &Layer, version: Version, out: &mut Output) -> Result
             }
         }
         children(spec, &path, level + 1, &mut next);
+        // There is no text for a set without variants.
         let sets = spec.variant_sets().iter().rev();
-        next.extend(sets.map(|set| Next::VariantSet(path.with_variant(set, ""), level + 1)));
+        let sets = sets.map(|set| path.with_variant(set, ""));
+        let sets = sets.filter(|set| layer.spec(set).is_some_and(|s| !s.children().is_empty()));
+        next.extend(sets.map(|set| Next::VariantSet(set, level + 1)));
     }
     out.flush()
 }
@@ -168,7 +171,8 @@ fn property_text(name: &SmolStr, spec: &Spec, level: usize, out: &mut Output) ->
     let variability = spec.get(field::VARIABILITY);
     let custom = if custom { "custom " } else { "" };
     if spec.kind == SpecKind::Relationship {
-        let varying = variability == Some(&Value::Variability(Variability::Varying));
+        // Without a word a relationship is varying; `rel` alone makes it uniform.
+        let varying = variability != Some(&Value::Variability(Variability::Uniform));
         let head = format!("{}rel {name}", if varying { "varying " } else { "" });
         let op = match spec.get(field::TARGET_PATHS).map(Value::load).transpose()? {
             Some(Value::PathListOp(op)) => Some(op),

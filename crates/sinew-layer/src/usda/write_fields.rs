@@ -289,6 +289,12 @@ pub(super) fn list<T>(
         out.push("None");
         return Ok(());
     }
+    // One arc stands without brackets, as usd-core writes it.
+    if let [one] = items
+        && !one_line
+    {
+        return item(one, level, out);
+    }
     out.push("[");
     for (i, one) in items.iter().enumerate() {
         if one_line {

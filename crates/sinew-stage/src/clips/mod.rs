@@ -17,6 +17,8 @@ pub(crate) use set::ClipSet;
 pub(crate) struct ClipLayers {
     pub resolver: Arc<dyn Resolver>,
     opened: Mutex<HashMap<String, Option<Arc<Layer>>>>,
+    /// What is wrong with clips that cannot be opened, each once.
+    failed: Mutex<Vec<String>>,
 }
 
 impl ClipLayers {
@@ -24,6 +26,21 @@ impl ClipLayers {
         Self {
             resolver,
             opened: Mutex::default(),
+            failed: Mutex::default(),
+        }
+    }
+
+    /// What is wrong with the clips that were asked for and cannot be opened.
+    pub fn failed(&self) -> Vec<String> {
+        let failed = self.failed.lock();
+        failed.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn fail(&self, message: String) {
+        log::warn!("{message}");
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !failed.contains(&message) {
+            failed.push(message);
         }
     }
 
@@ -31,7 +48,7 @@ impl ClipLayers {
     fn open(&self, asset: &str, anchor: &str) -> Option<Arc<Layer>> {
         let identifier = self.resolver.resolve(asset, Some(anchor));
         let Some(identifier) = identifier else {
-            log::warn!("{anchor}: the clip @{asset}@ is not there");
+            self.fail(format!("{anchor}: the clip @{asset}@ is not there"));
             return None;
         };
         let lock = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +57,7 @@ impl ClipLayers {
         }
         let layer = self.resolver.open(&identifier);
         let layer = layer
-            .inspect_err(|e| log::warn!("{anchor}: the clip @{asset}@: {e}"))
+            .inspect_err(|e| self.fail(format!("{anchor}: the clip @{asset}@: {e}")))
             .ok();
         lock().entry(identifier).or_insert(layer).clone()
     }

@@ -30,6 +30,9 @@ def main():
     paths = ([], [])
     first.Traverse("/", paths[0].append)
     second.Traverse("/", paths[1].append)
+    # Text has properties in the order of their names.
+    paths[0].sort()
+    paths[1].sort()
     assert paths[0] == paths[1], set(paths[0]) ^ set(paths[1])
     count = 0
     for path in paths[0]:

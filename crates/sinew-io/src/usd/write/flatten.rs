@@ -44,7 +44,7 @@ impl UsdFile {
 
     /// Writes the composed stage with the edits as one self-contained file; asset paths are made
     /// absolute, or the assets packed, for .usdz. Instances that come out the same stay instances, of
-    /// a prim that holds the baked prims once; those that come out like no other are expanded.
+    /// a prim that holds the baked prims once; those with baked prims that come out like no other are expanded.
     ///
     /// # Errors
     /// A stage that cannot be flattened, or a file that cannot be written.
@@ -165,7 +165,7 @@ impl UsdFile {
     pub(crate) fn overs(&self, out: &Path, edits: BakeEdits) -> Result<Layer> {
         let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs);
         let edits = instances.placed(edits);
-        Ok(self.overs_as(out, &instances, |layer| apply(layer, edits)))
+        self.overs_as(out, &instances, |layer| apply(layer, edits))
     }
 
     /// A layer over the input that is to be written as `out`, its instances shared as said, with what `author` adds to it.
@@ -174,35 +174,31 @@ impl UsdFile {
         out: &Path,
         instances: &Instances,
         author: impl FnOnce(&mut Layer),
-    ) -> Layer {
+    ) -> Result<Layer> {
         let mut layer = Layer::new("bake");
-        insert_sublayer(&mut layer, relative_to(self.file(), out));
-        let root = self.stage.root_layer().root();
-        for key in STAGE_METADATA {
-            if let Some(value) = root.get(key) {
-                layer.root_mut().fields.set(key, value.clone());
+        // Metadata of the stage are the root layer's: a sublayer's do not count.
+        for (key, value) in self.stage.root_layer().root().fields.iter() {
+            if !COMPOSED.contains(&key.as_str()) {
+                layer.root_mut().fields.set(key.clone(), value.clone());
             }
         }
+        self.move_paths(&mut layer, out)?;
+        insert_sublayer(&mut layer, relative_to(self.file(), out));
         // The layer stands without the selections that it was baked with, so it makes them itself.
         variants::author(&mut layer, &self.opened_with.variants);
         write_classes(instances, &mut layer);
         author(&mut layer);
-        layer
+        Ok(layer)
     }
 }
 
-/// Metadata of the root layer that a sublayer cannot give the stage, and that a layer of overs needs.
-const STAGE_METADATA: [&str; 9] = [
-    "defaultPrim",
-    "upAxis",
-    "metersPerUnit",
-    "kilogramsPerUnit",
-    "startTimeCode",
-    "endTimeCode",
-    "timeCodesPerSecond",
-    "framesPerSecond",
-    // The input's own arcs may be expressions.
-    field::EXPRESSION_VARIABLES,
+/// Fields of the root layer that count in a sublayer too.
+const COMPOSED: [&str; 5] = [
+    field::SUBLAYERS,
+    field::SUBLAYER_OFFSETS,
+    field::LAYER_RELOCATES,
+    field::RELOCATES,
+    field::PRIM_ORDER,
 ];
 
 /// Makes a layer the strongest sublayer.

@@ -2,15 +2,14 @@
 //!
 //! UsdSkel animates instances one by one (rule 5), so a bake may tell apart what shared a prototype. Instances
 //! are put into groups with the same edits inside, nested instances included. A group of several keeps one copy of the
-//! baked prims; an instance that is alone is expanded.
+//! baked prims; an instance with baked prims that is alone is expanded.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sinew_layer::Path;
-use sinew_stage::Stage;
+use sinew_stage::{Predicate, Stage};
 
-use crate::usd::read::tree;
 use crate::usd::write::edits::BakeEdits;
 
 /// Where the one copy of a group's prims is.
@@ -39,7 +38,7 @@ struct Instance {
 
 struct Group {
     members: Vec<usize>,
-    /// Whether baked prims are inside, at whatever depth.
+    /// Whether baked prims, or others that have to stand alone, are inside, at whatever depth.
     edited: bool,
     /// Path of the shared prim.
     home: String,
@@ -73,8 +72,9 @@ impl Instances {
             groups: Vec::new(),
         };
         let mut contents: Vec<Contents> = Vec::new();
-        for prim in stage.traverse(tree::PROTOTYPES) {
-            let Some(prototype) = prim.prototype() else {
+        // In classes there are instances too.
+        for prim in stage.traverse(Predicate::ALL_PROXIES) {
+            let Some(prototype) = prim.prototype().filter(|_| prim.is_active()) else {
                 continue;
             };
             let path = prim.path();
@@ -152,6 +152,7 @@ impl Instances {
             let edited = !contents_of_i.baked.is_empty()
                 || !contents_of_i.retyped.is_empty()
                 || !contents_of_i.hinted.is_empty()
+                || contents_of_i.alone.is_some()
                 || contents_of_i
                     .nested
                     .values()
@@ -206,10 +207,12 @@ impl Instances {
         }
     }
 
-    /// Whether a group keeps one copy for several instances.
+    /// Whether a group keeps one copy for its instances.
     fn is_shared(&self, group: usize) -> bool {
-        let g = &self.groups[group];
-        (g.edited || self.sharing == Sharing::Flattened) && self.positions(group).len() > 1
+        match self.groups[group].edited {
+            true => self.positions(group).len() > 1,
+            false => self.sharing == Sharing::Flattened,
+        }
     }
 
     /// Where the instances of a group end up, each place once.
@@ -297,7 +300,7 @@ impl Instances {
         }
     }
 
-    /// Groups that keep one copy for several instances, in the order of their homes' numbers.
+    /// Groups that keep one copy for their instances, in the order of their homes' numbers.
     pub fn shared(&self) -> Vec<usize> {
         let mut out: Vec<usize> = (0..self.groups.len())
             .filter(|g| self.is_shared(*g))

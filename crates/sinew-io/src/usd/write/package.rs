@@ -83,6 +83,7 @@ impl Packer<'_> {
             true => "../",
             false => "./",
         };
+        let place = self.entries.len();
         assets::map(&mut layer, |path| {
             let packed = self.localise(path, anchor)?;
             Some(format!("{up}{packed}").into())
@@ -95,7 +96,9 @@ impl Packer<'_> {
             }
             false => usdc::write_layer(&layer, Cursor::new(Vec::new()))?.into_inner(),
         };
-        self.entries.push((entry.to_owned(), Entry::Layer(bytes)));
+        // In front of what it names, so that the layer that opens is the first.
+        let layer = (entry.to_owned(), Entry::Layer(bytes));
+        self.entries.insert(place, layer);
         Ok(())
     }
 

@@ -54,6 +54,12 @@ impl UsdFile {
     /// from there.
     pub(crate) fn root_layer_copy(&self, out: &Path) -> Result<Layer> {
         let mut layer = Layer::clone(self.stage.root_layer());
+        self.move_paths(&mut layer, out)?;
+        Ok(layer)
+    }
+
+    /// Makes paths that are relative to the root layer lead to the same files from `out`.
+    pub(crate) fn move_paths(&self, layer: &mut Layer, out: &Path) -> Result<()> {
         let identifier = self.stage.root_identifier();
         let folder = |file: &Path| {
             let folder = file.parent().filter(|p| !p.as_os_str().is_empty());
@@ -63,17 +69,36 @@ impl UsdFile {
             && !has_extension(Path::new(identifier), "usdz")
             && folder(&outermost_file(identifier)) == folder(out);
         if !stays {
-            assets::map(&mut layer, |path| {
-                let found = self.resolver.anchored(path, identifier)?;
+            assets::map(layer, |path| {
+                // A broken expression stays.
+                let evaluated = self.stage.evaluated(path)?;
+                let found = self.resolver.anchored(&evaluated, identifier)?;
                 let (file, inside) = match found.find('[') {
                     Some(at) => found.split_at(at),
                     None => (found.as_str(), ""),
                 };
-                Some((relative_to(Path::new(file), out) + inside).into())
+                let moved = relative_to(Path::new(file), out) + inside;
+                let expression = moved_expression(path, &evaluated, &moved);
+                Some(expression.unwrap_or(moved).into())
             })
             .map_err(|e| Error::open(self.file(), e))?;
         }
-        Ok(layer)
+        Ok(())
+    }
+}
+
+/// An expression that gives `moved` where this one gives `evaluated`, and that takes other variables as this one does. None if it
+/// is more than a string that begins with a folder or a name.
+fn moved_expression(expression: &str, evaluated: &str, moved: &str) -> Option<String> {
+    let inner = expression.strip_prefix('`')?.strip_suffix('`')?.trim();
+    let quote = inner.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let text = inner.strip_prefix(quote)?.strip_suffix(quote)?;
+    let [text, evaluated] = [text, evaluated].map(|t| t.strip_prefix("./").unwrap_or(t));
+    let folder = moved.strip_suffix(evaluated)?;
+    let is_special = |c| matches!(c, '"' | '\'' | '\\' | '$' | '`');
+    match text.starts_with('$') || folder.contains(is_special) {
+        true => None,
+        false => Some(format!("`{quote}{folder}{text}{quote}`")),
     }
 }
 
@@ -114,4 +139,34 @@ pub(crate) fn tiles(path: &str) -> impl Iterator<Item = String> + '_ {
     (1001..=1100)
         .filter(|_| path.contains(UDIM))
         .map(move |tile| path.replace(UDIM, &tile.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_keep_their_variables_elsewhere() {
+        let moved = |expression: &str, evaluated: &str, to: &str| {
+            moved_expression(expression, evaluated, to).unwrap_or_default()
+        };
+        let to = "../shots/hero_red.usd";
+        assert_eq!(
+            moved("`'./hero_${LOOK}.usd'`", "./hero_red.usd", to),
+            "`'../shots/hero_${LOOK}.usd'`"
+        );
+        assert_eq!(
+            moved("`\"hero_${LOOK}.usd\"`", "hero_red.usd", to),
+            "`\"../shots/hero_${LOOK}.usd\"`"
+        );
+        // The variable may be a whole path.
+        assert_eq!(moved("`\"${FILE}\"`", "./hero_red.usd", to), "");
+        assert_eq!(
+            moved("`if(${RED}, 'a.usd', 'b.usd')`", "a.usd", "../a.usd"),
+            ""
+        );
+        assert_eq!(moved("hero_red.usd", "hero_red.usd", to), "");
+        let odd = "../a'b/hero_red.usd";
+        assert_eq!(moved("`'./hero_${LOOK}.usd'`", "./hero_red.usd", odd), "");
+    }
 }

@@ -96,7 +96,7 @@ impl UsdFile {
             }
         };
         let mut topology = match layout.overs {
-            true => self.overs_as(stage.topology, &layout.instances, declare),
+            true => self.overs_as(stage.topology, &layout.instances, declare)?,
             false => {
                 self.flattened_as(stage.topology, &layout.instances, declare)?
                     .0

@@ -1378,5 +1378,17 @@ fn drawn() -> Vec<Case> {
         }"#,
             )],
         ),
+        case(
+            "an_instancer_without_positions",
+            "not-drawn",
+            "/R/Trees",
+            &[(
+                MORE,
+                r#"def PointInstancer "Trees" { int[] protoIndices = [0]
+            rel prototypes = </R/Trees/Tree>
+            def Mesh "Tree" {}
+        }"#,
+            )],
+        ),
     ]
 }

@@ -396,7 +396,7 @@ fn describe_summary(report: &DescribedReport) -> String {
 /// Reads a map such as `{"hips": "Bip001 Pelvis"}` or `{"hips": 3}`: the node of each human bone,
 /// by name or index.
 fn read_map(file: &Path, model: &Asset) -> Result<BTreeMap<Bone, usize>> {
-    let text = std::fs::read_to_string(file).map_err(|e| Error::open(file, e))?;
+    let text = sinew_io::read_text(file)?;
     let wrong = |at: String, expected: &str, found: String| {
         Error::from(Invalid::new(at, "", expected, found).in_file(file))
     };

@@ -29,6 +29,12 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
+/// The largest file that is read whole: a .glb cannot say that it is longer.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// The largest file that is read as a small text.
+const MOST_TEXT: u64 = 1 << 24;
+
 /// Opens a regular file. Anything else is an error: a device has no end, and a pipe may never have a start.
 ///
 /// # Errors
@@ -57,13 +63,35 @@ pub(crate) fn read_at_most(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes of a regular file.
+/// The bytes of a regular file of at most [`MOST_BYTES`].
 ///
 /// # Errors
 /// [`Error::Open`].
 pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>> {
-    let bytes = check_regular(file).and_then(|()| std::fs::read(file));
-    bytes.map_err(|e| Error::open(file, e))
+    read_whole(file, MOST_BYTES).map_err(|e| Error::open(file, e))
+}
+
+/// The text of a small regular file, such as a bone map: at most 16 MiB of UTF-8.
+///
+/// # Errors
+/// [`Error::Open`].
+pub fn read_text(file: &Path) -> Result<String> {
+    let bytes = read_whole(file, MOST_TEXT).map_err(|e| Error::open(file, e))?;
+    String::from_utf8(bytes).map_err(|e| Error::open(file, e))
+}
+
+/// The bytes of a regular file, which is refused unread if it has more than `most`.
+fn read_whole(file: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let open = open_regular(file)?;
+    let size = open.metadata()?.len();
+    if size > most {
+        let reason = format!("it has {size} bytes, and at most {most} are read");
+        return Err(io::Error::other(reason));
+    }
+    let mut bytes = Vec::new();
+    // A file that grows meanwhile is cut off.
+    open.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub mod usd;
 
 pub use error::{Error, Result, Source};
 pub(crate) use files::read_bytes;
-pub use files::{extension, is_same_file};
+pub use files::{extension, is_same_file, read_text};
 pub use open::{open, open_with, read_asset};
 pub use output::{OutputsHeld, discard_unfinished};
 pub use rigs::{humanoid, placement, rig, shape_names, skeletons};

@@ -250,34 +250,37 @@ impl Layer {
     /// Makes a spec and enters it in its parent's list. If it is there already, it is given as it is. Missing ancestors
     /// are made too: prims as `over`, variant sets and variants as such.
     pub fn create(&mut self, path: &Path, kind: SpecKind) -> &mut Spec {
-        if !self.specs.contains_key(path) {
-            if let Some(parent) = path.parent() {
-                // The set of a variant stands beside it: `/A{v=}` is above `/A{v=x}`.
-                let (parent, parent_kind) = match (kind, path.variant()) {
-                    (SpecKind::Variant, Some((set, _))) => {
-                        (parent.with_variant(set, ""), SpecKind::VariantSet)
-                    }
-                    _ if parent.is_root() => (parent, SpecKind::Root),
-                    _ if parent.is_variant() => (parent, SpecKind::Variant),
-                    _ => (parent, SpecKind::Prim),
-                };
-                let made = !self.specs.contains_key(&parent);
-                let parent = self.create(&parent, parent_kind);
-                if made && parent_kind == SpecKind::Prim {
-                    let over = Value::Specifier(crate::value::Specifier::Over);
-                    parent.fields.set(field::SPECIFIER, over);
-                }
+        // What is missing, from below: how deep a layer nests is up to its file.
+        let mut missing = Vec::new();
+        let mut next = (path.clone(), kind);
+        while !self.specs.contains_key(&next.0) {
+            let above = parent_of(&next.0, next.1);
+            missing.push(next);
+            match above {
+                Some(above) => next = above,
+                None => break,
+            }
+        }
+        for (made, kind) in missing.into_iter().rev() {
+            if let Some((parent, _)) = parent_of(&made, kind)
+                && let Some(parent) = self.specs.get_mut(&parent)
+            {
                 let below = parent.below_mut();
-                match (kind, path.variant()) {
+                match (kind, made.variant()) {
                     (SpecKind::Attribute | SpecKind::Relationship, _) => {
-                        below.properties.push(path.name().into());
+                        below.properties.push(made.name().into());
                     }
                     (SpecKind::VariantSet, Some((set, _))) => below.variant_sets.push(set.into()),
                     (SpecKind::Variant, Some((_, variant))) => below.children.push(variant.into()),
-                    _ => below.children.push(path.name().into()),
+                    _ => below.children.push(made.name().into()),
                 }
             }
-            self.specs.insert(path.clone(), Spec::new(kind));
+            let mut spec = Spec::new(kind);
+            if kind == SpecKind::Prim && made != *path {
+                let over = Value::Specifier(crate::value::Specifier::Over);
+                spec.fields.set(field::SPECIFIER, over);
+            }
+            self.specs.insert(made, spec);
         }
         self.specs.get_mut(path).expect("it was made")
     }
@@ -349,12 +352,32 @@ impl Layer {
     }
 }
 
+/// The path and kind of the spec in whose list a spec of this kind is. None for the root.
+fn parent_of(path: &Path, kind: SpecKind) -> Option<(Path, SpecKind)> {
+    let parent = path.parent()?;
+    // The set of a variant stands beside it: `/A{v=}` is above `/A{v=x}`.
+    Some(match (kind, path.variant()) {
+        (SpecKind::Variant, Some((set, _))) => (parent.with_variant(set, ""), SpecKind::VariantSet),
+        _ if parent.is_root() => (parent, SpecKind::Root),
+        _ if parent.is_variant() => (parent, SpecKind::Variant),
+        _ => (parent, SpecKind::Prim),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn path(text: &str) -> Path {
         Path::parse(text).unwrap()
+    }
+
+    #[test]
+    fn deep_specs_need_no_stack() {
+        let deep = path(&"/a".repeat(20_000));
+        let mut layer = Layer::new("test");
+        layer.create(&deep, SpecKind::Prim);
+        assert_eq!(layer.len(), 20_001);
     }
 
     #[test]

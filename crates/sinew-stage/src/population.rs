@@ -10,7 +10,7 @@ use sinew_layer::{ListOp, Path, SpecKind, Token, Value};
 
 use crate::clips::{ClipLayers, ClipSet, definition};
 use crate::compose::{ArcKind, Composer, InstanceKey, PrimIndex};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::schema::{self, PrimType};
 
 /// No prim.
@@ -121,7 +121,38 @@ impl Population {
         while !instances.is_empty() {
             instances = all.prototypes(instances)?;
         }
+        let limit = composer.limits().proxies;
+        if all.out.seen_prims(limit) > limit {
+            return Err(Error::TooLarge {
+                prim: "/".to_owned(),
+                reason: format!("more than {limit} prims are seen through instances"),
+            });
+        }
         Ok(all.out)
+    }
+
+    /// How many prims a look through all instances sees. Counting ends when there are more than `enough`.
+    fn seen_prims(&self, enough: u64) -> u64 {
+        let mut below_prototypes: HashMap<u32, u64> = HashMap::new();
+        // Each pass counts instances in one level of prototypes more.
+        loop {
+            let mut below = vec![0u64; self.prims.len()];
+            let mut changed = false;
+            // Children come after their parents.
+            for (id, prim) in self.prims.iter().enumerate().rev() {
+                let behind = below_prototypes.get(&prim.prototype).copied();
+                below[id] = below[id].saturating_add(behind.unwrap_or(0));
+                let seen = below[id];
+                if prim.flags.prototype {
+                    changed |= below_prototypes.insert(id as u32, seen) != Some(seen);
+                } else if let Some(above) = below.get_mut(prim.parent as usize) {
+                    *above = above.saturating_add(seen).saturating_add(1);
+                }
+            }
+            if !changed || below[0] > enough {
+                return below[0];
+            }
+        }
     }
 }
 

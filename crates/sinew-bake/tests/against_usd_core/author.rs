@@ -292,8 +292,12 @@ def "World" (
     assert!(text.contains("@./char.usda@"), "{text}");
     let own = file.save_as(&main).unwrap_err().to_string();
     assert!(own.contains("read from"), "{own}");
-    let package = file.save_as(folder.join("b/main.usdz"));
-    assert!(package.unwrap_err().to_string().contains("package"));
+    // A package holds copies of all that is there.
+    let package = folder.join("b/main.usdz");
+    let missing = file.save_as(&package)?;
+    assert!(missing.iter().all(|w| w.code == "asset-missing"));
+    let scene = UsdFile::open(&package)?.scene(Default::default())?;
+    assert_eq!(scene.resolve(MESH)?.skin(Time::Default)?.shapes().len(), 1);
     Ok(())
 }
 

@@ -48,7 +48,7 @@ impl Matching {
         let tagged =
             |map: BoneMap| map.with_bones((source, s.as_ref().ok()), (target, t.as_ref().ok()));
         let (map, by) = if let Some(file) = map {
-            let text = std::fs::read_to_string(file).map_err(|e| Error::open(file, e))?;
+            let text = sinew_io::read_text(file)?;
             let map = BoneMap::from_json(&text, &file.display().to_string())?;
             (tagged(map), MatchedBy::Map)
         } else {

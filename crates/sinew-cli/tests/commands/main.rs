@@ -6,6 +6,7 @@ mod cli;
 mod example_asset;
 mod farm;
 mod hints;
+mod hostile;
 mod humanoid;
 mod manners;
 mod no_files;

@@ -50,6 +50,7 @@ fn operations<'a>(
     lexer.expect(b'[')?;
     lexer.space();
     while !lexer.eat(b']') {
+        let start = lexer.pos;
         let word = lexer.identifier().unwrap_or("");
         lexer.space();
         // A value, or an element of the array by its index in brackets.
@@ -84,7 +85,8 @@ fn operations<'a>(
                 }
             }
             _ => {
-                lexer.pos -= word.len().min(lexer.pos);
+                // Spaces may follow the word.
+                lexer.pos = start;
                 return lexer.expected("an edit such as 'write', 'insert' or 'erase', or ']'");
             }
         });

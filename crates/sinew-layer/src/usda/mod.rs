@@ -38,6 +38,9 @@ use write_values::Output;
 /// How deep prims, dictionaries and lists may nest.
 const MAX_NESTING: usize = 1000;
 
+/// The longest text that is read. Layers of this size are crate files.
+const MOST_BYTES: u64 = 1 << 32;
+
 /// The newest version of the text format, after `1.`.
 const NEWEST_MINOR: u32 = 4;
 
@@ -52,6 +55,13 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Layer> {
         place,
         reason,
     };
+    // Before anything looks at all of it.
+    if text.len() as u64 > MOST_BYTES {
+        return Err(Error::Unsupported {
+            file: name.to_owned(),
+            reason: format!("it has more than {MOST_BYTES} bytes of text"),
+        });
+    }
     let text = std::str::from_utf8(text).map_err(|error| {
         let place = line_and_column(text, error.valid_up_to());
         malformed(place, "the text is not UTF-8".to_owned())

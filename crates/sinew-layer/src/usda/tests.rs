@@ -335,3 +335,15 @@ fn what_text_cannot_hold_is_found_before_anything_is_written() {
     );
     assert!(written(&data).contains("customData = {\n"));
 }
+
+#[test]
+fn an_unknown_edit_is_named_wherever_spaces_follow_it() {
+    for word in ["\u{75d}s", "wrote"] {
+        let text = format!("#usda 1.3\ndef \"W\" {{\n    int[] a = edit [ {word}\n\n  ]\n}}\n");
+        assert!(
+            message(&text).contains(&format!("found '{word}'")),
+            "{}",
+            message(&text)
+        );
+    }
+}

@@ -189,14 +189,12 @@ pub(super) fn statement(
                 }
             }
             Value::UnregisteredListOp(op) => {
+                let mut items = op.lists().into_iter().flat_map(|(_, items)| items);
+                if items.any(|item| item_text(item).is_none()) {
+                    return Ok(Some("an item of its list has no text".to_owned()));
+                }
                 return edits(key, op, level, true, out, |item, _, out| {
-                    if let Value::Unregistered(item) = item
-                        && let Value::String(text) = &**item
-                    {
-                        out.push(text);
-                    } else if let Value::String(text) = item {
-                        out.push(text);
-                    }
+                    out.push(item_text(item).unwrap_or_default());
                     Ok(())
                 });
             }
@@ -220,6 +218,15 @@ fn number<T: Text>(value: &T, _: usize, out: &mut Output) -> Result<()> {
     // Integers do not look at the type.
     value.text(super::types::Scalar::Int, &mut out.text);
     Ok(())
+}
+
+/// The text of an item of a list that no schema knows. None for a dictionary.
+fn item_text(item: &Value) -> Option<&str> {
+    match item {
+        Value::Unregistered(inner) => item_text(inner),
+        Value::String(text) => Some(text),
+        _ => None,
+    }
 }
 
 /// Writes all lists of a list edit, each as a statement. Lists of paths and the like stand on

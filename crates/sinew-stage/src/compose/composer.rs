@@ -87,6 +87,10 @@ impl Composer {
         &self.stack
     }
 
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.library.options.limits
+    }
+
     /// The index of the stage's root, `/`.
     #[must_use]
     pub fn root(&self) -> PrimIndex {

@@ -7,7 +7,7 @@ pub struct Limits {
     pub nodes_per_prim: usize,
     /// Nodes that are made for all prims together, before `nodes_per_byte` is added. Default: 1 million.
     pub nodes: usize,
-    /// Nodes of all prims for each byte of the layers that were read. Default: 256.
+    /// Nodes of all prims for each byte of the layers that were read. Default: 32.
     pub nodes_per_byte: usize,
     /// Layers that are opened, and sublayers of one layer. Default: 100,000.
     pub layers: usize,
@@ -15,6 +15,8 @@ pub struct Limits {
     pub prims: usize,
     /// How deep prims may nest. Default: 1,000.
     pub prim_depth: usize,
+    /// Prims of the stage with those that are seen through instances. Default: 20 million.
+    pub proxies: u64,
     /// How many arcs may lead from a prim to an opinion, one after the other. Default: 500.
     pub arcs: usize,
     /// How deep arcs to prims that are no root prims may nest. Default: 48.
@@ -26,9 +28,10 @@ impl Default for Limits {
         Self {
             nodes_per_prim: 20_000,
             nodes: 1_000_000,
-            nodes_per_byte: 256,
+            nodes_per_byte: 32,
             layers: 100_000,
             prims: 20_000_000,
+            proxies: 20_000_000,
             prim_depth: 1_000,
             arcs: 500,
             depth: 48,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use glam::{DMat4, Quat, Vec3};
 use sinew_layer::Value;
+use sinew_layer::layer::field;
 use sinew_stage::{Attribute, Predicate, Prim, Source};
 
 use super::skeletons::weight_metadata;
@@ -292,6 +293,10 @@ fn read_attribute(attribute: &Attribute<'_, '_>) -> Result<AuthoredAttribute, si
             add(Time::At(*time), samples.load(i)?);
         }
     }
+    if type_name.is_empty() && !values.is_empty() {
+        // The value of a type that USD does not know.
+        type_name = declared_type(attribute);
+    }
     Ok(AuthoredAttribute {
         type_name,
         interpolation: token_metadata(attribute, "interpolation")?,
@@ -300,6 +305,16 @@ fn read_attribute(attribute: &Attribute<'_, '_>) -> Result<AuthoredAttribute, si
         values,
         clips: attribute.source(Some(0.0)) == Source::Clips,
     })
+}
+
+/// The type that the strongest opinion declares.
+fn declared_type(attribute: &Attribute<'_, '_>) -> String {
+    let mut opinions = attribute.opinions();
+    let declared = opinions.find_map(|o| o.spec.get(field::TYPE_NAME));
+    match declared {
+        Some(Value::Token(name)) => name.as_str().to_owned(),
+        _ => String::new(),
+    }
 }
 
 fn convert(value: Value) -> AuthoredValue {

@@ -350,7 +350,7 @@ fn bits(hint: &BakedHint) -> Vec<u64> {
             corners
                 .iter()
                 .flat_map(|c| c.to_array())
-                .map(|x| x.to_bits().into()),
+                .map(|x| u64::from(x.to_bits())),
         );
     }
     out

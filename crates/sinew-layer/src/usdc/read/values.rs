@@ -169,7 +169,10 @@ impl<'a> Decoder<'a> {
             kind::UINT_LIST_OP => Value::UIntListOp(self.list_op(c, 4, plain)?),
             kind::UINT64_LIST_OP => Value::UInt64ListOp(self.list_op(c, 8, plain)?),
             kind::UNREGISTERED_LIST_OP => {
-                let one = |d: &mut Self, c: &mut Cursor<'a>| d.value_at(c, depth);
+                // As in text, each item is an unregistered value.
+                let one = |d: &mut Self, c: &mut Cursor<'a>| {
+                    Ok(Value::Unregistered(Arc::new(d.value_at(c, depth)?)))
+                };
                 Value::UnregisteredListOp(self.list_op(c, 16, one)?)
             }
             kind::PATH_VECTOR => Value::PathVector(Arc::new(self.list(c, 4, Self::path)?)),

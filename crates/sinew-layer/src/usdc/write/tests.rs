@@ -284,3 +284,28 @@ fn lost_specs_are_written_and_missing_ones_are_not_named() {
     let error = write_layer(&layer, Cursor::new(Vec::new()));
     assert!(unwritable(error).starts_with("/No/Parent: "));
 }
+
+#[test]
+fn lists_that_no_schema_knows_are_the_same_from_text_and_from_crate_files() {
+    let text = "#usda 1.0\nover \"A\" (\n    prepend unknown = [\"a\", 2]\n)\n{\n}\n";
+    let layer = crate::usda::parse("a.usda", text.as_bytes()).unwrap();
+    let out = write_layer(&layer, Cursor::new(Vec::new())).unwrap();
+    let mut again = Layer::from_bytes("a.usdc", out.into_inner()).unwrap();
+    let unknown = |layer: &Layer| layer.get(&path("/A"), "unknown").unwrap();
+    assert!(unknown(&layer).is_some());
+    assert_eq!(unknown(&again), unknown(&layer));
+    let mut written = Vec::new();
+    crate::usda::write(&again, &mut written).unwrap();
+    assert!(
+        String::from_utf8(written)
+            .unwrap()
+            .contains("prepend unknown = [\"a\", 2]")
+    );
+
+    // Text has no dictionaries in lists.
+    let dictionary = Value::Unregistered(Value::Dictionary(Arc::default()).into());
+    let op = Value::UnregisteredListOp(ListOp::prepended(vec![dictionary]).into());
+    let fields = &mut again.spec_mut(&path("/A")).unwrap().fields;
+    fields.set("unknown", Value::Unregistered(op.into()));
+    assert!(unwritable(crate::usda::write(&again, &mut Vec::new())).contains("no text"));
+}

@@ -23,11 +23,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of a file that cannot be opened or read.
-    pub fn open(file: &Path, reason: impl fmt::Display) -> Self {
-        Self::Message(format!("{}: cannot open: {reason}", file.display()))
-    }
-
     /// The error of an output whose name does not fit the request.
     pub fn bad_output(file: &Path, reason: impl fmt::Display) -> Self {
         Self::Usage(format!("{}: cannot write: {reason}", file.display()))

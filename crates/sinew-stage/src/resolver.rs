@@ -271,12 +271,20 @@ impl Resolver for FileResolver {
             Some((file, inner)) => (file, Some(inner)),
             None => (asset, None),
         };
-        let anchored = match split_package_path(anchor) {
+        let is_package = Path::new(anchor)
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("usdz"));
+        let packed = match split_package_path(anchor) {
+            // A package stands for its root layer, which is not in a folder of it.
+            None if is_package => Some((anchor, "")),
+            packed => packed,
+        };
+        let anchored = match packed {
             Some((package, layer)) => match self.resolve_in_package(file, anchor) {
                 Some(found) => found,
                 None if is_search_path(file) => return None,
                 None => {
-                    let folder = Path::new(layer).parent()?;
+                    let folder = Path::new(layer).parent().unwrap_or(Path::new(""));
                     let file = normalized(&folder.join(file)).to_str()?.replace('\\', "/");
                     format!("{package}[{file}]")
                 }

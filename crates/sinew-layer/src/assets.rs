@@ -1,6 +1,7 @@
 //! The asset paths that a layer names, wherever they stand.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
@@ -37,13 +38,14 @@ pub fn map(layer: &mut Layer, mut new: impl FnMut(&str) -> Option<SmolStr>) -> R
             return;
         }
         let address = spec.fields.address();
-        if !shared.contains_key(&address) {
-            match mapper.fields(spec) {
-                Ok(fields) => shared.insert(address, fields),
+        let fields = match shared.entry(address) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => match mapper.fields(spec) {
+                Ok(fields) => new.insert(fields),
                 Err(e) => return failed = Some(e),
-            };
-        }
-        if let Some(Some(fields)) = shared.get(&address) {
+            },
+        };
+        if let Some(fields) = fields {
             changed.push((path.clone(), fields.clone()));
         }
     });

@@ -328,20 +328,16 @@ impl Path {
         if rest == "." {
             return base;
         }
-        loop {
-            if let Some(after) = rest.strip_prefix("..") {
-                // A variant is no level of its own.
-                while base.is_variant() {
-                    base = base.parent().unwrap_or_default();
-                }
-                let Some(up) = base.parent() else {
-                    return Self::empty();
-                };
-                base = up;
-                rest = after.strip_prefix('/').unwrap_or(after);
-            } else {
-                break;
+        while let Some(after) = rest.strip_prefix("..") {
+            // A variant is no level of its own.
+            while base.is_variant() {
+                base = base.parent().unwrap_or_default();
             }
+            let Some(up) = base.parent() else {
+                return Self::empty();
+            };
+            base = up;
+            rest = after.strip_prefix('/').unwrap_or(after);
         }
         match rest {
             "" => base,

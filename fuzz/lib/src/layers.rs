@@ -50,7 +50,7 @@ pub fn usdz(input: &[u8]) {
     });
     let mut written = Vec::new();
     if write_package(FilePath::new("again.usdz"), &mut written, entries).is_ok() {
-        let again = on_disk(&written, "again.usdz", |file| Package::open(file));
+        let again = on_disk(&written, "again.usdz", Package::open);
         let again = again.expect("what was written can be read");
         for name in names {
             assert_eq!(package.bytes(name), again.bytes(name), "{name}");

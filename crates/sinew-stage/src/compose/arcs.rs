@@ -75,7 +75,8 @@ impl Indexer<'_> {
         let source = &stack.layers[target.layer];
         let place = || format!("<{path}> of {}", source.identifier);
         let mut prim = target.prim.clone();
-        if !prim.is_empty() && !(prim.is_absolute() && prim.is_prim() && !prim.has_variants()) {
+        let is_prim = prim.is_absolute() && prim.is_prim() && !prim.has_variants();
+        if !prim.is_empty() && !is_prim {
             let text = format!("{}: expected the path of a prim, found <{prim}>", place());
             work.report("bad-path", text);
             return Ok(None);

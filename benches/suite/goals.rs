@@ -4,7 +4,7 @@ use sinew::kernel::Packing;
 
 use crate::results::Results;
 use crate::row::Row;
-use crate::{sinew_cpu, sinew_gpu, whole};
+use crate::{crowds, sinew_cpu, sinew_gpu, whole};
 
 pub enum Met {
     Yes,
@@ -56,6 +56,7 @@ pub fn goals(results: &Results) -> Vec<Goal> {
     faces(results, &mut goals);
     cpu(results, &mut goals);
     processes(results, &mut goals);
+    many_characters(results, &mut goals);
     goals
 }
 
@@ -316,4 +317,48 @@ fn processes(results: &Results, goals: &mut Vec<Goal>) {
         },
         None => not_run(what, "under 50 ms"),
     });
+}
+
+/// Stages of many characters, judged on medians.
+fn many_characters(results: &Results, goals: &mut Vec<Goal>) {
+    let row = |case: &str, who: &str| results.row(crowds::NAME, case, who, None);
+    for count in &crowds::COUNTS[1..] {
+        let case = format!("bake {count} references");
+        let what = format!("{case}, over usd-core's bake and export");
+        goals.push(match row(&case, crowds::OURS).zip(row(&case, "usd-core")) {
+            Some((ours, theirs)) => {
+                let ratio = theirs.times.median / ours.times.median;
+                Goal {
+                    what,
+                    wanted: "2x".into(),
+                    figure: format!("{ratio:.2}x"),
+                    floor: None,
+                    met: judged(ratio >= 2.0),
+                }
+            }
+            None => not_run(&what, "2x"),
+        });
+    }
+    let [few, many, _] = crowds::COUNTS;
+    for (verb, who) in [
+        ("bake", crowds::OURS),
+        ("inspect", "sinew"),
+        ("check", "sinew"),
+    ] {
+        let case = |n: usize| format!("{verb} {n} references");
+        let what = format!("{verb}: {many} characters over {few}");
+        goals.push(match row(&case(many), who).zip(row(&case(few), who)) {
+            Some((many, few)) => {
+                let growth = many.times.median / few.times.median;
+                Goal {
+                    what,
+                    wanted: "at most 4.8x".into(),
+                    figure: format!("{growth:.2}x"),
+                    floor: None,
+                    met: judged(growth <= 4.8),
+                }
+            }
+            None => not_run(&what, "at most 4.8x"),
+        });
+    }
 }

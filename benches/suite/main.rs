@@ -3,6 +3,7 @@
 //! `cargo bench --bench suite -- --help`.
 
 mod cpu_peers;
+mod crowds;
 mod export;
 mod floor;
 mod goals;
@@ -243,6 +244,18 @@ impl Suite {
         }
     }
 
+    fn crowds(&mut self, folder: &Path) {
+        self.tell("crowds: whole processes");
+        let rows = crowds::rows(
+            folder,
+            self.python.as_deref(),
+            self.options.scale,
+            BAKES + 1,
+        );
+        let rows = self.results.keep(crowds::NAME, rows);
+        self.results.rows.extend(rows.into_iter().flatten());
+    }
+
     fn start_up(&mut self, folder: &Path) {
         self.tell("start: inspect");
         let load = Workload::new(Kind::Body, 0.021);
@@ -324,6 +337,9 @@ fn run(options: Options) -> Result<(), String> {
         if suite.options.wants(kind.name()) {
             suite.measure(kind, folder.path());
         }
+    }
+    if suite.options.wants(crowds::NAME) {
+        suite.crowds(folder.path());
     }
     if suite.options.wants("start") {
         suite.start_up(folder.path());

@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::goals::{Met, goals};
 use crate::results::Results;
 use crate::row::Row;
-use crate::variants;
 use crate::workloads::Kind;
+use crate::{crowds, variants};
 
 const BEGIN: &str = "<!-- suite:begin -->";
 const END: &str = "<!-- suite:end -->";
@@ -102,7 +102,7 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
     let names = Kind::ALL
         .iter()
         .map(|k| k.name())
-        .chain([variants::NAME, "start"]);
+        .chain([variants::NAME, crowds::NAME, "start"]);
     for name in names {
         let rows: Vec<&Row> = results.rows.iter().filter(|r| r.load == name).collect();
         if !rows.is_empty() {
@@ -180,6 +180,10 @@ fn title(name: &str, rows: &[&Row]) -> String {
         ),
         None if name == variants::NAME => {
             format!("{name}; {:.3} M points at most", points as f64 / 1e6)
+        }
+        None if name == crowds::NAME => {
+            "crowds: stages of characters of 200 points, 10 joints and 5 samples, whole processes"
+                .into()
         }
         None => "Start".into(),
     }

@@ -17,7 +17,7 @@ pub fn command() -> PathBuf {
         .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_sinew")), PathBuf::from)
 }
 
-fn text(path: &Path) -> String {
+pub fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -54,7 +54,7 @@ impl Side {
 }
 
 /// Lets the disk take what earlier runs wrote, so that none waits for another's bytes.
-fn settle() {
+pub fn settle() {
     // Where there is no such command, times are worse for all.
     let _ = Command::new("sync").status();
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sinew_layer::usdz::{Content, Package};
 use sinew_layer::{Layer, assets, usda, usdc, usdz};
+use sinew_stage::Stage;
 use sinew_stage::resolver::{FileResolver, Resolver};
 
 use super::save::{replace, tiles};
@@ -29,6 +30,7 @@ impl UsdFile {
     ) -> Result<Vec<Warning>> {
         let fail = |source: Source| Error::write(output, source);
         let mut packer = Packer {
+            stage: &self.stage,
             resolver: &self.resolver,
             pictures: self.made.as_ref().map(|m| &m.pictures),
             taken: HashMap::new(),
@@ -59,6 +61,7 @@ impl UsdFile {
 
 /// Gives files entries in the package, and new paths.
 struct Packer<'a> {
+    stage: &'a Stage,
     resolver: &'a FileResolver,
     pictures: Option<&'a Pictures>,
     /// The entry of each resolved file.
@@ -111,7 +114,15 @@ impl Packer<'_> {
 
     /// The path in the package of what an asset path names; none if it is not packed.
     fn localise(&mut self, path: &str, anchor: Option<&str>) -> Option<String> {
-        if path.is_empty() || path.contains("://") || path.starts_with('`') {
+        if path.starts_with('`') {
+            // With the variables of the stage, which are stronger than those of a layer that it refers to.
+            let evaluated = self.stage.evaluated(path)?;
+            return match evaluated.starts_with('`') {
+                true => None,
+                false => self.localise(&evaluated, anchor),
+            };
+        }
+        if path.is_empty() || path.contains("://") {
             return None;
         }
         if let Some(file) = self.resolve(path, anchor) {

@@ -112,6 +112,33 @@ fn joined(
     out
 }
 
+/// The velocity of the ground in metres per second, for a clip that walks on the spot: the median
+/// of the low points. `points` are the positions of each point of the feet, with its floor.
+pub fn belt<'a>(
+    points: impl Iterator<Item = (&'a [DVec3], f64)>,
+    seconds: &[f64],
+    hips: f64,
+) -> Option<DVec3> {
+    let low = 0.5 * HEIGHT * hips / HIPS;
+    let (mut x, mut z) = (Vec::new(), Vec::new());
+    for (points, floor) in points {
+        for (i, _) in points
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| p.y - floor <= low)
+        {
+            let velocity = velocity(points, seconds, i);
+            x.push(velocity.x);
+            z.push(velocity.z);
+        }
+    }
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    Some(DVec3::new(median(x)?, 0.0, median(z)?))
+}
+
 /// The largest horizontal distance from the first position.
 pub fn travel(points: &[DVec3]) -> f64 {
     let flat = |p: &DVec3| f64::hypot(p.x - points[0].x, p.z - points[0].z);
@@ -120,16 +147,21 @@ pub fn travel(points: &[DVec3]) -> f64 {
 
 /// Horizontal, in metres per second.
 fn speed(points: &[DVec3], seconds: &[f64], i: usize) -> f64 {
+    let velocity = velocity(points, seconds, i);
+    f64::hypot(velocity.x, velocity.z)
+}
+
+/// In metres per second.
+fn velocity(points: &[DVec3], seconds: &[f64], i: usize) -> DVec3 {
     let last = seconds[seconds.len() - 1];
     let (a, b) = (
         (seconds[i] - WINDOW).max(seconds[0]),
         (seconds[i] + WINDOW).min(last),
     );
     if b <= a {
-        return 0.0;
+        return DVec3::ZERO;
     }
-    let moved = position(points, seconds, b) - position(points, seconds, a);
-    f64::hypot(moved.x, moved.z) / (b - a)
+    (position(points, seconds, b) - position(points, seconds, a)) / (b - a)
 }
 
 /// Between two samples.

@@ -53,6 +53,8 @@ pub struct LockedFeet {
     pub before: Sliding,
     /// Of the clip now.
     pub after: Sliding,
+    /// Speed of the ground in metres per second, if the clip walks on the spot; otherwise 0.
+    pub belt: f64,
     /// The largest distance by which the hips were lowered, in metres.
     pub lowered: f64,
     /// The largest distance by which an ankle is too far for its leg, in metres. Its foot slides.
@@ -80,17 +82,24 @@ pub fn lock_feet(
     let times: Vec<f64> = animation.rotations.times().collect();
     let seconds: Vec<f64> = times.iter().map(|t| t / time_codes_per_second).collect();
     let mut poses = poses(animation, source, target, &times)?;
-    let steps = source_steps(source, source_rig, &times, &seconds, &legs)?;
+    let (steps, on_a_belt) = source_steps(source, source_rig, &times, &seconds, &legs)?;
     let mut report = LockedFeet {
-        contacts: steps.iter().flatten().map(Vec::len).sum(),
+        contacts: count(&steps),
         ..LockedFeet::default()
     };
     if report.contacts == 0 {
         return Ok(report);
     }
     let feet: Vec<Foot> = legs.iter().map(|l| Foot::new(target, l.target)).collect();
+    if on_a_belt {
+        let belt = belt_below(&feet, &steps, &poses, &seconds);
+        report.belt = belt.length();
+        for (pose, second) in poses.iter_mut().zip(&seconds) {
+            pose.carry(target, belt * -*second);
+        }
+    }
     report.before = sliding(&feet, &steps, &poses);
-    let ankles: Vec<Vec<DVec3>> = feet
+    let paths: Vec<Path> = feet
         .iter()
         .zip(&steps)
         .map(|(foot, steps)| foot.locked(steps, &poses, &seconds))
@@ -101,7 +110,7 @@ pub fn lock_feet(
         feet.iter().all(is_below)
     });
     if let Some(hips) = hips {
-        let lowered = lowering(&feet, &ankles, &poses, &seconds);
+        let lowered = lowering(&feet, &paths, &poses, &seconds);
         for (pose, by) in poses.iter_mut().zip(&lowered) {
             if *by > 0.0 {
                 pose.shift(target, hips, DVec3::NEG_Y * *by);
@@ -109,14 +118,20 @@ pub fn lock_feet(
         }
         report.lowered = lowered.into_iter().fold(0.0, f64::max);
     }
-    for (foot, ankles) in feet.iter().zip(&ankles) {
+    for (foot, path) in feet.iter().zip(&paths) {
         let hinge = foot.hinge(&poses);
-        for (pose, ankle) in poses.iter_mut().zip(ankles) {
-            let [hip, _, now] = foot.leg.places(&pose.world);
-            let most = hip.distance(now).max(foot.length(pose) * MOST_STRETCHED);
-            let reached = hip + (*ankle - hip).clamp_length_max(most);
-            report.out_of_reach = report.out_of_reach.max(reached.distance(*ankle));
-            foot.leg.reach(target, pose, reached, hinge);
+        for (i, pose) in poses.iter_mut().enumerate() {
+            let hip = at(&pose.world[foot.leg.upper]);
+            // A swinging foot gives way, a standing one only where nothing else helps.
+            let most = match path.stands[i] {
+                true => foot.reach(pose).max(MOST_STRETCHED * foot.length(pose)),
+                false => foot.reach(pose),
+            };
+            let ankle = hip + (path.ankles[i] - hip).clamp_length_max(most);
+            if path.stands[i] {
+                report.out_of_reach = report.out_of_reach.max(ankle.distance(path.ankles[i]));
+            }
+            foot.leg.reach(target, pose, ankle, hinge);
         }
     }
     report.after = sliding(&feet, &steps, &poses);
@@ -205,13 +220,21 @@ fn poses(
 }
 
 /// For each leg: the contacts of its heel, and of its ball if there are toes.
+type Steps = Vec<[Vec<Contact>; 2]>;
+
+fn count(steps: &Steps) -> usize {
+    steps.iter().flatten().map(Vec::len).sum()
+}
+
+/// The contacts of the source, and whether they are contacts with ground that moves evenly, as that
+/// of a clip that walks on the spot.
 fn source_steps(
     source: &ClipSource<'_>,
     rig: &Rig,
     times: &[f64],
     seconds: &[f64],
     legs: &[PairedLeg],
-) -> Result<Vec<[Vec<Contact>; 2]>> {
+) -> Result<(Steps, bool)> {
     let mut poses = Vec::with_capacity(times.len());
     for time in times {
         let time = Time::At(*time);
@@ -225,7 +248,7 @@ fn source_steps(
     }
     let feet: Vec<Foot> = legs.iter().map(|l| Foot::new(rig, l.source)).collect();
     let height = feet.iter().map(|f| f.hip_height).fold(0.0, f64::max);
-    let points: Vec<[Vec<DVec3>; 2]> = feet
+    let mut points: Vec<[Vec<DVec3>; 2]> = feet
         .iter()
         .map(|foot| [Point::Heel, Point::Ball].map(|p| foot.points(p, &poses)))
         .collect();
@@ -234,13 +257,49 @@ fn source_steps(
         all.map(|p| p.y).fold(f64::INFINITY, f64::min)
     };
     let floors = [floor(0), floor(1)];
-    let steps = points.iter().map(|points| {
-        [0, 1].map(|p| match points[p].is_empty() {
-            true => Vec::new(),
-            false => contacts(&points[p], seconds, floors[p], height),
-        })
-    });
-    Ok(steps.collect())
+    let steps = |points: &[[Vec<DVec3>; 2]]| -> Steps {
+        let of = |points: &[Vec<DVec3>; 2]| {
+            [0, 1].map(|p| contacts(&points[p], seconds, floors[p], height))
+        };
+        points.iter().map(of).collect()
+    };
+    let still = steps(&points);
+    if count(&still) > 0 {
+        return Ok((still, false));
+    }
+    let all = points.iter().flat_map(|points| points.iter().zip(floors));
+    let low = all.map(|(points, floor)| (&points[..], floor));
+    let Some(belt) = contacts::belt(low, seconds, height) else {
+        return Ok((still, false));
+    };
+    for point in points.iter_mut().flatten() {
+        for (point, second) in point.iter_mut().zip(seconds) {
+            *point -= belt * *second;
+        }
+    }
+    // Both feet walk on it, or it is none.
+    let carried = steps(&points);
+    let is_walked_on = carried.iter().all(|s| s.iter().any(|c| !c.is_empty()));
+    Ok(if is_walked_on {
+        (carried, true)
+    } else {
+        (still, false)
+    })
+}
+
+/// The velocity of the ground that the standing feet of the target are on, on average.
+fn belt_below(feet: &[Foot], steps: &Steps, poses: &[Pose], seconds: &[f64]) -> DVec3 {
+    let (mut moved, mut time) = (DVec3::ZERO, 0.0);
+    for (foot, steps) in feet.iter().zip(steps) {
+        for (point, contacts) in [Point::Heel, Point::Ball].into_iter().zip(steps) {
+            let points = foot.points(point, poses);
+            for contact in contacts {
+                moved += points[contact.last] - points[contact.first];
+                time += seconds[contact.last] - seconds[contact.first];
+            }
+        }
+    }
+    DVec3::new(moved.x, 0.0, moved.z) / time
 }
 
 /// The points of a foot that stand on the ground.
@@ -322,8 +381,15 @@ impl Foot {
         }
     }
 
-    /// The ankle in every pose, so that the point of contact stays in place.
-    fn locked(&self, steps: &[Vec<Contact>; 2], poses: &[Pose], seconds: &[f64]) -> Vec<DVec3> {
+    /// How far the ankle may be from the hip: as far as it is in the clip, or a little less than
+    /// the length of the leg.
+    fn reach(&self, pose: &Pose) -> f64 {
+        let [hip, _, ankle] = self.leg.places(&pose.world);
+        hip.distance(ankle).max(STRETCHED * self.length(pose))
+    }
+
+    /// The path of the ankle with which the points of contact stay in place.
+    fn locked(&self, steps: &[Vec<Contact>; 2], poses: &[Pose], seconds: &[f64]) -> Path {
         let ankles: Vec<DVec3> = poses.iter().map(|p| at(&p.world[self.leg.foot])).collect();
         let mut corrections = Corrections {
             seconds,
@@ -339,13 +405,22 @@ impl Foot {
             let differences = rolled.iter().zip(own).map(|(r, a)| *r - *a);
             let mean = differences.clone().sum::<DVec3>() / own.len() as f64;
             for (i, difference) in differences.enumerate() {
-                corrections.of[first + i] = difference - mean;
+                let by = difference - mean;
+                // The height stays: a foot that rises and falls does not slide.
+                corrections.of[first + i] = DVec3::new(by.x, 0.0, by.z);
             }
             corrections.stances.push((first, last));
         }
         corrections.fade();
+        let mut stands = vec![false; poses.len()];
+        for (first, last) in &corrections.stances {
+            stands[*first..=*last].fill(true);
+        }
         let corrected = ankles.iter().zip(&corrections.of);
-        corrected.map(|(ankle, by)| *ankle + *by).collect()
+        Path {
+            ankles: corrected.map(|(ankle, by)| *ankle + *by).collect(),
+            stands,
+        }
     }
 
     /// The ankle during a stance, up to a constant: the foot rolls about one point after the other.
@@ -374,6 +449,13 @@ impl Foot {
         }
         out
     }
+}
+
+/// Where an ankle is to be, by sample.
+struct Path {
+    ankles: Vec<DVec3>,
+    /// Whether the foot is on the ground.
+    stands: Vec<bool>,
 }
 
 /// Contacts that follow one another without a pause, in order of time.
@@ -504,18 +586,18 @@ fn hermite((from, to): (f64, f64), ends: [(DVec3, DVec3); 2], time: f64) -> DVec
         + slope_b * (length * (t3 - t2))
 }
 
-/// How far the hips go down in every pose, so that the legs reach the ankles and the knees are not
-/// stretched more than they were.
-fn lowering(feet: &[Foot], ankles: &[Vec<DVec3>], poses: &[Pose], seconds: &[f64]) -> Vec<f64> {
+/// How far the hips go down in every pose, so that the legs of standing feet reach the ankles and
+/// the knees are not stretched more than they were.
+fn lowering(feet: &[Foot], paths: &[Path], poses: &[Pose], seconds: &[f64]) -> Vec<f64> {
     let needed: Vec<f64> = poses
         .iter()
         .enumerate()
         .map(|(i, pose)| {
-            let of = feet.iter().zip(ankles).map(|(foot, ankles)| {
-                let [hip, _, ankle] = foot.leg.places(&pose.world);
-                let length = foot.length(pose);
-                let reach = hip.distance(ankle).max(STRETCHED * length);
-                needed(hip - ankles[i], reach.min(MOST_STRETCHED * length))
+            let standing = feet.iter().zip(paths).filter(|(_, path)| path.stands[i]);
+            let of = standing.map(|(foot, path)| {
+                let hip = at(&pose.world[foot.leg.upper]);
+                let reach = foot.reach(pose).min(MOST_STRETCHED * foot.length(pose));
+                needed(hip - path.ankles[i], reach)
             });
             of.fold(0.0, f64::max)
         })
@@ -556,7 +638,7 @@ fn needed(up: DVec3, reach: f64) -> f64 {
     (up.y - height).max(0.0)
 }
 
-fn sliding(feet: &[Foot], steps: &[[Vec<Contact>; 2]], poses: &[Pose]) -> Sliding {
+fn sliding(feet: &[Foot], steps: &Steps, poses: &[Pose]) -> Sliding {
     let mut slid = Vec::new();
     for (foot, steps) in feet.iter().zip(steps) {
         for (point, contacts) in [Point::Heel, Point::Ball].into_iter().zip(steps) {

@@ -22,7 +22,7 @@ use sinew_io::{humanoid, placement, rig, shape_names};
 
 use crate::open::AnimArgs;
 use crate::progress::Progress;
-use crate::report::{print_findings, print_result};
+use crate::report::{count, print_findings, print_result};
 use matching::Matching;
 use report::Report;
 
@@ -293,6 +293,17 @@ fn unlocked_feet(
         return Some(Warning::new(
             "retarget-no-contacts",
             source.label(),
+            message,
+        ));
+    }
+    if feet.skipped > 0 {
+        let message = format!(
+            "the feet stand {} where they would have to be moved by more than a quarter of the leg: they are not locked there",
+            count(feet.skipped, "time")
+        );
+        return Some(Warning::new(
+            "retarget-feet-skipped",
+            target.label(),
             message,
         ));
     }

@@ -17,6 +17,9 @@ const SHORTEST: f64 = 0.1;
 /// Seconds before and after a moment over which its speed is measured.
 const WINDOW: f64 = 1.0 / 60.0;
 
+/// How many points are asked for the velocity of the ground.
+const ASKED: usize = 256;
+
 /// Samples, first and last, in which a point stands on the ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contact {
@@ -112,31 +115,32 @@ fn joined(
     out
 }
 
-/// The velocity of the ground in metres per second, for a clip that walks on the spot: the median
-/// of the low points. `points` are the positions of each point of the feet, with its floor.
+/// The velocity of the ground in metres per second, for a clip that walks on the spot: the one that
+/// most low points have, within a little. `points` are the positions of each point of the feet,
+/// with its floor.
 pub fn belt<'a>(
     points: impl Iterator<Item = (&'a [DVec3], f64)>,
     seconds: &[f64],
     hips: f64,
 ) -> Option<DVec3> {
-    let low = 0.5 * HEIGHT * hips / HIPS;
-    let (mut x, mut z) = (Vec::new(), Vec::new());
+    let size = hips / HIPS;
+    let mut velocities = Vec::new();
     for (points, floor) in points {
-        for (i, _) in points
-            .iter()
-            .enumerate()
-            .filter(|(_, p)| p.y - floor <= low)
-        {
-            let velocity = velocity(points, seconds, i);
-            x.push(velocity.x);
-            z.push(velocity.z);
-        }
+        let low = |p: &DVec3| p.y - floor <= 0.5 * HEIGHT * size;
+        let low = points.iter().enumerate().filter(|(_, p)| low(p));
+        velocities.extend(low.map(|(i, _)| {
+            let v = velocity(points, seconds, i);
+            DVec3::new(v.x, 0.0, v.z)
+        }));
     }
-    let median = |mut values: Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
+    let near = |v: DVec3| {
+        let velocities = velocities.iter();
+        velocities.filter(move |other| other.distance(v) <= SPEEDS[1] * size)
     };
-    Some(DVec3::new(median(x)?, 0.0, median(z)?))
+    let asked = velocities.len().div_ceil(ASKED).max(1);
+    let asked = velocities.iter().step_by(asked);
+    let most = asked.max_by_key(|v| near(**v).count())?;
+    Some(near(*most).sum::<DVec3>() / near(*most).count() as f64)
 }
 
 /// The largest horizontal distance from the first position.

@@ -30,6 +30,9 @@ const SMOOTH: f64 = 0.2;
 const STRETCHED: f64 = 0.985;
 /// How far a leg is stretched at most.
 const MOST_STRETCHED: f64 = 0.9995;
+/// How far a foot is moved at most, as a share of the leg's length. If more is needed, the two rigs
+/// are too different.
+const FARTHEST: f64 = 0.25;
 /// The fastest change of a correction that a swing begins with, in leg lengths per second.
 const STEEPEST: f64 = 0.4;
 
@@ -49,6 +52,8 @@ pub struct Sliding {
 pub struct LockedFeet {
     /// Number of contacts of heels and balls of the feet with the ground.
     pub contacts: usize,
+    /// Number of times that a foot stands, but is not locked: it would have to be moved too far.
+    pub skipped: usize,
     /// Of the clip before.
     pub before: Sliding,
     /// Of the clip now.
@@ -99,11 +104,12 @@ pub fn lock_feet(
         }
     }
     report.before = sliding(&feet, &steps, &poses);
-    let paths: Vec<Path> = feet
-        .iter()
-        .zip(&steps)
-        .map(|(foot, steps)| foot.locked(steps, &poses, &seconds))
-        .collect();
+    let mut paths = Vec::with_capacity(feet.len());
+    for (foot, steps) in feet.iter().zip(&steps) {
+        let (path, skipped) = foot.locked(steps, &poses, &seconds);
+        report.skipped += skipped;
+        paths.push(path);
+    }
     let hips = joint_of(target, map, Bone::Hips, |p| &p.target);
     let hips = hips.filter(|hips| {
         let is_below = |f: &Foot| target.chain(f.leg.upper).skip(1).any(|j| j == *hips);
@@ -120,18 +126,12 @@ pub fn lock_feet(
     }
     for (foot, path) in feet.iter().zip(&paths) {
         let hinge = foot.hinge(&poses);
-        for (i, pose) in poses.iter_mut().enumerate() {
-            let hip = at(&pose.world[foot.leg.upper]);
-            // A swinging foot gives way, a standing one only where nothing else helps.
-            let most = match path.stands[i] {
-                true => foot.reach(pose).max(MOST_STRETCHED * foot.length(pose)),
-                false => foot.reach(pose),
-            };
-            let ankle = hip + (path.ankles[i] - hip).clamp_length_max(most);
-            if path.stands[i] {
-                report.out_of_reach = report.out_of_reach.max(ankle.distance(path.ankles[i]));
-            }
-            foot.leg.reach(target, pose, ankle, hinge);
+        for (pose, ankle) in poses.iter_mut().zip(path) {
+            let [hip, _, now] = foot.leg.places(&pose.world);
+            let most = hip.distance(now).max(MOST_STRETCHED * foot.length(pose));
+            let reached = hip + (*ankle - hip).clamp_length_max(most);
+            report.out_of_reach = report.out_of_reach.max(reached.distance(*ankle));
+            foot.leg.reach(target, pose, reached, hinge);
         }
     }
     report.after = sliding(&feet, &steps, &poses);
@@ -381,19 +381,20 @@ impl Foot {
         }
     }
 
-    /// How far the ankle may be from the hip: as far as it is in the clip, or a little less than
-    /// the length of the leg.
-    fn reach(&self, pose: &Pose) -> f64 {
-        let [hip, _, ankle] = self.leg.places(&pose.world);
-        hip.distance(ankle).max(STRETCHED * self.length(pose))
-    }
-
-    /// The path of the ankle with which the points of contact stay in place.
-    fn locked(&self, steps: &[Vec<Contact>; 2], poses: &[Pose], seconds: &[f64]) -> Path {
+    /// The ankle in every pose, so that the points of contact stay in place; and how often the foot
+    /// stands where it cannot be kept in place.
+    fn locked(
+        &self,
+        steps: &[Vec<Contact>; 2],
+        poses: &[Pose],
+        seconds: &[f64],
+    ) -> (Vec<DVec3>, usize) {
+        let length = self.length(&poses[0]);
+        let mut skipped = 0;
         let ankles: Vec<DVec3> = poses.iter().map(|p| at(&p.world[self.leg.foot])).collect();
         let mut corrections = Corrections {
             seconds,
-            steepest: STEEPEST * self.length(&poses[0]),
+            steepest: STEEPEST * length,
             of: vec![DVec3::ZERO; poses.len()],
             stances: Vec::new(),
         };
@@ -404,23 +405,21 @@ impl Foot {
             let own = &ankles[first..=last];
             let differences = rolled.iter().zip(own).map(|(r, a)| *r - *a);
             let mean = differences.clone().sum::<DVec3>() / own.len() as f64;
-            for (i, difference) in differences.enumerate() {
-                let by = difference - mean;
-                // The height stays: a foot that rises and falls does not slide.
-                corrections.of[first + i] = DVec3::new(by.x, 0.0, by.z);
+            // The height stays: a foot that rises and falls does not slide.
+            let by: Vec<DVec3> = differences
+                .map(|d| (d - mean) * DVec3::new(1.0, 0.0, 1.0))
+                .collect();
+            if by.iter().any(|d| d.length() > FARTHEST * length) {
+                skipped += 1;
+                continue;
             }
+            corrections.of[first..=last].copy_from_slice(&by);
             corrections.stances.push((first, last));
         }
         corrections.fade();
-        let mut stands = vec![false; poses.len()];
-        for (first, last) in &corrections.stances {
-            stands[*first..=*last].fill(true);
-        }
         let corrected = ankles.iter().zip(&corrections.of);
-        Path {
-            ankles: corrected.map(|(ankle, by)| *ankle + *by).collect(),
-            stands,
-        }
+        let path = corrected.map(|(ankle, by)| *ankle + *by).collect();
+        (path, skipped)
     }
 
     /// The ankle during a stance, up to a constant: the foot rolls about one point after the other.
@@ -449,13 +448,6 @@ impl Foot {
         }
         out
     }
-}
-
-/// Where an ankle is to be, by sample.
-struct Path {
-    ankles: Vec<DVec3>,
-    /// Whether the foot is on the ground.
-    stands: Vec<bool>,
 }
 
 /// Contacts that follow one another without a pause, in order of time.
@@ -586,18 +578,17 @@ fn hermite((from, to): (f64, f64), ends: [(DVec3, DVec3); 2], time: f64) -> DVec
         + slope_b * (length * (t3 - t2))
 }
 
-/// How far the hips go down in every pose, so that the legs of standing feet reach the ankles and
-/// the knees are not stretched more than they were.
-fn lowering(feet: &[Foot], paths: &[Path], poses: &[Pose], seconds: &[f64]) -> Vec<f64> {
+/// How far the hips go down in every pose, so that the legs reach the ankles and the knees are not
+/// stretched more than they were.
+fn lowering(feet: &[Foot], paths: &[Vec<DVec3>], poses: &[Pose], seconds: &[f64]) -> Vec<f64> {
     let needed: Vec<f64> = poses
         .iter()
         .enumerate()
         .map(|(i, pose)| {
-            let standing = feet.iter().zip(paths).filter(|(_, path)| path.stands[i]);
-            let of = standing.map(|(foot, path)| {
-                let hip = at(&pose.world[foot.leg.upper]);
-                let reach = foot.reach(pose).min(MOST_STRETCHED * foot.length(pose));
-                needed(hip - path.ankles[i], reach)
+            let of = feet.iter().zip(paths).map(|(foot, path)| {
+                let [hip, _, ankle] = foot.leg.places(&pose.world);
+                let reach = hip.distance(ankle).max(STRETCHED * foot.length(pose));
+                needed(hip - path[i], reach)
             });
             of.fold(0.0, f64::max)
         })

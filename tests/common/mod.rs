@@ -25,6 +25,7 @@ pub mod tiny_gltf;
 pub mod tolerance;
 pub mod trials;
 pub mod usd;
+pub mod walk;
 pub mod worker;
 
 /// The repository's folder.

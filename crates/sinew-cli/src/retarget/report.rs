@@ -141,9 +141,13 @@ impl Report {
         if let Some(feet) = &self.feet {
             let slide =
                 |s: &Sliding| format!("{:.1} cm (worst {:.1})", s.mean * 100.0, s.worst * 100.0);
+            let ground = match feet.belt > 0.0 {
+                true => format!(" with ground that moves at {:.2} m/s", feet.belt),
+                false => String::new(),
+            };
             let _ = writeln!(
                 out,
-                "  feet locked in {}: they slid by {}, now by {}; hips lowered by up to {:.1} cm",
+                "  feet locked in {}{ground}: they slid by {}, now by {}; hips lowered by up to {:.1} cm",
                 count(feet.contacts, "contact"),
                 slide(&feet.before),
                 slide(&feet.after),

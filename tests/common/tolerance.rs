@@ -353,6 +353,9 @@ pub const AS_NEAR_AS_THE_MIRROR: f64 = 4.0;
 /// it. The goal is 0.01.
 pub const LOCKED_FOOT: f64 = 0.003;
 
+/// Degrees between the knee of the first and of the last sample of a loop: f32 samples of a leg.
+pub const LOOP_OF_A_KNEE: f64 = 1e-3;
+
 /// How much faster, and how much more abruptly, a knee bends when its foot is locked: bending a
 /// nearly straight leg by a millimetre takes degrees.
 pub const KNEE_OF_A_LOCKED_FOOT: f64 = 1.4;

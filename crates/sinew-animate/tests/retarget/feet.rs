@@ -17,6 +17,7 @@ use common::walk::{self, CYCLE, HIPS, STANCE};
 
 /// Frames per second, and time codes per second.
 const RATE: f64 = 30.0;
+/// Three cycles of the walk, and the first frame of the next.
 const FRAMES: usize = 100;
 
 fn times() -> Vec<f64> {
@@ -162,6 +163,9 @@ fn feet_stand_on_legs_of_any_proportions() {
         for left in [true, false] {
             let [free, locked] = [0, 1].map(|i| bends(&target, &clips[i], left));
             assert!(locked.iter().all(|b| b.is_finite()));
+            // Three whole cycles are a loop, and stay one.
+            let off = locked[0] - locked[FRAMES - 1];
+            assert!(off.abs() < tolerance::LOOP_OF_A_KNEE, "{off} degrees apart");
             let (speed, pop) = changes(&locked);
             let (free_speed, free_pop) = changes(&free);
             assert!(

@@ -2,6 +2,8 @@
 
 use glam::DVec3;
 
+use super::tracks::{Point, Tracks, floor};
+
 /// The limits of a contact, for a character whose hips are [`HIPS`] above the ground. Those of
 /// other characters are in proportion.
 const HIPS: f64 = 0.95;
@@ -116,22 +118,20 @@ fn joined(
 }
 
 /// The velocity of the ground in metres per second, for a clip that walks on the spot: the one that
-/// most low points have, within a little. `points` are the positions of each point of the feet,
-/// with its floor.
-pub fn belt<'a>(
-    points: impl Iterator<Item = (&'a [DVec3], f64)>,
-    seconds: &[f64],
-    hips: f64,
-) -> Option<DVec3> {
-    let size = hips / HIPS;
+/// most low points have, within a little.
+pub fn belt(tracks: &Tracks) -> Option<DVec3> {
+    let hips = tracks.legs.iter().map(|l| l.foot.hip_height);
+    let size = hips.fold(0.0, f64::max) / HIPS;
     let mut velocities = Vec::new();
-    for (points, floor) in points {
-        let low = |p: &DVec3| p.y - floor <= 0.5 * HEIGHT * size;
-        let low = points.iter().enumerate().filter(|(_, p)| low(p));
-        velocities.extend(low.map(|(i, _)| {
-            let v = velocity(points, seconds, i);
-            DVec3::new(v.x, 0.0, v.z)
-        }));
+    for point in Point::ALL {
+        let highest = floor(tracks, point) + 0.5 * HEIGHT * size;
+        for points in (0..tracks.legs.len()).map(|leg| tracks.points(leg, point)) {
+            let low = (0..points.len()).filter(|i| points[*i].y <= highest);
+            velocities.extend(low.map(|i| {
+                let v = velocity(&points, &tracks.seconds, i);
+                DVec3::new(v.x, 0.0, v.z)
+            }));
+        }
     }
     let near = |v: DVec3| {
         let velocities = velocities.iter();

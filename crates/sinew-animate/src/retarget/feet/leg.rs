@@ -159,12 +159,6 @@ impl Pose {
         self.update(rig, joint);
     }
 
-    /// Moves the whole pose in the world, without a change of its joints.
-    pub fn carry(&mut self, rig: &Rig, by: DVec3) {
-        self.metres_from_skel = DMat4::from_translation(by) * self.metres_from_skel;
-        self.update(rig, 0);
-    }
-
     /// Moves a joint, and what is below it, in the world.
     pub fn shift(&mut self, rig: &Rig, joint: usize, by: DVec3) {
         if let Some(inverse) = math::try_inverse(self.above(rig, joint)) {

@@ -82,6 +82,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
         humanoids: Vec::new(),
         expressions: Vec::new(),
         warnings: document.take_warnings(),
+        ..Asset::default()
     };
     asset.warnings.extend(humanoid_warnings);
     extensions::apply(document.json().value(), &mut asset)?;

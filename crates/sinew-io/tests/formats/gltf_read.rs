@@ -22,7 +22,8 @@ fn codes(asset: &Asset) -> Vec<&'static str> {
 
 /// A mesh of one primitive with those attributes besides, and the file around it.
 fn primitive(file: &mut TinyGltf, primitive: Value) -> Primitive {
-    file.push("meshes", json!({ "primitives": [primitive] }));
+    let mesh = file.push("meshes", json!({ "primitives": [primitive] }));
+    file.push("nodes", json!({ "mesh": mesh }));
     let mut asset = read(file);
     // The points of some make no triangles.
     let known = codes(&asset)

@@ -22,6 +22,8 @@ use sinew_animate::asset::{
 #[derive(Debug, Default)]
 pub(super) struct CodedClip {
     pub name: String,
+    /// Of the first of its clips that has any.
+    pub extras: Option<serde_json::Value>,
     /// By node.
     pub translations: HashMap<usize, Curve>,
     pub rotations: HashMap<usize, Curve>,
@@ -46,6 +48,10 @@ impl CodedClip {
     ) -> Self {
         let mut out = Self {
             name: chosen.name.clone(),
+            extras: chosen
+                .sources
+                .iter()
+                .find_map(|i| asset.clips[*i].extras.clone()),
             ..Self::default()
         };
         let mut bones = 0;
@@ -295,11 +301,15 @@ impl Builder<'_> {
         let scope = match self.animations {
             Some(scope) => scope,
             None => {
-                let scope = layer.define(self.default_prim, &["Animations"], "Scope")?;
+                let scope = layer.define(self.root, &["Animations"], "Scope")?;
                 *self.animations.insert(scope)
             }
         };
         let prim = layer.define(scope, &[&wanted], "SkelAnimation")?;
+        layer.display_name(prim, &wanted);
+        if let Some(clip) = clip {
+            layer.extras(prim, self.clips[clip].extras.as_ref())?;
+        }
         if let Some(scales) = side.author(layer, prim, (&mut self.values, &mut self.warnings))? {
             let path = layer.path(prim).as_str().to_owned();
             out.float_scales.push((path, scales));

@@ -34,6 +34,8 @@ pub(super) fn author_material(
 ) -> Result<(PrimId, Vec<(String, usize)>)> {
     let source = &asset.materials[index];
     let material = layer.define(scope, &[&source.name, "Material"], "Material")?;
+    layer.display_name(material, &source.name);
+    layer.extras(material, source.extras.as_ref())?;
     let surface = layer.define(material, &["Surface"], "Shader")?;
     author_id(layer, surface, "UsdPreviewSurface")?;
     let output = output_path(layer, surface, "surface");

@@ -75,16 +75,16 @@ pub(super) fn warn_of_left_out(document: &Document, asset: &Asset) {
     found.walk(document.json().value(), &mut Vec::new());
     for (name, seen) in found.extensions {
         let message = format!(
-            "the extension {name} is not read: {} have it, this one first",
-            counted(seen.count, "object")
+            "the extension {name} is not read (objects with it: {}, this one first)",
+            seen.count
         );
         document.warn("gltf-extension-ignored", &seen.first, message);
     }
     if let Some(seen) = found.extras {
         let message = format!(
             "extras are kept of nodes, meshes, materials, animations, skins, cameras, lights, \
-             scenes and the file: those of {} are left out, these first",
-            counted(seen.count, "other object")
+             scenes and the file: others are left out (count: {}, these first)",
+            seen.count
         );
         document.warn("gltf-extras-ignored", &seen.first, message);
     }
@@ -115,8 +115,8 @@ fn warn_of_attributes(document: &Document) {
     }
     for (name, seen) in ignored {
         let message = format!(
-            "the attribute {name} is not read: {} have it, this one first",
-            counted(seen.count, "primitive")
+            "the attribute {name} is not read (primitives with it: {}, this one first)",
+            seen.count
         );
         document.warn("gltf-attribute-ignored", &seen.first, message);
     }
@@ -127,12 +127,6 @@ fn is_read(attribute: &str) -> bool {
     let sets = ["TEXCOORD_", "JOINTS_", "WEIGHTS_"];
     ["POSITION", "NORMAL", "TANGENT", "COLOR_0"].contains(&attribute)
         || sets.iter().any(|set| attribute.starts_with(set))
-}
-
-/// `1 node`, `2 nodes`.
-fn counted(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{s}")
 }
 
 /// How often something was seen, and where first.
@@ -277,14 +271,9 @@ fn warn_of_unshown(document: &Document, asset: &Asset) {
     }
     let hidden: Vec<usize> = (0..is_shown.len()).filter(|n| !is_shown[*n]).collect();
     if let Some(first) = hidden.first() {
-        let belong = if hidden.len() == 1 {
-            "belongs"
-        } else {
-            "belong"
-        };
         let message = format!(
-            "{} {belong} to no scene, this one first: left out",
-            counted(hidden.len(), "node")
+            "nodes that belong to no scene are left out (count: {}, this one first)",
+            hidden.len()
         );
         document.warn("gltf-node-unshown", &format!("nodes[{first}]"), message);
     }
@@ -293,16 +282,17 @@ fn warn_of_unshown(document: &Document, asset: &Asset) {
         used.for_each(|i| free[i] = false);
         let unused = free.iter().filter(|f| **f).count();
         if let Some(first) = free.iter().position(|f| *f) {
-            let message = format!("{}, no node shows it: left out", counted(unused, what));
+            let message =
+                format!("{what} that no node shows are left out (count: {unused}, this one first)");
             document.warn("gltf-unused", &format!("{list}[{first}]"), message);
         }
     };
     let nodes = &asset.nodes;
     let meshes = &mut nodes.iter().filter_map(|n| n.mesh);
-    unused("meshes", "mesh", asset.meshes.len(), meshes);
+    unused("meshes", "meshes", asset.meshes.len(), meshes);
     let cameras = &mut nodes.iter().filter_map(|n| n.camera);
-    unused("cameras", "camera", asset.cameras.len(), cameras);
+    unused("cameras", "cameras", asset.cameras.len(), cameras);
     let lights = &mut nodes.iter().filter_map(|n| n.light);
     let list = "extensions.KHR_lights_punctual.lights";
-    unused(list, "light", asset.lights.len(), lights);
+    unused(list, "lights", asset.lights.len(), lights);
 }

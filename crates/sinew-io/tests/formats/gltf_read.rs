@@ -149,10 +149,9 @@ fn component_types() {
 fn undeclared_quantization_is_said() {
     let mut file = TinyGltf::default();
     let index = file.accessor(5121, "VEC3", 3, &[1; 9]);
-    file.push(
-        "meshes",
-        json!({ "primitives": [{ "attributes": { "POSITION": index } }] }),
-    );
+    let json = json!({ "primitives": [{ "attributes": { "POSITION": index } }] });
+    let mesh = file.push("meshes", json);
+    file.push("nodes", json!({ "mesh": mesh }));
     assert_eq!(codes(&read(&file)), ["gltf-quantization-undeclared"]);
 }
 
@@ -250,7 +249,8 @@ fn strips_fans_and_what_is_left_out() {
         if let Some(indices) = indices {
             json["indices"] = json!(file.accessor(5123, "SCALAR", indices.len(), &shorts(indices)));
         }
-        file.push("meshes", json!({ "primitives": [json] }));
+        let mesh = file.push("meshes", json!({ "primitives": [json] }));
+        file.push("nodes", json!({ "mesh": mesh }));
         read(&file)
     };
     let faces = |asset: Asset| asset.meshes[0].primitives[0].faces.indices.clone();

@@ -3,10 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use glam::{DQuat, DVec3, Vec3};
+use sinew_layer::value::Dictionary;
 
 use super::ChosenClip;
 use super::animations::{SkelClip, Tolerance};
 use super::budget::tolerance;
+use super::extras;
 use super::joints::components;
 use super::layer::PrimId;
 use super::stage::Builder;
@@ -265,7 +267,24 @@ impl Builder<'_> {
             }
             out.by_skeleton.push(written);
         }
+        self.author_clip_extras(&out)?;
         Ok(out)
+    }
+
+    /// Extras of clips that move no Skeleton, by name on the root prim.
+    fn author_clip_extras(&mut self, written: &WrittenClips) -> Result<()> {
+        let has_prim = |name: &str| written.by_skeleton.iter().flatten().any(|(n, _)| n == name);
+        let clips = self.clips.iter().filter(|c| !has_prim(&c.name));
+        let extras = clips.filter_map(|c| {
+            let extras = c.extras.as_ref()?;
+            Some((c.name.as_str().into(), extras::value(extras)))
+        });
+        let extras: Dictionary = extras.collect();
+        if extras.is_empty() {
+            return Ok(());
+        }
+        let extras = extras::dictionary(extras);
+        self.layer.source_data(self.root, "clipExtras", extras)
     }
 
     /// A Skeleton's side of a clip, or its rest; none where the clip does not move it.

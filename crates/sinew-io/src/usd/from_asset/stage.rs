@@ -367,7 +367,7 @@ impl Builder<'_> {
         };
         let name = &self.asset.nodes[first.node].name;
         let message = format!(
-            "{count} nodes below joints, {name} first, are Xforms beside the Skeleton, which {motion}"
+            "nodes below joints ({count}, {name} first) are Xforms beside the Skeleton, which {motion}"
         );
         let at = format!("nodes[{}]", first.node);
         self.warnings
@@ -386,13 +386,16 @@ impl Builder<'_> {
                 .map(|(n, _)| *n)
                 .collect();
             let is_bound = self.bound == Some(i);
-            let kept = |n: &usize| is_joint(n) || (is_bound && xforms.contains_key(n));
+            // Nodes of another scene are none of this one's.
+            let is_elsewhere = |n: &usize| !self.hierarchy.is_live[*n];
+            let kept =
+                |n: &usize| is_joint(n) || is_elsewhere(n) || (is_bound && xforms.contains_key(n));
             let mut lost: Vec<usize> = moved.iter().copied().filter(|n| !kept(n)).collect();
             lost.sort_unstable();
             let Some(first) = lost.first() else { continue };
             let why = match xforms.contains_key(first) {
                 true => "only the bound clip moves nodes that are no joints",
-                false => "they are no joints and carry nothing",
+                false => "they are no joints, and no prim stands for them",
             };
             let name = &self.asset.nodes[*first].name;
             self.warnings.push(Warning::new(

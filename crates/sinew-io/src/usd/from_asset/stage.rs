@@ -502,10 +502,10 @@ impl Builder<'_> {
                 )?;
                 layer.extras(mesh, self.asset.meshes[at.mesh].extras.as_ref())?;
                 let chain = || self.asset.chain(at.node);
-                if !xforms.contains_key(&at.node) {
-                    if let Some(extras) = &self.asset.nodes[at.node].extras {
-                        layer.source_data(mesh, "nodeExtras", extras::value(extras))?;
-                    }
+                if !xforms.contains_key(&at.node)
+                    && let Some(extras) = &self.asset.nodes[at.node].extras
+                {
+                    layer.source_data(mesh, "nodeExtras", extras::value(extras))?;
                 }
                 // A free one is below its own node's prim.
                 let is_bound = !matches!(at.place, Place::Free);

@@ -17,6 +17,7 @@ pub mod node {
     pub const HIDDEN: usize = 11;
     pub const ELSEWHERE: usize = 12;
     pub const EMPTY: usize = 13;
+    pub const SHOE: usize = 14;
 }
 
 /// Where a node stands in the clip `Move`: A turns by a quarter about Z in half a second, while B
@@ -60,6 +61,7 @@ pub fn scenery() -> TinyGltf {
         "KHR_materials_ior",
         "KHR_materials_specular",
         "KHR_materials_transmission",
+        "KHR_materials_variants",
         "KHR_node_visibility",
         "KHR_xmp_json_ld"
     ]);
@@ -71,6 +73,7 @@ pub fn scenery() -> TinyGltf {
             { "type": "point", "intensity": 80, "range": 10 },
             { "type": "spot", "spot": { "innerConeAngle": 0.2, "outerConeAngle": 0.4 } }
         ]},
+        "KHR_materials_variants": { "variants": [{ "name": "Default" }, { "name": "Blue one" }] },
         "KHR_xmp_json_ld": { "packets": [{ "dc:title": "Demo" }] }
     });
     t.json["cameras"] = json!([
@@ -103,11 +106,12 @@ pub fn scenery() -> TinyGltf {
             "whole": 1, "large": 9_999_999_999_i64, "part": 0.5, "yes": true, "text": "t",
             "nothing": null, "list": [1, 2], "mixed": [1, "x"], "in": { "deep": { "er": [0.5] } }
         } }),
+        json!({ "name": "Shoe", "mesh": 2 }),
     ] {
         t.push("nodes", more);
     }
     t.json["scenes"] = json!([
-        { "name": "Main", "nodes": [0, 6, 7, 8, 9, 10, 11, 13], "extras": { "mood": "calm" } },
+        { "name": "Main", "nodes": [0, 6, 7, 8, 9, 10, 11, 13, 14], "extras": { "mood": "calm" } },
         { "name": "Second scene", "nodes": [node::ELSEWHERE] }
     ]);
     let primitive = |material: usize| {
@@ -120,6 +124,10 @@ pub fn scenery() -> TinyGltf {
         "meshes",
         json!({ "name": "Tree", "primitives": [primitive(1), primitive(2)] }),
     );
+    let mut shoe = primitive(1);
+    shoe["extensions"] = json!({ "KHR_materials_variants": {
+        "mappings": [{ "material": 2, "variants": [1] }] } });
+    t.push("meshes", json!({ "name": "Shoe", "primitives": [shoe] }));
     t.push(
         "materials",
         json!({

@@ -93,7 +93,7 @@ fn all_of_it_is_read() {
 
     let scenes: Vec<(&str, &[usize])> =
         asset.scenes.iter().map(|s| (&*s.name, &*s.roots)).collect();
-    let main: &[usize] = &[0, 6, 7, 8, 9, 10, 11, 13];
+    let main: &[usize] = &[0, 6, 7, 8, 9, 10, 11, 13, node::SHOE];
     let second: &[usize] = &[node::ELSEWHERE];
     assert_eq!(scenes, [("Main", main), ("Second scene", second)]);
     assert_eq!((asset.default_scene, &*asset.roots), (Some(0), main));
@@ -112,6 +112,9 @@ fn all_of_it_is_read() {
     // Names of morph targets are no extras.
     assert_eq!(asset.meshes[0].extras, Some(json!({ "lod": 0 })));
     assert_eq!(asset.meshes[0].target_names, ["Up", "Side"]);
+
+    assert_eq!(asset.material_variants, ["Default", "Blue one"]);
+    assert_eq!(asset.meshes[2].primitives[0].variant_materials, [(1, 2)]);
 
     let [_, paint, glass] = &asset.materials[..] else {
         panic!("{:?}", asset.materials)
@@ -162,7 +165,7 @@ fn each_kind_that_is_left_out_has_one_warning() {
         json["textures"][0]["extras"] = json!({ "a": 1 });
         json["samplers"][0]["extras"] = json!(5);
         json["meshes"][0]["primitives"][0]["attributes"]["_HEAT"] = json!(0);
-        json["scenes"][0]["nodes"] = json!([0, 6, 8, 9, 10, 11]);
+        json["scenes"][0]["nodes"] = json!([0, 6, 8, 9, 10, 11, 14]);
         json["nodes"][9].as_object_mut().unwrap().remove("camera");
     });
     let found = warnings(&asset);

@@ -18,12 +18,12 @@ use super::extras::{author_info, author_scene};
 use super::instances::author_instancer;
 use super::joints::{Hierarchy, Joint};
 use super::layer::{LayerBuilder, PrimId, ROOT};
-use super::materials::author_material;
 use super::meshes::{Bound, author_invisible, author_mesh};
 use super::nodes::{Follower, ShownNode, Xforms, shown_nodes};
 use super::placement::{Homes, MeshUse, Place, author_transform, place};
 use super::skeletons::SkeletonPlan;
 use super::time::Rate;
+use super::variants::Materials;
 use super::{ChosenClip, Converted, ConvertedHumanoid, ConvertedSkeleton, skeletons};
 use crate::error::Result;
 use crate::usd::read::values::matrices;
@@ -441,10 +441,8 @@ impl Builder<'_> {
         xforms: &HashMap<usize, PrimId>,
         skeletons: &[PrimId],
     ) -> Result<Vec<(String, usize)>> {
-        let mut scope = None;
         let mut prototypes: HashMap<usize, PrimId> = HashMap::new();
-        let mut materials: HashMap<usize, Path> = HashMap::new();
-        let mut images = Vec::new();
+        let mut materials = Materials::new(self.asset, self.root);
         for at in &self.uses {
             for index in &at.primitives {
                 let primitive = &self.asset.meshes[at.mesh].primitives[*index];
@@ -456,18 +454,6 @@ impl Builder<'_> {
                     continue;
                 }
                 let layer = &mut self.layer;
-                if let Some(material) = primitive.material
-                    && !materials.contains_key(&material)
-                {
-                    let scope = match scope {
-                        Some(scope) => scope,
-                        None => *scope.insert(layer.define(self.root, &["Materials"], "Scope")?),
-                    };
-                    let (prim, named) =
-                        author_material(layer, scope, self.asset, material, &mut self.warnings)?;
-                    materials.insert(material, layer.path(prim).clone());
-                    images.extend(named);
-                }
                 let parent = match at.place {
                     Place::Free => Some(at.node),
                     _ => at.skeleton.and_then(|s| self.plans[s].above),
@@ -490,16 +476,9 @@ impl Builder<'_> {
                     channels: &self.channels[s],
                     expressions: &self.expressions,
                 });
-                let material = primitive.material.and_then(|m| materials.get(&m));
                 let parent = parent.unwrap_or(self.root);
-                let mesh = author_mesh(
-                    layer,
-                    parent,
-                    self.asset,
-                    (at, *index),
-                    bound.as_ref(),
-                    material,
-                )?;
+                let mesh = author_mesh(layer, parent, self.asset, (at, *index), bound.as_ref())?;
+                materials.bind(layer, mesh, primitive, &mut self.warnings)?;
                 layer.extras(mesh, self.asset.meshes[at.mesh].extras.as_ref())?;
                 let chain = || self.asset.chain(at.node);
                 if !xforms.contains_key(&at.node)
@@ -514,10 +493,9 @@ impl Builder<'_> {
                 }
             }
         }
+        materials.author_variants(&mut self.layer)?;
         self.warn_of_instances();
-        images.sort();
-        images.dedup();
-        Ok(images)
+        Ok(materials.images)
     }
 
     /// What instances of meshes cannot have.

@@ -68,6 +68,14 @@ def main(file, *times):
         "comment": stage.GetRootLayer().comment,
         "prims": {},
     }
+    stage.SetEditTarget(stage.GetSessionLayer())
+    chosen = stage.GetDefaultPrim().GetVariantSet("materialVariant")
+    out["variants"] = [chosen.GetVariantSelection(), {}]
+    shoe = UsdShade.MaterialBindingAPI(stage.GetPrimAtPath("/scenery/Shoe/Shoe"))
+    for name in chosen.GetVariantNames():
+        chosen.SetVariantSelection(name)
+        out["variants"][1][name] = str(shoe.ComputeBoundMaterial()[0].GetPath())
+    stage.GetSessionLayer().Clear()
     for prim in stage.TraverseAll():
         found = {
             "type": prim.GetTypeName(),

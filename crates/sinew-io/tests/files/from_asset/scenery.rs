@@ -110,6 +110,13 @@ fn judged(python: &str, extension: &str) -> Outcome {
     data(&found, &prim);
     materials(&prim);
 
+    // The variant of glTF that is called Default is another one.
+    let bound = |name: &str| format!("/scenery/Materials/{name}");
+    let each = json!({
+        "Default": bound("Car_paint_"), "Default_1": bound("Car_paint_"), "Blue_one": bound("Glass")
+    });
+    assert_eq!(found["variants"], json!(["Default", each]));
+
     let other = &found["prims"]["/Second_scene"];
     assert_eq!(
         (&other["active"], &other["type"]),

@@ -157,6 +157,27 @@ fn scenes_and_instances() {
 }
 
 #[test]
+fn variants() {
+    let mapping = "/meshes/2/primitives/0/extensions/KHR_materials_variants/mappings/0";
+    let here = "meshes[2].primitives[0].extensions.KHR_materials_variants.mappings[0]";
+    let variants = format!("{mapping}/variants");
+    replaced(
+        &variants,
+        json!([2]),
+        &format!("{here}.variants[0]"),
+        "below 2",
+    );
+    replaced(
+        &variants,
+        json!([1, 1]),
+        &format!("{here}.variants[1]"),
+        "twice",
+    );
+    let material = format!("{mapping}/material");
+    replaced(&material, json!(3), &format!("{here}.material"), "below 3");
+}
+
+#[test]
 fn materials() {
     let here = "materials[1].extensions";
     let at = "/materials/1/extensions";

@@ -110,18 +110,10 @@ if [ -n "${SINEW_ASSETS:-}" ]; then
     "$SINEW_PYTHON" tests/crates/make_types.py --check
 fi
 
-# FBX is read by ufbx, which is C.
-features=()
-if command -v "${CC:-cc}" >/dev/null; then
-    features=(--features fbx)
-else
-    echo "without a C compiler (cc) FBX is left out (its tests show as ignored)" >&2
-fi
-
 # Every package, unless the arguments choose some.
 packages=(--workspace)
 for argument in "$@"; do
-    case "$argument" in -p* | --package*) packages=() features=() ;; esac
+    case "$argument" in -p* | --package*) packages=() ;; esac
 done
 # The engine, layers and stages, the readers, the rules, the checks, the command and the goldens; not a second time with WebGPU's default limits, nor
 # a crate that is built anew for its test.
@@ -133,5 +125,5 @@ if [ -n "$quick" ] && [ "${#packages[@]}" -gt 0 ]; then
     case " $* " in *" -- "*) ;; *) skipped=(-- --skip default_limits:: --skip a_renderer_takes_the_model) ;; esac
 fi
 
-exec cargo test ${packages[@]+"${packages[@]}"} --locked ${features[@]+"${features[@]}"} "$@" \
+exec cargo test ${packages[@]+"${packages[@]}"} --locked "$@" \
     ${skipped[@]+"${skipped[@]}"}

@@ -26,6 +26,7 @@ pub mod tiny_gltf;
 pub mod tolerance;
 pub mod trials;
 pub mod usd;
+pub mod walk;
 pub mod worker;
 
 /// The repository's folder.

@@ -348,3 +348,11 @@ pub const PACKED_POINTS: f64 = 1e-5;
 /// How much further from f64 than the mirror's the GPU's normals may be where f32 loses digits on either side: each rounds in its own
 /// way, so that one of a few dozen products is off by some times the other.
 pub const AS_NEAR_AS_THE_MIRROR: f64 = 4.0;
+
+/// Metres that a locked foot slides in a contact: its heel rolls a little before the ball carries
+/// it. The goal is 0.01.
+pub const LOCKED_FOOT: f64 = 0.003;
+
+/// How much faster, and how much more abruptly, a knee bends when its foot is locked: bending a
+/// nearly straight leg by a millimetre takes degrees.
+pub const KNEE_OF_A_LOCKED_FOOT: f64 = 1.4;

@@ -42,6 +42,11 @@ pub const FILE_CODES: &[Code] = &[
     row("REF_AXES", Warning, "", "a bone is rotated about its length in the bind pose: +X is not the axis that it bends about", REPOSE),
     row("REF_Y_TO_CHILD", Warning, "", "the +Y axis of a bone does not point to its child in the bind pose", REPOSE),
     row("REF_TPOSE_ARM", Warning, "", "an arm is not stretched along X in the bind pose", REPOSE),
+    row("REF_TPOSE_LEG", Warning, "", "a leg does not point straight down in the bind pose", REPOSE),
+    row("REF_FOOT", Warning, "", "a foot is not perpendicular to its leg in the bind pose, or its toes do not point along +Z", REPOSE),
+    row("REF_HAND", Warning, "", "a hand is not flat with its palm facing the ground in the bind pose", REPOSE),
+    row("REF_FINGER", Warning, "", "a finger is not stretched along X in the bind pose", REPOSE),
+    row("REF_THUMB", Warning, "", "a thumb is not level and halfway between X and Z in the bind pose", REPOSE),
     row("REF_UP", Warning, "", "the character does not stand upright in the bind pose", REPOSE),
     row("REF_FACING", Warning, "", "the character does not face +Z in the bind pose", REPOSE),
     // VRM: humanoid

@@ -1,6 +1,7 @@
 //! Retargeting: directions, positions, what is left alone, what is recognised, what is refused.
 
 mod facing;
+mod feet;
 mod maps;
 mod poses;
 mod root;

@@ -16,13 +16,13 @@ use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
 use sinew_animate::retarget::{
-    ClipSource, RetargetOptions, RetargetPose, Retargeter, sample_times,
+    ClipSource, LockedFeet, RetargetOptions, RetargetPose, Retargeter, lock_feet, sample_times,
 };
 use sinew_io::{humanoid, placement, rig, shape_names};
 
 use crate::open::AnimArgs;
 use crate::progress::Progress;
-use crate::report::{print_findings, print_result};
+use crate::report::{count, print_findings, print_result};
 use matching::Matching;
 use report::Report;
 
@@ -80,6 +80,10 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     arm_space: f64,
+    /// Keep feet in place while those of CLIP stand: the legs are bent and the hips lowered so that
+    /// the feet of a character with other proportions do not slide.
+    #[arg(long, conflicts_with = "in_place")]
+    lock_feet: bool,
     /// Write only the SkelAnimation, so that TARGET's Skeleton can reference it.
     #[arg(long)]
     animation_only: bool,
@@ -101,6 +105,7 @@ const AFTER_HELP: &str = "Examples:
   sinew retarget walk.usdc hero.usda -o walk_for_hero.usda --animation-only --in-place
   sinew retarget dances.glb avatar.vrm -o avatar_dance.usdz --clip Waltz
   sinew retarget walk.bvh hero.usda -o hero_walk.usda --json | jq .map > map.json
+  sinew retarget walk.bvh dwarf.vrm -o dwarf_walk.usda --lock-feet
   sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -172,6 +177,16 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let mut retargeted = retargeter
         .retarget_clip(&source, &target_rig, &times, &channels)
         .map_err(|e| e.in_file(&args.source))?;
+    let feet = match args.lock_feet {
+        true => Some(lock_feet(
+            &mut retargeted,
+            &source,
+            (&source_rig, &target_rig),
+            &matching.map,
+            rate.time_codes_per_second,
+        )?),
+        false => None,
+    };
 
     character.add_expressions(&target.path, &mut retargeted, rate.time_codes_per_second);
     let weight_times = retargeted.blend_shape_weights.times();
@@ -186,6 +201,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let moved = moved_joints(&instance, &times);
     warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
     warnings.extend(retargeter.warnings().iter().cloned());
+    warnings.extend(feet.and_then(|feet| unlocked_feet(&feet, &source_rig, &target_rig)));
     warnings.extend(missing_channels(&clip, &retargeted, &target_rig));
     warnings.extend(rate_change(
         &target_scene,
@@ -200,6 +216,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         &time_line,
         &times,
         &retargeter,
+        feet,
     );
     let target_path = target.path.clone();
     drop(target_scene);
@@ -261,6 +278,42 @@ fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
         }
     }
     moved
+}
+
+/// The warning that there was nothing to lock, or that a leg is too short for it.
+fn unlocked_feet(
+    feet: &LockedFeet,
+    source: &sinew_animate::retarget::Rig,
+    target: &sinew_animate::retarget::Rig,
+) -> Option<Warning> {
+    /// Metres.
+    const SHORT: f64 = 0.01;
+    if feet.contacts == 0 {
+        let message = "no foot stands still on the ground in this clip: no foot is locked";
+        return Some(Warning::new(
+            "retarget-no-contacts",
+            source.label(),
+            message,
+        ));
+    }
+    if feet.skipped > 0 {
+        let message = format!(
+            "the feet stand {} where they would have to be moved by more than a quarter of the leg: they are not locked there",
+            count(feet.skipped, "time")
+        );
+        return Some(Warning::new(
+            "retarget-feet-skipped",
+            target.label(),
+            message,
+        ));
+    }
+    (feet.out_of_reach > SHORT).then(|| {
+        let message = format!(
+            "a leg is up to {:.1} cm too short to keep its foot in place: the foot slides there",
+            feet.out_of_reach * 100.0
+        );
+        Warning::new("retarget-feet-reach", target.label(), message)
+    })
 }
 
 /// The warning about channels of the clip that the target has no blend shapes for.

@@ -7,7 +7,9 @@ use serde::Serialize;
 use sinew::Warning;
 use sinew::scene::TimeLine;
 use sinew::skel::SkelAnimation;
-use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig};
+use sinew_animate::retarget::{
+    Bone, BoneMap, BonePair, Humanoid, LockedFeet, Retargeter, Rig, Sliding,
+};
 
 use super::matching::{MatchedBy, Matching, unmatched};
 use crate::error::Result;
@@ -32,6 +34,9 @@ pub struct Report {
     frames_per_second: f64,
     /// Factor of the root's translation.
     root_scale: f64,
+    /// What --lock-feet did, in metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feet: Option<LockedFeet>,
     bones: Vec<Row>,
     /// The pairs of joints, in the form of a MAP.json.
     map: BoneMap,
@@ -57,6 +62,7 @@ impl Report {
         time_line: &TimeLine,
         times: &[f64],
         retargeter: &Retargeter,
+        feet: Option<LockedFeet>,
     ) -> Self {
         let names = |humanoid: &Option<Humanoid>| match (matching.by, humanoid) {
             (MatchedBy::Map, _) => Some("from MAP.json".to_owned()),
@@ -84,6 +90,7 @@ impl Report {
             time_codes_per_second: time_line.time_codes_per_second,
             frames_per_second: time_line.frames_per_second,
             root_scale: retargeter.root_scale(),
+            feet,
             bones: rows(matching, source, target),
             map: matching.map.clone(),
             unmatched_source: own(source, |p| &p.source),
@@ -130,7 +137,24 @@ impl Report {
             self.target,
             names(&self.target_names)
         );
-        let _ = writeln!(out, "  root motion scaled by {:.4}\n", self.root_scale);
+        let _ = writeln!(out, "  root motion scaled by {:.4}", self.root_scale);
+        if let Some(feet) = &self.feet {
+            let slide =
+                |s: &Sliding| format!("{:.1} cm (worst {:.1})", s.mean * 100.0, s.worst * 100.0);
+            let ground = match feet.belt > 0.0 {
+                true => format!(" with ground that moves at {:.2} m/s", feet.belt),
+                false => String::new(),
+            };
+            let _ = writeln!(
+                out,
+                "  feet locked in {}{ground}: they slid by {}, now by {}; hips lowered by up to {:.1} cm",
+                count(feet.contacts, "contact"),
+                slide(&feet.before),
+                slide(&feet.after),
+                feet.lowered * 100.0
+            );
+        }
+        let _ = writeln!(out);
         let cell = |v: &Option<String>| v.clone().unwrap_or_else(|| "-".to_owned());
         let head = ("bone".to_owned(), "source".to_owned(), "target".to_owned());
         let lines: Vec<(String, String, String)> = std::iter::once(head)

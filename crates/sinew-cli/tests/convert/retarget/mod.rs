@@ -1,5 +1,6 @@
 //! `sinew retarget`, and what usd-core makes of its output.
 
+mod feet;
 mod formats;
 mod stages;
 
@@ -60,6 +61,7 @@ pub fn trials() -> Vec<Trial> {
         "usd_core_reads_the_animation_alone",
         usd_core_reads_the_animation_alone,
     ));
+    trials.extend(feet::trials());
     trials.extend(formats::trials());
     trials
 }

@@ -34,10 +34,11 @@ pub struct Args {
     /// formats they are written to the folder OUT_textures.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
     output: PathBuf,
-    /// Clip to convert, or several clips that play together (A+B). `all` writes every clip and
-    /// binds the skeletons to the first; it never means a clip of the name "all".
-    #[arg(long, value_name = "NAME|all", default_value = "all")]
-    clip: String,
+    /// Clip to convert, by its name, or by the last words of its name or a glob, if only one clip
+    /// fits; A+B are two clips that play together. Without this every clip is written, and the
+    /// skeletons are bound to the first. A USD file keeps all of its clips; this one is bound.
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
     /// Write the composed stage as one layer, without references, sublayers and variants.
     #[arg(long)]
     flatten: bool,
@@ -93,9 +94,9 @@ struct ClipReport {
 }
 
 pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
-    let choice = match args.clip.as_str() {
-        "all" => ClipChoice::All,
-        name => ClipChoice::Named(name.to_owned()),
+    let choice = match &args.clip {
+        Some(name) => ClipChoice::Named(name.clone()),
+        None => ClipChoice::All,
     };
     let options = args.compose.options(choice)?;
     let mut progress = Progress::new(quiet);
@@ -112,6 +113,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);
     } else {
         file.author_variants()?;
+        file.author_chosen_clip()?;
         warnings.extend(file.save_as(&args.output)?);
     }
     drop(progress);

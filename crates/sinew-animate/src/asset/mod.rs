@@ -6,6 +6,7 @@
 //! column vectors; times are in seconds.
 
 mod clip;
+mod clip_names;
 mod material;
 mod mesh;
 mod node;
@@ -20,6 +21,7 @@ use crate::retarget::Bone;
 use sinew::error::Warning;
 
 pub use clip::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
+pub use clip_names::{FoundName, find_clip_name, unique_clip_name};
 pub use material::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 pub use mesh::{Faces, Mesh, MorphTarget, Primitive};
 pub use node::{LocalTransform, Node, Trs};

@@ -5,6 +5,7 @@
 //! - `write` writes bakes, edits and copies.
 //! - `from_asset` turns an [`Asset`](sinew_animate::asset::Asset) of another format into a stage.
 
+mod clips;
 pub(crate) mod file;
 mod fingerprint;
 mod from_asset;
@@ -13,6 +14,7 @@ pub(crate) mod read;
 mod variants;
 pub(crate) mod write;
 
+pub use clips::{ClipFit, StageClip};
 pub use file::{ClipChoice, OpenOptions, ReadOptions, UsdFile};
 pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};

@@ -21,7 +21,7 @@ use sinew::scene::{
     XformStack,
 };
 use sinew::skel::binding::{Binding, PrimKind, Reached};
-use sinew::skel::{SkelAnimation, Skeleton, SkeletonInstance, binding};
+use sinew::skel::{AnimSource, SkelAnimation, Skeleton, SkeletonInstance, binding};
 
 impl UsdFile {
     /// Reads everything skinning needs.
@@ -41,7 +41,14 @@ impl UsdFile {
     fn read_scene(&self, options: ReadOptions) -> Result<Scene, sinew_stage::Error> {
         let stage = &self.stage;
         let tree = read_tree(stage);
-        let resolution = binding::resolve(&tree.tree, options.anim_source);
+        let mut resolution = binding::resolve(&tree.tree, options.anim_source);
+        if options.anim_source == AnimSource::AtBinding {
+            // A chosen clip is bound at its Skeletons.
+            for b in &mut resolution.bindings {
+                let chosen = self.chosen_clip.of_skeleton(&tree.tree[b.skeleton].path);
+                b.animation = chosen.and_then(|a| tree.index_of(a)).or(b.animation);
+            }
+        }
         let mut warnings = resolution.warnings;
         let interpolation = Interpolation::Linear;
         let mut builder = SceneBuilder {
@@ -119,6 +126,7 @@ impl UsdFile {
             bindings.push(skin);
         }
         warnings.append(&mut builder.warnings);
+        warnings.extend(self.chosen_clip.warnings.iter().cloned());
         warnings.extend(
             self.origin()
                 .map_or(&[][..], |o| &o.warnings)

@@ -2,6 +2,7 @@
 
 mod bake;
 mod check;
+mod clip_joints;
 mod completions;
 mod convert;
 mod devices;

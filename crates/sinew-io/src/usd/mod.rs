@@ -17,6 +17,7 @@ pub(crate) mod write;
 pub use clips::{ClipFit, StageClip};
 pub use file::{ClipChoice, OpenOptions, ReadOptions, UsdFile};
 pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
+pub use from_asset::find_asset_clip;
 pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use variants::VariantSelection;
 pub use write::bake_output::BakeOutput;

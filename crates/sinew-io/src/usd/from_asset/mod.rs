@@ -74,9 +74,9 @@ fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
         ClipChoice::First => Ok(all.take(1).collect()),
         ClipChoice::All => Ok(all.collect()),
         ClipChoice::Named(name) => {
-            let sources = match find(asset, name) {
+            let sources = match find_asset_clip(asset, name) {
                 Err(Error::NoSuchClip { .. }) if name.contains('+') => {
-                    let parts = name.split('+').map(|part| find(asset, part));
+                    let parts = name.split('+').map(|part| find_asset_clip(asset, part));
                     parts.collect::<Result<Vec<usize>>>()?
                 }
                 whole => vec![whole?],
@@ -88,8 +88,11 @@ fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
     }
 }
 
-/// The clip that a text names.
-pub(crate) fn find(asset: &Asset, asked: &str) -> Result<usize> {
+/// Finds the clip of an asset that a text names, as [`ClipChoice::Named`] does, and gives its index.
+///
+/// # Errors
+/// [`Error::NoSuchClip`] and [`Error::AmbiguousClip`].
+pub fn find_asset_clip(asset: &Asset, asked: &str) -> Result<usize> {
     let file = || asset.file.clone();
     let name = |clip: usize| asset.clips[clip].name.clone();
     let asked = asked.to_owned();

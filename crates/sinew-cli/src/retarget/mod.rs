@@ -147,7 +147,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     skeleton_file.check_output(&args.output)?;
     let source_scene = skeleton_file.scene(args.anim.read())?;
     let time_line = match &clip_file.model {
-        Some(_) => source_file.scene(args.anim.read())?.time_line,
+        Some(_) => source_file.time_line(),
         None => source_scene.time_line,
     };
     let target_scene = target_file.scene(args.anim.read())?;

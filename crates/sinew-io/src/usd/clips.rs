@@ -36,6 +36,8 @@ pub struct StageClip {
     pub path: String,
     /// Paths of the Skeletons that it drives as the file is.
     pub drives: Vec<String>,
+    /// Paths of the Skeletons that it was made for, if it says so.
+    pub made_for: Vec<String>,
 }
 
 /// How much of a clip a Skeleton takes.
@@ -192,9 +194,17 @@ fn read_clips(tree: &StageTree<'_>) -> Result<Vec<StageClip>, sinew_stage::Error
             name: name_of(&tree.prims[i])?,
             path: tree.tree[i].path.clone(),
             drives: driven.remove(&i).unwrap_or_default(),
+            made_for: made_for_of(&tree.prims[i])
+                .iter()
+                .map(|p| p.as_str().to_owned())
+                .collect(),
         });
     }
     Ok(out)
+}
+
+fn made_for_of(prim: &Prim<'_>) -> Vec<Path> {
+    prim.relationship(MADE_FOR).forwarded_targets()
 }
 
 fn name_of(prim: &Prim<'_>) -> Result<String, sinew_stage::Error> {
@@ -266,7 +276,7 @@ impl<'t> Fits<'t> {
             if let Some(prim) = prim {
                 tokens[0] = read_uniform(&prim.attribute("joints"))?.unwrap_or_default();
                 tokens[1] = read_uniform(&prim.attribute("blendShapes"))?.unwrap_or_default();
-                made_for = prim.relationship(MADE_FOR).forwarded_targets();
+                made_for = made_for_of(&prim);
             }
             let [joints, shapes] = tokens;
             let has_joints = !joints.is_empty();
@@ -382,7 +392,7 @@ fn find(file: &UsdFile, clips: &[StageClip], asked: &str) -> Result<Vec<usize>> 
 }
 
 /// A clip's name as the name of a prim: each character that no prim name may have becomes `_`.
-fn as_prim_name(name: &str) -> String {
+pub(crate) fn as_prim_name(name: &str) -> String {
     let part = |c: char| match c == '_' || c.is_alphanumeric() {
         true => c,
         false => '_',

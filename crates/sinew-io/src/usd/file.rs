@@ -118,9 +118,20 @@ impl UsdFile {
         options: &OpenOptions,
         layer: Option<Arc<Layer>>,
     ) -> Result<Self> {
+        let layer = layer.map(|layer| (root.to_owned(), layer));
+        Self::compose_layers(file, root, options, layer)
+    }
+
+    /// Opens the layer `root`. The layers in `in_memory` stand for the assets of these names.
+    pub(crate) fn compose_layers(
+        file: &Path,
+        root: &str,
+        options: &OpenOptions,
+        in_memory: impl IntoIterator<Item = (String, Arc<Layer>)>,
+    ) -> Result<Self> {
         let mut resolver = FileResolver::new(options.search_paths.clone());
-        if let Some(layer) = layer {
-            resolver.add_layer(root, layer);
+        for (name, layer) in in_memory {
+            resolver.add_layer(name, layer);
         }
         let resolver = Arc::new(resolver);
         let mut stage_options = StageOptions::new(resolver.clone(), root);

@@ -33,6 +33,26 @@ impl UsdFile {
         self.all_read(self.read_scene(options))
     }
 
+    /// The stage's range and rates.
+    #[must_use]
+    pub fn time_line(&self) -> TimeLine {
+        let stage = &self.stage;
+        TimeLine {
+            range: stage.start_time_code().zip(stage.end_time_code()),
+            time_codes_per_second: stage.time_codes_per_second(),
+            frames_per_second: stage.frames_per_second(),
+        }
+    }
+
+    /// Length of one unit in metres, if the file says it.
+    #[must_use]
+    pub fn authored_meters_per_unit(&self) -> Option<f64> {
+        match self.stage.authored_metadata("metersPerUnit") {
+            Ok(Some(Value::Double(meters))) => Some(meters),
+            _ => None,
+        }
+    }
+
     /// What was read of the stage.
     pub(crate) fn all_read<T>(&self, read: Result<T, sinew_stage::Error>) -> Result<T> {
         read.map_err(|e| Error::open(&self.file, e))
@@ -148,12 +168,7 @@ impl UsdFile {
         warnings.extend(diagnostics.map(|d| Warning::new("composition", file.as_str(), d)));
         let mut animations: Vec<_> = builder.animations.into_values().collect();
         animations.sort_by(|a, b| a.path.cmp(&b.path));
-        let time_line = TimeLine {
-            range: stage.start_time_code().zip(stage.end_time_code()),
-            time_codes_per_second: stage.time_codes_per_second(),
-            frames_per_second: stage.frames_per_second(),
-        };
-        let mut scene = Scene::new(&self.file, time_line);
+        let mut scene = Scene::new(&self.file, self.time_line());
         if let Some(Value::Token(up)) = stage.metadata("upAxis")?
             && up.as_str() == "Z"
         {

@@ -9,7 +9,7 @@ use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_io::ClipChoice;
 use sinew_io::usd::{BakeEdits, Origin};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
 use crate::open::{AnimArgs, ComposeArgs};
@@ -101,7 +101,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let options = args.compose.options(choice)?;
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    let mut file = sinew_io::open_with(&args.input, &options)?;
+    let mut file = sinew_io::open_with(&args.input, &options).map_err(with_advice)?;
     let scene = file.scene(args.anim.read())?;
     let mut warnings = scene.warnings.clone();
     file.check_output(&args.output)?;
@@ -127,6 +127,17 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         (false, false) => print_result(&describe(&report))?,
     }
     Ok(exit)
+}
+
+/// The library's error, with advice about the options of this command, which the library does not
+/// know.
+fn with_advice(error: sinew_io::Error) -> Error {
+    match &error {
+        sinew_io::Error::NoSuchClip { asked, .. } if asked == "all" => {
+            Error::Message(format!("{error}; without --clip every clip is converted"))
+        }
+        _ => error.into(),
+    }
 }
 
 fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<Warning>) -> Report {

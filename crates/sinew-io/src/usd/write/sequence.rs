@@ -51,6 +51,16 @@ pub struct SequencePart<'a> {
     pub rate: f64,
 }
 
+impl SequencePart<'_> {
+    /// Why no layer has the clip just so.
+    fn why_unpublished(&self) -> &'static str {
+        match self.file.made {
+            Some(_) => "it is converted",
+            None => "its joints get other paths",
+        }
+    }
+}
+
 /// The clips of one Skeleton of a character.
 pub struct SkeletonSequence<'a> {
     pub skeleton: &'a PlacedSkeleton,
@@ -328,7 +338,7 @@ impl Assembly<'_> {
             }
             false => {
                 let prim = ScenePath::parse(COPY).unwrap_or_default();
-                let why = "it is converted";
+                let why = part.why_unpublished();
                 let file = self.copy((skeleton, 0), part, &part.animation, &prim, why);
                 Reference {
                     asset: beside(&file, self.out).into(),
@@ -574,7 +584,7 @@ impl Form {
     fn misfit(&self, part: &SequencePart<'_>, varies: &Varies) -> Option<&'static str> {
         let animation = &part.animation;
         match published_at(part) {
-            _ if !part.is_published => Some("it is converted"),
+            _ if !part.is_published => Some(part.why_unpublished()),
             None => Some("value clips are read from one layer, and its values come from several"),
             Some(_) if animation.joints != self.joints || animation.blend_shapes != self.shapes => {
                 Some("value clips in a sequence need the same joints and blend shapes in one order")

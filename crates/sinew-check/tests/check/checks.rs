@@ -292,6 +292,7 @@ const NOT_FINDINGS: &[&str] = &[
     "asset-missing",
     "blend-shape-broken",
     "blend-shapes-dropped",
+    "clip-copied",
     "clip-elsewhere",
     "clip-joints",
     "clip-transforms",

@@ -350,7 +350,12 @@ fn matched(
             );
             warnings.push(Warning::new("clip-joints", &clip.path, message));
         }
-        let name = clip.name.clone();
+        // What `retarget --animation-only` names so is known by its file.
+        let stem = request.file.file_stem().unwrap_or_default();
+        let name = match clip.name.as_str() {
+            "Animation" => stem.to_string_lossy().into_owned(),
+            name => name.to_owned(),
+        };
         out.push((
             t,
             Found {

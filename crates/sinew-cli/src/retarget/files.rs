@@ -5,7 +5,7 @@ use sinew::Warning;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::skel::SkelAnimation;
 use sinew_animate::asset::{Asset, AssetClip, Track, TrackTarget};
-use sinew_animate::humanoid::{ApplyOptions, apply, reference_asset};
+use sinew_animate::humanoid::{ApplyOptions, apply_to_all, reference_asset};
 use sinew_io::usd::{UsdFile, find_asset_clip};
 use sinew_io::{OpenOptions, read_asset, skeletons};
 
@@ -63,7 +63,7 @@ pub fn source(args: &Args) -> Result<Source> {
         .any(|t| matches!(t.target, TrackTarget::Bone(_)));
     asset.clips = vec![clip];
     if on_bones {
-        asset = applied(asset)?;
+        asset = applied(asset, args.source_skeleton.is_some())?;
     }
     Ok(Source {
         file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
@@ -158,8 +158,8 @@ impl Character {
 }
 
 /// Applies a clip for any humanoid to the file's own model, or else to a model in the reference
-/// pose.
-fn applied(asset: Asset) -> Result<Asset> {
+/// pose. Of several humanoid skeletons the first one moves, or `all`, of which one is chosen later.
+fn applied(asset: Asset, all: bool) -> Result<Asset> {
     let model = match asset.humanoids.iter().any(|h| !h.bones.is_empty()) {
         true => asset.clone(),
         false => Asset {
@@ -167,6 +167,8 @@ fn applied(asset: Asset) -> Result<Asset> {
             ..reference_asset()
         },
     };
-    let applied = apply(&model, &asset, &asset.clips[0], &ApplyOptions::default())?;
-    Ok(applied.into_asset(model))
+    let only = (!all).then_some(0);
+    let options = ApplyOptions::default();
+    let applied = apply_to_all(&model, &asset, &asset.clips[0], &options, only)?;
+    Ok(applied.into_applied().into_asset(model))
 }

@@ -574,7 +574,12 @@ fn wrong_requests_write_nothing() -> Result<(), Failed> {
 }
 
 /// Where usd-core has the points, by its own bake.
-fn in_usd_core(python: &str, file: &Path, times: &[f64]) -> Result<Vec<Vec<DVec3>>, Failed> {
+fn in_usd_core(
+    python: &str,
+    file: &Path,
+    times: &[f64],
+    mesh: usize,
+) -> Result<Vec<Vec<DVec3>>, Failed> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/convert/character_readback.py");
     let output = Command::new(python)
         .arg(script)
@@ -586,7 +591,7 @@ fn in_usd_core(python: &str, file: &Path, times: &[f64]) -> Result<Vec<Vec<DVec3
     }
     let read: Value = serde_json::from_slice(&output.stdout)?;
     let at = |time: &f64| {
-        let points = read["points"][0][format!("{time:?}")].as_array();
+        let points = read["points"][mesh][format!("{time:?}")].as_array();
         let points = points.expect("points at every time").iter();
         points
             .map(|p| DVec3::from([0, 1, 2].map(|i| p[i].as_f64().expect("a number"))))
@@ -608,10 +613,46 @@ fn usd_core_plays_the_same(python: &str) -> Result<(), Failed> {
     ];
     let (out, _) = animate(&bench, &["a.usda", "b.usda", "a.usda@50", "c.usda@65"])?;
     judge(python, &out, &sequence)?;
-    // A rate that is not the first one's needs a factor in a reference too.
-    bench.write("d.usda", clip("D", 24.0, &[[0.0, 0.0, 0.0, 0.0]]).layer());
-    let (out, _) = animate(&bench, &["c.usda@12"])?;
-    judge(python, &out, &[part(12.0, &swapped, 0.0, 1.0)])
+    // A single clip of another skeleton is a reference, and scaled by USD where its rate is not that
+    // of the first clip.
+    let hero = bench.path("hero.usda");
+    let text = std::fs::read_to_string(&hero)?;
+    let one = &text[text.find("def SkelRoot").ok_or("a SkelRoot")?..];
+    let other = one
+        .replace("/Hero", "/Set/Other")
+        .replace("Root \"Hero\"", "Root \"Other\"");
+    let other = other.replace("\"A", "\"X").replace("/B\"", "/Y\"");
+    let one = one.replace("/Hero", "/Set/Hero");
+    let set = "#usda 1.0\n(\n    defaultPrim = \"Set\"\n)\ndef Xform \"Set\" {\n";
+    std::fs::write(&hero, format!("{set}{one}{other}}}\n"))?;
+    let text = swapped
+        .layer()
+        .replace("\"A", "\"X")
+        .replace("/B\"", "/Y\"");
+    bench.write("c.usda", text);
+    let (out, told) = animate(&bench, &["a.usda", "c.usda@12"])?;
+    assert_eq!(told, "");
+    let text = std::fs::read_to_string(&out)?;
+    assert!(!text.contains("clips"), "{text}");
+    let truths = [part(1.0, &walk, 1.0, 1.0), part(12.0, &swapped, 0.0, 2.5)];
+    let times: Vec<f64> = (-5..60).map(f64::from).collect();
+    let found = [0, 1].map(|mesh| in_usd_core(python, &out, &times, mesh));
+    for (found, truth_of) in found.into_iter().zip(&truths) {
+        for (time, points) in times.iter().zip(found?) {
+            let truth = truth(std::slice::from_ref(truth_of), *time);
+            compare(&format!("usd-core at {time}"), &points, &truth)?;
+        }
+    }
+    let scene = sinew_io::open(&out)?.scene(Default::default())?;
+    for (bound, truth_of) in scene.bound_skins().zip(&truths) {
+        for time in times.iter().map(|t| t + 0.375) {
+            let (skin, pose) = (bound.skin(Time::At(time))?, bound.pose(Time::At(time))?);
+            let truth = truth(std::slice::from_ref(truth_of), time);
+            let points = reference::deform(&skin, &pose).points;
+            compare(&format!("at {time}"), &points, &truth)?;
+        }
+    }
+    Ok(())
 }
 
 fn wave_at_sixty() -> Clip {
@@ -628,7 +669,7 @@ fn judge(python: &str, out: &Path, parts: &[Part<'_>]) -> Result<(), Failed> {
         .into_iter()
         .filter(|t| t.fract() == 0.0)
         .collect();
-    let found = in_usd_core(python, out, &whole)?;
+    let found = in_usd_core(python, out, &whole, 0)?;
     for (time, points) in whole.iter().zip(found) {
         compare(
             &format!("usd-core at {time}"),
@@ -687,7 +728,7 @@ fn published_clips(python: &str) -> Result<(), Failed> {
     for (clip, from) in [(&walk, first), (&stay, 200.0)] {
         let alone = alone(clip)?;
         let moved: Vec<f64> = times.iter().map(|t| t - first + from).collect();
-        let judged = in_usd_core(python, Path::new(&out), &moved)?;
+        let judged = in_usd_core(python, Path::new(&out), &moved, 0)?;
         for ((time, moved), judged) in times.iter().zip(&moved).zip(judged) {
             let expected = deformed(&alone, *time);
             let found = deformed(Path::new(&out), *moved);

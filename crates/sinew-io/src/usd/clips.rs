@@ -11,6 +11,7 @@ use sinew_layer::{Layer, Path, Value};
 use sinew_stage::Prim;
 
 use super::file::UsdFile;
+use super::from_asset::convert::Origin;
 use super::read::tree::{StageTree, read_tree};
 use super::read::values::read_uniform;
 use super::variants::SESSION;
@@ -398,6 +399,19 @@ pub(crate) fn as_prim_name(name: &str) -> String {
         false => '_',
     };
     name.chars().map(part).collect()
+}
+
+impl Origin {
+    /// Index of the clip that a text names, as in [`ClipChoice::Named`](super::ClipChoice::Named).
+    /// `None` if not one clip alone fits.
+    #[must_use]
+    pub fn find_clip(&self, asked: &str) -> Option<usize> {
+        let names: Vec<&str> = self.clips.iter().map(|(name, _)| name.as_str()).collect();
+        match find_clip_name(&names, asked) {
+            FoundName::One(clip) => Some(clip),
+            FoundName::None | FoundName::Several(_) => None,
+        }
+    }
 }
 
 /// A Skeleton, the index of the SkelAnimation for it, and how that fits.

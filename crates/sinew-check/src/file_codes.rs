@@ -108,6 +108,8 @@ pub const FILE_CODES: &[Code] = &[
     row("bone-not-joint", Warning, "", "the node of a human bone is not a joint: its rest pose is used as its bind pose", "make the node a joint of a skin"),
     row("hips-height", Warning, "", "the height of the hips is unknown in the clip or the model: translations are not scaled", "map the hips on both sides"),
     row("pose-off-reference", Warning, "", "the axes of bones differ from the extension's reference pose: a clip rotates these bones in the wrong direction", REPOSE),
+    row("humanoid-shared", Warning, "", "two humanoid skeletons of the file share nodes: a clip moves them as the first skeleton says", "give each humanoid skeleton its own nodes"),
+    row("humanoid-unmoved", Warning, "", "a clip of human bones moves none of the bones of a humanoid skeleton", "map the bones that the clip moves"),
     row("track-ignored", Warning, "", "a clip has a track that applies only to its own model: the track is ignored", "animate human bones"),
     row("retarget-lying", Warning, "", "a retargeted character lies while the source character stands, or the other way round", "retarget with the reference pose `rest`"),
     // Conversion to UsdSkel

@@ -55,9 +55,15 @@ pub struct Args {
     /// follow.
     #[arg(long, value_name = "MAP.json")]
     map: Option<PathBuf>,
-    /// Clip to take, by name or prim path. Without this: the clip that moves CLIP's skeleton.
+    /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits; in a
+    /// USD file also the path of a SkelAnimation. Without this: the first clip, or in a USD file the
+    /// one that moves the skeleton.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
+    /// File with the skeleton that the clip was made for, if CLIP has none, or one without its bind
+    /// pose. Its joints are found by their paths, or else by their last names.
+    #[arg(long, value_name = "FILE")]
+    source_model: Option<PathBuf>,
     /// Remove the horizontal motion of the root.
     #[arg(long)]
     in_place: bool,
@@ -87,7 +93,7 @@ pub struct Args {
     /// Write only the SkelAnimation, so that TARGET's Skeleton can reference it.
     #[arg(long)]
     animation_only: bool,
-    /// Skeleton of CLIP, if there are several.
+    /// Skeleton of CLIP, or of --source-model, if there are several.
     #[arg(long, value_name = "PATH")]
     source_skeleton: Option<String>,
     /// Skeleton of TARGET, if there are several.
@@ -104,6 +110,7 @@ const AFTER_HELP: &str = "Examples:
   sinew retarget walk.usdc hero.usda -o hero_walk.usda
   sinew retarget walk.usdc hero.usda -o walk_for_hero.usda --animation-only --in-place
   sinew retarget dances.glb avatar.vrm -o avatar_dance.usdz --clip Waltz
+  sinew retarget walk_only.usda hero.usda -o hero_walk.usda --source-model walker.usda
   sinew retarget walk.bvh hero.usda -o hero_walk.usda --json | jq .map > map.json
   sinew retarget walk.bvh dwarf.vrm -o dwarf_walk.usda --lock-feet
   sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
@@ -141,28 +148,38 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let (source_file, target_file) = (&clip_file.file, &character.file);
     target_file.check_output(&args.output)?;
     source_file.check_output(&args.output)?;
-    let source_scene = source_file.scene(args.anim.read())?;
+    let skeleton_file = clip_file.skeletons();
+    skeleton_file.check_output(&args.output)?;
+    let source_scene = skeleton_file.scene(args.anim.read())?;
+    let time_line = match &clip_file.model {
+        Some(_) => source_file.time_line(),
+        None => source_scene.time_line,
+    };
     let target_scene = target_file.scene(args.anim.read())?;
-    let (placed, clip) = selection::source(args, source_file, &source_scene)?;
+    let (placed, clip) = selection::source(args, &clip_file, &source_scene, &mut warnings)?;
     let target = selection::target(args, &target_scene)?;
     let source_rig = rig(&source_scene, placed)?;
     let target_rig = rig(&target_scene, target)?;
     let given = [
-        humanoid(source_file, placed, &source_rig),
+        humanoid(skeleton_file, placed, &source_rig),
         humanoid(target_file, target, &target_rig),
     ];
     let matching = Matching::find(&source_rig, &target_rig, given, args.map.as_deref())?;
     let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
 
     let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
-    let moves = scene_times(&source_scene, placed.prim);
+    // The transforms of another file are not the clip's.
+    let moves = match &clip_file.model {
+        Some(_) => Vec::new(),
+        None => scene_times(&source_scene, placed.prim),
+    };
     let target_moves = scene_times(&target_scene, target.prim);
     let keys: Vec<f64> = clip.joint_times().chain(moves.iter().copied()).collect();
     let bounds = bounds(&keys);
     let within = |t: &f64| bounds.is_some_and(|(first, last)| (first..=last).contains(t));
     let inside = target_moves.iter().copied().filter(within);
     let keys = keys.iter().copied().chain(inside);
-    let rate = &source_scene.time_line;
+    let rate = &time_line;
     let step = rate.time_codes_per_second / rate.frames_per_second;
     let times = sample_times(keys, step);
     let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;

@@ -1,9 +1,11 @@
 //! Retargeting: directions, positions, what is left alone, what is recognised, what is refused.
 
+mod conventions;
 mod facing;
 mod maps;
 mod poses;
 mod root;
+mod tables;
 
 /// Counts the allocations of each thread.
 mod counting {

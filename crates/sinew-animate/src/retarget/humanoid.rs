@@ -43,6 +43,17 @@ impl fmt::Display for Unrecognised {
 
 impl std::error::Error for Unrecognised {}
 
+/// A main bone that a rig may have, but that is not found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsureBone {
+    /// The bone.
+    pub bone: Bone,
+    /// The joint that mirrors that of the other side, or that the shape of the skeleton suggests.
+    pub suggestion: Option<usize>,
+    /// The joints that it may be, the most likely one first.
+    pub joints: Vec<usize>,
+}
+
 /// The smallest number of [`Bone::MAIN`], with the hips among them, that make a humanoid.
 const ENOUGH: usize = 6;
 
@@ -130,14 +141,65 @@ impl Humanoid {
         anatomy::conflicts(rig, &self.joints)
     }
 
-    /// The most likely joints of main bones that are not found: the joint that mirrors that of the
-    /// other side, or the one that the shape of the skeleton suggests. Twists, ends, controls, hair
-    /// and cloth are never suggested.
+    /// The main bones that are not found although the rig may have them: joints that are no bone
+    /// yet, and neither twists, ends, controls, hair nor cloth, are where these bones would be. So
+    /// a rig that lacks a limb has no such bone, but one with a limb of unknown names has. Empty if
+    /// the map is from the file.
     #[must_use]
-    pub fn suggestions(&self, rig: &Rig) -> BTreeMap<Bone, usize> {
-        let mut all = guess(rig, self.joints.clone());
-        all.retain(|bone, _| !self.joints.contains_key(bone) && Bone::MAIN.contains(bone));
-        all
+    pub fn unsure(&self, rig: &Rig) -> Vec<UnsureBone> {
+        if self.is_given {
+            return Vec::new();
+        }
+        let suggested = guess(rig, self.joints.clone());
+        let open = self.open(rig);
+        let lacks = |b: &&Bone| !self.joints.contains_key(b) && **b != Bone::Spine;
+        let unsure = Bone::MAIN.iter().filter(lacks).filter_map(|bone| {
+            let suggestion = suggested.get(bone).copied();
+            let mut joints: Vec<usize> = suggestion.into_iter().collect();
+            let misplaced = self.misplaced.iter().filter(|(b, _)| b == bone);
+            joints.extend(misplaced.map(|(_, j)| *j));
+            joints.extend(self.places(rig, *bone, &open));
+            let mut seen = std::collections::BTreeSet::new();
+            joints.retain(|j| seen.insert(*j));
+            (!joints.is_empty()).then_some(UnsureBone {
+                bone: *bone,
+                suggestion,
+                joints,
+            })
+        });
+        unsure.collect()
+    }
+
+    /// Whether each joint is neither a bone nor a helper.
+    fn open(&self, rig: &Rig) -> Vec<bool> {
+        let mut open: Vec<bool> = recognise::helpers(rig).iter().map(|h| !h).collect();
+        self.joints.values().for_each(|j| open[*j] = false);
+        open
+    }
+
+    /// The open joints that hang from the nearest bone above a missing bone of a limb, if they form
+    /// a chain that is long enough for it and for the missing bones between.
+    fn places(&self, rig: &Rig, bone: Bone, open: &[bool]) -> Vec<usize> {
+        let missing = bone.ancestors().filter(|b| Bone::MAIN.contains(b));
+        let missing = missing.take_while(|b| !self.joints.contains_key(b) && b.is_limb());
+        let needed = missing.count() + 1;
+        let above = bone.ancestors().find_map(|b| self.joints.get(&b));
+        let (Some(above), false) = (above, matches!(bone, Bone::Head | Bone::Hips)) else {
+            return Vec::new();
+        };
+        // The number of open joints from the bone above to each joint.
+        let mut depth = vec![0; rig.len()];
+        let mut out = Vec::new();
+        for (joint, parent) in rig.parents().iter().enumerate() {
+            let Some(parent) = *parent else { continue };
+            if open[joint] && (parent == *above || depth[parent] > 0) {
+                depth[joint] = depth[parent] + 1;
+            }
+            if depth[joint] == needed {
+                out.push(joint);
+            }
+        }
+        out
     }
 
     /// The number of [`Bone::MAIN`] that are found. A hand or a foot counts only at the end of a

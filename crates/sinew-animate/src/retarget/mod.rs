@@ -46,7 +46,7 @@ pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};
 pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
-pub use humanoid::{Humanoid, Unrecognised};
+pub use humanoid::{Humanoid, Unrecognised, UnsureBone};
 pub use recognise::anatomy::Conflict;
 pub use retargeter::{RetargetOptions, RetargetPose, Retargeter};
 pub use rig::{Rig, RigPlacement};

@@ -1,6 +1,7 @@
 //! `sinew retarget`, and what usd-core makes of its output.
 
 mod formats;
+mod recognition;
 mod stages;
 
 use std::path::Path;
@@ -61,6 +62,7 @@ pub fn trials() -> Vec<Trial> {
         usd_core_reads_the_animation_alone,
     ));
     trials.extend(formats::trials());
+    trials.extend(recognition::trials());
     trials
 }
 

@@ -1,5 +1,6 @@
 //! Retargeting: directions, positions, what is left alone, what is recognised, what is refused.
 
+mod anatomy;
 mod conventions;
 mod facing;
 mod maps;

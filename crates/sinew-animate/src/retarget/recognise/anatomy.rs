@@ -128,7 +128,7 @@ impl Pose<'_> {
         ])
     }
 
-    /// Where both feet point, at a right angle to up.
+    /// Where both feet point, at a right angle to up; `None` if they or the face disagree.
     fn forward(&self, up: DVec3) -> Option<DVec3> {
         let foot = |foot: Bone, toes: Bone| {
             let way = match self.way(foot, toes) {
@@ -141,9 +141,11 @@ impl Pose<'_> {
         };
         let left = foot(Bone::LeftFoot, Bone::LeftToes)?;
         let right = foot(Bone::RightFoot, Bone::RightToes)?;
-        (left.dot(right) > 0.0)
-            .then(|| (left + right).try_normalize())
-            .flatten()
+        let forward = (left + right).try_normalize()?;
+        let faces = [Bone::LeftEye, Bone::RightEye, Bone::Jaw];
+        let faces = faces.iter().filter_map(|b| self.way(Bone::Head, *b));
+        let agrees = faces.sum::<DVec3>().dot(forward) >= 0.0;
+        (left.dot(right) > 0.0 && agrees).then_some(forward)
     }
 
     /// The direction from a foot to its only child, for rigs without toes.
@@ -154,6 +156,9 @@ impl Pose<'_> {
         let (child, None) = (children.next()?, children.next()) else {
             return None;
         };
+        if self.rig.names()[child].to_lowercase().contains("heel") {
+            return None;
+        }
         (self.skel[child].w_axis.truncate() - self.at(bone)?).try_normalize()
     }
 

@@ -1,5 +1,7 @@
 //! Finds the fingers below a hand.
 
+use std::collections::{HashMap, HashSet};
+
 use super::tree::Tree;
 use super::words::{Segment, Side};
 use crate::retarget::Bone;
@@ -33,70 +35,133 @@ fn bones(side: Side) -> [[Bone; 3]; 5] {
     }
 }
 
-/// The largest number of joints of a hand that are numbered, and of a finger.
+/// The largest number of joints of a hand whose names number the fingers.
 const MOST: usize = 64;
-const LONGEST: usize = 8;
 
-/// The joints of all finger bones below a hand.
+/// The joints of all finger bones below a hand. The first joint of a finger says which one it is;
+/// what hangs from it belongs to it, whatever it is called.
 pub(super) fn find(tree: &Tree, side: Side, hand: usize) -> Vec<(Bone, usize)> {
-    let mut is_below = vec![false; tree.parents.len()];
-    let mut joints: Vec<usize> = Vec::new();
-    for &joint in &tree.order {
-        let below = tree.parents[joint].is_some_and(|p| p == hand || is_below[p]);
-        is_below[joint] = below;
-        let clue = &tree.clues[joint];
-        if below && !clue.is_helper && clue.finger().is_some() {
-            joints.push(joint);
-        }
-    }
+    let hand = Hand::new(tree, hand);
     let mut chains: [Vec<usize>; 5] = Default::default();
-    let mut counted: Vec<usize> = Vec::new();
-    for &joint in &joints {
-        match tree.clues[joint].finger().flatten() {
-            Some(finger) => add(tree, &mut chains[finger], joint),
-            None if counted.len() < MOST => counted.push(joint),
-            None => {}
+    let says = |j: usize| tree.clues[j].finger().flatten();
+    let named = hand.roots(|j| says(j).is_some());
+    for joint in named {
+        if let Some(chain) = says(joint).map(|finger| &mut chains[finger])
+            && chain.is_empty()
+        {
+            *chain = hand.chain(joint);
         }
     }
     // Names such as Finger0 count the fingers, but not names of a joint that carries fingers.
     let carries = |joint: usize| {
-        let chains = chains.iter().flatten();
-        chains.clone().any(|j| tree.is_below(*j, joint))
+        let mut firsts = chains.iter().filter_map(|c| c.first());
+        firsts.any(|j| tree.is_below(*j, joint))
     };
+    let mut counted = hand.roots(|j| tree.clues[j].finger() == Some(None));
+    counted.truncate(MOST);
     counted.retain(|j| !carries(*j));
-    let roots = counted.iter().copied();
-    let roots: Vec<(usize, usize)> = roots
-        .filter(|j| !tree.chain(*j).skip(1).any(|a| counted.contains(&a)))
+    let counted: Vec<(usize, usize)> = counted
+        .into_iter()
         .filter_map(|j| Some((number(tree, j)?, j)))
         .collect();
-    let first = usize::from(!roots.iter().any(|(n, _)| *n == 0));
-    for (number, root) in roots {
-        let Some(finger) = number.checked_sub(first).filter(|f| *f < 5) else {
-            continue;
-        };
-        if chains[finger].is_empty() {
-            for &joint in counted.iter().filter(|j| tree.is_below(**j, root)) {
-                add(tree, &mut chains[finger], joint);
-            }
+    let first = usize::from(!counted.iter().any(|(n, _)| *n == 0));
+    for (number, joint) in counted {
+        let finger = number.checked_sub(first).and_then(|f| chains.get_mut(f));
+        if let Some(chain) = finger.filter(|c| c.is_empty()) {
+            *chain = hand.chain(joint);
         }
     }
     let bones = bones(side);
     let mut out = Vec::new();
     for (finger, chain) in chains.iter().enumerate() {
-        for (segment, joint) in segments(tree, hand, chain, finger == 0) {
+        for (segment, joint) in segments(tree, hand.joint, chain, finger == 0) {
             out.push((bones[finger][segment], joint));
         }
     }
     out
 }
 
-/// Adds a joint that hangs from the last one.
-fn add(tree: &Tree, chain: &mut Vec<usize>, joint: usize) {
-    let hangs = chain.last().is_none_or(|last| tree.is_below(joint, *last));
-    if hangs && chain.len() < LONGEST {
-        chain.push(joint);
+/// The joints below a hand.
+struct Hand<'a> {
+    tree: &'a Tree,
+    joint: usize,
+    /// Parents before children.
+    below: Vec<usize>,
+    /// For each joint below: its children, and the number of joints of its longest chain.
+    children: HashMap<usize, Vec<usize>>,
+    depth: HashMap<usize, usize>,
+}
+
+impl<'a> Hand<'a> {
+    fn new(tree: &'a Tree, joint: usize) -> Self {
+        let mut children: HashMap<usize, Vec<usize>> = HashMap::from([(joint, Vec::new())]);
+        let mut below = Vec::new();
+        for &j in &tree.order {
+            if let Some(siblings) = tree.parents[j].and_then(|p| children.get_mut(&p)) {
+                siblings.push(j);
+                below.push(j);
+                children.insert(j, Vec::new());
+            }
+        }
+        let mut depth: HashMap<usize, usize> = HashMap::new();
+        for j in below.iter().rev() {
+            let longest = children[j].iter().map(|c| depth[c]).max();
+            depth.insert(*j, longest.unwrap_or(0) + 1);
+        }
+        Self {
+            tree,
+            joint,
+            below,
+            children,
+            depth,
+        }
+    }
+
+    /// The joints that fit and that hang from no other one that fits.
+    fn roots(&self, fits: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut covered: HashSet<usize> = HashSet::new();
+        let mut out = Vec::new();
+        for &j in &self.below {
+            let is_covered = self.tree.parents[j].is_some_and(|p| covered.contains(&p));
+            let is_root = !is_covered && !self.tree.clues[j].is_helper && fits(j);
+            if is_root {
+                out.push(j);
+            }
+            if is_covered || is_root {
+                covered.insert(j);
+            }
+        }
+        out
+    }
+
+    /// The joints of a finger from its first one on. Where it branches, it goes on with a joint
+    /// that has a finger's name, or else with the longest branch. Helpers are left out, but a tip
+    /// that carries an end is the last joint.
+    fn chain(&self, root: usize) -> Vec<usize> {
+        let mut out = Vec::new();
+        let mut next = Some(root);
+        while let Some(joint) = next {
+            let clue = &self.tree.clues[joint];
+            let children = &self.children[&joint];
+            if !clue.is_helper || (clue.is_tip && !children.is_empty()) {
+                out.push(joint);
+            }
+            if out.len() == LONGEST {
+                break;
+            }
+            let rank = |j: &usize| {
+                let clue = &self.tree.clues[*j];
+                (!clue.is_helper && clue.finger().is_some(), self.depth[j])
+            };
+            // The first of equal ones.
+            next = children.iter().rev().max_by_key(|j| rank(j)).copied();
+        }
+        out
     }
 }
+
+/// The largest number of joints of a finger that are looked at.
+const LONGEST: usize = 8;
 
 fn number(tree: &Tree, joint: usize) -> Option<usize> {
     tree.clues[joint].numbers.first()?.parse().ok()

@@ -48,6 +48,8 @@ pub(super) struct Clue {
     pub roles: Vec<(Role, f64)>,
     /// Whether the joint is none of the body's bones: a twist, an end, a control, hair, cloth.
     pub is_helper: bool,
+    /// Whether the name has the word tip.
+    pub is_tip: bool,
     /// The numbers in the name, in order.
     pub numbers: Vec<String>,
     pub segment: Option<Segment>,
@@ -202,13 +204,14 @@ const DICTIONARY: &[(&[&str], Meaning)] = &[
             "index",
             "pointer",
             "forefinger",
-            "fore",
             "人指",
             "人差指",
             "人差し指",
         ],
         Roles(&[(Finger(Some(1)), 1.0)]),
     ),
+    // A lower arm above the hand, and an index finger below it.
+    (&["fore"], Roles(&[(Arm(2), 0.6), (Finger(Some(1)), 0.5)])),
     (&["middle", "mid", "中指"], Roles(&[(Finger(Some(2)), 1.0)])),
     (&["ring", "third", "薬指"], Roles(&[(Finger(Some(3)), 1.0)])),
     (
@@ -657,6 +660,7 @@ fn clue(words: &[Word], name: &str, says_nothing: &impl Fn(&str) -> bool) -> Clu
         roles = vec![(Finger(Some(finger)), 1.0)];
     }
     out.from_zero = rest.contains(&"親指");
+    out.is_tip = rest.contains(&"tip");
     out.roles = decide(roles, out.side);
     if out.roles.is_empty() && rest.iter().all(|w| *w == "t") {
         out.vertebra(words);
@@ -695,11 +699,12 @@ fn decide(roles: Vec<(Role, f64)>, side: Option<Side>) -> Vec<(Role, f64)> {
         .copied()
         .collect();
     let is_foot = |(r, _): &(Role, f64)| matches!(r, Leg(2 | 3));
-    if !fingers.is_empty() {
-        if roles.iter().any(is_foot) {
-            // The toes have names of fingers too.
-            return vec![(Leg(3), 0.1)];
-        }
+    let most = roles.iter().map(|(_, w)| *w).fold(0.0, f64::max);
+    if !fingers.is_empty() && roles.iter().any(is_foot) {
+        // The toes have names of fingers too.
+        return vec![(Leg(3), 0.1)];
+    }
+    if fingers.iter().any(|(_, w)| *w >= most) {
         let named = fingers.iter().find(|(r, _)| *r != Finger(None));
         return vec![(named.unwrap_or(&fingers[0]).0, 1.0)];
     }

@@ -40,8 +40,24 @@ fn real_rigs_are_recognised(assets: &Path) -> Result<(), Failed> {
                         .filter(|b| !found.joints().contains_key(b))
                         .map(|b| b.name())
                         .collect();
-                    println!("   {:?}", found.joints().iter().map(|(b,j)| format!("{b}={}", rig.names()[*j])).collect::<Vec<_>>().join(" "));
-                    format!("{} of {} joints; {}; lacks {}; {:?} {:?}", found.joints().len(), rig.len(), found.origin(), lacks.join(" "), found.conflicts(&rig), found.misplaced())
+                    println!(
+                        "   {:?}",
+                        found
+                            .joints()
+                            .iter()
+                            .map(|(b, j)| format!("{b}={}", rig.names()[*j]))
+                            .collect::<Vec<_>>()
+                            .join(" ")
+                    );
+                    format!(
+                        "{} of {} joints; {}; lacks {}; {:?} {:?}",
+                        found.joints().len(),
+                        rig.len(),
+                        found.origin(),
+                        lacks.join(" "),
+                        found.conflicts(&rig),
+                        found.misplaced()
+                    )
                 }
                 Err(e) => format!("{} joints: {e}", rig.len()),
             };

@@ -8,7 +8,7 @@ mod selection;
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::exit::{Exit, PartialArgs};
 use crate::extents;
 use clap::ValueEnum;
 use sinew::Warning;
@@ -29,11 +29,12 @@ use report::Report;
 /// Moves a clip from one character to another that has other joints, names, axes, proportions and
 /// units.
 ///
-/// Bones are recognised by the names of the joints: those of Mixamo, VRoid, Unreal, Rigify, Ready
-/// Player Me, Unity, Godot and the VRM Add-on for Blender are known. Case, separators and prefixes
-/// do not matter. VRM and EXT_skeleton_humanoid files name their human bones themselves. Two rigs
-/// with the same joint names match without this knowledge. The report lists which joint follows
-/// which, bone by bone.
+/// Bones are recognised by the names of the joints and by their hierarchy, whichever tool made the
+/// rig: case, separators and prefixes do not matter. VRM and EXT_skeleton_humanoid files name their
+/// human bones themselves. Two rigs with the same joint names match without this knowledge. The
+/// report lists which joint follows which, bone by bone, and which follow none. If a main bone of
+/// one side, such as a leg, may be there on the other side under an unknown name, the rest is
+/// retargeted, a map to edit is printed, and the exit code is 3.
 ///
 /// Rotations are measured from the bind poses, joints without a partner stay at rest, and the hips
 /// move in proportion to their height above the ground.
@@ -52,9 +53,12 @@ pub struct Args {
     output: PathBuf,
     /// Pairs of joints as JSON: {"source joint": "target joint", ...}. A joint is named by the last
     /// part of its path, or by its whole path if the last part is not unique. Only these pairs
-    /// follow.
-    #[arg(long, value_name = "MAP.json")]
+    /// follow. The word guess takes the best guess at rigs that are not recognised.
+    #[arg(long, value_name = "MAP.json|guess")]
     map: Option<PathBuf>,
+    /// Write the pairs of joints to FILE as a MAP.json. Pairs that are not sure are at its end.
+    #[arg(long, value_name = "FILE")]
+    write_map: Option<PathBuf>,
     /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits; in a
     /// USD file also the path of a SkelAnimation. Without this: the first clip, or in a USD file the
     /// one that moves the skeleton.
@@ -100,6 +104,8 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     target_skeleton: Option<String>,
     #[command(flatten)]
+    partial: PartialArgs,
+    #[command(flatten)]
     anim: AnimArgs,
     /// Print one JSON object; its `map` is a MAP.json.
     #[arg(long)]
@@ -111,8 +117,8 @@ const AFTER_HELP: &str = "Examples:
   sinew retarget walk.usdc hero.usda -o walk_for_hero.usda --animation-only --in-place
   sinew retarget dances.glb avatar.vrm -o avatar_dance.usdz --clip Waltz
   sinew retarget walk_only.usda hero.usda -o hero_walk.usda --source-model walker.usda
-  sinew retarget walk.bvh hero.usda -o hero_walk.usda --json | jq .map > map.json
   sinew retarget walk.bvh dwarf.vrm -o dwarf_walk.usda --lock-feet
+  sinew retarget walk.bvh hero.usda -o hero_walk.usda --write-map map.json
   sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -164,7 +170,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         humanoid(skeleton_file, placed, &source_rig),
         humanoid(target_file, target, &target_rig),
     ];
-    let matching = Matching::find(&source_rig, &target_rig, given, args.map.as_deref())?;
+    let maps = (args.map.as_deref(), args.write_map.as_deref());
+    let matching = Matching::find(&source_rig, &target_rig, given, maps.0, maps.1)?;
     let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
 
     let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
@@ -249,14 +256,18 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         extents::author(target_file, &moved, Some(&target_path))?;
         warnings.extend(target_file.write(&args.output)?);
     }
+    if let Some(file) = &args.write_map {
+        matching::write(&matching.map_to_edit(), file)?;
+    }
+    let exit = args.partial.exit(!matching.unsure.is_empty());
     drop(progress);
     print_findings(&[], if quiet { &[] } else { &warnings });
     match (args.json, quiet) {
-        (true, _) => print_result(&report.json(&args.output, &warnings)?)?,
+        (true, _) => print_result(&report.json(&args.output, exit, &warnings)?)?,
         (false, true) => {}
         (false, false) => print_result(&report.text(&args.output))?,
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// The first and the last time.

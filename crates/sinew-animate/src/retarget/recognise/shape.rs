@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use glam::DVec3;
+use glam::{DMat3, DQuat, DVec3};
+use sinew::math;
 
-use crate::retarget::reference::Reference;
-use crate::retarget::{Bone, RetargetPose, Rig};
+use crate::retarget::{Bone, Rig};
 
 /// The largest number of leaf joints. Skeletons with more are not simple bodies, and all pairs of
 /// leaves are compared.
@@ -14,13 +14,24 @@ const MOST_ENDS: usize = 256;
 /// Guesses the main bones. The hands are the two leaf joints that are farthest apart to the sides,
 /// the feet the two lowest ones that branch off the trunk separately, and the head is the highest
 /// of the others.
-pub(super) fn by_shape(rig: &Rig) -> BTreeMap<Bone, usize> {
+pub(in super::super) fn by_shape(rig: &Rig) -> BTreeMap<Bone, usize> {
     find(rig).unwrap_or_default()
 }
 
+/// The positions of the joints in the bind pose, with Y up, in the units of the stage.
+fn upright(rig: &Rig) -> Vec<DVec3> {
+    let placement = rig.placement();
+    let up = placement.up.normalize_or(DVec3::Y);
+    let turn = DQuat::from_rotation_arc(up, DVec3::Y);
+    // A skeleton that is turned but not mirrored: a singular placement says nothing.
+    let world = DMat3::from_mat4(placement.world_from_skel);
+    let world = DMat3::from_quat(math::nearest_rotation(world).unwrap_or_default());
+    let at = rig.bind_skel().iter();
+    at.map(|m| turn * (world * m.w_axis.truncate())).collect()
+}
+
 fn find(rig: &Rig) -> Option<BTreeMap<Bone, usize>> {
-    let reference = Reference::new(rig, RetargetPose::Bind);
-    let at: Vec<DVec3> = (0..rig.len()).map(|j| reference.position(j)).collect();
+    let at = upright(rig);
     let mut is_end = vec![true; rig.len()];
     for parent in rig.parents().iter().flatten() {
         is_end[*parent] = false;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sinew::Warning;
 use sinew::scene::TimeLine;
 use sinew::skel::SkelAnimation;
-use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig};
+use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, RetargetPose, Retargeter, Rig};
 
 use super::matching::{MatchedBy, Matching, unmatched};
 use crate::error::Result;
@@ -32,6 +32,10 @@ pub struct Report {
     frames_per_second: f64,
     /// Factor of the root's translation.
     root_scale: f64,
+    /// The poses of source and target that rotations are measured from.
+    reference_poses: [&'static str; 2],
+    /// Limbs of the target that were turned in its reference pose, and the angles.
+    aligned: Vec<Aligned>,
     bones: Vec<Row>,
     /// The pairs of joints, in the form of a MAP.json.
     map: BoneMap,
@@ -39,6 +43,14 @@ pub struct Report {
     unmatched_source: Vec<String>,
     /// Joints of the target that follow no joint and stay at rest.
     unmatched_target: Vec<String>,
+}
+
+/// A limb of the target that was turned in its reference pose.
+#[derive(Serialize)]
+struct Aligned {
+    bone: Option<&'static str>,
+    joint: String,
+    degrees: f64,
 }
 
 /// A bone, and its joint on each side.
@@ -84,6 +96,19 @@ impl Report {
             time_codes_per_second: time_line.time_codes_per_second,
             frames_per_second: time_line.frames_per_second,
             root_scale: retargeter.root_scale(),
+            reference_poses: retargeter.reference_poses().map(|pose| match pose {
+                RetargetPose::Rest => "rest",
+                _ => "bind",
+            }),
+            aligned: retargeter
+                .aligned()
+                .iter()
+                .map(|limb| Aligned {
+                    bone: limb.bone.map(Bone::name),
+                    joint: limb.joint.clone(),
+                    degrees: limb.degrees,
+                })
+                .collect(),
             bones: rows(matching, source, target),
             map: matching.map.clone(),
             unmatched_source: own(source, |p| &p.source),
@@ -130,7 +155,12 @@ impl Report {
             self.target,
             names(&self.target_names)
         );
-        let _ = writeln!(out, "  root motion scaled by {:.4}\n", self.root_scale);
+        let _ = writeln!(out, "  root motion scaled by {:.4}", self.root_scale);
+        let [source, target] = self.reference_poses;
+        let _ = writeln!(
+            out,
+            "  measured from the {source} pose of the source and the {target} pose of the target\n"
+        );
         let cell = |v: &Option<String>| v.clone().unwrap_or_else(|| "-".to_owned());
         let head = ("bone".to_owned(), "source".to_owned(), "target".to_owned());
         let lines: Vec<(String, String, String)> = std::iter::once(head)
@@ -189,9 +219,15 @@ fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
         let joint = humanoid.as_ref()?.joints().get(&bone)?;
         Some(rig.names()[*joint].clone())
     };
+    // The topmost bone of the trunk may follow another joint than the bone of the same name.
+    let follows = |bone: Bone| {
+        let mut pairs = matching.map.pairs.iter();
+        let pair = pairs.find(|p| p.bone == Some(bone))?;
+        Some(source.names()[source.find(&pair.source).ok()?].clone())
+    };
     let all = Bone::ALL.iter().map(|bone| Row {
         bone: Some(bone.name()),
-        source: joint(source, &matching.source, *bone),
+        source: follows(*bone).or_else(|| joint(source, &matching.source, *bone)),
         target: joint(target, &matching.target, *bone),
     });
     all.filter(|r| r.source.is_some() || r.target.is_some())

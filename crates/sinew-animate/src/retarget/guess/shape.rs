@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use glam::DVec3;
+use glam::{DMat4, DQuat, DVec3};
 
-use crate::retarget::reference::Reference;
-use crate::retarget::{Bone, RetargetPose, Rig};
+use crate::retarget::{Bone, Rig};
 
 /// The largest number of leaf joints. Skeletons with more are not simple bodies, and all pairs of
 /// leaves are compared.
@@ -19,8 +18,13 @@ pub(super) fn by_shape(rig: &Rig) -> BTreeMap<Bone, usize> {
 }
 
 fn find(rig: &Rig) -> Option<BTreeMap<Bone, usize>> {
-    let reference = Reference::new(rig, RetargetPose::Bind);
-    let at: Vec<DVec3> = (0..rig.len()).map(|j| reference.position(j)).collect();
+    let upright = DQuat::from_rotation_arc(rig.placement().up, DVec3::Y);
+    let placed = DMat4::from_quat(upright) * rig.placement().world_from_skel;
+    let at: Vec<DVec3> = rig
+        .bind_skel()
+        .iter()
+        .map(|m| (placed * *m).w_axis.truncate())
+        .collect();
     let mut is_end = vec![true; rig.len()];
     for parent in rig.parents().iter().flatten() {
         is_end[*parent] = false;

@@ -28,9 +28,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod align;
 mod arms;
 mod bone;
 mod bone_map;
+mod choice;
 mod clip;
 mod conventions;
 mod feet;
@@ -41,8 +43,11 @@ mod retargeter;
 mod rig;
 mod root;
 mod same;
+mod spine;
+mod stance;
 mod trunk;
 
+pub use align::AlignedLimb;
 pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};
 pub use clip::{ClipSource, sample_times};

@@ -78,9 +78,8 @@ pub struct Args {
     /// above them that have a partner. If NAME is above the hips, the hips move too.
     #[arg(long, value_name = "NAME")]
     root_bone: Option<String>,
-    /// Pose from which rotations are measured: the bind pose, the rest pose, or the bind pose with
-    /// the target's limbs first turned to point as the source's do (for an A-pose and a T-pose).
-    #[arg(long, value_enum, default_value_t = PoseArg::Bind)]
+    /// Pose from which rotations are measured.
+    #[arg(long, value_enum, default_value_t = PoseArg::Auto)]
     pose: PoseArg,
     /// Open the arms by this angle in degrees; a negative one closes them.
     #[arg(
@@ -123,14 +122,21 @@ const AFTER_HELP: &str = "Examples:
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PoseArg {
+    /// The bind pose or the rest pose of each side, whichever fits better; then the target's limbs
+    /// are turned to point as the source's do, so that an A-pose and a T-pose meet.
+    Auto,
+    /// The bind poses.
     Bind,
+    /// The rest poses.
     Rest,
+    /// The bind poses, with all limbs turned, also those of figures that are not human.
     Align,
 }
 
 impl From<PoseArg> for RetargetPose {
     fn from(arg: PoseArg) -> Self {
         match arg {
+            PoseArg::Auto => Self::Auto,
             PoseArg::Bind => Self::Bind,
             PoseArg::Rest => Self::Rest,
             PoseArg::Align => Self::Align,

@@ -6,6 +6,7 @@ use sinew_layer::Path;
 use sinew_layer::layer::field;
 use sinew_layer::value::Value;
 
+use super::implied::{arcs_above, place_of};
 use super::index::{ArcKind, Node};
 use super::map::Map;
 use super::paths::{elements, namespace_depth, up};
@@ -74,15 +75,19 @@ impl Node {
         matches!(self.kind, ArcKind::Inherit | ArcKind::Specialize)
     }
 
-    /// Lets its specs count or not, and notes from which depth on.
-    pub(super) fn set_inert(&mut self, inert: bool) {
-        let was = self.inert || self.culled;
-        self.inert = inert;
-        if inert != was {
-            self.restricted = match self.contributes() {
-                true => 0,
-                false => elements(&self.path),
-            };
+    /// Lets its specs not count, from this depth on.
+    pub(super) fn set_inert(&mut self) {
+        if !self.inert {
+            self.inert = true;
+            self.restricted = elements(&self.path);
+        }
+    }
+
+    /// Takes it out of the prim, from this depth on.
+    pub(super) fn set_culled(&mut self) {
+        if !self.culled {
+            self.culled = true;
+            self.restricted = elements(&self.path);
         }
     }
 
@@ -146,12 +151,6 @@ impl Graph {
     /// A node's path where its arc was introduced.
     pub fn path_at_introduction(&self, node: usize) -> Path {
         up(&self.nodes[node].path, self.depth_below(node))
-    }
-
-    /// Whether a node is a class that was transferred from another node.
-    pub fn is_implied_class(&self, node: usize) -> bool {
-        let node = &self.nodes[node];
-        node.is_class() && node.parent != node.origin
     }
 
     pub fn has_child(&self, node: usize, is_it: impl Fn(&Node) -> bool) -> bool {
@@ -258,7 +257,7 @@ impl Graph {
     /// Lets no specs of a subtree count.
     pub fn set_subtree_inert(&mut self, node: usize) {
         for node in self.subtree(node) {
-            self.nodes[node].set_inert(true);
+            self.nodes[node].set_inert();
         }
     }
 }
@@ -272,7 +271,13 @@ pub(super) fn walk_instanceable(nodes: &[Node], mut visit: impl FnMut(usize, boo
         if node.culled {
             continue;
         }
-        let direct = at != 0 && (direct || !node.ancestral);
+        // The copy of a specialized class is direct if the arcs to its place are.
+        let is_direct = |n: usize| n != 0 && !nodes[n].ancestral;
+        let direct = direct
+            || match place_of(nodes, at) {
+                Some(_) => arcs_above(nodes, at).any(is_direct),
+                None => is_direct(at),
+            };
         if visit(at, direct && node.has_specs && node.contributes()) {
             let below = open.len();
             let mut child = node.first;

@@ -26,13 +26,13 @@ pub(super) enum Task {
     References,
     Payloads,
     Inherits,
-    ImpliedClasses,
     Specializes,
+    MovedSpecializes,
+    ImpliedClasses,
     AncestralVariantSets,
     AncestralAuthored,
     AncestralFallback,
     AncestralNone,
-    ImpliedSpecializes,
     VariantSets,
     Authored,
     Fallback,
@@ -73,9 +73,6 @@ pub(super) struct Options {
     pub with_ancestors: bool,
     /// Whether nothing is added if the place is there already.
     pub skip_duplicates: bool,
-    pub skip_implied_specializes: bool,
-    /// Whether the arcs that the specs have are there already.
-    pub skip_expressed: bool,
 }
 
 impl Default for Options {
@@ -84,8 +81,6 @@ impl Default for Options {
             contributes: true,
             with_ancestors: false,
             skip_duplicates: false,
-            skip_implied_specializes: false,
-            skip_expressed: false,
         }
     }
 }
@@ -159,9 +154,11 @@ fn build<'a>(
     let is_variant = base_path.is_variant();
     let mut graph = Graph::new(Node::site(stack.clone(), base_path));
     if is_variant {
-        graph.nodes[0].set_inert(!contributes && base == text.len());
+        if !contributes && base == text.len() {
+            graph.nodes[0].set_inert();
+        }
         let mut indexer = Indexer::new(work, Some(frame), graph);
-        indexer.add_tasks_below(0, &Options::default(), false, false);
+        indexer.add_tasks_below(0, false);
         indexer.run()?;
         graph = indexer.graph;
     }
@@ -194,13 +191,13 @@ pub(super) fn child<'a>(
     }
     graph.enter_child(name);
     if !contributes {
-        graph.nodes[0].set_inert(true);
+        graph.nodes[0].set_inert();
     }
     let mut indexer = Indexer::new(work, frame, graph);
     if indexer.elide_if_moved_away() {
         return Ok(indexer.graph);
     }
-    indexer.add_tasks_below(0, &Options::default(), false, false);
+    indexer.add_tasks_below(0, false);
     indexer.run()?;
     Ok(indexer.graph)
 }
@@ -215,7 +212,7 @@ fn disable_local_opinions(graph: &mut Graph) {
         !is_shared
     });
     for at in local {
-        graph.nodes[at].set_inert(true);
+        graph.nodes[at].set_inert();
     }
 }
 
@@ -237,7 +234,7 @@ impl<'a> Indexer<'a> {
 
     pub fn add_task(&mut self, task: Task, node: usize) {
         let mut at = node as u32;
-        if matches!(task, Task::ImpliedClasses | Task::ImpliedSpecializes)
+        if matches!(task, Task::ImpliedClasses | Task::MovedSpecializes)
             && !self.implied.insert((task, at))
         {
             return;
@@ -281,7 +278,7 @@ impl<'a> Indexer<'a> {
             Task::Inherits => self.eval_classes(node, ArcKind::Inherit),
             Task::Specializes => self.eval_classes(node, ArcKind::Specialize),
             Task::ImpliedClasses => self.eval_implied_classes(node),
-            Task::ImpliedSpecializes => self.eval_implied_specializes(node),
+            Task::MovedSpecializes => self.move_specializes(node),
             Task::AncestralVariantSets => {
                 self.find_ancestral_variant_sets(node);
                 Ok(())
@@ -304,42 +301,29 @@ impl<'a> Indexer<'a> {
         }
     }
 
-    /// Adds the tasks for the arcs that a node and those below it have.
-    pub fn add_tasks_below(
-        &mut self,
-        node: usize,
-        options: &Options,
-        check_prims: bool,
-        ancestral_variants: bool,
-    ) {
-        let variants = self.frame.is_none();
+    /// Adds the tasks for the arcs that a node and those below it have. Of a subtree that has the arcs of its ancestors
+    /// already, only the variants are open.
+    fn add_tasks_below(&mut self, node: usize, is_complete: bool) {
+        let is_last = self.frame.is_none();
         for at in self.graph.subtree(node) {
             let node = &self.graph.nodes[at];
             let kind = node.kind;
-            if check_prims && matches!(kind, ArcKind::Reference | ArcKind::Payload) {
-                self.add_task(Task::MissingPrim, at);
-            }
-            let node = &self.graph.nodes[at];
             let counts = node.contributes();
             let relocates = counts && node.stack.has_relocates();
             let fields = match counts && node.has_specs {
                 true => site::arc_fields(&node.stack, &node.path),
                 false => site::ArcFields::default(),
             };
-            let ancestral = ancestral_variants
-                && !options.skip_implied_specializes
-                && self.has_ancestral_variants(at);
-            let expressed = !options.skip_implied_specializes && !options.skip_expressed;
-            let implied = kind == ArcKind::Relocate && !options.skip_implied_specializes;
+            let ancestral = is_last && is_complete && self.has_ancestral_variants(at);
             for (is_there, task) in [
-                (variants && fields.variants, Task::VariantSets),
+                (is_last && fields.variants, Task::VariantSets),
                 (ancestral, Task::AncestralVariantSets),
-                (expressed && fields.specializes, Task::Specializes),
-                (expressed && fields.inherits, Task::Inherits),
-                (expressed && fields.payloads, Task::Payloads),
-                (expressed && fields.references, Task::References),
-                (expressed && relocates, Task::Relocates),
-                (implied, Task::ImpliedRelocates),
+                (!is_complete && fields.specializes, Task::Specializes),
+                (!is_complete && fields.inherits, Task::Inherits),
+                (!is_complete && fields.payloads, Task::Payloads),
+                (!is_complete && fields.references, Task::References),
+                (!is_complete && relocates, Task::Relocates),
+                (kind == ArcKind::Relocate, Task::ImpliedRelocates),
             ] {
                 if is_there {
                     self.add_task(task, at);
@@ -348,27 +332,25 @@ impl<'a> Indexer<'a> {
         }
     }
 
-    /// Adds the tasks for a new node.
-    fn add_tasks(&mut self, node: usize, options: &Options, ancestral_variants: bool) {
-        if !options.skip_implied_specializes {
-            if self.node(node).is_class() {
-                let start = self.start_of_implied_classes(node);
-                self.add_task(Task::ImpliedClasses, start);
-            } else if self.graph.has_child(node, Node::is_class) {
-                self.add_task(Task::ImpliedClasses, node);
+    /// Adds the tasks for a new node. `is_complete`: it has the arcs of its ancestors and its own.
+    fn add_tasks(&mut self, node: usize, is_complete: bool) {
+        if self.node(node).is_class() {
+            let start = self.start_of_implied_classes(node);
+            self.add_task(Task::ImpliedClasses, start);
+        } else if self.graph.has_classes(node) {
+            self.add_task(Task::ImpliedClasses, node);
+        }
+        if self.frame.is_none() {
+            if is_complete && self.graph.has_specializes(node) {
+                self.add_task(Task::MovedSpecializes, node);
             }
-            if self.frame.is_none() {
-                let is_specialize = |n: &Node| n.kind == ArcKind::Specialize;
-                let above = self.graph.ancestors(node);
-                let start = above.filter(|n| is_specialize(self.node(*n))).last();
-                if let Some(start) = start {
-                    self.add_task(Task::ImpliedSpecializes, start);
-                } else if self.graph.has_child(node, is_specialize) {
-                    self.add_task(Task::ImpliedSpecializes, node);
+            for at in self.graph.subtree(node) {
+                if matches!(self.node(at).kind, ArcKind::Reference | ArcKind::Payload) {
+                    self.add_task(Task::MissingPrim, at);
                 }
             }
         }
-        self.add_tasks_below(node, options, self.frame.is_none(), ancestral_variants);
+        self.add_tasks_below(node, is_complete);
     }
 
     /// The kind of the arc to a node, in the graph that this one will be a part of.
@@ -513,9 +495,7 @@ impl<'a> Indexer<'a> {
         if self.graph.nodes.len() > limits.nodes_per_prim {
             return Err(work.too_large(format!("more than {} arcs", limits.nodes_per_prim)));
         }
-        options.skip_expressed |= options.with_ancestors;
-        let ancestral_variants = self.frame.is_none() && options.with_ancestors;
-        self.add_tasks(node, &options, ancestral_variants);
+        self.add_tasks(node, options.with_ancestors);
         if path.is_root() {
             self.graph.set_subtree_inert(node);
         }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::graph::Graph;
+use super::implied::{arcs_above, place_of};
 use super::index::ArcKind;
 
 impl Graph {
@@ -51,7 +52,7 @@ impl Graph {
     fn compare_specializes(&self, a: usize, b: usize) -> Ordering {
         let (na, nb) = (&self.nodes[a], &self.nodes[b]);
         let ((root_a, steps_a), (root_b, steps_b)) = (self.origin_root(a), self.origin_root(b));
-        let is_above = |above: usize, below: usize| self.ancestors(below).any(|n| n == above);
+        let is_above = |above: usize, below: usize| arcs_above(&self.nodes, below).any(|n| n == above);
         // What a specialized prim specializes is weaker than it, at any depth.
         if !is_above(root_a, root_b) && !is_above(root_b, root_a) {
             let by_depth = nb.depth.cmp(&na.depth);
@@ -133,11 +134,13 @@ impl Graph {
 
     /// The node that inherits (or specializes) the hierarchy of classes that a class is in, and the hierarchy's first class.
     pub fn class_hierarchy(&self, class: usize) -> (usize, usize) {
-        let depth = self.depth_below(class);
-        let (mut instance, mut first) = (class, class);
+        let place = |n: usize| place_of(&self.nodes, n).unwrap_or(n);
+        let mut instance = place(class);
+        let mut first = instance;
+        let depth = self.depth_below(instance);
         while self.nodes[instance].is_class() && self.depth_below(instance) == depth {
             first = instance;
-            instance = self.nodes[instance].parent.unwrap_or(0);
+            instance = place(self.nodes[instance].parent.unwrap_or(0));
         }
         (instance, first)
     }

@@ -35,6 +35,18 @@ pub(super) struct Link {
     pub sibling: usize,
     /// How deep in namespace the arc is.
     pub depth: usize,
+    /// Whether the new node is the copy of a specialized class at the root; its origin holds its place.
+    pub is_copy: bool,
+}
+
+impl Link {
+    /// The node whose arc leads to the new node: the copy of a specialized class is where its place is.
+    pub fn above(&self, graph: &Graph) -> usize {
+        match graph.nodes[self.origin].parent {
+            Some(parent) if self.is_copy => parent,
+            _ => self.parent,
+        }
+    }
 }
 
 impl Node {
@@ -201,34 +213,33 @@ impl Graph {
         node.ancestral = false;
     }
 
-    /// Enters a node into its parent's children, by strength.
+    /// Enters a node into its parent's children, by strength. A specialized class can be stronger than one and weaker than
+    /// another that is stronger still, so the order of the questions is usd-core's: first child, last child, then in turn.
     fn insert_in_order(&mut self, parent: usize, child: usize) {
         let is_stronger = |than: u32| self.compare_siblings(child, than as usize).is_lt();
         let (first, last) = (self.nodes[parent].first, self.nodes[parent].last);
-        // Mostly the new node is the weakest.
-        if last == NONE || !is_stronger(last) {
-            match last {
-                NONE => self.nodes[parent].first = child as u32,
-                last => self.nodes[last as usize].next = child as u32,
-            }
+        if first == NONE {
+            self.nodes[parent].first = child as u32;
             self.nodes[parent].last = child as u32;
             self.nodes[child].next = NONE;
-            return;
-        }
-        if is_stronger(first) {
+        } else if is_stronger(first) {
             self.nodes[child].next = first;
             self.nodes[parent].first = child as u32;
-            return;
-        }
-        let mut before = first as usize;
-        for sibling in self.children(parent) {
-            if is_stronger(sibling as u32) {
-                break;
+        } else if !is_stronger(last) {
+            self.nodes[last as usize].next = child as u32;
+            self.nodes[parent].last = child as u32;
+            self.nodes[child].next = NONE;
+        } else {
+            let mut before = first as usize;
+            for sibling in self.children(parent) {
+                if is_stronger(sibling as u32) {
+                    break;
+                }
+                before = sibling;
             }
-            before = sibling;
+            self.nodes[child].next = self.nodes[before].next;
+            self.nodes[before].next = child as u32;
         }
-        self.nodes[child].next = self.nodes[before].next;
-        self.nodes[before].next = child as u32;
     }
 
     /// Turns the graph of a prim into the beginning of the graph of its child.

@@ -10,7 +10,7 @@ use sinew_layer::Path;
 
 use super::graph::{Graph, Link};
 use super::index::{ArcKind, Node};
-use super::indexer::{Indexer, Options, Task};
+use super::indexer::{Indexer, Options};
 use super::map::Map;
 use super::paths::namespace_depth;
 use super::stack::LayerStack;
@@ -111,23 +111,23 @@ impl Indexer<'_> {
             return Ok(());
         }
         let transfer = node.to_parent.with_root_identity();
-        self.transfer_classes(parent, at, transfer, true)
+        self.transfer_classes(parent, at, &transfer, true)
     }
 
     fn transfer_classes(
         &mut self,
         to: usize,
         from: usize,
-        transfer: Map,
+        transfer: &Map,
         is_start: bool,
     ) -> Result<()> {
         let target = &self.graph.nodes[to];
         if target.kind == ArcKind::Relocate
             && let Some(parent) = target.parent
         {
-            let transfer = target.to_parent.with_root_identity().after(&transfer);
-            self.transfer_classes(parent, from, transfer, is_start)?;
-            self.add_task(Task::ImpliedClasses, to);
+            let transfer = target.to_parent.with_root_identity().after(transfer);
+            self.transfer_classes(parent, from, &transfer, is_start)?;
+            self.add_transfer(to);
             return Ok(());
         }
         let children: Vec<usize> = self.graph.children(self.graph.with_arcs(from)).collect();
@@ -147,7 +147,7 @@ impl Indexer<'_> {
             let Some(path) = transfer.to_target(&node.path) else {
                 continue;
             };
-            let map = transferred(&transfer, &node.to_parent);
+            let map = transferred(transfer, &node.to_parent);
             let existing = self.graph.children(to).find(|at| {
                 let c = &self.graph.nodes[*at];
                 let is_it = c.origin == Some(child) && c.to_parent == map;
@@ -157,7 +157,7 @@ impl Indexer<'_> {
                 Some(made) => Some(made),
                 None => {
                     let (stack, source) = (node.stack.clone(), node.path.clone());
-                    let mut link = self.link(node.kind, to, map.clone(), node.sibling as usize);
+                    let mut link = self.link(node.kind, to, map, node.sibling as usize);
                     link.origin = child;
                     self.add_class(&link, &path, Some((&stack, &source)))?
                 }
@@ -166,8 +166,6 @@ impl Indexer<'_> {
                 && self.graph.has_classes(child)
             {
                 let made = self.graph.with_arcs(made);
-                let below = &self.graph.nodes[child].to_parent;
-                let transfer = map.inverse().after(&transfer.after(below));
                 self.transfer_classes(made, child, transfer, false)?;
             }
         }
@@ -224,6 +222,7 @@ impl Indexer<'_> {
             to_parent: node.map.clone(),
             sibling: node.sibling as usize,
             depth: namespace_depth(&self.graph.nodes[0].path),
+            is_copy: true,
         };
         let depth = self.graph.depth_below(place);
         let existing = self.matching_child(&link, ArcKind::Root, &stack, &path, depth);

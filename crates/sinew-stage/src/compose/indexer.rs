@@ -4,12 +4,13 @@
 //! may select one is there.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use sinew_layer::{Path, Token};
 
 use super::graph::{Graph, Link, is_instanceable, walk_instanceable};
+use super::implied::arcs_above;
 use super::index::{ArcKind, Node};
 use super::map::Map;
 use super::paths::{namespace_depth, replace};
@@ -90,10 +91,10 @@ pub(super) struct Indexer<'a> {
     pub work: &'a Work<'a>,
     pub frame: Option<&'a Frame<'a>>,
     pub graph: Graph,
-    /// The order of tasks of one kind is the nodes', but for implied classes, whose last node comes first.
+    /// The order of tasks of one kind is the nodes'.
     tasks: BinaryHeap<Reverse<(Task, u32)>>,
-    /// Tasks that are to be done once for a node.
-    implied: HashSet<(Task, u32)>,
+    /// The nodes whose classes are to be transferred; the next is the last.
+    transfers: Vec<usize>,
     pub variants: Vec<VariantTask>,
 }
 
@@ -114,7 +115,8 @@ impl<'f> Ancestry<'f> {
 
     /// Goes to the node above; false if there is none.
     fn up(&mut self) -> bool {
-        match self.graph.nodes[self.node].parent {
+        let mut above = arcs_above(&self.graph.nodes, self.node);
+        match above.nth(1) {
             Some(parent) => self.node = parent,
             None => return self.up_frame(),
         }
@@ -223,7 +225,7 @@ impl<'a> Indexer<'a> {
             frame,
             graph,
             tasks: BinaryHeap::new(),
-            implied: HashSet::new(),
+            transfers: Vec::new(),
             variants: Vec::new(),
         }
     }
@@ -233,40 +235,51 @@ impl<'a> Indexer<'a> {
     }
 
     pub fn add_task(&mut self, task: Task, node: usize) {
-        let mut at = node as u32;
-        if matches!(task, Task::ImpliedClasses | Task::MovedSpecializes)
-            && !self.implied.insert((task, at))
-        {
+        self.tasks.push(Reverse((task, node as u32)));
+    }
+
+    /// Adds the task to transfer the classes of a node, once. The root has no node to transfer them to.
+    pub fn add_transfer(&mut self, node: usize) {
+        if node == 0 {
             return;
         }
-        if task == Task::ImpliedClasses {
-            at = u32::MAX - at;
+        let order = |other: &usize| self.graph.compare_transfers(node, *other);
+        if let Err(at) = self.transfers.binary_search_by(order) {
+            self.transfers.insert(at, node);
         }
-        self.tasks.push(Reverse((task, at)));
+    }
+
+    /// The kind of the most urgent task.
+    fn next_task(&self) -> Option<Task> {
+        let task = self.tasks.peek().map(|Reverse((task, _))| *task);
+        let transfer = self.transfers.last().map(|_| Task::ImpliedClasses);
+        let variant = self.variants.iter().map(|v| v.task).min();
+        [task, transfer, variant].into_iter().flatten().min()
     }
 
     fn run(&mut self) -> Result<()> {
-        loop {
-            let task = self.tasks.peek().map(|Reverse((task, _))| *task);
-            let variant = self.variants.iter().map(|v| v.task).min();
+        while let Some(task) = self.next_task() {
             self.work.steps(1 + self.variants.len())?;
-            match (task, variant) {
-                (None, None) => return Ok(()),
-                (task, Some(variant)) if task.is_none_or(|t| variant < t) => {
-                    self.run_variant(variant)?;
+            match task {
+                Task::ImpliedClasses => {
+                    if let Some(node) = self.transfers.pop() {
+                        self.eval_implied_classes(node)?;
+                    }
                 }
+                Task::AncestralAuthored
+                | Task::AncestralFallback
+                | Task::AncestralNone
+                | Task::Authored
+                | Task::Fallback
+                | Task::None => self.run_variant(task)?,
                 _ => {
                     if let Some(Reverse((task, at))) = self.tasks.pop() {
-                        let at = match task {
-                            Task::ImpliedClasses => u32::MAX - at,
-                            _ => at,
-                        };
-                        self.implied.remove(&(task, at));
                         self.run_task(task, at as usize)?;
                     }
                 }
             }
         }
+        Ok(())
     }
 
     fn run_task(&mut self, task: Task, node: usize) -> Result<()> {
@@ -277,7 +290,6 @@ impl<'a> Indexer<'a> {
             Task::Payloads => self.eval_references(node, ArcKind::Payload),
             Task::Inherits => self.eval_classes(node, ArcKind::Inherit),
             Task::Specializes => self.eval_classes(node, ArcKind::Specialize),
-            Task::ImpliedClasses => self.eval_implied_classes(node),
             Task::MovedSpecializes => self.move_specializes(node),
             Task::AncestralVariantSets => {
                 self.find_ancestral_variant_sets(node);
@@ -291,8 +303,9 @@ impl<'a> Indexer<'a> {
                 self.check_prim(node);
                 Ok(())
             }
-            // These are in the list of variant tasks.
-            Task::AncestralAuthored
+            // These have their own lists.
+            Task::ImpliedClasses
+            | Task::AncestralAuthored
             | Task::AncestralFallback
             | Task::AncestralNone
             | Task::Authored
@@ -336,9 +349,9 @@ impl<'a> Indexer<'a> {
     fn add_tasks(&mut self, node: usize, is_complete: bool) {
         if self.node(node).is_class() {
             let start = self.start_of_implied_classes(node);
-            self.add_task(Task::ImpliedClasses, start);
+            self.add_transfer(start);
         } else if self.graph.has_classes(node) {
-            self.add_task(Task::ImpliedClasses, node);
+            self.add_transfer(node);
         }
         if self.frame.is_none() {
             if is_complete && self.graph.has_specializes(node) {
@@ -443,7 +456,7 @@ impl<'a> Indexer<'a> {
     ) -> Result<Option<usize>> {
         let work = self.work;
         let limits = &work.library.options.limits;
-        let above = self.graph.ancestors(link.parent).count();
+        let above = arcs_above(&self.graph.nodes, link.above(&self.graph)).count();
         work.steps(above)?;
         if above > limits.arcs {
             return Err(work.too_large(format!(
@@ -453,7 +466,7 @@ impl<'a> Indexer<'a> {
         }
         if self.is_cycle(link, stack, path) {
             let file = &stack.root_layer().identifier;
-            let text = format!("{} -> @{file}@<{path}>", self.chain(link.parent));
+            let text = format!("{} -> @{file}@<{path}>", self.chain(link.above(&self.graph)));
             work.report("arc-cycle", text);
             return Ok(None);
         }
@@ -511,6 +524,7 @@ impl<'a> Indexer<'a> {
             to_parent,
             sibling,
             depth: namespace_depth(&self.node(parent).path),
+            is_copy: false,
         }
     }
 }

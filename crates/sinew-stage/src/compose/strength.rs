@@ -10,6 +10,18 @@ use super::index::ArcKind;
 impl Graph {
     /// Compares two nodes: less is stronger.
     pub fn compare(&self, a: usize, b: usize) -> Ordering {
+        // One that is above the other is stronger.
+        self.compare_chains(a, b, usize::cmp)
+    }
+
+    /// The order in which classes are transferred: less comes first. The stronger branch comes first, but a node after all
+    /// that is below it, whose classes it gets.
+    pub fn compare_transfers(&self, a: usize, b: usize) -> Ordering {
+        self.compare_chains(a, b, |a, b| b.cmp(a))
+    }
+
+    /// Compares the branches of two nodes, or their distances from the root if one is above the other.
+    fn compare_chains(&self, a: usize, b: usize, nested: fn(&usize, &usize) -> Ordering) -> Ordering {
         if a == b {
             return Ordering::Equal;
         }
@@ -21,8 +33,7 @@ impl Graph {
         let (a, b) = (chain(a), chain(b));
         match a.iter().zip(&b).find(|(a, b)| a != b) {
             Some((a, b)) => self.compare_siblings(*a, *b),
-            // One is above the other, and stronger.
-            None => a.len().cmp(&b.len()),
+            None => nested(&a.len(), &b.len()),
         }
     }
 

@@ -13,7 +13,7 @@ use super::graph::{Graph, Link, is_instanceable, walk_instanceable};
 use super::implied::arcs_above;
 use super::index::{ArcKind, Node};
 use super::map::Map;
-use super::paths::{namespace_depth, replace};
+use super::paths::{elements, namespace_depth, replace};
 use super::site;
 use super::stack::LayerStack;
 use super::work::Work;
@@ -188,7 +188,7 @@ pub(super) fn child<'a>(
     if namespace_depth(&graph.nodes[0].path) >= limit {
         return Err(work.too_large(format!("prims nest deeper than {limit}")));
     }
-    if is_instanceable(&graph) {
+    if is_instanceable(&graph) || is_instance_of_stage(frame, &graph.nodes[0]) {
         disable_local_opinions(&mut graph);
     }
     graph.enter_child(name);
@@ -202,6 +202,19 @@ pub(super) fn child<'a>(
     indexer.add_tasks_below(0, false);
     indexer.run()?;
     Ok(indexer.graph)
+}
+
+/// Whether an arc leads back to the instance that the prim of the stage is in, whose opinions of its own do not count.
+/// What makes it an instance can be left out there, since it is in the prim's graph already.
+fn is_instance_of_stage(frame: Option<&Frame<'_>>, node: &Node) -> bool {
+    let frames = std::iter::successors(frame, |f| f.previous);
+    frames.last().is_some_and(|f| {
+        let root = &f.graph.nodes[0];
+        root.inert
+            && root.restricted == elements(&node.path)
+            && root.path.has_prefix(&node.path)
+            && Arc::ptr_eq(&root.stack, &node.stack)
+    })
 }
 
 /// Lets no opinions count on the children of an instance but those that its prototype has.

@@ -21,6 +21,7 @@ mod nodes;
 mod primitives;
 mod uri;
 mod views;
+mod write;
 
 use std::path::Path;
 
@@ -31,6 +32,8 @@ use sinew_animate::asset::{Asset, AssetFormat, Axis};
 pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
+pub use write::{GltfOptions, GltfWritten, InfluenceCut, choose_clips, write_asset};
+pub(crate) use write::{normals_of_triangles, without_shear};
 
 /// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is
 /// up.

@@ -33,7 +33,7 @@ pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
 pub use write::{GltfOptions, GltfWritten, InfluenceCut, choose_clips, write_asset};
-pub(crate) use write::{normals_of_triangles, without_shear};
+pub(crate) use write::{decode, normals_of_triangles, without_shear};
 
 /// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is
 /// up.

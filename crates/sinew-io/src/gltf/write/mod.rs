@@ -26,6 +26,7 @@ pub use clips::choose_clips;
 pub(in crate::gltf) use curves::StoredCurve;
 pub use influences::InfluenceCut;
 use materials::{Materials, OutImage};
+pub(crate) use materials::decode;
 pub(crate) use meshes::normals_of_triangles;
 use meshes::{MeshWriter, material_of};
 use nodes::named;

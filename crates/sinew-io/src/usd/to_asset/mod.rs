@@ -19,6 +19,7 @@ mod materials;
 mod meshes;
 mod nodes;
 mod skeletons;
+mod textures;
 mod time;
 
 use std::collections::HashMap;
@@ -452,9 +453,9 @@ impl<'a> Maker<'a> {
         self.asset.roots = roots;
         self.asset.nodes = nodes;
         self.asset.materials = self.materials.materials;
-        self.asset.images = self.materials.images;
+        self.asset.images = self.materials.images.images;
         self.asset.warnings = self.geometry.warnings.clone();
-        self.asset.warnings.append(&mut self.materials.warnings);
+        self.asset.warnings.append(&mut self.materials.images.warnings);
         self.asset.warnings.append(&mut self.warnings);
         self.asset
     }

@@ -230,7 +230,10 @@ impl Surface<'_, '_> {
         let g = self.channel_factor(r, rough.value, TextureChannel::G);
         let b = self.channel_factor(m, metal.value, TextureChannel::B);
         let place = |t: &TextureUse| (t.texture, t.uv_primvar.clone(), t.transform);
-        let together = [r, m].into_iter().flatten().all(|t| place(t) == place(first));
+        let together = [r, m]
+            .into_iter()
+            .flatten()
+            .all(|t| place(t) == place(first));
         if let (Some(roughness), Some(metallic), true) = (g, b, together) {
             (out.roughness, out.metallic) = (roughness, metallic);
             let texture = self.images.copy(first, self.uv_names);
@@ -269,7 +272,9 @@ impl Surface<'_, '_> {
             None => (value == 0.0).then_some(0.0),
             Some(texture) => {
                 let plain = self.is_plain(texture, channel, false);
-                plain.then(|| part(texture.scale, channel)).filter(|f| (0.0..=1.0).contains(f))
+                plain
+                    .then(|| part(texture.scale, channel))
+                    .filter(|f| (0.0..=1.0).contains(f))
             }
         }
     }
@@ -303,7 +308,9 @@ impl Surface<'_, '_> {
             true => out.normal_scale = strength,
             false => self.warn(
                 "normal-scale",
-                format!("its normals have the scale {scale} and the bias {bias}: glTF takes 2 and -1"),
+                format!(
+                    "its normals have the scale {scale} and the bias {bias}: glTF takes 2 and -1"
+                ),
             ),
         }
         out.normal_texture = Some(self.images.copy(texture, self.uv_names));
@@ -314,7 +321,8 @@ impl Surface<'_, '_> {
         let Some(texture) = &occlusion.texture else {
             if occlusion.value < 1.0 {
                 let value = occlusion.value;
-                let message = format!("glTF has no occlusion without a texture: {value} is left out");
+                let message =
+                    format!("glTF has no occlusion without a texture: {value} is left out");
                 self.warn("occlusion-left-out", message);
             }
             return;
@@ -345,11 +353,7 @@ impl Surface<'_, '_> {
     }
 
     /// A colour with a texture: factor and image.
-    fn color(
-        &mut self,
-        input: &Input<Vec3>,
-        suffix: &'static str,
-    ) -> (Vec3, Option<TextureRef>) {
+    fn color(&mut self, input: &Input<Vec3>, suffix: &'static str) -> (Vec3, Option<TextureRef>) {
         let Some(texture) = &input.texture else {
             return (input.value, None);
         };
@@ -405,8 +409,7 @@ impl Surface<'_, '_> {
         if coat.texture.is_none() && coat.value <= 0.0 {
             return;
         }
-        (out.clearcoat, out.clearcoat_texture) =
-            self.number(coat, TextureChannel::R, "_clearcoat");
+        (out.clearcoat, out.clearcoat_texture) = self.number(coat, TextureChannel::R, "_clearcoat");
         (out.clearcoat_roughness, out.clearcoat_roughness_texture) =
             self.number(rough, TextureChannel::G, "_clearcoatRoughness");
     }
@@ -420,7 +423,8 @@ impl Surface<'_, '_> {
         let root = (out.ior - 1.0) / (out.ior + 1.0);
         let plain = root * root;
         if plain <= 0.0 {
-            let message = "its reflections have a colour, but its refraction reflects nothing: left out";
+            let message =
+                "its reflections have a colour, but its refraction reflects nothing: left out";
             self.warn("material-specular", message);
             return;
         }

@@ -97,7 +97,8 @@ impl<'a> Images<'a> {
         let first = (*uses.first()?).clone();
         let place = |t: &TextureUse| (t.uv_primvar.clone(), t.transform, t.wrap_s, t.wrap_t);
         if uses.iter().any(|t| place(t) != place(&first)) {
-            let message = "images that glTF has in one are placed differently: all are placed like the first";
+            let message =
+                "images that glTF has in one are placed differently: all are placed like the first";
             self.warn("texture-placement", &first, message);
         }
         let key = format!("{wanted:?}");
@@ -146,7 +147,8 @@ impl<'a> Images<'a> {
             Err(reason) => {
                 let name = &self.geometry.textures[texture].asset;
                 let message = format!("the picture cannot be decoded: {reason}");
-                self.warnings.push(Warning::new("texture-left-out", name, message));
+                self.warnings
+                    .push(Warning::new("texture-left-out", name, message));
                 None
             }
         };
@@ -204,12 +206,18 @@ impl<'a> Images<'a> {
         };
         let mut bytes = Vec::new();
         if let Err(e) = image.write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png) {
-            self.warn("texture-left-out", first, format!("a new picture cannot be written: {e}"));
+            self.warn(
+                "texture-left-out",
+                first,
+                format!("a new picture cannot be written: {e}"),
+            );
             return None;
         }
         let resolved = self.geometry.textures[first.texture].resolved.clone();
         let file_name = self.unique(&resolved, wanted.suffix);
-        let stem = file_name.rsplit_once('.').map_or(&*file_name, |(stem, _)| stem);
+        let stem = file_name
+            .rsplit_once('.')
+            .map_or(&*file_name, |(stem, _)| stem);
         self.images.push(Image {
             file_name: format!("{stem}.png"),
             bytes,
@@ -249,10 +257,19 @@ impl<'a> Images<'a> {
 
     /// A file name for an image, of letters that every file system and URI takes.
     fn unique(&mut self, resolved: &str, suffix: &str) -> String {
-        let own = resolved.trim_end_matches(']').rsplit(['/', '\\', '[']).next();
+        let own = resolved
+            .trim_end_matches(']')
+            .rsplit(['/', '\\', '['])
+            .next();
         let own = own.unwrap_or_default();
         let (stem, extension) = own.rsplit_once('.').unwrap_or((own, "png"));
-        let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        let plain = |c: char| {
+            if c.is_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        };
         let stem: String = stem.chars().take(80).map(plain).collect();
         let stem = if stem.is_empty() { "image" } else { &stem };
         let numbered = (2..).map(|n: u32| format!("{stem}{suffix}_{n}"));
@@ -320,12 +337,15 @@ mod tests {
 
     fn png(image: DynamicImage) -> Arc<[u8]> {
         let mut bytes = Vec::new();
-        image.write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png).unwrap();
+        image
+            .write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png)
+            .unwrap();
         bytes.into()
     }
 
     fn geometry() -> Geometry {
-        let gray = image::GrayImage::from_fn(2, 1, |x, _| image::Luma([if x == 0 { 0 } else { 255 }]));
+        let gray =
+            image::GrayImage::from_fn(2, 1, |x, _| image::Luma([if x == 0 { 0 } else { 255 }]));
         let rgb = image::RgbImage::from_pixel(1, 1, image::Rgb([188, 0, 255]));
         let texture = |name: &str, bytes| Texture {
             asset: format!("./{name}"),
@@ -376,7 +396,11 @@ mod tests {
             suffix: "_metallicRoughness",
         };
         let made = images.make(&wanted, &mut uvs).unwrap();
-        assert_eq!(images.make(&wanted, &mut uvs).unwrap().image, made.image, "made once");
+        assert_eq!(
+            images.make(&wanted, &mut uvs).unwrap().image,
+            made.image,
+            "made once"
+        );
         let image = &images.images[made.image];
         assert_eq!(image.file_name, "rough_metallicRoughness.png");
         let texels = decode(&image.bytes).unwrap().into_rgb8();

@@ -1,14 +1,12 @@
 //! usd-core's answers about a file: what its meshes look like in the world.
 
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use glam::DVec3;
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 
-use common::worker::Worker;
+use common::worker::Workers;
 
 /// A mesh in metres with y up, at each time asked for.
 pub struct MeshPrim {
@@ -108,26 +106,8 @@ pub fn validate(python: &str, file: &Path) -> Result<Vec<[String; 4]>, Failed> {
     Ok(serde_json::from_value(answer["errors"].take())?)
 }
 
-/// Asks an idle Python, or a new one where all are busy.
 fn ask(python: &str, request: &Value) -> Result<Value, Failed> {
-    static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
-    static STARTED: AtomicUsize = AtomicUsize::new(0);
-    let idle = IDLE.lock().map_err(|e| e.to_string())?.pop();
-    let mut worker = match idle {
-        Some(worker) => worker,
-        None => {
-            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_eval");
-            std::fs::create_dir_all(&folder)?;
-            let number = STARTED.fetch_add(1, Ordering::Relaxed);
-            Worker::new(
-                python,
-                "crates/sinew-cli/tests/convert/gltf_eval/worker.py",
-                &folder,
-                number,
-            )?
-        }
-    };
-    let answer = worker.ask(request)?;
-    IDLE.lock().map_err(|e| e.to_string())?.push(worker);
-    Ok(answer)
+    static WORKERS: Workers = Workers::new("crates/sinew-cli/tests/convert/gltf_eval/worker.py");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_eval");
+    Ok(WORKERS.ask(python, &folder, request)?)
 }

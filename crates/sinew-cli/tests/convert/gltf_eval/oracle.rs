@@ -16,6 +16,10 @@ pub struct MeshPrim {
     pub normals: Vec<Vec<DVec3>>,
     /// Point indices, face by face.
     pub corners: Vec<usize>,
+    /// Corners of each face.
+    pub counts: Vec<usize>,
+    /// Whether faces turn clockwise as seen from outside.
+    pub left_handed: bool,
     /// Time codes of the samples of what moves it.
     pub sampled: Vec<f64>,
 }
@@ -32,6 +36,8 @@ pub struct Seen {
 pub enum Look {
     /// Skinned by UsdSkelBakeSkinning.
     Bake,
+    /// The same without normals, which may differ at the corners of one point.
+    BakePoints,
     /// As it is.
     Read,
 }
@@ -47,12 +53,15 @@ pub fn see(
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("numbers");
     let how = match look {
-        Look::Bake => "bake",
+        Look::Bake | Look::BakePoints => "bake",
         Look::Read => "read",
     };
+    let normals = !matches!(look, Look::BakePoints);
     let answer = ask(
         python,
-        &json!({how: file, "times": times, "out": out, "animation": animation}),
+        &json!({
+            how: file, "times": times, "out": out, "animation": animation, "normals": normals,
+        }),
     )?;
     let bytes = std::fs::read(&out)?;
     let mut numbers = bytes
@@ -65,6 +74,10 @@ pub fn see(
             .collect()
     };
     let told = answer["prims"].as_array().ok_or("prims")?;
+    let indices = |list: &Value| -> Vec<usize> {
+        let list = list.as_array().into_iter().flatten();
+        list.filter_map(Value::as_u64).map(|c| c as usize).collect()
+    };
     let mut prims: Vec<MeshPrim> = told
         .iter()
         .map(|prim| MeshPrim {
@@ -77,13 +90,9 @@ pub fn see(
                 .flatten()
                 .filter_map(Value::as_f64)
                 .collect(),
-            corners: prim["corners"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_u64)
-                .map(|c| c as usize)
-                .collect(),
+            corners: indices(&prim["corners"]),
+            counts: indices(&prim["counts"]),
+            left_handed: prim["left_handed"] == true,
         })
         .collect();
     for _ in times {

@@ -180,6 +180,9 @@ pub const GLTF_NORMALS_SCALED: f64 = 5e-3;
 /// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
 pub const GLTF_BAKES: f64 = 1e-5;
 
+/// Points of a written glTF file at keys against usd-core's bake of the stage, relative to the mesh's size: promised.
+pub const GLTF_OUT_AT_KEYS: f64 = 1e-4;
+
 /// Points of three.js against the evaluator of the tests, relative to the mesh's size: three.js holds poses in f32.
 pub const THREE_JS: f64 = 2e-6;
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use common::worker::Workers;
 
 /// A mesh in metres with y up, at each time asked for.
+#[derive(Clone, Debug)]
 pub struct MeshPrim {
     pub path: String,
     pub points: Vec<Vec<DVec3>>,
@@ -107,6 +108,11 @@ pub fn see(
         prims,
         stage: answer["stage"].clone(),
     })
+}
+
+/// Rate, range, units, times of samples and the like.
+pub fn facts(python: &str, file: &Path) -> Result<Value, Failed> {
+    Ok(ask(python, &json!({"stage": file}))?["stage"].take())
 }
 
 /// What usd-core's validators say: (validator, error, site, message).

@@ -6,6 +6,7 @@
     write, for each time and each prim, so many points and normals (none, or one per point) as f64, in metres with y up.
     "normals": false leaves normals out.
     "animation": PATH binds every Skeleton to that SkelAnimation first.
+{"stage": FILE}                                      {"stage": {...}} alone
 {"validate": FILE}                                   {"errors": [[validator, error, site, message]]}
 
 An answer with "error" holds the traceback of a bug in here.
@@ -20,7 +21,7 @@ from pxr import Gf, Usd, UsdGeom, UsdSkel, UsdValidation
 
 
 def open_stage(request):
-    stage = Usd.Stage.Open(request.get("bake") or request["read"])
+    stage = Usd.Stage.Open(request.get("bake") or request.get("read") or request["stage"])
     session = stage.GetSessionLayer()
     # What the bake writes are raw layer times; with another rate than the stage's they would be scaled.
     session.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
@@ -156,6 +157,8 @@ def answer(request):
         return {"errors": validate(request["validate"])}
     stage = open_stage(request)
     stage_facts = facts(stage)
+    if "stage" in request:
+        return {"stage": stage_facts}
     if "bake" in request:
         bake(stage, request["times"])
     return {"prims": meshes(stage, request["times"], request["out"], request.get("normals", True)), "stage": stage_facts}

@@ -11,6 +11,8 @@ use common::gltf_eval::{Document, Surface};
 
 /// A mesh of a glTF file over time: all primitives of one node.
 pub struct MeshNode {
+    /// Its number in the file.
+    pub node: usize,
     pub name: String,
     /// For each moment.
     pub points: Vec<Vec<DVec3>>,
@@ -28,6 +30,7 @@ impl MeshNode {
                 let place = out.iter().position(|(n, _)| *n == surface.node);
                 let place = place.unwrap_or_else(|| {
                     let mesh = Self {
+                        node: surface.node,
                         name: node.name.clone(),
                         points: vec![Vec::new(); moments.len()],
                         triangles: Vec::new(),
@@ -58,7 +61,7 @@ pub struct Match {
     /// Where that is: the vertex and the moment.
     pub worst: (usize, usize),
     /// For each vertex, the points that it may be: several where points stay together.
-    points: Vec<Vec<usize>>,
+    pub points: Vec<Vec<usize>>,
 }
 
 /// Distances up to which points are looked for, relative to the mesh's size.

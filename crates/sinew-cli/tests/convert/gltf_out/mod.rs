@@ -3,10 +3,14 @@
 
 mod agreement;
 mod judges;
+mod matching;
+mod properties;
+mod stages;
+mod survival;
 
 use std::path::PathBuf;
 
-use common::node;
+use common::{node, python};
 use common::trials::Trial;
 
 use crate::gltf_eval::subjects;
@@ -22,6 +26,11 @@ pub fn trials() -> Vec<Trial> {
             Some(missing) => trial.with_kind(missing).with_ignored_flag(true),
             None => trial,
         });
+    }
+    for (name, stage) in stages::subjects(assets.as_deref()) {
+        trials.push(python::trial(&format!("as_glb::{name}"), move |python| {
+            stages::as_glb(python, &stage)
+        }));
     }
     trials
 }

@@ -1,6 +1,6 @@
 //! The glTF path against an evaluator of the tests' own, which shares no code with sinew, and against usd-core.
 
-mod bodies;
+pub mod bodies;
 mod converted;
 mod direct;
 mod fixtures;

@@ -15,11 +15,23 @@ use common::tolerance;
 /// Files that three.js shows in another way, and why.
 const OTHERWISE: &[(&str, &str)] = &[
     ("pointers.gltf", "it does not know KHR_animation_pointer"),
-    ("SimpleSkin.gltf", "its rotations are not of unit length, and three.js leaves them so"),
-    ("sheared_rest.glb", "it takes matrices of nodes apart, and loses their shear"),
+    (
+        "SimpleSkin.gltf",
+        "its rotations are not of unit length, and three.js leaves them so",
+    ),
+    (
+        "sheared_rest.glb",
+        "it takes matrices of nodes apart, and loses their shear",
+    ),
     ("two_bind_poses.glb", "its skinned meshes all need a skin"),
-    ("shared_faces.glb", "its tracks find nodes by names, which copies of a mesh share"),
-    ("node_weights.glb", "its tracks find nodes by names, which copies of a mesh share"),
+    (
+        "shared_faces.glb",
+        "its tracks find nodes by names, which copies of a mesh share",
+    ),
+    (
+        "node_weights.glb",
+        "its tracks find nodes by names, which copies of a mesh share",
+    ),
 ];
 
 /// three.js and the evaluator of the tests show the same points of every clip.

@@ -78,7 +78,10 @@ pub fn three(
     for mesh in meshes {
         let (node, primitive) = (index(&mesh["node"])?, index(&mesh["primitive"])?);
         let shown = Shown {
-            name: format!("node {node} '{}' primitive {primitive}", document.nodes[node].name),
+            name: format!(
+                "node {node} '{}' primitive {primitive}",
+                document.nodes[node].name
+            ),
             deforms: false,
             points: Vec::new(),
             normals: vec![Vec::new(); times.len()],

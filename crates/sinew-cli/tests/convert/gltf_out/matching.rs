@@ -309,5 +309,8 @@ pub fn pair_meshes<'a>(
     if let Some(more) = (0..got.len()).find(|j| pairs.iter().all(|p| p.1 != *j)) {
         return Err(format!("node '{}' is not in the stage", got[more].name));
     }
-    Ok(pairs.into_iter().map(|(i, j)| (&want[i], &got[j])).collect())
+    Ok(pairs
+        .into_iter()
+        .map(|(i, j)| (&want[i], &got[j]))
+        .collect())
 }

@@ -3,15 +3,17 @@
 
 mod agreement;
 mod judges;
+mod made;
 mod matching;
 mod properties;
+mod round_trip;
 mod stages;
 mod survival;
 
 use std::path::PathBuf;
 
-use common::{node, python};
 use common::trials::Trial;
+use common::{node, python};
 
 use crate::gltf_eval::subjects;
 
@@ -26,6 +28,21 @@ pub fn trials() -> Vec<Trial> {
             Some(missing) => trial.with_kind(missing).with_ignored_flag(true),
             None => trial,
         });
+    }
+    let mut round: Vec<(String, PathBuf)> = made::written()
+        .into_iter()
+        .map(|(name, file)| (format!("made::{name}"), file))
+        .collect();
+    let subjects = subjects::all(assets.as_deref()).into_iter();
+    round.extend(
+        subjects
+            .filter(|s| s.missing.is_none())
+            .map(|s| (s.name, s.file)),
+    );
+    for (name, file) in round {
+        trials.push(Trial::test(format!("round_trip::{name}"), move || {
+            round_trip::survives(&file)
+        }));
     }
     for (name, stage) in stages::subjects(assets.as_deref()) {
         trials.push(python::trial(&format!("as_glb::{name}"), move |python| {

@@ -52,9 +52,9 @@ impl Written {
     /// How far off the points of a prim may be, relative to its size: what warnings of it state, and at least what is promised.
     pub fn allowed(&self, prim: &str) -> f64 {
         let warnings = self.warnings();
-        let of = warnings.iter().filter(|w| {
-            w[1].is_empty() || prim == w[1] || prim.starts_with(&format!("{}/", w[1]))
-        });
+        let of = warnings
+            .iter()
+            .filter(|w| w[1].is_empty() || prim == w[1] || prim.starts_with(&format!("{}/", w[1])));
         let stated = of.filter_map(|w| stated_error(w[2]));
         stated.fold(tolerance::GLTF_OUT_AT_KEYS, f64::max)
     }
@@ -169,8 +169,7 @@ fn in_three(written: &Written) -> Result<(), Failed> {
             .collect();
         let want = play.shown(&moments);
         let got = judges::three(&written.file, &document, play.clip, &moments)?;
-        same(&want, &got, &moments)
-            .map_err(|e| format!("in three.js, {}: {e}", play.name()))?;
+        same(&want, &got, &moments).map_err(|e| format!("in three.js, {}: {e}", play.name()))?;
     }
     Ok(())
 }

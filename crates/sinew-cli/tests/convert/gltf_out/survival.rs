@@ -199,7 +199,11 @@ impl Survival {
             let before_clip = clip.map(|c| &before.document.clips[c]);
             let after_clip = before_clip.and_then(|c| {
                 let named = after.document.clips.iter().find(|a| a.name == c.name);
-                named.or(after.document.clips.get(number).filter(|_| c.name.is_empty()))
+                named.or(after
+                    .document
+                    .clips
+                    .get(number)
+                    .filter(|_| c.name.is_empty()))
             });
             if before_clip.is_some() && after_clip.is_none() {
                 continue;
@@ -221,7 +225,11 @@ impl Survival {
             let want = all(before, before_clip, 0.0);
             let got = all(after, after_clip, shift);
             let prims: Vec<MeshPrim> = want.iter().map(as_prim).collect();
-            let drawn: Vec<MeshPrim> = prims.iter().filter(|p| !p.corners.is_empty()).cloned().collect();
+            let drawn: Vec<MeshPrim> = prims
+                .iter()
+                .filter(|p| !p.corners.is_empty())
+                .cloned()
+                .collect();
             self.count("meshes", drawn.len() == got.len(), || {
                 format!("{} of {}", got.len(), drawn.len())
             });
@@ -242,7 +250,9 @@ impl Survival {
                     Some(c) if c.animates(common::gltf_eval::clip::Property::Scale) => SAME_SCALED,
                     _ => SAME_AT_KEYS,
                 };
-                self.measure("meshes: points at keys", found.error, allowed, || name.clone());
+                self.measure("meshes: points at keys", found.error, allowed, || {
+                    name.clone()
+                });
                 if number == 0 {
                     let faces = found.same_faces(prim, node);
                     self.count("meshes: faces", faces.is_ok(), || {
@@ -296,7 +306,9 @@ impl Survival {
                     let weight = |of: &BTreeMap<String, f64>, joint: &String| {
                         of.get(joint).copied().unwrap_or(0.0)
                     };
-                    let off = joints.into_iter().map(|j| (weight(a, j) - weight(b, j)).abs());
+                    let off = joints
+                        .into_iter()
+                        .map(|j| (weight(a, j) - weight(b, j)).abs());
                     off.fold(0.0, f64::max)
                 };
                 let best = candidates.iter().map(off).fold(f64::INFINITY, f64::min);
@@ -335,7 +347,9 @@ impl Survival {
                 self.count("materials: name", named.is_some(), || name.to_owned());
             }
             let same = |got: &Properties| {
-                let found = want.iter().filter(|(k, v)| got.get(*k).is_some_and(|g| g.same(v)));
+                let found = want
+                    .iter()
+                    .filter(|(k, v)| got.get(*k).is_some_and(|g| g.same(v)));
                 let more = got.keys().filter(|k| !want.contains_key(*k)).count();
                 found.count() as i64 - more as i64
             };
@@ -353,7 +367,11 @@ impl Survival {
             let short = property.trim_start_matches("pbrMetallicRoughness.");
             self.count(&format!("{of}: {short}"), kept, || {
                 let text = |p: Option<&_>| p.map_or("nothing".to_owned(), |p| short_text(p));
-                format!("{name}: {}, was {}", text(got.get(property)), short_text(value))
+                format!(
+                    "{name}: {}, was {}",
+                    text(got.get(property)),
+                    short_text(value)
+                )
             });
         }
         for property in got.keys().filter(|k| !want.contains_key(*k)) {
@@ -373,9 +391,7 @@ impl Survival {
                 let place = before.rest(*node);
                 let name = item["name"].as_str().unwrap_or_default();
                 let near = |other: &usize| distance(place, after.rest(*other), before.extent());
-                let nearest = got
-                    .iter()
-                    .min_by(|a, b| near(&a.0).total_cmp(&near(&b.0)));
+                let nearest = got.iter().min_by(|a, b| near(&a.0).total_cmp(&near(&b.0)));
                 let Some((there, same)) = nearest else {
                     self.count(of, false, || before.name(*node));
                     continue;
@@ -400,13 +416,18 @@ impl Survival {
         let json = &before.contents.file.json;
         let (want, got) = (extras_of(json), extras_of(&after.contents.file.json));
         for (owner, extras) in want {
-            let kept = got.iter().any(|(o, e)| *o == owner && same_json(e, &extras));
+            let kept = got
+                .iter()
+                .any(|(o, e)| *o == owner && same_json(e, &extras));
             self.count(&format!("extras of {owner}"), kept, || extras.to_string());
         }
     }
 
     fn scenes(&mut self, before: &Side, after: &Side) {
-        let (want, got) = (before.contents.list("scenes"), after.contents.list("scenes"));
+        let (want, got) = (
+            before.contents.list("scenes"),
+            after.contents.list("scenes"),
+        );
         if want.len() > 1 {
             let same = want.len() == got.len();
             self.count("scenes: number", same, || {
@@ -572,7 +593,9 @@ impl Side {
             let used = influences.iter().filter(|(_, w)| *w != 0.0);
             let sum: f64 = used.clone().map(|(_, w)| w).sum();
             for (joint, weight) in used {
-                let joint = skin.map(|s| self.name(s.joints[*joint])).unwrap_or_default();
+                let joint = skin
+                    .map(|s| self.name(s.joints[*joint]))
+                    .unwrap_or_default();
                 *weights.entry(joint).or_insert(0.0) += weight / sum;
             }
             out.weights.push(weights);
@@ -599,7 +622,9 @@ fn distance(a: DMat4, b: DMat4, size: f64) -> f64 {
     let columns = (0..4).map(|i| (a.col(i) - b.col(i)).truncate().length());
     let columns: Vec<f64> = columns.collect();
     let turned = columns[..3].iter().copied().fold(0.0, f64::max);
-    let largest = (0..3).map(|i| a.col(i).truncate().length()).fold(0.0, f64::max);
+    let largest = (0..3)
+        .map(|i| a.col(i).truncate().length())
+        .fold(0.0, f64::max);
     (turned / largest.max(f64::MIN_POSITIVE)).max(columns[3] / size)
 }
 
@@ -620,8 +645,16 @@ fn extras_of(json: &Value) -> Vec<(String, Value)> {
     add("the file", json);
     add("asset", &json["asset"]);
     for name in [
-        "scenes", "nodes", "meshes", "skins", "animations", "cameras", "materials", "textures",
-        "images", "samplers",
+        "scenes",
+        "nodes",
+        "meshes",
+        "skins",
+        "animations",
+        "cameras",
+        "materials",
+        "textures",
+        "images",
+        "samplers",
     ] {
         for item in list(&json[name]) {
             add(name, item);

@@ -3,6 +3,7 @@
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use glam::DVec3;
 use image::{ImageFormat, Rgba, RgbaImage};
@@ -21,13 +22,16 @@ const ALL: &[(&str, fn() -> GltfMaker)] = &[
     ("body_and_cape.glb", body_and_cape),
 ];
 
-/// Writes them all: their names and where they are.
-pub fn written() -> Vec<(&'static str, PathBuf)> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_out_made");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let write =
-        |(name, make): &(&'static str, fn() -> GltfMaker)| (*name, make().write(&folder, name));
-    ALL.iter().map(write).collect()
+/// Writes them all, once: their names and where they are.
+pub fn written() -> &'static [(&'static str, PathBuf)] {
+    static WRITTEN: OnceLock<Vec<(&'static str, PathBuf)>> = OnceLock::new();
+    WRITTEN.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_out_made");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let write =
+            |(name, make): &(&'static str, fn() -> GltfMaker)| (*name, make().write(&folder, name));
+        ALL.iter().map(write).collect()
+    })
 }
 
 /// A picture of 4 by 4 pixels in a colour, one corner of it in another.

@@ -7,6 +7,7 @@ mod made;
 mod matching;
 mod properties;
 mod round_trip;
+mod self_test;
 mod stages;
 mod survival;
 
@@ -19,7 +20,11 @@ use crate::gltf_eval::subjects;
 
 pub fn trials() -> Vec<Trial> {
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
-    let mut trials = Vec::new();
+    let mut trials = vec![
+        Trial::test("judges::matching", self_test::matching),
+        Trial::test("judges::survival", self_test::survival),
+        node::trial("judges::validator", self_test::validator),
+    ];
     for subject in subjects::all(assets.as_deref()) {
         let file = subject.file.clone();
         let name = format!("judges_agree::{}", subject.name);
@@ -30,8 +35,8 @@ pub fn trials() -> Vec<Trial> {
         });
     }
     let mut round: Vec<(String, PathBuf)> = made::written()
-        .into_iter()
-        .map(|(name, file)| (format!("made::{name}"), file))
+        .iter()
+        .map(|(name, file)| (format!("made::{name}"), file.clone()))
         .collect();
     let subjects = subjects::all(assets.as_deref()).into_iter();
     round.extend(

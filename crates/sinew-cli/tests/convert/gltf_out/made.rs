@@ -324,7 +324,7 @@ fn body_and_cape() -> GltfMaker {
     }
     let smile = gltf.curve(
         "LINEAR",
-        &[0.0, 0.5, 1.0],
+        &[0.0, 0.75, 1.5],
         "SCALAR",
         &[0.0, 1.0, 0.5, 0.25, 1.0, 0.0],
     );

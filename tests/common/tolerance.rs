@@ -34,6 +34,10 @@ pub const PEER_UNORM16_POINTS: f64 = 8.0 * 0.5 / 65_535.0;
 /// Their normals, where one joint moves a point: they are as the mirror's, but for an order of operations.
 pub const PEER_NORMALS: f64 = 4e-6;
 
+/// Points of Blender against the evaluator of the tests at keys, relative to the mesh's size: Blender takes the matrices of bones
+/// apart and holds them in f32.
+pub const BLENDER: f64 = 1e-5;
+
 /// Octahedral normals of two unorm16, rounded in and cut off on the way out: 1.5 steps of 2/65,535 in each of two
 /// directions, which an octahedron stretches by up to the root of 3; and weights as above.
 pub const PEER_OCTAHEDRAL_NORMALS: f64 = 2e-4;
@@ -85,6 +89,9 @@ pub const PIXAR_BAKE_NORMALS: f64 = 1e-3;
 /// The Blender figure against the vertices that Blender computed, in metres: the exporter writes
 /// f32 and half3, so `rig_noscale` is the one whose scales lose nothing.
 pub const BLENDER_METRES: f64 = 1e-5;
+
+/// The same where bones scale: half3 (INDEX.md of the assets: 4 to 8 mm).
+pub const BLENDER_HALF_SCALES_METRES: f64 = 0.008;
 
 /// The same where the glTF exporter kept the four strongest influences of each vertex and dropped the others (INDEX.md of
 /// the assets: up to 13 mm).

@@ -15,7 +15,7 @@ mod reader;
 mod seeds;
 mod self_test;
 pub mod subjects;
-mod truth;
+pub mod truth;
 mod usdz;
 
 use std::path::{Path, PathBuf};

@@ -5,9 +5,12 @@ use std::path::Path;
 use libtest_mimic::Failed;
 
 use crate::gltf_eval::moments::Moment;
+use crate::gltf_eval::oracle::MeshPrim;
 use crate::gltf_eval::pairing::Shown;
 use crate::gltf_eval::play::Play;
 use crate::gltf_out::judges;
+use crate::gltf_out::matching::{MeshNode, match_points, pair_meshes};
+use crate::gltf_out::survival::as_prim;
 use common::compare::{compare_within, size};
 use common::gltf_eval::Document;
 use common::tolerance;
@@ -49,6 +52,45 @@ pub fn three_and_evaluator(file: &Path) -> Result<(), Failed> {
         let want = play.shown(&moments);
         let got = judges::three(file, &document, play.clip, &moments)?;
         same(&want, &got, &moments).map_err(|e| format!("{}: {e}", play.name()))?;
+    }
+    Ok(())
+}
+
+/// Blender and the evaluator of the tests show the same points of every named clip at its keys; or as far off as `allowed`, relative to
+/// each mesh's size.
+pub fn blender_and_evaluator(python: &str, file: &Path, allowed: f64) -> Result<(), Failed> {
+    let document = Document::open(file);
+    for play in Play::all(&document) {
+        let name = play.clip().map(|c| c.name.as_str());
+        if name == Some("") {
+            continue;
+        }
+        let mut moments = play.moments();
+        moments.retain(|m| m.is_key);
+        let step = moments.len().div_ceil(12);
+        let seconds: Vec<f64> = moments.iter().step_by(step).map(|m| m.seconds).collect();
+        let clips: Vec<_> = play.clip().into_iter().collect();
+        let surfaces: Vec<_> = seconds
+            .iter()
+            .map(|s| document.surfaces(&clips, *s))
+            .collect();
+        let want = MeshNode::all(&document, &surfaces);
+        let prims: Vec<MeshPrim> = want.iter().map(as_prim).collect();
+        let got = judges::blender(python, file, name, &seconds)?;
+        for (prim, node) in pair_meshes(&prims, &got)? {
+            let found = match_points(prim, node)?;
+            // Written so that a NaN fails.
+            if !(found.error <= allowed) {
+                let at = seconds[found.worst.1];
+                return Err(format!(
+                    "{}: '{}' is off by {:.1e} of its size at {at} s",
+                    play.name(),
+                    node.name,
+                    found.error
+                )
+                .into());
+            }
+        }
     }
     Ok(())
 }

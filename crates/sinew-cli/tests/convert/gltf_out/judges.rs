@@ -1,6 +1,6 @@
-//! What others say of a glTF file: the validator of Khronos, and three.js.
+//! What others say of a glTF file: the validator of Khronos, three.js, and Blender where `SINEW_BLENDER` names a Python with bpy.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use glam::DVec3;
 use libtest_mimic::Failed;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::gltf_eval::moments::Moment;
 use crate::gltf_eval::pairing::Shown;
+use crate::gltf_out::matching::MeshNode;
 use common::gltf_eval::Document;
 use common::worker::Workers;
 
@@ -99,7 +100,48 @@ pub fn three(
     Ok(out.into_iter().map(|(.., shown)| shown).collect())
 }
 
+/// What Blender shows of a clip: one entry for each mesh object, without triangles.
+pub fn blender(
+    python: &str,
+    file: &Path,
+    clip: Option<&str>,
+    seconds: &[f64],
+) -> Result<Vec<MeshNode>, Failed> {
+    static WORKERS: Workers = Workers::new("tests/gltf/blender.py");
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("points");
+    let request = json!({ "file": file, "clip": clip, "times": seconds, "out": out });
+    let answer = WORKERS.ask(python, &logs(), &request)?;
+    let bytes = std::fs::read(&out)?;
+    let mut numbers = bytes
+        .chunks_exact(8)
+        .map(|b| f64::from_le_bytes(b.try_into().expect("eight")));
+    let mut next = || numbers.next().expect("as many as were told");
+    let meshes = answer["meshes"].as_array().ok_or("meshes")?;
+    let mut out: Vec<MeshNode> = meshes
+        .iter()
+        .enumerate()
+        .map(|(node, mesh)| MeshNode {
+            node,
+            name: mesh["name"].as_str().unwrap_or_default().to_owned(),
+            points: Vec::new(),
+            triangles: Vec::new(),
+        })
+        .collect();
+    for _ in seconds {
+        for (shown, mesh) in out.iter_mut().zip(meshes) {
+            let count = mesh["points"].as_u64().ok_or("points")?;
+            let points = (0..count).map(|_| DVec3::new(next(), next(), next()));
+            shown.points.push(points.collect());
+        }
+    }
+    Ok(out)
+}
+
+fn logs() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_out")
+}
+
 fn ask(workers: &Workers, request: &Value) -> Result<Value, Failed> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_out");
-    Ok(workers.ask("node", &folder, request)?)
+    Ok(workers.ask("node", &logs(), request)?)
 }

@@ -65,10 +65,10 @@ pub struct Match {
 }
 
 /// Distances up to which points are looked for, relative to the mesh's size.
-const RADII: [f64; 6] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0];
+const RADII: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
 /// Points that are looked at for one vertex, nearest first.
-const CANDIDATES: usize = 48;
+const CANDIDATES: usize = 32;
 
 /// Distances that count as none, relative to the mesh's size: of points that stay together.
 const TOGETHER: f64 = 1e-6;

@@ -14,7 +14,7 @@ mod survival;
 use std::path::PathBuf;
 
 use common::trials::Trial;
-use common::{node, python};
+use common::{files, node, python, tolerance};
 
 use crate::gltf_eval::subjects;
 
@@ -25,7 +25,18 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("judges::survival", self_test::survival),
         node::trial("judges::validator", self_test::validator),
     ];
+    let blender = std::env::var("SINEW_BLENDER");
     for subject in subjects::all(assets.as_deref()) {
+        // Of the fixtures many hold more than Blender's bones can.
+        let is_other = !subject.name.starts_with("own::") && !subject.name.ends_with(".vrm");
+        if let (Ok(python), None, true) = (&blender, subject.missing, is_other) {
+            let python = python.clone();
+            let file = subject.file.clone();
+            let name = format!("blender_agrees::{}", subject.name);
+            trials.push(Trial::test(name, move || {
+                agreement::blender_and_evaluator(&python, &file, tolerance::BLENDER)
+            }));
+        }
         let file = subject.file.clone();
         let name = format!("judges_agree::{}", subject.name);
         let trial = node::trial(&name, move || agreement::three_and_evaluator(&file));
@@ -49,7 +60,25 @@ pub fn trials() -> Vec<Trial> {
             round_trip::survives(&file)
         }));
     }
+    for (stage, truth, metres) in stages::BLENDER {
+        let missing = files::missing(assets.as_deref(), &format!("blender/{stage}"));
+        let folder = assets.clone().unwrap_or_default().join("blender");
+        let trial = Trial::test(format!("blender_truth::{stage}"), move || {
+            stages::blender_truth(&folder.join(stage), &folder.join(truth), metres)
+        });
+        trials.push(
+            trial
+                .with_kind(missing.unwrap_or_default())
+                .with_ignored_flag(missing.is_some()),
+        );
+    }
     for (name, stage) in stages::subjects(assets.as_deref()) {
+        if let Ok(python) = &blender {
+            let (python, stage) = (python.clone(), stage.clone());
+            trials.push(Trial::test(format!("in_blender::{name}"), move || {
+                stages::in_blender(&python, &stage)
+            }));
+        }
         trials.push(python::trial(&format!("as_glb::{name}"), move |python| {
             stages::as_glb(python, &stage)
         }));

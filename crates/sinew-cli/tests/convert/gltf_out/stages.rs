@@ -1,16 +1,19 @@
 //! Stages that are converted to glTF, and usd-core's bake of them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use glam::DVec3;
 use libtest_mimic::Failed;
 use serde_json::Value;
 
 use crate::gltf_eval::moments::Moment;
 use crate::gltf_eval::oracle::{Look, MeshPrim, facts, see};
-use crate::gltf_eval::play;
-use crate::gltf_out::agreement::{influence_sets, same};
+use crate::gltf_eval::{play, truth};
+use crate::gltf_out::agreement::{blender_and_evaluator, influence_sets, same};
 use crate::gltf_out::judges;
 use crate::gltf_out::matching::{MeshNode, match_points, pair_meshes};
+use common::compare::size;
 use common::command::{sinew, stderr, stdout};
 use common::gltf_eval::Document;
 use common::{files, node, repository, tolerance};
@@ -85,6 +88,13 @@ pub fn as_glb(python: &str, stage: &Path) -> Result<(), Failed> {
         return Err("more than four influences with --max-influences 4".into());
     }
     in_three(&four)
+}
+
+/// Blender shows the .glb of a stage as the evaluator does.
+pub fn in_blender(python: &str, stage: &Path) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let written = Written::new(stage, folder.path().join("out.glb"), &[])?;
+    blender_and_evaluator(python, &written.file, tolerance::BLENDER)
 }
 
 /// The same with `--bake`, which leaves nothing that glTF cannot hold.
@@ -170,6 +180,63 @@ fn in_three(written: &Written) -> Result<(), Failed> {
         let want = play.shown(&moments);
         let got = judges::three(&written.file, &document, play.clip, &moments)?;
         same(&want, &got, &moments).map_err(|e| format!("in three.js, {}: {e}", play.name()))?;
+    }
+    Ok(())
+}
+
+/// Stages that Blender exported, the vertices that Blender computed for them, and how far off they are in metres: where bones scale, the
+/// exporter wrote halves.
+pub const BLENDER: [(&str, &str, f64); 4] = [
+    ("rig_noscale.usda", "rig_noscale.truth.npz", tolerance::BLENDER_METRES),
+    ("rig_noscale.usdc", "rig_noscale.truth.npz", tolerance::BLENDER_METRES),
+    ("rig_identity.usdz", "rig_identity.truth.npz", tolerance::BLENDER_HALF_SCALES_METRES),
+    ("rig_dense.usdc", "rig_dense.truth.npz", tolerance::BLENDER_HALF_SCALES_METRES),
+];
+
+/// A stage that Blender exported, as .glb, against the vertices that Blender computed.
+pub fn blender_truth(stage: &Path, truth: &Path, metres: f64) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let written = Written::new(stage, folder.path().join("out.glb"), &[])?;
+    let document = Document::open(&written.file);
+    let frames = truth::frames(truth)?;
+    let mut seconds: Vec<f64> = frames.iter().map(|f| f.0).collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds.dedup();
+    let clips: Vec<_> = document.clips.iter().take(1).collect();
+    let moments: Vec<_> = seconds
+        .iter()
+        .map(|s| document.surfaces(&clips, *s))
+        .collect();
+    let nodes = MeshNode::all(&document, &moments);
+    let names: BTreeSet<&String> = frames.iter().map(|f| &f.1).collect();
+    let prims: Vec<MeshPrim> = names
+        .into_iter()
+        .map(|name| {
+            let of = |s: &f64| frames.iter().find(|f| f.0 == *s && f.1 == *name);
+            let points: Vec<Vec<DVec3>> = seconds
+                .iter()
+                .map(|s| of(s).map_or(Vec::new(), |f| f.2.clone()))
+                .collect();
+            MeshPrim {
+                path: format!("/{name}"),
+                corners: (0..points[0].len()).collect(),
+                points,
+                normals: Vec::new(),
+                counts: Vec::new(),
+                left_handed: false,
+                sampled: Vec::new(),
+            }
+        })
+        .collect();
+    for (prim, node) in pair_meshes(&prims, &nodes)? {
+        let found = match_points(prim, node)?;
+        let (vertex, moment) = found.worst;
+        let off = found.error * size(&prim.points[moment]);
+        // Written so that a NaN fails.
+        if !(off <= metres) {
+            let name = &node.name;
+            return Err(format!("{name}: off by {off:.2e} m at vertex {vertex}, frame {moment}").into());
+        }
     }
     Ok(())
 }

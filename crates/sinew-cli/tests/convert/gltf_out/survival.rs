@@ -605,7 +605,7 @@ impl Side {
 }
 
 /// A mesh of a glTF file as usd-core would tell of it; its path is `/` and the node's number.
-fn as_prim(node: &MeshNode) -> MeshPrim {
+pub fn as_prim(node: &MeshNode) -> MeshPrim {
     MeshPrim {
         path: format!("/{}", node.node),
         points: node.points.clone(),

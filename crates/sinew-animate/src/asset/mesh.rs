@@ -1,6 +1,7 @@
 //! Meshes: primitives with influences and morph targets.
 
 use glam::{Vec2, Vec3, Vec4};
+use serde_json::Value;
 
 use sinew::skel::InbetweenDef;
 
@@ -15,6 +16,8 @@ pub struct Mesh {
     pub target_names: Vec<String>,
     /// Morph target weights at rest, one per target.
     pub weights: Vec<f32>,
+    /// Data of the application that wrote the file, without the names of morph targets.
+    pub extras: Option<Value>,
 }
 
 /// Points and faces with one material.

@@ -84,6 +84,7 @@ impl Reader<'_> {
         Ok(AssetClip {
             name: animation.text("name")?,
             tracks,
+            ..AssetClip::default()
         })
     }
 

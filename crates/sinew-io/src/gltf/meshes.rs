@@ -61,6 +61,7 @@ fn read_mesh(
         primitives: read,
         target_names: target_names(json, first, targets),
         weights,
+        ..sinew_animate::asset::Mesh::default()
     })
 }
 

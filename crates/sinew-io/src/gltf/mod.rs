@@ -21,6 +21,7 @@ mod nodes;
 mod primitives;
 mod uri;
 mod views;
+mod write;
 
 use std::path::Path;
 
@@ -31,6 +32,8 @@ use sinew_animate::asset::{Asset, AssetFormat, Axis};
 pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
+pub use write::{GltfOptions, GltfWritten, InfluenceCut, choose_clips, write_asset};
+pub(crate) use write::{normals_of_triangles, without_shear};
 
 /// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is
 /// up.
@@ -82,6 +85,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
         humanoids: Vec::new(),
         expressions: Vec::new(),
         warnings: document.take_warnings(),
+        ..Asset::default()
     };
     asset.warnings.extend(humanoid_warnings);
     extensions::apply(document.json().value(), &mut asset)?;

@@ -37,6 +37,7 @@ pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
             // Without a mesh there is nothing to skin.
             skin: skin.filter(|_| mesh.is_some()),
             weights: weights.filter(|_| mesh.is_some()),
+            ..sinew_animate::asset::Node::default()
         });
     }
     for (i, json) in list.iter().enumerate() {
@@ -216,6 +217,7 @@ fn read_skin(document: &Document, json: &Json<'_>) -> Result<AssetSkin, Invalid>
         name: json.text("name")?,
         joints,
         inverse_bind,
+        ..AssetSkin::default()
     })
 }
 

@@ -151,6 +151,7 @@ pub fn direct(folder: &Path, (file, truth, rest, allowed): File) -> Result<(), F
     asset.clips = vec![AssetClip {
         name: "both".to_owned(),
         tracks,
+        ..AssetClip::default()
     }];
     let scene = UsdFile::from_asset(&asset, &OpenOptions::default())?.scene(Default::default())?;
     let mut moments: Vec<Moment> = Vec::new();

@@ -40,7 +40,11 @@ pub fn read(
             node_tracks(node, rest, index, &mut tracks, budget, &name)?;
         }
         weight_tracks(&baked, nodes, meshes, &mut tracks, budget, &name)?;
-        clips.push(AssetClip { name, tracks });
+        clips.push(AssetClip {
+            name,
+            tracks,
+            ..AssetClip::default()
+        });
     }
     Ok(clips)
 }

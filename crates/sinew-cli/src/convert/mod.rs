@@ -1,5 +1,7 @@
 //! `sinew convert`.
 
+mod gltf;
+
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -9,7 +11,7 @@ use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_io::ClipChoice;
 use sinew_io::usd::{BakeEdits, Origin};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
 use crate::open::{AnimArgs, ComposeArgs};
@@ -20,9 +22,10 @@ use crate::report::{
 };
 
 /// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
-/// shapes, and materials as UsdPreviewSurface with their textures.
+/// shapes, and materials as UsdPreviewSurface with their textures. Or converts any file to glTF:
+/// skins, every clip, morph targets, materials, cameras and lights.
 ///
-/// A USD file is written in another form: its layer stays as it is, with its references, sublayers
+/// A USD file into USD is written in another form: its layer stays as it is, with its references, sublayers
 /// and variants. `--flatten` writes the composed stage instead, as one layer.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -31,8 +34,9 @@ pub struct Args {
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// File to write; its extension chooses the format. A .usdz contains the textures; for other
-    /// formats they are written to the folder OUT_textures.
-    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
+    /// formats they are written to the folder OUT_textures. A .glb contains everything; a .gltf has
+    /// OUT.bin and OUT_textures beside it.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}")]
     output: PathBuf,
     /// Clip to convert, or several clips that play together (A+B). `all` writes every clip and
     /// binds the skeletons to the first; it never means a clip of the name "all".
@@ -41,6 +45,14 @@ pub struct Args {
     /// Write the composed stage as one layer, without references, sublayers and variants.
     #[arg(long)]
     flatten: bool,
+    /// glTF: keep the N largest influences of a vertex, normalised. The result says by how much
+    /// points then differ at the keys of all clips. Without it every influence is written.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    max_influences: Option<u16>,
+    /// glTF: write meshes whose deformation glTF cannot hold as morph targets, one per frame. Without
+    /// it they are skinned as far as glTF goes, with a warning that says how large the error is.
+    #[arg(long)]
+    bake: bool,
     #[command(flatten)]
     compose: ComposeArgs,
     #[command(flatten)]
@@ -58,6 +70,9 @@ const EXAMPLES: &str = "Examples:
   sinew convert walk.bvh -o walk.usda
   sinew convert shot.usda -o shot.usdz
   sinew convert shot.usda -o flat.usdc --flatten
+  sinew convert hero.usda -o hero.glb
+  sinew convert hero.usda -o hero.gltf --max-influences 4
+  sinew convert walk.fbx -o walk.glb --clip Walk
   sinew convert hero.glb -o hero.usdc --json | jq -r '.clips[].animation'";
 
 /// The report of --json.
@@ -97,6 +112,18 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         "all" => ClipChoice::All,
         name => ClipChoice::Named(name.to_owned()),
     };
+    if matches!(sinew_io::extension(&args.output).as_str(), "glb" | "gltf") {
+        if args.flatten {
+            return Err(Error::Message(
+                "--flatten is for USD files: a glTF file has no layers".into(),
+            ));
+        }
+        return gltf::run(args, &choice, quiet);
+    }
+    if args.bake || args.max_influences.is_some() {
+        let message = "--bake and --max-influences are for glTF: write to a .glb or .gltf";
+        return Err(Error::Message(message.into()));
+    }
     let options = args.compose.options(choice)?;
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));

@@ -13,8 +13,8 @@ use crate::gltf_eval::{play, truth};
 use crate::gltf_out::agreement::{blender_and_evaluator, influence_sets, same};
 use crate::gltf_out::judges;
 use crate::gltf_out::matching::{MeshNode, match_points, pair_meshes};
-use common::compare::size;
 use common::command::{sinew, stderr, stdout};
+use common::compare::size;
 use common::gltf_eval::Document;
 use common::{files, node, repository, tolerance};
 
@@ -187,10 +187,26 @@ fn in_three(written: &Written) -> Result<(), Failed> {
 /// Stages that Blender exported, the vertices that Blender computed for them, and how far off they are in metres: where bones scale, the
 /// exporter wrote halves.
 pub const BLENDER: [(&str, &str, f64); 4] = [
-    ("rig_noscale.usda", "rig_noscale.truth.npz", tolerance::BLENDER_METRES),
-    ("rig_noscale.usdc", "rig_noscale.truth.npz", tolerance::BLENDER_METRES),
-    ("rig_identity.usdz", "rig_identity.truth.npz", tolerance::BLENDER_HALF_SCALES_METRES),
-    ("rig_dense.usdc", "rig_dense.truth.npz", tolerance::BLENDER_HALF_SCALES_METRES),
+    (
+        "rig_noscale.usda",
+        "rig_noscale.truth.npz",
+        tolerance::BLENDER_METRES,
+    ),
+    (
+        "rig_noscale.usdc",
+        "rig_noscale.truth.npz",
+        tolerance::BLENDER_METRES,
+    ),
+    (
+        "rig_identity.usdz",
+        "rig_identity.truth.npz",
+        tolerance::BLENDER_HALF_SCALES_METRES,
+    ),
+    (
+        "rig_dense.usdc",
+        "rig_dense.truth.npz",
+        tolerance::BLENDER_HALF_SCALES_METRES,
+    ),
 ];
 
 /// A stage that Blender exported, as .glb, against the vertices that Blender computed.
@@ -235,7 +251,9 @@ pub fn blender_truth(stage: &Path, truth: &Path, metres: f64) -> Result<(), Fail
         // Written so that a NaN fails.
         if !(off <= metres) {
             let name = &node.name;
-            return Err(format!("{name}: off by {off:.2e} m at vertex {vertex}, frame {moment}").into());
+            return Err(
+                format!("{name}: off by {off:.2e} m at vertex {vertex}, frame {moment}").into(),
+            );
         }
     }
     Ok(())

@@ -86,7 +86,7 @@ impl<'s> NodeBuilder<'s> {
             false => XformStack::default(),
         };
         let above = match prim.parent() {
-            Some(parent) => self.space_of_prim(parent, |_, _| true)?,
+            Some(parent) => self.space(parent)?,
             None => None,
         };
         let parent = above.filter(|_| !stack.resets);

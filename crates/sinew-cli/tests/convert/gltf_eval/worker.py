@@ -4,7 +4,7 @@
 {"read": FILE, "times": [TIME CODE], "out": FILE}    reads
     Both give {"prims": [{"path", "points", "normals", "corners", "counts", "left_handed", "sampled"}], "stage": {...}} and
     write, for each time and each prim, so many points and normals (none, or one per point) as f64, in metres with y up.
-    "normals": false leaves normals out.
+    "normals": false leaves normals out, and meshes whose number of points changes.
     "animation": PATH binds every Skeleton to that SkelAnimation first.
 {"stage": FILE}                                      {"stage": {...}} alone
 {"validate": FILE}                                   {"errors": [[validator, error, site, message]]}
@@ -45,6 +45,8 @@ def bake(stage, times):
     for prim in stage.Traverse():
         if prim.IsA(UsdSkel.Skeleton):
             # A moving transform that does not move makes the bake sample these times.
+            if prim.GetAttribute("xformOp:translate:sampled"):
+                continue  # What it inherits from has one.
             op = UsdGeom.Xformable(prim).AddTranslateOp(opSuffix="sampled")
             for time in times:
                 op.Set(Gf.Vec3d(0), time)
@@ -72,6 +74,9 @@ def meshes(stage, times, out, with_normals):
     unit = UsdGeom.GetStageMetersPerUnit(stage)
     # Neither invisible prims nor guides are part of the picture.
     prims = [p for p in prims if UsdGeom.Imageable(p).ComputeVisibility() != "invisible"]
+    if not with_normals:
+        # Nobody can follow points that come and go.
+        prims = [p for p in prims if len({len(UsdGeom.Mesh(p).GetPointsAttr().Get(t) or []) for t in times}) == 1]
     told = []
     with open(out, "wb") as file:
         for time in times:
@@ -137,6 +142,7 @@ def facts(stage):
         "default_prim": str(stage.GetDefaultPrim().GetPath()) if stage.GetDefaultPrim() else None,
         "animations": [str(p.GetPath()) for p in stage.Traverse() if p.IsA(UsdSkel.Animation)],
         "keys": keys(stage),
+        "gprims": [str(p.GetPath()) for p in stage.Traverse() if p.IsA(UsdGeom.Gprim)],
         "joint_names": [list(UsdSkel.Skeleton(s).GetJointNamesAttr().Get() or []) for s in skeletons],
     }
 

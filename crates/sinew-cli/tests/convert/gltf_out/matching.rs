@@ -267,15 +267,15 @@ impl<'a> Grid<'a> {
     }
 }
 
+/// Meshes with their nodes, and the nodes that are left.
+type Paired<'a> = (Vec<(&'a MeshPrim, &'a MeshNode)>, Vec<&'a MeshNode>);
+
 /// Pairs the meshes of both sides, the most alike first: by where they are, and by names and numbers of triangles where several are
-/// at one place.
+/// at one place. Also gives the nodes that are left.
 ///
 /// # Errors
-/// Text with the first mesh that the other side lacks.
-pub fn pair_meshes<'a>(
-    want: &'a [MeshPrim],
-    got: &'a [MeshNode],
-) -> Result<Vec<(&'a MeshPrim, &'a MeshNode)>, String> {
+/// Text with the first mesh that is no node.
+pub fn pair_meshes<'a>(want: &'a [MeshPrim], got: &'a [MeshNode]) -> Result<Paired<'a>, String> {
     let all: Vec<DVec3> = want.iter().flat_map(|m| m.points[0].clone()).collect();
     let whole = size(&all).max(f64::MIN_POSITIVE);
     let mut costs = Vec::new();
@@ -306,11 +306,8 @@ pub fn pair_meshes<'a>(
     if let Some(lost) = (0..want.len()).find(|i| pairs.iter().all(|p| p.0 != *i)) {
         return Err(format!("{} is not in the glTF file", want[lost].path));
     }
-    if let Some(more) = (0..got.len()).find(|j| pairs.iter().all(|p| p.1 != *j)) {
-        return Err(format!("node '{}' is not in the stage", got[more].name));
-    }
-    Ok(pairs
-        .into_iter()
-        .map(|(i, j)| (&want[i], &got[j]))
-        .collect())
+    let more = (0..got.len()).filter(|j| pairs.iter().all(|p| p.1 != *j));
+    let more = more.map(|j| &got[j]).collect();
+    let pairs = pairs.into_iter().map(|(i, j)| (&want[i], &got[j]));
+    Ok((pairs.collect(), more))
 }

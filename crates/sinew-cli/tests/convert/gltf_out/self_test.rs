@@ -63,7 +63,7 @@ pub fn matching() -> Result<(), Failed> {
     let judged = |prim: &MeshPrim, node: &MeshNode| -> Result<(), String> {
         let prims = [prim.clone()];
         let nodes = std::slice::from_ref(node);
-        for (prim, node) in pair_meshes(&prims, nodes)? {
+        for (prim, node) in pair_meshes(&prims, nodes)?.0 {
             let found = match_points(prim, node)?;
             // Written so that a NaN fails.
             if !(found.error <= 1e-4) {

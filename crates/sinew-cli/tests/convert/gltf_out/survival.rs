@@ -233,7 +233,7 @@ impl Survival {
             self.count("meshes", drawn.len() == got.len(), || {
                 format!("{} of {}", got.len(), drawn.len())
             });
-            let Ok(pairs) = pair_meshes(&drawn, &got) else {
+            let Ok((pairs, _)) = pair_meshes(&drawn, &got) else {
                 continue;
             };
             for (prim, node) in pairs {

@@ -118,16 +118,33 @@ def sampled(mesh):
     return sorted(times)
 
 
-def keys(stage):
-    """Every time at which something has a sample that may move points."""
-    times = set()
+def moving(stage):
+    """Times of the samples of every attribute that may move points."""
+    out = []
     for prim in stage.Traverse():
-        moving = prim.GetAttributes() if prim.IsA(UsdSkel.Animation) else []
+        attributes = prim.GetAttributes() if prim.IsA(UsdSkel.Animation) else []
         if prim.IsA(UsdGeom.Xformable):
-            moving = [a for a in prim.GetAttributes() if a.GetName().startswith("xformOp") or a.GetName() == "points"]
-        for attribute in moving:
-            times.update(attribute.GetTimeSamples())
-    return sorted(times)
+            attributes = [a for a in prim.GetAttributes() if a.GetName().startswith("xformOp") or a.GetName() == "points"]
+        out += [a.GetTimeSamples() for a in attributes if a.GetNumTimeSamples() > 0]
+    return out
+
+
+def keys(stage):
+    """Every time at which something has a sample, and whether everything has one there or holds still."""
+    all_times = [set(times) for times in moving(stage)]
+    union = sorted(set().union(*all_times))
+    return [[t, all(t in times or t < min(times) or t > max(times) for times in all_times)] for t in union]
+
+
+def bound(stage):
+    """The animation that moves each Skeleton that has one."""
+    cache = UsdSkel.Cache()
+    for prim in stage.Traverse():
+        if prim.IsA(UsdSkel.Root):
+            cache.Populate(UsdSkel.Root(prim), Usd.PrimDefaultPredicate)
+    queries = {str(p.GetPath()): cache.GetSkelQuery(UsdSkel.Skeleton(p)).GetAnimQuery()
+               for p in stage.Traverse() if p.IsA(UsdSkel.Skeleton)}
+    return {path: str(query.GetPrim().GetPath()) for path, query in queries.items() if query}
 
 
 def facts(stage):
@@ -142,6 +159,9 @@ def facts(stage):
         "default_prim": str(stage.GetDefaultPrim().GetPath()) if stage.GetDefaultPrim() else None,
         "animations": [str(p.GetPath()) for p in stage.Traverse() if p.IsA(UsdSkel.Animation)],
         "keys": keys(stage),
+        "moves": bool(bound(stage)) or any(
+            a.GetNumTimeSamples() > 0 for p in stage.Traverse() if p.IsA(UsdGeom.Xformable)
+            for a in p.GetAttributes() if a.GetName().startswith("xformOp")),
         "gprims": [str(p.GetPath()) for p in stage.Traverse() if p.IsA(UsdGeom.Gprim)],
         "joint_names": [list(UsdSkel.Skeleton(s).GetJointNamesAttr().Get() or []) for s in skeletons],
     }

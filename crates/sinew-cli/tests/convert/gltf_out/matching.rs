@@ -60,6 +60,8 @@ pub struct Match {
     pub error: f64,
     /// Where that is: the vertex and the moment.
     pub worst: (usize, usize),
+    /// The largest such distance at each moment, and the vertex where it is.
+    pub moments: Vec<(f64, usize)>,
     /// For each vertex, the points that it may be: several where points stay together.
     pub points: Vec<Vec<usize>>,
 }
@@ -71,7 +73,7 @@ const RADII: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 const CANDIDATES: usize = 32;
 
 /// Distances that count as none, relative to the mesh's size: of points that stay together.
-const TOGETHER: f64 = 1e-6;
+const TOGETHER: f64 = 1e-5;
 
 /// Finds the points of all vertices of a mesh.
 ///
@@ -113,17 +115,18 @@ fn match_within(
     let mut out = Match {
         error: 0.0,
         worst: (0, 0),
+        moments: vec![(0.0, 0); sizes.len()],
         points: Vec::new(),
     };
     for vertex in 0..got.points[base].len() {
         let near = grid.near(got.points[base][vertex], CANDIDATES);
         // Of what is scaled away, the size at its largest.
         let share = |moment: usize| sizes[moment].max(0.01 * sizes[base]);
+        let off_at = |point: usize, t: usize| {
+            got.points[t][vertex].distance(want.points[t][point]) / share(t)
+        };
         let off = |point: usize| -> (f64, usize) {
-            let each = (0..sizes.len()).map(|t| {
-                let distance = got.points[t][vertex].distance(want.points[t][point]);
-                (distance / share(t), t)
-            });
+            let each = (0..sizes.len()).map(|t| (off_at(point, t), t));
             // A NaN is the largest.
             each.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
         };
@@ -134,6 +137,12 @@ fn match_within(
             .copied()?;
         if !(best.0.0 <= out.error) {
             (out.error, out.worst) = (best.0.0, (vertex, best.0.1));
+        }
+        for (t, worst) in out.moments.iter_mut().enumerate() {
+            let error = off_at(best.1, t);
+            if !(error <= worst.0) {
+                *worst = (error, vertex);
+            }
         }
         let together = distances
             .iter()
@@ -284,16 +293,17 @@ pub fn pair_meshes<'a>(want: &'a [MeshPrim], got: &'a [MeshNode]) -> Result<Pair
         let triangles: usize = prim.counts.iter().map(|c| c.saturating_sub(2)).sum();
         for (j, node) in got.iter().enumerate() {
             let boxes = prim.points.iter().zip(&node.points);
-            let off = boxes
-                .map(|(a, b)| {
-                    let (a, b) = (bounds(a), bounds(b));
-                    a[0].distance(b[0]).max(a[1].distance(b[1]))
-                })
-                .fold(0.0, f64::max);
-            let place = (off / whole * 1e4).round() as u64;
+            let off = boxes.map(|(a, b)| {
+                let (a, b) = (bounds(a), bounds(b));
+                a[0].distance(b[0]).max(a[1].distance(b[1]))
+            });
+            let places: Vec<u64> = off.map(|off| (off / whole * 1e4).round() as u64).collect();
+            // Where a mesh does not move as it should, it is in its place at one moment at least.
+            let nearest = places.iter().copied().min().unwrap_or_default();
+            let farthest = places.iter().copied().max().unwrap_or_default();
             let other_name = !node.name.starts_with(name);
             let more = node.triangles.len().abs_diff(triangles);
-            costs.push(((place, other_name, more), i, j));
+            costs.push(((nearest, other_name, farthest, more), i, j));
         }
     }
     costs.sort();

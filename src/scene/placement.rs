@@ -75,12 +75,6 @@ impl Placement {
         })
     }
 
-    /// Whether the transform may change over time.
-    #[must_use]
-    pub fn is_animated(&self) -> bool {
-        self.moving().any(|p| p.xform.is_animated())
-    }
-
     /// Every authored time of transforms and visibility, unsorted.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {

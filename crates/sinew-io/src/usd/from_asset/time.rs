@@ -121,7 +121,7 @@ mod tests {
         AssetClip {
             name: String::new(),
             tracks: vec![Track { target, curve }],
-            ..sinew_animate::asset::AssetClip::default()
+            ..AssetClip::default()
         }
     }
 

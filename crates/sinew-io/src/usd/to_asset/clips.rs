@@ -30,23 +30,19 @@ pub(super) struct ClipPlan {
 }
 
 /// What the stage is called as a clip if its animations do not say.
-const STAGE: &str = "Animation";
+pub(super) const STAGE: &str = "Animation";
 
 /// Plans the clips: first what the stage shows, then all other animations. An animation that is
 /// bound to no Skeleton moves those that it fits and that are nearest to it in the stage; animations
 /// of one name that move different Skeletons are one clip.
-pub(super) fn plan(
-    skeletons: &[ClipSkeleton<'_>],
-    animations: &[SkelAnimation],
-    stage_moves: bool,
-) -> Vec<ClipPlan> {
+pub(super) fn plan(skeletons: &[ClipSkeleton<'_>], animations: &[SkelAnimation]) -> Vec<ClipPlan> {
     let mut out: Vec<ClipPlan> = Vec::new();
     let bound: Vec<(usize, &Arc<SkelAnimation>)> = skeletons
         .iter()
         .enumerate()
         .filter_map(|(i, s)| Some((i, s.bound?)))
         .collect();
-    if !bound.is_empty() || stage_moves {
+    if !bound.is_empty() {
         let mut names: Vec<&str> = bound.iter().map(|(_, a)| name_of(&a.path)).collect();
         names.dedup();
         let name = match names[..] {
@@ -205,7 +201,7 @@ mod tests {
             animation("/X/Anim/Foreign", &["Q", "R", "A"]),
             animation("/Y/Anim/Walk", &["A"]),
         ];
-        let clips = plan(&skeletons, &all, false);
+        let clips = plan(&skeletons, &all);
         let found: Vec<(&str, Vec<usize>)> = clips
             .iter()
             .map(|c| (c.name.as_str(), c.parts.iter().map(|(i, _)| *i).collect()))
@@ -218,7 +214,6 @@ mod tests {
         ];
         assert_eq!(found, wanted);
         assert!(clips[0].is_stage && !clips[1].is_stage);
-        assert_eq!(plan(&[], &[], true)[0].name, STAGE);
-        assert!(plan(&[], &[], false).is_empty());
+        assert!(plan(&[], &all).is_empty());
     }
 }

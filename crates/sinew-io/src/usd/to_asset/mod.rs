@@ -14,11 +14,14 @@
 //! Points, transforms and names stay in stage units and with the stage's up axis. Joints, weights
 //! and keys are what UsdSkel means by them, at the times that the file has.
 
+mod cameras;
 mod clips;
+mod extras;
 mod materials;
 mod meshes;
 mod nodes;
 mod skeletons;
+mod textures;
 mod time;
 
 use std::collections::HashMap;
@@ -26,7 +29,7 @@ use std::sync::Arc;
 
 use glam::DMat4;
 use sinew_layer::Path;
-use sinew_stage::Prim;
+use sinew_stage::{Predicate, Prim};
 
 use crate::error::Result;
 use crate::usd::file::UsdFile;
@@ -94,6 +97,8 @@ impl UsdFile {
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
         }
+        maker.add_cameras()?;
+        maker.add_others()?;
         maker.add_clips(&plans);
         Ok(maker.finish())
     }
@@ -152,11 +157,7 @@ impl<'a> Maker<'a> {
                 shapes: shapes(&p.path),
             })
             .collect();
-        let drawn = &self.geometry.meshes;
-        let places = drawn.iter().map(|m| &m.place);
-        let cameras = self.geometry.cameras.iter().map(|c| &c.place);
-        let moves = places.chain(cameras).any(|p| p.is_animated());
-        clips::plan(&skeletons, animations, moves)
+        clips::plan(&skeletons, animations)
     }
 
     /// The prim at a path that the scene has.
@@ -222,17 +223,10 @@ impl<'a> Maker<'a> {
         let Some(index) = self.mesh(mesh, None, &shapes) else {
             return Ok(());
         };
-        let node = match mesh.instances.is_empty() {
-            true => match self.prim(&mesh.path) {
-                Some(prim) => self.builder.space(prim)?,
-                None => None,
-            },
-            false => Some(self.instance(mesh)),
+        let node = match self.prim(&mesh.path).filter(|_| mesh.instances.is_empty()) {
+            Some(prim) => self.own_node(prim)?,
+            None => self.instance(mesh),
         };
-        let node = node.unwrap_or_else(|| {
-            let rest = sinew_animate::asset::LocalTransform::default();
-            self.builder.push(name, None, rest)
-        });
         self.builder.nodes[node].mesh = Some(index);
         if let (Some(binding), false) = (mesh.binding, shapes.is_empty()) {
             self.show(binding, node, &shapes);
@@ -393,7 +387,58 @@ impl<'a> Maker<'a> {
         Some(self.asset.meshes.len() - 1)
     }
 
+    fn add_cameras(&mut self) -> Result<(), sinew_stage::Error> {
+        for camera in &self.geometry.cameras {
+            let Some(prim) = self.prim(&camera.path) else {
+                continue;
+            };
+            let rest = self.clock.rest();
+            let made = cameras::camera(prim, camera, rest, &mut self.warnings)?;
+            let node = self.own_node(prim)?;
+            self.builder.nodes[node].camera = Some(self.asset.cameras.len());
+            self.asset.cameras.push(made);
+        }
+        Ok(())
+    }
+
+    /// Adds lights, and nodes for transforms that nothing else has needed: sockets, for example.
+    fn add_others(&mut self) -> Result<(), sinew_stage::Error> {
+        let mut prims = self.file.stage.traverse(Predicate::DEFAULT_PROXIES);
+        while let Some(prim) = prims.next() {
+            if prim.is_a("PointInstancer") {
+                prims.skip_children();
+            } else if prim.has_api("LightAPI") {
+                if let Some(light) = cameras::light(prim, &mut self.warnings)? {
+                    let node = self.own_node(prim)?;
+                    self.builder.nodes[node].light = Some(self.asset.lights.len());
+                    self.asset.lights.push(light);
+                }
+            } else if prim.type_name() == "Xform" {
+                self.builder.space(prim)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The node in a prim's space; one without a transform if that is the world.
+    fn own_node(&mut self, prim: Prim<'a>) -> Result<usize, sinew_stage::Error> {
+        Ok(match self.builder.space(prim)? {
+            Some(node) => node,
+            None => {
+                let rest = sinew_animate::asset::LocalTransform::default();
+                self.builder.push(prim.name(), None, rest)
+            }
+        })
+    }
+
     fn add_clips(&mut self, plans: &[ClipPlan]) {
+        if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_stage) {
+            self.asset.clips.push(AssetClip {
+                name: clips::STAGE.to_owned(),
+                tracks: std::mem::take(&mut self.builder.tracks),
+                ..AssetClip::default()
+            });
+        }
         for plan in plans {
             let mut tracks: Vec<Track> = Vec::new();
             for (skeleton, animation) in &plan.parts {
@@ -452,9 +497,11 @@ impl<'a> Maker<'a> {
         self.asset.roots = roots;
         self.asset.nodes = nodes;
         self.asset.materials = self.materials.materials;
-        self.asset.images = self.materials.images;
+        self.asset.images = self.materials.images.images;
         self.asset.warnings = self.geometry.warnings.clone();
-        self.asset.warnings.append(&mut self.materials.warnings);
+        self.asset
+            .warnings
+            .append(&mut self.materials.images.warnings);
         self.asset.warnings.append(&mut self.warnings);
         self.asset
     }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use glam::{DMat4, DQuat, DVec3};
-use sinew_layer::Path;
+use sinew_layer::{Path, Value};
 use sinew_stage::{Predicate, Prim, Stage};
 
+use super::extras::extras;
 use super::time::{Clock, merged};
 use crate::gltf::without_shear;
 use crate::usd::read::xforms::read_stack;
@@ -54,7 +55,7 @@ impl<'s> NodeBuilder<'s> {
     /// The node in whose space a prim's points are, with nodes for all prims above it. `None` if
     /// that is the world.
     pub fn space(&mut self, prim: Prim<'s>) -> Result<Option<usize>, sinew_stage::Error> {
-        self.space_of_prim(prim, |_, _| true)
+        self.space_of_prim(prim, true)
     }
 
     /// As [`NodeBuilder::space`], without a node for the prim itself if its transform is the
@@ -63,41 +64,56 @@ impl<'s> NodeBuilder<'s> {
         &mut self,
         prim: Prim<'s>,
     ) -> Result<Option<usize>, sinew_stage::Error> {
-        self.space_of_prim(prim, |stack, time| {
-            stack.is_animated() || !is_identity(stack, time)
-        })
+        self.space_of_prim(prim, false)
     }
 
     fn space_of_prim(
         &mut self,
         prim: Prim<'s>,
-        wanted: impl Fn(&XformStack, Time) -> bool,
+        always: bool,
     ) -> Result<Option<usize>, sinew_stage::Error> {
-        let path = prim.path();
-        if path.is_root() {
-            return Ok(None);
+        // Prims whose node is not known yet, the innermost first.
+        let mut chain = Vec::new();
+        let mut at = Some(prim);
+        let mut space = None;
+        while let Some(prim) = at.filter(|p| !p.path().is_root()) {
+            if let Some(known) = self.space_of.get(&prim.path()) {
+                space = *known;
+                break;
+            }
+            chain.push(prim);
+            at = prim.parent();
         }
-        if let Some(known) = self.space_of.get(&path) {
-            return Ok(*known);
+        for next in chain.into_iter().rev() {
+            space = self.add_prim(next, space, always || next != prim)?;
+            self.space_of.insert(next.path(), space);
         }
+        Ok(space)
+    }
+
+    /// The space of a prim below a known one.
+    fn add_prim(
+        &mut self,
+        prim: Prim<'s>,
+        above: Option<usize>,
+        always: bool,
+    ) -> Result<Option<usize>, sinew_stage::Error> {
         let stack = match prim.is_a("Xformable") {
             // The scene's reader has warned of what is wrong with it.
             true => read_stack(&prim, Interpolation::Linear, &mut Vec::new())?,
             false => XformStack::default(),
         };
-        let above = match prim.parent() {
-            Some(parent) => self.space(parent)?,
-            None => None,
-        };
         let parent = above.filter(|_| !stack.resets);
         let still = !stack.is_animated() && is_identity(&stack, self.clock.rest());
-        let is_needless_root = self.only_root == Some(prim) && still && !prim.is_a("Gprim");
-        let space = match is_needless_root || !wanted(&stack, self.clock.rest()) {
-            true => parent,
-            false => Some(self.add(prim.name(), parent, &stack)),
-        };
-        self.space_of.insert(path, space);
-        Ok(space)
+        let is_needless_root = self.only_root == Some(prim) && !prim.is_a("Gprim");
+        if still && (is_needless_root || !always) {
+            return Ok(parent);
+        }
+        let name = display_name(prim)?;
+        let node = self.add(&name, parent, &stack);
+        let extras = extras(prim)?;
+        self.nodes[node].extras = extras;
+        Ok(Some(node))
     }
 
     /// Adds a node with a prim's transform; gives the one in whose space the prim is.
@@ -152,6 +168,14 @@ impl<'s> NodeBuilder<'s> {
         self.tracks.extend(tracks(node, &seconds, &inner, first));
         node
     }
+}
+
+/// What a prim is called: its displayName, or else its own name.
+pub(super) fn display_name(prim: Prim<'_>) -> Result<String, sinew_stage::Error> {
+    Ok(match prim.metadata("displayName")? {
+        Some(Value::String(name)) if !name.is_empty() => name.as_str().to_owned(),
+        _ => prim.name().to_owned(),
+    })
 }
 
 fn is_identity(stack: &XformStack, time: Time) -> bool {

@@ -367,7 +367,7 @@ pub fn free() -> Asset {
             primitives: vec![face],
             target_names: vec!["open".into(), "close".into()],
             weights: vec![0.5, 0.0],
-            ..sinew_animate::asset::Mesh::default()
+            ..Mesh::default()
         },
     ];
     for (at, mesh) in [(1, 0), (2, 0), (3, 1), (4, 1)] {

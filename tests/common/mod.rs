@@ -15,6 +15,7 @@ pub mod gpu;
 pub mod host;
 pub mod humanoid;
 pub mod mannequin;
+pub mod node;
 pub mod pictures;
 pub mod pixar;
 pub mod processor;

@@ -34,6 +34,10 @@ pub const PEER_UNORM16_POINTS: f64 = 8.0 * 0.5 / 65_535.0;
 /// Their normals, where one joint moves a point: they are as the mirror's, but for an order of operations.
 pub const PEER_NORMALS: f64 = 4e-6;
 
+/// Points of Blender against the evaluator of the tests at keys, relative to the mesh's size: Blender takes the matrices of bones
+/// apart and holds them in f32.
+pub const BLENDER: f64 = 1e-5;
+
 /// Octahedral normals of two unorm16, rounded in and cut off on the way out: 1.5 steps of 2/65,535 in each of two
 /// directions, which an octahedron stretches by up to the root of 3; and weights as above.
 pub const PEER_OCTAHEDRAL_NORMALS: f64 = 2e-4;
@@ -85,6 +89,9 @@ pub const PIXAR_BAKE_NORMALS: f64 = 1e-3;
 /// The Blender figure against the vertices that Blender computed, in metres: the exporter writes
 /// f32 and half3, so `rig_noscale` is the one whose scales lose nothing.
 pub const BLENDER_METRES: f64 = 1e-5;
+
+/// The same where bones scale: half3 (INDEX.md of the assets: 4 to 8 mm).
+pub const BLENDER_HALF_SCALES_METRES: f64 = 0.008;
 
 /// The same where the glTF exporter kept the four strongest influences of each vertex and dropped the others (INDEX.md of
 /// the assets: up to 13 mm).
@@ -179,6 +186,20 @@ pub const GLTF_NORMALS_SCALED: f64 = 5e-3;
 
 /// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
 pub const GLTF_BAKES: f64 = 1e-5;
+
+/// Points of a written glTF file at keys against usd-core's bake of the stage, relative to the mesh's size: promised.
+pub const GLTF_OUT_AT_KEYS: f64 = 1e-4;
+
+/// The same at times at which not everything that moves has a sample: USD interpolates scales as halves, and matrices element by
+/// element (1.3e-3 measured).
+pub const GLTF_OUT_BETWEEN_KEYS: f64 = 4e-3;
+
+/// Points of three.js against the evaluator of the tests, relative to the mesh's size: three.js holds poses in f32.
+pub const THREE_JS: f64 = 2e-6;
+
+/// The same between keys, where three.js takes the straight line between two rotations that are near each other.
+pub const THREE_JS_BETWEEN_KEYS: f64 = 1e-5;
+
 /// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.
 pub const NORMALS_OF_8_BITS: f32 = 0.012;
 

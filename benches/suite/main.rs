@@ -341,6 +341,15 @@ fn export_all(options: &Options, folder: &Path) -> Result<(), Box<dyn std::error
     Ok(())
 }
 
+/// A folder for files: on the disk that the suite was built on, else where this machine keeps such.
+fn folder() -> std::io::Result<tempfile::TempDir> {
+    let built_on = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    match built_on.is_dir() {
+        true => tempfile::tempdir_in(built_on),
+        false => tempfile::tempdir(),
+    }
+}
+
 fn run(options: Options) -> Result<(), String> {
     let mut results = Results {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -361,7 +370,7 @@ fn run(options: Options) -> Result<(), String> {
         start: Instant::now(),
         results,
     };
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(|e| e.to_string())?;
+    let folder = folder().map_err(|e| e.to_string())?;
     for kind in Kind::ALL {
         if suite.options.wants(kind.name()) {
             suite.measure(kind, folder.path());
@@ -382,10 +391,7 @@ fn run(options: Options) -> Result<(), String> {
         std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
     }
     if suite.options.write {
-        let file = Path::new(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../benches/RESULTS.md"
-        ));
+        let file = &suite.options.results;
         report::rewrite(file, &suite.results, &section)
             .map_err(|e| format!("{}: {e}", file.display()))?;
     }

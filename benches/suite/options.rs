@@ -20,6 +20,7 @@ usage: cargo bench --bench suite -- [OPTIONS]
   --adapter NAME  the adapter whose name contains NAME; else hardware where there is some, else software
   --no-gpu        the CPU's rows alone
   --write         rewrite RESULTS.md all the same
+  --results FILE  rewrite FILE instead; it is made where it is not there
   --json FILE     the rows as JSON too
   --help          this
 
@@ -46,6 +47,8 @@ pub struct Options {
     pub adapter: AdapterChoice,
     pub gpu: bool,
     pub write: bool,
+    /// The table to rewrite.
+    pub results: PathBuf,
     pub json: Option<PathBuf>,
 }
 
@@ -69,6 +72,11 @@ impl Options {
             adapter: AdapterChoice::Any,
             gpu: true,
             write: false,
+            results: concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../benches/RESULTS.md"
+            )
+            .into(),
             json: None,
         };
         let (mut is_partial, mut write) = (false, false);
@@ -115,6 +123,10 @@ impl Options {
                     is_partial = true;
                 }
                 "--write" => write = true,
+                "--results" => {
+                    out.results = value()?.into();
+                    write = true;
+                }
                 "--json" => out.json = Some(value()?.into()),
                 _ => return Err(Stop::Usage(format!("{arg}: no such option"))),
             }

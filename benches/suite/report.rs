@@ -192,7 +192,10 @@ fn title(name: &str, rows: &[&Row]) -> String {
 
 /// Puts a section into RESULTS.md, where that adapter's was, and leaves those of other adapters.
 pub fn rewrite(file: &Path, results: &Results, section: &str) -> std::io::Result<()> {
-    let old = std::fs::read_to_string(file)?;
+    let old = match std::fs::read_to_string(file) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        old => old?,
+    };
     std::fs::write(file, placed(&old, adapter_name(results), section))
 }
 

@@ -7,7 +7,8 @@ use common::gpu;
 use common::trials::Trial;
 use libtest_mimic::Failed;
 use sinew::gpu::{AdapterChoice, Crowd, GpuDevice, GpuError, Skinner, SkinnerOptions};
-use sinew_verify::made::{bits, ensure, made};
+use sinew_verify::ensure;
+use sinew_verify::made::{bits, made};
 
 pub fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = child().into_iter().collect();

@@ -38,3 +38,14 @@ from_displayed!(
     wgpu::MapRangeError,
     rayon::ThreadPoolBuildError
 );
+
+/// A check's own condition.
+///
+/// # Errors
+/// `what`, where it does not hold.
+pub fn ensure(holds: bool, what: &str) -> Result<(), Failure> {
+    match holds {
+        true => Ok(()),
+        false => Err(what.into()),
+    }
+}

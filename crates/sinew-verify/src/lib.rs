@@ -16,23 +16,32 @@
 //! # Ok::<(), sinew::gpu::GpuError>(())
 //! ```
 
+// What sinew's own tests share with the checks is hidden: it changes with them.
+#[doc(hidden)]
 pub mod cases;
 mod check;
+#[doc(hidden)]
 pub mod compare;
 mod crowds;
 mod failure;
+#[doc(hidden)]
 pub mod host;
 mod kernels;
 mod measured;
 mod outputs;
 mod posing;
 pub mod rates;
+#[doc(hidden)]
 pub mod rng;
+#[doc(hidden)]
 pub mod tolerance;
 
 pub use check::{Check, Machine, Outcome, Subject};
+#[doc(hidden)]
 pub use crowds::made;
 pub use failure::Failure;
+#[doc(hidden)]
+pub use failure::ensure;
 pub use measured::Measured;
 
 /// All checks, those of one subject beside each other's.

@@ -99,7 +99,9 @@ pub fn count() -> usize {
 type Make = fn(usize) -> Result<(Skin, PackedSkin), Failure>;
 
 const MESHES: &[(Subject, &str, Make)] = &[
-    (Subject::Linear, "points, 4 influences", |n| plain(n, 4, false)),
+    (Subject::Linear, "points, 4 influences", |n| {
+        plain(n, 4, false)
+    }),
     (Subject::Linear, "points and normals, 4 influences", |n| {
         plain(n, 4, true)
     }),
@@ -118,27 +120,29 @@ const MESHES: &[(Subject, &str, Make)] = &[
             ..spec(n)
         })
     }),
-    (Subject::SmoothNormals, "points and smooth normals", |n| {
+    (Subject::SmoothNormals, "with points", |n| {
         let (skin, packed) = plain(n, 4, false)?;
         let faces = grid(skin.points().len())?;
         let packed = packed.with_smooth_normals(&faces)?;
         Ok((skin, packed))
     }),
-    (Subject::Tangents, "render vertices, normals, tangents", |n| {
-        let (skin, packed) = plain(n, 4, true)?;
-        let map = (0..n as u32).collect();
-        let vertices = RenderVertices::new(map).with_tangents(vec![Vec4::X; n]);
-        Ok((skin, packed.with_vertices(vertices)?))
-    }),
+    (
+        Subject::Tangents,
+        "render vertices, normals, tangents",
+        |n| {
+            let (skin, packed) = plain(n, 4, true)?;
+            let map = (0..n as u32).collect();
+            let vertices = RenderVertices::new(map).with_tangents(vec![Vec4::X; n]);
+            Ok((skin, packed.with_vertices(vertices)?))
+        },
+    ),
     (Subject::PackedFormats, "points and normals, Fine", |n| {
         layout(n, Packing::Fine)
     }),
     (Subject::PackedFormats, "points and normals, Compact", |n| {
         layout(n, Packing::Compact)
     }),
-    (Subject::Bounds, "points and their box", |n| {
-        plain(n, 4, false)
-    }),
+    (Subject::Bounds, "with points", |n| plain(n, 4, false)),
 ];
 
 fn spec(points: usize) -> Spec {
@@ -180,7 +184,9 @@ fn grid(points: usize) -> Result<MeshTopology, Failure> {
     let rows = (0..side - 1).flat_map(|r| (0..side - 1).map(move |c| (r, c)));
     let corners: Vec<i32> = rows.flat_map(|(r, c)| quad(r, c)).collect();
     let counts = vec![4; corners.len() / 4];
-    Ok(MeshTopology::new("/Case", &counts, &corners, false, points)?)
+    Ok(MeshTopology::new(
+        "/Case", &counts, &corners, false, points,
+    )?)
 }
 
 /// Seconds of the median frame, each after a `change`.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use sinew::gpu::{Crowd, InstanceId, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin};
 use sinew::mesh::RenderVertices;
 
 use crate::cases::{Influences, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, ensure, made};
+use crate::crowds::made::{Made, agrees, bits, made};
 use crate::host::Gpu;
 use crate::rng::Rng;
 

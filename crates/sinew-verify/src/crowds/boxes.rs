@@ -1,13 +1,13 @@
 //! Bounding boxes that the GPU finds, against those of the points that it wrote, to the bit.
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::{DMat4, Vec3, Vec4};
 use sinew::gpu::{Attribute, BoundsUse, Crowd, GpuError, InstanceId, OutputTarget, SkinnerOptions};
 use sinew::kernel::{PackedPose, bounds_on_cpu};
 
 use crate::cases::{self, Influences, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{ensure, made, twenty};
+use crate::crowds::made::{made, twenty};
 use crate::host::Gpu;
 
 pub const CHECKS: &[(&str, Run)] = &[

@@ -1,13 +1,13 @@
 //! Devices that go away, and memory that is not there.
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use sinew::gpu::{
     Attribute, BoundsUse, Deformed, GpuError, InstanceId, OutputTarget, Skinner, SkinnerOptions,
 };
 
 use crate::cases::Spec;
 use crate::crowds::Run;
-use crate::crowds::made::{agrees, bits, ensure, made, twenty};
+use crate::crowds::made::{agrees, bits, made, twenty};
 use crate::host::Gpu;
 
 pub const CHECKS: &[(&str, Run)] = &[

@@ -113,10 +113,3 @@ pub fn crowd_of(gpu: &Gpu, spec: &Spec) -> Result<(Made, Crowd, SkinId), Failure
     let skin = crowd.add_skin(made.packed.clone())?;
     Ok((made, crowd, skin))
 }
-
-pub fn ensure(holds: bool, what: &str) -> Result<(), Failure> {
-    match holds {
-        true => Ok(()),
-        false => Err(what.into()),
-    }
-}

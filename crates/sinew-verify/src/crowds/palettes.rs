@@ -1,6 +1,6 @@
 //! Joint palettes for hosts that skin in a shader of their own: here the host is a loop on the CPU.
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::{DMat4, DVec3, Vec3, Vec4};
 use sinew::gpu::{GpuError, PaletteRows};
 use sinew::kernel::{PackedPose, PackedSkin};
@@ -9,7 +9,7 @@ use sinew::skel::SkinningMethod;
 use crate::cases::{Influences, Spec};
 use crate::compare::{compare, to_f64};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, ensure, made};
+use crate::crowds::made::{Made, made};
 use crate::host::Gpu;
 use crate::tolerance;
 

@@ -1,6 +1,6 @@
 //! Poses that are packed where they are kept.
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::DMat4;
 use sinew::gpu::{GpuError, InstanceId};
 use sinew::kernel::PackedPose;
@@ -8,7 +8,7 @@ use sinew::skel::Pose;
 
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, ensure, made, twenty};
+use crate::crowds::made::{Made, agrees, bits, made, twenty};
 use crate::host::Gpu;
 
 pub const CHECKS: &[(&str, Run)] = &[

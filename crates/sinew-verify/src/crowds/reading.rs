@@ -1,11 +1,11 @@
 //! Results that come back later.
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, ReadTicket};
 
 use crate::cases::Spec;
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, ensure, made, twenty};
+use crate::crowds::made::{Made, agrees, bits, made, twenty};
 use crate::host::Gpu;
 
 pub const CHECKS: &[(&str, Run)] = &[

@@ -1,6 +1,6 @@
 //! The same bits from run to run on one adapter, whatever runs beside them, and on any number of threads.
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::{DMat4, Vec3, Vec4};
 use sinew::gpu::{
     Attribute, BoundsUse, Crowd, Deformed, InstanceId, OutputTarget, RigId, SkinnerOptions,
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, ensure, made, twenty};
+use crate::crowds::made::{Made, made, twenty};
 use crate::host::Gpu;
 use crate::host::by_rig;
 

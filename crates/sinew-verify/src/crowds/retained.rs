@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use sinew::gpu::{
     Attribute, BoundsUse, Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinId,
     SkinnerOptions, pipeline_variants,
@@ -12,7 +12,7 @@ use sinew::skel::SkinningMethod;
 
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, crowd_of, ensure, made, twenty};
+use crate::crowds::made::{Made, agrees, bits, crowd_of, made, twenty};
 use crate::host::Gpu;
 use crate::rng::Rng;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::{DVec3, Vec3};
 use sinew::gpu::{Deformed, GpuError, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin};
@@ -14,7 +14,7 @@ use sinew::skel::{
 use crate::cases::{self, Influences, Spec};
 use crate::compare::{compare, to_f64};
 use crate::host::Gpu;
-use crate::outputs::shown::{bits, ensure, on_cpu, spread};
+use crate::outputs::shown::{bits, on_cpu, spread};
 use crate::outputs::{Run, RunOnCpu};
 use crate::rng::Rng;
 use crate::tolerance;

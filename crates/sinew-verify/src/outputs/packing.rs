@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::{DMat4, DVec3, Vec3};
 use sinew::gpu::{Attribute, NormalFormat, OutputTarget, SkinnerOptions};
 use sinew::kernel::{POSES_PER_ITEM, PackedPose, PackedSkin, Packing, unpack_normal};
@@ -12,7 +12,7 @@ use sinew::skel::{InfluenceInterpolation, JointInfluences, Pose, RestNormals, Sk
 use crate::cases::{self, Influences, Spec};
 use crate::compare::{compare, to_f64};
 use crate::host::Gpu;
-use crate::outputs::shown::{bits, ensure, every_kind, on_cpu};
+use crate::outputs::shown::{bits, every_kind, on_cpu};
 use crate::outputs::{Run, RunOnCpu};
 use crate::rng::Rng;
 use crate::tolerance;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::Vec3;
 use sinew::gpu::{Attribute, Crowd, InstanceId, OutputTarget, SkinnerOptions};
 
@@ -10,7 +10,7 @@ use crate::cases::{self, Spec};
 use crate::compare::{compare, to_f64};
 use crate::host::Gpu;
 use crate::outputs::Run;
-use crate::outputs::shown::{Shown, ensure, every_kind, on_cpu};
+use crate::outputs::shown::{Shown, every_kind, on_cpu};
 use crate::tolerance;
 
 pub const CHECKS: &[(&str, Run)] = &[

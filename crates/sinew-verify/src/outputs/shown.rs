@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::{DVec3, Vec3, Vec4};
 use sinew::gpu::Deformed;
 use sinew::kernel::{CpuJob, PackedPose, PackedSkin};
@@ -13,13 +13,6 @@ use crate::cases::{self, Influences, Motion, Spec};
 use crate::compare::{compare, to_f64};
 use crate::rng::Rng;
 use crate::tolerance;
-
-pub fn ensure(holds: bool, what: &str) -> Result<(), Failure> {
-    match holds {
-        true => Ok(()),
-        false => Err(what.into()),
-    }
-}
 
 /// A skin, what it is packed to, and the vertices that show it.
 pub struct Shown {

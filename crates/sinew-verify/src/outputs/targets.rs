@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use sinew::gpu::{Attribute, BoundsUse, Deformed, GpuError, OutputTarget, SkinnerOptions};
 use sinew::kernel::{PackedSkin, bounds_on_cpu};
 use sinew::skel::MeshTopology;
@@ -11,7 +11,7 @@ use wgpu::BufferUsages;
 use crate::cases::{self, Spec};
 use crate::host::Gpu;
 use crate::outputs::Run;
-use crate::outputs::shown::{Shown, bits, ensure, every_kind};
+use crate::outputs::shown::{Shown, bits, every_kind};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("interleaved_vertices_are_all_that_is_touched", interleaved),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::Vec4;
 use sinew::gpu::{
     Deformed, OutputTarget, PipelineVariant, Prewarm, SkinnerOptions, pipeline_variants,
@@ -13,7 +13,7 @@ use sinew::mesh::RenderVertices;
 use crate::cases::{self, Spec};
 use crate::compare::{compare, to_f64};
 use crate::host::Gpu;
-use crate::outputs::shown::{bits, ensure, every_kind, on_cpu};
+use crate::outputs::shown::{bits, every_kind, on_cpu};
 use crate::outputs::{Run, RunOnCpu};
 use crate::tolerance;
 

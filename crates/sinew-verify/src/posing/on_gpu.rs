@@ -15,7 +15,7 @@ use crate::compare::{compare, to_f64};
 use crate::host::{Gpu, by_rig};
 use crate::posing::rigs::{self, Shape, Spec};
 use crate::posing::specs;
-use crate::tolerance;
+use crate::{measured, tolerance};
 
 pub type Run = fn(&Gpu) -> Result<(), Failure>;
 
@@ -140,10 +140,7 @@ fn as_near(gpu: &[DVec3], mirror: &[DVec3], truth: &[DVec3], allowed: f64) -> Re
     for share in [0.5, 0.9] {
         let at = (gpu.len() as f64 * share) as usize;
         let most = tolerance::AS_NEAR_AS_THE_MIRROR * mirror[at] + allowed;
-        println!(
-            "{share} of normals: {:.2e}, of the mirror's {:.2e}",
-            gpu[at], mirror[at]
-        );
+        measured::note(gpu[at], most);
         if gpu[at] > most {
             return Err(format!(
                 "{share} of normals are off by {}, not {most}",

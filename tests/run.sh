@@ -10,6 +10,9 @@
 #                       fetches the public ones)
 # SINEW_PYTHON=PYTHON   a Python with usd-core 26.11 and numpy; without it this script installs them into
 #                       target/venv, and where it cannot, the differential test shows as ignored
+# SINEW_NODE=FOLDER     a folder whose node_modules hold what tests/gltf/package.json asks for; without it this script
+#                       installs them into target/node where node and npm are there, and where it cannot, the
+#                       tests of written glTF files show as ignored
 # SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)
 # SINEW_SEEDS=7..90     run these seeds of the differential test
 set -euo pipefail
@@ -19,7 +22,7 @@ quick=
 if [ "${1:-}" = --quick ]; then
     quick=1
     shift
-    unset SINEW_ASSETS SINEW_PYTHON
+    unset SINEW_ASSETS SINEW_PYTHON SINEW_NODE
     export SINEW_NO_DISPLAY=1
 fi
 
@@ -98,6 +101,25 @@ if [ -z "$quick${SINEW_PYTHON:-}" ]; then
         exit 1
     else
         echo "without usd-core 26.11 the differential test is left out (it shows as ignored)" >&2
+    fi
+fi
+
+# The validator of Khronos and three.js, for the glTF files that the command writes.
+if [ -z "$quick${SINEW_NODE:-}" ]; then
+    node="${CARGO_TARGET_DIR:-target}/node"
+    has_packages() { cmp -s tests/gltf/package-lock.json "$node/package-lock.json" && [ -e "$node/installed" ]; }
+    if ! has_packages && command -v node >/dev/null && command -v npm >/dev/null; then
+        echo "installing the packages of tests/gltf/package.json into $node" >&2
+        mkdir -p "$node"
+        rm -f "$node/installed"
+        cp tests/gltf/package.json tests/gltf/package-lock.json "$node"
+        { (cd "$node" && npm ci --no-audit --no-fund --silent) && touch "$node/installed"; } || true
+    fi
+    if command -v node >/dev/null && has_packages; then
+        SINEW_NODE="$(cd "$node" && pwd)"
+        export SINEW_NODE
+    else
+        echo "without node.js and its packages the tests of written glTF files are left out (they show as ignored)" >&2
     fi
 fi
 

@@ -12,6 +12,7 @@ pub mod gltf_maker;
 pub mod gpu;
 pub mod humanoid;
 pub mod mannequin;
+pub mod node;
 pub mod pictures;
 pub mod pixar;
 pub mod processor;

@@ -179,6 +179,16 @@ pub const GLTF_NORMALS_SCALED: f64 = 5e-3;
 
 /// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
 pub const GLTF_BAKES: f64 = 1e-5;
+
+/// Points of a written glTF file at keys against usd-core's bake of the stage, relative to the mesh's size: promised.
+pub const GLTF_OUT_AT_KEYS: f64 = 1e-4;
+
+/// Points of three.js against the evaluator of the tests, relative to the mesh's size: three.js holds poses in f32.
+pub const THREE_JS: f64 = 2e-6;
+
+/// The same between keys, where three.js takes the straight line between two rotations that are near each other.
+pub const THREE_JS_BETWEEN_KEYS: f64 = 1e-5;
+
 /// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.
 pub const NORMALS_OF_8_BITS: f32 = 0.012;
 

@@ -2,9 +2,11 @@
 
 {"bake": FILE, "times": [TIME CODE], "out": FILE}    skins by UsdSkel.BakeSkinning, then reads
 {"read": FILE, "times": [TIME CODE], "out": FILE}    reads
-    Both give {"prims": [{"path", "points", "normals", "corners", "sampled"}], "stage": {...}} and write, for each time and each
-    prim, so many points and normals (none, or one per point) as f64, in metres with y up.
+    Both give {"prims": [{"path", "points", "normals", "corners", "counts", "left_handed", "sampled"}], "stage": {...}} and
+    write, for each time and each prim, so many points and normals (none, or one per point) as f64, in metres with y up.
+    "normals": false leaves normals out.
     "animation": PATH binds every Skeleton to that SkelAnimation first.
+{"stage": FILE}                                      {"stage": {...}} alone
 {"validate": FILE}                                   {"errors": [[validator, error, site, message]]}
 
 An answer with "error" holds the traceback of a bug in here.
@@ -19,12 +21,16 @@ from pxr import Gf, Usd, UsdGeom, UsdSkel, UsdValidation
 
 
 def open_stage(request):
-    stage = Usd.Stage.Open(request.get("bake") or request["read"])
+    stage = Usd.Stage.Open(request.get("bake") or request.get("read") or request["stage"])
     session = stage.GetSessionLayer()
     # What the bake writes are raw layer times; with another rate than the stage's they would be scaled.
     session.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
     session.framesPerSecond = stage.GetFramesPerSecond()
     stage.SetEditTarget(session)
+    # What instances show can be neither bound nor baked.
+    while instances := [prim for prim in stage.Traverse() if prim.IsInstance()]:
+        for prim in instances:
+            prim.SetInstanceable(False)
     animation = request.get("animation")
     if animation:
         for prim in stage.Traverse():
@@ -59,7 +65,7 @@ def per_point(normals, corners, points):
     return out
 
 
-def meshes(stage, times, out):
+def meshes(stage, times, out, with_normals):
     prims = [p for p in stage.Traverse() if p.IsA(UsdGeom.Mesh)]
     axis = UsdGeom.GetStageUpAxis(stage)
     turn = np.eye(3) if axis == "Y" else np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # Rows: x, y, z of z up.
@@ -72,11 +78,11 @@ def meshes(stage, times, out):
             cache = UsdGeom.XformCache(time)
             for i, prim in enumerate(prims):
                 mesh = UsdGeom.Mesh(prim)
-                points = np.array(mesh.GetPointsAttr().Get(time), dtype=np.float64).reshape(-1, 3)
-                corners = np.array(mesh.GetFaceVertexIndicesAttr().Get(time), dtype=int)
+                points = np.array(mesh.GetPointsAttr().Get(time) or [], dtype=np.float64).reshape(-1, 3)
+                corners = np.array(mesh.GetFaceVertexIndicesAttr().Get(time) or [], dtype=int)
                 world = np.array(cache.GetLocalToWorldTransform(prim))
                 file.write(((points @ world[:3, :3] + world[3, :3]) @ turn * unit).tobytes())
-                normals = mesh.GetNormalsAttr().Get(time)
+                normals = mesh.GetNormalsAttr().Get(time) if with_normals else None
                 count = 0
                 if normals:
                     normals = per_point(np.array(normals, dtype=np.float64), corners, len(points))
@@ -87,7 +93,9 @@ def meshes(stage, times, out):
                     normals = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
                     file.write(normals.tobytes())
                     count = len(normals)
-                row = {"path": str(prim.GetPath()), "points": len(points), "normals": count, "corners": corners.tolist()}
+                row = {"path": str(prim.GetPath()), "points": len(points), "normals": count, "corners": corners.tolist(),
+                       "counts": list(mesh.GetFaceVertexCountsAttr().Get(time) or []),
+                       "left_handed": mesh.GetOrientationAttr().Get(time) == "leftHanded"}
                 if len(told) == i:
                     told.append(row | {"sampled": sampled(mesh)})
                 elif told[i] != row | {"sampled": told[i]["sampled"]}:
@@ -105,6 +113,18 @@ def sampled(mesh):
     return sorted(times)
 
 
+def keys(stage):
+    """Every time at which something has a sample that may move points."""
+    times = set()
+    for prim in stage.Traverse():
+        moving = prim.GetAttributes() if prim.IsA(UsdSkel.Animation) else []
+        if prim.IsA(UsdGeom.Xformable):
+            moving = [a for a in prim.GetAttributes() if a.GetName().startswith("xformOp") or a.GetName() == "points"]
+        for attribute in moving:
+            times.update(attribute.GetTimeSamples())
+    return sorted(times)
+
+
 def facts(stage):
     skeletons = [p for p in stage.Traverse() if p.IsA(UsdSkel.Skeleton)]
     return {
@@ -116,6 +136,7 @@ def facts(stage):
         "meters_per_unit": UsdGeom.GetStageMetersPerUnit(stage),
         "default_prim": str(stage.GetDefaultPrim().GetPath()) if stage.GetDefaultPrim() else None,
         "animations": [str(p.GetPath()) for p in stage.Traverse() if p.IsA(UsdSkel.Animation)],
+        "keys": keys(stage),
         "joint_names": [list(UsdSkel.Skeleton(s).GetJointNamesAttr().Get() or []) for s in skeletons],
     }
 
@@ -136,9 +157,11 @@ def answer(request):
         return {"errors": validate(request["validate"])}
     stage = open_stage(request)
     stage_facts = facts(stage)
+    if "stage" in request:
+        return {"stage": stage_facts}
     if "bake" in request:
         bake(stage, request["times"])
-    return {"prims": meshes(stage, request["times"], request["out"]), "stage": stage_facts}
+    return {"prims": meshes(stage, request["times"], request["out"], request.get("normals", True)), "stage": stage_facts}
 
 
 def main():

@@ -72,11 +72,7 @@ impl Options {
             adapter: AdapterChoice::Any,
             gpu: true,
             write: false,
-            results: concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../benches/RESULTS.md"
-            )
-            .into(),
+            results: concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/RESULTS.md").into(),
             json: None,
         };
         let (mut is_partial, mut write) = (false, false);

@@ -116,13 +116,16 @@ fn chosen<'a>(adapters: &'a [AdapterReport], name: Option<&str>) -> Result<Vec<&
         return Ok(out);
     }
     let there: Vec<&str> = adapters.iter().map(|a| a.name.as_str()).collect();
-    let there = match there.is_empty() {
-        true => "this machine has no adapter: is a Vulkan, Metal or DX12 driver installed?".into(),
-        false => format!("there is: {}", there.join(", ")),
-    };
+    if there.is_empty() {
+        let text = "this machine has no GPU adapter: is a Vulkan, Metal or DX12 driver installed?";
+        return Err(Error::Message(text.into()));
+    }
+    let there = there.join(", ");
     Err(Error::Message(match name {
-        Some(name) => format!("no adapter's name contains \"{name}\"; {there}"),
-        None => format!("no hardware adapter; name a software adapter by --adapter; {there}"),
+        Some(name) => format!("no adapter's name contains \"{name}\"; there are: {there}"),
+        None => format!(
+            "this machine has no hardware adapter; choose a software adapter with --adapter: {there}"
+        ),
     }))
 }
 

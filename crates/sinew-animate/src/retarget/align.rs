@@ -145,11 +145,7 @@ impl Alignment {
         let mut limbs: Vec<&AlignedLimb> =
             self.limbs.iter().filter(|l| l.degrees >= SMALL).collect();
         let fingers = limbs.len();
-        let is_finger = |b: Bone| {
-            use super::conventions::{Part, Place};
-            matches!(Place::of(b).part, Part::Finger(..))
-        };
-        limbs.retain(|l| !l.bone.is_some_and(is_finger));
+        limbs.retain(|l| !l.bone.is_some_and(Bone::is_finger));
         let fingers = fingers - limbs.len();
         let mut named: Vec<String> = limbs
             .iter()

@@ -8,7 +8,6 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::bone_map::JointPair;
-use super::conventions::{Part, Place};
 use super::reference::{Reference, Standing, facing, pair_above, quarter_turns};
 use super::stance::{self, Joints, Pose, Space, Stance};
 use super::{Bone, RetargetPose, Rig};
@@ -133,12 +132,11 @@ fn links(source: &Rig, target: &Rig, pairs: &[JointPair]) -> Vec<Link> {
         let above = pair_above(target, pairs, pair)?;
         let mut chain = source.chain(pair.source).skip(1);
         chain.find(|j| *j == pairs[above].source)?;
-        let weight = match pair.bone.map(|b| Place::of(b).part) {
-            Some(Part::Eye) => return None,
-            _ if pair.bone == Some(Bone::Jaw) => return None,
-            Some(Part::Finger(..)) => 0.2,
+        let weight = match pair.bone {
+            Some(Bone::LeftEye | Bone::RightEye | Bone::Jaw) => return None,
+            Some(bone) if bone.is_finger() => 0.2,
             // Where shoulders begin differs from body to body.
-            Some(Part::Arm(0)) => 0.5,
+            Some(Bone::LeftShoulder | Bone::RightShoulder) => 0.5,
             _ => 1.0,
         };
         Some(Link {

@@ -107,7 +107,7 @@ pub fn blender(
     clip: Option<&str>,
     seconds: &[f64],
 ) -> Result<Vec<MeshNode>, Failed> {
-    static WORKERS: Workers = Workers::new("tests/gltf/blender.py");
+    static WORKERS: Workers = Workers::new("tests/node/blender.py");
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("points");
     let request = json!({ "file": file, "clip": clip, "times": seconds, "out": out });

@@ -160,9 +160,10 @@ fn judged(python: &str, stage: &Path, written: &Written) -> Result<Document, Fai
     let others = told["gprims"].as_array().ok_or("gprims")?.iter();
     let others: Vec<&str> = others.filter_map(Value::as_str).collect();
     for node in more {
-        let is_known = others
-            .iter()
-            .any(|path| node.name.starts_with(path.rsplit('/').next().unwrap_or_default()));
+        let is_known = others.iter().any(|path| {
+            node.name
+                .starts_with(path.rsplit('/').next().unwrap_or_default())
+        });
         if !is_known {
             return Err(format!("node '{}' is not in the stage", node.name).into());
         }

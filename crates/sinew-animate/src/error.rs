@@ -21,17 +21,16 @@ pub enum Error {
         /// How many humanoid skeletons the model has.
         count: usize,
     },
-    /// The names of a model's joints follow no known convention.
+    /// The joints of a model show no human body.
     #[error(
-        "{}: the names of the joints follow no known convention{closest}: a map of the bones is needed; the best guess is {{{guess}}}",
+        "{}: {reason}: a map of the bones is needed; the best guess is {{{guess}}}",
         file.display()
     )]
     UnknownNames {
         /// The model.
         file: PathBuf,
-        /// The convention that fits best, as text in brackets with a leading space; empty if there
-        /// is none.
-        closest: String,
+        /// Why no body is recognised.
+        reason: String,
         /// The most likely map, as JSON from bones to nodes without the outer braces.
         guess: String,
     },

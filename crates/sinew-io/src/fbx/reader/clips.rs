@@ -42,7 +42,11 @@ pub fn read(
             node_tracks(node, rest, index, &times, &mut tracks, budget, &name)?;
         }
         weight_tracks(&baked, nodes, meshes, &times, &mut tracks, budget, &name)?;
-        clips.push(AssetClip { name, tracks });
+        clips.push(AssetClip {
+            name,
+            tracks,
+            ..AssetClip::default()
+        });
     }
     Ok(clips)
 }

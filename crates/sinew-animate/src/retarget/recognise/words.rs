@@ -50,6 +50,8 @@ pub(super) struct Clue {
     pub is_helper: bool,
     /// Whether the name has the word tip.
     pub is_tip: bool,
+    /// Whether the name has the word base.
+    pub is_base: bool,
     /// The numbers in the name, in order.
     pub numbers: Vec<String>,
     pub segment: Option<Segment>,
@@ -145,7 +147,7 @@ const DICTIONARY: &[(&[&str], Meaning)] = &[
         &["clavicle", "clav", "collar", "collarbone", "肩"],
         Roles(&[(Arm(0), 1.0)]),
     ),
-    (&["scapula"], Roles(&[(Arm(0), 0.4)])),
+    (&["scapula"], Roles(&[(Arm(0), 0.8)])),
     (&["shoulder"], Roles(&[(Arm(0), 0.9), (Arm(1), 0.85)])),
     (&["shldr"], Roles(&[(Arm(1), 0.9), (Arm(0), 0.5)])),
     (
@@ -198,7 +200,10 @@ const DICTIONARY: &[(&[&str], Meaning)] = &[
         &["finger", "fingers", "digit"],
         Roles(&[(Finger(None), 1.0)]),
     ),
-    (&["thumb", "親指"], Roles(&[(Finger(Some(0)), 1.0)])),
+    (
+        &["thumb", "親指", "おやゆび"],
+        Roles(&[(Finger(Some(0)), 1.0)]),
+    ),
     (
         &[
             "index",
@@ -207,15 +212,22 @@ const DICTIONARY: &[(&[&str], Meaning)] = &[
             "人指",
             "人差指",
             "人差し指",
+            "ひとさしゆび",
         ],
         Roles(&[(Finger(Some(1)), 1.0)]),
     ),
     // A lower arm above the hand, and an index finger below it.
     (&["fore"], Roles(&[(Arm(2), 0.6), (Finger(Some(1)), 0.5)])),
-    (&["middle", "mid", "中指"], Roles(&[(Finger(Some(2)), 1.0)])),
-    (&["ring", "third", "薬指"], Roles(&[(Finger(Some(3)), 1.0)])),
     (
-        &["little", "pinky", "pinkie", "小指"],
+        &["middle", "mid", "中指", "なかゆび"],
+        Roles(&[(Finger(Some(2)), 1.0)]),
+    ),
+    (
+        &["ring", "third", "薬指", "くすりゆび"],
+        Roles(&[(Finger(Some(3)), 1.0)]),
+    ),
+    (
+        &["little", "pinky", "pinkie", "小指", "こゆび"],
         Roles(&[(Finger(Some(4)), 1.0)]),
     ),
     (
@@ -266,7 +278,6 @@ const DICTIONARY: &[(&[&str], Meaning)] = &[
             "muscle",
             "constraint",
             "aux",
-            "stretch",
             "parent",
             "attach",
             "slot",
@@ -278,6 +289,7 @@ const DICTIONARY: &[(&[&str], Meaning)] = &[
             "grip",
             "holder",
             "horselink",
+            "part",
             "heel",
         ],
         Helper,
@@ -356,6 +368,7 @@ const DICTIONARY: &[(&[&str], Meaning)] = &[
             "deform",
             "main",
             "bend",
+            "stretch",
             "upper",
             "lower",
             "up",
@@ -422,7 +435,8 @@ struct Word {
 /// digits of Japanese texts.
 fn own(name: &str) -> String {
     let mut parts = name.rsplit([':', '|']);
-    let own = parts.find(|p| !p.is_empty()).unwrap_or(name);
+    let own = parts.find(|p| p.chars().any(char::is_alphabetic));
+    let own = own.unwrap_or(name);
     let narrow = |c: char| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         _ => c,
@@ -659,8 +673,9 @@ fn clue(words: &[Word], name: &str, says_nothing: &impl Fn(&str) -> bool) -> Clu
     if let Some(finger) = ordinal.or(third).filter(|_| counted) {
         roles = vec![(Finger(Some(finger)), 1.0)];
     }
-    out.from_zero = rest.contains(&"親指");
+    out.from_zero = rest.contains(&"親指") || rest.contains(&"おやゆび");
     out.is_tip = rest.contains(&"tip");
+    out.is_base = rest.contains(&"base");
     out.roles = decide(roles, out.side);
     if out.roles.is_empty() && rest.iter().all(|w| *w == "t") {
         out.vertebra(words);
@@ -704,10 +719,15 @@ fn decide(roles: Vec<(Role, f64)>, side: Option<Side>) -> Vec<(Role, f64)> {
         // The toes have names of fingers too.
         return vec![(Leg(3), 0.1)];
     }
-    if fingers.iter().any(|(_, w)| *w >= most) {
+    // The middle of an arm or of the spine is no finger, but a finger's name may begin with hand.
+    let is_other = |(r, _): &&(Role, f64)| !matches!(r, Finger(_) | Arm(3));
+    let is_finger = fingers.iter().any(|(_, w)| *w >= most);
+    if is_finger && !roles.iter().any(|r| is_other(&r)) {
         let named = fingers.iter().find(|(r, _)| *r != Finger(None));
         return vec![(named.unwrap_or(&fingers[0]).0, 1.0)];
     }
+    let mut roles = roles;
+    roles.retain(|(r, _)| !(is_finger && matches!(r, Finger(_))));
     let fits = |role: &Role| match role {
         Hips | Spine | Neck | Head | Jaw => side.is_none(),
         Eye | Arm(_) | Leg(_) => side.is_some(),

@@ -115,6 +115,28 @@ impl Humanoid {
         self.convention
     }
 
+    /// The joints of the bones, without those between two others that are neighbours in the full
+    /// hierarchy of bones. VRM and EXT_skeleton_humanoid demand this of a map: where arms hang from
+    /// the neck, as in 3ds Max Biped, the neck is left out. Limbs that do not hang from the trunk
+    /// are left out too.
+    #[must_use]
+    pub fn in_order(&self, rig: &Rig) -> BTreeMap<Bone, usize> {
+        let mut out = self.joints.clone();
+        loop {
+            let at = |joint: usize| out.iter().find(|(_, j)| **j == joint).map(|(b, _)| *b);
+            let wrong = out.iter().find_map(|(bone, joint)| {
+                let above = rig.chain(*joint).skip(1).find_map(at);
+                let nearest = bone.ancestors().find(|b| out.contains_key(b));
+                let is_main = |b: &Bone| Bone::MAIN.contains(b);
+                (nearest != above).then(|| above.filter(|a| !is_main(a)).unwrap_or(*bone))
+            });
+            match wrong {
+                Some(bone) => out.remove(&bone),
+                None => return out,
+            };
+        }
+    }
+
     /// How the bones were found, such as `the names of Mixamo`.
     #[must_use]
     pub fn origin(&self) -> String {

@@ -10,6 +10,7 @@ use common::command::Bench;
 use common::gltf_maker::GltfMaker;
 use glam::DVec3;
 use serde_json::json;
+use sinew_animate::humanoid::bones_by_name;
 use sinew_animate::retarget::{Bone, Humanoid};
 use sinew_io::{open, rig, skeletons};
 
@@ -116,6 +117,25 @@ fn found(file: &Path, unit: f64) -> BTreeMap<Bone, [i64; 3]> {
         .collect()
 }
 
+/// The map that `describe` writes holds a bone's nearest bone above as its parent.
+fn is_described_in_order(file: &Path, found: &BTreeMap<Bone, [i64; 3]>) {
+    let asset = sinew_io::read_asset(file).unwrap().expect("glTF");
+    let (bones, _) = bones_by_name(&asset).unwrap();
+    // The limbs of a generated rig hang from joints that do not deform.
+    let is_generated = file.ends_with("rigify generated.glb");
+    assert!(
+        is_generated || bones.len() + 1 >= found.len(),
+        "{}",
+        file.display()
+    );
+    let at = |node: usize| bones.iter().find(|(_, n)| **n == node).map(|(b, _)| *b);
+    for (bone, node) in &bones {
+        let above = asset.chain(*node).skip(1).find_map(at);
+        let nearest = bone.ancestors().find(|b| bones.contains_key(b));
+        assert_eq!(above, nearest, "{}: {bone}", file.display());
+    }
+}
+
 fn millimetres(at: DVec3) -> [i64; 3] {
     (at * 1000.0).round().to_array().map(|v| v as i64)
 }
@@ -133,6 +153,7 @@ fn files_of_three_formats_give_the_same_bones() {
         let name = table.rig;
         let glb = glb(&joints, bench.folder.path(), &format!("{name}.glb"));
         assert_eq!(found(&glb, 1.0), want, "{name}.glb");
+        is_described_in_order(&glb, &want);
         let usda = usda(&joints, bench.path(&format!("{name}.usda")));
         assert_eq!(found(&usda, 1.0), want, "{name}.usda");
         if let Some(bvh) = bvh(&joints, bench.path(&format!("{name}.bvh"))) {

@@ -70,6 +70,14 @@ pub enum Error {
     /// The arms cannot be opened or closed by the given angle; the text says why.
     #[error("{0}")]
     ArmSpace(String),
+    /// No leg of a rig is paired whole: upper leg, lower leg and foot.
+    #[error(
+        "{rig}: feet cannot be locked, because upper leg, lower leg and foot of no side follow the source"
+    )]
+    NoLegs {
+        /// Label of the rig.
+        rig: String,
+    },
     /// The world transform of a rig is singular.
     #[error("{rig}: its world transform has no inverse")]
     NoInverse {

@@ -130,6 +130,12 @@ impl Bone {
         other.parse().ok()
     }
 
+    /// Whether this is a bone of a finger or a thumb.
+    pub(super) fn is_finger(self) -> bool {
+        self.ancestors()
+            .any(|above| matches!(above, Bone::LeftHand | Bone::RightHand))
+    }
+
     /// Whether this is an upper or lower arm or leg, a hand or a finger.
     pub(super) fn is_limb(self) -> bool {
         let fingers = ["Thumb", "Index", "Middle", "Ring", "Little"];

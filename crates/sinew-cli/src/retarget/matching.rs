@@ -90,6 +90,10 @@ impl Matching {
             let map = BoneMap::from_json(&text, &file.display().to_string())?;
             (tagged(map), MatchedBy::Map)
         } else {
+            let with_top = |map: BoneMap| match (&s, &t) {
+                (Ok(s), Ok(t)) => map.with_top_of_trunk((source, s), (target, t)),
+                _ => map,
+            };
             let bones = match (&s, &t) {
                 (Ok(s), Ok(t)) => Some(BoneMap::between((source, s), (target, t))),
                 _ => None,
@@ -98,7 +102,10 @@ impl Matching {
                 true => MatchedBy::Guess,
                 false => MatchedBy::Bones,
             };
-            let names = BoneMap::same_names(source, target).map(tagged);
+            let bones = bones.map(with_top);
+            let names = BoneMap::same_names(source, target)
+                .map(tagged)
+                .map(with_top);
             match (bones, names) {
                 // The names also match joints that are no human bones, so prefer them if they agree
                 // with the bones.

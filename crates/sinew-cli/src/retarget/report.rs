@@ -8,7 +8,9 @@ use sinew::Warning;
 use sinew::error::first_few;
 use sinew::scene::TimeLine;
 use sinew::skel::SkelAnimation;
-use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, Retargeter, Rig};
+use sinew_animate::retarget::{
+    Bone, BoneMap, BonePair, Humanoid, LockedFeet, RetargetPose, Retargeter, Rig, Sliding,
+};
 
 use super::matching::{MOST_CANDIDATES, MatchedBy, Matching, Unsure, map_text, unmatched};
 use crate::error::Result;
@@ -33,6 +35,13 @@ pub struct Report<'a> {
     frames_per_second: f64,
     /// Factor of the root's translation.
     root_scale: f64,
+    /// What --lock-feet did, in metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feet: Option<LockedFeet>,
+    /// The poses of source and target that rotations are measured from.
+    reference_poses: [&'static str; 2],
+    /// Limbs of the target that were turned in its reference pose, and the angles.
+    aligned: Vec<Aligned>,
     bones: Vec<Row>,
     /// The pairs of joints, in the form of a MAP.json.
     map: BoneMap,
@@ -45,6 +54,14 @@ pub struct Report<'a> {
     unmatched_source: Vec<String>,
     /// Joints of the target that follow no joint and stay at rest.
     unmatched_target: Vec<String>,
+}
+
+/// A limb of the target that was turned in its reference pose.
+#[derive(Serialize)]
+struct Aligned {
+    bone: Option<&'static str>,
+    joint: String,
+    degrees: f64,
 }
 
 /// A bone, and its joint on each side.
@@ -63,6 +80,7 @@ impl<'a> Report<'a> {
         time_line: &TimeLine,
         times: &[f64],
         retargeter: &Retargeter,
+        feet: Option<LockedFeet>,
     ) -> Self {
         let names = |humanoid: &Option<Humanoid>| match (matching.by, humanoid) {
             (MatchedBy::Map, _) => Some("from MAP.json".to_owned()),
@@ -87,6 +105,20 @@ impl<'a> Report<'a> {
             time_codes_per_second: time_line.time_codes_per_second,
             frames_per_second: time_line.frames_per_second,
             root_scale: retargeter.root_scale(),
+            feet,
+            reference_poses: retargeter.reference_poses().map(|pose| match pose {
+                RetargetPose::Rest => "rest",
+                _ => "bind",
+            }),
+            aligned: retargeter
+                .aligned()
+                .iter()
+                .map(|limb| Aligned {
+                    bone: limb.bone.map(Bone::name),
+                    joint: limb.joint.clone(),
+                    degrees: limb.degrees,
+                })
+                .collect(),
             bones: rows(matching, source, target),
             map: matching.map.clone(),
             incomplete: &matching.unsure,
@@ -135,7 +167,29 @@ impl<'a> Report<'a> {
             self.target,
             names(&self.target_names)
         );
-        let _ = writeln!(out, "  root motion scaled by {:.4}\n", self.root_scale);
+        let _ = writeln!(out, "  root motion scaled by {:.4}", self.root_scale);
+        let [source, target] = self.reference_poses;
+        let _ = writeln!(
+            out,
+            "  measured from the {source} pose of the source and the {target} pose of the target"
+        );
+        if let Some(feet) = &self.feet {
+            let slide =
+                |s: &Sliding| format!("{:.1} cm (worst {:.1})", s.mean * 100.0, s.worst * 100.0);
+            let ground = match feet.belt > 0.0 {
+                true => format!(" with ground that moves at {:.2} m/s", feet.belt),
+                false => String::new(),
+            };
+            let _ = writeln!(
+                out,
+                "  feet locked in {}{ground}: they slid by {}, now by {}; hips lowered by up to {:.1} cm",
+                count(feet.contacts, "contact"),
+                slide(&feet.before),
+                slide(&feet.after),
+                feet.lowered * 100.0
+            );
+        }
+        let _ = writeln!(out);
         let cell = |v: &Option<String>| v.clone().unwrap_or_else(|| "-".to_owned());
         let head = ("bone".to_owned(), "source".to_owned(), "target".to_owned());
         let lines: Vec<(String, String, String)> = std::iter::once(head)
@@ -217,9 +271,15 @@ fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
         let joint = humanoid.as_ref()?.joints().get(&bone)?;
         Some(rig.names()[*joint].clone())
     };
+    // The topmost bone of the trunk may follow another joint than the bone of the same name.
+    let follows = |bone: Bone| {
+        let mut pairs = matching.map.pairs.iter();
+        let pair = pairs.find(|p| p.bone == Some(bone))?;
+        Some(source.names()[source.find(&pair.source).ok()?].clone())
+    };
     let all = Bone::ALL.iter().map(|bone| Row {
         bone: Some(bone.name()),
-        source: joint(source, &matching.source, *bone),
+        source: follows(*bone).or_else(|| joint(source, &matching.source, *bone)),
         target: joint(target, &matching.target, *bone),
     });
     all.filter(|r| r.source.is_some() || r.target.is_some())

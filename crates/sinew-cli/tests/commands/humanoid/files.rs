@@ -171,7 +171,7 @@ fn wrong_requests_write_nothing() {
     refused(
         &put(&model, &clip, &out, &["--clip", "run"]),
         &out,
-        &["no clip is named \"run\"", "\"wave\""],
+        &["no clip is named 'run'", "wave"],
     );
     refused(
         &put(&model, &clip, &out, &["--skeleton", "1"]),

@@ -76,7 +76,7 @@ impl Matching {
             None => Humanoid::recognise(rig).or_else(|unknown| {
                 is_guess |= guesses;
                 match guesses && !unknown.guess.is_empty() {
-                    true => Ok(Humanoid::given(rig, unknown.guess)),
+                    true => Ok(unknown.guessed()),
                     false => Err(unknown),
                 }
             }),
@@ -143,6 +143,19 @@ impl Matching {
         map
     }
 
+    /// Whether a joint of the source has a partner, or belongs to a spine of which a joint further
+    /// up has one, so that the partner gets its bend too.
+    fn is_carried(&self, source: &Rig, joint: usize) -> bool {
+        const TRUNK: [Bone; 3] = [Bone::Spine, Bone::Chest, Bone::UpperChest];
+        self.map.pairs.iter().any(|pair| {
+            let Ok(paired) = source.find(&pair.source) else {
+                return false;
+            };
+            let is_trunk = pair.bone.is_some_and(|b| TRUNK.contains(&b));
+            paired == joint || (is_trunk && source.chain(paired).any(|j| j == joint))
+        })
+    }
+
     /// Warnings about joints that the clip moves and that no joint of the target follows, about
     /// bones that are not sure, and about joints whose names do not fit their places.
     pub fn warnings(
@@ -155,11 +168,10 @@ impl Matching {
         let by_bones = matches!(self.by, MatchedBy::Bones | MatchedBy::Guess);
         let lost: Vec<String> = match (&self.source, &self.target) {
             (Some(s), Some(t)) if by_bones => {
-                let lacks = s
-                    .joints()
-                    .iter()
-                    .filter(|(b, _)| !t.joints().contains_key(b));
-                let lacks = lacks.filter(|(_, joint)| moves(**joint));
+                let lacks = s.joints().iter().filter(|(bone, joint)| {
+                    let is_lost = !t.joints().contains_key(bone);
+                    is_lost && moves(**joint) && !self.is_carried(source, **joint)
+                });
                 lacks
                     .map(|(bone, joint)| format!("{bone} ({})", source.names()[*joint]))
                     .collect()

@@ -1,6 +1,6 @@
 //! Matches the joints of the source with those of the target.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Serialize;
@@ -332,22 +332,13 @@ fn no_match(source: Side<'_>, target: Side<'_>, write_map: Option<&Path>) -> Err
             first_few(rig.names(), MOST_NAMES)
         );
     }
-    let guess = |(rig, found): Side<'_>| match found {
-        Ok(humanoid) => named(rig, humanoid.joints()),
-        Err(unknown) => named(rig, &unknown.guess),
+    let guess = |(_, found): Side<'_>| match found {
+        Ok(humanoid) => humanoid.clone(),
+        Err(unknown) => unknown.clone().guessed(),
     };
-    let (from, to) = (guess(source), guess(target));
-    let both = from.into_iter().filter_map(|(bone, source)| {
-        let (_, target) = to.iter().find(|(b, _)| *b == bone)?;
-        Some(BonePair {
-            source,
-            target: target.clone(),
-            bone: Some(bone),
-        })
-    });
-    let map = BoneMap {
-        pairs: both.collect(),
-    };
+    let bones = (guess(source), guess(target));
+    let (source, target) = ((source.0, &bones.0), (target.0, &bones.1));
+    let map = BoneMap::between(source, target).with_top_of_trunk(source, target);
     text += "Write the pairs of joints to a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
     text += &match (map.pairs.is_empty(), write_map) {
         (true, _) => "Neither the names nor the shapes of the rigs suggest a pair.".to_owned(),
@@ -376,12 +367,4 @@ pub fn map_text(map: &BoneMap) -> String {
     let line = |p: &BonePair| format!("  {}: {}", quote(&p.source), quote(&p.target));
     let lines: Vec<String> = map.pairs.iter().map(line).collect();
     format!("{{\n{}\n}}", lines.join(",\n"))
-}
-
-fn named(rig: &Rig, joints: &BTreeMap<Bone, usize>) -> Vec<(Bone, String)> {
-    let name = |joint: usize| rig.unique_name(joint).to_owned();
-    joints
-        .iter()
-        .map(|(bone, joint)| (*bone, name(*joint)))
-        .collect()
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::dictionary::{Segment, Side};
 use super::tree::Tree;
-use super::words::{Segment, Side};
 use crate::retarget::Bone;
 
 /// The bones of the fingers of a hand, from the thumb on, from the hand outward.

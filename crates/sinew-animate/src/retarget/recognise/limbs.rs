@@ -1,7 +1,7 @@
 //! Finds arms and legs: chains of joints whose names fit the parts of a limb in their order.
 
+use super::dictionary::{Role, Side};
 use super::tree::Tree;
-use super::words::{Role, Side};
 use crate::retarget::Bone;
 
 /// An arm or a leg: the joint of each of its four parts.
